@@ -120,6 +120,12 @@ static void print_string(const char *text)
         putchar('"');
 }
 
+static bool ends_with(const char *path, const char *end)
+{
+        size_t n = strlen(path), k = strlen(end);
+        return n > k && !strcmp(path + n - k, end);
+}
+
 static void print_file(const char *path, int file)
 {
         static char text[MAX_TEXT];
@@ -132,9 +138,9 @@ static void print_file(const char *path, int file)
         const char *slash = strrchr(path, '/'), *at = text;
         int first = nchunk;
         CChunk c;
-        if (!strstr(path, ".model") && !strstr(path, ".grammar") && !strstr(path, ".py"))
+        if (ends_with(path, ".h") || ends_with(path, ".json"))
                 gather_words(text);
-        while (strstr(path, ".h") && next_chunk(&at, &c))
+        while (ends_with(path, ".h") && next_chunk(&at, &c))
                 add_chunk(text, &c, file);
         printf("{\"%s\",\n", slash ? slash + 1 : path);
         print_string(text);

@@ -49,7 +49,9 @@ class _Generation(ctypes.Structure):
 
 
 class _Denoising(ctypes.Structure):
-    _fields_ = [("steps", ctypes.c_int), ("guidance", ctypes.c_double), ("seed", ctypes.c_uint64), ("goes_on", ctypes.c_int)]
+    _fields_ = [("steps", ctypes.c_int), ("guidance", ctypes.c_double),
+                *([("without", ctypes.c_void_p)] if MODEL["loops"].get("denoise", {}).get("given") else []),
+                ("seed", ctypes.c_uint64), ("goes_on", ctypes.c_int)]
 
 
 class _Text(ctypes.Structure):
@@ -365,7 +367,7 @@ class Model:
             latent = numpy.zeros(shape, numpy.float32) if begin is None else _whole(begin, numpy.float32, "begin").copy()
             if latent.shape != shape:
                 raise ValueError(f"begin is of shape {list(shape)}, not {list(latent.shape)}")
-            how = _Denoising(steps, guidance, seed, begin is not None)
+            how = _Denoising(steps=steps, guidance=guidance, seed=seed, goes_on=begin is not None)
             scratch = _scratch(_function("denoise_scratch", ctypes.c_size_t)(ctypes.byref(how)))
             _check(self._call("denoise", *arguments, ctypes.byref(how), _pointer(latent), None, None, _pointer(scratch)))
             return latent

@@ -206,7 +206,7 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
                               int count, int panels, int storage)
 {
         Factors f = *whole;
-        int width = count == 1 ? 4 : count <= 4 ? FEW_PANELS : TILE_PANELS;
+        int width = count == 1 ? ONE_PANELS : count <= 4 ? FEW_PANELS : TILE_PANELS;
         const int64_t piece = is_kept_tiled(storage) ? storage / 16 : steps;
         for (int j = 0; j < panels; j += width)
                 for (int64_t first = 0; first < steps; first += piece) {
@@ -218,7 +218,7 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
                         f.next += bytes_of(storage, j * f.w_panel) + first * f.next_step;
                         f.panels = panels - j < width ? panels - j : width;
                         if (count == 1)
-                                tile_product(acc + 16 * j, acc_row, &f, piece, begins, 1, 4);
+                                tile_product(acc + 16 * j, acc_row, &f, piece, begins, 1, ONE_PANELS);
                         else if (TILE_ROWS > 4 && count > 4)
                                 tile_rows_odd(acc + 16 * j, acc_row, &f, piece, begins, TILE_ROWS,
                                               TILE_PANELS, 1);
@@ -348,7 +348,7 @@ SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block
         }
         from = from / 16 * 16;
         int64_t panel = a->k_tile, at = block + from - attention_shift(a->key_pages, a->first_key, block);
-        int width = t->count == 1 ? 4 : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
+        int width = t->count == 1 ? ONE_PANELS : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
         Factors f = {.x = t->q, .x_step = 1, .w_panel = panel, .w_step = 16, .storage = a->k_storage};
         rows_at(&f, NULL, a->head_dim, TILE_ROWS, TILE_ROWS);
         f.w = (const char *)a->k + bytes_of(a->k_storage, t->kv * a->k_head + at / 16 * a->k_tile);

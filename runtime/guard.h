@@ -33,9 +33,11 @@
 #endif
 
 /* What stands before a function of the program.  From the body of one gcc 12 concluded that it stores nothing, and left its
- * call out. */
+ * call out.  Compilers of WebAssembly find registers for small functions, not for one that all of them have become. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__TINYC__)
 #define STEP __attribute__((noipa)) static
+#elif defined(__wasm__)
+#define STEP __attribute__((noinline)) static
 #else
 #define STEP static
 #endif

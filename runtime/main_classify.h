@@ -79,12 +79,12 @@ static void print_classes(const double *probabilities, int64_t top)
 
 APART int command(char **argv)
 {
-        signal(SIGBUS, on_bus_error);
+        watch_weights();
         static double probabilities[CLASSES];
         const Options o = options(argv);
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
         int error = 0;
-        $model *m = $model_new(o.common.weights, o.common.threads, &error);
+        $model *m = open_model(&o.common, &error);
         for (int i = 0; i < o.paths && !error; i++) {
                 error = classify_file(m, o.path[i], probabilities);
                 if (error)

@@ -1,33 +1,45 @@
 /*
  * The command line of a model that denoises.  $model and $MODEL stand for its name.
  *
- * Needs main_shell.h, main_program.h, model_denoise.h, WEIGHTS_FILE, PICTURE_CHANNELS (0: what is made is no picture), PICTURE_ROWS,
- * PICTURE_COLUMNS, CLASS_NUMBERS (0: there are no classes), latent_shape, and denoise_class().
+ * Needs main_shell.h, main_program.h, input_values.h, model_denoise.h, WEIGHTS_FILE, PICTURE_CHANNELS (0: what is made is no picture),
+ * PICTURE_ROWS, PICTURE_COLUMNS, CLASS_NUMBERS (0: there are no classes), latent_shape, INPUTS, input_form, and denoise_of().
  */
 
 typedef struct {
         CommonOptions common;
         const char *out;
         $model_denoising how;
-        int32_t class_number; /* -1: not given */
-        int verbose;
-        uint64_t hash;
+        InputValues wanted, without;
 } Options;
 
 static void usage(FILE *to, const char *program)
 {
+$inputs        const char *const otherwise = NO_CLASS < 0 ? "" : "; else from no class";
         fprintf(to,
                 "usage: %s [options] -o FILE\n"
                 "  -o FILE       what is made: .pgm or .ppm, a picture of grey or of colours, or .npy, its numbers\n"
 $class                "  --class N     of class N\n"
+$inputs                "  -I NAME=FILE  an input: its numbers, an .npy; or NAME=NUMBER\n"
                 "  -n N          in N steps\n"
-$class                "  --guidance G  what the class adds counts G times; 1: no guidance\n"
+$inputs                "  --guidance G  what the inputs add counts G times; 1: no guidance\n"
+$inputs                "  --without NAME=FILE  guidance leads away from this input, as -I gives it%s\n"
                 "  --seed S      of the noise (default 1): the same seed, the same picture, on every machine\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
                 "  --hash        print a hash of all numbers to standard error\n"
-                "example: %s -o new.pgm --seed 7\n",
-                program, program);
+                "example: %s",
+                program,
+$inputs                otherwise,
+                program);
+$inputs        for (int i = 0; i < INPUTS; i++)
+$inputs                if (input_form[i].is_class)
+$inputs                        fprintf(to, " --class 1");
+$inputs                else
+$inputs                        fprintf(to, " -I %s=%s.npy", input_form[i].name, input_form[i].name);
+        fprintf(to, " --seed 7 -o new.npy\n");
+$inputs        fprintf(to, "inputs:");
+$inputs        for (int i = 0; i < INPUTS; i++)
+$inputs                fprintf(to, " %s%s%s", input_form[i].name, input_form[i].shape, i + 1 < INPUTS ? "," : "\n");
 }
 
 static int ends_with(const char *text, const char *end)
@@ -50,9 +62,24 @@ static void check_out(const Options *o, const char *program)
                      o->out);
 }
 
+$inputs/* All inputs are there; guidance leads away from something. */
+$inputs static void check_inputs(const Options *o, const char *program)
+$inputs{
+$inputs        const double guidance = o->how.guidance != 0 ? o->how.guidance : loop_guidance;
+$inputs        for (int i = 0; i < INPUTS; i++)
+$inputs                if (!o->wanted.value[i] && input_form[i].is_class)
+$inputs                        refuse_usage(program, "--class is wanted", "");
+$inputs                else if (!o->wanted.value[i])
+$inputs                        refuse_usage(program, "the input is missing, -I NAME=VALUE: ", input_form[i].name);
+$inputs        if (guidance != 1 && NO_CLASS < 0 && !o->without.given)
+$inputs                refuse_usage(program, "--guidance wants --without NAME=VALUE, what it leads away from", "");
+$inputs        if (guidance == 1 && o->without.given)
+$inputs                refuse_usage(program, "--without has no effect without --guidance", "");
+$inputs}
+
 static Options options(char **argv)
 {
-        Options o = {.common = {WEIGHTS_FILE, 1, 0}, .how = {.seed = 1}, .class_number = -1};
+        Options o = {.common = {WEIGHTS_FILE, 1, 0}, .how = {.seed = 1}};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
                 if (common_option(argv, &i, &o.common, usage))
@@ -64,25 +91,28 @@ static Options options(char **argv)
                 else if (!strcmp(a, "--seed"))
                         o.how.seed = (uint64_t)option_number(argv, i++, 0, 9e15);
 $class                else if (!strcmp(a, "--class"))
-$class                        o.class_number = (int32_t)option_number(argv, i++, 0, CLASS_NUMBERS - 1);
-$class                else if (!strcmp(a, "--guidance"))
-$class                        o.how.guidance = option_number(argv, i++, 1e-9, 1000);
+$class                        values_class(argv[0], option_number(argv, i++, 0, CLASS_NUMBERS - 1), input_form, INPUTS, &o.wanted);
+$inputs                else if (!strcmp(a, "-I"))
+$inputs                        values_take(argv, i++, input_form, INPUTS, &o.wanted);
+$inputs                else if (!strcmp(a, "--without"))
+$inputs                        values_take(argv, i++, input_form, INPUTS, &o.without);
+$inputs                else if (!strcmp(a, "--guidance"))
+$inputs                        o.how.guidance = option_number(argv, i++, 1e-9, 1000);
                 else
                         refuse_usage(argv[0], *a == '-' && a[1] ? "unknown option " : "what is this: ", a);
         }
         check_out(&o, argv[0]);
-$class        if (o.class_number < 0)
-$class                refuse_usage(argv[0], "--class is wanted", "");
+$inputs        check_inputs(&o, argv[0]);
         return o;
 }
 
 /* -1 to 1 as 0 to 255. */
 static int write_picture(FILE *to, const float *x)
 {
-        const int64_t plane = (int64_t)PICTURE_ROWS * PICTURE_COLUMNS;
+        const int64_t plane = (int64_t)PICTURE_ROWS * PICTURE_COLUMNS, channels = PICTURE_CHANNELS ? PICTURE_CHANNELS : 1;
         fprintf(to, "P%d\n%lld %lld\n255\n", PICTURE_CHANNELS == 3 ? 6 : 5, (long long)PICTURE_COLUMNS, (long long)PICTURE_ROWS);
-        for (int64_t i = 0; i < plane * PICTURE_CHANNELS; i++) {
-                const double at = ((double)x[i % PICTURE_CHANNELS * plane + i / PICTURE_CHANNELS] + 1.0) * 127.5;
+        for (int64_t i = 0; i < plane * channels; i++) {
+                const double at = ((double)x[i % channels * plane + i / channels] + 1.0) * 127.5;
                 fputc(at >= 255 ? 255 : at > 0 ? (int)(at + 0.5) : 0, to);
         }
         return ferror(to);
@@ -130,14 +160,14 @@ static int show_step(void *of, int done, int calls, const float *picture)
 
 APART int command(char **argv)
 {
-        signal(SIGBUS, on_bus_error);
+        watch_weights();
         static float x[LATENT_VALUES];
-        const Options o = options(argv);
+        Options o = options(argv);
         int error = 0;
-        $model *m = $model_new(o.common.weights, o.common.threads, &error);
+        $model *m = open_model(&o.common, &error);
         void *scratch = malloc($model_denoise_scratch(&o.how));
         if (!error)
-                error = scratch ? denoise_class(m, o.class_number, &o.how, x, show_step, scratch) : $MODEL_ERROR_MEMORY;
+                error = scratch ? denoise_of(m, &o.wanted, &o.without, o.how, x, show_step, scratch) : $MODEL_ERROR_MEMORY;
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
         for (int64_t i = 0; i < LATENT_VALUES && !error; i++) {
                 const double value = (double)x[i];
@@ -151,6 +181,10 @@ APART int command(char **argv)
                 error = write_out(o.out, x);
         if (o.common.hashes && !error)
                 fprintf(stderr, "hash %016llx\n", (unsigned long long)hash);
+        for (int i = 0; i < INPUTS; i++) {
+                free(o.wanted.value[i]);
+                free(o.without.value[i]);
+        }
         free(scratch);
         $model_free(m);
         return exit_status(argv[0], o.common.weights, error);

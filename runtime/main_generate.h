@@ -319,20 +319,20 @@ $nobeams        error = error ? error : session_text(s, begin, begins, &made);
 
 APART int command(char **argv)
 {
-        signal(SIGBUS, on_bus_error);
+        watch_weights();
         Session s = {.o = options(argv)};
         int error = 0, status;
         s.generator.sampler = s.o.sampler;
         s.room = malloc(generation_room(VOCAB, CONTEXT, s.o.drafts));
         if (s.room)
-                s.generator.m = $model_new(s.o.common.weights, s.o.common.threads, &error);
+                s.generator.m = open_model(&s.o.common, &error);
 $ruled        void *rules = s.generator.m && !s.o.free_text ? malloc($model_grammar_scratch(s.generator.m)) : NULL;
 $ruled        s.grammar = rules ? $model_grammar_new(s.generator.m, rules) : NULL;
 $ruled        if (s.generator.m && !s.grammar && !s.o.free_text)
 $ruled                error = $MODEL_ERROR_MEMORY;
-$mute        if (s.generator.m)
+$mute        if (s.generator.m && !error)
 $mute                error = go_on(&s);
-$talk        if (s.generator.m)
+$talk        if (s.generator.m && !error)
 $talk                error = s.o.raw ? go_on(&s) : converse(&s);
         if (!s.generator.m && !error)
                 error = $MODEL_ERROR_MEMORY;

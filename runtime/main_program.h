@@ -20,13 +20,56 @@ static int exit_status(const char *program, const char *weights, int error)
         return status;
 }
 
+/* The model, with its weights.  Where files can't be mapped they are read; the memory goes when the program ends. */
+#if defined(__wasm__)
+$apart/* A whole file, aligned to 64, *bytes long; NULL: it can't be read, or memory is short. */
+$apartstatic void *read_aligned(const char *path, size_t *bytes)
+$apart{
+$apart        FILE *from = fopen(path, "rb");
+$apart        void *held = NULL;
+$apart        long end = from && !fseek(from, 0, SEEK_END) ? ftell(from) : -1;
+$apart        *bytes = end > 0 ? (size_t)end : 0;
+$apart        if (end > 0 && !fseek(from, 0, SEEK_SET) && !posix_memalign(&held, 64, *bytes) && fread(held, 1, *bytes, from) != *bytes) {
+$apart                free(held);
+$apart                held = NULL;
+$apart        }
+$apart        if (from)
+$apart                fclose(from);
+$apart        return held;
+$apart}
+static $model *open_model(const CommonOptions *o, int *error)
+{
+$apart        size_t bytes = 0;
+$apart        const void *image = read_aligned(o->weights, &bytes);
+$apart        return $model_new_from(image, bytes, o->threads, error);
+$held        return $model_new(o->weights, o->threads, error);
+}
+#else
+static $model *open_model(const CommonOptions *o, int *error)
+{
+$single        return $model_new(o->weights, o->threads, error);
+$ranked        return join_ranks($model_new(o->weights, o->threads, error), error);
+}
+#endif
+
 APART int command(char **argv);
 
 int main(int argc, char **argv)
 {
-        (void)argc;
+        int status = 3;
+$single        (void)argc;
+$ranked        int rank = 0;
+$ranked        if (asks_for_help(argv))
+$ranked                return command(argv);
+$ranked        MPI_Init(&argc, &argv);
+$ranked        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+$ranked        refuse_input(argv);
+$ranked        if (rank > 0 && !freopen("/dev/null", "w", stdout))
+$ranked                return 3;
         if (processor_suits())
-                return command(argv);
-        fprintf(stderr, "%s: %s\n", argv[0], $model_error($MODEL_ERROR_CPU));
-        return 3;
+                status = command(argv);
+        else
+                fprintf(stderr, "%s: %s\n", argv[0], $model_error($MODEL_ERROR_CPU));
+$ranked        MPI_Finalize();
+        return status;
 }

@@ -4,13 +4,15 @@
  * Needs guard.h and team.h.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#if !defined(__wasm__)
+#include <signal.h>
+#endif
 
 /* All of a stream, ended by a 0 byte, allocated, and its bytes; NULL if it can't be read or memory is short. */
 static inline char *read_all(FILE *from, size_t *size)
@@ -144,7 +146,12 @@ static inline double clock_seconds(void)
         return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A page of the weights that can't be had. */
+/* A page of the weights that can't be had, where they are mapped, ends the program with a message. */
+#if defined(__wasm__)
+static inline void watch_weights(void)
+{
+}
+#else
 static inline void on_bus_error(int number)
 {
         static const char text[] = "the weights can't be read any more: the file has become shorter, or the disk fails\n";
@@ -153,3 +160,8 @@ static inline void on_bus_error(int number)
         (void)written;
         _exit(3);
 }
+static inline void watch_weights(void)
+{
+        signal(SIGBUS, on_bus_error);
+}
+#endif

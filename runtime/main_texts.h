@@ -67,11 +67,11 @@ static int take_text(void *of, const char *text)
 
 APART int command(char **argv)
 {
-        signal(SIGBUS, on_bus_error);
+        watch_weights();
         Session s;
         int error = 0;
         options(&s, argv);
-        s.m = $model_new(s.common.weights, s.common.threads, &error);
+        s.m = open_model(&s.common, &error);
         if (!error)
                 error = each_text(s.text, s.texts, take_text, &s);
         if (s.common.hashes && !error)

@@ -17,11 +17,12 @@
  *
  * Needs blocks.h, and
  *
- *                                          AVX-512   AVX2   NEON   scalar
- *      TILES(T, of): T(of, rows, panels) for each tile that a product asks for, as 8 x 3 or 6 x 1, for one row, 1 x 4, and for
- *      4 x FEW_PANELS           few rows     4 x 4   4 x 1  4 x 1   4 x 1
+ *                                          AVX-512   AVX2   NEON   scalar  WebAssembly
+ *      TILES(T, of): T(of, rows, panels) for each tile that a product asks for, as 8 x 3 or 6 x 1, and for
+ *      1 x ONE_PANELS           one row      1 x 4   1 x 4  1 x 4   1 x 4   1 x 1
+ *      4 x FEW_PANELS           few rows     4 x 4   4 x 1  4 x 1   4 x 1   4 x 1
  *      CODE_TILES(T, of): the same for weights in codes, with
- *      CODE_ROWS                rows             8       4      4       4
+ *      CODE_ROWS                rows             8       4      4       4       4
  *      TILE_NAME(of, rows, panels): the name of a tile's function
  *      STORAGES(S): S(TILES, storage) or S(CODE_TILES, storage) for each in which weights are
  *      STATES(S): S(storage) for each in which keys, values and other activations are
@@ -238,7 +239,7 @@ SHARED void matmul_begin(Matmul *m, int group, const Tiling *tiling)
         m->depth = m->k / values;
         m->bytes = step_bytes(m->storage);
         m->tile_rows = m->rows == 1 ? 1 : few ? 4 : own;
-        m->tile_panels = m->rows == 1 ? 4 : !few ? tiling->panels : values > 1 ? 1 : FEW_PANELS;
+        m->tile_panels = m->rows == 1 ? ONE_PANELS : !few ? tiling->panels : values > 1 ? 1 : FEW_PANELS;
         m->width = m->tile_panels % group ? m->tile_panels * group : m->tile_panels;
         m->streamed = values > 1 && few;
         m->chunk = m->streamed                 ? m->depth
@@ -378,7 +379,7 @@ KERNEL int tile_rows_at_once(int64_t left)
 SHARED void product_of_rows(float *acc, int64_t acc_row, const RowsByPanels *by, int64_t steps, int fresh,
                             int rows, int panels)
 {
-        const int width = rows == 1 ? 4 : rows <= 4 ? FEW_PANELS : TILE_PANELS;
+        const int width = rows == 1 ? ONE_PANELS : rows <= 4 ? FEW_PANELS : TILE_PANELS;
         for (int j = 0; j < panels; j += width) {
                 Factors f = {.x = by->x, .x_step = 1, .w = by->w + j * by->w_panel, .storage = STORAGE_F32};
                 f.w_panel = by->w_panel;
@@ -389,7 +390,7 @@ SHARED void product_of_rows(float *acc, int64_t acc_row, const RowsByPanels *by,
                 f.next_step = by->ahead ? 4 * by->w_step : 0;
                 rows_at(&f, NULL, by->x_row, rows, 12);
                 if (rows == 1)
-                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 1, 4);
+                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 1, ONE_PANELS);
                 else if (TILE_ROWS > 4 && rows > 4)
                         tile_rows_odd(acc + 16 * j, acc_row, &f, steps, fresh, TILE_ROWS, TILE_PANELS, 0);
                 else

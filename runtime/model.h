@@ -4,15 +4,37 @@
  * Needs guard.h, processor.h, team.h, the model's enums and struct.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#if !defined(__wasm__)
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#endif
+
+/* Where weights are: as a whole file in memory, or, where image is NULL, in a file. */
+typedef struct {
+        const char *path;
+        const void *image;
+        size_t bytes;
+} WeightSource;
 
 /* The weight file: a head of 40 bytes, "lathe 1\n", the layout hash, the number of floats, the bytes of the tail and their hash; zeros
- * up to byte 4096; the floats; the tail. */
+ * up to byte 4096; the floats; the tail.  0: it is another's, or too short or long. */
+static int weights_are_ours(const uint64_t head[5], uint64_t bytes)
+{
+        return !memcmp(head, "lathe 1\n", 8) && head[1] == LAYOUT_HASH && head[2] == WEIGHT_FLOATS && head[3] == TAIL_BYTES &&
+               head[4] == TAIL_HASH && bytes == 4096 + sizeof(float) * (uint64_t)WEIGHT_FLOATS + TAIL_BYTES;
+}
+
+#if defined(__wasm__)
+static int weights_map($model *m, const char *path)
+{
+        (void)m, (void)path;
+        return $MODEL_ERROR_FILE; /* a page has none */
+}
+#else
 static int weights_map($model *m, const char *path)
 {
         struct stat about;
@@ -24,8 +46,7 @@ static int weights_map($model *m, const char *path)
                 close(file);
                 return $MODEL_ERROR_FILE;
         }
-        if (memcmp(head, "lathe 1\n", 8) || head[1] != LAYOUT_HASH || head[2] != WEIGHT_FLOATS || head[3] != TAIL_BYTES ||
-            head[4] != TAIL_HASH || (uint64_t)about.st_size != 4096 + sizeof(float) * (uint64_t)WEIGHT_FLOATS + TAIL_BYTES) {
+        if (!weights_are_ours(head, (uint64_t)about.st_size)) {
                 close(file);
                 return $MODEL_ERROR_WEIGHTS;
         }
@@ -38,6 +59,26 @@ static int weights_map($model *m, const char *path)
         }
         m->weights = (const float *)(const void *)((const char *)m->mapped + 4096);
         return $MODEL_OK;
+}
+#endif
+
+static int weights_from_memory($model *m, const void *image, size_t bytes)
+{
+        uint64_t head[5];
+        if ((uintptr_t)image % 64 != 0)
+                return $MODEL_ERROR_RANGE;
+        if (bytes < sizeof head)
+                return $MODEL_ERROR_WEIGHTS;
+        memcpy(head, image, sizeof head);
+        if (!weights_are_ours(head, bytes))
+                return $MODEL_ERROR_WEIGHTS;
+        m->weights = (const float *)(const void *)((const char *)image + 4096);
+        return $MODEL_OK;
+}
+
+static int weights_take($model *m, const WeightSource *from)
+{
+        return from->image ? weights_from_memory(m, from->image, from->bytes) : weights_map(m, from->path);
 }
 
 static size_t aligned(size_t n)
@@ -60,7 +101,7 @@ static void lay_out($model *m)
         m->scratch = m->state + STATE_FLOATS;
 }
 
-APART int init($model *m, const char *weights_path, int threads)
+APART int init($model *m, const WeightSource *from, int threads)
 {
         memset(m, 0, sizeof *m);
         lay_out(m);
@@ -71,7 +112,7 @@ APART int init($model *m, const char *weights_path, int threads)
                 return $MODEL_ERROR_FLOAT;
         if (threads < 1 || threads > TEAM_MAX)
                 return $MODEL_ERROR_THREADS;
-        int error = weights_open(m, weights_path);
+        int error = weights_open(m, from);
         if (error)
                 return error;
         m->team = &m->members;
@@ -83,11 +124,26 @@ APART int init($model *m, const char *weights_path, int threads)
         return $MODEL_OK;
 }
 
-int $model_init($model *m, const char *weights_path, int threads)
+static int init_from($model *m, const WeightSource *from, int threads)
 {
         m->threads = 0; /* so that it can be closed */
         m->mapped = NULL;
-        return processor_suits() ? init(m, weights_path, threads) : $MODEL_ERROR_CPU;
+        return processor_suits() ? init(m, from, threads) : $MODEL_ERROR_CPU;
+}
+
+int $model_init($model *m, const char *weights_path, int threads)
+{
+        const WeightSource from = {.path = weights_path};
+        return init_from(m, &from, threads);
+}
+
+static void weights_unmap($model *m)
+{
+#if !defined(__wasm__)
+        if (m->mapped)
+                munmap(m->mapped, m->mapped_size);
+#endif
+        m->mapped = NULL;
 }
 
 void $model_close($model *m)
@@ -95,12 +151,10 @@ void $model_close($model *m)
         if (m->threads)
                 team_stop(m->team);
         m->threads = 0;
-        if (m->mapped)
-                munmap(m->mapped, m->mapped_size);
-        m->mapped = NULL;
+        weights_unmap(m);
 }
 
-$model *$model_new(const char *weights_path, int threads, int *error)
+static $model *new_from(const WeightSource *from, int threads, int *error)
 {
         void *memory = NULL;
         *error = !processor_suits()                    ? $MODEL_ERROR_CPU
@@ -109,12 +163,18 @@ $model *$model_new(const char *weights_path, int threads, int *error)
         if (!*error && posix_memalign(&memory, 64, $model_size(threads)))
                 *error = $MODEL_ERROR_MEMORY;
         if (!*error)
-                *error = $model_init(memory, weights_path, threads);
+                *error = init_from(memory, from, threads);
         if (*error) {
                 free(memory);
                 return NULL;
         }
         return memory;
+}
+
+$model *$model_new(const char *weights_path, int threads, int *error)
+{
+        const WeightSource from = {.path = weights_path};
+        return new_from(&from, threads, error);
 }
 
 void $model_free($model *m)
@@ -130,4 +190,17 @@ static void run($model *m)
         FloatState outside = float_enter();
         team_run(m->team, $program, m);
         float_leave(outside);
+}
+
+/* With weights in memory. */
+int $model_init_from($model *m, const void *image, size_t bytes, int threads)
+{
+        const WeightSource from = {.image = image, .bytes = bytes};
+        return init_from(m, &from, threads);
+}
+
+$model *$model_new_from(const void *image, size_t bytes, int threads, int *error)
+{
+        const WeightSource from = {.image = image, .bytes = bytes};
+        return new_from(&from, threads, error);
 }

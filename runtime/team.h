@@ -12,6 +12,10 @@
  * compilers without C11 atomics; and the one described above.
  */
 
+/* WebAssembly has none unless memory is shared. */
+#if defined(__wasm__) && !defined(LATHE_NO_THREADS)
+#define LATHE_NO_THREADS
+#endif
 #if !defined(LATHE_NO_THREADS)
 #include <errno.h>
 #include <pthread.h>

@@ -234,7 +234,7 @@ static inline void token_word_mark(TokenRun *r, int64_t step, const TokenStep *s
         const unsigned char *mark = r->t->section[TOKENS_TEXTS] + s->at, *limit = r->limit;
         unsigned char *begin = r->bytes, *to = begin;
         int front = (s->flags & STEP_ALWAYS) || ((s->flags & STEP_FIRST) && r->first);
-        if ((r->bytes_end - to) / (s->n + 1) < end - p + 1)
+        if ((r->bytes_end - to) / ((int64_t)s->n + 1) < end - p + 1)
                 return;
         if (front && *p != ' ' && ((uint64_t)(end - p) < s->n || memcmp(p, mark, s->n))) {
                 memcpy(to, mark, s->n);

@@ -79,6 +79,8 @@ double test_run_input(const Graph *g, const TestRun *t, TestRunCall call, int i,
 /* A folder of its own under TMPDIR; NULL after a message.  test_run_remove empties and removes it. */
 char *test_run_folder(void);
 void test_run_remove(char *folder);
+/* The exit status of a shell command run in the folder, which is also its TMPDIR; its output goes where it says. */
+int shell(const char *folder, const char *command);
 
 /* What a target lacks on this machine to be built and run; NULL: nothing. */
 const char *test_run_lacks(Arena *a, const Target *t);

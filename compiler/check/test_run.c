@@ -67,8 +67,9 @@ int test_run_threads(const TestRun *t, const TestRunCase *run)
 
 /* --- the folder ---------------------------------------------------------------------------------------------- */
 
-static const char *const file_name[] = {"model.c", "model.h", "model.weights", "program.c", "program",
-                                        "inputs",  "outputs", "said",          "log",       NULL};
+static const char *const file_name[] = {"model.c", "model.h",      "model.weights", "program.c",
+                                        "program", "inputs",       "outputs",       "said",
+                                        "log",     "relaxed.wasm", "exact.wasm",    NULL};
 static int folder_entry = -1; /* of ending.c */
 
 char *test_run_folder(void)
@@ -99,8 +100,7 @@ void test_run_remove(char *folder)
 
 /* --- other programs ------------------------------------------------------------------------------------------- */
 
-/* The exit status of a shell command run in the folder, which is also its TMPDIR; its output goes where it says. */
-static int shell(const char *folder, const char *command)
+int shell(const char *folder, const char *command)
 {
         fflush(NULL);
         pid_t child = fork();
@@ -248,6 +248,11 @@ bool test_run(Plan *p, const char *folder, Weights *weights, TestRun *result)
 {
         Arena *a = p->graph->arena;
         const Target *t = p->target;
+        if (!target_runs_here(t) && !target_is_cross(t)) {
+                fprintf(stderr, "lathe: target %s can't be tried here: %s is missing\n", t->name,
+                        test_run_lacks(a, t));
+                return false;
+        }
         if (!write_sources(p, folder, weights, result))
                 return false;
         const char *build =

@@ -11,6 +11,29 @@ enum {
         MOST_IN_PROGRAM = 1900000000 /* addresses of 32 bits with a sign reach all of it */
 };
 
+EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer,
+                          WeightHome home, WeightTail *tail)
+{
+        EmitOptions options = {.generates = generates_when_fed(m->graph),
+                               .loop = loops->loop,
+                               .nloop = loops->nloop,
+                               .feeds_prompt = loops->feeds_prompt,
+                               .home = home,
+                               .tables = tokenizer ? tokenizer->block.block : NULL,
+                               .tables_size = tokenizer ? tokenizer->block.size : 0,
+                               .text_room = tokenizer ? tokenizer->longest : 0,
+                               .parameters = parameter_count(m->graph),
+                               .flops_token = cost_per_token(m->graph)};
+        /* small tables are no reason for a file to differ, and large ones none for a compiler to take long */
+        *tail = (WeightTail){options.tables, options.tables_size, 0};
+        options.tables_apart = options.tables && home != WEIGHTS_AS_TEXT && options.tables_size > TABLES_IN_C;
+        if (options.tables_apart)
+                options.tables_hash = tail->hash = hash_bytes(HASH_START, tail->bytes, (size_t)tail->size);
+        else
+                tail->size = 0;
+        return options;
+}
+
 /* "dir/tale.c" or "dir/tale" -> "dir/tale" and "tale" */
 static void split_path(Arena *a, const char *out, const char **stem, const char **base)
 {
@@ -145,6 +168,11 @@ static int write_files(Model *m, const Options *o, const Written *w)
         return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
 }
 
+static WeightHome weight_home(const Options *o)
+{
+        return o->embed ? WEIGHTS_AS_TEXT : o->incbin ? WEIGHTS_BY_ASSEMBLER : WEIGHTS_MAPPED;
+}
+
 /* Packs, emits and writes; the tokenizer may be NULL. */
 static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tokenizer, Weights *weights,
                        const EmittedLoops *loops, const Grammar *grammar)
@@ -153,33 +181,16 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
         split_path(&m->arena, o->out && !is_stream(o) ? o->out : p->c_name, &stem, &base);
         float *packed = o->embed ? calloc((size_t)FLOATS(p->weights_size), sizeof *packed) : NULL;
         const char *error = !o->embed ? NULL : packed ? pack_weights(p, weights, packed) : no_memory;
-        EmitOptions options = {.name = base,
-                               .with_main = o->with_main,
-                               .generates = generates_when_fed(m->graph),
-                               .loop = loops->loop,
-                               .nloop = loops->nloop,
-                               .feeds_prompt = loops->feeds_prompt,
-                               .main_loop = o->with_main ? loops->main : NULL,
-                               .home = o->embed    ? WEIGHTS_AS_TEXT
-                                       : o->incbin ? WEIGHTS_BY_ASSEMBLER
-                                                   : WEIGHTS_MAPPED,
-                               .alone = is_stream(o),
-                               .tables = tokenizer ? tokenizer->block.block : NULL,
-                               .tables_size = tokenizer ? tokenizer->block.size : 0,
-                               .text_room = tokenizer ? tokenizer->longest : 0,
-                               .grammar = grammar ? grammar_tables(grammar) : NULL,
-                               .weights = packed};
+        WeightTail tail;
+        EmitOptions options = emitted_model(m, loops, tokenizer, weight_home(o), &tail);
+        options.name = base;
+        options.with_main = o->with_main;
+        options.main_loop = o->with_main ? loops->main : NULL;
+        options.alone = is_stream(o);
+        options.weights = packed;
+        options.grammar = grammar ? grammar_tables(grammar) : NULL;
         const TalkForm *form = o->with_main ? model_talks(m, o, tokenizer, "build") : NULL;
         options.talk = form ? talk_form_text(&m->arena, form) : NULL;
-        /* small tables are no reason for a file to differ, and large ones none for a compiler to take long */
-        WeightTail tail = {options.tables, options.tables_size, 0};
-        options.tables_apart = options.tables && !o->embed && options.tables_size > TABLES_IN_C;
-        if (options.tables_apart)
-                options.tables_hash = tail.hash = hash_bytes(HASH_START, tail.bytes, (size_t)tail.size);
-        else
-                tail.size = 0;
-        options.parameters = parameter_count(m->graph);
-        options.flops_token = cost_per_token(m->graph);
         Text *c = text_new(&m->arena), *h = text_new(&m->arena), *module = text_new(&m->arena);
         if (!error)
                 emit(p, &options, c, h);
@@ -206,6 +217,7 @@ static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tok
 static int choose_loops(Model *m, const Options *o, EmittedLoops *loops)
 {
         const int code = emitted_loops(m, "build", loops);
+        fputs(loops->notes->data, stderr);
         if (code != DONE || !o->with_main || !loops->why_no_main)
                 return code;
         fprintf(stderr,

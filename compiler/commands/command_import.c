@@ -27,7 +27,7 @@ static bool spec_holds(const Spec *spec, const Options *o, int64_t *parameters, 
         bool good = model_open_text(&m, spec->model, spec->text) && model_check(&m, &plain, spec->model);
         if (good) {
                 *parameters = parameter_count(m.oracle);
-                EmittedLoops loops;
+                EmittedLoops loops; /* the build that follows prints their notes */
                 good = emitted_loops(&m, "import", &loops) == DONE;
                 *runs = good && !loops.why_no_main;
         } else {

@@ -4,7 +4,7 @@
 #include "repl/repl.h"
 
 const Command command_table[] = {
-        {"build", build_command, "=mDwsZtoXT1Me|_[,xd0kcCyL4V6", 1, 1, "one model",
+        {"build", build_command, "]=mDwsZtoXT1Me|_[,xd0kcCyL4V6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed | --incbin] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -43,6 +43,8 @@ const Command command_table[] = {
          "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "
          "name)\n"
          "  --chunk N        positions taken in one go (default 64)\n"
+         "  --ranked         for several processes that compute together, on many machines; with --main by "
+         "MPI (docs/ranks.md)\n"
          "  --slots N        an instance holds N sequences, and a call takes positions of several; of a "
          "model "
          "that is\n"
@@ -59,6 +61,28 @@ const Command command_table[] = {
          "  --no-PASS, --dump=PASS\n"
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
          "-lpthread -o tale\n"},
+        {"page", page_command, "mDwsZtoxd0cV", 1, 1, "one model",
+         "MODEL [--weights CKPT] [--tokenizer TOK] [-o PAGE.html]", "a model as a page that a browser opens",
+         "Writes one file: the model, its weights and what shows them.  It asks nothing of a network; opened "
+         "from a "
+         "disk or a server\n"
+         "it tells texts (loop generate, with --tokenizer), names pictures (loop classify) or draws (loop "
+         "denoise), with the bits of\n"
+         "every other build.  Weights of more than 50 MB are written beside it and fetched, for which a "
+         "server is "
+         "needed.\n"
+         "Wants clang 16 or later for WebAssembly (Debian: clang-16 lld-16 libclang-rt-16-dev-wasm32 "
+         "wasi-libc); "
+         "$CLANG names another.\n"
+         "  -o PAGE.html     default: the model's name with .html\n"
+         "  --weights, --tokenizer, -m, -D, --quant, --calibrate, --kv, --chunk, --explain, --no-PASS: as "
+         "for "
+         "build\n"
+         "example: lathe page models/tale.model --weights models/tale/tale.safetensors --tokenizer "
+         "models/tale/tokenizer.bin -o tale.html\n"
+         "example: lathe page models/doodles.model --weights models/doodles/doodles.safetensors -o "
+         "doodles.html\n"
+         "example: lathe page SmolLM2-135M/ --quant Q4_K_M -o smol.html\n"},
         {"import", import_command, "oDFOTX", 1, 2,
          "a directory with config.json or a .gguf, and perhaps a file of config items",
          "SOURCE [ITEMS.model] [-o NAME] [-D name=value] [--force] [--spec-only]",
@@ -78,7 +102,7 @@ const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, "mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
+        {"run", run_command, ")mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
          "MODEL [PROMPT | PICTURE… | TEXT… | SOUND] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] "
          "[--threads "
@@ -137,6 +161,7 @@ const Command command_table[] = {
          "  --grammar FILE   only texts that its rules allow (docs/grammars.md); json: those of JSON\n"
          "  --stop TEXT      end before this text; may be given more than once\n"
          "  --threads K      threads (default 1); the text does not depend on them\n"
+         "  --ranks N        N instances as one (docs/ranks.md)\n"
          "  --weights FILE   .safetensors, a folder of them, a .gguf, a llama2.c .bin, or what `lathe build` "
          "packed;\n"
          "                   left out: made by hash\n"
@@ -156,8 +181,7 @@ const Command command_table[] = {
          "build\n"
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -p \"Once\"\n"
-         "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"
-         "example: lathe run opus-mt-en-de/ -p \"The weather is fine.\"\n"},
+         "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"},
         {"eval", eval_command, "mDwsZthV0dxyI78pfojHTJR6c", 1, 1, "one model",
          "MODEL [--inputs FILE]… [-I NAME=VALUE]… [-p TEXT] [-o FILE] [--json] [--tap NAME,…] [--output "
          "NAME,…]",
@@ -213,7 +237,7 @@ const Command command_table[] = {
          "Hash weights (docs/hash-weights.md), or those of a checkpoint; in f32 unless --quant says "
          "otherwise.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
-        {"show", show_command, "mDwsxd0kT1cyL4jV6oR!#", 1, 2, "a model and a part of it",
+        {"show", show_command, ")mDwsxd0kT1cyL4jV6oR!#", 1, 2, "a model and a part of it",
          "MODEL params|loops|taps|cost|plan|threads|roofline|code|elaborated|graph|c, or passes [-o "
          "FILE.svg]",
          "what a model is and what it costs",
@@ -256,7 +280,7 @@ const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, "mDwsZTx0kcabiAJyL4nhtQr5RV6", 1, 1, "one model",
+        {"verify", verify_command, ")mDwsZTx0kcabiAJyL4nhtQr5RV6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--target "
          "T]…",
@@ -288,6 +312,7 @@ const Command command_table[] = {
          "compared "
          "too\n"
          "  --pages N        with --slots: these share N pages of 256 positions\n"
+         "  --ranks N,…      so many ranks too, each an instance of its own in this process (docs/ranks.md)\n"
          "  --kv f16|q8      what keys and values are rounded to; the interpreter rounds them too\n"
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does; --jit "
          "code: both,\n"

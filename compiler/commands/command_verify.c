@@ -27,6 +27,7 @@ typedef struct {
         float **first;     /* [noutput] bits of the first target; NULL before */
         const char *first_target;
         TestRun known[MAX_TARGETS][WAYS]; /* [target][When]: with no pass off; the outputs are ours */
+        int ranks;                        /* of an engine; 0: there is one process */
         PassId without; /* --each-pass: the pass that is off; PASS_COUNT: none besides those of the options */
         int done, steps; /* for the bar */
         bool caches;     /* states of the compiled code are window caches */
@@ -216,6 +217,8 @@ enum { GRAPH_PASSES = PASS_phases + 1 };
 static Options options_of(const Verify *v)
 {
         Options o = *v->o;
+        o.ranks[0] = v->ranks;
+        o.nranks = v->ranks > 0;
         if (v->without != PASS_COUNT)
                 o.off[v->without] = true;
         return o;
@@ -355,12 +358,19 @@ static void free_outputs(const Verify *v, float **output)
                 free(output[i]);
 }
 
+/* ", 3 ranks" */
+static const char *ranks_text(const Verify *v)
+{
+        return v->ranks ? arena_printf((Arena *)&v->m.arena, ", %d rank%s", v->ranks, v->ranks > 1 ? "s" : "")
+                        : "";
+}
+
 static bool verify_code(Verify *v, const Target *target, When when)
 {
         if (!is_tried(v->o, target, when))
                 return true;
         TestRun *known = &v->known[target - target_table][when];
-        TestRun t = {.size = v->size, .input = v->input, .known = known->program};
+        TestRun t = {.size = v->size, .input = v->input, .known = v->ranks ? 0 : known->program};
         double error = 0;
         Options o = options_of(v);
         o.explain &= v->without == PASS_COUNT;
@@ -378,11 +388,11 @@ static bool verify_code(Verify *v, const Target *target, When when)
                 const char *what =
                         v->without != PASS_COUNT
                                 ? arena_printf(&v->m.arena, "no %s: %s", pass_table[v->without].name, name)
-                                : arena_printf(&v->m.arena, "%s%s", when == BY_STATEMENT ? "" : "compiled, ",
-                                               name);
+                                : arena_printf(&v->m.arena, "%s%s%s",
+                                               when == BY_STATEMENT ? "" : "compiled, ", name, ranks_text(v));
                 report_error(v, what, error, v->bound, bits);
         }
-        if (good && v->without == PASS_COUNT)
+        if (good && v->without == PASS_COUNT && !v->ranks)
                 *known = t;
         else if (v->first != t.output)
                 free_outputs(v, t.output);
@@ -394,6 +404,18 @@ static bool verify_target(Verify *v, const Target *target)
         bool interpreted = v->without == PASS_COUNT || v->o->jit == JIT_CODE;
         return verify_code(v, target, AHEAD_OF_TIME) && verify_code(v, target, JUST_IN_TIME) &&
                (!interpreted || verify_code(v, target, BY_STATEMENT));
+}
+
+/* The bits of several ranks, each an instance of its own in this process. */
+static bool verify_ranks(Verify *v, const Target *target)
+{
+        bool good = true;
+        for (int i = 0; i < v->o->nranks && good; i++) {
+                v->ranks = v->o->ranks[i];
+                good = verify_code(v, target, JUST_IN_TIME);
+        }
+        v->ranks = 0;
+        return good;
 }
 
 static void forget_bits(Verify *v)
@@ -557,8 +579,8 @@ static int verify_model(Verify *v)
         for (int i = 0; i < n; i++)
                 for (When when = 0; when < WAYS; when++)
                         test_runs += is_tried(v->o, target[i], when);
-        v->steps =
-                1 + GRAPH_PASSES + test_runs + (v->o->each_pass ? GRAPH_PASSES + PASS_COUNT * test_runs : 0);
+        v->steps = 1 + GRAPH_PASSES + test_runs + (n ? v->o->nranks : 0) +
+                   (v->o->each_pass ? GRAPH_PASSES + PASS_COUNT * test_runs : 0);
         progress("verifying", PROGRESS_STEPS, 0, v->steps);
         if (!interpret_oracle(v))
                 return failure_code(&v->m);
@@ -571,6 +593,8 @@ static int verify_model(Verify *v)
         for (int i = 0; i < n; i++)
                 if (!verify_target(v, target[i]))
                         return WRONG_ENVIRONMENT;
+        if (n && !verify_ranks(v, target[0]))
+                return failure_code(&v->m);
         if (v->o->each_pass && !verify_each_pass(v, target, n))
                 return failure_code(&v->m);
         if (!v->o->each_pass && v->caches && !verify_without(v, PASS_window, target, 1))
@@ -579,7 +603,9 @@ static int verify_model(Verify *v)
                     : is_tried(v->o, target[0], JUST_IN_TIME) ? JUST_IN_TIME
                     : v->o->jit == JIT_CODE                   ? BY_STATEMENT
                                                               : AHEAD_OF_TIME;
-        if (n && !v->o->each_pass && !verify_table(&v->m, v->o, target[0], when, v->size, v->input, v->bound))
+        const Options alone = options_of(v);
+        if (n && !v->o->each_pass &&
+            !verify_table(&v->m, &alone, target[0], when, v->size, v->input, v->bound))
                 return WRONG_ENVIRONMENT;
         if (v->failed)
                 report_rounded(v);

@@ -20,6 +20,7 @@ extern const char help_of_loops[]; /* behind the help of run: its other loops */
 
 /* each returns an exit code */
 int build_command(const Options *o);
+int page_command(const Options *o);
 int import_command(const Options *o);
 int run_command(const Options *o);
 int eval_command(const Options *o);
@@ -34,6 +35,24 @@ int decode_command(const Options *o);
 int targets_command(const Options *o);
 int completion_command(const Options *o);
 int template_command(const Options *o);
+
+/* command_build.c: what is emitted of a model, but for its name and for what stands around it; and what stands behind its weights. */
+EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer,
+                          WeightHome home, WeightTail *tail);
+
+/* page_file.c: the page around compiled modules and the weights, or a link to them where weights is NULL. */
+typedef struct {
+        const void *bytes;
+        int64_t n;
+} PagePart;
+typedef struct {
+        const char *name, *about; /* the title, and a line below it */
+        const char *loop;         /* generate, classify or denoise */
+        const char *link;         /* to the weights beside the page; NULL: they stand in it */
+        const char *settings;     /* of the loop, items of JSON */
+        PagePart relaxed, exact, weights;
+} Page;
+void page_text(const Page *page, Text *to);
 
 /* command_golden.c: a golden file as it stands, and what it is to become, with what the command says instead; false after a message. */
 bool golden_read_twice(const char *path, const Options *o, Golden *was, Golden *is);

@@ -18,7 +18,8 @@ static void usage(FILE *f)
                 fprintf(f, "  %-10s  %s\n", command_table[i].name, command_table[i].about);
         fprintf(f, "\n`lathe help COMMAND` says more; `lathe --version` the version.  A model file of - is "
                    "standard input.\n"
-                   "build, run, eval, verify, golden record, repl, show and weights take a published model "
+                   "build, page, run, eval, verify, golden record, repl, show and weights take a published "
+                   "model "
                    "in its "
                    "place, as import does.\n"
                    "example: lathe build models/tale.model --main -o tale.c\n"
@@ -76,14 +77,14 @@ static bool takes_source(const Command *c, const Options *o)
 {
         if (c->run == show_command)
                 return o->nfile > 1;
-        return c->run == build_command || c->run == run_command || c->run == eval_command ||
-               c->run == verify_command || c->run == weights_command;
+        return c->run == build_command || c->run == page_command || c->run == run_command ||
+               c->run == eval_command || c->run == verify_command || c->run == weights_command;
 }
 
 /* Its tokenizer is for a program or a prompt. */
 static SourceParts source_parts(const Command *c, const Options *o)
 {
-        bool text = o->with_main || o->text_file || strchr(c->takes, 'p');
+        bool text = o->with_main || o->text_file || c->run == page_command || strchr(c->takes, 'p');
         return (SourceParts){.weights = strchr(c->takes, 'w') != NULL,
                              .tokenizer = text && strchr(c->takes, 't'),
                              .kept = strchr(c->takes, 'h') != NULL};

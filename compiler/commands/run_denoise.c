@@ -16,7 +16,7 @@ typedef struct {
         int64_t guided;      /* values that guidance is for */
         Given without;       /* other inputs then; of none: the same */
         double guidance;     /* 1: none */
-        double wanted, none; /* the class, and the number that stands for none */
+        double wanted, none; /* the class, and what stands for none */
 } Denoise;
 
 /* --- inputs ------------------------------------------------------------------------------------------------------------ */
@@ -102,7 +102,11 @@ static int gather_all(Denoise *w, const Options *without)
         int code = DONE;
         if (r->e.o->nwithout) {
                 code = gather(w, without);
-                w->without = r->e.given;
+                if (code == DONE && r->parts.class &&
+                    (!loop_setting(r->loop, "no_class") || is_without(r->e.o, r->parts.class)))
+                        w->none = record_of(w, r->parts.class)->value[0];
+                if (code == DONE)
+                        w->without = r->e.given;
         }
         code = code ? code : gather(w, r->e.o);
         if (code)
@@ -236,6 +240,8 @@ static const char *begin(Denoise *w)
         if (w->guidance != 1 && (!none || !r->parts.class) && !o->nwithout)
                 return "guidance wants an input of the class, and in loop denoise `no_class`, the number "
                        "that stands for no class; or --without NAME=VALUE, an input that says nothing";
+        if (is_without(o, r->parts.input) || is_without(o, r->parts.step))
+                return "--without: latent and step are what loop denoise gives";
         if (w->guidance == 1 && o->nwithout)
                 return "--without has no effect without --guidance";
         if (o->nfile > 1)

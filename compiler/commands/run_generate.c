@@ -185,7 +185,7 @@ static int open_draft(Session *s)
 {
         const Options *o = s->o;
         int code = WRONG_INPUT;
-        s->draft.o = draft_options(o);
+        s->draft.o = draft_options(&s->m->arena, o);
         if (!source_open(&s->m->arena, &s->draft.o, (SourceParts){true, o->tokenizer != NULL, true}, &code))
                 return code;
         return draft_model_open(&s->draft, s->m, s->plan, o->tokenizer ? &s->tokenizer : NULL);

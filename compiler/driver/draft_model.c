@@ -7,7 +7,14 @@
 
 #include "driver.h"
 
-Options draft_options(const Options *o)
+/* The first type of --quant, which is of all weights; NULL: none is. */
+static const char *type_of_all(Arena *a, const char *quant)
+{
+        const size_t n = quant ? strcspn(quant, ",") : 0;
+        return n && !memchr(quant, '=', n) ? arena_strndup(a, quant, (int64_t)n) : NULL;
+}
+
+Options draft_options(Arena *a, const Options *o)
 {
         Options d = {.file = {o->draft},
                      .nfile = 1,
@@ -17,6 +24,9 @@ Options draft_options(const Options *o)
                      .threads = o->threads,
                      .jit = o->jit,
                      .cache = o->cache,
+                     .quant = type_of_all(a, o->quant),
+                     .kv = o->kv,
+                     .tune = o->tune,
                      .ntarget = o->ntarget};
         memcpy(d.target, o->target, sizeof d.target);
         return d;
@@ -81,9 +91,24 @@ static void note_hashed_draft(const DraftModel *d)
                         name_of(d));
 }
 
+/* Does the file have weights in blocks, or packed ones?  They stay as they are. */
+static bool has_chosen_types(const char *path)
+{
+        const char *why;
+        CkError error;
+        bool chosen = path && is_packed_file(path, &why);
+        Checkpoint *c = path && !chosen ? checkpoint_open(path, &error) : NULL;
+        for (int i = 0; c && !chosen && i < checkpoint_count(c); i++)
+                chosen = ck_type_values(checkpoint_at(c, i)->dtype) > 1;
+        checkpoint_close(c);
+        return chosen;
+}
+
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t)
 {
         int code;
+        if (d->o.quant && has_chosen_types(d->o.weights))
+                d->o.quant = NULL;
         if (!model_load(&d->m, &d->o, &code))
                 return code;
         if (!model_passes(&d->m, &d->o))

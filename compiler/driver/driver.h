@@ -34,7 +34,9 @@ typedef struct {
         int ntap;
         bool dump[PASS_COUNT], off[PASS_COUNT]; /* --dump=PASS, --no-PASS */
         int64_t chunk;
-        int slots;         /* sequences that an instance holds */
+        int slots;                      /* sequences that an instance holds */
+        int ranks[MAX_TARGETS], nranks; /* of an engine; verify: one after another */
+        bool ranked;                    /* build: for any number of ranks */
         int64_t pages;     /* that their keys and values share; 0: each slot has room for all positions */
         const char *quant; /* NULL: weights lie as the checkpoint has them */
         const char *
@@ -244,7 +246,8 @@ typedef struct {
         Draft *draft;
 } DraftModel;
 enum { DRAFTS_OF_MODEL = 5 }; /* without --drafts */
-Options draft_options(const Options *o);
+/* Its own file and weights, and what is about the machine and about storage: threads, target, --quant, --kv .. */
+Options draft_options(Arena *a, const Options *o);
 /* For a model, with its plan and its tokenizer (NULL: none).  An exit code, after messages; draft_model_close() in any case. */
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
 void draft_model_close(DraftModel *d);
@@ -265,6 +268,7 @@ bool loop_fill(const Loop *l, const Input *in, Recorded *r);
 PictureForm picture_form(Arena *a, const Loop *l, const int64_t *dim);
 /* Of a latent, the values that the guidance of loop denoise is for: those of its first channels. */
 int64_t guided_values(const Loop *l, const Type *latent);
+bool is_without(const Options *o, const Input *in); /* --without gives the input */
 /* The constants that its file of runtime/ goes by, as C.  label [classes]: of classify, or NULL. */
 const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label);
 /* emitted_loops.c: what of a model's loops its C does. */
@@ -274,6 +278,7 @@ typedef struct {
         const EmitLoop *main;      /* that of a command line; NULL: it generates */
         const Input *feeds_prompt; /* what its prompt, or its sound, is fed to; NULL: nothing */
         const char *why_no_main;   /* NULL: there can be a command line */
+        Text *notes;               /* lines for the user: loops that are no functions, and why */
 } EmittedLoops;
 int emitted_loops(Model *m, const char *command,
                   EmittedLoops *out); /* an exit code, after a message if it is none */
@@ -331,6 +336,7 @@ typedef enum {
 int model_parts(const char *const **name);                  /* how many, and their names */
 int model_part(const char *name);                           /* -1 after a message */
 int show_model(Model *m, const Options *o, ModelPart part); /* an exit code */
+const char *grouped(Arena *a, int64_t n);                   /* "124,439,808" */
 
 /* Of a weight "layer.{i}.attn.q.w": the iterations of a repeat stand after its name. */
 const char *name_pattern(Arena *a, const Weight *w);

@@ -1,10 +1,9 @@
 /* The loops of a model in its C: those that become functions, and the one that a command line is of. */
-#include <stdio.h>
 #include <string.h>
 
 #include "driver.h"
 
-/* The loop as functions of the C; a note where it can be none.  An exit code. */
+/* The loop as functions of the C; why not among out->notes where it can be none.  An exit code. */
 static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops *out)
 {
         const Graph *g = m->graph;
@@ -19,8 +18,8 @@ static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops 
         if (!why)
                 why = why_no_loop_function(g, new);
         if (why) {
-                fprintf(stderr, "lathe %s: note: loop %s is no function of the C: %s\n", command, l->name,
-                        why);
+                text_printf(out->notes, "lathe %s: note: loop %s is no function of the C: %s\n", command,
+                            l->name, why);
                 return DONE;
         }
         if (!strcmp(l->name, "classify")) {
@@ -52,7 +51,8 @@ int emitted_loops(Model *m, const char *command, EmittedLoops *out)
 {
         const Graph *g = m->graph;
         const Loop *last = g->nloop ? &g->loop[g->nloop - 1] : NULL;
-        *out = (EmittedLoops){.loop = NEW_ARRAY(&m->arena, EmitLoop, g->nloop + 1)};
+        *out = (EmittedLoops){.loop = NEW_ARRAY(&m->arena, EmitLoop, g->nloop + 1),
+                              .notes = text_new(&m->arena)};
         for (int i = 0; i < g->nloop; i++) {
                 const int code =
                         strcmp(g->loop[i].name, "generate") ? take_loop(m, &g->loop[i], command, out) : DONE;

@@ -97,6 +97,15 @@ int64_t guided_values(const Loop *l, const Type *latent)
         return guided < channels ? all / channels * guided : all;
 }
 
+bool is_without(const Options *o, const Input *in)
+{
+        const size_t n = strlen(input_name(in));
+        for (int i = 0; i < o->nwithout; i++)
+                if (!strncmp(o->without[i], input_name(in), n) && o->without[i][n] == '=')
+                        return true;
+        return false;
+}
+
 static void print_denoise(Text *t, const Loop *l, const LoopParts *parts, const Type *out)
 {
         const Setting *guidance = loop_setting(l, "guidance"), *none = loop_setting(l, "no_class");

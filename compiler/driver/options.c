@@ -62,7 +62,10 @@ static const Rule rule_table[] = {
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
         {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
         {"build", "4", WANTS, 'L', "pages are shared by sequences"},
+        {"show", ")", WITHOUT, 'j', "what ranks cost is told in words alone"},
         {"show", "4", WANTS, 'L', "pages are shared by sequences"},
+        {"build", "]", WITHOUT, 'L', "ranks take one sequence at a time"},
+        {"verify", ")", WITHOUT, 'L', "ranks take one sequence at a time"},
         {"show", "!#", WANTS, 'o', "it is about a picture"},
         {"show", "!", WANTS, '#', "a roof has two sides"},
         {"show", "#", WANTS, '!', "a roof has two sides"},
@@ -216,6 +219,7 @@ static const MemberRow member_table[] = {
         {'H', AS_TRUE, MEMBER(hash), 0, 0},
         {'M', AS_TRUE, MEMBER(with_main), 0, 0},
         {'e', AS_TRUE, MEMBER(embed), 0, 0},
+        {']', AS_TRUE, MEMBER(ranked), 0, 0},
         {'|', AS_TRUE, MEMBER(incbin), 0, 0},
         {'_', AS_TRUE, MEMBER(library), 0, 0},
         {'[', AS_TRUE, MEMBER(python), 0, 0},
@@ -332,6 +336,25 @@ static bool set_calibrate(Options *o, const char *command, const char *value)
                      "--calibrate wants a file, which is read more than once, not standard input");
 }
 
+/* N, or N,N,… */
+static bool set_ranks(Options *o, const char *command, const char *value)
+{
+        for (const char *at = value;; at++) {
+                char *end;
+                const long n = strtol(at, &end, 10);
+                if (end == at || n < 1 || n > MAX_THREADS || (*end && *end != ',') ||
+                    o->nranks == MAX_TARGETS)
+                        return wrong(command,
+                                     "--ranks wants a number from 1 to 64, or several with commas between "
+                                     "them, not %s",
+                                     value);
+                o->ranks[o->nranks++] = (int)n;
+                at = end;
+                if (!*end)
+                        return true;
+        }
+}
+
 static bool set_tap(Options *o, const char *command, const char *value)
 {
         if (!*value)
@@ -388,6 +411,7 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case '0': return mark_pass(command, o->off, value, true);
         case 'Z': return set_calibrate(o, command, value);
         case 'y': return set_tap(o, command, value);
+        case ')': return set_ranks(o, command, value);
         case 'I':
                 o->inputs = value;
                 return add(o->input_file, &o->ninput_file, MAX_FILES, value) ||

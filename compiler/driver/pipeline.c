@@ -399,7 +399,9 @@ static void explain_states(const Graph *g, Storage storage)
 /* What the recur pass said, a line each, is explained with what was fused. */
 static void explain_recurrences(Model *m, Plan *p)
 {
-        char *end, *line = m->recurrences ? arena_strdup(&m->arena, m->recurrences->data) : "";
+        if (!m->recurrences)
+                return;
+        char *end, *line = arena_strdup(&m->arena, m->recurrences->data);
         for (; (end = strchr(line, '\n')); line = end + 1) {
                 *end = 0;
                 GROW(&m->arena, p->explain, p->nexplain, p->cap_explain);
@@ -420,6 +422,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                 return NULL;
         const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
         Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
+        p->ranks = o->nranks ? o->ranks[0] : o->ranked;
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
                            op_info[p->unreadable->op].text,

@@ -8,8 +8,7 @@
 #include "pictures/pictures.h"
 /* --- numbers as people read them --------------------------------------------------------------------------- */
 
-/* 124,439,808 */
-static const char *grouped(Arena *a, int64_t n)
+const char *grouped(Arena *a, int64_t n)
 {
         char *digits = arena_printf(a, "%" PRId64, n), *text = arena_alloc(a, 32);
         int length = (int)strlen(digits), at = 0;
@@ -293,6 +292,27 @@ static void whole_call(const Graph *g, int time, int64_t *size)
                 size[i] = i == g->past ? 0 : i == time ? 1 : g->named[i].bound;
 }
 
+/* A step of each number of ranks; false after a message. */
+static bool show_ranks(Model *m, const Options *o, int64_t *size)
+{
+        Arena *a = &m->arena;
+        Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        if (!p)
+                return false;
+        const RankCost c = rank_cost(a, p, size);
+        printf("ranks share products with weights, by panels of 16 outputs, and attention, by heads of keys\n"
+               "  gathers      %s a row, %s bytes (%s)\n",
+               grouped(a, c.gathers), grouped(a, (int64_t)sizeof(float) * c.floats),
+               in_units(a, (double)sizeof(float) * (double)c.floats, "B"));
+        for (int i = 0; i < o->nranks; i++)
+                printf("  %-12s weights of each: %s; a row, each sends %s and receives %s\n",
+                       arena_printf(a, "%d rank%s", o->ranks[i], o->ranks[i] > 1 ? "s" : ""),
+                       in_units(a, (double)c.whole + (double)c.spread / o->ranks[i], "B"),
+                       in_units(a, 4 * (double)c.floats / o->ranks[i], "B"),
+                       in_units(a, 4 * (double)c.floats * (o->ranks[i] - 1) / o->ranks[i], "B"));
+        return true;
+}
+
 static CallCosts costs_of_calls(Model *m, const Options *o)
 {
         const Graph *g = m->graph;
@@ -339,6 +359,10 @@ static int show_cost(Model *m, const Options *o, const CallCosts *c)
                            &c->whole, "n", c->bound);
         if (g->past >= 0)
                 show_flops(a, "a step after p positions", &c->step, "p", c->bound - 1);
+        int64_t size[MAX_NAMED] = {0};
+        whole_call(g, time, size);
+        if (o->nranks && !show_ranks(m, o, size))
+                return WRONG_INPUT;
         printf("A multiply-add is 2 FLOPs, an element of an elementwise op or a sum 1, of a softmax 5.  "
                "Products are "
                "those with weights,\n"

@@ -96,14 +96,19 @@ const char *chosen_text(const Emit *e, const char *file)
                     {"$fill", main_is(e, LOOP_fill)},
                     {"$embed", main_is(e, LOOP_embed)},
                     {"$class", main_is(e, LOOP_denoise) && e->o->main_loop->parts.class},
+                    {"$inputs", main_is(e, LOOP_denoise) && denoise_has_inputs(e->g, e->o->main_loop)},
                     {"$beams", has_beams(e)},
                     {"$nobeams", !has_beams(e)},
                     {"$text", e->o->tables},
                     {"$ruled", e->o->grammar},
+                    {"$ranked", e->plan->ranks},
+                    {"$single", !e->plan->ranks},
                     {"$numbers", !e->o->tables},
                     {"$pages", has_pages(e)},
                     {"$causal", e->causal},
                     {"$whole", !e->causal},
+                    {"$held", e->o->home != WEIGHTS_MAPPED},
+                    {"$apart", e->o->home == WEIGHTS_MAPPED},
                     {"$sized", e->g->nnamed},
                     {"$fixed", !e->g->nnamed}};
         Text *t = text_new(e->arena);
@@ -204,18 +209,26 @@ static void emit_comment(const Emit *e, Text *c)
                     "target.\n",
                     barriers_text(e->arena, p, 0, " a call"));
         const char *flags = p->target->flags;
-        bool slow = p->target == target_table;
-        text_printf(c, " * Build: cc -std=c11 -O2%s%s %s.c%s -lpthread%s%s */\n", *flags ? " " : "", flags,
-                    e->o->name, e->o->with_main ? "" : " your.c",
-                    e->o->home == WEIGHTS_BY_ASSEMBLER
-                            ? arena_printf(e->arena,
-                                           "\n * The weights, %s.c.weights, lie beside this file then.",
-                                           e->o->name)
-                            : "",
-                    slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
-                           "processors "
-                           "like this one, it is some 30 times\n * faster, with the same bits."
-                         : "");
+        bool slow = p->target == target_table, wasm = target_is_wasm(p->target);
+        text_printf(
+                c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n",
+                wasm                                ? "clang-16"
+                : e->plan->ranks && e->o->with_main ? "mpicc"
+                                                    : "cc",
+                *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c",
+                e->o->home == WEIGHTS_BY_ASSEMBLER
+                        ? arena_printf(e->arena,
+                                       " -lpthread\n * The weights, %s.c.weights, lie beside this file then.",
+                                       e->o->name)
+                : wasm ? arena_printf(e->arena, " -o %s.wasm", e->o->name)
+                       : " -lpthread",
+                wasm   ? "\n * With -mrelaxed-simd multiply-add is one instruction, some 10 times as fast; "
+                         "init "
+                         "gives ERROR_FLOAT where the machine\n * rounds it twice."
+                : slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
+                         "processors "
+                         "like this one, it is some 30 times\n * faster, with the same bits."
+                       : "");
 }
 
 void emit_guard_macros(const Emit *e, Text *c)
@@ -351,12 +364,15 @@ static void emit_instance(const Emit *e, Text *c)
                 emit_slots(e, c);
                 rest = strstr(rest, "APART int init(");
         }
-        text_put(c, rest);
+        const char *in_memory = strstr(rest, "/* With weights in memory. */");
+        text_add(c, rest, e->o->home != WEIGHTS_MAPPED ? in_memory - rest : (int64_t)strlen(rest));
         text_put(c, "\n");
         if (e->causal)
                 emit_causal_interface(e, c);
         else
                 emit_plain_interface(e, c);
+        if (e->plan->ranks)
+                emit_ranks(e, c);
         if (e->o->tables)
                 text_printf(c, "%s\n", model_text(e, strstr(embedded_text("model_text.h"), "int64_t")));
         if (e->o->generates)
@@ -378,12 +394,16 @@ static void emit_all(const Emit *e, Text *c)
         emit_instance(e, after);
         if (e->o->with_main)
                 emit_command(e, after);
+        if (e->o->with_page)
+                emit_page(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
         const char *files[] = {"guard.h",
                                "processor.h",
                                "arm.h",
                                "team.h",
                                KERNEL_FILES(t),
+                               "rank_link.h",
+                               "ranks.h",
                                "window_cache.h",
                                "pages.h",
                                "token_tables.h",
@@ -403,6 +423,8 @@ static void emit_all(const Emit *e, Text *c)
                                "pnm.h",
                                "wav.h",
                                "main_shell.h",
+                               "npy.h",
+                               "input_values.h",
                                "generation.h",
                                "conversation.h",
                                NULL};

@@ -18,11 +18,16 @@ typedef struct {
         bool labelled;    /* its classes have names: class_label */
 } EmitLoop;
 
-/* NULL, or why a loop can't be a function: an input that nothing gives; or a command line, which takes no other inputs. */
+/* NULL, or why a loop can't be a function: an input that nothing gives; or a command line, which takes values of files. */
 const char *why_no_loop_function(const Graph *g, const EmitLoop *l);
 const char *why_no_loop_command(const Graph *g, const EmitLoop *l);
 /* The same of generation: a model that is fed a text, or a sound, and tokens. */
 const char *why_no_generate_command(const Graph *g, const Input *fed);
+
+/* Whether there is a page for a loop; NULL: for generation. */
+bool has_page(const EmitLoop *l);
+bool takes_class_alone(const Graph *g,
+                       const EmitLoop *l); /* loop denoise: nothing else is given by its caller */
 
 typedef enum {
         WEIGHTS_MAPPED,      /* in NAME.weights, whose path init is given */
@@ -34,6 +39,7 @@ typedef struct {
         const char *name; /* base name of the files: "tale" for tale.c, tale.h, tale.weights */
         bool with_main;
         WeightHome home;
+        bool with_page;       /* what a page calls: of main_loop, or of generation */
         bool generates;       /* tokens go in, logits alone come out: it has a function that generates */
         const EmitLoop *loop; /* [nloop]: other functions */
         int nloop;

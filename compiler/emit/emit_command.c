@@ -31,32 +31,6 @@ static void emit_constants_of_loop(const Emit *e, LoopId id, Text *c)
                     text ? "\\\"The quick brown fox\\\"" : "\\\"1 2 3\\\"");
 }
 
-/* What a denoising's command line says of what is made, and its call. */
-static void emit_constants_of_latent(const Emit *e, const EmitLoop *l, Text *c)
-{
-        const Type *t = &l->parts.input->type;
-        int64_t dim[3] = {0, 0, 0};
-        Text *shape = text_new(e->arena);
-        for (int i = 0; i < t->rank; i++)
-                text_printf(shape, "%s%" PRId64 "%s", i ? ", " : "", dim_value(t->dim[i], NULL),
-                            t->rank == 1 ? "," : "");
-        for (int i = 0; i < 3 && t->rank == 3; i++)
-                dim[i] = dim_value(t->dim[i], NULL);
-        text_printf(c,
-                    "enum { PICTURE_CHANNELS = %" PRId64 ", PICTURE_ROWS = %" PRId64
-                    ", PICTURE_COLUMNS = %" PRId64 ", CLASS_NUMBERS = %" PRId64
-                    " };\nstatic const char latent_shape[] = \"%s\";\n\n",
-                    dim[0] == 1 || dim[0] == 3 ? dim[0] : 0, dim[1], dim[2],
-                    l->parts.class ? l->parts.class->bound : 0, shape->data);
-        text_printf(
-                c,
-                "/* The model's denoising, of a class. */\nstatic int denoise_class(%s *m, int32_t of_class, "
-                "const %s_denoising *how, float *x, %s_on_step *on_step, void *scratch)\n{\n%s        return "
-                "%s_denoise(m%s, how, x, on_step, NULL, scratch);\n}\n\n",
-                e->name, e->name, e->name, l->parts.class ? "" : "        (void)of_class;\n", e->name,
-                l->parts.class ? ", of_class" : "");
-}
-
 /* feed_prompt(m, tokens, n) */
 static void emit_feed_prompt(const Emit *e, Text *c)
 {
@@ -68,6 +42,13 @@ static void emit_feed_prompt(const Emit *e, Text *c)
                 *size_list(e, e->o->feeds_prompt->group, false) ? ", n" : "");
 }
 
+/* The end of the program, and before it what ranks need. */
+static void emit_main(const Emit *e, Text *c)
+{
+        text_printf(c, "%s%s", e->plan->ranks ? chosen_text(e, "main_ranks.h") : "",
+                    chosen_text(e, "main_program.h"));
+}
+
 static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text *c)
 {
         const bool of_texts = loop_info[id].in == LOOP_IN_TOKENS;
@@ -77,9 +58,9 @@ static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text 
                 text_printf(c, "%s\n",
                             chosen_text(e, e->o->tables ? "main_prompt_text.h" : "main_prompt_tokens.h"));
         } else if (id == LOOP_denoise) {
-                emit_constants_of_latent(e, l, c);
+                emit_denoise_constants(e, l, c);
         }
-        text_printf(c, "%s", chosen_text(e, "main_program.h"));
+        emit_main(e, c);
         for (int i = 0; i < 2 && command_file[id][i]; i++)
                 text_printf(c, "\n%s", chosen_text(e, command_file[id][i]));
 }
@@ -93,12 +74,38 @@ static void emit_generate_command(const Emit *e, bool hears, Text *c)
                 emit_feed_prompt(e, c);
         text_printf(c, "%s\n%s\n", chosen_text(e, text ? "main_prompt_text.h" : "main_prompt_tokens.h"),
                     chosen_text(e, text ? "main_text.h" : "main_tokens.h"));
-        text_printf(c, "%s\n", chosen_text(e, "main_program.h"));
+        emit_main(e, c);
+        text_printf(c, "\n");
         if (hears)
                 text_printf(c, "%s\n", chosen_text(e, "main_sound.h"));
         text_printf(c, "%s", chosen_text(e, "main_generate.h"));
         if (e->o->talk)
                 text_printf(c, "\n%s", chosen_text(e, "main_talk.h"));
+}
+
+/* What a page calls, for each loop that it can show. */
+static const char *const page_file[LOOPS] = {[LOOP_generate] = "page_generate.h",
+                                             [LOOP_classify] = "page_classify.h",
+                                             [LOOP_denoise] = "page_denoise.h"};
+
+bool has_page(const EmitLoop *l)
+{
+        return page_file[l ? loop_number(l->loop->name) : LOOP_generate] != NULL;
+}
+
+void emit_page(const Emit *e, Text *c)
+{
+        const EmitLoop *l = e->o->main_loop;
+        const LoopId id = l ? (LoopId)loop_number(l->loop->name) : LOOP_generate;
+        text_printf(c, "%s\n", chosen_text(e, "page.h"));
+        if (id == LOOP_generate) {
+                emit_constants_of_texts(e, id, c);
+                text_printf(c, "\n%s\n", chosen_text(e, "main_prompt_text.h"));
+        } else if (id == LOOP_denoise) {
+                emit_latent_constants(e, l, c);
+                emit_page_class(l, c);
+        }
+        text_printf(c, "%s", chosen_text(e, page_file[id]));
 }
 
 void emit_command(const Emit *e, Text *c)

@@ -20,6 +20,11 @@ static bool is_whole_batch(const Emit *e)
         return is_batched(e) && !e->causal;
 }
 
+static bool has_ranks(const Emit *e)
+{
+        return e->plan->ranks > 0;
+}
+
 static bool has_rule(const Emit *e)
 {
         return e->o->generates;
@@ -48,6 +53,7 @@ static const struct {
         {"TWICE", "a slot stands twice in a batch", is_causal_batch},
         {"ROWS", "more positions in a batch than a call takes", is_batch_of_sizes},
         {"PAGES", "too few pages are left: nothing was taken", has_pages},
+        {"RANK", "the ranks differ in program or weights, or one could not be reached", has_ranks},
         {"RULE", "the rule of a text leaves no token that may come", has_rule},
 };
 

@@ -247,6 +247,13 @@ static void declare_beams(const Emit *e, Text *h)
                         "size_t $model_beam_search_scratch(const $model_beams *how, int64_t n);\n\n"));
 }
 
+static const char in_memory_text[] =
+        "/* The same with weights in memory: image is all that the weight file holds, bytes long, aligned to "
+        "64 ($MODEL_ERROR_RANGE if it\n * is not).  It is not copied, stays the caller's and must outlive "
+        "the "
+        "model. */\n"
+        "int $model_init_from($model *m, const void *image, size_t bytes, int threads);\n"
+        "$model *$model_new_from(const void *image, size_t bytes, int threads, int *error);\n";
 static void declare_instance(const Emit *e, Text *h)
 {
         const char *path = e->o->home != WEIGHTS_MAPPED ? "NULL: the weights are in the program"
@@ -276,7 +283,10 @@ static void declare_instance(const Emit *e, Text *h)
                                " * $MODEL_ERROR_MEMORY; else that is $MODEL_OK.  error may not be NULL. */\n"
                                "$model *$model_new(const char *weights_path, int threads, int *error);\n"
                                "/* m may be NULL. */\n"
-                               "void $model_free($model *m);\n\n"));
+                               "void $model_free($model *m);\n"));
+        if (e->o->home == WEIGHTS_MAPPED)
+                text_put(h, model_text(e, in_memory_text));
+        text_put(h, "\n");
 }
 
 static void declare_version(const Emit *e, Text *h)
@@ -322,6 +332,8 @@ void emit_header(const Emit *e, Text *h)
         declare_sizes(e, h);
         declare_errors(e, h);
         declare_instance(e, h);
+        if (e->plan->ranks)
+                declare_ranks(e, h);
         declare_feeds(e, h);
         if (e->causal)
                 declare_causal_functions(e, h);

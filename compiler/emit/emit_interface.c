@@ -91,7 +91,7 @@ bool is_kept(const Emit *e, int size)
 }
 
 /* Whether a call states the size: all named dimensions but time and past, if what is fed separately has not stated them. */
-static bool states_size(const Emit *e, int group, int size)
+bool states_size(const Emit *e, int group, int size)
 {
         if (e->causal && (size == e->g->time || size == e->g->past))
                 return false;
@@ -251,7 +251,7 @@ static void emit_feed(const Emit *e, int group, Text *c)
                 text_printf(c, "        %s_reset(m);\n", e->name);
         text_printf(c, "        m->fed |= %" PRIu64 ";\n", bit);
         emit_part_runs(e, bit, c);
-        text_printf(c, "        return %s_OK;\n}\n\n", e->upper);
+        text_printf(c, "        return %s;\n}\n\n", outcome(e));
 }
 
 static void emit_feeds(const Emit *e, Text *c)
@@ -359,8 +359,8 @@ static void emit_advance(const Emit *e, Text *c)
                 text_printf(c, "                m->done += chunk;\n");
         text_printf(c,
                     "                m->%s += chunk;\n                first -= m->first;\n                n "
-                    "-= chunk;\n        }\n        return %s_OK;\n}\n\n",
-                    past, e->upper);
+                    "-= chunk;\n        }\n        return %s;\n}\n\n",
+                    past, outcome(e));
 }
 
 /* The pages of what is taken back. */
@@ -443,5 +443,5 @@ void emit_plain_interface(const Emit *e, Text *c)
         emit_checks(e, CALLS, c, "        ");
         text_printf(c, "        if (!%s)\n                return %s_OK;\n", wanted_outputs(e), e->upper);
         emit_pointers(e, CALLS, c, "        ");
-        text_printf(c, "        run(m);\n        return %s_OK;\n}\n\n", e->upper);
+        text_printf(c, "        run(m);\n        return %s;\n}\n\n", outcome(e));
 }

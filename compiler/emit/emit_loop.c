@@ -5,6 +5,8 @@
 
 #include "emit_private.h"
 
+enum { MOST_FILE_INPUTS = 64 }; /* of runtime/input_values.h */
+
 static LoopId id_of(const EmitLoop *l)
 {
         return (LoopId)loop_number(l->loop->name);
@@ -33,9 +35,23 @@ static From comes_from(const Graph *g, const EmitLoop *l, const Input *in)
 {
         if (in == l->parts.input || in == l->parts.step)
                 return FROM_LOOP;
-        if (is_fed_before(g, l, in->group))
+        if (id_of(l) != LOOP_denoise && is_fed_before(g, l, in->group))
                 return FED_BEFORE;
         return in != l->parts.class && loop_setting(l->loop, input_name(in)) ? FROM_SETTING : FROM_CALLER;
+}
+
+bool is_callers(const Graph *g, const EmitLoop *l, const Input *in)
+{
+        return comes_from(g, l, in) == FROM_CALLER;
+}
+
+bool is_callers_size(const Graph *g, const EmitLoop *l, int size)
+{
+        for (int i = 0; i < g->ninput; i++)
+                for (int a = 0; a < g->input[i].type.rank && is_callers(g, l, &g->input[i]); a++)
+                        if (g->input[i].type.dim[a].per[size])
+                                return true;
+        return false;
 }
 
 /* The size that grows with a text, -1: there is none. */
@@ -71,6 +87,8 @@ const char *why_no_loop_function(const Graph *g, const EmitLoop *l)
                 const Input *in = &g->input[i];
                 const From from = comes_from(g, l, in);
                 const bool beside = in != l->parts.input && is_fed_separately(g, in->group);
+                if (id == LOOP_denoise && g->past >= 0)
+                        return "its model is causal, and denoises all at once";
                 if (id == LOOP_transcribe && beside)
                         return arena_printf(g->arena, "its input %s is fed beside the sound", input_name(in));
                 if (id == LOOP_transcribe || (id == LOOP_denoise && from != FROM_SETTING))
@@ -85,19 +103,33 @@ const char *why_no_loop_function(const Graph *g, const EmitLoop *l)
         return NULL;
 }
 
+/* Does a file say all sizes of the input, and are there not too many? */
+static bool is_said_by_file(const Graph *g, const Input *in)
+{
+        for (int a = 0; a < in->type.rank; a++) {
+                int named = 0;
+                while (named < g->nnamed && !dim_equal(in->type.dim[a], dim_named(named)))
+                        named++;
+                if (!dim_is_fixed(in->type.dim[a]) && named == g->nnamed)
+                        return false;
+        }
+        return true;
+}
+
 const char *why_no_loop_command(const Graph *g, const EmitLoop *l)
 {
-        const char *why = why_no_loop_function(g, l);
-        for (int i = 0; i < g->ninput && !why; i++) {
+        int n = 0;
+        for (int i = 0; i < g->ninput && id_of(l) == LOOP_denoise; i++) {
                 const Input *in = &g->input[i];
-                const From from = comes_from(g, l, in);
-                if (id_of(l) == LOOP_denoise && in != l->parts.class &&
-                    (from == FROM_CALLER || from == FED_BEFORE))
-                        why = arena_printf(g->arena,
-                                           "its input %s is none that a command line has a place for",
-                                           input_name(in));
+                if (!is_callers(g, l, in))
+                        continue;
+                if (++n > MOST_FILE_INPUTS)
+                        return arena_printf(g->arena, "has more than %d inputs", MOST_FILE_INPUTS);
+                if (!is_said_by_file(g, in))
+                        return arena_printf(g->arena, "has an input %s whose sizes are no names",
+                                            input_name(in));
         }
-        return why;
+        return NULL;
 }
 
 const char *why_no_generate_command(const Graph *g, const Input *fed)
@@ -125,8 +157,6 @@ static const char *argument(const Emit *e, const EmitLoop *l, int i)
                 return "from";
         if (in == l->parts.step)
                 return "&at_step";
-        if (in == l->parts.class)
-                return "&of_class";
         return comes_from(e->g, l, in) == FROM_SETTING ? filled(e, in, i)
                                                        : arena_printf(e->arena, "given->%s", in->name);
 }
@@ -135,9 +165,9 @@ static const char *argument(const Emit *e, const EmitLoop *l, int i)
 static const char *arguments(const Emit *e, const EmitLoop *l, int group)
 {
         Text *t = text_new(e->arena);
-        const char *sizes = size_list(e, group, false);
-        if (*sizes) /* a loop has one at most: the text's */
-                text_printf(t, ", n");
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (states_size(e, group, i))
+                        text_printf(t, id_of(l) == LOOP_denoise ? ", given->%s" : ", n", e->g->named[i].name);
         for (int i = 0; i < e->g->ninput; i++)
                 if (is_given_in(e, &e->g->input[i], group))
                         text_printf(t, ", %s", argument(e, l, i));
@@ -173,18 +203,6 @@ static void emit_call_room(const Emit *e, const EmitLoop *l, Text *c)
                     l->loop->name, total->data);
 }
 
-/* The inputs that the caller of a denoising gives. */
-static void emit_given(const Emit *e, const EmitLoop *l, Text *c)
-{
-        text_printf(c, "/* The other inputs of the model. */\ntypedef struct {\n        int32_t of_class;\n");
-        for (int i = 0; i < e->g->ninput; i++) {
-                const Input *in = &e->g->input[i];
-                if (comes_from(e->g, l, in) == FROM_CALLER && in != l->parts.class)
-                        text_printf(c, "        const %s *%s;\n", c_type(in), in->name);
-        }
-        text_printf(c, "} LoopGiven;\n\n");
-}
-
 static const char *loop_outputs(const Emit *e, const EmitLoop *l)
 {
         Text *t = text_new(e->arena);
@@ -193,28 +211,46 @@ static const char *loop_outputs(const Emit *e, const EmitLoop *l)
         return t->data;
 }
 
+/* "        if (!fed || fed->text != given->text)\n        ": what a group is fed is kept, so it is fed when it is another one. */
+static const char *when_fed(const Emit *e, const EmitLoop *l, int group)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (states_size(e, group, i))
+                        text_printf(t, " || fed->%s != given->%s", e->g->named[i].name, e->g->named[i].name);
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (is_given_in(e, in, group) && (in == l->parts.input || in == l->parts.step))
+                        return "";
+                if (is_given_in(e, in, group) && is_callers(e->g, l, in))
+                        text_printf(t, " || fed->%s != given->%s", in->name, in->name);
+        }
+        return arena_printf(e->arena, "        if (!fed%s)\n        ", t->data);
+}
+
 /* CLASSIFY_call(m, from, n, to, scratch) and the like: the loop's input in, its output out. */
 static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
 {
         const char *name = l->loop->name;
         const bool denoises = id_of(l) == LOOP_denoise;
         if (denoises)
-                emit_given(e, l, c);
+                emit_denoise_given(e, l, c);
         emit_call_room(e, l, c);
         text_printf(c, "/* A call of the model: %s go in, %s comes out. */\n", input_name(l->parts.input),
                     e->g->output[l->parts.output].name);
         text_printf(
                 c, "static int %s_call(%s *m, const %s *from, int64_t n, %sfloat *to, int32_t *scratch)\n{\n",
                 name, e->name, c_type(l->parts.input),
-                denoises ? "float at_step, int32_t of_class, const LoopGiven *given, " : "");
+                denoises ? "float at_step, const LoopGiven *given, const LoopGiven *fed, " : "");
         text_printf(c, "        int error = %s_OK;\n        (void)n;\n        (void)scratch;\n", e->upper);
         if (denoises)
-                text_printf(c, "        (void)of_class;\n        (void)given;\n");
+                text_printf(c, "        (void)given;\n        (void)fed;\n");
         emit_filled(e, l, c);
         for (int i = 0; i < e->g->ngroup; i++)
-                if (is_fed_separately(e->g, i) && !is_fed_before(e->g, l, i))
-                        text_printf(c, "        error = error ? error : %s_feed_%s(m%s);\n", e->name,
-                                    group_name(e, i), arguments(e, l, i));
+                if (is_fed_separately(e->g, i))
+                        text_printf(c, "%s        error = error ? error : %s_feed_%s(m%s);\n",
+                                    denoises ? when_fed(e, l, i) : "", e->name, group_name(e, i),
+                                    arguments(e, l, i));
         if (e->causal)
                 text_printf(c, "        %s_reset(m);\n", e->name);
         text_printf(c, "        return error ? error : %s_forward(m%s%s%s);\n}\n\n", e->name,
@@ -231,60 +267,6 @@ static void emit_sound_feed(const Emit *e, const EmitLoop *l, Text *c)
 }
 
 /* --- the functions --------------------------------------------------------------------------------------------------- */
-
-/* ", const int32_t *class_input, const float *text": what the caller of a denoising gives; without types, as LoopGiven has it. */
-static const char *given_list(const Emit *e, const EmitLoop *l, bool types)
-{
-        Text *t = text_new(e->arena);
-        for (int i = 0; i < e->g->ninput; i++) {
-                const Input *in = &e->g->input[i];
-                if (comes_from(e->g, l, in) != FROM_CALLER)
-                        continue;
-                if (in == l->parts.class)
-                        text_printf(t, types ? ", int32_t %s" : ", .of_class = %s", in->name);
-                else if (types)
-                        text_printf(t, ", const %s *%s", c_type(in), in->name);
-                else
-                        text_printf(t, ", .%s = %s", in->name, in->name);
-        }
-        return t->data;
-}
-
-const char *caller_gives(const Emit *e, const EmitLoop *l)
-{
-        Text *t = text_new(e->arena);
-        for (int i = 0; i < e->g->ninput; i++)
-                if (comes_from(e->g, l, &e->g->input[i]) == FROM_CALLER)
-                        text_printf(t, ", %s", e->g->input[i].name);
-        return t->data;
-}
-
-/* NAME_denoise(), by denoise_picture_of() of runtime/model_denoise.h. */
-static void emit_denoise(const Emit *e, const EmitLoop *l, Text *c)
-{
-        const char *given = given_list(e, l, false), *class = l->parts.class ? l->parts.class->name : NULL;
-        text_printf(
-                c,
-                "int %s_denoise(%s *m%s, const %s_denoising *how, float *%s, %s_on_step *on_step,\n        "
-                "void *of, void *scratch)\n{\n",
-                e->name, e->name, given_list(e, l, true), e->name, l->parts.input->name, e->name);
-        if (class)
-                text_printf(c,
-                            "        if (%s < 0 || %s >= %" PRId64
-                            ")\n                return %s_ERROR_RANGE;\n",
-                            class, class, l->parts.class->bound, e->upper);
-        for (int i = 0; i < e->g->ninput; i++) {
-                const Input *in = &e->g->input[i];
-                if (comes_from(e->g, l, in) == FROM_CALLER && in != l->parts.class)
-                        text_printf(c, "        if (!%s)\n                return %s_ERROR_RANGE;\n", in->name,
-                                    e->upper);
-        }
-        text_printf(
-                c,
-                "        const LoopGiven all = {%s};\n        return denoise_loop(m, &all, how, %s, on_step, "
-                "of, scratch);\n}\n\n",
-                *given ? given + 2 : "0", l->parts.input->name);
-}
 
 static const char *const function_file[LOOPS] = {[LOOP_classify] = "model_classify.h",
                                                  [LOOP_embed] = "model_embed.h",
@@ -368,40 +350,6 @@ static const char *fill_header(const Emit *e, const EmitLoop *l)
                 "*scratch);\n"
                 "size_t $model_fill_scratch(int64_t n);\n\n",
                 loop_columns(e, l), loop_setting(l->loop, "mask")->number);
-}
-
-static const char *denoise_header(const Emit *e, const EmitLoop *l)
-{
-        const Setting *trained = loop_setting(l->loop, "trained");
-        return arena_printf(
-                e->arena,
-                "/* How a picture comes out of noise; 0 in all: as the model's `loop denoise` says. */\n"
-                "typedef struct {\n"
-                "        int steps;       /* at most %.0f; 0: the model's own number */\n"
-                "        double guidance; /* how often what the class adds is counted; 1: no guidance; 0: "
-                "the "
-                "model's own number */\n"
-                "        uint64_t seed;   /* of the noise: the same seed, the same picture, on every machine "
-                "*/\n"
-                "        int goes_on;     /* not 0: begins with what is there, in place of noise */\n"
-                "} $model_denoising;\n"
-                "/* Is told after each call of the model: so many are done, of so many, and what there is by "
-                "then, "
-                "[%" PRId64 "].  Returns 0,\n"
-                " * or anything else to end. */\n"
-                "typedef int $model_on_step(void *of, int done, int calls, const float *picture);\n"
-                "/* Makes %s [%" PRId64 "] out of noise.  how and on_step may be NULL.  scratch "
-                "[$model_denoise_scratch(how)], aligned to 8.%s */\n"
-                "int $model_denoise($model *m%s, const $model_denoising *how, float *%s, $model_on_step "
-                "*on_step,\n"
-                "        void *of, void *scratch);\n"
-                "size_t $model_denoise_scratch(const $model_denoising *how);\n\n",
-                trained ? trained->number : 1000, type_count(&l->parts.input->type, NULL),
-                l->parts.input->name, type_count(&l->parts.input->type, NULL),
-                e->g->fed_separately && l->parts.step && !is_fed_separately(e->g, l->parts.step->group)
-                        ? "\n * What is fed separately is fed before."
-                        : "",
-                given_list(e, l, true), l->parts.input->name);
 }
 
 static const char *transcribe_header(const Emit *e, const EmitLoop *l)

@@ -49,6 +49,11 @@ const char *version_text(const Emit *e);
 void declare_errors(const Emit *e, Text *h);
 void emit_errors(const Emit *e, Text *c);
 
+/* emit_ranks.c: where the plan is for them; what a function returns that has run the program */
+void declare_ranks(const Emit *e, Text *h);
+void emit_ranks(const Emit *e, Text *c);
+const char *outcome(const Emit *e);
+
 /* emit_grammar.c: of emit.h's grammar */
 void emit_grammar(const Emit *e, Text *c);
 void declare_grammar(const Emit *e, Text *h);
@@ -65,6 +70,8 @@ enum { CALLS = -1 }; /* for a group of inputs: those that calls bring, where oth
 const char *input_list(const Emit *e, int group, bool types, bool one); /* ", const int32_t *tokens" */
 const char *output_list(const Emit *e, bool types, bool none);
 const char *size_list(const Emit *e, int group, bool types); /* ", int64_t text" */
+bool states_size(const Emit *e, int group,
+                 int size); /* the call that takes the group has it among its arguments */
 void emit_sizes(const Emit *e, int group, Text *c);
 void emit_checks(const Emit *e, int group, Text *c, const char *indent);
 void emit_renewal(const Emit *e, Text *c);
@@ -72,15 +79,28 @@ void emit_pointers(const Emit *e, int group, Text *c, const char *indent);
 bool is_kept(const Emit *e, int size); /* the size is that of inputs that are fed separately, so of a slot */
 const char *group_name(const Emit *e, int group); /* of inputs that are fed together */
 
-/* emit_command.c: a command line */
+/* emit_command.c: a command line, or what a page calls */
 void emit_command(const Emit *e, Text *c);
+void emit_page(const Emit *e, Text *c);
 
 /* emit_loop.c: a loop besides generate */
+bool is_callers(const Graph *g, const EmitLoop *l, const Input *in); /* the loop's caller gives it, and .. */
+bool is_callers_size(const Graph *g, const EmitLoop *l, int size);   /* .. a size of such an input */
 void emit_loop(const Emit *e, const EmitLoop *l, Text *c);
 void declare_loop(const Emit *e, const EmitLoop *l, Text *h);
 int64_t loop_columns(const Emit *e,
                      const EmitLoop *l); /* of its output: classes, a vector's values, tokens */
 const char *caller_gives(const Emit *e, const EmitLoop *l); /* to denoise: ", class_input, text" */
+
+/* emit_denoise.c: what loop denoise has besides */
+void emit_denoise_given(const Emit *e, const EmitLoop *l, Text *c); /* LoopGiven, and denoise_without() */
+void emit_denoise(const Emit *e, const EmitLoop *l, Text *c);       /* NAME_denoise() */
+bool denoise_has_inputs(const Graph *g, const EmitLoop *l);         /* besides latent and step */
+const char *denoise_header(const Emit *e, const EmitLoop *l);
+void emit_denoise_constants(const Emit *e, const EmitLoop *l,
+                            Text *c);                                  /* of its command line, and its call */
+void emit_latent_constants(const Emit *e, const EmitLoop *l, Text *c); /* of these, what a page needs too */
+void emit_page_class(const EmitLoop *l, Text *c);
 
 /* emit_batch.c: several sequences in a call */
 void declare_batch(const Emit *e, Text *h);

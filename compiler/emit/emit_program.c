@@ -63,6 +63,8 @@ void emit_struct(const Emit *e, Text *c)
                                "those taken */\n");
         text_printf(
                 c, "        int64_t first; /* the first position of this call whose outputs are wanted */\n");
+        if (e->plan->ranks)
+                text_printf(c, "        Ranks *ranks; /* NULL: this process computes all */\n");
         emit_batch_members(e, c);
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
@@ -161,9 +163,18 @@ static void emit_barrier(const Emit *e, const Kernel *k, Text *t)
         if (!(k->barrier & WAIT_STEP))
                 text_printf(t, "if (%s != 1)\n        ", call_rows(e->plan));
         else if (!(k->barrier & WAIT_HEADS))
-                text_printf(t, "if (%s != 1 || %" PRId64 " %% m->threads != 0)\n        ", call_rows(e->plan),
-                            e->plan->heads);
+                text_printf(t, "if (%s != 1 || %" PRId64 " %% m->threads != 0%s)\n        ",
+                            call_rows(e->plan), e->plan->heads, e->plan->ranks ? " || m->ranks" : "");
         text_printf(t, "team_barrier(m->team);\n");
+}
+
+/* What a rank made of a kernel goes to all, when its threads have made it. */
+static void emit_exchange(const Emit *e, const Kernel *k, Text *t)
+{
+        text_printf(t,
+                    "if (m->ranks) {\n        team_barrier(m->team);\n        if (thread == 0)\n"
+                    "                %s_exchange(m%s%s);\n        team_barrier(m->team);\n}\n",
+                    k->name, iteration_parameters(e->arena, k->body, false), row_parameters(k, false));
 }
 
 static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
@@ -178,6 +189,8 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                         emit_repeat(e, k, t);
                 else if (k->op != K_ACTIVE)
                         emit_call(e, k, t);
+                if (is_exchanged(k))
+                        emit_exchange(e, k, t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
         }
@@ -328,6 +341,7 @@ static void emit_instance_layout(const Emit *e, Text *c)
         }
         text_printf(c, has_pages(e) ? ", offsetof(%s, page_of)" : ", -1", e->name);
         text_printf(c, e->plan->ncache ? ", offsetof(%s, base)" : ", -1", e->name);
+        text_printf(c, e->plan->ranks ? ", offsetof(%s, ranks)" : ", -1", e->name);
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
         for (int i = 0; i < e->g->ninput; i++)
@@ -356,9 +370,11 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         }
         text_printf(c, "#define SCRATCH ((int64_t)%" PRId64 ")\n\n", scratch_size(p));
         emit_tile(p, p->target, c);
-        const char *all[] = {"guard.h", "team.h", KERNEL_FILES(p->target), "pages.h", NULL},
-                   *types[] = {"rows.h",      "kept.h", "tile.h",  "matmul.h", "contraction.h",
-                               "attention.h", "scan.h", "pages.h", NULL};
+        const char *all[] = {"guard.h", "team.h", KERNEL_FILES(p->target), "pages.h", "rank_link.h",
+                             "ranks.h", NULL},
+                   *types[] = {"rows.h",        "kept.h",      "tile.h", "matmul.h",
+                               "contraction.h", "attention.h", "scan.h", "pages.h",
+                               "rank_link.h",   "ranks.h",     NULL};
         paste_runtime(c, given ? types : all, given, user->data);
         text_put(c, user->data);
         p->by_address = false;

@@ -83,10 +83,13 @@ static void add_calls(const Emit *e, Text *py)
 static void add_loops(const Emit *e, Text *py)
 {
         text_put(py, "    \"loops\": {");
-        for (int i = 0; i < e->o->nloop; i++) {
+        for (int i = 0, n = 0; i < e->o->nloop; i++) {
                 const EmitLoop *l = &e->o->loop[i];
-                text_printf(py, "%s\"%s\": ", i ? ", " : "", l->loop->name);
-                if (strcmp(l->loop->name, "denoise") != 0) {
+                const bool denoises = !strcmp(l->loop->name, "denoise");
+                if (denoises && !takes_class_alone(e->g, l))
+                        continue;
+                text_printf(py, "%s\"%s\": ", n++ ? ", " : "", l->loop->name);
+                if (!denoises) {
                         text_printf(py, "%" PRId64, loop_columns(e, l));
                         continue;
                 }

@@ -100,12 +100,12 @@ static bool has_scattered_rows(const Plan *p)
 void emit_tile(const Plan *p, const Target *t, Text *c)
 {
         text_printf(c,
-                    "/* Register tile of attention: rows by panels of 16; panels with four rows or fewer; "
-                    "rows of "
+                    "/* Register tile of attention: rows by panels of 16; panels with four rows or fewer, "
+                    "with one; rows of "
                     "products of codes; tiles of products, and storages of their weights. */\n"
                     "#define TILE_ROWS %d\n\n#define TILE_PANELS %d\n\n"
-                    "#define FEW_PANELS %d\n\n#define CODE_ROWS %d\n\n",
-                    t->rows, t->panels, t->few_panels, t->code_rows);
+                    "#define FEW_PANELS %d\n\n#define ONE_PANELS %d\n\n#define CODE_ROWS %d\n\n",
+                    t->rows, t->panels, t->few_panels, t->one_panels, t->code_rows);
         emit_tiles(p, t, c);
         emit_storages(p, c);
         emit_states(p, c);

@@ -39,8 +39,8 @@ static void emit_values(const Emit *e, Text *c)
 static void emit_opening(const Emit *e, Text *c)
 {
         const char *weights = e->o->home == WEIGHTS_MAPPED
-                                      ? "        int error = weights_map(m, path);\n"
-                                      : "        (void)path;\n        int error = weights_inside(m);\n";
+                                      ? "        int error = weights_take(m, from);\n"
+                                      : "        (void)from;\n        int error = weights_inside(m);\n";
         const char *where = e->o->tables_apart ? "m->weights + WEIGHT_FLOATS, TAIL_BYTES"
                                                : "token_block, sizeof token_block";
         const char *tables =
@@ -50,10 +50,11 @@ static void emit_opening(const Emit *e, Text *c)
                                             "                error = $MODEL_ERROR_WEIGHTS;\n        }\n",
                                             where)
                              : "";
-        text_put(c, model_text(e, arena_printf(e->arena,
-                                               "static int weights_open($model *m, const char *path)\n{\n"
-                                               "%s%s        return error;\n}\n\n",
-                                               weights, tables)));
+        text_put(c, model_text(e, arena_printf(
+                                          e->arena,
+                                          "static int weights_open($model *m, const WeightSource *from)\n{\n"
+                                          "%s%s        return error;\n}\n\n",
+                                          weights, tables)));
 }
 
 void emit_weights(const Emit *e, Text *c)

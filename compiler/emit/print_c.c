@@ -314,28 +314,30 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
         return strcmp(c, "float") ? arena_printf(p->arena, "(%s%s *)(%s)", constant, c, at) : at;
 }
 
+void print_pointer(Printer *p, Buffer *b, Text *out)
+{
+        const char *name = pointer_name(p, b), *slot = slot_text(p, b, out);
+        const char *constant = is_stored(p->kernel, b) ? "" : "const ", *type = storage_info[b->storage].c;
+        p->m |= b->home != IN_LITERAL;
+        if (b->home == IN_LITERAL) {
+                literal_array(p, b, out);
+                text_printf(out, "const %s *%s = %s_all%s;\n", type, name, name, slot);
+        } else if (b->home == IN_INPUT) {
+                text_printf(out, "const %s *%s = m->input_%s; /* %s */\n", type, name,
+                            p->plan->graph->input[b->index].name, shape_comment(p, b));
+        } else if (b->home == IN_OUTPUT) {
+                text_printf(out, "%s%s *%s = m->output_%s; /* %s */\n", constant, type, name,
+                            p->plan->graph->output[b->index].name, shape_comment(p, b));
+        } else {
+                text_printf(out, "%s%s *%s = %s; /* %s */\n", constant, type, name,
+                            home_text(p, b, constant, slot), shape_comment(p, b));
+        }
+}
+
 void print_pointers(Printer *p, Text *out)
 {
-        for (int i = 0; i < p->f->npointer; i++) {
-                Buffer *b = p->f->pointer[i];
-                const char *name = pointer_name(p, b), *slot = slot_text(p, b, out);
-                const char *constant = is_stored(p->kernel, b) ? "" : "const ",
-                           *type = storage_info[b->storage].c;
-                p->m |= b->home != IN_LITERAL;
-                if (b->home == IN_LITERAL) {
-                        literal_array(p, b, out);
-                        text_printf(out, "const %s *%s = %s_all%s;\n", type, name, name, slot);
-                } else if (b->home == IN_INPUT) {
-                        text_printf(out, "const %s *%s = m->input_%s; /* %s */\n", type, name,
-                                    p->plan->graph->input[b->index].name, shape_comment(p, b));
-                } else if (b->home == IN_OUTPUT) {
-                        text_printf(out, "%s%s *%s = m->output_%s; /* %s */\n", constant, type, name,
-                                    p->plan->graph->output[b->index].name, shape_comment(p, b));
-                } else {
-                        text_printf(out, "%s%s *%s = %s; /* %s */\n", constant, type, name,
-                                    home_text(p, b, constant, slot), shape_comment(p, b));
-                }
-        }
+        for (int i = 0; i < p->f->npointer; i++)
+                print_pointer(p, p->f->pointer[i], out);
 }
 
 /* --- vectors ---------------------------------------------------------------------------------------------------------- */

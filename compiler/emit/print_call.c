@@ -5,6 +5,16 @@
 
 /* --- products ------------------------------------------------------------------------------------------------------ */
 
+/* The heads of keys that are a rank's: from `own` to `behind` - 1. */
+static void print_own_heads(int64_t heads, Text *out)
+{
+        text_printf(out,
+                    "const int64_t own = rank_share(m->ranks, %lld, 0, 1), behind = rank_share(m->ranks, "
+                    "%lld, 1, "
+                    "1);\n",
+                    (long long)heads, (long long)heads);
+}
+
 /* Which rows, and how many. */
 static const char *rows_text(const Kernel *k)
 {
@@ -25,6 +35,19 @@ static void print_codes(Printer *p, const MatmulCall *c, Text *out)
                                     (long long)k->k_size, code_group[i]);
 }
 
+/* The panels of a part up to an end of a thread's share; of a rank's heads, behind those of heads before them. */
+static const char *part_text(Printer *p, const MatmulPart *part, const char *end)
+{
+        const int64_t heads = p->kernel->spread_heads;
+        if (!heads)
+                return arena_printf(p->arena, "part(%s, %lld, %lld)", end, (long long)part->first,
+                                    (long long)part->panels);
+        return arena_printf(p->arena,
+                            "(int)(%lld * own) + part(%s, %lld * (behind - own), %lld * (behind - own))",
+                            (long long)(part->panels / heads), end, (long long)(part->first / heads),
+                            (long long)(part->panels / heads));
+}
+
 /* The call for one part. */
 static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, Text *out)
 {
@@ -41,19 +64,15 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
         const char *tile = target_is_portable(p->plan->target)
                                    ? storage->codes ? "CODE_ROWS, TILE_PANELS" : "TILE_ROWS, TILE_PANELS"
                                    : arena_printf(p->arena, "%d, %d", s->tiling.rows, s->tiling.panels);
-        long long first = part->first, panels = part->panels;
         Text *call = text_new(p->arena);
         if (asked)
                 text_printf(out, "if (m->output_%s) /* wanted */\n", p->plan->graph->output[to->index].name);
         text_printf(call, "%s(&place, %s, %s, %s, %lld, %s, STORAGE_%s, %d,\n", function, s->name, x,
                     storage->codes || k->active_only ? rows_text(k) : "rows", (long long)k->k_size,
                     operand_text(p, (Operand){s->w[0], part->w_at}), storage->name, s->nproduct);
-        text_printf(call,
-                    "%*s&(Tiling){%s, %d, %d}, %spart(from, %lld, %lld), %spart(to, %lld, %lld), m->scratch "
-                    "+ thread * "
-                    "SCRATCH);\n",
-                    (int)strlen(function) + 1, "", tile, s->tiling.cut, s->tiling.rows_at_once, twice, first,
-                    panels, twice, first, panels);
+        text_printf(call, "%*s&(Tiling){%s, %d, %d}, %s%s, %s%s, m->scratch + thread * SCRATCH);\n",
+                    (int)strlen(function) + 1, "", tile, s->tiling.cut, s->tiling.rows_at_once, twice,
+                    part_text(p, part, "from"), twice, part_text(p, part, "to"));
         text_indent(out, call, asked);
 }
 
@@ -80,6 +99,22 @@ static void print_around(Printer *p, const MatmulCall *c, const Text *calls, Tex
         text_printf(out, "}\n");
 }
 
+/* A thread's share of all panels: of its rank's, by panels or by heads. */
+static void print_panels(Printer *p, const MatmulCall *c, Text *out)
+{
+        const char *share =
+                p->kernel->spread && !p->kernel->spread_heads ? "rank_share(m->ranks, " : "share(";
+        const char *panels = arena_printf(p->arena, "%lld", (long long)c->panels);
+        if (p->kernel->spread_heads) {
+                print_own_heads(p->kernel->spread_heads, out);
+                panels = arena_printf(p->arena, "%lld * (behind - own)",
+                                      (long long)(c->panels / p->kernel->spread_heads));
+        }
+        text_printf(out,
+                    "const int64_t from = %s%s, thread, m->threads), to = %s%s, thread + 1, m->threads);\n",
+                    share, panels, share, panels);
+}
+
 static void print_matmul(Printer *p, const MatmulCall *c, Text *out)
 {
         Text *calls = text_new(p->arena);
@@ -96,10 +131,7 @@ static void print_matmul(Printer *p, const MatmulCall *c, Text *out)
                 print_around(p, c, calls, out);
                 return;
         }
-        text_printf(out,
-                    "const int64_t from = share(%lld, thread, m->threads), to = share(%lld, thread + "
-                    "1, m->threads);\n",
-                    (long long)c->panels, (long long)c->panels);
+        print_panels(p, c, out);
         text_indent(out, calls, 0);
 }
 
@@ -155,18 +187,28 @@ static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 
 /* --- attention --------------------------------------------------------------------------------------------------------- */
 
+/* " + 64 * own": where a rank's heads begin, which lie `apart` from each other, counted by heads of keys */
+static const char *own_heads(Printer *p, int64_t apart)
+{
+        return p->kernel->spread ? arena_printf(p->arena, " + %lld * own", (long long)apart) : "";
+}
+
 /* "const Attention a = {..};" */
 static void describe(Printer *p, const AttentionCall *c, Text *out)
 {
+        const bool spread = p->kernel->spread;
+        const long long group = (long long)(c->heads / c->kv_heads);
         bool begins = c->row >= 0 && p->f->loop[c->row].from_first;
+        if (spread)
+                print_own_heads(c->kv_heads, out);
         text_printf(out, "const Attention a = {\n");
-        text_printf(out, "        .q = %s, .q_row = %lld, .q_head = %lld,\n", operand_text(p, c->q),
-                    (long long)c->q_row, (long long)c->q_head);
-        text_printf(out, "        .k = %s, .k_head = %lld, .%s = %lld,\n", operand_text(p, c->k),
-                    (long long)c->k_head, c->k_key ? "k_key" : "k_tile",
+        text_printf(out, "        .q = %s%s, .q_row = %lld, .q_head = %lld,\n", operand_text(p, c->q),
+                    own_heads(p, group * c->q_head), (long long)c->q_row, (long long)c->q_head);
+        text_printf(out, "        .k = %s%s, .k_head = %lld, .%s = %lld,\n", operand_text(p, c->k),
+                    own_heads(p, c->k_head), (long long)c->k_head, c->k_key ? "k_key" : "k_tile",
                     (long long)(c->k_key ? c->k_key : c->k_tile));
-        text_printf(out, "        .v = %s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
-                    (long long)c->v_head, (long long)c->v_key);
+        text_printf(out, "        .v = %s%s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
+                    own_heads(p, c->v_head), (long long)c->v_head, (long long)c->v_key);
         text_printf(out, "        .k_storage = %s, .v_storage = %s,\n", storage_text(p->arena, c->k.buffer),
                     storage_text(p->arena, c->v.buffer));
         if (c->first_held)
@@ -175,12 +217,18 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
         if (c->k_paged || c->v_paged)
                 text_printf(out, "        .key_pages = %s, .value_pages = %s,\n",
                             c->k_paged ? "m->page_of" : "NULL", c->v_paged ? "m->page_of" : "NULL");
-        text_printf(out, "        .out = %s, .out_row = %lld, .out_head = %lld,\n", operand_text(p, c->out),
-                    (long long)c->out_row, (long long)c->out_head);
-        text_printf(
-                out,
-                "        .heads = %lld, .kv_heads = %lld, .head_dim = %lld, .v_dim = %lld, .scale = 1.0f,\n",
-                (long long)c->heads, (long long)c->kv_heads, (long long)c->head_dim, (long long)c->v_dim);
+        text_printf(out, "        .out = %s%s, .out_row = %lld, .out_head = %lld,\n", operand_text(p, c->out),
+                    own_heads(p, group * c->out_head), (long long)c->out_row, (long long)c->out_head);
+        if (spread)
+                text_printf(out,
+                            "        .heads = (int)(%lld * (behind - own)), .kv_heads = (int)(behind - own), "
+                            ".first_head = (int)(%lld * own),\n",
+                            group, group);
+        else
+                text_printf(out, "        .heads = %lld, .kv_heads = %lld,\n", (long long)c->heads,
+                            (long long)c->kv_heads);
+        text_printf(out, "        .head_dim = %lld, .v_dim = %lld, .scale = 1.0f,\n", (long long)c->head_dim,
+                    (long long)c->v_dim);
         if (c->naround)
                 text_printf(out, "        .first_head = (int)around * %lld,\n", (long long)c->heads);
         if (p->kernel->dead_nan)
@@ -232,6 +280,8 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
         p->m = true;
         if (c->naround == 0) {
                 text_indent(out, call, 0);
+                if (p->kernel->spread)
+                        text_printf(out, "if (own == behind)\n        return; /* more ranks than heads */\n");
                 print_share(p->kernel, c, rows, out);
                 return;
         }

@@ -161,7 +161,7 @@ bool asks_for_taps(const Plan *p, const Kernel *k)
 
 /* What only outputs need that the call does not want is left out.  What they all need is not asked for: no call runs that wants
  * none, but for the positions that it takes. */
-static void skip_unwanted(const Plan *p, const Kernel *k, Text *out)
+void print_skipping(const Plan *p, const Kernel *k, Text *out)
 {
         const Output *own = own_output(p, k);
         if (own || may_be_unwanted(p, k))
@@ -201,7 +201,7 @@ static void print_whole(Printer *p, Text *out)
         if (p->kernel->active_only)
                 unused(out, p->active, "active");
         unused_iterations(p, out);
-        skip_unwanted(p->plan, p->kernel, out);
+        print_skipping(p->plan, p->kernel, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }
@@ -404,7 +404,11 @@ void print_kernel(Plan *p, Kernel *k, Text *out)
                                    .f = k->code->function[i],
                                    .arena = p->graph->arena};
                 switch (printer.f->role) {
-                case WHOLE_KERNEL: print_whole(&printer, out); break;
+                case WHOLE_KERNEL:
+                        print_whole(&printer, out);
+                        if (is_exchanged(k))
+                                print_spread(&printer, out);
+                        break;
                 case ACTIVE_ROWS: print_active(&printer, out); break;
                 case EPILOGUE: print_epilogue(&printer, out); break;
                 case SCORE: print_score(&printer, out); break;

@@ -1,7 +1,7 @@
 /* What the parts of printing Code share: print_c.c statements, print_call.c the runtime's kernels, print_function.c functions. */
 #ifndef PRINT_PRIVATE_H
 #define PRINT_PRIVATE_H
-#include "lower/code.h"
+#include "plan/plan.h"
 
 /* print_function.c: kernels as C functions */
 void print_kernel(Plan *p, Kernel *k, Text *out);
@@ -35,13 +35,19 @@ const char *operand_text(Printer *p, Operand o);                    /* "x + 64 *
 const char *storage_text(Arena *a, const Buffer *b);                /* "STORAGE_F16" */
 const char *element_number(Printer *p, Buffer *b, const Index *at); /* as a number */
 void print_pointers(Printer *p, Text *out);
+void print_pointer(Printer *p, Buffer *b, Text *out); /* one of them */
 void print_rest(Printer *p, const CodeLoop *lanes, Text *out);
 void print_statements(Printer *p, const StmtList *b, Text *out);
+
+/* print_ranks.c: of a kernel that ranks share, whose own function is at hand */
+void print_spread(Printer *p, Text *out);
 
 /* print_call.c */
 void print_call(Printer *p, const Stmt *s, Text *out);
 /* print_function.c */
 void print_rows(Printer *p, const Stmt *s, Text *out);
+void print_skipping(const Plan *p, const Kernel *k,
+                    Text *out); /* of a kernel that the call's outputs do without */
 const char *loop_size(Printer *p, int loop);
 const char *row_count(Printer *p, int begin, int end);
 /* the loops from `begin` to end - 1 out of one number, those that the text used */

@@ -704,6 +704,14 @@ typedef struct {
 } Attention;
 bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n); /* *n: how many there are */
 
+/* origin.c: where in an input the query of a row of an attention's weights comes from, and the key of a column: the element of the input that
+ * its token is about.  index, origin: [MAX_RANK], of the softmax and of the input; stage: of stage_of().  False: from no place, as a class
+ * token does, or by an op that hides it. */
+bool query_origin(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at, int input,
+                  const int64_t *index, int64_t *origin);
+bool key_origin(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at, int input,
+                const int64_t *index, int64_t *origin);
+
 /* The scores whose weights a product multiplies by values: scores.c. */
 typedef struct {
         Node **node; /* all from the weights to .. */

@@ -40,7 +40,8 @@ typedef struct {
         const Tile *few, *code; /* likewise the further ones of few rows; those of codes */
         int registers, vectors; /* of vectors; that 16 floats take */
         int rows, panels;       /* the tile of attention, and in portable files of products .. */
-        int few_panels;         /* .. and with four rows or fewer */
+        int few_panels;         /* .. and with four rows or fewer .. */
+        int one_panels;         /* .. and with one */
         int code_rows;          /* rows of a tile of codes, which has a panel of them at a time */
         const Machine *machine;
         const char *features; /* of the compiler's attribute `target`, in portable files; "": none */
@@ -56,6 +57,7 @@ extern const int target_count;
 /* NULL: no such target.  "native": the best that this processor runs. */
 const Target *target_find(const char *name);
 bool target_is_portable(const Target *t);
+bool target_is_wasm(const Target *t);
 bool target_has_own_vectors(const Target *t); /* no row above it has the same, so f32 code is its own */
 bool target_runs_here(const Target *t);
 bool target_is_cross(const Target *t); /* another machine's; there is a compiler and an emulator for it */
@@ -215,10 +217,12 @@ struct Kernel {
         uint64_t part;       /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
         bool own;            /* in a call of one row every thread computes all of it, for itself */
         bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
-        int barrier;         /* sync: WAIT_ROWS and so on: wait for all threads before it */
-        int at;              /* place in its body; 0: that of its root */
-        Node *late;          /* or that of this root */
-        Buffer *from_copy;   /* LOOP that copies: reads this instead */
+        bool spread;         /* ranks share it, and exchange what it stores; .. */
+        int64_t spread_heads; /* .. or not: they share it by so many heads, and only kernels by heads read that */
+        int barrier;          /* sync: WAIT_ROWS and so on: wait for all threads before it */
+        int at;               /* place in its body; 0: that of its root */
+        Node *late;           /* or that of this root */
+        Buffer *from_copy;       /* LOOP that copies: reads this instead */
         const struct Code *code; /* what it does, statement by statement: lower/code.h */
         int step, last_step;     /* plan: place in the linear order; REPEAT: and its end */
         Span span;
@@ -241,6 +245,7 @@ typedef struct {
         bool by_address;    /* emitted for libtcc: vectors are arrays, handed over by address */
         int64_t chunk;      /* most new rows a call */
         int slots;          /* most sequences a call */
+        int ranks;          /* an engine's; 0: the code is for a single process */
         int64_t rows;       /* most rows of all of them */
         int64_t pages;     /* that their states share (runtime/pages.h); 0: each has room for all positions */
         int64_t heads;     /* own: by which attention counts its heads of keys, all kernels' */

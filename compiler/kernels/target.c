@@ -12,8 +12,8 @@
 #include "targets.def"
 
 /* Whether this processor runs a target. */
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, code_rows, features, test,    \
-               about)                                                                                        \
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, one_panels, code_rows,        \
+               features, test, about)                                                                        \
         static bool runs_##name(void)                                                                        \
         {                                                                                                    \
                 return ON_##machine(test, (rows) == 0);                                                      \
@@ -28,8 +28,8 @@
                           code_tiles_##name[] = {CODE_TILES_##name(TILE, ){0, 0}};
 #include "targets.def"
 
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, code_rows, features, test,    \
-               about)                                                                                        \
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, one_panels, code_rows,        \
+               features, test, about)                                                                        \
         {#name,                                                                                              \
          (rows) == 0 ? NULL : "v16_" #vectors ".h",                                                          \
          (rows) == 0 ? NULL : "n16_" #vectors ".h",                                                          \
@@ -43,6 +43,7 @@
          rows,                                                                                               \
          panels,                                                                                             \
          few_panels,                                                                                         \
+         one_panels,                                                                                         \
          code_rows,                                                                                          \
          &machine_##machine,                                                                                 \
          features,                                                                                           \
@@ -59,13 +60,15 @@ const int target_count = sizeof target_table / sizeof target_table[0];
 #define TILE_FITS(of, rows, panels)                                                                          \
         _Static_assert((rows) >= 2 && (rows) <= TILE_MOST && (panels) >= 1 && (panels) <= 3,                 \
                        "a tile of products has 2 to 12 rows and 1 to 3 panels: " #rows " by " #panels);
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, code_rows, features, test,    \
-               about)                                                                                        \
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, one_panels, code_rows,        \
+               features, test, about)                                                                        \
         _Static_assert((rows) == 0 || ((rows) >= 4 && (rows) <= TILE_MOST),                                  \
                        "a tile has 4 to 12 rows: " #name);                                                   \
         _Static_assert((rows) == 0 || ((code_rows) >= 4 && (code_rows) <= TILE_MOST),                        \
                        "a tile of codes has 4 to 12 rows: " #name);                                          \
         _Static_assert((rows) == 0 || (panels) == 1 || (panels) == 2, "a tile has 1 or 2 panels: " #name);   \
+        _Static_assert((rows) == 0 || (one_panels) == 1 || (one_panels) == 2 || (one_panels) == 4,           \
+                       "a tile of one row has 1, 2 or 4 panels: " #name);                                    \
         _Static_assert((rows) == 0 || (few_panels) == 1 || (few_panels) == 2 || (few_panels) == 4,           \
                        "a tile of few rows has 1, 2 or 4 panels: " #name);                                   \
         TILES_##name(TILE_FITS, )
@@ -82,6 +85,11 @@ bool target_has_own_vectors(const Target *t)
                 if (other->vector && t->vector && !strcmp(other->vector, t->vector))
                         return false;
         return true;
+}
+
+bool target_is_wasm(const Target *t)
+{
+        return t->machine == &machine_wasm32;
 }
 
 bool target_runs_here(const Target *t)

@@ -95,6 +95,17 @@ static bool add_index(const Seen *s, Rest *rest, const Index *x, int64_t scale, 
         }
 }
 
+/* How often an index counts the first of the lanes. */
+static int64_t lane_coefficient(const Index *x, int64_t scale)
+{
+        int64_t all = x->op == INDEX_LANE ? scale : 0;
+        if (x->op == INDEX_PLUS)
+                all = lane_coefficient(x->a, scale) + lane_coefficient(x->b, scale);
+        for (int i = 0; x->op == INDEX_SUM && i < x->nterm; i++)
+                all += lane_coefficient(x->term[i].of, x->term[i].coef * scale);
+        return all;
+}
+
 /* How far apart an index finds two neighbouring heads. */
 static int64_t head_step(const Seen *s, const Index *x, int64_t scale)
 {
@@ -224,6 +235,14 @@ int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
                                            : see_rows(&s, &f->body.stmt[i])))
                         return 0;
         return s.modulus > 0 ? s.modulus : 0;
+}
+
+bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n)
+{
+        const Seen s = {.plan = p, .f = f, .head = -1};
+        Rest rest = {0};
+        return store->step == 1 && lane_coefficient(store->at, 1) % n == 1 % n &&
+               add_index(&s, &rest, store->at, 1, n, NULL, false) && rest.low == 0 && rest.high == 0;
 }
 
 void find_heads(Plan *p)

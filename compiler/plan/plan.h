@@ -57,6 +57,12 @@ const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, cons
  * number, modulo this, is from t / T of it to (t + 1) / T; 0: that is not known */
 int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b);
 
+/* spread.c: the one statement of its kind in a function; NULL: there is none, or there are several */
+const Stmt *only_statement(const Function *f, StmtOp op);
+
+int64_t widest_exchange(
+        const Plan *p); /* floats that ranks exchange at least at once: a row of what a kernel stores */
+
 /* sync.c: "8 barriers a call, 6 with one row, 5 where threads divide 8 heads": those of a body, with the repeats in it rolled out; in: " a call" */
 const char *barriers_text(Arena *a, const Plan *p, int body, const char *in);
 
@@ -71,6 +77,14 @@ typedef struct {
 } KernelCost;
 /* [p->steps], by Kernel.step.  size: of the named dimensions; size[NAMED_FIRST]: the first row wanted as output. */
 KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);
+
+/* What ranks have and send: bytes of weights that they share, and that each reads all of; of a call with one row, gathers and the floats
+ * that they bring together. */
+typedef struct {
+        int64_t spread, whole, gathers, floats;
+} RankCost;
+bool is_exchanged(const Kernel *k);                               /* what it stores goes to all ranks */
+RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size); /* size: as for kernel_costs() */
 
 /* What a machine does at most in a second: bytes that one thread reads, and FLOPs. */
 typedef struct {

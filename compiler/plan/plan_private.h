@@ -2,6 +2,7 @@
 #ifndef PLAN_PRIVATE_H
 #define PLAN_PRIVATE_H
 #include "plan.h"
+#include "lower/code.h"
 
 typedef struct {
         Arena *arena;
@@ -37,6 +38,9 @@ void find_lives(Plan *p);
 
 /* own.c: whether a function of a kernel's Code touches a buffer */
 bool function_names(const Function *f, const Buffer *b);
+
+/* heads.c: does a product of n columns store column c at an element that is c modulo n? */
+bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n);
 
 /* heads.c: by which heads threads share kernels in a call of one row; Plan.heads and Kernel.by_heads */
 void find_heads(Plan *p);

@@ -233,11 +233,11 @@ static void take_shape_of_attention(Heat *h, const Type *type, const Trace *t, i
         h->weight = t->output[output];
 }
 
-/* The picture that goes in, if one does; not of an attention of texts, whose size is not the picture's. */
-static void take_picture(Heat *h, const Session *s, const Trace *t, const Type *weights)
+/* The picture that goes in, if one does; not of an attention of texts, whose size is not the picture's.  Its input, -1: none. */
+static int take_picture(Heat *h, const Session *s, const Trace *t, const Type *weights)
 {
         const Graph *g = s->runner->model.graph;
-        for (int i = 0; i < g->ninput && !h->picture && type_is_fixed(weights); i++) {
+        for (int i = 0; i < g->ninput && type_is_fixed(weights); i++) {
                 const Type *type = &g->input[i].type;
                 if (picture_fault(g, &g->input[i]))
                         continue;
@@ -245,7 +245,9 @@ static void take_picture(Heat *h, const Session *s, const Trace *t, const Type *
                 h->channels = dim_value(type->dim[0], t->size);
                 h->height = dim_value(type->dim[1], t->size);
                 h->width = dim_value(type->dim[2], t->size);
+                return i;
         }
+        return -1;
 }
 
 static bool show_heat(Heat *h, const char *path)
@@ -272,15 +274,22 @@ bool show_attention(Session *s, const Words *w)
         bool good = trace_tapped(s, (RunnerKind){.attention = (int)h.attention}, &t, &output);
         if (good) {
                 Graph *g = session_graph(s, &arena);
-                if (g && attention_find(g, &arena, (int)h.attention, &at, &n))
+                const bool found = g && attention_find(g, &arena, (int)h.attention, &at, &n);
+                if (found)
                         h.name = at.name;
                 const Type *type = &s->runner->model.graph->output[output].node->type;
                 take_shape_of_attention(&h, type, &t, output);
-                take_picture(&h, s, &t, type);
-                good = make_labels(&h, s, &t, type) ? show_heat(&h, path) : wrong("%s", no_memory);
+                const int input = take_picture(&h, s, &t, type);
+                good = make_labels(&h, s, &t, type);
+                if (good && found && input >= 0 && h.token >= 0)
+                        good = heat_find_places(&h,
+                                                &(HeatSource){g, stage_of(&arena, g), t.size, &at, input});
+                good = good ? show_heat(&h, path) : wrong("%s", no_memory);
         }
         free(h.row);
         free(h.column);
+        free(h.query);
+        free(h.key);
         arena_free(&arena);
         trace_free(s, &t);
         return good;

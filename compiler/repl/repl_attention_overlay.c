@@ -1,6 +1,6 @@
 /* :attn --token K: what a token of a picture looks at, laid over the picture.
  *
- * The tokens are the picture's patches row by row, behind those that belong to no patch (a class, registers). */
+ * The tokens are patches of the picture, in any order, those of a window too, beside tokens that belong to no patch (a class, registers). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,41 +16,37 @@ enum {
         PANEL = 300,
         BAR_WIDE = 22,
         BAR_ROOM = 130,
-        MOST_OTHERS = 8,
+        PALE = 4,    /* so many times less dark */
         DARKEST = 64 /* of the picture: red shows on it */
 };
 
 /* How patches lie, and all else in pixels. */
 typedef struct {
-        int64_t others, down, across; /* tokens of no patch; patches */
-        int64_t patch;                /* pixels of its side */
-        int64_t maps, columns, rows;  /* panels */
-        int zoom;                     /* pixels of the panel for one of the picture */
+        int64_t down, across; /* patches */
+        float *seen; /* [down][across]: the weight of a patch in the panel at hand; below 0: of no key */
+        int64_t maps, columns, rows; /* panels */
+        int zoom;                    /* pixels of the panel for one of the picture */
         int wide, high;
         float most;           /* the largest weight of a patch */
         float darkest, range; /* values of the picture */
 } Overlay;
 
-/* Square patches that fill the picture, so that few tokens are left; false: there are none. */
-static bool find_patches(const Heat *h, Overlay *o)
-{
-        o->others = MOST_OTHERS + 1;
-        for (int64_t side = 1; side <= h->height && side <= h->width; side++) {
-                const int64_t down = h->height / side, across = h->width / side,
-                              left = h->columns - down * across;
-                if (h->height % side || h->width % side || left < 0 || left >= o->others)
-                        continue;
-                o->others = left;
-                o->patch = side;
-                o->down = down;
-                o->across = across;
-        }
-        return o->others <= MOST_OTHERS;
-}
-
 static const float *weights_of(const Heat *h, int64_t map)
 {
         return heat_row(h, heat_map(h, map), h->token);
+}
+
+static const HeatPlace *keys_of(const Heat *h, int64_t map)
+{
+        const HeatMap m = heat_map(h, map);
+        return h->key + (m.head * h->windows + m.window) * h->columns;
+}
+
+/* Where the token is; also of no patch. */
+static HeatPlace place_of(const Heat *h, int64_t map)
+{
+        const HeatMap m = heat_map(h, map);
+        return h->query[(m.head * h->windows + m.window) * h->rows + h->token];
 }
 
 static void measure(const Heat *h, Overlay *o)
@@ -65,8 +61,9 @@ static void measure(const Heat *h, Overlay *o)
         o->wide = (int)h->width * o->zoom;
         o->high = (int)h->height * o->zoom;
         for (int64_t k = 0; k < o->maps; k++)
-                for (int64_t i = o->others; i < h->columns; i++)
-                        o->most = weights_of(h, k)[i] > o->most ? weights_of(h, k)[i] : o->most;
+                for (int64_t i = 0; i < h->columns; i++)
+                        if (keys_of(h, k)[i].known)
+                                o->most = weights_of(h, k)[i] > o->most ? weights_of(h, k)[i] : o->most;
         float darkest = INFINITY, brightest = -INFINITY;
         for (int64_t i = 0; i < h->channels * h->height * h->width; i++)
                 if (isfinite(h->picture[i])) {
@@ -92,49 +89,65 @@ static void red_over_white(float share, uint8_t *rgb)
         lay_red(share, rgb);
 }
 
-static void paint_pixel(const Heat *h, const Overlay *o, const float *weight, Picture *p, int left, int top,
-                        int64_t y, int64_t x)
+/* What is in no window of the token's is pale. */
+static void paint_pixel(const Heat *h, const Overlay *o, Picture *p, int left, int top, int64_t y, int64_t x)
 {
+        const float seen = o->seen[y / h->patch * o->across + x / h->patch];
         uint8_t rgb[3];
         for (int64_t c = 0; c < 3; c++) {
                 const float value = h->picture[((h->channels == 3 ? c : 0) * h->height + y) * h->width + x];
                 const float share = isfinite(value) ? (value - o->darkest) / o->range : 0;
                 rgb[c] = (uint8_t)(DARKEST + (255 - DARKEST) * share + 0.5F);
         }
-        if (o->most > 0)
-                lay_red(weight[o->others + y / o->patch * o->across + x / o->patch] / o->most, rgb);
+        for (int i = 0; i < 3 && seen < 0; i++)
+                rgb[i] = (uint8_t)(255 - (255 - rgb[i]) / PALE);
+        if (o->most > 0 && seen > 0)
+                lay_red(seen / o->most, rgb);
         picture_fill(p, left + (int)x * o->zoom, top + (int)y * o->zoom, o->zoom, o->zoom, rgb);
 }
 
 /* Around the patch of the token. */
-static void mark_patch(const Heat *h, const Overlay *o, Picture *p, int left, int top)
+static void mark_patch(const Heat *h, const Overlay *o, HeatPlace at, Picture *p, int left, int top)
 {
-        const int64_t patch = h->token - o->others;
-        if (patch < 0)
+        if (!at.known)
                 return;
-        const int side = (int)o->patch * o->zoom, x = left + (int)(patch % o->across) * side,
-                  y = top + (int)(patch / o->across) * side;
+        const int side = (int)h->patch * o->zoom, x = left + (int)at.across * side,
+                  y = top + (int)at.down * side;
         picture_fill(p, x, y, side, 3, frame_blue);
         picture_fill(p, x, y + side - 3, side, 3, frame_blue);
         picture_fill(p, x, y, 3, side, frame_blue);
         picture_fill(p, x + side - 3, y, 3, side, frame_blue);
 }
 
+/* Fills o->seen; the weight of tokens of no patch, below 0: there are none. */
+static float see(const Heat *h, const Overlay *o, int64_t k)
+{
+        float elsewhere = -1;
+        for (int64_t i = 0; i < o->down * o->across; i++)
+                o->seen[i] = -1;
+        for (int64_t i = 0; i < h->columns; i++) {
+                const HeatPlace at = keys_of(h, k)[i];
+                const float weight = weights_of(h, k)[i];
+                if (at.known)
+                        o->seen[at.down * o->across + at.across] = weight;
+                else
+                        elsewhere = (elsewhere < 0 ? 0 : elsewhere) + weight;
+        }
+        return elsewhere;
+}
+
 static void paint_panel(const Heat *h, const Overlay *o, Picture *p, int64_t k, int left, int top)
 {
-        const float *weight = weights_of(h, k);
+        const float elsewhere = see(h, o, k);
         char title[96];
-        float elsewhere = 0;
         for (int64_t y = 0; y < h->height; y++)
                 for (int64_t x = 0; x < h->width; x++)
-                        paint_pixel(h, o, weight, p, left, top, y, x);
-        mark_patch(h, o, p, left, top);
+                        paint_pixel(h, o, p, left, top, y, x);
+        mark_patch(h, o, place_of(h, k), p, left, top);
         frame_box(p, left - 1, top - 1, o->wide + 1, o->high + 1);
-        for (int64_t i = 0; i < o->others; i++)
-                elsewhere += weight[i];
         heat_title(h, heat_map(h, k), title, sizeof title);
         const size_t n = strlen(title);
-        if (o->others)
+        if (elsewhere >= 0)
                 snprintf(title + n, sizeof title - n, " (%.2f elsewhere)", (double)elsewhere);
         heat_text(p, left + o->wide / 2, top + o->high + 6, title,
                   FRAME_LETTERS * LETTER_WIDTH * (int)strlen(title) > o->wide + GAP ? 1 : FRAME_LETTERS);
@@ -143,52 +156,57 @@ static void paint_panel(const Heat *h, const Overlay *o, Picture *p, int64_t k, 
 static void paint_about(const Heat *h, const Overlay *o, Picture *p)
 {
         char about[120];
-        const int64_t patch = h->token - o->others;
-        if (patch < 0)
+        const HeatPlace at = place_of(h, 0);
+        if (o->maps > 1 && h->windows > 1 && h->window < 0)
+                snprintf(about, sizeof about, "token %" PRId64 " of each window", h->token);
+        else if (!at.known)
                 snprintf(about, sizeof about, "token %" PRId64 ", of no patch", h->token);
         else
                 snprintf(about, sizeof about, "token %" PRId64 ", patch at row %" PRId64 ", column %" PRId64,
-                         h->token, patch / o->across, patch % o->across);
+                         h->token, at.down, at.across);
         heat_text(p, p->width / 2, MARGIN + TITLE / 2 - 6, about, FRAME_LETTERS);
+}
+
+static bool lay_over(const Heat *h, Overlay *o, const char *path)
+{
+        Picture p;
+        measure(h, o);
+        char title[200];
+        const int64_t wide = o->columns * (o->wide + GAP) - GAP, all = MARGIN + wide + BAR_ROOM,
+                      named = heat_name(h, title, sizeof title) + (int64_t)2 * MARGIN;
+        if (!picture_new(&p, all > named ? all : named,
+                         MARGIN + TITLE + o->rows * (o->high + CAPTION) + MARGIN)) {
+                fprintf(stderr, "lathe: error: %s: the picture is too large\n", path);
+                return false;
+        }
+        for (int64_t k = 0; k < o->maps; k++)
+                paint_panel(h, o, &p, k, MARGIN + (int)(k % o->columns * (o->wide + GAP)),
+                            MARGIN + TITLE + (int)(k / o->columns * (o->high + CAPTION)));
+        heat_text(&p, p.width / 2, MARGIN, title, FRAME_LETTERS);
+        paint_about(h, o, &p);
+        heat_bar(&p, (Box){(int)(MARGIN + wide + GAP), MARGIN + TITLE, BAR_WIDE, o->high},
+                 o->most > 0 ? (double)o->most : 1, red_over_white);
+        const bool good = picture_write(&p, path);
+        picture_free(&p);
+        return good;
 }
 
 bool heat_lay_over(const Heat *h, const char *path)
 {
         Overlay o = {0};
-        Picture p;
-        if (h->windows > 1) {
-                fprintf(stderr,
-                        "lathe: error: --token: the places of %s's windows in the picture are not known; "
-                        "without "
-                        "--token their maps are shown\n",
-                        h->name);
-                return false;
-        }
-        if (!h->picture || h->rows != h->columns || !find_patches(h, &o)) {
+        if (!h->placed) {
                 fprintf(stderr,
                         "lathe: error: --token is for a model of a picture whose tokens are square patches "
-                        "of it, row by "
-                        "row, and %" PRId64 " tokens of %s are not\n",
+                        "of it, and %" PRId64 " tokens of %s are not\n",
                         h->columns, *h->name ? h->name : "the model");
                 return false;
         }
-        measure(h, &o);
-        char title[200];
-        const int64_t wide = o.columns * (o.wide + GAP) - GAP, all = MARGIN + wide + BAR_ROOM,
-                      named = heat_name(h, title, sizeof title) + (int64_t)2 * MARGIN;
-        if (!picture_new(&p, all > named ? all : named,
-                         MARGIN + TITLE + o.rows * (o.high + CAPTION) + MARGIN)) {
-                fprintf(stderr, "lathe: error: %s: the picture is too large\n", path);
-                return false;
-        }
-        for (int64_t k = 0; k < o.maps; k++)
-                paint_panel(h, &o, &p, k, MARGIN + (int)(k % o.columns * (o.wide + GAP)),
-                            MARGIN + TITLE + (int)(k / o.columns * (o.high + CAPTION)));
-        heat_text(&p, p.width / 2, MARGIN, title, FRAME_LETTERS);
-        paint_about(h, &o, &p);
-        heat_bar(&p, (Box){(int)(MARGIN + wide + GAP), MARGIN + TITLE, BAR_WIDE, o.high},
-                 o.most > 0 ? (double)o.most : 1, red_over_white);
-        const bool good = picture_write(&p, path);
-        picture_free(&p);
+        o.down = h->height / h->patch;
+        o.across = h->width / h->patch;
+        o.seen = calloc((size_t)(o.down * o.across), sizeof *o.seen);
+        if (!o.seen)
+                return fprintf(stderr, "lathe: error: %s\n", no_memory), false;
+        const bool good = lay_over(h, &o, path);
+        free(o.seen);
         return good;
 }

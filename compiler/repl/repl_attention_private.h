@@ -5,6 +5,12 @@
 
 enum { LABEL = 12, LABEL_BYTES = 4 * LABEL + 1 };
 
+/* A token's patch of the picture, by patches; unknown: it is of none. */
+typedef struct {
+        bool known;
+        int64_t down, across;
+} HeatPlace;
+
 typedef struct {
         const char *name;  /* of the block: "layer[2].attn.dot_product" */
         int64_t attention; /* its number */
@@ -16,7 +22,19 @@ typedef struct {
         char (*column)[LABEL_BYTES];
         const float *picture; /* [channels][height][width]; NULL: none goes in */
         int64_t channels, height, width;
+        HeatPlace *query, *key; /* [heads][windows][rows], .. [columns]; NULL: nobody has asked */
+        bool placed;            /* patches tile the picture .. */
+        int64_t patch;          /* .. whose sides are so many pixels */
 } Heat;
+
+/* What places are found by: the graph as elaborated, an attention of it, and the input that is the picture. */
+typedef struct {
+        const Graph *g;
+        const Stage *stage;
+        const int64_t *size;
+        const Attention *at;
+        int input;
+} HeatSource;
 
 /* Maps in the order in which they are shown: how many, and which one is the k-th. */
 typedef struct {
@@ -34,7 +52,8 @@ int64_t heat_name(const Heat *h, char *text,
 void heat_text(Picture *p, int64_t middle, int y, const char *text, int scale);
 void heat_bar(Picture *p, Box box, double most, ColourOfShare *colour);
 
-bool heat_paint(const Heat *h, const char *path); /* repl_attention_picture.c; false after a message */
+bool heat_find_places(Heat *h, const HeatSource *from); /* repl_attention_places.c; false: out of memory */
+bool heat_paint(const Heat *h, const char *path);       /* repl_attention_picture.c; false after a message */
 bool heat_lay_over(const Heat *h,
                    const char *path); /* repl_attention_overlay.c: h->token, over h->picture; the same */
 #endif

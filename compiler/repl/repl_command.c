@@ -53,7 +53,7 @@ const ReplCommand command_row[] = {
         {"time",      "[FILE.svg]",   "each kernel's time, GFLOP/s and GB/s; as a roofline", show_times,     0, 1, TAKES_NOTHING},
         {"diff",      "",             "outputs and plan before and after the last change", print_difference, 0, 0, TAKES_NOTHING},
         {"tap",       "NAME",         "a value by its name in the file",                  print_tap,        1, 1, TAKES_TAP},
-        {"trace",     "[PICTURES] [-n STEPS] [--seed S] [--guidance G] [-o FILE.png]", "a denoising step by step, as a table or a strip of pictures", show_denoising, 0, -1, TAKES_NOTHING},
+        {"trace",     "[PICTURES] [-n STEPS] [--seed S] [--guidance G [--without NAME=VALUE]…] [-o FILE.png]", "a denoising step by step, as a table or a strip of pictures", show_denoising, 0, -1, TAKES_NOTHING},
         {"attn",      "LAYER [HEAD] [--window W] [--token K] [-o FILE.png]", "attention weights as heat maps, or laid over a picture", show_attention, 1, 8, TAKES_NOTHING},
         {"plot",      "[hist] EXPR [-o FILE.png]", "a vector as a line, a matrix as a heat map, or a histogram", plot_value, 1, -1, TAKES_EXPRESSION},
         {"hist",      "EXPR [--bins N] [-o FILE.png]", "how often values come, their mean and deviation", plot_histogram, 1, -1, TAKES_EXPRESSION},

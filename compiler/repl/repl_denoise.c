@@ -27,22 +27,22 @@ typedef struct {
         const Loop *loop;
         LoopParts parts;
         Denoiser d;
-        Trace t;
+        Trace t, without; /* without: what guidance leads away from */
         int64_t dim[MAX_RANK], n;
         int64_t seed;
-        int64_t guided;   /* values that guidance is for */
-        double guidance;  /* 1: none */
-        int32_t wanted;   /* the class */
-        float *x, *plain; /* [n]; what the model tells without the class */
-        Moment *moment;   /* [moments] */
+        int64_t guided;       /* values that guidance is for */
+        double guidance;      /* 1: none */
+        int32_t wanted, none; /* the class; what stands for none */
+        float *x, *plain;     /* [n]; what the model tells without the class */
+        Moment *moment;       /* [moments] */
         int moments, wanted_moments;
 } Denoising;
 
 /* --- the model ---------------------------------------------------------------------------------------------------------- */
 
-static void *input_data(const Denoising *w, const Input *in)
+static void *input_data(const Denoising *w, const Trace *t, const Input *in)
 {
-        return w->t.input[in - w->s->runner->model.graph->input];
+        return t->input[in - w->s->runner->model.graph->input];
 }
 
 static double number_of_loop(const Denoising *w, const char *name, double otherwise)
@@ -52,24 +52,24 @@ static double number_of_loop(const Denoising *w, const char *name, double otherw
 }
 
 /* What the model tells of x at the next call; NULL after a message. */
-static const float *ask_model(Denoising *w, int32_t class)
+static const float *ask_model(Denoising *w, Trace *t, int32_t class)
 {
         const LoopParts *p = &w->parts;
-        memcpy(input_data(w, p->input), w->x, (size_t)w->n * sizeof *w->x);
-        *(float *)input_data(w, p->step) = (float)denoise_step(&w->d);
+        memcpy(input_data(w, t, p->input), w->x, (size_t)w->n * sizeof *w->x);
+        *(float *)input_data(w, t, p->step) = (float)denoise_step(&w->d);
         if (p->class)
-                *(int32_t *)input_data(w, p->class) = class;
-        return trace_run(w->s, &w->t) ? w->t.output[p->output] : NULL;
+                *(int32_t *)input_data(w, t, p->class) = class;
+        return trace_run(w->s, t) ? t->output[p->output] : NULL;
 }
 
 /* With guidance twice, as `lathe run` does. */
 static bool take_call(Denoising *w)
 {
         const bool guided = w->guidance != 1;
-        const float *out = guided ? ask_model(w, (int32_t)number_of_loop(w, "no_class", 0)) : w->plain;
+        const float *out = guided ? ask_model(w, &w->without, w->none) : w->plain;
         if (guided && out)
                 memcpy(w->plain, out, (size_t)w->n * sizeof *w->plain);
-        out = out ? ask_model(w, w->wanted) : NULL;
+        out = out ? ask_model(w, &w->t, w->wanted) : NULL;
         if (!out)
                 return false;
         if (guided)
@@ -274,10 +274,15 @@ static bool begin_denoising(Denoising *w, const Options *o)
         w->n = type_count(t, NULL);
         w->guidance = o->given['$'] ? o->guidance : number_of_loop(w, "guidance", 1);
         w->guided = guided_values(w->loop, t);
-        if (w->guidance != 1 && (!loop_setting(w->loop, "no_class") || !w->parts.class))
+        if (w->guidance != 1 && (!loop_setting(w->loop, "no_class") || !w->parts.class) && !o->nwithout)
                 return wrong(
                         "guidance wants an input of the class, and in loop denoise `no_class`, the number "
-                        "that stands for no class; --guidance 1 does without");
+                        "that stands for no class; or --without NAME=VALUE, an input that says nothing; "
+                        "--guidance 1 does without");
+        if (is_without(o, w->parts.input) || is_without(o, w->parts.step))
+                return wrong("--without: latent and step are what loop denoise gives");
+        if (w->guidance == 1 && o->nwithout)
+                return wrong("--without has no effect without --guidance");
         if (o->out && t->rank != 3)
                 return wrong("a strip is of pictures, [channels, height, width], and the latent is none; "
                              "without -o it is a table");
@@ -292,16 +297,27 @@ static bool begin_denoising(Denoising *w, const Options *o)
         return true;
 }
 
+/* Of no class: of that of --without; of no_class; else of the same class. */
+static void take_classes(Denoising *w, const Options *o)
+{
+        if (!w->parts.class)
+                return;
+        w->wanted = *(int32_t *)input_data(w, &w->t, w->parts.class);
+        w->none = *(int32_t *)input_data(w, &w->without, w->parts.class);
+        if (!is_without(o, w->parts.class))
+                w->none = (int32_t)number_of_loop(w, "no_class", w->none);
+}
+
 static bool trace_denoising(Denoising *w, const Options *o)
 {
         if (!runner_fit(w->s, AS_IT_IS) || !find_loop(w) || !check_inputs(w) || !trace_inputs(w->s, &w->t) ||
-            !begin_denoising(w, o))
+            !begin_denoising(w, o) || !trace_inputs_without(w->s, o->without, o->nwithout, &w->without))
                 return false;
         if (is_input_given(w->s, w->parts.input))
-                memcpy(w->x, input_data(w, w->parts.input), (size_t)w->n * sizeof *w->x);
+                memcpy(w->x, input_data(w, &w->t, w->parts.input), (size_t)w->n * sizeof *w->x);
         else
                 denoise_noise(&w->d, w->x);
-        w->wanted = w->parts.class ? *(int32_t *)input_data(w, w->parts.class) : 0;
+        take_classes(w, o);
         if (!run_steps(w))
                 return false;
         if (!o->out)
@@ -309,11 +325,11 @@ static bool trace_denoising(Denoising *w, const Options *o)
         return !o->out || paint_strip(w, o->out);
 }
 
-/* [PICTURES] [-n STEPS] [--seed S] [--guidance G] [-o FILE.png] */
+/* [PICTURES] [-n STEPS] [--seed S] [--guidance G [--without NAME=VALUE]...] [-o FILE.png] */
 bool show_denoising(Session *s, const Words *w)
 {
         Options o;
-        if (!options_read(&o, "run", "nS$o", w->n - 1, w->word + 1))
+        if (!options_read(&o, "run", "nS$(o", w->n - 1, w->word + 1))
                 return false;
         char *end = "";
         const int64_t pictures = o.nfile ? strtoll(o.file[0], &end, 10)
@@ -328,6 +344,7 @@ bool show_denoising(Session *s, const Words *w)
         for (int k = 0; k < all.moments; k++)
                 free(all.moment[k].x);
         trace_free(s, &all.t);
+        trace_free(s, &all.without);
         arena_free(&all.arena);
         return good;
 }

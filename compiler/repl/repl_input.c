@@ -135,6 +135,40 @@ bool give_input(Session *s, const Words *w)
                          false);
 }
 
+/* --- some in place of others ------------------------------------------------------------------------------------------- */
+
+/* Puts NAME=VALUE into s->input. */
+static bool replace_input(Session *s, const char *text)
+{
+        const size_t n = strcspn(text, "=");
+        const char *name = interned_name(s, text, n);
+        if (n == 0 || !text[n] || !text[n + 1])
+                return fprintf(stderr, "lathe: error: --without wants NAME=VALUE, not %s\n", text), false;
+        if (!input_named(s->runner->model.oracle, name))
+                return fprintf(stderr, "lathe: error: %s has no input %s\n", s->model, name), false;
+        return take_value(s, name, text + n + 1) &&
+               (variables_find(&s->input, name) ||
+                (fprintf(stderr, "lathe: error: --without %s: none is no value\n", text), false));
+}
+
+bool trace_inputs_without(Session *s, const char *const *text, int n, Trace *t)
+{
+        const Variables given = s->input;
+        bool good = true;
+        *t = (Trace){0};
+        s->input = (Variables){0};
+        for (int i = 0; i < given.n && good; i++) {
+                given.at[i].value->refs++;
+                good = variables_set(&s->input, given.at[i].name, given.at[i].value) || out_of_memory();
+        }
+        for (int i = 0; i < n && good; i++)
+                good = replace_input(s, text[i]);
+        good = good && trace_inputs(s, t);
+        variables_free(&s->input);
+        s->input = given;
+        return good;
+}
+
 /* --- all of them ------------------------------------------------------------------------------------------------------ */
 
 static bool add_given(Recorded *r, const Variable *v)

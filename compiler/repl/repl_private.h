@@ -308,7 +308,9 @@ typedef struct {
         int64_t *count; /* [noutput] elements */
 } Trace;
 bool trace_inputs(Session *s, Trace *t); /* false after a message */
-bool trace_run(Session *s, Trace *t);    /* the same */
+/* The same with other inputs, text [n], each NAME=VALUE, in place of those that :input gave; repl_input.c. */
+bool trace_inputs_without(Session *s, const char *const *text, int n, Trace *t);
+bool trace_run(Session *s, Trace *t); /* the same */
 void trace_free(const Session *s, Trace *t);
 /* An output as doubles; *dim [MAX_RANK] is filled.  NULL: out of memory. */
 double *trace_output(const Session *s, const Trace *t, int i, int64_t *dim);

@@ -299,7 +299,7 @@ static bool open_beside(Session *s, Beside *b)
         o.draft = s->draft;
         o.draft_weights = s->draft_weights;
         o.jit = JIT_TCC;
-        b->draft.o = draft_options(&o);
+        b->draft.o = draft_options(&b->arena, &o);
         return source_open(&b->arena, &b->draft.o, (SourceParts){true, t != NULL, true}, &code) &&
                draft_model_open(&b->draft, &r->model, r->plan, t) == DONE;
 }

@@ -180,7 +180,7 @@ Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, con
                 *why = take_memory(e, weights, threads);
         if (!*why) {
                 e->has_team = !team_start(&e->team, threads);
-                *why = e->has_team ? NULL : "threads must be 1 to 64, and startable";
+                *why = e->has_team ? ranks_start(e, threads) : "threads must be 1 to 64, and startable";
         }
         if (!*why)
                 return e;
@@ -193,6 +193,7 @@ void engine_free(Engine *e)
         if (!e)
                 return;
         cc_free(e->build);
+        ranks_stop(e);
         if (e->has_team)
                 team_stop(&e->team);
         if (e->memory)
@@ -212,7 +213,7 @@ const char *engine_set_threads(Engine *e, int threads)
         team_stop(&e->team);
         e->has_team = !team_start(&e->team, threads);
         ((InstanceHead *)e->memory)->threads = threads;
-        return e->has_team ? NULL : "threads can't be started";
+        return e->has_team ? ranks_set_threads(e, threads) : "threads can't be started";
 }
 
 void engine_interrupt(Engine *e, bool stop)

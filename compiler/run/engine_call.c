@@ -5,24 +5,6 @@
 
 #include <string.h>
 
-/* Members that are set before a call, by the layout that emit_program_alone() gives. */
-enum {
-        AT_FIRST = 1,
-        AT_WHOLE,
-        AT_DONE,
-        AT_PART,
-        AT_SLOT,
-        AT_SEQUENCES,
-        AT_RANGES,
-        AT_SEQUENCE,
-        AT_RANGE,
-        AT_NUMBER,
-        AT_BEFORE,
-        AT_PAGE_OF,
-        AT_BASE,
-        AT_NAMED
-};
-
 static int64_t *number_at(Engine *e, int which)
 {
         int64_t offset = e->code.instance[which];
@@ -100,15 +82,27 @@ const char *engine_rewind(Engine *e, int64_t n)
 static void make_room(const Engine *e, float *state, int64_t *base, int64_t past, int64_t n)
 {
         const Plan *p = e->plan;
-        for (int i = 0; i < p->ncache; i++)
+        for (int i = 0; i < p->ncache; i++) {
+                const int64_t before = base[i];
                 cache_make_room(&p->cache[i], i, &base[i], e->held, cached_states(p), state, past, n);
+                for (int r = 1; e->rank && r < p->ranks; r++) {
+                        int64_t same = before;
+                        cache_make_room(&p->cache[i], i, &same, e->held, cached_states(p), rank_state(e, r),
+                                        past, n);
+                }
+        }
 }
 
-static void run(Engine *e)
+static const char *run(Engine *e)
 {
+        const char *wrong = NULL;
         FloatState outside = float_enter();
-        team_run(&e->team, e->code.program, e->instance);
+        if (e->rank)
+                wrong = run_ranks(e);
+        else
+                team_run(&e->team, e->code.program, e->instance);
         float_leave(outside);
+        return wrong;
 }
 
 /* --- several sequences ------------------------------------------------------------------------------------------- */
@@ -410,7 +404,9 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
                 make_room(e, state_of(e, e->slot), number_at(e, AT_BASE), *past, chunk);
                 if (p->slots > 1)
                         see_alone(e, call, chunk, unwanted);
-                run(e);
+                wrong = run(e);
+                if (wrong)
+                        return wrong;
                 *past += chunk;
                 taken += chunk;
                 given += chunk - unwanted;
@@ -492,9 +488,7 @@ static const char *run_wholes(Engine *e, const EngineSequence *s, int sequences,
         second_tier(e);
         point(e, call, 0, 0);
         wrong = see_wholes(e, s, sequences);
-        if (!wrong)
-                run(e);
-        return wrong;
+        return wrong ? wrong : run(e);
 }
 
 const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call)
@@ -521,11 +515,11 @@ const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, cons
                 make_room(e, state_of(e, s[i].slot), e->kept[s[i].slot].base, e->kept[s[i].slot].past,
                           s[i].n);
         see_sequences(e, s, sequences);
-        run(e);
+        wrong = run(e);
         for (int i = 0; i < sequences; i++)
                 e->kept[s[i].slot].past += s[i].n;
         take_slot(e, e->instance, e->slot);
-        return NULL;
+        return wrong;
 }
 
 const char *engine_forward(Engine *e, const EngineCall *call)
@@ -543,8 +537,7 @@ const char *engine_forward(Engine *e, const EngineCall *call)
                 return "interrupted";
         set_number(e, AT_FIRST, 0);
         point(e, call, 0, 0);
-        run(e);
-        return NULL;
+        return run(e);
 }
 
 const char *engine_tokens(Engine *e, const int32_t *tokens, int64_t n, int64_t first, float *logits)

@@ -5,13 +5,35 @@
 
 #include "../../runtime/guard.h"
 #include "../../runtime/team.h"
+#include "../../runtime/rank_link.h"
 
 #include <stdatomic.h>
+
+/* Members that are set before a call, by the layout that emit_program_alone() gives. */
+enum {
+        AT_FIRST = 1,
+        AT_WHOLE,
+        AT_DONE,
+        AT_PART,
+        AT_SLOT,
+        AT_SEQUENCES,
+        AT_RANGES,
+        AT_SEQUENCE,
+        AT_RANGE,
+        AT_NUMBER,
+        AT_BEFORE,
+        AT_PAGE_OF,
+        AT_BASE,
+        AT_RANKS,
+        AT_NAMED
+};
 
 /* What a slot keeps from call to call, but for the selected one, whose position is the instance's. */
 typedef struct {
         int64_t past, size[MAX_NAMED], base[MAX_CACHES];
 } Kept;
+
+typedef struct EngineRank EngineRank;
 
 struct Engine {
         Plan *plan;
@@ -35,7 +57,17 @@ struct Engine {
         int32_t *numbers;  /* .. in this memory */
         double compile_seconds;
         atomic_bool interrupted;
+        EngineRank *rank; /* [Plan.ranks]; NULL: there is one */
+        Team rank_team;   /* a thread for each, the caller's for the first */
+        bool has_rank_team;
 };
+
+/* engine_ranks.c: of Plan.ranks above 1 */
+const char *ranks_start(Engine *e, int threads); /* behind take_memory() */
+void ranks_stop(Engine *e);
+const char *ranks_set_threads(Engine *e, int threads);
+const char *run_ranks(Engine *e);
+float *rank_state(const Engine *e, int r);
 
 /* The system compiler's code takes the place of libtcc's as soon as it is there. */
 void second_tier(Engine *e);

@@ -251,7 +251,8 @@ static int64_t *layout_of(Arena *a, const Plan *p)
                                  offsetof(CodeInstance, number),
                                  offsetof(CodeInstance, before),
                                  offsetof(CodeInstance, page_of),
-                                 offsetof(CodeInstance, base)};
+                                 offsetof(CodeInstance, base),
+                                 -1};
         const int64_t n = sizeof fixed / sizeof *fixed;
         int64_t *layout = NEW_ARRAY(a, int64_t, n + g->nnamed + pointers);
         memcpy(layout, fixed, sizeof fixed);

@@ -15,11 +15,12 @@
 
 #include KERNELS_VECTOR
 
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, code_rows, ...)               \
+#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, one_panels, code_rows, ...)   \
         enum {                                                                                               \
                 ROWS_##name = rows,                                                                          \
                 PANELS_##name = panels,                                                                      \
                 FEW_PANELS_##name = few_panels,                                                              \
+                ONE_PANELS_##name = one_panels,                                                              \
                 CODE_ROWS_##name = code_rows                                                                 \
         };
 #include "../kernels/targets.def"
@@ -30,6 +31,7 @@
 #define TILE_ROWS JOIN(ROWS_, KERNELS_ISA)
 #define TILE_PANELS JOIN(PANELS_, KERNELS_ISA)
 #define FEW_PANELS JOIN(FEW_PANELS_, KERNELS_ISA)
+#define ONE_PANELS JOIN(ONE_PANELS_, KERNELS_ISA)
 #define CODE_ROWS JOIN(CODE_ROWS_, KERNELS_ISA)
 #define TILES(T, of) JOIN(TILES_, KERNELS_ISA)(T, of) JOIN(FEW_TILES_, KERNELS_ISA)(T, of)
 #define CODE_TILES(T, of) JOIN(CODE_TILES_, KERNELS_ISA)(T, of)

@@ -34,7 +34,8 @@ int main(int argc, char **argv)
         if (argc != 2)
                 return 2;
         Options options = {.draft = argv[1], .threads = 1, .chunk = 64, .jit = JIT_TCC};
-        DraftModel all = {.o = draft_options(&options)}, big = {.o = draft_options(&options)};
+        Arena arena = {0};
+        DraftModel all = {.o = draft_options(&arena, &options)}, big = {.o = draft_options(&arena, &options)};
         int code, bad = 0;
         if (!model_load(&big.m, &big.o, &code) || !model_passes(&big.m, &big.o) ||
             !(big.plan = model_plan(&big.m, &big.o, target_find("native"))) || draft_model_open(&all, &big.m, big.plan, NULL))

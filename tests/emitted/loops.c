@@ -101,6 +101,50 @@ static void ask(subject *m)
         say("no place", subject_denoise(m, 1, NULL, NULL, NULL, NULL, scratch));
         free(scratch);
 }
+#elif defined LOOP_guide
+static void show(const float *x, int error)
+{
+        for (int i = 0; i < 8; i++)
+                printf("%.9g%c", (double)x[i], i < 7 ? ' ' : '\n');
+        say("it", error);
+}
+
+static void ask(subject *m)
+{
+        static const float text[] = {0.5f, -1, 2.5f, 0.25f, -2, 1.5f}, empty[] = {0.25f, -1, 0.5f}, loud[] = {0.5f, 1},
+                            hint[] = {1, -1, 2, 0.5f, 0.25f, 0, -2, 3};
+        static const int32_t marks[] = {1, 4, 6}, strange[] = {1, 4, 7}, three = 3, five = 5;
+        subject_inputs without = {.words = 1, .text = empty, .loud = loud};
+        subject_denoising how = {.seed = 3, .guidance = 3, .without = &without};
+        float x[8];
+        void *scratch = malloc(subject_denoise_scratch(&how));
+        show(x, subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        without = (subject_inputs){.class_input = &three};
+        show(x, subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        without = (subject_inputs){.marks = marks};
+        how.guidance = 1;
+        show(x, subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        how.guidance = 3;
+        show(x, subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        without = (subject_inputs){.words = 1};
+        say("a length without a text", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        without = (subject_inputs){.words = 1, .text = empty};
+        say("a length for one of two", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        without = (subject_inputs){.words = 10, .text = text, .loud = loud};
+        say("a text that is too long", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        without = (subject_inputs){.class_input = &five};
+        say("without a class that there is not", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        without = (subject_inputs){.marks = strange};
+        say("without a mark that there is not", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        how.without = NULL;
+        say("without nothing", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        how.guidance = 1;
+        say("no text", subject_denoise(m, 2, NULL, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        say("no hint", subject_denoise(m, 2, text, loud, marks, 1, NULL, &how, x, NULL, NULL, scratch));
+        say("a mark that there is not", subject_denoise(m, 2, text, loud, strange, 1, hint, &how, x, NULL, NULL, scratch));
+        say("a text without a word", subject_denoise(m, 0, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        free(scratch);
+}
 #else
 static int on_token(void *of, int32_t token)
 {

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tale.h"
 
@@ -32,6 +33,40 @@ static void refuse_init(const char *what, const char *weights, int threads)
         say(what, NULL, tale_init(m, weights, threads));
         tale_close(m);
         free(m);
+}
+
+static void refuse_memory(const char *what, const void *image, size_t bytes)
+{
+        int error = TALE_OK;
+        tale *m = tale_new_from(image, bytes, 1, &error);
+        say(what, m, error);
+        tale_free(m);
+}
+
+/* Weights in memory: those of the file, too few, too many, at an odd place, and others. */
+static void memories(const char *path)
+{
+        static char held[1 << 23];
+        char *image = held + (64 - (uintptr_t)held % 64) % 64;
+        FILE *f = fopen(path, "rb");
+        size_t n = f ? fread(image, 1, sizeof held - 64, f) : 0;
+        if (!f || fclose(f) || !n || n == sizeof held - 64)
+                exit(3);
+        int from_memory, from_file;
+        tale *a = tale_new_from(image, n, 1, &from_memory), *b = tale_new(path, 1, &from_file);
+        say("memory, as the file", a, from_memory ? from_memory : from_file);
+        if (!a || !b || tale_forward(a, tokens, 9, logits) || tale_forward(b, tokens, 9, logits + 9 * TALE_VOCAB))
+                exit(3);
+        printf("%s\n", memcmp(logits, logits + 9 * TALE_VOCAB, 9 * sizeof again) ? "other logits" : "the same logits");
+        tale_free(a);
+        tale_free(b);
+        refuse_memory("memory, a byte less", image, n - 1);
+        refuse_memory("memory, a byte more", image, n + 1);
+        refuse_memory("memory, a part of the head", image, 39);
+        refuse_memory("memory, NULL", NULL, n);
+        memmove(image + 4, image, n);
+        refuse_memory("memory, not aligned", image + 4, n);
+        refuse_memory("memory, no weights", image, n);
 }
 
 static void ids(tale *m)
@@ -91,6 +126,7 @@ int main(int argc, char **argv)
         refuse_init("init, 0 threads", argv[1], 0);
         refuse_init("init, 65 threads", argv[1], 65);
         refuse_init("init, no such file", "missing.weights", 1);
+        memories(argv[1]);
         int error;
         tale *m = tale_new(argv[1], 2, &error);
         say("new", m, error);

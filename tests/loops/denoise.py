@@ -106,6 +106,28 @@ def lead_away():
     verdict("refused: guidance without a class or --without", code == 1 and "--without NAME=VALUE" in err, err)
     code, out, err = lathe("run", "texts.model", "--guidance", "2", "--without", "txt=[0, 0, 0]", "-I", "text=[0.1, 0, 0]", "-o", "x.npy")
     verdict("refused: --without of no input", code == 1 and "has no input txt" in err, err)
+    code, out, err = lathe("run", "texts.model", "--guidance", "2", "--without", "latent=1", "-I", "text=[0.1, 0, 0]", "-o", "x.npy")
+    verdict("refused: --without of the latent", code == 1 and "latent and step are what loop denoise gives" in err, err)
+    code, out, err = lathe("run", "texts.model", "--guidance", "2", "--without", "text=[0, 0]", "-I", "text=[0.1, 0, 0]", "-o", "x.npy")
+    verdict("refused: --without of another shape", code == 1 and "text has shape [2] as given and [3] in the model" in err, f"{code} {err}")
+
+
+def other_classes():
+    """The second call is of --without's class, else of no_class, else of the same class as the first: linear in it, as above."""
+    cases = (("", ["--without", "text=[0.1, 0]"], 5.0, 0.4), ("", ["--without", "class=2"], 11.0, 0.2), ("no_class 4", ["--without", "class=2"], 11.0, 0.2),
+             ("no_class 4", ["--without", "text=[0.1, 0]"], 7.0, 0.4))
+    faults = []
+    for settings, words, number, text in cases:
+        found = []
+        for added, options in (("class", ["--guidance", "3", *words, "-I", "class=5", "-I", "text=[0.1, 0.1]"]), (f"{number}", ["-I", "class=5", "-I", f"text=[{text}, 0]"])):
+            with open("both.model", "w", encoding="ascii") as f:
+                f.write("model both { input text : real[2]; input step : real; input class : id(8); input latent : real[8]\n"
+                        f"    output told = 0.25 * latent + sum(text) + {added} + 0 * class\n    loop denoise {{ steps 5  {settings} }} }}\n")
+            code, out, err = lathe("run", "both.model", *options, "-o", "both.safetensors")
+            found.append(values("both.safetensors") if code == 0 else [9.0 + len(found)] * 8)
+        if not all(abs(a - b) < 1e-4 for a, b in zip(*found)):
+            faults.append(f"{settings} {words}: {found} {err}")
+    verdict("guidance away from another class, no class or the same one", not faults, "\n".join(faults))
 
 
 def drawn(*words):
@@ -125,6 +147,7 @@ with tempfile.TemporaryDirectory() as at:
     compare()
     guide()
     lead_away()
+    other_classes()
     star = drawn("-I", "class=13", "--seed", "1")
     verdict("a seed is a picture, whatever the threads and kernels", star == drawn("-I", "class=13", "--seed", "1", "--threads", "2", "--target", "scalar"))
     verdict("another seed is another", star != drawn("-I", "class=13", "--seed", "2"))

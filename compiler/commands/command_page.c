@@ -1,0 +1,235 @@
+/* lathe page: a model as one file that a browser opens.
+ *
+ * The model's C is compiled twice for WebAssembly: with the multiply-add of relaxed SIMD, and for machines that round that twice with one of
+ * doubles.  Both, the weights and runtime/page_*.js go into the file. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands_private.h"
+
+enum { MOST_IN_PAGE = 50000000 }; /* bytes of weights; more stand beside it */
+
+/* --- the compiler ------------------------------------------------------------------------------------------------- */
+
+static const char *const packages = "clang-16 lld-16 libclang-rt-16-dev-wasm32 wasi-libc";
+
+/* Whether it is clang 16 or later with what WebAssembly needs. */
+static bool compiles(Arena *a, const char *folder, const char *clang)
+{
+        return shell(folder, arena_printf(a,
+                                          "printf '#if __clang_major__ < 16\\n#error old\\n#endif\\n#include "
+                                          "<stdlib.h>\\nint main(void) { return 0; }\\n' | %s "
+                                          "--target=wasm32-wasi -x c -o exact.wasm - >log 2>&1",
+                                          clang)) == 0;
+}
+
+/* NULL after a message. */
+static const char *find_clang(Arena *a, const char *folder)
+{
+        static const char *const known[] = {"clang",    "clang-21", "clang-20", "clang-19",
+                                            "clang-18", "clang-17", "clang-16"};
+        const char *given = getenv("CLANG");
+        if (given && *given) {
+                if (compiles(a, folder, given))
+                        return given;
+                fprintf(stderr,
+                        "lathe page: CLANG, %s, is no clang of 16 or later that compiles for WebAssembly",
+                        given);
+        } else {
+                for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+                        if (compiles(a, folder, known[i]))
+                                return known[i];
+                fprintf(stderr, "lathe page: there is no clang of 16 or later that compiles for WebAssembly");
+        }
+        fprintf(stderr, "; on Debian: apt-get install %s\n", packages);
+        return NULL;
+}
+
+static bool compile_modules(Arena *a, const char *folder)
+{
+        const char *clang = find_clang(a, folder);
+        if (!clang)
+                return false;
+        const char *one =
+                arena_printf(a, "%s -std=c11 -O2 -w %s -mexec-model=reactor -Wl,--strip-all model.c -o",
+                             clang, target_find("wasm")->flags);
+        const char *both =
+                arena_printf(a,
+                             "%s relaxed.wasm -mrelaxed-simd >log 2>&1 & %s exact.wasm >said 2>&1; "
+                             "s=$?; wait $! && exit $s",
+                             one, one);
+        if (shell(folder, both) == 0)
+                return true;
+        fprintf(stderr, "lathe page: %s can't compile what was written:\n", clang);
+        shell(folder, "cat log said >&2");
+        return false;
+}
+
+/* --- the page ----------------------------------------------------------------------------------------------------- */
+
+/* A file of the folder, in the arena; false after a message. */
+static bool read_part(Arena *a, const char *folder, const char *name, PagePart *to)
+{
+        const char *path = arena_printf(a, "%s/%s", folder, name);
+        FILE *f = fopen(path, "rb");
+        long n = f && !fseek(f, 0, SEEK_END) ? ftell(f) : -1;
+        char *bytes = n >= 0 ? arena_alloc(a, n + 1) : NULL;
+        bool good = bytes && !fseek(f, 0, SEEK_SET) && fread(bytes, 1, (size_t)n, f) == (size_t)n;
+        if (!good)
+                fprintf(stderr, "lathe: %s: %s\n", path, strerror(errno));
+        if (f)
+                fclose(f);
+        *to = (PagePart){bytes, n};
+        return good;
+}
+
+/* What the page's form has to know of the loop. */
+static const char *page_settings(const Graph *g, const EmittedLoops *loops)
+{
+        const EmitLoop *l = loops->main;
+        if (!l)
+                return arena_printf(g->arena, ", \"context\": %" PRId64, g->named[g->time].bound);
+        const Type *t = &l->parts.input->type;
+        return arena_printf(g->arena,
+                            ", \"channels\": %" PRId64 ", \"rows\": %" PRId64 ", \"columns\": %" PRId64
+                            ", \"classes\": %" PRId64,
+                            dim_value(t->dim[0], NULL), dim_value(t->dim[1], NULL),
+                            dim_value(t->dim[2], NULL), l->parts.class ? l->parts.class->bound : 0);
+}
+
+/* A file's name as a link has it. */
+static const char *link_of(Arena *a, const char *name)
+{
+        Text *t = text_new(a);
+        for (const char *c = name; *c; c++)
+                text_printf(t, strchr("<>\"\\%#?& ", *c) || (unsigned char)*c < ' ' ? "%%%02X" : "%c",
+                            (unsigned char)*c);
+        return t->data;
+}
+
+/* "dir/tale.html" -> "dir/tale" */
+static const char *stem_of(Arena *a, const char *out)
+{
+        const char *slash = strrchr(out, '/'), *dot = strrchr(out, '.');
+        return dot && (!slash || dot > slash) ? arena_strndup(a, out, dot - out) : out;
+}
+
+static int write_page(Model *m, const char *out, const char *folder, Plan *p, Weights *weights,
+                      const WeightTail *tail, const EmittedLoops *loops)
+{
+        Arena *a = &m->arena;
+        const bool beside = p->weights_size + tail->size > MOST_IN_PAGE;
+        const char *stem = stem_of(a, out), *slash = strrchr(stem, '/');
+        const char *path =
+                beside ? arena_printf(a, "%s.weights", stem) : arena_printf(a, "%s/model.weights", folder);
+        Page page = {.name = p->c_name,
+                     .about = arena_printf(a, "%s parameters", grouped(a, parameter_count(m->graph))),
+                     .loop = loops->main ? loops->main->loop->name : "generate",
+                     .link = beside ? link_of(a, arena_printf(a, "%s.weights", slash ? slash + 1 : stem))
+                                    : NULL,
+                     .settings = page_settings(m->graph, loops)};
+        WrittenFile file[2];
+        Text *html = text_new(a);
+        if (!read_part(a, folder, "relaxed.wasm", &page.relaxed) ||
+            !read_part(a, folder, "exact.wasm", &page.exact))
+                return WRONG_ENVIRONMENT;
+        int n = 0;
+        output_weights(&file[n++], path, p, weights, tail, 0);
+        if (!beside) {
+                if (!output_finish(file, n) || !read_part(a, folder, "model.weights", &page.weights))
+                        return WRONG_ENVIRONMENT;
+                n = 0;
+        }
+        page.weights.n = 4096 + p->weights_size + tail->size;
+        page_text(&page, html);
+        output_bytes(&file[n++], out, html->data, html->n);
+        return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* NULL, or why there is no page of the model. */
+static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const Options *o)
+{
+        const EmitLoop *l = loops->main;
+        if (loops->why_no_main)
+                return loops->why_no_main;
+        if (!has_page(l))
+                return arena_printf(g->arena, "has loop %s, which pages don't show yet", l->loop->name);
+        if (loops->feeds_prompt)
+                return "is fed its prompt, which pages don't do yet";
+        if (!l && !o->tokenizer)
+                return "tells texts, for which --tokenizer is wanted";
+        if (l && l->parts.input->type.rank != 3)
+                return "is of no pictures";
+        if (l && !strcmp(l->loop->name, "denoise") && !takes_class_alone(g, l))
+                return "has inputs besides a class, which pages don't give yet";
+        return NULL;
+}
+
+static int page_in(Model *m, const Options *o, const char *folder, const EmittedLoops *loops,
+                   const Tokenizer *tokenizer)
+{
+        Checkpoint *checkpoint = NULL;
+        WeightTail tail;
+        Weights *weights = open_weights(m, o, &checkpoint);
+        if (weights)
+                note_hashed(m, o, "page");
+        Plan *p = weights ? model_plan(m, o, target_find("wasm")) : NULL;
+        int code = p ? DONE : failure_code(m);
+        if (p) {
+                EmitOptions options = emitted_model(m, loops, tokenizer, WEIGHTS_MAPPED, &tail);
+                Text *c = text_new(&m->arena), *h = text_new(&m->arena);
+                options.name = "model";
+                options.with_page = options.alone = true;
+                options.main_loop = loops->main;
+                emit(p, &options, c, h);
+                const bool good = write_file(arena_printf(&m->arena, "%s/model.c", folder), c->data, c->n) &&
+                                  compile_modules(&m->arena, folder);
+                const char *out = o->out ? o->out : arena_printf(&m->arena, "%s.html", p->c_name);
+                code = good ? write_page(m, out, folder, p, weights, &tail, loops) : WRONG_ENVIRONMENT;
+        }
+        checkpoint_close(checkpoint);
+        return code;
+}
+
+static int page_of(Model *m, const Options *o)
+{
+        EmittedLoops loops;
+        Tokenizer tokenizer = {0};
+        int code = emitted_loops(m, "page", &loops);
+        const char *why = code == DONE ? why_no_page(m->graph, &loops, o) : NULL;
+        if (why) {
+                fprintf(stderr,
+                        "lathe: a page is for a model that generates text, classifies pictures or makes some "
+                        "of noise: %s %s\n",
+                        m->graph->name, why);
+                return WRONG_INPUT;
+        }
+        if (code != DONE)
+                return code;
+        if (o->tokenizer && !load_tokenizer(m, o, &tokenizer))
+                return failure_code(m);
+        char *folder = test_run_folder();
+        code = folder ? page_in(m, o, folder, &loops, o->tokenizer ? &tokenizer : NULL) : WRONG_ENVIRONMENT;
+        test_run_remove(folder);
+        tokenizer_free(&tokenizer);
+        return code;
+}
+
+int page_command(const Options *o)
+{
+        Model m;
+        int code;
+        if (o->out && (!strcmp(o->out, "-") || !*o->out)) {
+                fprintf(stderr, "lathe page: -o wants a file's name\n");
+                return WRONG_USAGE;
+        }
+        if (model_load(&m, o, &code))
+                code = model_passes(&m, o) ? page_of(&m, o) : failure_code(&m);
+        model_free(&m);
+        return code;
+}

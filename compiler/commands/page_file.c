@@ -1,0 +1,103 @@
+/* The page: runtime/page.html with its words filled in; behind it modules and weights in base64, each with a length and a check, so that a
+ * file that was cut off says so. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "commands_private.h"
+
+static void add_base64(const PagePart *part, Text *to)
+{
+        static const char letter[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        const unsigned char *at = part->bytes;
+        char line[4 * 1024];
+        for (int64_t left = part->n; left > 0;) {
+                int n = 0;
+                for (; n < (int)sizeof line && left > 0; at += 3, left -= 3) {
+                        const uint32_t three = (uint32_t)at[0] << 16 | (left > 1 ? (uint32_t)at[1] << 8 : 0) |
+                                               (left > 2 ? at[2] : 0u);
+                        line[n++] = letter[three >> 18];
+                        line[n++] = letter[three >> 12 & 63];
+                        line[n++] = left > 1 ? letter[three >> 6 & 63] : '=';
+                        line[n++] = left > 2 ? letter[three & 63] : '=';
+                }
+                text_add(to, line, n);
+        }
+}
+
+/* FNV-1a of 32 bits, which a script works out fast. */
+static uint32_t check_of(const PagePart *part)
+{
+        const unsigned char *byte = part->bytes;
+        uint32_t h = 0x811c9dc5;
+        for (int64_t i = 0; byte && i < part->n; i++)
+                h = (h ^ byte[i]) * 0x01000193;
+        return h;
+}
+
+static void add_setting(const char *name, const PagePart *part, Text *to)
+{
+        text_printf(to, ", \"%s\": {\"bytes\": %" PRId64 ", \"check\": %" PRIu32 "}", name, part->n,
+                    check_of(part));
+}
+
+static void add_config(const Page *p, Text *to)
+{
+        text_printf(to, "{\"name\": \"%s\", \"loop\": \"%s\", \"version\": \"%s\"%s", p->name, p->loop,
+                    LATHE_VERSION, p->settings);
+        if (p->link)
+                text_printf(to, ", \"link\": \"%s\"", p->link);
+        add_setting("relaxed", &p->relaxed, to);
+        add_setting("exact", &p->exact, to);
+        add_setting("weights", &p->weights, to);
+        text_printf(to, "}");
+}
+
+static void add_data(const Page *p, Text *to)
+{
+        const PagePart *const part[] = {&p->relaxed, &p->exact, &p->weights};
+        static const char *const name[] = {"relaxed", "exact", "weights"};
+        for (int i = 0; i < 3; i++) {
+                if (!part[i]->bytes)
+                        continue;
+                text_printf(to, "<script type=\"application/octet-stream\" id=\"%s\">", name[i]);
+                add_base64(part[i], to);
+                text_printf(to, "</script>\n");
+        }
+}
+
+static void add_word(const Page *p, const char *word, size_t n, Text *to)
+{
+        Arena *a = to->arena;
+        if (!strncmp(word, "$name", n))
+                text_put(to, p->name);
+        else if (!strncmp(word, "$about", n))
+                text_put(to, p->about);
+        else if (!strncmp(word, "$style", n))
+                text_put(to, embedded_text("page.css"));
+        else if (!strncmp(word, "$form", n))
+                text_put(to, embedded_text(arena_printf(a, "page_%s.html", p->loop)));
+        else if (!strncmp(word, "$config", n))
+                add_config(p, to);
+        else if (!strncmp(word, "$engine", n))
+                text_put(to, embedded_text("page_engine.js"));
+        else if (!strncmp(word, "$loader", n))
+                text_put(to, embedded_text("page_loader.js"));
+        else if (!strncmp(word, "$show", n))
+                text_put(to, embedded_text(arena_printf(a, "page_%s.js", p->loop)));
+        else if (!strncmp(word, "$data", n))
+                add_data(p, to);
+}
+
+void page_text(const Page *page, Text *to)
+{
+        static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+        for (const char *at = embedded_text("page.html"); *at;) {
+                size_t n = strcspn(at, "$");
+                text_add(to, at, (int64_t)n);
+                at += n;
+                n = *at ? 1 + strspn(at + 1, letters) : 0;
+                if (n)
+                        add_word(page, at, n, to);
+                at += n;
+        }
+}

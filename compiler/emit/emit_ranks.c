@@ -1,0 +1,45 @@
+/* A model for ranks: what is declared of them, and the functions of runtime/model_ranks.h. */
+#include <inttypes.h>
+
+#include "emit_private.h"
+
+void declare_ranks(const Emit *e, Text *h)
+{
+        text_printf(
+                h, "%s",
+                model_text(e,
+                           "/* Ranks: processes that compute the model together, each with an instance of "
+                           "its own and the same weights; of any\n"
+                           " * targets.  The outputs have the bits of a single process. */\n"
+                           "typedef struct {\n"
+                           "        int rank, ranks; /* the number of this one, from 0 on; how many there "
+                           "are, at most 256 */\n"
+                           "        /* all [begin[ranks]], of which rank r has what lies from begin[r] to "
+                           "begin[r + 1]: gives every rank what each has, as\n"
+                           "         * MPI_Allgatherv does in place; 0, or another number if it fails.  All "
+                           "ranks call it equally often, from the thread\n"
+                           "         * that calls the model. */\n"
+                           "        int (*gather)(void *of, float *all, const int64_t *begin);\n"
+                           "        void *of; /* its first argument */\n"
+                           "} $model_ranks;\n"
+                           "/* Makes m one of them, before its first call; then all call the same functions "
+                           "with the same inputs, and get the same\n"
+                           " * outputs.  scratch [$model_join_scratch()], aligned to 8, must outlive m.  "
+                           "$MODEL_ERROR_RANK: the ranks differ in\n"
+                           " * program or weights, or a gather has failed; calls return it from then on. */\n"
+                           "int $model_join($model *m, const $model_ranks *r, void *scratch);\n"
+                           "size_t $model_join_scratch(void);\n\n"));
+}
+
+void emit_ranks(const Emit *e, Text *c)
+{
+        text_printf(c, "#define %s_RANKED_BY \"%s\"\nenum { RANK_ROW = %" PRId64 " };\n\n", e->upper,
+                    LATHE_VERSION, widest_exchange(e->plan));
+        text_printf(c, "%s\n", chosen_text(e, "model_ranks.h"));
+}
+
+const char *outcome(const Emit *e)
+{
+        return model_text(e, e->plan->ranks ? "m->ranks && m->ranks->error ? $MODEL_ERROR_RANK : $MODEL_OK"
+                                            : "$MODEL_OK");
+}

@@ -1,0 +1,157 @@
+/* What a kernel that ranks share has besides: functions that carry its results between memory and a block, and one that exchanges them
+ * (runtime/ranks.h). */
+#include <string.h>
+
+#include "print_private.h"
+
+static const char *carry_head(Printer *p, const char *name)
+{
+        return arena_printf(p->arena,
+                            "static void %s(const void *context, int64_t row, int64_t panel, float *values, "
+                            "int into)\n{\n        const Place *place = context;\n        (void)place;\n",
+                            name);
+}
+
+/* "for (..) into ? .. : .." for `n` elements of a buffer. */
+static void print_carried(Printer *p, const Buffer *b, const char *pointer, const char *at, int64_t step,
+                          const char *n, Text *out)
+{
+        const char *element = arena_printf(p->arena, "%s[%s + %lld * lane]", pointer, at, (long long)step);
+        text_printf(out,
+                    "for (int64_t lane = 0; lane < %s; lane++)\n        if (into)\n                %s = "
+                    "(%s)values[lane];\n        else\n                values[lane] = (float)%s;\n",
+                    n, element, b->storage == STORAGE_F16 ? "uint16_t" : "float", element);
+}
+
+/* m and the iterations, as functions called back have them. */
+static void print_context_of(Printer *p, Text *out)
+{
+        const Region *nest[MAX_NEST];
+        int n = iterations_around(p->kernel->body, nest);
+        if (p->m)
+                text_printf(out, "const %s *m = place->m;\n", p->plan->c_name);
+        for (int i = 0; i < n; i++)
+                if (p->iterations >> i & 1)
+                        text_printf(out, "const int64_t %s = place->iteration[%d];\n", nest[i]->name, i);
+}
+
+static void print_carry(Printer *p, const char *name, Buffer *b, const Text *loops, const Text *move,
+                        Text *out)
+{
+        Text *pointers = text_new(p->arena), *context = text_new(p->arena);
+        print_pointer(p, pointed_buffer(b), pointers);
+        if (whole_buffer(b)->home == IN_OUTPUT)
+                text_printf(pointers, "if (!m->output_%s)\n        return; /* not wanted */\n",
+                            p->plan->graph->output[whole_buffer(b)->index].name);
+        print_context_of(p, context);
+        text_printf(out, "%s", carry_head(p, name));
+        text_indent(out, context, 1);
+        text_indent(out, pointers, 1);
+        text_indent(out, loops, 1);
+        text_indent(out, move, 1);
+        text_printf(out, "}\n\n");
+}
+
+/* Of the same kernel, with nothing used yet. */
+static Printer unprinted(const Printer *of, const Function *f)
+{
+        return (Printer){
+                .plan = of->plan, .kernel = of->kernel, .code = of->code, .f = f, .arena = of->arena};
+}
+
+/* Of a product's part: what its epilogue stores. */
+static void print_product_carry(const Printer *of, const Function *f, Text *out)
+{
+        Printer printer = unprinted(of, f), *p = &printer;
+        const Stmt *s = only_statement(f, STMT_STORE);
+        Text *move = text_new(p->arena), *loops = text_new(p->arena);
+        const char *pointer = pointer_name(p, s->buffer), *at = index_text(p, s->at);
+        p->rest |= s->lanes == REST_LANES;
+        print_carried(p, s->buffer, pointer, at, s->step,
+                      s->lanes == ALL_LANES  ? "16"
+                      : s->lanes == ONE_LANE ? "1"
+                                             : "n",
+                      move);
+        print_loops_of(p, f->outer, f->nloop - 1, "row", loops);
+        text_printf(loops, "const int64_t j = panel * 16;\n(void)row;\n");
+        if (p->rest)
+                print_rest(p, &f->loop[f->lane_loop], loops);
+        print_carry(p, arena_printf(p->arena, "%s_carry", f->name), s->buffer, loops, move, out);
+}
+
+/* Of an attention: a head of keys' part of its results. */
+static void print_attention_carry(const Printer *of, const AttentionCall *c, Text *out)
+{
+        Printer printer = unprinted(of, of->f), *p = &printer;
+        const long long heads = (long long)(c->heads / c->kv_heads), width = (long long)c->v_dim;
+        Text *move = text_new(p->arena), *loop = text_new(p->arena);
+        const char *pointer = pointer_name(p, c->out.buffer), *at = index_text(p, c->out.at);
+        text_printf(
+                loop,
+                "for (int64_t head = panel * %lld; head < (panel + 1) * %lld; head++, values += %lld) {\n",
+                heads, heads, width);
+        print_carried(p, c->out.buffer, pointer,
+                      arena_printf(p->arena, "%s + %lld * row + %lld * head", at, (long long)c->out_row,
+                                   (long long)c->out_head),
+                      1, arena_printf(p->arena, "%lld", width), move);
+        text_indent(loop, move, 1);
+        text_printf(loop, "}\n");
+        print_carry(p, arena_printf(p->arena, "%s_carry", p->kernel->name), c->out.buffer, text_new(p->arena),
+                    loop, out);
+}
+
+typedef struct {
+        Text *parts; /* "{carry, first, panels}, .." */
+        int n;
+        int64_t panels, width;
+        const char *rows;
+} Exchange;
+
+static void print_exchange(Printer *p, const Exchange *x, Text *out)
+{
+        Text *body = text_new(p->arena);
+        print_place(p, "0", body);
+        text_printf(body,
+                    "static const CarriedPart part[] = {%s};\n"
+                    "rank_exchange(m->ranks, &place, part, %d, %lld, %lld, %s);\n",
+                    x->parts->data, x->n, (long long)x->panels, (long long)x->width, x->rows);
+        text_printf(
+                out,
+                "/* All ranks get what each made of it. */\nstatic void %s_exchange(const %s *m%s%s)\n{\n",
+                p->kernel->name, p->plan->c_name, iteration_parameters(p->arena, p->kernel->body, true),
+                row_parameters(p->kernel, true));
+        print_skipping(p->plan, p->kernel, out);
+        text_indent(out, body, 1);
+        text_printf(out, "}\n\n");
+}
+
+void print_spread(Printer *p, Text *out)
+{
+        const Kernel *k = p->kernel;
+        const Stmt *s = only_statement(p->f, k->op == K_MATMUL ? STMT_MATMUL : STMT_ATTENTION);
+        Exchange x = {.parts = text_new(p->arena)};
+        if (k->op == K_ATTENTION) {
+                const AttentionCall *c = s->call.attention;
+                print_attention_carry(p, c, out);
+                text_printf(x.parts, "{%s_carry, 0, %lld}", k->name, (long long)c->kv_heads);
+                x.n = 1;
+                x.panels = c->kv_heads;
+                x.width = c->heads / c->kv_heads * c->v_dim;
+                x.rows = arena_printf(p->arena, "NULL, %s", c->row >= 0 ? loop_size(p, c->row) : "1");
+                print_exchange(p, &x, out);
+                return;
+        }
+        const MatmulCall *c = s->call.matmul;
+        for (int i = 0; i < c->npart; i++) {
+                const MatmulPart *part = &c->part[i];
+                print_product_carry(p, part->epilogue, out);
+                text_printf(x.parts, "%s{%s_carry, %lld, %lld}", i ? ", " : "", part->epilogue->name,
+                            (long long)part->first, (long long)part->panels);
+        }
+        x.n = c->npart;
+        x.panels = c->panels;
+        x.width = LANES;
+        x.rows = k->active_only ? "active, count"
+                                : arena_printf(p->arena, "NULL, %s", row_count(p, c->outer, p->f->nloop - 1));
+        print_exchange(p, &x, out);
+}

@@ -1,0 +1,180 @@
+/* Where an element comes from: one element of an input that it is about.
+ *
+ * A path back through the graph.  Moves say which element goes in; of a sum over an axis the first one is taken, of a product a row of the
+ * left operand, of elementwise ops the first operand that depends on the input's group.  So an element of a token's row leads to the token
+ * itself, through residuals, norms, projections and the attentions before, whose rows are those of the queries; and where tokens are
+ * reordered, joined or merged, to the place that it had.  An element of a weight, as a class token's, comes from no place. */
+#include <string.h>
+
+#include "graph.h"
+
+typedef struct {
+        const Graph *g;
+        const int64_t *size;
+        const Stage *stage;
+        int input;
+        const Node *node;        /* the element: of this, .. */
+        int64_t index[MAX_RANK]; /* .. here, .. */
+        int64_t iteration[4];    /* .. in these iterations of the repeats around */
+} Path;
+
+static int depth_of(const Body *b)
+{
+        int depth = 0;
+        for (; b->region; b = b->region->repeat->body)
+                depth++;
+        return depth;
+}
+
+static bool depends(const Path *p, const Node *n)
+{
+        return p->stage[n->id].groups >> p->g->input[p->input].group & 1;
+}
+
+/* To an operand with the same axes at the right; those of size 1 there are broadcast. */
+static void go_to_operand(Path *p, const Node *to)
+{
+        const int more = p->node->type.rank - to->type.rank;
+        for (int a = 0; a < to->type.rank; a++)
+                p->index[a] = dim_is(to->type.dim[a], 1) ? 0 : p->index[a + more];
+        p->node = to;
+}
+
+static bool go_into_part(Path *p)
+{
+        const int axis = p->node->attr.axis;
+        for (int i = 0; i < p->node->nin; i++) {
+                const int64_t n = dim_value(p->node->in[i]->type.dim[axis], p->size);
+                if (p->index[axis] < n)
+                        return p->node = p->node->in[i], true;
+                p->index[axis] -= n;
+        }
+        return false;
+}
+
+/* To a row of the left operand, or where it does not depend on the input to a column of the right one. */
+static bool go_into_product(Path *p)
+{
+        const Node *n = p->node;
+        const bool left = depends(p, n->in[0]);
+        p->index[n->type.rank - (left ? 1 : 2)] = 0;
+        go_to_operand(p, n->in[!left]);
+        return true;
+}
+
+static bool go_into_view(Path *p)
+{
+        const Node *n = p->node, *from = n->in[0];
+        int64_t index[MAX_RANK] = {0};
+        view_index(n->attr.view, p->size, p->index, n->type.rank, from->type.rank, index);
+        memcpy(p->index, index, sizeof index);
+        p->node = from;
+        return true;
+}
+
+static bool go_into_pad(Path *p)
+{
+        const Node *n = p->node, *from = n->in[0];
+        int64_t *at = &p->index[n->attr.axis];
+        *at -= dim_value(n->attr.before, p->size);
+        p->node = from;
+        return *at >= 0 && *at < dim_value(from->type.dim[n->attr.axis], p->size);
+}
+
+/* From what enters an iteration to what left the one before, or entered the repeat. */
+static bool go_before_iteration(Path *p)
+{
+        const Region *r = p->node->body->region;
+        int64_t *iteration = &p->iteration[depth_of(p->node->body) - 1];
+        const int which = p->node->attr.index;
+        if (*iteration == 0)
+                return p->node = r->repeat->in[which], true;
+        p->node = r->body[r->body_of[--*iteration]]->next[which];
+        return true;
+}
+
+/* From what a repeat gives to what leaves its last iteration, or was stacked by one of them. */
+static bool go_into_repeat(Path *p)
+{
+        const Region *r = p->node->in[0]->attr.region;
+        const int which = p->node->attr.index, depth = depth_of(p->node->body);
+        const bool stacked = which >= r->ncarry;
+        if (depth == 4)
+                return false;
+        p->iteration[depth] = stacked ? p->index[0] : r->iterations - 1;
+        if (stacked)
+                memmove(p->index, p->index + 1, (MAX_RANK - 1) * sizeof *p->index);
+        const Body *b = r->body[r->body_of[p->iteration[depth]]];
+        p->node = stacked ? b->stack[which - r->ncarry] : b->next[which];
+        return true;
+}
+
+static bool go_into_pointwise(Path *p)
+{
+        for (int i = 0; i < p->node->nin; i++)
+                if (depends(p, p->node->in[i]))
+                        return go_to_operand(p, p->node->in[i]), true;
+        return false;
+}
+
+/* One op further back; false: there is no place. */
+static bool go_back(Path *p)
+{
+        const Node *n = p->node;
+        if (!depends(p, n))
+                return false;
+        switch (op_info[n->op].family) {
+        case POINT: return go_into_pointwise(p);
+        case REDUCE: p->index[n->attr.axis] = 0; return p->node = n->in[0], true;
+        case CONTRACT:
+                if (n->op == OP_MATMUL)
+                        return go_into_product(p);
+                return p->node = n->in[0], true;
+        default: break;
+        }
+        switch (n->op) {
+        case OP_VIEW: return go_into_view(p);
+        case OP_PAD: return go_into_pad(p);
+        case OP_JOIN: return go_into_part(p);
+        case OP_CARRY: return go_before_iteration(p);
+        case OP_RESULT: return go_into_repeat(p);
+        default: return false;
+        }
+}
+
+static bool reach_input(Path *p, int64_t *origin)
+{
+        while (p->node->op != OP_INPUT)
+                if (!go_back(p))
+                        return false;
+        memcpy(origin, p->index, sizeof p->index);
+        return p->node->attr.index == p->input;
+}
+
+static Path origin_path(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at,
+                        int input, const int64_t *index)
+{
+        Path p = {.g = g, .size = size, .stage = stage, .input = input, .node = at->softmax};
+        memcpy(p.index, index, sizeof p.index);
+        memcpy(p.iteration, at->iteration, sizeof p.iteration);
+        return p;
+}
+
+bool query_origin(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at, int input,
+                  const int64_t *index, int64_t *origin)
+{
+        Path p = origin_path(g, stage, size, at, input, index);
+        return reach_input(&p, origin);
+}
+
+bool key_origin(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at, int input,
+                const int64_t *index, int64_t *origin)
+{
+        Path p = origin_path(g, stage, size, at, input, index);
+        while (p.node->op != OP_MATMUL || !depends(&p, p.node->in[1]))
+                if (!go_back(&p))
+                        return false;
+        p.index[p.node->type.rank - 2] = 0;
+        go_to_operand(&p, p.node->in[1]);
+        return reach_input(&p, origin);
+}

@@ -1,0 +1,207 @@
+/* Spread: which kernels ranks share (runtime/ranks.h).
+ *
+ * A product with weights by panels of its outputs, attention by its heads of keys: what one rank makes is whole, by the chains of operations
+ * of a single process.  All else is computed by every rank, from values that all have. */
+#include "lower/code.h"
+#include "plan_private.h"
+
+static const Stmt *find_statement(const StmtList *list, StmtOp op, int *found)
+{
+        const Stmt *last = NULL;
+        for (int i = 0; i < list->n; i++) {
+                const Stmt *s = &list->stmt[i];
+                if (s->op == op) {
+                        last = s;
+                        ++*found;
+                }
+                const Stmt *inside = s->inside ? find_statement(s->inside, op, found) : NULL;
+                last = inside ? inside : last;
+        }
+        return last;
+}
+
+const Stmt *only_statement(const Function *f, StmtOp op)
+{
+        int found = 0;
+        const Stmt *s = find_statement(&f->body, op, &found);
+        return found == 1 ? s : NULL;
+}
+
+/* Elements by themselves, which a copy has all of. */
+static bool is_carried(const Buffer *b)
+{
+        return (b->storage == STORAGE_F32 || b->storage == STORAGE_F16) && !whole_buffer((Buffer *)b)->own &&
+               !b->paged;
+}
+
+static bool product_is_spread(const MatmulCall *c)
+{
+        for (int i = 0; i < c->npart; i++) {
+                const Stmt *store = only_statement(c->part[i].epilogue, STMT_STORE);
+                if (!store || !is_carried(store->buffer))
+                        return false;
+        }
+        return c->outer == 0 && c->panels > 1;
+}
+
+static bool attention_is_spread(const AttentionCall *c)
+{
+        return c->naround == 0 && c->kv_heads > 1 && !c->weigh && is_carried(c->out.buffer) &&
+               is_carried(c->k.buffer) && is_carried(c->v.buffer);
+}
+
+static bool is_spread(const Kernel *k)
+{
+        const Function *f = k->code->function[k->code->n - 1];
+        const Stmt *product = k->op == K_MATMUL ? only_statement(f, STMT_MATMUL) : NULL;
+        const Stmt *attention = k->op == K_ATTENTION ? only_statement(f, STMT_ATTENTION) : NULL;
+        return (product && product_is_spread(product->call.matmul)) ||
+               (attention && attention_is_spread(attention->call.attention));
+}
+
+/* --- what need not be exchanged ------------------------------------------------------------------------------------ */
+
+/* Buffers of which each rank needs its own heads alone. */
+typedef struct {
+        Plan *plan;
+        const Buffer **buffer;
+        int n, cap;
+} Apart;
+
+static void keep_apart(Apart *a, const Buffer *b)
+{
+        for (int i = 0; i < a->n; i++)
+                if (a->buffer[i] == b)
+                        return;
+        GROW(a->plan->graph->arena, a->buffer, a->n, a->cap);
+        a->buffer[a->n++] = b;
+}
+
+/* Does the kernel read of b what belongs to each head for this head alone?  What it then writes is kept apart too. */
+static bool reads_by_heads(Apart *a, const Kernel *k, const Buffer *b)
+{
+        if (heads_modulus(a->plan, k, b) <= 0)
+                return false;
+        if (k->op == K_ATTENTION)
+                return k->spread; /* each rank's heads, whose results are exchanged */
+        for (int i = 0; i < k->code->nwritten; i++) {
+                if (heads_modulus(a->plan, k, k->code->written[i]) <= 0)
+                        return false;
+                keep_apart(a, k->code->written[i]);
+        }
+        return true;
+}
+
+static bool is_read_by_heads(Apart *a, const Buffer *b)
+{
+        const Plan *p = a->plan;
+        if (b->home == IN_OUTPUT)
+                return false;
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        if (k->op != K_REPEAT && k->code && code_reads(k->code, b) &&
+                            !reads_by_heads(a, k, b))
+                                return false;
+                }
+        return true;
+}
+
+/* Panels of a part that belong to each of `heads`; 0: they don't divide so. */
+static bool has_heads(Apart *a, const MatmulPart *part, int64_t heads)
+{
+        const Stmt *store = only_statement(part->epilogue, STMT_STORE);
+        if (part->segment->nproduct != 1 || part->panels % heads ||
+            part->panels * LANES != part->segment->n ||
+            !lies_by_columns(a->plan, part->epilogue, store, part->segment->n))
+                return false;
+        keep_apart(a, whole_buffer(store->buffer));
+        return true;
+}
+
+/* A product whose results only kernels by heads read, and attention in the end, is shared by heads, as that is. */
+static int64_t heads_of_product(Plan *p, const Kernel *k)
+{
+        const MatmulCall *c = only_statement(k->code->function[k->code->n - 1], STMT_MATMUL)->call.matmul;
+        Apart a = {.plan = p};
+        bool good = p->heads > 1 && k->op == K_MATMUL && !k->active_only;
+        for (int i = 0; i < c->npart && good; i++)
+                good = has_heads(&a, &c->part[i], p->heads);
+        for (int i = 0; i < a.n && good; i++)
+                good = is_read_by_heads(&a, a.buffer[i]);
+        return good ? p->heads : 0;
+}
+
+bool pass_spread(Plan *p, Diag *diag)
+{
+        (void)diag;
+        for (int i = 0; i < p->nbody && p->ranks; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        Kernel *k = p->list[i].kernel[j];
+                        k->spread = k->op != K_REPEAT && k->code && is_spread(k);
+                }
+        for (int i = 0; i < p->nbody && p->ranks; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        Kernel *k = p->list[i].kernel[j];
+                        k->spread_heads = k->spread && k->op == K_MATMUL ? heads_of_product(p, k) : 0;
+                }
+        return true;
+}
+
+bool is_exchanged(const Kernel *k)
+{
+        return k->spread && !k->spread_heads;
+}
+
+static int64_t exchanged_row(const Kernel *k)
+{
+        const Function *f = k->code->function[k->code->n - 1];
+        if (k->op == K_MATMUL)
+                return only_statement(f, STMT_MATMUL)->call.matmul->panels * LANES;
+        const AttentionCall *c = only_statement(f, STMT_ATTENTION)->call.attention;
+        return c->heads * c->v_dim;
+}
+
+int64_t widest_exchange(const Plan *p)
+{
+        int64_t most = 0;
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        const int64_t row = is_exchanged(k) ? exchanged_row(k) : 0;
+                        most = row > most ? row : most;
+                }
+        return most;
+}
+
+/* Bytes of the weights that a kernel's products read, each buffer once. */
+static int64_t spread_weights(const Kernel *k, bool *seen)
+{
+        int64_t bytes = 0;
+        for (int i = 0; i < k->nsegment; i++)
+                for (int j = 0; j < k->segment[i].nproduct; j++) {
+                        const Buffer *w = whole_buffer(k->segment[i].w[j]);
+                        bytes += seen[w->id] ? 0 : w->slots * w->slot_stride;
+                        seen[w->id] = true;
+                }
+        return bytes;
+}
+
+RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size)
+{
+        const KernelCost *cost = kernel_costs(a, p, size);
+        bool *seen = NEW_ARRAY(a, bool, p->nbuffer + 1);
+        RankCost all = {.whole = p->weights_size};
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        if (is_exchanged(k)) {
+                                all.gathers += cost[k->step].runs;
+                                all.floats += cost[k->step].runs * exchanged_row(k);
+                        }
+                        if (k->spread)
+                                all.spread += k->op == K_MATMUL ? spread_weights(k, seen) : 0;
+                }
+        all.whole -= all.spread;
+        return all;
+}

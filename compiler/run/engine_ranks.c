@@ -1,0 +1,175 @@
+/* Ranks of an engine: instances in this process that compute one model together, each with memory and threads of its own, as processes on
+ * several machines do (runtime/ranks.h).  Results are those of the first. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "engine_private.h"
+
+struct EngineRank {
+        Engine *engine;
+        Ranks link;
+        Team team; /* of ranks but the first, whose threads are the engine's */
+        bool has_team;
+        void *memory;
+        float **output; /* [noutput]: what the first rank's caller is not given */
+        size_t *room;   /* [noutput] floats */
+};
+
+/* Each rank's block is in sight of all. */
+static int gather(void *of, float *all, const int64_t *begin)
+{
+        EngineRank *self = of;
+        Engine *e = self->engine;
+        team_barrier(&e->rank_team);
+        for (int r = 0; r < self->link.ranks; r++)
+                if (r != self->link.rank)
+                        memcpy(all + begin[r], e->rank[r].link.block + begin[r],
+                               (size_t)(begin[r + 1] - begin[r]) * sizeof *all);
+        team_barrier(&e->rank_team);
+        return 0;
+}
+
+static const char *rank_start(Engine *e, int r, int threads)
+{
+        EngineRank *k = &e->rank[r];
+        const int64_t widest = widest_exchange(e->plan);
+        k->engine = e;
+        k->link = (Ranks){.rank = r,
+                          .ranks = e->plan->ranks,
+                          .gather = gather,
+                          .of = k,
+                          .block_floats = widest > RANK_BLOCK ? widest : RANK_BLOCK};
+        k->link.block = malloc((size_t)k->link.block_floats * sizeof(float));
+        k->output = calloc((size_t)e->plan->graph->noutput + 1, sizeof *k->output);
+        k->room = calloc((size_t)e->plan->graph->noutput + 1, sizeof *k->room);
+        if (!k->link.block || !k->output || !k->room)
+                return no_memory;
+        if (r == 0)
+                return NULL;
+        k->memory = mmap(NULL, e->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (k->memory == MAP_FAILED) {
+                k->memory = NULL;
+                return no_memory;
+        }
+        const InstanceHead *first = e->memory;
+        InstanceHead *i = k->memory;
+        const ptrdiff_t apart = (char *)k->memory - (char *)e->memory;
+        *i = *first;
+        i->arena = (float *)(void *)((char *)first->arena + apart);
+        i->state = (float *)(void *)((char *)first->state + apart);
+        i->scratch = (float *)(void *)((char *)first->scratch + apart);
+        i->team = &k->team;
+        k->has_team = !team_start(&k->team, threads);
+        return k->has_team ? NULL : "threads must be 1 to 64, and startable";
+}
+
+const char *ranks_start(Engine *e, int threads)
+{
+        const int ranks = e->plan->ranks;
+        if (ranks < 2)
+                return NULL;
+        if (e->code.interpreter)
+                return "--ranks: the interpreter of kernels (--jit code) is one rank";
+        e->rank = calloc((size_t)ranks, sizeof *e->rank);
+        const char *why = e->rank ? NULL : no_memory;
+        for (int r = 0; r < ranks && !why; r++)
+                why = rank_start(e, r, threads);
+        if (why)
+                return why;
+        e->has_rank_team = !team_start(&e->rank_team, ranks);
+        return e->has_rank_team ? NULL : "an engine has at most 64 ranks";
+}
+
+void ranks_stop(Engine *e)
+{
+        if (e->has_rank_team)
+                team_stop(&e->rank_team);
+        for (int r = 0; e->rank && r < e->plan->ranks; r++) {
+                EngineRank *k = &e->rank[r];
+                if (k->has_team)
+                        team_stop(&k->team);
+                if (k->memory)
+                        munmap(k->memory, e->memory_size);
+                for (int i = 0; k->output && i < e->plan->graph->noutput; i++)
+                        free(k->output[i]);
+                free(k->output);
+                free(k->room);
+                free(k->link.block);
+        }
+        free(e->rank);
+}
+
+const char *ranks_set_threads(Engine *e, int threads)
+{
+        for (int r = 1; e->rank && r < e->plan->ranks; r++) {
+                EngineRank *k = &e->rank[r];
+                team_stop(&k->team);
+                k->has_team = !team_start(&k->team, threads);
+                ((InstanceHead *)k->memory)->threads = threads;
+                if (!k->has_team)
+                        return "threads can't be started";
+        }
+        return NULL;
+}
+
+float *rank_state(const Engine *e, int r)
+{
+        return r ? ((const InstanceHead *)e->rank[r].memory)->state : e->state;
+}
+
+/* Memory of its own for each output that is wanted, as large as this call's. */
+static bool give_outputs(Engine *e, EngineRank *k)
+{
+        const Graph *g = e->plan->graph;
+        const int64_t *layout = e->code.instance + AT_NAMED;
+        int64_t size[MAX_NAMED] = {0};
+        for (int i = 0; i < g->nnamed; i++)
+                memcpy(&size[i], e->instance + layout[i], sizeof size[i]);
+        for (int i = 0; i < g->noutput; i++) {
+                char *at = (char *)k->memory + layout[g->nnamed + g->ninput + i];
+                const size_t n = (size_t)type_count(&g->output[i].node->type, size) + LANES;
+                float *wanted;
+                memcpy(&wanted, at, sizeof wanted);
+                if (!wanted)
+                        continue;
+                if (n > k->room[i]) {
+                        free(k->output[i]);
+                        k->output[i] = malloc(n * sizeof(float));
+                        k->room[i] = k->output[i] ? n : 0;
+                }
+                if (!k->output[i])
+                        return false;
+                memcpy(at, &k->output[i], sizeof wanted);
+        }
+        return true;
+}
+
+/* An instance like the first, but for what is its own. */
+static bool follow_first(Engine *e, EngineRank *k)
+{
+        const size_t head = sizeof(InstanceHead);
+        memcpy((char *)k->memory + head, e->instance + head, (size_t)e->code.instance[0] - head);
+        return give_outputs(e, k);
+}
+
+static void run_rank(void *of, int r)
+{
+        Engine *e = of;
+        char *instance = r ? e->rank[r].memory : e->instance;
+        team_run(r ? &e->rank[r].team : &e->team, e->code.program, instance);
+}
+
+const char *run_ranks(Engine *e)
+{
+        for (int r = 0; r < e->plan->ranks; r++) {
+                Ranks *link = &e->rank[r].link;
+                if (r && !follow_first(e, &e->rank[r]))
+                        return no_memory;
+                memcpy((r ? (char *)e->rank[r].memory : e->instance) + e->code.instance[AT_RANKS], &link,
+                       sizeof link);
+        }
+        team_run(&e->rank_team, run_rank, e);
+        return NULL;
+}

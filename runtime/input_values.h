@@ -1,0 +1,138 @@
+/*
+ * Inputs of a model on a command line, NAME=VALUE: a number, or a file in .npy.
+ *
+ * Needs npy.h and main_shell.h.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+        const char *name, *shape; /* "[words, 8]" */
+        int is_class;             /* --class gives it */
+        int64_t bound;            /* its values are whole numbers from 0 on, fewer than this; 0: reals */
+        int rank;
+        int64_t dim[NPY_AXES];    /* below 0, -1 - k: size k, which the values say */
+} InputForm;
+
+enum { MOST_INPUTS = 64 };
+
+/* By the input's place in a table of InputForm. */
+typedef struct {
+        int given;                    /* how many are */
+        int64_t size[MOST_INPUTS];    /* 0: not said */
+        void *value[MOST_INPUTS];     /* float or int32_t, allocated; NULL: not given */
+} InputValues;
+
+/* Is an array of this shape one for the input?  It may say a size.  0 after a message. */
+static inline int values_fit(const InputForm *f, const NpyHead *h, const char *path, int64_t *size)
+{
+        int fits = h->rank == f->rank;
+        for (int a = 0; a < f->rank && fits; a++) {
+                int64_t *named = f->dim[a] < 0 ? &size[-1 - f->dim[a]] : NULL;
+                if (named && !*named)
+                        *named = h->dim[a];
+                fits = h->dim[a] == (named ? *named : f->dim[a]);
+        }
+        if (!fits) {
+                fprintf(stderr, "%s: %s is%s%s, and the array is [", path, f->name, f->rank ? " " : " one number", f->shape);
+                for (int a = 0; a < h->rank; a++)
+                        fprintf(stderr, "%s%lld", a ? ", " : "", (long long)h->dim[a]);
+                fprintf(stderr, "]%s\n", h->rank == f->rank ? "; sizes of one name are the same" : "");
+        }
+        return fits;
+}
+
+/* A value of the input into place i of to; 0: it can't be one. */
+static inline int values_put(const InputForm *f, double x, void *to, int64_t i)
+{
+        if (!f->bound) {
+                ((float *)to)[i] = (float)x;
+                return 1;
+        }
+        if (!(x >= 0 && x < (double)f->bound) || x != (double)(int64_t)x)
+                return 0;
+        ((int32_t *)to)[i] = (int32_t)x;
+        return 1;
+}
+
+/* Values of an array, or of one number where bytes is NULL; NULL after a message. */
+static inline void *values_of(const InputForm *f, const char *from, const NpyHead *h, const uint8_t *bytes, double number)
+{
+        void *to = malloc((size_t)h->count * 4 + 1);
+        int good = to != NULL;
+        if (!to)
+                fprintf(stderr, "%s: %s\n", from, strerror(errno));
+        for (int64_t i = 0; i < h->count && good; i++) {
+                const double x = bytes ? npy_value(h, bytes, i) : number;
+                good = values_put(f, x, to, i);
+                if (!good)
+                        fprintf(stderr, "%s: %s is whole numbers from 0 to %lld, and one is %g\n", from, f->name, (long long)f->bound - 1, x);
+        }
+        if (!good)
+                free(to);
+        return good ? to : NULL;
+}
+
+/* The same of a file; exits after a message if it can't be read. */
+static inline void *values_of_file(const InputForm *f, const char *path, int64_t *size)
+{
+        NpyHead h;
+        size_t n = 0;
+        uint8_t *bytes = (uint8_t *)read_whole_file(path, &n);
+        if (!bytes)
+                exit(3);
+        const int fault = npy_head(bytes, (int64_t)n, &h);
+        void *values = NULL;
+        if (fault)
+                fprintf(stderr, "%s: %s\n", path, npy_fault(fault));
+        else if (values_fit(f, &h, path, size))
+                values = values_of(f, path, &h, bytes, 0);
+        free(bytes);
+        return values;
+}
+
+/* The input's values, once; exits after a message. */
+static inline void values_keep(const char *program, const InputForm *f, int at, void *values, InputValues *all)
+{
+        if (!values)
+                exit(1);
+        if (all->value[at])
+                refuse_usage(program, f->name, " is given twice");
+        all->value[at] = values;
+        all->given++;
+}
+
+/* Takes "NAME=VALUE" behind option i, of inputs form [n]; exits after a message. */
+static inline void values_take(char **argv, int i, const InputForm *form, int n, InputValues *all)
+{
+        const char *text = option_word(argv, i);
+        const size_t name = strcspn(text, "=");
+        int at = 0;
+        while (at < n && !(text[name] && strlen(form[at].name) == name && !strncmp(form[at].name, text, name)))
+                at++;
+        if (at == n) {
+                fprintf(stderr, "%s: %s wants NAME=VALUE, not %s; the inputs:", argv[0], argv[i], text);
+                for (int k = 0; k < n; k++)
+                        fprintf(stderr, "%s %s", k ? "," : "", form[k].name);
+                fprintf(stderr, "\n");
+                exit(2);
+        }
+        const InputForm *f = &form[at];
+        const char *value = text + name + 1;
+        char *end;
+        const double number = strtod(value, &end);
+        const int is_number = end != value && !*end && f->rank == 0;
+        values_keep(argv[0], f, at,
+                   is_number ? values_of(f, text, &(const NpyHead){.count = 1}, NULL, number) : values_of_file(f, value, all->size), all);
+}
+
+/* The same of a class; of inputs form [n] one is it. */
+static inline void values_class(const char *program, double number, const InputForm *form, int n, InputValues *all)
+{
+        int at = 0;
+        while (at + 1 < n && !form[at].is_class)
+                at++;
+        values_keep(program, &form[at], at, values_of(&form[at], "--class", &(const NpyHead){.count = 1}, NULL, number), all);
+}

@@ -1,0 +1,130 @@
+/* n16 and c64 on WebAssembly: four vectors each.  What they mean stands in n16_scalar.h. */
+
+#include <stdint.h>
+#include <string.h>
+#include <wasm_simd128.h>
+
+/* Sums of several rows do not fit the registers: loops over rows stay loops. */
+#define UNROLL_ROWS
+
+typedef struct {
+        v128_t q[4];
+} n16;
+
+typedef struct {
+        v128_t q[4];
+} c64;
+
+KERNEL n16 n_set1(int32_t value)
+{
+        const v128_t x = wasm_i32x4_splat(value);
+        return (n16){{x, x, x, x}};
+}
+
+KERNEL v16 v_of_n(n16 x)
+{
+        return (v16){wasm_f32x4_convert_i32x4(x.q[0]), wasm_f32x4_convert_i32x4(x.q[1]), wasm_f32x4_convert_i32x4(x.q[2]),
+                     wasm_f32x4_convert_i32x4(x.q[3])};
+}
+
+KERNEL c64 c_load(const uint8_t *p)
+{
+        return (c64){{wasm_v128_load(p), wasm_v128_load(p + 16), wasm_v128_load(p + 32), wasm_v128_load(p + 48)}};
+}
+
+KERNEL c64 c_low(c64 x)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = wasm_v128_and(x.q[i], wasm_i8x16_const_splat(15));
+        return x;
+}
+
+KERNEL c64 c_high(c64 x)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = wasm_u8x16_shr(x.q[i], 4);
+        return x;
+}
+
+KERNEL c64 c_look(const uint8_t table[16], c64 x)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = wasm_i8x16_swizzle(wasm_v128_load(table), x.q[i]);
+        return x;
+}
+
+KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
+{
+        for (int i = 0; i < 4; i++) {
+                v128_t two = wasm_v128_and(wasm_u8x16_shr(x.q[i], (uint32_t)from), wasm_i8x16_const_splat(3));
+                code.q[i] = wasm_v128_or(code.q[i], wasm_i8x16_shl(two, 4));
+        }
+        return code;
+}
+
+KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
+{
+        uint8_t byte[64];
+        memcpy(byte, &code, 64);
+        for (int i = 0; i < 64; i++)
+                byte[i] |= (uint8_t)((bit[i / 8] >> i % 8 & 1) << 4);
+        return c_load(byte);
+}
+
+KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
+{
+        const v128_t x = wasm_v128_load(a), y = wasm_v128_load(b);
+        const v128_t lo = wasm_i8x16_shuffle(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const v128_t hi = wasm_i8x16_shuffle(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        if (with_sign)
+                return (c64){{wasm_i16x8_extend_low_i8x16(lo), wasm_i16x8_extend_high_i8x16(lo), wasm_i16x8_extend_low_i8x16(hi),
+                              wasm_i16x8_extend_high_i8x16(hi)}};
+        return (c64){{wasm_u16x8_extend_low_u8x16(lo), wasm_u16x8_extend_high_u8x16(lo), wasm_u16x8_extend_low_u8x16(hi),
+                      wasm_u16x8_extend_high_u8x16(hi)}};
+}
+
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
+{
+        return c_pairs(scale, scale, with_sign);
+}
+
+KERNEL n16 n_add_pairs(n16 sum, c64 pairs, const int16_t x[2])
+{
+        int32_t two;
+        memcpy(&two, x, 4);
+        for (int i = 0; i < 4; i++)
+                sum.q[i] = wasm_i32x4_add(sum.q[i], wasm_i32x4_dot_i16x8(pairs.q[i], wasm_i32x4_splat(two)));
+        return sum;
+}
+
+KERNEL int dot_lines(int most)
+{
+        (void)most;
+        return 8;
+}
+
+KERNEL n16 n_scaled(n16 sum, n16 x, c64 scales, int most)
+{
+        (void)most;
+        for (int i = 0; i < 4; i++)
+                sum.q[i] = wasm_i32x4_add(sum.q[i], wasm_i32x4_mul(x.q[i], wasm_i32x4_shr(scales.q[i], 16)));
+        return sum;
+}
+
+KERNEL n16 n_minus_32_times(n16 x)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = wasm_i32x4_neg(wasm_i32x4_shl(x.q[i], 5));
+        return x;
+}
+
+KERNEL int32_t n_codes(int8_t *to, v16 x)
+{
+        const v16 whole = v_rint(x);
+        const v128_t a = wasm_i32x4_trunc_sat_f32x4(whole.a), b = wasm_i32x4_trunc_sat_f32x4(whole.b),
+                     c = wasm_i32x4_trunc_sat_f32x4(whole.c), d = wasm_i32x4_trunc_sat_f32x4(whole.d);
+        wasm_v128_store(to, wasm_i8x16_narrow_i16x8(wasm_i16x8_narrow_i32x4(a, b), wasm_i16x8_narrow_i32x4(c, d)));
+        const v128_t four = wasm_i32x4_add(wasm_i32x4_add(a, b), wasm_i32x4_add(c, d));
+        return wasm_i32x4_extract_lane(four, 0) + wasm_i32x4_extract_lane(four, 1) + wasm_i32x4_extract_lane(four, 2) +
+               wasm_i32x4_extract_lane(four, 3);
+}

@@ -1,0 +1,60 @@
+/*
+ * A page's drawings.  $model and $MODEL stand for the model's name.
+ *
+ * Needs page.h, model_denoise.h, main_shell.h and what main_denoise.h does.
+ */
+
+/* What is being drawn. */
+typedef struct {
+        Denoising by;
+        LoopGiven given;
+        int32_t of_class;
+        float x[LATENT_VALUES];
+} PageDrawing;
+
+static PageDrawing drawing_of_page;
+
+/* Begins a picture; steps, guidance: 0: the model's own.  0, or an error. */
+int PAGE(begin)(int of_class, int steps, double guidance, int64_t seed)
+{
+        static void *scratch;
+        PageDrawing *d = &drawing_of_page;
+        const $model_denoising how = {.steps = steps, .guidance = guidance, .seed = (uint64_t)seed};
+        free(scratch);
+        scratch = malloc($model_denoise_scratch(&how));
+        (void)of_class;
+$class        if (of_class < 0 || of_class >= CLASS_NUMBERS)
+$class                return $MODEL_ERROR_RANGE;
+$class        d->of_class = of_class;
+$class        give_class(&d->given, &d->of_class);
+        return scratch ? denoising_begin(&d->by, &d->given, &how, d->x, scratch) : $MODEL_ERROR_MEMORY;
+}
+
+/* A call of the model: how many are left; below 0: -1 - an error. */
+int PAGE(next)(void)
+{
+        PageDrawing *d = &drawing_of_page;
+        const int error = denoising_step(&d->by, page_model, d->x);
+        return error ? -1 - error : d->by.d.calls - d->by.d.call;
+}
+
+/* What there is by now, [channels][rows][columns], -1 to 1. */
+const float *PAGE(picture)(void)
+{
+        return drawing_of_page.x;
+}
+
+int PAGE(calls)(void)
+{
+        return drawing_of_page.by.d.calls;
+}
+
+int64_t PAGE(hash)(void)
+{
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        for (int64_t i = 0; i < LATENT_VALUES; i++) {
+                const double value = (double)drawing_of_page.x[i];
+                hash = hash_doubles(hash, &value, 1);
+        }
+        return (int64_t)hash;
+}

@@ -1,0 +1,148 @@
+// The model's side of a page, in a worker: it takes the module that rounds as it must, and runs it.  Needs no network and imports nothing.
+'use strict';
+
+class Fault extends Error {} // what the page says as it stands
+
+const bytesAt = (model, at, n) => new Uint8Array(model.memory.buffer, at >>> 0, n);
+
+function textAt(model, at) {
+  if (!at) return '';
+  const all = new Uint8Array(model.memory.buffer, at >>> 0);
+  return new TextDecoder().decode(all.slice(0, all.indexOf(0)));
+}
+
+// Runs work that takes room, or says how much there is not.
+function put(model, bytes, zero = 0) {
+  const at = model.room(bytes.length + zero);
+  if (!at) throw new Fault(`Out of memory: ${bytes.length} bytes more can't be had.`);
+  const to = bytesAt(model, at, bytes.length + zero);
+  to.fill(0, bytes.length);
+  to.set(bytes);
+  return at;
+}
+
+function check(model, error) {
+  if (error) throw new Fault(`The model refuses: ${textAt(model, model.error_text(error))}.`);
+}
+
+async function instanceOf(code) {
+  try {
+    return (await WebAssembly.instantiate(code, {})).instance.exports;
+  } catch (e) {
+    throw new Fault(`Out of memory: the browser has no room for the model (${e.message}).`);
+  }
+}
+
+// data: {relaxed, exact, weights}.  The model's functions, and which module it is.
+async function openModel(data, variants = ['relaxed', 'exact']) {
+  for (const variant of variants) {
+    if (!WebAssembly.validate(data[variant])) continue;
+    const model = await instanceOf(data[variant]);
+    model._initialize();
+    const error = model.open(put(model, data.weights), data.weights.length);
+    if (error && model.rounds_wrong(error)) continue;
+    check(model, error);
+    return { ...model, variant };
+  }
+  throw new Fault("This browser can't run the model: it knows no WebAssembly with vectors (SIMD). Take a newer one.");
+}
+
+const hashOf = model => BigInt.asUintN(64, model.hash()).toString(16).padStart(16, '0');
+
+// Lets other messages through, a "stop" say.
+const channel = new MessageChannel();
+const breathe = () => new Promise(go => {
+  channel.port1.onmessage = go;
+  channel.port2.postMessage(0);
+});
+
+// A turn after the other, in slices of 8 ms; shown(now) after each slice; until turn() says true or stopped() does.
+async function inSlices(turn, shown, stopped) {
+  for (let over = false, since = performance.now(); !over;) {
+    over = turn();
+    if (!over && performance.now() - since < 8) continue;
+    shown();
+    await breathe();
+    over = over || stopped();
+    since = performance.now();
+  }
+}
+
+// What a page asks of each loop; show(part) as it comes; the result.
+const loops = {
+  async generate(model, { prompt, steps, temperature, top, seed }, show, stopped) {
+    const decoder = new TextDecoder(), begun = performance.now();
+    const at = put(model, new TextEncoder().encode(prompt.replaceAll('\0', ' ')), 1);
+    const error = model.begin(at, steps, temperature, top, BigInt(seed));
+    model.give_back(at);
+    check(model, error);
+    let text = '', first = 0, busy = 0, since = begun;
+    await inSlices(() => {
+      const n = model.next();
+      if (n < -1) check(model, -1 - n);
+      if (n > 0) text += decoder.decode(bytesAt(model, model.text(), n));
+      if (!first && model.made()) first = performance.now();
+      return n === -1;
+    }, () => {
+      busy += performance.now() - since;
+      if (text) show(text);
+      text = '';
+      since = performance.now();
+    }, () => {
+      since = performance.now();
+      return stopped();
+    });
+    const made = model.made(), rest = busy - (first - begun);
+    return { tokens: made, first: first ? first - begun : 0, rate: made > 1 && rest > 0 ? 1e3 * (made - 1) / rest : 0, hash: hashOf(model) };
+  },
+
+  async classify(model, { pixels, width, height, channels }) {
+    const begun = performance.now(), at = put(model, pixels), error = model.classify(at, width, height, channels);
+    model.give_back(at);
+    check(model, error);
+    const p = new Float64Array(model.memory.buffer, model.probabilities() >>> 0, model.classes());
+    const classes = [...p].map((probability, number) => ({ probability, number, label: textAt(model, model.label(number)) }));
+    classes.sort((a, b) => b.probability - a.probability || a.number - b.number);
+    return { classes: classes.slice(0, 5), seconds: (performance.now() - begun) / 1e3, hash: hashOf(model) };
+  },
+
+  async denoise(model, { of_class, steps, guidance, seed, values }, show, stopped) {
+    const begun = performance.now();
+    check(model, model.begin(of_class, steps, guidance, BigInt(seed)));
+    const picture = () => new Float32Array(model.memory.buffer, model.picture() >>> 0, values).slice();
+    let left = model.calls();
+    await inSlices(() => {
+      left = model.next();
+      if (left < 0) check(model, -1 - left);
+      return left === 0;
+    }, () => show({ picture: picture(), done: model.calls() - left, calls: model.calls() }), stopped);
+    return { picture: picture(), seconds: (performance.now() - begun) / 1e3, calls: model.calls() - left, hash: hashOf(model) };
+  },
+};
+
+// Some tokens at first, for 60 ms: by then the browser has compiled for speed what it had compiled for a quick start.
+function warm(model) {
+  if (!model.made) return;
+  const at = put(model, new Uint8Array(), 1), until = performance.now() + 60;
+  if (!model.begin(at, 1e6, 0, 1, 1n)) while (performance.now() < until && model.next() >= 0);
+  model.give_back(at);
+}
+
+// One thing at a time: there is one instance.
+function serve() {
+  let model, turn = Promise.resolve(), latest = 0;
+  const say = (kind, id, value) => postMessage({ kind, id, value });
+  const failed = id => e => say('fault', id, e instanceof Fault ? e.message : e instanceof RangeError || e instanceof WebAssembly.RuntimeError
+    ? `The model stopped: ${e.message}. Memory may be short; load the page again.` : `Something is wrong in this page: ${e.message}`);
+  onmessage = ({ data: { kind, id, value } }) => {
+    latest = id; // whatever runs for an older one stops
+    if (kind === 'open')
+      turn = turn.then(async () => {
+        model = await openModel(value);
+        warm(model);
+        say('done', id, model.variant);
+      }).catch(failed(id));
+    else if (kind !== 'stop')
+      turn = turn.then(async () => say('done', id, await loops[kind](model, value, part => say('part', id, part), () => latest !== id))).catch(failed(id));
+  };
+}

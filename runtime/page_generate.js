@@ -1,0 +1,25 @@
+// A page that tells texts.
+'use strict';
+
+startPage(page => {
+  const { ask, config } = page, out = $('text');
+  $('steps').max = $('steps').value = config.context;
+  $('prompt').onkeydown = e => {
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) $('form').requestSubmit();
+  };
+  $('hint').textContent = 'Ctrl and Enter tell. Without a beginning the model finds one.';
+  $('hint').hidden = false;
+  startButtons(page, async current => {
+    const prompt = $('prompt').value, given = document.createElement('span');
+    given.className = 'given';
+    given.textContent = prompt;
+    out.replaceChildren(given);
+    out.setAttribute('aria-busy', 'true');
+    state('…');
+    const asked = { prompt, steps: +$('steps').value, temperature: +$('temperature').value, top: +$('top').value, seed: $('seed').value };
+    const made = await ask('generate', asked, part => current() && out.append(part));
+    if (!current()) return;
+    out.setAttribute('aria-busy', 'false');
+    state(`${made.tokens} tokens, ${made.rate.toFixed(0)} a second; the first after ${made.first.toFixed(1)} ms; hash ${made.hash}`);
+  });
+});

@@ -1,0 +1,17 @@
+/*
+ * What an instance knows of the ranks that it is one of (ranks.h).
+ */
+#include <stdint.h>
+
+enum { RANKS_MOST = 256, RANK_BLOCK = 1 << 18 }; /* RANK_BLOCK: floats, if no row takes more */
+
+typedef struct {
+        int rank, ranks;
+        /* all [begin[ranks]], of which rank r has begin[r] to begin[r + 1]: to all ranks what each has; 0, or an error. */
+        int (*gather)(void *of, float *all, const int64_t *begin);
+        void *of;
+        float *block; /* [block_floats] */
+        int64_t block_floats;
+        int error; /* what a gather returned: nothing that comes behind it counts */
+        int64_t begin[RANKS_MOST + 1];
+} Ranks;

@@ -1,0 +1,59 @@
+/*
+ * Ranks: processes, on machines of any kind, that compute one model together.
+ *
+ * Each has an instance of its own.  Of a product a rank computes its panels of 16 outputs, of an attention its heads of keys, whole, by the
+ * chains of operations of a single process; then all get what the others made.  Values are copied and never added, so that the number of
+ * ranks changes no bit.  What is not spread all compute.
+ *
+ * A kernel's results go through a block, for each panel (or head) a row after the other, in which a rank's own part lies in one piece.
+ *
+ * Needs rank_link.h and rows.h.
+ */
+
+/* A row of a panel from or to memory. */
+typedef void CarryPanel(const void *context, int64_t row, int64_t panel, float *values, int into);
+
+typedef struct {
+        CarryPanel *carry;
+        int64_t first, panels; /* of all that the kernel makes */
+} CarriedPart;
+
+/* Where thread `thread` of a rank's begins in `total` pieces of work; r NULL: there is one rank. */
+KERNEL int64_t rank_share(const Ranks *r, int64_t total, int thread, int threads)
+{
+        const int64_t begin = r ? share(total, r->rank, r->ranks) : 0, end = r ? share(total, r->rank + 1, r->ranks) : total;
+        return begin + share(end - begin, thread, threads);
+}
+
+/* Panels from `begin` to `end` of all, some rows, from or to the block. */
+KERNEL void rank_carry(Ranks *r, const void *context, const CarriedPart *part, int parts, int64_t begin, int64_t end, int64_t width,
+                       const int32_t *active, int64_t first, int64_t rows, int into)
+{
+        float *at = r->block + begin * rows * width;
+        for (int64_t p = begin; p < end; p++) {
+                int i = 0;
+                while (i + 1 < parts && p >= part[i].first + part[i].panels)
+                        i++;
+                for (int64_t row = first; row < first + rows; row++, at += width)
+                        part[i].carry(context, active ? active[row] : row, p - part[i].first, at, into);
+        }
+}
+
+/* All ranks get the panels of each, `width` floats a row: rows 0 to rows - 1, or those of active [rows]. */
+KERNEL void rank_exchange(Ranks *r, const void *context, const CarriedPart *part, int parts, int64_t panels, int64_t width,
+                          const int32_t *active, int64_t rows)
+{
+        const int64_t fit = r->block_floats / (panels * width), most = fit < 1 ? 1 : fit;
+        for (int64_t first = 0; first < rows && !r->error; first += most) {
+                const int64_t n = rows - first < most ? rows - first : most, own = share(panels, r->rank, r->ranks),
+                              behind = share(panels, r->rank + 1, r->ranks);
+                for (int i = 0; i <= r->ranks; i++)
+                        r->begin[i] = share(panels, i, r->ranks) * n * width;
+                rank_carry(r, context, part, parts, own, behind, width, active, first, n, 0);
+                r->error = r->gather(r->of, r->block, r->begin);
+                if (r->error)
+                        return;
+                rank_carry(r, context, part, parts, 0, own, width, active, first, n, 1);
+                rank_carry(r, context, part, parts, behind, panels, width, active, first, n, 1);
+        }
+}

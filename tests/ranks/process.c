@@ -1,0 +1,115 @@
+/* One of several processes that compute a model together: process SHARED RANK RANKS WEIGHTS [STEPS]
+ *
+ * SHARED is a file of zeros that all map: a barrier, and the values that a gather brings together.  A prompt of 70 tokens in one call, then 20
+ * of the likeliest; prints a hash of all logits.  STEPS: this process ends after so many, without a word to the others. */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "joined.h"
+
+enum { ROOM = 1 << 20, PROMPT = 70, MADE = 20, SECONDS = 10, VOCAB = 512 };
+
+typedef struct {
+        atomic_int arrived, phase;
+        float value[ROOM];
+} Shared;
+
+typedef struct {
+        Shared *shared;
+        int rank, ranks;
+} Peers;
+
+/* Waits for all; 1: one of them did not come. */
+static int meet(const Peers *p)
+{
+        const int phase = atomic_load(&p->shared->phase);
+        const time_t begin = time(NULL);
+        if (atomic_fetch_add(&p->shared->arrived, 1) == p->ranks - 1) {
+                atomic_store(&p->shared->arrived, 0);
+                atomic_store(&p->shared->phase, phase + 1);
+                return 0;
+        }
+        while (atomic_load(&p->shared->phase) == phase) {
+                sched_yield();
+                if (time(NULL) > begin + SECONDS)
+                        return 1;
+        }
+        return 0;
+}
+
+static int gather(void *of, float *all, const int64_t *begin)
+{
+        const Peers *p = of;
+        float *value = p->shared->value;
+        if (begin[p->ranks] > ROOM)
+                return 1;
+        memcpy(value + begin[p->rank], all + begin[p->rank], (size_t)(begin[p->rank + 1] - begin[p->rank]) * sizeof *all);
+        if (meet(p))
+                return 1;
+        memcpy(all, value, (size_t)begin[p->ranks] * sizeof *all);
+        return meet(p);
+}
+
+static uint64_t hash_of(uint64_t hash, const float *x, int64_t n)
+{
+        for (int64_t i = 0; i < n; i++) {
+                uint32_t bits;
+                memcpy(&bits, &x[i], sizeof bits);
+                hash = (hash ^ bits) * UINT64_C(0x100000001b3);
+        }
+        return hash;
+}
+
+static int likeliest(const float *logits)
+{
+        int best = 0;
+        for (int i = 1; i < VOCAB; i++)
+                best = logits[i] > logits[best] ? i : best;
+        return best;
+}
+
+int main(int argc, char **argv)
+{
+        if (argc < 5)
+                return 2;
+        const int file = open(argv[1], O_RDWR), steps = argc > 5 ? atoi(argv[5]) : MADE;
+        Peers peers = {.shared = mmap(NULL, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
+                       .rank = atoi(argv[2]),
+                       .ranks = atoi(argv[3])};
+        int error = 0;
+        joined *m = joined_new(argv[4], 2, &error);
+        void *scratch = malloc(joined_join_scratch());
+        static float logits[PROMPT * VOCAB];
+        int32_t tokens[PROMPT];
+        uint64_t hash = 0;
+        if (!m || peers.shared == MAP_FAILED)
+                return printf("%s\n", joined_error(error)), 3;
+        for (int i = 0; i < PROMPT; i++)
+                tokens[i] = 3 + i * 37 % 500;
+        if (peers.ranks > 1)
+                error = joined_join(m, &(joined_ranks){peers.rank, peers.ranks, gather, &peers}, scratch);
+        if (!error)
+                error = joined_forward(m, tokens, PROMPT, logits);
+        if (!error)
+                hash = hash_of(hash, logits, PROMPT * VOCAB);
+        int32_t token = likeliest(logits + (PROMPT - 1) * VOCAB);
+        for (int i = 0; i < steps && !error; i++) {
+                error = joined_step(m, token, logits);
+                hash = error ? hash : hash_of(hash, logits, VOCAB);
+                token = likeliest(logits);
+        }
+        if (!error && steps == MADE)
+                printf("%016llx\n", (unsigned long long)hash);
+        else if (error)
+                printf("%s\n", joined_error(error));
+        joined_free(m);
+        free(scratch);
+        return error ? 3 : 0;
+}
