@@ -62,6 +62,7 @@ static const Rule rule_table[] = {
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
         {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
         {"build", "4", WANTS, 'L', "pages are shared by sequences"},
+        {"show", ")", WITHOUT, 'j', "what ranks cost is told in words alone"},
         {"show", "4", WANTS, 'L', "pages are shared by sequences"},
         {"build", "]", WITHOUT, 'L', "ranks take one sequence at a time"},
         {"verify", ")", WITHOUT, 'L', "ranks take one sequence at a time"},
