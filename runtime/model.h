@@ -76,7 +76,7 @@ static int weights_from_memory($model *m, const void *image, size_t bytes)
         return $MODEL_OK;
 }
 
-static int weights_take($model *m, const WeightImage *from)
+static int weights_reach($model *m, const WeightImage *from)
 {
         return from->image ? weights_from_memory(m, from->image, from->bytes) : weights_map(m, from->path);
 }

@@ -70,7 +70,6 @@ static const Rule rule_table[] = {
         {"show", "!", WANTS, '#', "a roof has two sides"},
         {"show", "#", WANTS, '!', "a roof has two sides"},
         {"show", "j", WITHOUT, 'o', "a graph is written in one form"},
-        {"show", ")", WITHOUT, 'j', "what ranks send is shown as text"},
         {"verify", "4", WANTS, 'L', "pages are shared by sequences"},
         {"golden check", "4", WANTS, 'L', "pages are shared by sequences"},
         {"verify", "Ztr5R", WANTS, 'Q', "that is for a text"},

@@ -39,7 +39,7 @@ static void emit_values(const Emit *e, Text *c)
 static void emit_opening(const Emit *e, Text *c)
 {
         const char *weights = e->o->home == WEIGHTS_MAPPED
-                                      ? "        int error = weights_take(m, from);\n"
+                                      ? "        int error = weights_reach(m, from);\n"
                                       : "        (void)from;\n        int error = weights_inside(m);\n";
         const char *where = e->o->tables_apart ? "m->weights + WEIGHT_FLOATS, TAIL_BYTES"
                                                : "token_block, sizeof token_block";
