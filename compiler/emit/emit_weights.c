@@ -50,11 +50,11 @@ static void emit_opening(const Emit *e, Text *c)
                                             "                error = $MODEL_ERROR_WEIGHTS;\n        }\n",
                                             where)
                              : "";
-        text_put(c, model_text(e, arena_printf(
-                                          e->arena,
-                                          "static int weights_open($model *m, const WeightImage *from)\n{\n"
-                                          "%s%s        return error;\n}\n\n",
-                                          weights, tables)));
+        text_put(c,
+                 model_text(e, arena_printf(e->arena,
+                                            "static int weights_open($model *m, const WeightImage *from)\n{\n"
+                                            "%s%s        return error;\n}\n\n",
+                                            weights, tables)));
 }
 
 void emit_weights(const Emit *e, Text *c)

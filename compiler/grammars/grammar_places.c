@@ -43,8 +43,8 @@ static int32_t set_number(Layout *l, const uint64_t set[4])
 {
         Grammar *g = l->g;
         const size_t size = 4 * sizeof *set;
-        uint64_t at = hash_bytes(HASH_START, set, size) % (2 * MAX_SETS);
-        for (; l->set_slot[at]; at = (at + 1) % (2 * MAX_SETS))
+        uint64_t at = hash_bytes(HASH_START, set, size) % (UINT64_C(2) * MAX_SETS);
+        for (; l->set_slot[at]; at = (at + 1) % (UINT64_C(2) * MAX_SETS))
                 if (!memcmp(g->set[l->set_slot[at] - 1], set, size))
                         return l->set_slot[at] - 1;
         if (g->nset == MAX_SETS) {
