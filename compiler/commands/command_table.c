@@ -80,8 +80,7 @@ const Command command_table[] = {
          "build\n"
          "example: lathe page models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -o tale.html\n"
-         "example: lathe page models/doodles.model --weights models/doodles/doodles.safetensors -o "
-         "doodles.html\n"
+         "example: lathe page shapes.model --weights shapes.safetensors -o shapes.html\n"
          "example: lathe page SmolLM2-135M/ --quant Q4_K_M -o smol.html\n"},
         {"import", import_command, "oDFOTX", 1, 2,
          "a directory with config.json or a .gguf, and perhaps a file of config items",
