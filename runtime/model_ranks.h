@@ -11,7 +11,8 @@ size_t $model_join_scratch(void)
         return sizeof(Ranks) + RANK_FLOATS * sizeof(float);
 }
 
-/* What ranks must have alike: the program, its layout, and of the weights a few, which tell one checkpoint from another. */
+/* What ranks must have alike: the program, its layout, and of the weights a few, which tell one checkpoint from another; from four places, as
+ * what is read of others' weights takes memory. */
 static uint64_t rank_fingerprint(const $model *m)
 {
         uint64_t hash = LAYOUT_HASH;
@@ -19,7 +20,7 @@ static uint64_t rank_fingerprint(const $model *m)
                 hash = (hash ^ (unsigned char)*version) * UINT64_C(0x100000001b3);
         for (int64_t i = 0; i < RANK_SAMPLES; i++) {
                 uint32_t bits;
-                memcpy(&bits, &m->weights[(WEIGHT_FLOATS - 1) / RANK_SAMPLES * i], sizeof bits);
+                memcpy(&bits, &m->weights[(WEIGHT_FLOATS / 4 * (i / 16) + i % 16) % WEIGHT_FLOATS], sizeof bits);
                 hash = (hash ^ bits) * UINT64_C(0x100000001b3);
         }
         return hash;
