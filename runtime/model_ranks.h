@@ -1,7 +1,7 @@
 /*
  * Ranks of a model: an instance becomes one of several that compute together.  $model and $MODEL stand for its name.
  *
- * Needs ranks.h, the model's functions, LAYOUT_HASH, WEIGHT_FLOATS and RANK_ROW, the floats of the widest row that is exchanged.
+ * Needs ranks.h, the model's functions, WEIGHT_FLOATS and RANK_ROW, the floats of the widest row that is exchanged.
  */
 
 enum { RANK_FLOATS = (int)RANK_ROW > (int)RANK_BLOCK ? (int)RANK_ROW : (int)RANK_BLOCK, RANK_PIECES = 4, RANK_SAMPLES = 64 };
@@ -11,12 +11,12 @@ size_t $model_join_scratch(void)
         return sizeof(Ranks) + RANK_FLOATS * sizeof(float);
 }
 
-/* What ranks must have alike: the program, its layout, and of the weights a few, which tell one checkpoint from another; from four places, as
+/* What ranks must have alike: the version, which names the weights' layout too, and of the weights a few, which tell one checkpoint from another; from four places, as
  * what is read of others' weights takes memory. */
 static uint64_t rank_fingerprint(const $model *m)
 {
-        uint64_t hash = LAYOUT_HASH;
-        for (const char *version = $MODEL_RANKED_BY; *version; version++)
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        for (const char *version = $model_version(); *version; version++)
                 hash = (hash ^ (unsigned char)*version) * UINT64_C(0x100000001b3);
         for (int64_t i = 0; i < RANK_SAMPLES; i++) {
                 uint32_t bits;

@@ -33,8 +33,7 @@ void declare_ranks(const Emit *e, Text *h)
 
 void emit_ranks(const Emit *e, Text *c)
 {
-        text_printf(c, "#define %s_RANKED_BY \"%s\"\nenum { RANK_ROW = %" PRId64 " };\n\n", e->upper,
-                    LATHE_VERSION, widest_exchange(e->plan));
+        text_printf(c, "enum { RANK_ROW = %" PRId64 " };\n\n", widest_exchange(e->plan));
         text_printf(c, "%s\n", chosen_text(e, "model_ranks.h"));
 }
 
