@@ -316,6 +316,11 @@ const PassInfo pass_table[PASS_COUNT] = {
 #undef PASS
 };
 
+static int ranks_of(const Options *o)
+{
+        return o->nranks ? o->ranks[0] : o->ranked;
+}
+
 bool model_passes(Model *m, const Options *o)
 {
         if (!split_storages(m, o))
@@ -339,6 +344,10 @@ bool model_passes(Model *m, const Options *o)
         }
         taps_apart(m->graph);
         verify(m->graph, "taps apart");
+        if (ranks_of(o)) {
+                heads_apart(m->graph);
+                verify(m->graph, "heads apart");
+        }
         find_wanted(m->graph);
         keep_keys_values(m->graph, o->kv);
         return loops_stand(m, o);
@@ -422,7 +431,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                 return NULL;
         const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
         Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
-        p->ranks = o->nranks ? o->ranks[0] : o->ranked;
+        p->ranks = ranks_of(o);
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
                            op_info[p->unreadable->op].text,

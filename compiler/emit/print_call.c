@@ -5,16 +5,6 @@
 
 /* --- products ------------------------------------------------------------------------------------------------------ */
 
-/* The heads of keys that are a rank's: from `own` to `behind` - 1. */
-static void print_own_heads(int64_t heads, Text *out)
-{
-        text_printf(out,
-                    "const int64_t own = rank_share(m->ranks, %lld, 0, 1), behind = rank_share(m->ranks, "
-                    "%lld, 1, "
-                    "1);\n",
-                    (long long)heads, (long long)heads);
-}
-
 /* Which rows, and how many. */
 static const char *rows_text(const Kernel *k)
 {

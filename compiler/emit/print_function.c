@@ -26,6 +26,13 @@ const char *row_parameters(const Kernel *k, bool types)
 
 /* --- loops ------------------------------------------------------------------------------------------------------------- */
 
+/* "4 * own": of a loop over heads, of which so many belong to each head of keys. */
+static const char *turns_of_heads(const Printer *p, const char *heads)
+{
+        const int64_t each = p->f->loop[p->head_loop - 1].size.fixed / p->kernel->spread_heads;
+        return each == 1 ? heads : arena_printf(p->arena, "%lld * %s", (long long)each, heads);
+}
+
 /* A size as an expression, the rows before the first wanted one left out. */
 const char *loop_size(Printer *p, int loop)
 {
@@ -34,6 +41,8 @@ const char *loop_size(Printer *p, int loop)
                 p->active = true;
                 return "count";
         }
+        if (loop + 1 == p->head_loop)
+                return arena_printf(p->arena, "(%s)", turns_of_heads(p, "(behind - own)"));
         CodeLoop from_0 = *l;
         if (l->from_first)
                 from_0.size = dim_sub(l->size, dim_named(NAMED_FIRST));
@@ -58,6 +67,8 @@ void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out)
                         p->m = true;
                         text_printf(e, " + m->first");
                 }
+                if (i + 1 == p->head_loop)
+                        text_printf(e, " + %s", turns_of_heads(p, "own"));
                 if (i == 0 && p->kernel->by_row && sees_sequence(p->plan, p->kernel, p->f))
                         text_printf(e, " - (%s)", rows_before(p, l->size));
                 p->active |= l->active;
@@ -96,10 +107,13 @@ const char *row_count(Printer *p, int begin, int end)
 void print_rows(Printer *p, const Stmt *s, Text *out)
 {
         bool shared = s->op == STMT_ROWS;
+        p->head_loop = p->kernel->op == K_LOOP && p->kernel->spread ? loop_of_heads(p->plan, p->f, s) + 1 : 0;
         Text *inner = text_new(p->arena), *loops = text_new(p->arena);
         print_statements(p, s->inside, inner);
         print_loops_of(p, s->begin, s->end, "row", loops);
         print_pointers(p, out);
+        if (p->head_loop)
+                print_own_heads(p->kernel->spread_heads, out);
         p->m |= shared;
         if (p->kernel->own)
                 text_printf(out,

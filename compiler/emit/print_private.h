@@ -21,6 +21,7 @@ typedef struct {
         Arena *arena;
         bool m, place, row, head, s, apart, active, lo, hi; /* parameters */
         bool lane, rest;                                    /* j, n */
+        int head_loop; /* of a kernel that ranks share by heads: its loop over them, + 1 */
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
 
@@ -41,6 +42,7 @@ void print_statements(Printer *p, const StmtList *b, Text *out);
 
 /* print_ranks.c: of a kernel that ranks share, whose own function is at hand */
 void print_spread(Printer *p, Text *out);
+void print_own_heads(int64_t heads, Text *out); /* a rank's heads of keys: from `own` to `behind` - 1 */
 
 /* print_call.c */
 void print_call(Printer *p, const Stmt *s, Text *out);

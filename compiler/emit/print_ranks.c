@@ -4,6 +4,15 @@
 
 #include "print_private.h"
 
+void print_own_heads(int64_t heads, Text *out)
+{
+        text_printf(out,
+                    "const int64_t own = rank_share(m->ranks, %lld, 0, 1), behind = rank_share(m->ranks, "
+                    "%lld, 1, "
+                    "1);\n",
+                    (long long)heads, (long long)heads);
+}
+
 static const char *carry_head(Printer *p, const char *name)
 {
         return arena_printf(p->arena,

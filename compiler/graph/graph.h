@@ -250,6 +250,7 @@ struct StateVar {
         int64_t window;         /* 0: all of the past; else only this many positions back are read */
         Storage storage;        /* what its numbers are rounded to when they are kept: F32, F16 or Q8 */
         int64_t group;          /* Q8: how many neighbours in a row share a scale, which they divide */
+        bool apart;             /* axis 0 counts heads, each of which lies by itself */
         Region *region;         /* NULL: top */
         int64_t slots;          /* iterations of the regions around it that have it */
         const int32_t *slot_of; /* [product of iterations]: slot, or -1; NULL: all iterations have it */

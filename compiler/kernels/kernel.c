@@ -111,10 +111,11 @@ int cache_of(const Buffer *b)
 CachedState cached_state(const Buffer *b)
 {
         int64_t tile = b->layout.tiled >= 0 ? b->layout.tile : LANES * b->layout.stride[b->shift_axis];
+        const int64_t heads = b->apart ? b->type.dim[0].fixed : 1; /* each moves by itself */
         return (CachedState){.cache = b->cache,
                              .offset = FLOATS(b->offset),
-                             .slots = b->slots,
-                             .slot = FLOATS(b->slot_stride),
+                             .slots = b->slots * heads,
+                             .slot = FLOATS(b->slot_stride) / heads,
                              .tile = FLOATS(buffer_size(b, tile))};
 }
 

@@ -128,6 +128,7 @@ struct Buffer {
         int64_t slots;   /* weights and state: slots, `slot_stride` bytes apart */
         int64_t slot_stride;
         int cache; /* IN_STATE: of which it is, so that its shift_axis holds less than the context; else -1 */
+        bool apart; /* IN_STATE: each index of axis 0 lies by itself */
         bool paged; /* IN_STATE: lies in pages, behind the arena: index i of shift_axis + shift is held in row page_row(i) */
         const int32_t *slot_of; /* NULL: the slot is the iteration */
         Region *region;         /* weights and state: whose iterations the slots are; the innermost */

@@ -96,6 +96,9 @@ void masked_weights(Graph *g);
 /* scores_apart.c: after all graph passes: attention whose weights or scores are used elsewhere has its own. */
 void scores_apart(Graph *g);
 
+/* heads_apart.c: after all graph passes: states that are read by heads are kept by heads. */
+void heads_apart(Graph *g);
+
 /* taps_apart.c: after all graph passes: what taps need is computed apart, and nothing else changes. */
 void taps_apart(Graph *g);
 #endif

@@ -46,19 +46,40 @@ static bool add_turns(const Seen *s, Rest *rest, const CodeLoop *l, int64_t scal
 static bool add_index(const Seen *s, Rest *rest, const Index *x, int64_t scale, int64_t modulus,
                       const CodeLoop *lanes, bool whole);
 
+/* d = unit * (past - the first position that a state holds): how many of these there can be in front of a call's row; 0: d is another size. */
+static int64_t positions_held(const Plan *p, Dim d)
+{
+        const int past = p->graph->past;
+        const int64_t unit = past < 0 ? 0 : d.per[past];
+        int64_t held = unit > 0 ? bound_of(p, dim_named(p->graph->time)) : 0;
+        for (int i = 0; i < MAX_NAMED && held; i++)
+                if (i != past && d.per[i])
+                        held = i >= NAMED_BASE && i < NAMED_FIRST && d.per[i] == -unit
+                                       ? p->cache[i - NAMED_BASE].size
+                                       : 0;
+        return held;
+}
+
+/* One row: time is 1. */
+static bool add_offset(const Seen *s, Rest *rest, Dim d, int64_t scale, int64_t modulus)
+{
+        const Plan *p = s->plan;
+        const int64_t at = (d.fixed + d.per[p->graph->time]) * scale % modulus;
+        bool vanishes = true;
+        d.fixed = d.per[p->graph->time] = 0;
+        for (int i = 0; i < MAX_NAMED; i++)
+                vanishes &= d.per[i] * scale % modulus == 0;
+        rest->low += at;
+        rest->high += at;
+        const int64_t held = vanishes ? 1 : positions_held(p, d);
+        return held && (vanishes || add_range(rest, d.per[p->graph->past] * scale, held - 1));
+}
+
 static bool add_sum(const Seen *s, Rest *rest, const Index *x, int64_t scale, int64_t modulus,
                     const CodeLoop *lanes, bool whole)
 {
-        int64_t at = x->offset.fixed;
-        for (int i = 0; i < MAX_NAMED; i++) {
-                if (i == s->plan->graph->time)
-                        at += x->offset.per[i];
-                else if (x->offset.per[i] * scale % modulus)
-                        return false;
-        }
-        at = at * scale % modulus;
-        rest->low += at;
-        rest->high += at;
+        if (!add_offset(s, rest, x->offset, scale, modulus))
+                return false;
         for (int i = 0; i < x->nterm; i++)
                 if (!add_index(s, rest, x->term[i].of, x->term[i].coef * scale, modulus, lanes, whole))
                         return false;
@@ -68,6 +89,16 @@ static bool add_sum(const Seen *s, Rest *rest, const Index *x, int64_t scale, in
 static bool is_fixed_number(const Index *x)
 {
         return x->op == INDEX_SUM && x->nterm == 0 && dim_is_fixed(x->offset);
+}
+
+/* x / n, of which tiles are counted */
+static bool add_quotient(const Seen *s, Rest *rest, const Index *x, int64_t scale, int64_t modulus,
+                         const CodeLoop *lanes, bool whole)
+{
+        Rest of = {0};
+        if (!is_fixed_number(x->b) || !add_index(s, &of, x->a, 1, modulus, lanes, whole) || of.step || of.low < 0)
+                return false;
+        return add_range(rest, scale, of.high / x->b->offset.fixed);
 }
 
 /* rest += scale * x, modulo `modulus` */
@@ -90,6 +121,7 @@ static bool add_index(const Seen *s, Rest *rest, const Index *x, int64_t scale, 
         case INDEX_TIMES:
                 return is_fixed_number(x->b) &&
                        add_index(s, rest, x->a, scale * x->b->offset.fixed, modulus, lanes, whole);
+        case INDEX_QUOTIENT: return add_quotient(s, rest, x, scale, modulus, lanes, whole);
         case INDEX_REMAINDER: return is_fixed_number(x->b) && add_range(rest, scale, x->b->offset.fixed - 1);
         default: return false;
         }
@@ -164,15 +196,17 @@ static void see_list(Seen *s, const StmtList *list, const CodeLoop *lanes)
         }
 }
 
-/* The loop over heads that threads share: the outermost with more than one turn. */
+int loop_of_heads(const Plan *p, const Function *f, const Stmt *rows)
+{
+        for (int i = rows->begin; i < rows->end; i++)
+                if (!dim_is(f->loop[i].size, 1) && !dim_equal(f->loop[i].size, dim_named(p->graph->time)))
+                        return i;
+        return -1;
+}
+
 static bool see_rows(Seen *s, const Stmt *rows)
 {
-        s->head = -1;
-        for (int i = rows->begin; i < rows->end && s->head < 0; i++) {
-                Dim size = s->f->loop[i].size;
-                if (!dim_is(size, 1) && !dim_equal(size, dim_named(s->plan->graph->time)))
-                        s->head = i;
-        }
+        s->head = loop_of_heads(s->plan, s->f, rows);
         if (rows->op != STMT_ROWS || s->head < 0)
                 return false;
         const CodeLoop *l = &s->f->loop[s->head];
@@ -193,10 +227,12 @@ static bool is_by_heads(const Plan *p, const Function *f, const AttentionCall *c
                (c->row < 0 || dim_equal(f->loop[c->row].size, dim_named(p->graph->time)));
 }
 
-/* How far apart heads of keys or values lie, where all of them lie within `step`; else 0. */
-static int64_t head_of(const Seen *s, int64_t head, int64_t step)
+/* Keys or values of attention, heads `head` apart, positions `step`, of which each reads `reach` more: all heads within a position, or all positions
+ * within a head. */
+static void see_kept(Seen *s, const Operand *o, int64_t head, int64_t step, int64_t reach)
 {
-        return head && step % (head * s->heads) == 0 ? head : 0;
+        const bool apart = whole_buffer(o->buffer)->apart, within = head && step % (head * s->heads) == 0;
+        see(s, o->buffer, o->at, apart || within ? head : 0, apart ? head - 1 : reach, NULL, false);
 }
 
 static bool see_attention(Seen *s, const AttentionCall *c)
@@ -209,8 +245,8 @@ static bool see_attention(Seen *s, const AttentionCall *c)
         see(s, c->out.buffer, c->out.at, c->out_head, c->v_dim - 1, NULL, false);
         s->heads = c->kv_heads;
         int64_t keys = c->k_key ? c->k_key : c->k_tile, lanes = c->k_key ? 1 : LANES;
-        see(s, c->k.buffer, c->k.at, head_of(s, c->k_head, keys), c->head_dim * lanes - 1, NULL, false);
-        see(s, c->v.buffer, c->v.at, head_of(s, c->v_head, c->v_key), c->v_dim - 1, NULL, false);
+        see_kept(s, &c->k, c->k_head, keys, c->head_dim * lanes - 1);
+        see_kept(s, &c->v, c->v_head, c->v_key, c->v_dim - 1);
         return true;
 }
 

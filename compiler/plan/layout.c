@@ -45,7 +45,7 @@ void lay_out(const Plan *p, Buffer *b, int tiled)
         b->layout = (Layout){.rank = t->rank, .tiled = tiled};
         int64_t stride = tiled >= 0 ? LANES : 1;
         for (int kind = LAST; kind < KINDS; kind++)
-                for (int a = t->rank - 1; a >= 0; a--) {
+                for (int a = t->rank - 1; a >= b->apart; a--) {
                         int own = a == t->rank - 1 ? LAST : dim_is_fixed(t->dim[a]) ? FIXED : NAMED;
                         if (own != kind || a == tiled)
                                 continue;
@@ -56,6 +56,10 @@ void lay_out(const Plan *p, Buffer *b, int tiled)
         if (tiled >= 0) {
                 b->layout.tile = stride;
                 b->size = stride * (round_up(extent(p, b, tiled), LANES) / LANES);
+        }
+        if (b->apart) {
+                b->layout.stride[0] = round_up(b->size, 2 * LANES); /* whole lines of halves too */
+                b->size = b->layout.stride[0] * t->dim[0].fixed;
         }
         b->size = round_up(buffer_size(b, round_up(b->size, LANES)), LINE);
 }
@@ -438,6 +442,7 @@ static void lay_state(Fuse *f, Node *append, int tiled)
         Buffer *b = buffer_new(p, IN_STATE, &append->type, s->name);
         keep_as(p, b, append);
         b->cache = p->cache_of[s->id];
+        b->apart = s->apart;
         b->paged = suits_pages(f, append, tiled);
         if (b->paged)
                 b->shift_axis = append->attr.axis;

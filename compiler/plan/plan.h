@@ -56,6 +56,8 @@ const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, cons
 /* heads.c: where as many threads as divide Plan.heads run k for one row, thread t of T touches those elements of b alone whose
  * number, modulo this, is from t / T of it to (t + 1) / T; 0: that is not known */
 int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b);
+/* The loop over heads that threads share: the outermost with more than one turn; -1: there is none. */
+int loop_of_heads(const Plan *p, const Function *f, const Stmt *rows);
 
 /* spread.c: the one statement of its kind in a function; NULL: there is none, or there are several */
 const Stmt *only_statement(const Function *f, StmtOp op);

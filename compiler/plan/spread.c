@@ -140,6 +140,18 @@ static int64_t heads_of_product(Plan *p, const Kernel *k)
         return good ? p->heads : 0;
 }
 
+/* A loop over heads whose results only kernels by heads read: each rank has its own. */
+static bool loop_is_spread(Plan *p, const Kernel *k)
+{
+        Apart a = {.plan = p};
+        bool good = k->op == K_LOOP && k->by_heads;
+        for (int i = 0; good && i < k->code->nwritten; i++)
+                good = keep_apart(&a, k->code->written[i], heads_modulus(p, k, k->code->written[i]));
+        for (int i = 0; i < a.n && good; i++)
+                good = is_read_by_heads(&a, a.of[i]);
+        return good;
+}
+
 bool pass_spread(Plan *p, Diag *diag)
 {
         (void)diag;
@@ -151,7 +163,11 @@ bool pass_spread(Plan *p, Diag *diag)
         for (int i = 0; i < p->nbody && p->ranks; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         Kernel *k = p->list[i].kernel[j];
-                        k->spread_heads = k->spread && k->op == K_MATMUL ? heads_of_product(p, k) : 0;
+                        const bool loop = k->op == K_LOOP && loop_is_spread(p, k);
+                        k->spread |= loop;
+                        k->spread_heads = loop                              ? p->heads
+                                          : k->spread && k->op == K_MATMUL ? heads_of_product(p, k)
+                                                                           : 0;
                 }
         return true;
 }

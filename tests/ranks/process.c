@@ -1,7 +1,7 @@
 /* One of several processes that compute a model together: process SHARED RANK RANKS WEIGHTS [STEPS]
  *
  * SHARED is a file of zeros that all map: a barrier, and the values that a gather brings together.  A prompt of 70 tokens in one call, then 20
- * of the likeliest; prints a hash of all logits.  STEPS: this process ends after so many, without a word to the others. */
+ * of the likeliest; prints a hash of all logits, and to standard error how many floats of the instance it wrote.  STEPS: this process ends after so many, without a word to the others. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -75,6 +75,15 @@ static int likeliest(const float *logits)
         return best;
 }
 
+/* Of memory that was zeros. */
+static size_t written(const void *memory, size_t bytes)
+{
+        size_t n = 0;
+        for (const uint32_t *word = memory; bytes >= sizeof *word; bytes -= sizeof *word)
+                n += *word++ != 0;
+        return n;
+}
+
 int main(int argc, char **argv)
 {
         if (argc < 5)
@@ -83,13 +92,14 @@ int main(int argc, char **argv)
         Peers peers = {.shared = mmap(NULL, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
                        .rank = atoi(argv[2]),
                        .ranks = atoi(argv[3])};
-        int error = 0;
-        joined *m = joined_new(argv[4], 2, &error);
+        const size_t bytes = joined_size(2);
+        joined *m = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        int error = m ? (memset(m, 0, bytes), joined_init(m, argv[4], 2)) : 1;
         void *scratch = malloc(joined_join_scratch());
         static float logits[PROMPT * VOCAB];
         int32_t tokens[PROMPT];
         uint64_t hash = 0;
-        if (!m || peers.shared == MAP_FAILED)
+        if (error || peers.shared == MAP_FAILED)
                 return printf("%s\n", joined_error(error)), 3;
         for (int i = 0; i < PROMPT; i++)
                 tokens[i] = 3 + i * 37 % 500;
@@ -109,7 +119,9 @@ int main(int argc, char **argv)
                 printf("%016llx\n", (unsigned long long)hash);
         else if (error)
                 printf("%s\n", joined_error(error));
-        joined_free(m);
+        fprintf(stderr, "%zu\n", written(m, bytes));
+        joined_close(m);
+        free(m);
         free(scratch);
         return error ? 3 : 0;
 }
