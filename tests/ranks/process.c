@@ -75,12 +75,23 @@ static int likeliest(const float *logits)
         return best;
 }
 
-/* Of memory that was zeros. */
-static size_t written(const void *memory, size_t bytes)
+/* No two words alike: what is copied from elsewhere is another word. */
+static uint32_t unwritten(size_t i)
+{
+        return UINT32_C(0x3f000000) + (uint32_t)i;
+}
+
+static void fill(uint32_t *memory, size_t words)
+{
+        for (size_t i = 0; i < words; i++)
+                memory[i] = unwritten(i);
+}
+
+static size_t written(const uint32_t *memory, size_t words)
 {
         size_t n = 0;
-        for (const uint32_t *word = memory; bytes >= sizeof *word; bytes -= sizeof *word)
-                n += *word++ != 0;
+        for (size_t i = 0; i < words; i++)
+                n += memory[i] != unwritten(i);
         return n;
 }
 
@@ -94,7 +105,7 @@ int main(int argc, char **argv)
                        .ranks = atoi(argv[3])};
         const size_t bytes = joined_size(2);
         joined *m = aligned_alloc(64, (bytes + 63) / 64 * 64);
-        int error = m ? (memset(m, 0, bytes), joined_init(m, argv[4], 2)) : 1;
+        int error = m ? (fill((uint32_t *)m, bytes / 4), joined_init(m, argv[4], 2)) : 1;
         void *scratch = malloc(joined_join_scratch());
         static float logits[PROMPT * VOCAB];
         int32_t tokens[PROMPT];
@@ -119,7 +130,7 @@ int main(int argc, char **argv)
                 printf("%016llx\n", (unsigned long long)hash);
         else if (error)
                 printf("%s\n", joined_error(error));
-        fprintf(stderr, "%zu\n", written(m, bytes));
+        fprintf(stderr, "%zu\n", written((const uint32_t *)m, bytes / 4));
         joined_close(m);
         free(m);
         free(scratch);
