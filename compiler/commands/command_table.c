@@ -236,7 +236,7 @@ const Command command_table[] = {
          "Hash weights (docs/hash-weights.md), or those of a checkpoint; in f32 unless --quant says "
          "otherwise.\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"},
-        {"show", show_command, ")mDwsxd0kT1cyL4jV6oR!#", 1, 2, "a model and a part of it",
+        {"show", show_command, ")mDwsxd0kT1cyL4jV6oR!#{}n", 1, 2, "a model and a part of it",
          "MODEL params|loops|taps|cost|plan|threads|roofline|code|elaborated|graph|c, or passes [-o "
          "FILE.svg]",
          "what a model is and what it costs",
@@ -262,6 +262,8 @@ const Command command_table[] = {
          "  --gflops N, --gbytes N   the roof of one thread, for the pictures of threads and roofline "
          "(default: "
          "measured)\n"
+         "  --ranks N,…   with cost: what so many ranks hold and send (docs/ranks.md); with --gflops and --gbytes of\n"
+         "                each, --link GB/S and --latency US: how long a call of -n rows takes\n"
          "example: lathe show models/tale.model graph -o tale.svg\n"
          "example: lathe show models/tale.model cost\n"},
         {"repl", repl_command, "qh", 0, MAX_FILES, "files", "[MODEL.model | SOURCE | SCRIPT]…",

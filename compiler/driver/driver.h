@@ -58,7 +58,8 @@ typedef struct {
         Sampler sampler;
         Penalties penalties;
         BeamOptions beams;
-        float gflops, gbytes; /* show: what one thread does at most in a second; 0: that is measured */
+        float gflops, gbytes; /* show: what one thread, or rank, does at most in a second; 0: that is measured */
+        float link, latency;  /* show cost: what a link carries in a second, in GB, and its microseconds */
         float guidance;       /* of loop denoise */
         int drafts;           /* tokens that are drafted at a time, .. */
         const char *draft,

@@ -292,6 +292,39 @@ static void whole_call(const Graph *g, int time, int64_t *size)
                 size[i] = i == g->past ? 0 : i == time ? 1 : g->named[i].bound;
 }
 
+/* How long a step takes, by what ranks and the links between them do at most: the longer of reading and computing, then the gathers. */
+static void show_rank_time(Arena *a, const Options *o, const RankCost *c, int ranks, double rows)
+{
+        int hops = 0;
+        while (1 << hops < ranks)
+                hops++;
+        const double read = (double)c->read / (o->gbytes * 1e9), computed = (double)c->flops / (o->gflops * 1e9),
+                     sent = rows * 4 * (double)c->floats * (ranks - 1) / ranks / (o->link * 1e9),
+                     waited = (double)c->gathers * hops * o->latency * 1e-6,
+                     all = (read > computed ? read : computed) + sent + waited;
+        printf("  %-12s %-10s read %-9s computed %-9s gathers: sent %-9s waited %s\n",
+               arena_printf(a, "%d rank%s", ranks, ranks > 1 ? "s" : ""), in_units(a, all, "s"),
+               in_units(a, read, "s"), in_units(a, computed, "s"), in_units(a, sent, "s"), in_units(a, waited, "s"));
+}
+
+static void show_rank_times(Model *m, const Options *o, const Plan *p, int time)
+{
+        Arena *a = &m->arena;
+        const Graph *g = m->graph;
+        int64_t size[MAX_NAMED] = {0};
+        whole_call(g, time, size);
+        const int64_t rows = o->given['n'] && time >= 0 ? o->steps : time >= 0 ? size[time] : 1;
+        if (time >= 0)
+                size[time] = rows;
+        printf("a call of %s row%s; of each rank %s and %s, between them %s and %s\n", grouped(a, rows), rows > 1 ? "s" : "",
+               in_units(a, o->gbytes * 1e9, "B/s"), in_units(a, o->gflops * 1e9, "FLOP/s"), in_units(a, o->link * 1e9, "B/s"),
+               in_units(a, o->latency * 1e-6, "s"));
+        for (int i = 0; i < o->nranks; i++) {
+                const RankCost c = rank_cost(a, p, size, o->ranks[i]);
+                show_rank_time(a, o, &c, o->ranks[i], (double)rows);
+        }
+}
+
 /* A step of each number of ranks; false after a message. */
 static bool show_ranks(Model *m, const Options *o, int time)
 {
@@ -301,17 +334,23 @@ static bool show_ranks(Model *m, const Options *o, int time)
         Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
         if (!p)
                 return false;
-        const RankCost c = rank_cost(a, p, size);
-        printf("ranks share products with weights, by panels of 16 outputs, and attention, by heads of keys\n"
-               "  gathers      %s a row, %s bytes (%s)\n",
-               grouped(a, c.gathers), grouped(a, (int64_t)sizeof(float) * c.floats),
-               in_units(a, (double)sizeof(float) * (double)c.floats, "B"));
-        for (int i = 0; i < o->nranks; i++)
-                printf("  %-12s weights of each: %s; a row, each sends %s and receives %s\n",
+        for (int i = 0; i < o->nranks; i++) {
+                const RankCost c = rank_cost(a, p, size, o->ranks[i]);
+                const double bytes = (double)sizeof(float) * (double)c.floats;
+                if (i == 0)
+                        printf("ranks share products with weights, by panels of 16 outputs, and attention, by heads of keys; of the "
+                               "largest share\n"
+                               "  gathers      %s a row, %s bytes (%s)\n",
+                               grouped(a, c.gathers), grouped(a, (int64_t)bytes), in_units(a, bytes, "B"));
+                printf("  %-12s weights %s%s; a row, sends %s and receives %s\n",
                        arena_printf(a, "%d rank%s", o->ranks[i], o->ranks[i] > 1 ? "s" : ""),
-                       in_units(a, (double)c.whole + (double)c.spread / o->ranks[i], "B"),
-                       in_units(a, 4 * (double)c.floats / o->ranks[i], "B"),
-                       in_units(a, 4 * (double)c.floats * (o->ranks[i] - 1) / o->ranks[i], "B"));
+                       in_units(a, (double)c.weights, "B"),
+                       c.caches ? arena_printf(a, ", caches %s", in_units(a, (double)c.caches, "B")) : "",
+                       in_units(a, bytes / o->ranks[i], "B"),
+                       in_units(a, bytes * (o->ranks[i] - 1) / o->ranks[i], "B"));
+        }
+        if (o->link > 0)
+                show_rank_times(m, o, p, time);
         return true;
 }
 

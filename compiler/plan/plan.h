@@ -80,13 +80,13 @@ typedef struct {
 /* [p->steps], by Kernel.step.  size: of the named dimensions; size[NAMED_FIRST]: the first row wanted as output. */
 KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);
 
-/* What ranks have and send: bytes of weights that they share, and that each reads all of; of a call with one row, gathers and the floats
- * that they bring together. */
+/* Of the rank that has most: bytes of weights and of caches; in a call bytes that it reads, and FLOPs; gathers, and for each row of the call the
+ * floats that these bring together. */
 typedef struct {
-        int64_t spread, whole, gathers, floats;
+        int64_t weights, caches, read, flops, gathers, floats;
 } RankCost;
-bool is_exchanged(const Kernel *k);                               /* what it stores goes to all ranks */
-RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size); /* size: as for kernel_costs() */
+bool is_exchanged(const Kernel *k); /* what it stores goes to all ranks */
+RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks); /* size: as for kernel_costs() */
 
 /* What a machine does at most in a second: bytes that one thread reads, and FLOPs. */
 typedef struct {

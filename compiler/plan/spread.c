@@ -198,34 +198,62 @@ int64_t widest_exchange(const Plan *p)
         return most;
 }
 
-/* Bytes of the weights that a kernel's products read, each buffer once. */
-static int64_t spread_weights(const Kernel *k, bool *seen)
+/* --- what ranks cost ---------------------------------------------------------------------------------------------- */
+
+/* Pieces that ranks share. */
+static int64_t pieces_of(const Kernel *k)
 {
-        int64_t bytes = 0;
+        const Function *f = k->code->function[k->code->n - 1];
+        return k->spread_heads       ? k->spread_heads
+               : k->op == K_MATMUL ? only_statement(f, STMT_MATMUL)->call.matmul->panels
+                                   : kv_heads_of(k);
+}
+
+/* n of a kernel, or what of it the rank has that has most. */
+static int64_t largest_part(const Kernel *k, int64_t n, int ranks)
+{
+        if (!k->spread)
+                return n;
+        const int64_t pieces = pieces_of(k);
+        return (int64_t)((double)n / (double)pieces * (double)((pieces + ranks - 1) / ranks));
+}
+
+/* A kernel's weights, and the caches that it writes, each buffer once. */
+static void add_kept(RankCost *all, const Kernel *k, int ranks, bool *seen)
+{
         for (int i = 0; i < k->nsegment; i++)
                 for (int j = 0; j < k->segment[i].nproduct; j++) {
                         const Buffer *w = whole_buffer(k->segment[i].w[j]);
-                        bytes += seen[w->id] ? 0 : w->slots * w->slot_stride;
+                        const int64_t bytes = seen[w->id] ? 0 : w->slots * w->slot_stride;
+                        all->weights += largest_part(k, bytes, ranks) - bytes;
                         seen[w->id] = true;
                 }
-        return bytes;
+        for (int i = 0; i < k->code->nwritten; i++) {
+                const Buffer *b = whole_buffer(k->code->written[i]);
+                const int64_t bytes = b->home != IN_STATE || seen[b->id] ? 0 : b->slots * b->slot_stride;
+                all->caches += b->apart ? largest_part(k, bytes, ranks) : bytes;
+                seen[b->id] = true;
+        }
 }
 
-RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size)
+RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks)
 {
         const KernelCost *cost = kernel_costs(a, p, size);
         bool *seen = NEW_ARRAY(a, bool, p->nbuffer + 1);
-        RankCost all = {.whole = p->weights_size};
+        RankCost all = {.weights = p->weights_size};
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
+                        if (k->op == K_REPEAT || !k->code)
+                                continue;
+                        const KernelCost *c = &cost[k->step];
                         if (is_exchanged(k)) {
-                                all.gathers += cost[k->step].runs;
-                                all.floats += cost[k->step].runs * exchanged_row(k);
+                                all.gathers += c->runs;
+                                all.floats += c->runs * exchanged_row(k);
                         }
-                        if (k->spread)
-                                all.spread += k->op == K_MATMUL ? spread_weights(k, seen) : 0;
+                        all.read += c->runs * largest_part(k, c->read, ranks);
+                        all.flops += c->runs * largest_part(k, c->flops, ranks);
+                        add_kept(&all, k, ranks, seen);
                 }
-        all.whole -= all.spread;
         return all;
 }
