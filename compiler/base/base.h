@@ -167,6 +167,7 @@ const char *comment_text(Arena *a, const char *text, int64_t n);
 const char *quoted_text(Arena *a, const char *text);
 void print_text(FILE *f, const char *text);                     /* the same */
 const char *in_units(Arena *a, double value, const char *unit); /* "5.37 GB", "13.0 TFLOP" */
+const char *in_seconds(Arena *a, double value);                 /* "8.40 ms" */
 /* path.c: the folder of a file, "" or with a slash at its end; and another file's path as seen from there */
 const char *folder_of(Arena *a, const char *path);
 const char *path_from(Arena *a, const char *file, const char *path);

@@ -30,6 +30,15 @@ const char *in_units(Arena *a, double value, const char *unit)
                             value, prefix[step], unit);
 }
 
+const char *in_seconds(Arena *a, double value)
+{
+        static const char *const prefix[] = {"", "m", "u", "n"};
+        int step = 0;
+        for (; value > 0 && value < 0.9995 && step < 3; step++)
+                value *= 1000;
+        return arena_printf(a, "%.*f %ss", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, prefix[step]);
+}
+
 void text_add(Text *t, const char *bytes, int64_t n)
 {
         if (t->n + n + 1 > t->cap) {

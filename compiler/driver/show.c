@@ -303,8 +303,8 @@ static void show_rank_time(Arena *a, const Options *o, const RankCost *c, int ra
                      waited = (double)c->gathers * hops * o->latency * 1e-6,
                      all = (read > computed ? read : computed) + sent + waited;
         printf("  %-12s %-10s read %-9s computed %-9s gathers: sent %-9s waited %s\n",
-               arena_printf(a, "%d rank%s", ranks, ranks > 1 ? "s" : ""), in_units(a, all, "s"),
-               in_units(a, read, "s"), in_units(a, computed, "s"), in_units(a, sent, "s"), in_units(a, waited, "s"));
+               arena_printf(a, "%d rank%s", ranks, ranks > 1 ? "s" : ""), in_seconds(a, all),
+               in_seconds(a, read), in_seconds(a, computed), in_seconds(a, sent), in_seconds(a, waited));
 }
 
 static void show_rank_times(Model *m, const Options *o, const Plan *p, int time)
@@ -318,7 +318,7 @@ static void show_rank_times(Model *m, const Options *o, const Plan *p, int time)
                 size[time] = rows;
         printf("a call of %s row%s; of each rank %s and %s, between them %s and %s\n", grouped(a, rows), rows > 1 ? "s" : "",
                in_units(a, o->gbytes * 1e9, "B/s"), in_units(a, o->gflops * 1e9, "FLOP/s"), in_units(a, o->link * 1e9, "B/s"),
-               in_units(a, o->latency * 1e-6, "s"));
+               in_seconds(a, o->latency * 1e-6));
         for (int i = 0; i < o->nranks; i++) {
                 const RankCost c = rank_cost(a, p, size, o->ranks[i]);
                 show_rank_time(a, o, &c, o->ranks[i], (double)rows);

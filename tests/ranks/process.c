@@ -1,7 +1,8 @@
 /* One of several processes that compute a model together: process SHARED RANK RANKS WEIGHTS [STEPS]
  *
  * SHARED is a file of zeros that all map: a barrier, and the values that a gather brings together.  A prompt of 70 tokens in one call, then 20
- * of the likeliest; prints a hash of all logits, and to standard error how many floats of the instance it wrote.  STEPS: this process ends after so many, without a word to the others. */
+ * of the likeliest; prints a hash of all logits, and to standard error how many floats of
+ * the instance it wrote, and how many gathers of how many floats a step took.  STEPS: this process ends after so many, without a word to the others. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -24,6 +25,7 @@ typedef struct {
 typedef struct {
         Shared *shared;
         int rank, ranks;
+        long gathers, floats;
 } Peers;
 
 /* Waits for all; 1: one of them did not come. */
@@ -46,10 +48,12 @@ static int meet(const Peers *p)
 
 static int gather(void *of, float *all, const int64_t *begin)
 {
-        const Peers *p = of;
+        Peers *p = of;
         float *value = p->shared->value;
         if (begin[p->ranks] > ROOM)
                 return 1;
+        p->gathers++;
+        p->floats += (long)begin[p->ranks];
         memcpy(value + begin[p->rank], all + begin[p->rank], (size_t)(begin[p->rank + 1] - begin[p->rank]) * sizeof *all);
         if (meet(p))
                 return 1;
@@ -120,6 +124,7 @@ int main(int argc, char **argv)
                 error = joined_forward(m, tokens, PROMPT, logits);
         if (!error)
                 hash = hash_of(hash, logits, PROMPT * VOCAB);
+        peers.gathers = peers.floats = 0;
         int32_t token = likeliest(logits + (PROMPT - 1) * VOCAB);
         for (int i = 0; i < steps && !error; i++) {
                 error = joined_step(m, token, logits);
@@ -130,7 +135,7 @@ int main(int argc, char **argv)
                 printf("%016llx\n", (unsigned long long)hash);
         else if (error)
                 printf("%s\n", joined_error(error));
-        fprintf(stderr, "%zu\n", written((const uint32_t *)m, bytes / 4));
+        fprintf(stderr, "%zu %ld %ld\n", written((const uint32_t *)m, bytes / 4), peers.gathers / MADE, peers.floats / MADE);
         joined_close(m);
         free(m);
         free(scratch);
