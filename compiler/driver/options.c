@@ -64,8 +64,6 @@ static const Rule rule_table[] = {
         {"build", "4", WANTS, 'L', "pages are shared by sequences"},
         {"show", ")", WITHOUT, 'j', "what ranks cost is told in words alone"},
         {"show", "4", WANTS, 'L', "pages are shared by sequences"},
-        {"build", "]", WITHOUT, 'L', "ranks take one sequence at a time"},
-        {"verify", ")", WITHOUT, 'L', "ranks take one sequence at a time"},
         {"show threads", "!#", WANTS, 'o', "it is about a picture"},
         {"show roofline", "!#", WANTS, 'o', "it is about a picture"},
         {"show cost", "!#n", WANTS, '{', "it is about the time of ranks"},

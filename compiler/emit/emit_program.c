@@ -144,16 +144,21 @@ static bool is_timed(const Plan *p)
         return p->timed && p->by_address;
 }
 
-static void emit_call(const Emit *e, const Kernel *k, Text *t)
+/* A call of a kernel's function; views: NULL, or for each sequence or range of a batch. */
+static void emit_call_of(const Emit *e, const Kernel *k, const char *views, const char *suffix, const char *thread, Text *t)
 {
         const char *iterations = iteration_parameters(e->arena, k->body, false),
                    *rows = row_parameters(k, false);
-        const char *views = k->by_sequence ? "sequence" : "range";
-        if (is_batched(e) && (k->tail || k->by_sequence))
-                text_printf(t, "for (int i = 0; i < m->%ss; i++)\n        %s(&m->%s[i]%s%s, thread);\n",
-                            views, k->name, views, iterations, rows);
+        if (is_batched(e) && views)
+                text_printf(t, "for (int i = 0; i < m->%ss; i++)\n        %s%s(&m->%s[i]%s%s%s);\n",
+                            views, k->name, suffix, views, iterations, rows, thread);
         else
-                text_printf(t, "%s(m%s%s, thread);\n", k->name, iterations, rows);
+                text_printf(t, "%s%s(m%s%s%s);\n", k->name, suffix, iterations, rows, thread);
+}
+
+static void emit_call(const Emit *e, const Kernel *k, Text *t)
+{
+        emit_call_of(e, k, k->by_sequence ? "sequence" : k->tail ? "range" : NULL, "", ", thread", t);
 }
 
 static void emit_barrier(const Emit *e, const Kernel *k, Text *t)
@@ -168,13 +173,23 @@ static void emit_barrier(const Emit *e, const Kernel *k, Text *t)
         text_printf(t, "team_barrier(m->team);\n");
 }
 
-/* What a rank made of a kernel goes to all, when its threads have made it. */
-static void emit_exchange(const Emit *e, const Kernel *k, Text *t)
+/* What a rank made of a kernel goes to all, when its threads have made it.  Rows of a batch lie one after another: all go at once.
+ * waits: all threads wait before the next kernel anyway. */
+static void emit_exchange(const Emit *e, const Kernel *k, bool waits, Text *t)
 {
-        text_printf(t,
-                    "if (m->ranks) {\n        team_barrier(m->team);\n        if (thread == 0)\n"
-                    "                %s_exchange(m%s%s);\n        team_barrier(m->team);\n}\n",
-                    k->name, iteration_parameters(e->arena, k->body, false), row_parameters(k, false));
+        Text *calls = text_new(e->arena);
+        const bool whole = k->by_sequence && has_whole_sequences(e->plan);
+        emit_call_of(e, k, whole ? "sequence" : k->tail ? "range" : NULL, "_exchange", "", calls);
+        text_printf(t, "if (m->ranks) {\n        team_barrier(m->team);\n        if (thread == 0)\n");
+        text_indent(t, calls, 2);
+        text_printf(t, "%s}\n", waits ? "" : "        team_barrier(m->team);\n");
+}
+
+/* Do threads of a rank wait before the kernel behind this one, in calls of any size? */
+static bool next_waits(const KernelList *l, int i)
+{
+        const Kernel *next = i + 1 < l->n ? l->kernel[i + 1] : NULL;
+        return next && next->part == l->kernel[i]->part && next->barrier & WAIT_STEP;
 }
 
 static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
@@ -190,7 +205,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                 else if (k->op != K_ACTIVE)
                         emit_call(e, k, t);
                 if (is_exchanged(k))
-                        emit_exchange(e, k, t);
+                        emit_exchange(e, k, next_waits(l, i), t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
         }

@@ -259,20 +259,23 @@ static const char *instance_of_row(Printer *p)
                             (long long)rows.fixed, (long long)(size < 0 ? 0 : rows.per[size]));
 }
 
-/* What a function called back finds behind its context: the instance and the iterations, as far as it uses them. */
-static void print_context(Printer *p, Text *out)
+void print_behind_context(Printer *p, Text *out)
 {
         const Region *nest[MAX_NEST];
         int n = iterations_around(p->kernel->body, nest);
-        Text *lines = text_new(p->arena);
         if (p->m)
-                text_printf(lines, "        const %s *m = %s;\n", p->plan->c_name,
+                text_printf(out, "const %s *m = %s;\n", p->plan->c_name,
                             p->kernel->by_row && sees_sequence(p->plan, p->kernel, p->f) ? instance_of_row(p)
                                                                                          : "place->m");
         for (int i = 0; i < n; i++)
                 if (p->iterations >> i & 1)
-                        text_printf(lines, "        const int64_t %s = place->iteration[%d];\n",
-                                    nest[i]->name, i);
+                        text_printf(out, "const int64_t %s = place->iteration[%d];\n", nest[i]->name, i);
+}
+
+static void print_context(Printer *p, Text *out)
+{
+        Text *lines = text_new(p->arena);
+        print_behind_context(p, lines);
         bool place = p->place || lines->n;
         text_printf(out, place ? "        const Place *place = context;\n" : "        (void)context;\n");
         if (p->f->role == SCORE) {
@@ -286,7 +289,7 @@ static void print_context(Printer *p, Text *out)
                 unused(out, p->lo, "lo");
                 unused(out, p->hi, "hi");
         }
-        text_indent(out, lines, 0);
+        text_indent(out, lines, 1);
 }
 
 static bool uses_loops(const Printer *p, const int *loop, int n)

@@ -56,6 +56,8 @@ const char *row_count(Printer *p, int begin, int end);
 void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out);
 /* the same of any loops, the last lowest */
 void print_loops_in(Printer *p, const int *loop, int n, const char *number, Text *out);
+/* what a function called back finds there: the instance and the iterations, as far as it uses them */
+void print_behind_context(Printer *p, Text *out);
 void print_place(Printer *p, const char *around,
                  Text *out); /* what functions called back find behind their context */
 #endif

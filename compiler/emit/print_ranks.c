@@ -32,18 +32,6 @@ static void print_carried(Printer *p, const Buffer *b, const char *pointer, cons
                     n, element, b->storage == STORAGE_F16 ? "uint16_t" : "float", element);
 }
 
-/* m and the iterations, as functions called back have them. */
-static void print_context_of(Printer *p, Text *out)
-{
-        const Region *nest[MAX_NEST];
-        int n = iterations_around(p->kernel->body, nest);
-        if (p->m)
-                text_printf(out, "const %s *m = place->m;\n", p->plan->c_name);
-        for (int i = 0; i < n; i++)
-                if (p->iterations >> i & 1)
-                        text_printf(out, "const int64_t %s = place->iteration[%d];\n", nest[i]->name, i);
-}
-
 static void print_carry(Printer *p, const char *name, Buffer *b, const Text *loops, const Text *move,
                         Text *out)
 {
@@ -52,7 +40,7 @@ static void print_carry(Printer *p, const char *name, Buffer *b, const Text *loo
         if (whole_buffer(b)->home == IN_OUTPUT)
                 text_printf(pointers, "if (!m->output_%s)\n        return; /* not wanted */\n",
                             p->plan->graph->output[whole_buffer(b)->index].name);
-        print_context_of(p, context);
+        print_behind_context(p, context);
         text_printf(out, "%s", carry_head(p, name));
         text_indent(out, context, 1);
         text_indent(out, pointers, 1);

@@ -100,8 +100,12 @@ static size_t arena_floats(const Plan *p)
         return (size_t)FLOATS(pool_offset(p) + p->pool_size);
 }
 
-/* Of several sequences: two views for each. */
-static size_t views_size(const Engine *e)
+size_t instance_size(const Engine *e)
+{
+        return aligned((size_t)e->code.instance[0]);
+}
+
+size_t views_size(const Engine *e)
 {
         const Plan *p = e->plan;
         return p->slots == 1 ? 0 : aligned(2 * (size_t)p->slots * (size_t)e->code.instance[0]);
@@ -110,7 +114,7 @@ static size_t views_size(const Engine *e)
 static const char *take_memory(Engine *e, const float *weights, int threads)
 {
         const Plan *p = e->plan;
-        size_t own = aligned((size_t)e->code.instance[0]) + views_size(e), arena = arena_floats(p),
+        size_t own = instance_size(e) + views_size(e), arena = arena_floats(p),
                state = slot_floats(p) * (size_t)p->slots;
         size_t scratch =
                 (size_t)scratch_size(p) * (size_t)threads + (threads > 1 ? (size_t)parts_size(p) : 0);

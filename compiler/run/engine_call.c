@@ -87,7 +87,7 @@ static void make_room(const Engine *e, float *state, int64_t *base, int64_t past
                 cache_make_room(&p->cache[i], i, &base[i], e->held, cached_states(p), state, past, n);
                 for (int r = 1; e->rank && r < p->ranks; r++) {
                         int64_t same = before;
-                        cache_make_room(&p->cache[i], i, &same, e->held, cached_states(p), rank_state(e, r),
+                        cache_make_room(&p->cache[i], i, &same, e->held, cached_states(p), state + rank_apart(e, r) / (ptrdiff_t)sizeof *state,
                                         past, n);
                 }
         }
@@ -220,7 +220,11 @@ const char *engine_fork(Engine *e, int slot, int copy)
                 pages_share(&e->pages, slot, copy, e->kept[slot].past);
         }
         e->kept[copy] = e->kept[slot];
-        memcpy(state_of(e, copy), state_of(e, slot), slot_floats(p) * sizeof *e->state);
+        for (int r = 0; r == 0 || (e->rank && r < p->ranks); r++) {
+                const ptrdiff_t apart = rank_apart(e, r) / (ptrdiff_t)sizeof *e->state;
+                memcpy(state_of(e, copy) + apart, state_of(e, slot) + apart,
+                       slot_floats(p) * sizeof *e->state);
+        }
         if (copy == e->slot)
                 take_slot(e, e->instance, copy);
         return NULL;

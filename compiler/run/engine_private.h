@@ -62,12 +62,16 @@ struct Engine {
         bool has_rank_team;
 };
 
+/* engine.c: bytes of the instance, and behind it of the views that calls of several sequences have, two for each */
+size_t instance_size(const Engine *e);
+size_t views_size(const Engine *e);
+
 /* engine_ranks.c: of Plan.ranks above 1 */
 const char *ranks_start(Engine *e, int threads); /* behind take_memory() */
 void ranks_stop(Engine *e);
 const char *ranks_set_threads(Engine *e, int threads);
 const char *run_ranks(Engine *e);
-float *rank_state(const Engine *e, int r);
+ptrdiff_t rank_apart(const Engine *e, int r); /* bytes from the first one's memory to that rank's, which is laid out alike */
 
 /* The system compiler's code takes the place of libtcc's as soon as it is there. */
 void second_tier(Engine *e);

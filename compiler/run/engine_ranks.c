@@ -46,21 +46,16 @@ static const char *rank_start(Engine *e, int r, int threads)
         k->room = calloc((size_t)e->plan->graph->noutput + 1, sizeof *k->room);
         if (!k->link.block || !k->output || !k->room)
                 return no_memory;
-        if (r == 0)
+        if (r == 0) {
+                const Ranks *link = &k->link;
+                memcpy(e->instance + e->code.instance[AT_RANKS], &link, sizeof link);
                 return NULL;
+        }
         k->memory = mmap(NULL, e->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (k->memory == MAP_FAILED) {
                 k->memory = NULL;
                 return no_memory;
         }
-        const InstanceHead *first = e->memory;
-        InstanceHead *i = k->memory;
-        const ptrdiff_t apart = (char *)k->memory - (char *)e->memory;
-        *i = *first;
-        i->arena = (float *)(void *)((char *)first->arena + apart);
-        i->state = (float *)(void *)((char *)first->state + apart);
-        i->scratch = (float *)(void *)((char *)first->scratch + apart);
-        i->team = &k->team;
         k->has_team = !team_start(&k->team, threads);
         return k->has_team ? NULL : "threads must be 1 to 64, and startable";
 }
@@ -72,6 +67,8 @@ const char *ranks_start(Engine *e, int threads)
                 return NULL;
         if (e->code.interpreter)
                 return "--ranks: the interpreter of kernels (--jit code) is one rank";
+        if (e->plan->pages)
+                return "--ranks: sequences share no pages";
         e->rank = calloc((size_t)ranks, sizeof *e->rank);
         const char *why = e->rank ? NULL : no_memory;
         for (int r = 0; r < ranks && !why; r++)
@@ -107,31 +104,32 @@ const char *ranks_set_threads(Engine *e, int threads)
                 EngineRank *k = &e->rank[r];
                 team_stop(&k->team);
                 k->has_team = !team_start(&k->team, threads);
-                ((InstanceHead *)k->memory)->threads = threads;
                 if (!k->has_team)
                         return "threads can't be started";
         }
         return NULL;
 }
 
-float *rank_state(const Engine *e, int r)
+ptrdiff_t rank_apart(const Engine *e, int r)
 {
-        return r ? ((const InstanceHead *)e->rank[r].memory)->state : e->state;
+        return r ? (char *)e->rank[r].memory - (char *)e->memory : 0;
 }
 
-/* Memory of its own for each output that is wanted, as large as this call's. */
-static bool give_outputs(Engine *e, EngineRank *k)
+/* Memory of its own for each output that is wanted, as large as this call's; of a view of the instance, the part of it. */
+static bool give_outputs(Engine *e, EngineRank *k, char *view)
 {
         const Graph *g = e->plan->graph;
         const int64_t *layout = e->code.instance + AT_NAMED;
         int64_t size[MAX_NAMED] = {0};
+        const size_t wholes = has_whole_sequences(e->plan) ? (size_t)e->plan->slots : 1;
         for (int i = 0; i < g->nnamed; i++)
                 memcpy(&size[i], e->instance + layout[i], sizeof size[i]);
         for (int i = 0; i < g->noutput; i++) {
-                char *at = (char *)k->memory + layout[g->nnamed + g->ninput + i];
-                const size_t n = (size_t)type_count(&g->output[i].node->type, size) + LANES;
-                float *wanted;
-                memcpy(&wanted, at, sizeof wanted);
+                const int64_t at = layout[g->nnamed + g->ninput + i];
+                const size_t n = wholes * (size_t)type_count(&g->output[i].node->type, size) + LANES;
+                float *wanted, *first;
+                memcpy(&wanted, view + at, sizeof wanted);
+                memcpy(&first, e->instance + at, sizeof first);
                 if (!wanted)
                         continue;
                 if (n > k->room[i]) {
@@ -141,17 +139,62 @@ static bool give_outputs(Engine *e, EngineRank *k)
                 }
                 if (!k->output[i])
                         return false;
-                memcpy(at, &k->output[i], sizeof wanted);
+                wanted = k->output[i] + (wanted - first);
+                memcpy(view + at, &wanted, sizeof wanted);
         }
         return true;
 }
 
-/* An instance like the first, but for what is its own. */
-static bool follow_first(Engine *e, EngineRank *k)
+static void move_pointer(const Engine *e, char *view, int member, ptrdiff_t apart)
 {
-        const size_t head = sizeof(InstanceHead);
-        memcpy((char *)k->memory + head, e->instance + head, (size_t)e->code.instance[0] - head);
-        return give_outputs(e, k);
+        char *to;
+        if (e->code.instance[member] < 0)
+                return;
+        memcpy(&to, view + e->code.instance[member], sizeof to);
+        to += apart;
+        memcpy(view + e->code.instance[member], &to, sizeof to);
+}
+
+/* A copy of an instance, or of a view of it, is the rank's. */
+static void make_own(const Engine *e, EngineRank *k, char *view, ptrdiff_t apart)
+{
+        InstanceHead *i = (InstanceHead *)(void *)view;
+        i->arena = (float *)(void *)((char *)i->arena + apart);
+        i->state = (float *)(void *)((char *)i->state + apart);
+        i->scratch = (float *)(void *)((char *)i->scratch + apart);
+        i->team = &k->team;
+        move_pointer(e, view, AT_SEQUENCE, apart);
+        move_pointer(e, view, AT_RANGE, apart);
+        const Ranks *link = &k->link;
+        memcpy(view + e->code.instance[AT_RANKS], &link, sizeof link);
+}
+
+static int count_at(const Engine *e, int member)
+{
+        int n = 0;
+        if (e->code.instance[member] >= 0)
+                memcpy(&n, e->instance + e->code.instance[member], sizeof n);
+        return n;
+}
+
+/* n views from the given one on. */
+static bool own_views(Engine *e, int r, char *view, int n)
+{
+        bool good = true;
+        for (; n > 0 && good; n--, view += e->code.instance[0]) {
+                make_own(e, &e->rank[r], view, rank_apart(e, r));
+                good = give_outputs(e, &e->rank[r], view);
+        }
+        return good;
+}
+
+/* An instance like the first, with its views, but for what is its own. */
+static bool follow_first(Engine *e, int r)
+{
+        char *own = e->rank[r].memory, *sequence = own + instance_size(e);
+        memcpy(own, e->instance, instance_size(e) + views_size(e));
+        return own_views(e, r, own, 1) && own_views(e, r, sequence, count_at(e, AT_SEQUENCES)) &&
+               own_views(e, r, sequence + e->plan->slots * e->code.instance[0], count_at(e, AT_RANGES));
 }
 
 static void run_rank(void *of, int r)
@@ -163,13 +206,9 @@ static void run_rank(void *of, int r)
 
 const char *run_ranks(Engine *e)
 {
-        for (int r = 0; r < e->plan->ranks; r++) {
-                Ranks *link = &e->rank[r].link;
-                if (r && !follow_first(e, &e->rank[r]))
+        for (int r = 1; r < e->plan->ranks; r++)
+                if (!follow_first(e, r))
                         return no_memory;
-                memcpy((r ? (char *)e->rank[r].memory : e->instance) + e->code.instance[AT_RANKS], &link,
-                       sizeof link);
-        }
         team_run(&e->rank_team, run_rank, e);
         return NULL;
 }
