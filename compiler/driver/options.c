@@ -62,6 +62,8 @@ static const Rule rule_table[] = {
         {"golden record", "t", WANTS, 'p', "a tokenizer is for a prompt"},
         {"template", "Y", WITHOUT, 'g', "the pieces go with any message"},
         {"build", "4", WANTS, 'L', "pages are shared by sequences"},
+        {"build", "4", WITHOUT, ']', "ranks keep each sequence whole"},
+        {"verify", "4", WITHOUT, ')', "ranks keep each sequence whole"},
         {"show", ")", WITHOUT, 'j', "what ranks cost is told in words alone"},
         {"show", "4", WANTS, 'L', "pages are shared by sequences"},
         {"show threads", "!#", WANTS, 'o', "it is about a picture"},

@@ -152,9 +152,21 @@ static bool loop_is_spread(Plan *p, const Kernel *k)
         return good;
 }
 
+/* Of a batch only ranks share work by heads, not threads (own.c). */
+static void forget_heads(Plan *p)
+{
+        p->heads = 0;
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++)
+                        p->list[i].kernel[j]->by_heads = false;
+}
+
 bool pass_spread(Plan *p, Diag *diag)
 {
         (void)diag;
+        const bool batches = p->ranks && p->slots > 1 && p->graph->past >= 0;
+        if (batches)
+                find_heads(p);
         for (int i = 0; i < p->nbody && p->ranks; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         Kernel *k = p->list[i].kernel[j];
@@ -169,6 +181,8 @@ bool pass_spread(Plan *p, Diag *diag)
                                           : k->spread && k->op == K_MATMUL ? heads_of_product(p, k)
                                                                            : 0;
                 }
+        if (batches)
+                forget_heads(p);
         return true;
 }
 

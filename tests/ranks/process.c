@@ -2,7 +2,7 @@
  *
  * SHARED is a file of zeros that all map: a barrier, and the values that a gather brings together.  A prompt of 70 tokens in one call, then 20
  * of the likeliest; prints a hash of all logits, and to standard error how many floats of
- * the instance it wrote, and how many gathers of how many floats a step took.  STEPS: this process ends after so many, without a word to the others. */
+ * the instance it wrote, and how many gathers of how many floats that took.  STEPS: this process ends after so many, without a word to the others. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -99,6 +99,46 @@ static size_t written(const uint32_t *memory, size_t words)
         return n;
 }
 
+/* What is made of a prompt: steps, likeliest tokens. */
+static int make(joined *m, int steps, float *logits, uint64_t *hash)
+{
+        int32_t tokens[PROMPT];
+        for (int i = 0; i < PROMPT; i++)
+                tokens[i] = 3 + i * 37 % 500;
+        int error = joined_forward(m, tokens, PROMPT, logits);
+        if (!error)
+                *hash = hash_of(*hash, logits, PROMPT * VOCAB);
+        int32_t token = likeliest(logits + (PROMPT - 1) * VOCAB);
+        for (int i = 0; i < steps && !error; i++) {
+                error = joined_step(m, token, logits);
+                *hash = error ? *hash : hash_of(*hash, logits, VOCAB);
+                token = likeliest(logits);
+        }
+        return error;
+}
+
+#ifdef SLOTS
+/* Sequences together: of 9, 1 and 20 positions, then each of one more. */
+static int make_batches(joined *m, float *logits, uint64_t *hash)
+{
+        joined_sequence s[SLOTS];
+        int32_t tokens[PROMPT];
+        int error = 0;
+        for (int i = 0; i < PROMPT; i++)
+                tokens[i] = 5 + i * 53 % 490;
+        for (int round = 0; round < 6 && !error; round++) {
+                int64_t rows = 0;
+                for (int i = 0; i < SLOTS; i++) {
+                        s[i] = (joined_sequence){(i + round) % SLOTS, round ? 1 : 1 + 8 * i % 21, 0};
+                        rows += s[i].n;
+                }
+                error = joined_batch(m, s, SLOTS, tokens + round, logits);
+                *hash = error ? *hash : hash_of(*hash, logits, rows * VOCAB);
+        }
+        return error;
+}
+#endif
+
 int main(int argc, char **argv)
 {
         if (argc < 5)
@@ -112,30 +152,23 @@ int main(int argc, char **argv)
         int error = m ? (fill((uint32_t *)m, bytes / 4), joined_init(m, argv[4], 2)) : 1;
         void *scratch = malloc(joined_join_scratch());
         static float logits[PROMPT * VOCAB];
-        int32_t tokens[PROMPT];
         uint64_t hash = 0;
         if (error || peers.shared == MAP_FAILED)
                 return printf("%s\n", joined_error(error)), 3;
-        for (int i = 0; i < PROMPT; i++)
-                tokens[i] = 3 + i * 37 % 500;
         if (peers.ranks > 1)
                 error = joined_join(m, &(joined_ranks){peers.rank, peers.ranks, gather, &peers}, scratch);
-        if (!error)
-                error = joined_forward(m, tokens, PROMPT, logits);
-        if (!error)
-                hash = hash_of(hash, logits, PROMPT * VOCAB);
         peers.gathers = peers.floats = 0;
-        int32_t token = likeliest(logits + (PROMPT - 1) * VOCAB);
-        for (int i = 0; i < steps && !error; i++) {
-                error = joined_step(m, token, logits);
-                hash = error ? hash : hash_of(hash, logits, VOCAB);
-                token = likeliest(logits);
-        }
+        if (!error)
+                error = make(m, steps, logits, &hash);
+#ifdef SLOTS
+        if (!error)
+                error = make_batches(m, logits, &hash);
+#endif
         if (!error && steps == MADE)
                 printf("%016llx\n", (unsigned long long)hash);
         else if (error)
                 printf("%s\n", joined_error(error));
-        fprintf(stderr, "%zu %ld %ld\n", written((const uint32_t *)m, bytes / 4), peers.gathers / MADE, peers.floats / MADE);
+        fprintf(stderr, "%zu %ld %ld\n", written((const uint32_t *)m, bytes / 4), peers.gathers, peers.floats);
         joined_close(m);
         free(m);
         free(scratch);
