@@ -411,6 +411,8 @@ class Model:
             unknown = set(how) - {name for name, _ in _Generation._fields_[:11]}
             if unknown:
                 raise TypeError(f"generation has no {', '.join(sorted(unknown))}")
+            if rule not in (None, False) and not callable(rule):
+                raise TypeError("rule is a function, or False for none")
             settings, kept = _Generation(**how), None
             if callable(rule):
                 kept = _RULE(ruled)

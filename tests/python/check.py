@@ -11,7 +11,7 @@ import numpy
 
 LATHE, ROOT = sys.argv[1:]
 sys.path.insert(0, os.getcwd())
-import doodles, hears, led, numerals, ruled, sentences, sketch, sums, tale, tales, topics, translator  # noqa: E401, E402
+import doodles, hears, led, numerals, ruled, sentences, silent, sketch, sums, tale, tales, topics, translator  # noqa: E401, E402
 
 failed = False
 
@@ -165,6 +165,11 @@ verdict("a grammar rules", raises(Exception, "", lambda: r.generate([1] * 70)) =
         ruled_text)
 r.reset()
 verdict("without the grammar", r.decode(r.generate(r.encode("{"), steps=20, temperature=1.0, seed=2, rule=False)) != ruled_text)
+
+u = silent.Model()
+problem = raises(silent.Error, "leaves no token that may come: every token that the grammar allows here is ruled out", lambda: u.generate([1], steps=3))
+verdict("a grammar that leaves nothing says why", not problem, problem)
+verdict("a rule that is no function", raises(TypeError, "rule is a function", lambda: u.generate([1], rule="json")) == "")
 
 # --- a rule of one's own, weights in memory ---
 
