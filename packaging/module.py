@@ -11,6 +11,7 @@ VERSION = MODEL["version"]  # who wrote this, and how the weights are laid out
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAME = MODEL["name"]
 _FILE_ERRORS = 1, 2  # ERROR_FILE, ERROR_WEIGHTS
+_READS = {"position", "encode", "encode_room", "encode_scratch", "decode", "decode_room", "pages_left"}  # also of those who are told
 _NUMBER = {"float32": numpy.float32, "int32": numpy.int32}
 _DENOISE = MODEL["loops"].get("denoise", {"given": [], "sizes": []})
 
@@ -170,7 +171,8 @@ class Model:
         if weights is not None and image is not None:
             raise ValueError("weights are in a file or in memory, not both")
         error = ctypes.c_int(0)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._within = False  # a call, which tells someone
         self._slot = 0
         self._fed = [{} for _ in range(MODEL["slots"])]  # of each slot, sizes of what was fed
         if image is not None:
@@ -187,8 +189,10 @@ class Model:
     def close(self):
         """Ends its threads and gives back its memory; so does the end of a `with`."""
         if getattr(self, "_m", None):
-            _function("free", None)(ctypes.c_void_p(self._m))
-        self._m = None
+            with self._lock:
+                self._is_free("close")
+                _function("free", None)(ctypes.c_void_p(self._m))
+                self._m = None
 
     def __enter__(self):
         return self
@@ -200,10 +204,21 @@ class Model:
         self.close()
 
     def _call(self, name, *arguments, result=ctypes.c_int):
-        if not self._m:
-            raise ValueError("this model is closed")
         with self._lock:
-            return _function(name, result)(ctypes.c_void_p(self._m), *arguments)
+            if not self._m:
+                raise ValueError("this model is closed")
+            if name in _READS:
+                return _function(name, result)(ctypes.c_void_p(self._m), *arguments)
+            self._is_free(name)
+            self._within = True
+            try:
+                return _function(name, result)(ctypes.c_void_p(self._m), *arguments)
+            finally:
+                self._within = False
+
+    def _is_free(self, name):
+        if self._within:
+            raise ValueError(f"no {name} from a function that is told of a call: it has not ended")
 
     def _given(self, call, positional, named, slot=None):
         """Arrays of a call's inputs by name, and all sizes that they tell.  slot: default: the selected one."""
@@ -287,6 +302,8 @@ class Model:
         def _several(self, slots, inputs, named, first, outputs):
             """What batch() gives; slots: of each sequence, where it is held; first: of each, the first position whose outputs are wanted."""
             wanted, n = self._wanted(outputs), len(slots)
+            if not n:
+                return []
             for name, values in [*zip(MODEL["calls"]["forward"]["inputs"], inputs), *named.items()]:
                 if len(values) != n:
                     raise ValueError(f"{name} is a list of {n}, an array for each sequence, not of {len(values)}")
@@ -299,12 +316,12 @@ class Model:
                     sizes[size] = rows - at if 0 <= at <= rows else 0
             sequences = (_Sequence * n)(*zip(slots, taken, first) if MODEL["time"] else zip(taken))
             shapes = {name: [_shape(MODEL["outputs"][name], sizes) for _, sizes in given] for name in wanted}
-            made = {name: numpy.empty(sum(int(numpy.prod(shape)) for shape in shapes[name]), numpy.float32) for name in wanted}
-            joined = [numpy.concatenate([arrays[name].ravel() for arrays, _ in given]) for name in (given[0][0] if given else [])]
-            if n:
-                _check(self._call("batch", *([sequences] if size else []), ctypes.c_int(n), *map(_pointer, joined),
-                                  *[_pointer(made.get(name)) for name in MODEL["outputs"]]))
-            cut = {name: numpy.split(made[name], numpy.cumsum([int(numpy.prod(shape)) for shape in shapes[name]])[:-1]) for name in wanted}
+            ends = {name: numpy.cumsum([int(numpy.prod(shape)) for shape in shapes[name]]) for name in wanted}
+            made = {name: numpy.empty(ends[name][-1], numpy.float32) for name in wanted}
+            joined = [numpy.concatenate([arrays[name].ravel() for arrays, _ in given]) for name in given[0][0]]
+            _check(self._call("batch", *([sequences] if size else []), ctypes.c_int(n), *map(_pointer, joined),
+                              *[_pointer(made.get(name)) for name in MODEL["outputs"]]))
+            cut = {name: numpy.split(made[name], ends[name][:-1]) for name in wanted}
             results = [{name: cut[name][i].reshape(shapes[name][i]) for name in wanted} for i in range(n)]
             return [result[wanted[0]] for result in results] if len(wanted) == 1 else results
 

@@ -84,6 +84,18 @@ def fails(token):
 
 m.reset()
 verdict("what it raises comes through", raises(KeyError, "", lambda: m.generate(ids, on_token=fails)) == "")
+m.reset()
+said = []
+made = m.generate(ids, on_token=lambda token: said.append((m.decode([token]), m.position)), steps=5)
+verdict("who is told may decode", said == [(m.decode([token]), len(ids) + i) for i, token in enumerate(made)], said, m.decode(made))
+for name, inside in (("forward", m.forward), ("generate", m.generate)):
+    m.reset()
+    problem = raises(ValueError, f"no {name} from a function that is told", lambda f=inside: m.generate(ids, on_token=lambda token: f([1])))
+    m.reset()
+    verdict(f"and has no {name}", not problem and len(m.generate(m.encode("Nora was"), steps=3)) == 3, problem)
+m.reset()
+verdict("and does not close it", raises(ValueError, "no close from", lambda: m.generate(ids, on_token=lambda token: m.close())) == "")
+m.reset()
 for name, kind, words, call in [
         ("an id out of range", tale.Error, "an input is out of range", lambda: m.forward([512])),
         ("an id that is no whole number", TypeError, "tokens is of whole numbers, not of float64", lambda: m.forward([1.5])),
