@@ -11,7 +11,9 @@ VERSION = MODEL["version"]  # who wrote this, and how the weights are laid out
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAME = MODEL["name"]
 _FILE_ERRORS = 1, 2  # ERROR_FILE, ERROR_WEIGHTS
+_READS = {"position", "encode", "encode_room", "encode_scratch", "decode", "decode_room", "pages_left"}  # also of those who are told
 _NUMBER = {"float32": numpy.float32, "int32": numpy.int32}
+_DENOISE = MODEL["loops"].get("denoise", {"given": [], "sizes": []})
 
 
 class Error(Exception):
@@ -38,6 +40,8 @@ def _open():
 _LIB = _open()
 _ON_TOKEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int32)
 _ON_MASK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_double))
+_ON_STEP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_float))
+_RULE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int32), ctypes.c_int64, ctypes.POINTER(ctypes.c_float))
 
 
 class _Generation(ctypes.Structure):
@@ -48,9 +52,22 @@ class _Generation(ctypes.Structure):
                 ("ruler", ctypes.c_void_p)]
 
 
+class _Beams(ctypes.Structure):
+    _fields_ = [("beams", ctypes.c_int), ("length_penalty", ctypes.c_float), ("early_stopping", ctypes.c_int), ("steps", ctypes.c_int64)]
+
+
+class _Sequence(ctypes.Structure):
+    _fields_ = ([("slot", ctypes.c_int)] if MODEL["time"] else []) + [("n", ctypes.c_int64)] + ([("first", ctypes.c_int64)] if MODEL["time"] else [])
+
+
+class _Inputs(ctypes.Structure):
+    """What denoise() is given besides, sizes first; NULL or 0: as in the call."""
+    _fields_ = [(name, ctypes.c_int64) for name in _DENOISE["sizes"]] + [(name, ctypes.c_void_p) for name in _DENOISE["given"]]
+
+
 class _Denoising(ctypes.Structure):
     _fields_ = [("steps", ctypes.c_int), ("guidance", ctypes.c_double),
-                *([("without", ctypes.c_void_p)] if MODEL["loops"].get("denoise", {}).get("given") else []),
+                *([("without", ctypes.POINTER(_Inputs))] if _DENOISE["given"] else []),
                 ("seed", ctypes.c_uint64), ("goes_on", ctypes.c_int)]
 
 
@@ -84,6 +101,16 @@ def _scratch(size):
     return memory[at:at + size]
 
 
+def _aligned(image):
+    """Its bytes where they are, or a copy aligned to 64."""
+    given = numpy.frombuffer(image, numpy.uint8)
+    if given.ctypes.data % 64 == 0:
+        return given
+    copy = _scratch(given.size)
+    copy[:] = given
+    return copy
+
+
 def _whole(array, number, what):
     """As it lies in C; whole numbers are taken as such alone."""
     given = numpy.asarray(array)
@@ -95,6 +122,14 @@ def _whole(array, number, what):
     elif given.dtype.kind not in "fiub":
         raise TypeError(f"{what} is of real numbers, not of {given.dtype}")
     return numpy.asarray(given, number, order="C")
+
+
+def _row(array, number, what):
+    """The same of what has one axis: a text, a sound."""
+    row = _whole(array, number, what)
+    if row.ndim != 1:
+        raise ValueError(f"{what} is [n], not of shape {list(row.shape)}")
+    return row
 
 
 def _shape(tensor, sizes):
@@ -125,27 +160,39 @@ def _solve(tensor, array, sizes, what):
 class Model:
     """An instance of the model.  One thread at a time uses it; the others run meanwhile.
 
-    weights: the weight file (default: the one beside this file); threads: 1 to 64.
+    weights: the weight file (default: the one beside this file); image: all that it holds, bytes or an array of uint8, in place of the
+    file: it is read there if it is aligned to 64, else copied.  threads: 1 to 64.
     """
 
-    def __init__(self, weights=None, threads=1):
+    def __init__(self, weights=None, threads=1, image=None):
         path = None
-        if MODEL["weights"]:
-            path = os.fsencode(weights if weights is not None else os.path.join(_HERE, MODEL["weights"]))
-        elif weights is not None:
+        if not MODEL["weights"] and (weights is not None or image is not None):
             raise ValueError("the weights are in the program")
+        if weights is not None and image is not None:
+            raise ValueError("weights are in a file or in memory, not both")
         error = ctypes.c_int(0)
-        self._lock = threading.Lock()
-        self._sizes = {}  # of what was fed
-        self._m = _function("new", ctypes.c_void_p)(path, ctypes.c_int(threads), ctypes.byref(error))
+        self._lock = threading.RLock()
+        self._within = False  # a call, which tells someone
+        self._slot = 0
+        self._fed = [{} for _ in range(MODEL["slots"])]  # of each slot, sizes of what was fed
+        if image is not None:
+            self._image = _aligned(image)
+            self._m = _function("new_from", ctypes.c_void_p)(_pointer(self._image), ctypes.c_size_t(self._image.size), ctypes.c_int(threads),
+                                                             ctypes.byref(error))
+        else:
+            if MODEL["weights"]:
+                path = os.fsencode(weights if weights is not None else os.path.join(_HERE, MODEL["weights"]))
+            self._m = _function("new", ctypes.c_void_p)(path, ctypes.c_int(threads), ctypes.byref(error))
         if not self._m:
             raise Error(error.value, _words(error.value) + (f": {os.fsdecode(path)}" if path and error.value in _FILE_ERRORS else ""))
 
     def close(self):
         """Ends its threads and gives back its memory; so does the end of a `with`."""
         if getattr(self, "_m", None):
-            _function("free", None)(ctypes.c_void_p(self._m))
-        self._m = None
+            with self._lock:
+                self._is_free("close")
+                _function("free", None)(ctypes.c_void_p(self._m))
+                self._m = None
 
     def __enter__(self):
         return self
@@ -157,13 +204,24 @@ class Model:
         self.close()
 
     def _call(self, name, *arguments, result=ctypes.c_int):
-        if not self._m:
-            raise ValueError("this model is closed")
         with self._lock:
-            return _function(name, result)(ctypes.c_void_p(self._m), *arguments)
+            if not self._m:
+                raise ValueError("this model is closed")
+            if name in _READS:
+                return _function(name, result)(ctypes.c_void_p(self._m), *arguments)
+            self._is_free(name)
+            self._within = True
+            try:
+                return _function(name, result)(ctypes.c_void_p(self._m), *arguments)
+            finally:
+                self._within = False
 
-    def _given(self, call, positional, named):
-        """Arrays of a call's inputs by name, and all sizes that they tell."""
+    def _is_free(self, name):
+        if self._within:
+            raise ValueError(f"no {name} from a function that is told of a call: it has not ended")
+
+    def _given(self, call, positional, named, slot=None):
+        """Arrays of a call's inputs by name, and all sizes that they tell.  slot: default: the selected one."""
         inputs = MODEL["calls"][call]["inputs"]
         if len(positional) > len(inputs):
             raise TypeError(f"{call} takes {', '.join(inputs)}")
@@ -175,7 +233,7 @@ class Model:
         missing = [name for name in inputs if name not in values]
         if missing:
             raise TypeError(f"{call} lacks {', '.join(missing)}")
-        sizes = dict(self._sizes)
+        sizes = dict(self._fed[self._slot if slot is None else slot])
         for name in MODEL["calls"][call]["sizes"] + ([MODEL["time"]] if MODEL["time"] else []):
             sizes.pop(name, None)
         arrays = {}
@@ -193,16 +251,22 @@ class Model:
         arrays, sizes = self._given(call, inputs, named)
         sized = [ctypes.c_int64(sizes[name]) for name in MODEL["calls"][call]["sizes"]]
         _check(self._call(call, *sized, *map(_pointer, arrays.values())))
-        self._sizes.update({name: sizes[name] for name in MODEL["calls"][call]["sizes"]})
+        self._fed[self._slot].update({name: sizes[name] for name in MODEL["calls"][call]["sizes"]})
+
+    @staticmethod
+    def _wanted(outputs):
+        """The names of the outputs that are wanted: all, one or a list of them."""
+        wanted = list(MODEL["outputs"]) if outputs is None else [outputs] if isinstance(outputs, str) else list(outputs)
+        for name in wanted:
+            if name not in MODEL["outputs"]:
+                raise TypeError(f"there is no output {name}; there are: {', '.join(MODEL['outputs'])}")
+        return wanted
 
     def forward(self, *inputs, outputs=None, **named):
         """The outputs: an array, or of several a dict of them.  outputs: names of those that are wanted.
 
         Of a causal model it takes positions more, and gives a row for each."""
-        wanted = list(MODEL["outputs"]) if outputs is None else [outputs] if isinstance(outputs, str) else list(outputs)
-        for name in wanted:
-            if name not in MODEL["outputs"]:
-                raise TypeError(f"there is no output {name}; there are: {', '.join(MODEL['outputs'])}")
+        wanted = self._wanted(outputs)
         arrays, sizes = self._given("forward", inputs, named)
         call = [ctypes.c_int64(sizes[name]) for name in MODEL["calls"]["forward"]["sizes"]] + [_pointer(a) for a in arrays.values()]
         if MODEL["time"]:
@@ -234,6 +298,79 @@ class Model:
             """Back to the first n positions."""
             _check(self._call("rewind", ctypes.c_int64(n)))
 
+    if MODEL["slots"] > 1:
+        def _several(self, slots, inputs, named, first, outputs):
+            """What batch() gives; slots: of each sequence, where it is held; first: of each, the first position whose outputs are wanted."""
+            wanted, n = self._wanted(outputs), len(slots)
+            if not n:
+                return []
+            for name, values in [*zip(MODEL["calls"]["forward"]["inputs"], inputs), *named.items()]:
+                if len(values) != n:
+                    raise ValueError(f"{name} is a list of {n}, an array for each sequence, not of {len(values)}")
+            given = [self._given("forward", [x[i] for x in inputs], {name: x[i] for name, x in named.items()}, slots[i]) for i in range(n)]
+            size = MODEL["time"] or next(iter(MODEL["calls"]["forward"]["sizes"]), None)
+            taken = [sizes[size] if size else 1 for _, sizes in given]
+            if MODEL["time"]:
+                first = [at + rows if at < 0 else at for at, rows in zip(first, taken)]
+                for at, rows, (_, sizes) in zip(first, taken, given):
+                    sizes[size] = rows - at if 0 <= at <= rows else 0
+            sequences = (_Sequence * n)(*zip(slots, taken, first) if MODEL["time"] else zip(taken))
+            shapes = {name: [_shape(MODEL["outputs"][name], sizes) for _, sizes in given] for name in wanted}
+            ends = {name: numpy.cumsum([int(numpy.prod(shape)) for shape in shapes[name]]) for name in wanted}
+            made = {name: numpy.empty(ends[name][-1], numpy.float32) for name in wanted}
+            joined = [numpy.concatenate([arrays[name].ravel() for arrays, _ in given]) for name in given[0][0]]
+            _check(self._call("batch", *([sequences] if size else []), ctypes.c_int(n), *map(_pointer, joined),
+                              *[_pointer(made.get(name)) for name in MODEL["outputs"]]))
+            cut = {name: numpy.split(made[name], ends[name][:-1]) for name in wanted}
+            results = [{name: cut[name][i].reshape(shapes[name][i]) for name in wanted} for i in range(n)]
+            return [result[wanted[0]] for result in results] if len(wanted) == 1 else results
+
+    if MODEL["slots"] > 1 and MODEL["time"]:
+        def batch(self, slots, *inputs, first=0, outputs=None, **named):
+            """Positions more of several sequences in one call: a list, for each what forward() gives, with the same bits.
+
+            slots: where each sequence is held, 0 to `MODEL["slots"]` - 1; of each input a list, an array for each.  first: of the positions
+            that a sequence takes, the first whose outputs are wanted, a number or a list; -1: of the last alone."""
+            slots = [self._is_slot(slot) for slot in slots]
+            first = [first] * len(slots) if isinstance(first, int) else list(first)
+            if len(first) != len(slots):
+                raise ValueError(f"first is a number, or a list of {len(slots)}, one for each sequence")
+            return self._several(slots, inputs, named, first, outputs)
+
+        @staticmethod
+        def _is_slot(slot):
+            if not 0 <= slot < MODEL["slots"]:
+                raise ValueError(f"slots are 0 to {MODEL['slots'] - 1}, not {slot}")
+            return int(slot)
+
+        @property
+        def slot(self):
+            """The slot that the other functions are about."""
+            return self._slot
+
+        def select(self, slot):
+            """The other functions are about this slot from now on: each has a position, and what was fed to it, of its own."""
+            _check(self._call("select", ctypes.c_int(self._is_slot(slot))))
+            self._slot = slot
+
+        def fork(self, slot, copy):
+            """Slot `copy` becomes what `slot` is: what it was fed, and the positions that it has taken."""
+            _check(self._call("fork", ctypes.c_int(self._is_slot(slot)), ctypes.c_int(self._is_slot(copy))))
+            self._fed[copy] = dict(self._fed[slot])
+
+        if MODEL["pages"]:
+            @property
+            def pages_left(self):
+                """How many pages no slot has."""
+                return self._call("pages_left", result=ctypes.c_int64)
+    elif MODEL["slots"] > 1:
+        def batch(self, *inputs, outputs=None, **named):
+            """Several whole sequences in one call, at most `MODEL["slots"]`: a list, for each what forward() gives, with the same bits.
+
+            Of each input a list, an array for each sequence."""
+            number = len(next(iter(inputs or named.values()), []))
+            return self._several([0] * number, inputs, named, None, outputs)
+
     if MODEL["tokenizer"]:
         def encode(self, text, control=False, bare=False):
             """The token ids of a text.  control: the texts of control tokens become these; bare: nothing is put around it."""
@@ -251,16 +388,25 @@ class Model:
             """The text of token ids; what is no UTF-8 becomes U+FFFD."""
             state, out = _Text(), ctypes.create_string_buffer(max(3, self._call("decode_room", result=ctypes.c_int64)))
             text = b""
-            for token in _whole(ids, numpy.int32, "ids").ravel():
+            for token in _row(ids, numpy.int32, "ids"):
                 n = self._call("decode", ctypes.byref(state), ctypes.c_int32(token), ctypes.c_int(control), out, result=ctypes.c_int64)
                 text += out.raw[:n]
             n = _function("decode_end", ctypes.c_int64)(ctypes.byref(state), out)
             return (text + out.raw[:n]).decode(errors="replace")
 
     if MODEL["generates"]:
-        def _text_made(self, call, how, on_token):
-            """A call that makes tokens, given `how`, who is told and where their number goes; the tokens, those of a failed call too."""
+        def _grammar(self, settings, within):
+            """The grammar that the model was built with becomes the rule; what it is, and memory that has to stay."""
+            memory = _scratch(self._call("grammar_scratch", result=ctypes.c_size_t))
+            settings.ruler = self._call("grammar_new", _pointer(memory), result=ctypes.c_void_p)
+            settings.rule = ctypes.cast(getattr(_LIB, _NAME + "_grammar_rule"), ctypes.c_void_p)
+            _function("grammar_begin", None)(ctypes.c_void_p(settings.ruler), ctypes.c_int(within))
+            return memory
+
+        def _text_made(self, call, how, on_token, rule, within):
+            """The tokens that a call makes, given settings, who is told and where their number goes.  within: the text goes on from one."""
             made, tokens, raised = ctypes.c_int64(0), [], []
+            vocab = int(numpy.prod(_shape(next(iter(MODEL["outputs"].values())), {MODEL["time"]: 1})))
 
             def told(_, token):
                 try:
@@ -272,34 +418,65 @@ class Model:
                 tokens.append(token)
                 return 0
 
+            def ruled(_, text, n, logits):
+                try:
+                    return -1 if rule(numpy.ctypeslib.as_array(text, (n,)), numpy.ctypeslib.as_array(logits, (vocab,))) else 0
+                except BaseException as error:
+                    raised.append(error)
+                    return -1
+
             unknown = set(how) - {name for name, _ in _Generation._fields_[:11]}
             if unknown:
                 raise TypeError(f"generation has no {', '.join(sorted(unknown))}")
-            settings = _Generation(**how)
-            rule = None
-            if MODEL["grammar"]:
-                rule = _scratch(self._call("grammar_scratch", result=ctypes.c_size_t))
-                settings.ruler = self._call("grammar_new", _pointer(rule), result=ctypes.c_void_p)
-                settings.rule = ctypes.cast(getattr(_LIB, _NAME + "_grammar_rule"), ctypes.c_void_p)
+            if rule not in (None, False) and not callable(rule):
+                raise TypeError("rule is a function, or False for none")
+            settings, kept = _Generation(**how), None
+            if callable(rule):
+                kept = _RULE(ruled)
+                settings.rule = ctypes.cast(kept, ctypes.c_void_p)
+            elif MODEL["grammar"] and rule is None:
+                kept = self._grammar(settings, within)
             code = call(settings, _ON_TOKEN(told), made)
             if raised:
                 raise raised[0]
+            why = _function("grammar_error", ctypes.c_char_p)(ctypes.c_void_p(settings.ruler)) if code and settings.ruler else None
+            if why:
+                raise Error(code, f"{_words(code)}: {why.decode()}")
             _check(code)
             return numpy.array(tokens, numpy.int32)
 
-        def generate(self, tokens, on_token=None, **how):
+        def generate(self, tokens, on_token=None, rule=None, **how):
             """The tokens that come after `tokens` [n].  What was taken before is the text's beginning: reset() begins another.
 
             how: temperature, top_k, top_p, min_p, typical_p, seed, repetition_penalty, presence_penalty, frequency_penalty,
-            steps, drafts, as in the header.  on_token: is told each token, and ends the text before it by anything true."""
-            text = _whole(tokens, numpy.int32, "tokens").ravel()
+            steps, drafts, as in the header.  on_token: is told each token, and ends the text before it by anything true.
+            rule: is given the text so far and the logits behind it, makes -inf those of tokens that may not come, and ends the text by
+            anything true; default: the grammar that the model was built with, if any; False: none."""
+            text = _row(tokens, numpy.int32, "tokens")
 
             def call(settings, told, made):
                 scratch = _scratch(_function("generate_scratch", ctypes.c_size_t)(ctypes.byref(settings)))
                 return self._call("generate", _pointer(text), ctypes.c_int64(len(text)), ctypes.byref(settings), told, None,
                                   _pointer(scratch), ctypes.byref(made))
 
-            return self._text_made(call, how, on_token)
+            return self._text_made(call, how, on_token, rule, len(text) > 1)
+
+    if MODEL["generates"] and MODEL["slots"] > 1:
+        def beam_search(self, tokens, beams, steps=0, length_penalty=1.0, early_stopping=False):
+            """The likeliest of several texts that go on after `tokens` [n] side by side, a slot for each: its tokens, and what it is worth.
+
+            What slot 0 was fed and has taken is the beginning; it is selected then, and the slots of beams hold other texts."""
+            text, room = _row(tokens, numpy.int32, "tokens"), MODEL["sizes"][MODEL["time"]]
+            found = numpy.empty(max(1, room + 1 - len(text)), numpy.int32)
+            how, n = _Beams(beams, length_penalty, early_stopping, steps), ctypes.c_int64(len(text))
+            made, worth = ctypes.c_int64(0), ctypes.c_double(0)
+            scratch = _scratch(_function("beam_search_scratch", ctypes.c_size_t)(ctypes.byref(how), n))
+            code = self._call("beam_search", _pointer(text), n, ctypes.byref(how), _pointer(found), ctypes.byref(made), ctypes.byref(worth),
+                              _pointer(scratch))
+            self._slot = 0
+            self._fed = [dict(self._fed[0 if i < beams else i]) for i in range(MODEL["slots"])]
+            _check(code)
+            return found[:made.value].copy(), worth.value
 
     if "classify" in MODEL["loops"]:
         def classify(self, pixels):
@@ -325,7 +502,7 @@ class Model:
     if "embed" in MODEL["loops"]:
         def embed(self, tokens):
             """The vector of a text, of tokens [n]."""
-            text = _whole(tokens, numpy.int32, "tokens").ravel()
+            text = _row(tokens, numpy.int32, "tokens")
             n = ctypes.c_int64(len(text))
             vector = numpy.empty(MODEL["loops"]["embed"], numpy.float32)
             scratch = _scratch(_function("embed_scratch", ctypes.c_size_t)(n))
@@ -335,7 +512,7 @@ class Model:
     if "fill" in MODEL["loops"]:
         def fill(self, tokens):
             """Of each mask in tokens [n] its place and how likely each token is there: a list of (place, probabilities)."""
-            text = _whole(tokens, numpy.int32, "tokens").ravel()
+            text = _row(tokens, numpy.int32, "tokens")
             n, found = ctypes.c_int64(len(text)), []
 
             def told(_, place, likely):
@@ -347,36 +524,70 @@ class Model:
             return found
 
     if "denoise" in MODEL["loops"]:
-        def denoise(self, *given, steps=0, guidance=0.0, seed=1, begin=None):
-            """What is made of noise.  given: the model's other inputs, in the order of the header, as the class.
+        def denoise(self, *given, steps=0, guidance=0.0, without=None, seed=1, begin=None, on_step=None, **named):
+            """What is made of noise.  given: the model's other inputs, in the order of the header or by name, as the class.
 
-            steps, guidance: 0 is the model's own number; begin: what it begins with, in place of noise."""
-            about = MODEL["loops"]["denoise"]
-            if len(given) != len(about["given"]):
-                raise TypeError(f"denoise takes {', '.join(about['given']) or 'no inputs'}")
-            arguments, kept = [], []
-            for name, value in zip(about["given"], given):
-                if name == about["class"]:
-                    arguments.append(ctypes.c_int32(value))
-                    continue
-                tensor = MODEL["inputs"][name]
-                kept.append(_whole(value, _NUMBER[tensor["dtype"]], name))
-                _solve(tensor, kept[-1], {}, name)
-                arguments.append(_pointer(kept[-1]))
-            shape = _shape(MODEL["inputs"][about["latent"]], {})
+            steps, guidance: 0 is the model's own number; without: other inputs by their names, which guidance leads away from;
+            begin: what it begins with, in place of noise.  on_step: is told after each call of the model how many are done, of how many,
+            and what there is by then, and ends it by anything true."""
+            values, others, raised = self._inputs(given, named), self._inputs((), without or {}), []
+            lacks = [name for name in _DENOISE["given"] if name not in values]
+            if lacks:
+                raise TypeError(f"denoise lacks {', '.join(lacks)}")
+            wanted, kept = self._filled(values)
+            shape = _shape(MODEL["inputs"][_DENOISE["latent"]], {})
             latent = numpy.zeros(shape, numpy.float32) if begin is None else _whole(begin, numpy.float32, "begin").copy()
             if latent.shape != shape:
                 raise ValueError(f"begin is of shape {list(shape)}, not {list(latent.shape)}")
+
+            def told(_, done, calls, x):
+                try:
+                    return 1 if on_step is not None and on_step(done, calls, numpy.ctypeslib.as_array(x, shape).copy()) else 0
+                except BaseException as error:
+                    raised.append(error)
+                    return 1
+
             how = _Denoising(steps=steps, guidance=guidance, seed=seed, goes_on=begin is not None)
+            if others:
+                away, kept_too = self._filled(others)
+                how.without = ctypes.pointer(away)
             scratch = _scratch(_function("denoise_scratch", ctypes.c_size_t)(ctypes.byref(how)))
-            _check(self._call("denoise", *arguments, ctypes.byref(how), _pointer(latent), None, None, _pointer(scratch)))
+            arguments = [ctypes.c_int64(getattr(wanted, name)) for name in _DENOISE["sizes"]]
+            arguments += [ctypes.c_int32(kept[name][()]) if name == _DENOISE["class"] else _pointer(kept[name]) for name in _DENOISE["given"]]
+            code = self._call("denoise", *arguments, ctypes.byref(how), _pointer(latent), _ON_STEP(told), None, _pointer(scratch))
+            if raised:
+                raise raised[0]
+            _check(code)
             return latent
 
+        @staticmethod
+        def _inputs(given, named):
+            """Values of denoise's inputs by name."""
+            if len(given) > len(_DENOISE["given"]):
+                raise TypeError(f"denoise takes {', '.join(_DENOISE['given']) or 'no inputs'}")
+            values = dict(zip(_DENOISE["given"], given))
+            for name, value in named.items():
+                if name not in _DENOISE["given"] or name in values:
+                    raise TypeError(f"denoise has no input {name}, or has it twice; it takes {', '.join(_DENOISE['given']) or 'none'}")
+                values[name] = value
+            return values
+
+        @staticmethod
+        def _filled(values):
+            """These as NAME_inputs, and the arrays that it points to."""
+            sizes, arrays = {}, {}
+            for name, value in values.items():
+                tensor = MODEL["inputs"][name]
+                arrays[name] = _whole(value, _NUMBER[tensor["dtype"]], name)
+                _solve(tensor, arrays[name], sizes, name)
+            return _Inputs(**sizes, **{name: array.ctypes.data for name, array in arrays.items()}), arrays
+
     if "transcribe" in MODEL["loops"]:
-        def transcribe(self, samples, begin=None, on_token=None, **how):
-            """The tokens of a sound, samples [n] of -1 to 1.  begin: how the text begins, its start token first."""
-            sound = _whole(samples, numpy.float32, "samples").ravel()
-            first = None if begin is None else _whole(begin, numpy.int32, "begin").ravel()
+        def transcribe(self, samples, begin=None, on_token=None, rule=None, **how):
+            """The tokens of a sound, samples [n] of -1 to 1.  begin: how the text begins, its start token first; the others are those of
+            generate()."""
+            sound = _row(samples, numpy.float32, "samples")
+            first = None if begin is None else _row(begin, numpy.int32, "begin")
 
             def call(settings, told, made):
                 scratch = _scratch(_function("transcribe_scratch", ctypes.c_size_t)(ctypes.byref(settings)))
@@ -384,4 +595,4 @@ class Model:
                                   ctypes.c_int64(0 if first is None else len(first)), ctypes.byref(settings), told, None,
                                   _pointer(scratch), ctypes.byref(made))
 
-            return self._text_made(call, how, on_token)
+            return self._text_made(call, how, on_token, rule, first is not None and len(first) > 1)

@@ -74,8 +74,12 @@ int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const $model
                        void *scratch)
 {
         *made = 0;
-        if (!beams_are_valid(how, n) || !tokens || !text || !scratch || n <= $model_position(m))
+        if (!beams_are_valid(how, n) || !tokens || !text || !scratch)
                 return n > CONTEXT ? $MODEL_ERROR_CONTEXT : $MODEL_ERROR_RANGE;
+        int error = $model_select(m, 0);
+        const int64_t taken = $model_position(m), all = (int64_t)(beams_room(how->beams, beams_steps(how, n)) + 7) / 8 * 8;
+        if (error || n <= taken)
+                return error ? error : $MODEL_ERROR_RANGE;
         BeamSearch s = {.m = m,
                         .b = {.beam_count = how->beams,
                               .vocab = VOCAB,
@@ -84,11 +88,9 @@ int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const $model
                               .early_end = how->early_stopping,
                               .stop = tokens_of_loop.stop},
                         .prompt = n};
-        const int64_t taken = $model_position(m), all = (int64_t)(beams_room(how->beams, s.b.steps) + 7) / 8 * 8;
         s.logits = (float *)(void *)((char *)scratch + all);
         beams_lay(&s.b, scratch);
-        int error = $model_select(m, 0);
-        error = error || n - 1 == taken ? error : $model_prefill(m, tokens + taken, n - 1 - taken);
+        error = n - 1 == taken ? error : $model_prefill(m, tokens + taken, n - 1 - taken);
         error = error ? error : $model_step(m, tokens[n - 1], s.logits);
         while (!error && beams_step(&s.b, s.logits, beams_rule_out, &s)) {
                 error = beams_place(&s);

@@ -1,9 +1,13 @@
-/* A model that is run once for each set of inputs: those that are given become what its outputs are. */
+/* A model that is run for each set of inputs: those that are given become what its outputs are.  Texts of a batch go into a call together,
+ * as many as have room in a call, with the bits of each alone. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands_private.h"
+
+enum { MOST_TOGETHER = 64 /* sequences of a call */ };
 
 static int wrong(const Evaluation *e, const char *message)
 {
@@ -50,8 +54,13 @@ static int make_room(Evaluation *e)
 int evaluation_engine(Evaluation *e)
 {
         const Options *o = e->o;
+        const Target *target = target_find(o->ntarget ? o->target[0] : "native");
+        const int64_t batch = e->given.values.batch;
+        const int slots = batch < MOST_TOGETHER ? (int)batch : MOST_TOGETHER;
         const char *why;
-        e->plan = model_plan(e->m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        Options several = *o;
+        several.slots = batch > 1 && model_takes_several(e->m, o, target, slots) ? slots : 1;
+        e->plan = model_plan(e->m, &several, target);
         if (!e->plan)
                 return failure_code(e->m);
         note_hashed(e->m, o, e->command);
@@ -88,15 +97,73 @@ static const char *run_once(Evaluation *e, int64_t in_batch)
         return why;
 }
 
+/* How many of the batch go into a call. */
+static int64_t most_together(const Evaluation *e)
+{
+        const Plan *p = e->plan;
+        if (p->slots == 1)
+                return 1;
+        const int64_t n = p->rows / e->given.values.size[varying_size(e->m->graph)];
+        return n < p->slots ? n : p->slots;
+}
+
+/* Values of an input for n of the batch, one after another; NULL: no memory is left. */
+static void *joined_input(Evaluation *e, int input, int64_t first, int64_t n)
+{
+        const size_t bytes = 4 * (size_t)type_count(&e->m->graph->input[input].type, e->given.values.size);
+        char *all = malloc((size_t)n * bytes + 1);
+        if (!all)
+                return NULL;
+        for (int64_t i = 0; i < n; i++) {
+                void *one = recorded_input(&e->given.values, input, first + i);
+                if (!one) {
+                        free(all);
+                        return NULL;
+                }
+                memcpy(all + (size_t)i * bytes, one, bytes);
+                free(one);
+        }
+        return all;
+}
+
+static const char *run_together(Evaluation *e, int64_t first, int64_t n)
+{
+        const Graph *g = e->m->graph;
+        void **input = NEW_ARRAY(&e->m->arena, void *, g->ninput);
+        float **output = NEW_ARRAY(&e->m->arena, float *, g->noutput);
+        EngineSequence s[MOST_TOGETHER] = {{0}};
+        const char *why = NULL;
+        for (int i = 0; i < g->ninput; i++)
+                if (!(input[i] = joined_input(e, i, first, n)))
+                        why = no_memory;
+        for (int i = 0; i < g->noutput; i++)
+                output[i] = e->output[i] ? e->output[i] + first * evaluation_count(e, i) : NULL;
+        for (int64_t i = 0; i < n; i++)
+                s[i].n = e->given.values.size[varying_size(g)];
+        EngineCall call = {(const void *const *)input, output, e->given.values.size};
+        if (!why)
+                why = engine_batch(e->engine, s, (int)n, &call);
+        for (int i = 0; i < g->ninput; i++)
+                free(input[i]);
+        return why;
+}
+
 static int run_all(Evaluation *e)
 {
-        for (int64_t i = 0; i < e->times; i++) {
-                const char *why = run_once(e, i);
+        int64_t most = most_together(e), n;
+        for (int64_t i = 0; i < e->times; i += n) {
+                n = e->times - i < most ? e->times - i : most;
+                const char *why = n > 1 ? run_together(e, i, n) : run_once(e, i);
+                if (why && n > 1) { /* again, one by one: which is it? */
+                        most = 1;
+                        n = 0;
+                        continue;
+                }
                 if (why && e->given.values.batch)
                         why = arena_printf(&e->m->arena, "number %" PRId64 " of the batch: %s", i, why);
                 if (why)
                         return wrong(e, why);
-                progress("evaluating", PROGRESS_STEPS, i + 1, e->times);
+                progress("evaluating", PROGRESS_STEPS, i + n, e->times);
         }
         return DONE;
 }

@@ -156,6 +156,9 @@ void note_not_causal(Model *m);
 bool model_check(Model *m, const Options *o, const char *which);
 /* Kernels, memory and barriers for a target; NULL after a message. */
 Plan *model_plan(Model *m, const Options *o, const Target *t);
+/* Whether up to so many whole texts can go into a call, of a model that is not causal and has one size that varies: the call has rows for
+ * the longest text, or --chunk's if these are more.  Nothing is said. */
+bool model_takes_several(Model *m, const Options *o, const Target *t, int slots);
 /* tune.c: gives a plan, before its passes, the tilings of the file that the options name, which are measured where it lacks them; false
  * after a message. */
 bool tune(Model *m, const Options *o, Plan *p);

@@ -565,6 +565,9 @@ bool options_fit(const Options *o, const char *command, const char *takes)
                 if (times > 1 && !many)
                         return wrong(command, "%s is given twice", row->name);
         }
+        if (o->nranks > 1 && strstr(takes, ")1"))
+                return wrong(command, "%s",
+                             "--ranks wants one number from 1 to 64, not several: it is one engine");
         for (int i = 0; i < RULES; i++)
                 if (!strcmp(rule_table[i].command, command) && !follows(o, command, &rule_table[i]))
                         return false;

@@ -464,6 +464,19 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
         return p;
 }
 
+bool model_takes_several(Model *m, const Options *o, const Target *t, int slots)
+{
+        const Graph *g = m->graph;
+        if (g->past >= 0 || g->nnamed != 1 || o->given['c'])
+                return false;
+        Plan *p = fuse(&m->arena, m->graph, c_model_name(&m->arena, g->name), t, o->chunk, slots, 0, o->off);
+        bool good = !p->unreadable;
+        for (PassId pass = 0; pass <= PASS_batch && good; pass++)
+                good = !over_kernels[pass] || over_kernels[pass](p, &m->diag);
+        diag_clear(&m->diag);
+        return good;
+}
+
 int64_t parameter_count(const Graph *g)
 {
         int64_t n = 0;

@@ -54,6 +54,8 @@ static void add_tensors(const Emit *e, Text *py)
                 text_printf(py, "        \"%s\": {\"dtype\": \"%s\", \"shape\": ", in->name,
                             in->type.dtype == REAL ? "float32" : "int32");
                 add_shape(e, &in->type, py);
+                if (in->type.dtype != REAL)
+                        text_printf(py, ", \"bound\": %" PRId64, in->bound);
                 text_put(py, "},\n");
         }
         text_put(py, "    },\n    \"outputs\": {\n");
@@ -79,25 +81,33 @@ static void add_calls(const Emit *e, Text *py)
         text_put(py, "],\n");
 }
 
-/* Of each loop how many values it gives; of denoise, what it is given. */
+/* Of denoise what it is given, and the sizes of that. */
+static void add_denoise(const Emit *e, const EmitLoop *l, Text *py)
+{
+        text_put(py, "{\"given\": ");
+        add_names(caller_gives(e, l), py);
+        text_put(py, ", \"sizes\": [");
+        for (int i = 0, n = 0; i < e->g->nnamed; i++)
+                if (is_callers_size(e->g, l, i))
+                        text_printf(py, "%s\"%s\"", n++ ? ", " : "", e->g->named[i].name);
+        text_printf(py, "], \"class\": %s, \"latent\": \"%s\"}",
+                    l->parts.class ? arena_printf(e->arena, "\"%s\"", l->parts.class->name) : "None",
+                    l->parts.input->name);
+}
+
+/* Of each loop how many values it gives; None: tokens. */
 static void add_loops(const Emit *e, Text *py)
 {
         text_put(py, "    \"loops\": {");
-        for (int i = 0, n = 0; i < e->o->nloop; i++) {
+        for (int i = 0; i < e->o->nloop; i++) {
                 const EmitLoop *l = &e->o->loop[i];
-                const bool denoises = !strcmp(l->loop->name, "denoise");
-                if (denoises && !takes_class_alone(e->g, l))
-                        continue;
-                text_printf(py, "%s\"%s\": ", n++ ? ", " : "", l->loop->name);
-                if (!denoises) {
+                text_printf(py, "%s\"%s\": ", i ? ", " : "", l->loop->name);
+                if (!strcmp(l->loop->name, "denoise"))
+                        add_denoise(e, l, py);
+                else if (l->parts.output < 0)
+                        text_put(py, "None");
+                else
                         text_printf(py, "%" PRId64, loop_columns(e, l));
-                        continue;
-                }
-                text_put(py, "{\"given\": ");
-                add_names(caller_gives(e, l), py);
-                text_printf(py, ", \"class\": %s, \"latent\": \"%s\"}",
-                            l->parts.class ? arena_printf(e->arena, "\"%s\"", l->parts.class->name) : "None",
-                            l->parts.input->name);
         }
         text_put(py, "},\n");
 }
@@ -122,6 +132,8 @@ void emit_python(Plan *p, const EmitOptions *o, Text *py)
         text_printf(py, "    \"tokenizer\": %s,\n    \"generates\": %s,\n    \"grammar\": %s,\n",
                     o->tables ? "True" : "False", o->generates ? "True" : "False",
                     o->grammar ? "True" : "False");
+        text_printf(py, "    \"slots\": %d,\n    \"pages\": %s,\n", p->slots,
+                    has_pages(&e) ? "True" : "False");
         add_tensors(&e, py);
         add_calls(&e, py);
         add_loops(&e, py);

@@ -165,6 +165,20 @@ with tempfile.TemporaryDirectory() as work:
         run("-I", f"x={batch}", *GIVEN[2:], "-o", "batch.safetensors")
         same(read_safetensors(f"{work}/batch.safetensors")["y"][1], (2, 3, 2))
 
+    @check("texts of a batch, which go into calls together, are each as alone")
+    def _():
+        text = "import bert\nmodel m : bert { vocab 60  context 32  layers 2  heads 2  d_model 12  d_ff 20 }\n"
+        model = write("encoder.model", text.encode())
+        texts = [[(7 * i + k * k) % 60 for k in range(7)] for i in range(11)]  # 9 have room in a call
+        common = ["-I", "token_types=0", "-I", "keep=1", "--json"]
+        found = json.loads(run("-I", f"tokens={texts}", *common, model=model, m=None).stdout)
+        for i in (0, 1, 3, 4, 9, 10):
+            alone = json.loads(run("-I", f"tokens={texts[i]}", *common, model=model, m=None).stdout)
+            same({name: x[i] for name, x in found.items()}, alone)
+        texts[8][3] = 60
+        r = run("-I", f"tokens={texts}", *common, model=model, m=None, code=1)
+        assert "number 8 of the batch: tokens[3] is 60: it must be 0 to 59" in r.stderr, r.stderr
+
     @check("taps and outputs stand a comparison")
     def _():
         ids = [1, 319, 343, 378, 283]

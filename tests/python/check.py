@@ -11,7 +11,7 @@ import numpy
 
 LATHE, ROOT = sys.argv[1:]
 sys.path.insert(0, os.getcwd())
-import doodles, numerals, ruled, sketch, sums, tale, topics  # noqa: E401, E402
+import doodles, hears, led, numerals, ruled, sentences, silent, sketch, sums, tale, tales, topics, translator  # noqa: E401, E402
 
 failed = False
 
@@ -84,6 +84,18 @@ def fails(token):
 
 m.reset()
 verdict("what it raises comes through", raises(KeyError, "", lambda: m.generate(ids, on_token=fails)) == "")
+m.reset()
+said = []
+made = m.generate(ids, on_token=lambda token: said.append((m.decode([token]), m.position)), steps=5)
+verdict("who is told may decode", said == [(m.decode([token]), len(ids) + i) for i, token in enumerate(made)], said, m.decode(made))
+for name, inside in (("forward", m.forward), ("generate", m.generate)):
+    m.reset()
+    problem = raises(ValueError, f"no {name} from a function that is told", lambda f=inside: m.generate(ids, on_token=lambda token: f([1])))
+    m.reset()
+    verdict(f"and has no {name}", not problem and len(m.generate(m.encode("Nora was"), steps=3)) == 3, problem)
+m.reset()
+verdict("and does not close it", raises(ValueError, "no close from", lambda: m.generate(ids, on_token=lambda token: m.close())) == "")
+m.reset()
 for name, kind, words, call in [
         ("an id out of range", tale.Error, "an input is out of range", lambda: m.forward([512])),
         ("an id that is no whole number", TypeError, "tokens is of whole numbers, not of float64", lambda: m.forward([1.5])),
@@ -163,4 +175,148 @@ r = ruled.Model()
 ruled_text = r.decode(r.generate(r.encode("{"), steps=20, temperature=1.0, seed=2))
 verdict("a grammar rules", raises(Exception, "", lambda: r.generate([1] * 70)) == "" and not set(ruled_text) - set(map(chr, range(32, 127))) - set("\n\t\r"),
         ruled_text)
+r.reset()
+verdict("without the grammar", r.decode(r.generate(r.encode("{"), steps=20, temperature=1.0, seed=2, rule=False)) != ruled_text)
+
+u = silent.Model()
+problem = raises(silent.Error, "leaves no token that may come: every token that the grammar allows here is ruled out", lambda: u.generate([1], steps=3))
+verdict("a grammar that leaves nothing says why", not problem, problem)
+verdict("a rule that is no function", raises(TypeError, "rule is a function", lambda: u.generate([1], rule="json")) == "")
+
+# --- a rule of one's own, weights in memory ---
+
+with open("tale/tale.weights", "rb") as f:
+    image = f.read()
+with tale.Model(image=image) as other:
+    verdict("weights in memory", same(other.forward(text), whole))
+    verdict("weights in memory and in a file", raises(ValueError, "not both", lambda: tale.Model("tale/tale.weights", image=image)) == "")
+    verdict("half of the weights", raises(tale.Error, "not the weight file", lambda: tale.Model(image=image[:5000])) == "")
+    other.reset()
+
+    def even(tokens, logits):
+        logits[1::2] = -numpy.inf
+        return len(tokens) == len(ids) + 6
+
+    made = other.generate(ids, rule=even, steps=40)
+    verdict("a rule of one's own", len(made) == 6 and not (made % 2).any(), made)
+    other.reset()
+    verdict("what it raises comes through", raises(KeyError, "one's own", lambda: other.generate(ids, rule=lambda *_: {}["one's own"])) == "")
+
+# --- several sequences ---
+
+b = tales.Model(threads=2)
+rows = [numpy.array(x, numpy.int32) for x in ([1, 20, 30, 40], [7], [5, 9, 11, 13, 15])]
+alone = []
+for row in rows:
+    m.reset()
+    alone.append(m.forward(row))
+found = b.batch([2, 0, 3], rows)
+verdict("sequences in a batch have the bits of each alone", all(map(same, found, alone)) and len(found) == 3)
+m.reset()
+m.prefill(rows[2])
+found = b.batch([3, 1], [[2, 3], rows[0]], first=[-1, 3])
+verdict("they go on, and some outputs alone are wanted", same(found[0], m.forward([2, 3])[1:]) and same(found[1], alone[0][3:]))
+verdict("none are wanted", b.batch([0], [[8]], outputs=()) == [{}] and b.batch([], []) == [])
+b.select(3)
+verdict("a slot that is selected", (b.slot, b.position) == (3, 7), b.slot, b.position)
+left = b.pages_left
+b.fork(3, 0)
+b.select(0)
+verdict("a copy of a slot takes no page", b.position == 7 and b.pages_left == left + 1, left, b.pages_left)
+verdict("and goes on as the other does", same(b.forward([3, 4]), b.batch([3], tokens=[[3, 4]])[0]))
+for name, kind, words, call in [
+        ("a slot that there is not", ValueError, "slots are 0 to 3, not 4", lambda: b.batch([0, 4], rows[:2])),
+        ("another to select", ValueError, "slots are 0 to 3, not -1", lambda: b.select(-1)),
+        ("a slot twice", tales.Error, "twice", lambda: b.batch([1, 1], rows[:2])),
+        ("an array for each sequence", ValueError, "tokens is a list of 2, an array for each sequence, not of 3", lambda: b.batch([0, 1], rows)),
+        ("another shape", ValueError, "tokens is [time], not of shape [1, 4]", lambda: b.batch([0], [[rows[0]]])),
+        ("the first that is wanted lies behind", tales.Error, "out of range", lambda: b.batch([0], rows[:1], first=5)),
+        ("firsts of others", ValueError, "first is a number, or a list of 1", lambda: b.batch([0], rows[:1], first=[1, 2])),
+        ("too many positions together", tales.Error, "a batch", lambda: b.batch([1], [[1] * 100])),
+        ("an input that is lacking", TypeError, "forward lacks tokens", lambda: b.batch([1]))]:
+    problem = raises(kind, words, call)
+    verdict(f"an error of batches: {name}", not problem, problem)
+s2 = sentences.Model()
+sentence = [numpy.array(x, numpy.int32) for x in ([1, 7, 9], [4, 5, 7, 7, 2], [8])]
+given = {"tokens": sentence, "token_types": [x * 0 for x in sentence], "keep": [x * 0 + 1 for x in sentence]}
+each = [s2.forward(**{name: value[i] for name, value in given.items()}) for i in range(3)]
+found = s2.batch(**given)
+verdict("whole sequences in a batch have the bits of each alone", all(same(a[name], x[name]) for a, x in zip(found, each) for name in a), found)
+verdict("more than an instance takes", raises(sentences.Error, "slot", lambda: s2.batch(**{n: v + v for n, v in given.items()})) == "")
+
+# --- beams ---
+
+def likeliest(model, words, *options):
+    done = subprocess.run([LATHE, "run", *model, *words, *options], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return done.stdout.decode().strip()
+
+
+b.select(2)
+said = likeliest([f"{ROOT}/models/tale.model", "--weights", f"{ROOT}/models/tale/tale.safetensors", "--tokenizer",
+                  f"{ROOT}/models/tale/tokenizer.bin"], ["Nora was"], "--beams", "4", "-n", "20")
+verdict("beams of a text that slot 0 has passed", raises(tales.Error, "out of range", lambda: b.beam_search([1, 9], 4)) == "" and b.slot == 0)
+for slot in range(4):
+    b.select(slot)
+    b.reset()
+b.select(2)
+b.prefill([9, 9, 9])
+search, worth = b.beam_search(b.encode("Nora was"), 4, steps=20)
+verdict("beams are those of lathe run, whatever slot is selected", b.decode(search).strip() in said and len(search) > 4 and worth < 0,
+        b.decode(search), said, worth)
+t2 = translator.Model()
+t2.select(1)
+t2.feed("source", [5, 9])
+t2.select(0)
+t2.feed("source", [5, 9, 11])
+search, _ = t2.beam_search([0], 3, steps=12, length_penalty=2, early_stopping=True)
+said = likeliest(["translator.model"], ["5 9 11"], "--beams", "3", "-n", "12", "--length-penalty", "2", "--early-stopping")
+verdict("beams of an encoder and decoder are those of lathe run", " ".join(map(str, search)) == said, search, said)
+verdict("more beams than slots", raises(translator.Error, "out of range", lambda: t2.beam_search([0], 4)) == "")
+verdict("a text of two axes", all(raises(ValueError, "tokens is [n], not of shape [1, 2]", lambda f=f: f([[0, 1]])) == ""
+                                  for f in (lambda x: t2.beam_search(x, 2), t2.generate, s2.fill, t.embed)))
+
+# --- loops: their hashes are those of programs in tests/library/hashes.py ---
+
+places = s2.fill([1, 7, 9, 7])
+verdict("masks have places and probabilities", [place for place, _ in places] == [1, 3] and all(len(p) == 60 and abs(p.sum() - 1) < 1e-9 for _, p in places))
+verdict("a text without a mask has no place", s2.fill([1, 2]) == [])
+verdict("a token that there is not", raises(sentences.Error, "out of range", lambda: s2.fill([7, 60])) == "")
+sound = numpy.sin(numpy.arange(200) / 3)
+h = hears.Model()
+words = h.transcribe(sound, steps=8)
+verdict("a sound's first tokens are prescribed", words[:2].tolist() == [50, 51] and len(words) == 8, words)
+told = []
+verdict("each token of a sound is told", same(h.transcribe(sound, on_token=told.append, steps=5), words[:5]) and told == words[:5].tolist())
+verdict("a sound that is too long", raises(hears.Error, "", lambda: h.transcribe(numpy.zeros(10**6))) == "")
+verdict("a sound of another kind", raises(TypeError, "samples is of real numbers", lambda: h.transcribe(["a"])) == "")
+
+g = led.Model()
+random = numpy.random.RandomState(5)
+prompt = {"text": random.rand(2, 3).astype(numpy.float32), "loud": numpy.array([0.5, 1], numpy.float32), "marks": numpy.array([1, 4, 6], numpy.int32)}
+away = {"text": random.rand(1, 3).astype(numpy.float32), "loud": numpy.array([0.5], numpy.float32), "class": numpy.int32(3)}
+hint = random.rand(2, 4).astype(numpy.float32)
+words = ["led.model", "--seed", "5", "-o", "drawn.npy"]
+for name, values, option in (("in", {**prompt, "class": numpy.int32(1), "hint": hint}, "-I"), ("away", away, "--without")):
+    for key, value in values.items():
+        numpy.save(f"{key}.{name}.npy", value)
+        words += [option, f"{key}={value}" if key == "class" else f"{key}={key}.{name}.npy"]
+away["class_input"] = away.pop("class")
+subprocess.run([LATHE, "run", *words, "--guidance", "3"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+steps = []
+drawn = g.denoise(**prompt, class_input=1, hint=hint, seed=5, guidance=3, without=away, on_step=lambda *step: steps.append(step))
+verdict("what is made of noise and other inputs, away from others, is that of lathe run", same(drawn, numpy.load("drawn.npy")))
+verdict("each step is told", [step[:2] for step in steps] == [(i + 1, len(steps)) for i in range(len(steps))] and same(steps[-1][2], drawn), steps)
+first = g.denoise(**prompt, class_input=1, hint=hint, seed=5, on_step=lambda *_: True)
+verdict("whoever is told may end it", not same(first, drawn))
+for name, kind, words, call in [
+        ("an input that is lacking", TypeError, "denoise lacks hint", lambda: g.denoise(**prompt, class_input=1)),
+        ("one that there is not", TypeError, "denoise has no input hit", lambda: g.denoise(hit=1)),
+        ("sizes that differ", ValueError, "not of shape [1]", lambda: g.denoise(**{**prompt, "loud": [1]}, class_input=1, hint=hint)),
+        ("away from a text of another length alone", led.Error, "out of range",
+         lambda: g.denoise(**prompt, class_input=1, hint=hint, guidance=2, without={"text": away["text"]})),
+        ("guidance away from nothing", led.Error, "out of range", lambda: g.denoise(**prompt, class_input=1, hint=hint, guidance=2)),
+        ("an error of who is told", KeyError, "told", lambda: g.denoise(**prompt, class_input=1, hint=hint, on_step=lambda *_: {}["told"])),
+        ("a class of another shape", ValueError, "class_input is [], not of shape [2]", lambda: g.denoise(**prompt, class_input=[1, 2], hint=hint))]:
+    problem = raises(kind, words, call)
+    verdict(f"an error of denoising: {name}", not problem, problem)
 sys.exit(failed)
