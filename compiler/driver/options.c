@@ -69,7 +69,7 @@ static const Rule rule_table[] = {
         {"show", "!#", WANTS, 'o', "it is about a picture"},
         {"show", "!", WANTS, '#', "a roof has two sides"},
         {"show", "#", WANTS, '!', "a roof has two sides"},
-        {"show", "j", WITHOUT, 'o', "a graph is written in one form"},
+        {"show", "j", WITHOUT, 'o', "a part is written in one form"},
         {"verify", "4", WANTS, 'L', "pages are shared by sequences"},
         {"golden check", "4", WANTS, 'L', "pages are shared by sequences"},
         {"verify", "Ztr5R", WANTS, 'Q', "that is for a text"},
