@@ -4,7 +4,7 @@
 #include "repl/repl.h"
 
 const Command command_table[] = {
-        {"build", build_command, "]=mDwsZtoXT1Me|_[,xd0kcCyL4V6", 1, 1, "one model",
+        {"build", build_command, "]=mDwsZtoXT1Me|_[,`xd0kcCyL4V6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed | --incbin] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -38,7 +38,7 @@ const Command command_table[] = {
          "or cc)\n"
          "  --python         a Python package in the folder of -o, for `pip install FOLDER`: arrays of numpy "
          "in and out\n"
-         "  --depfile FILE   write there, for make, what the written files are made of\n"
+         "  --depfile FILE   write there, for make, what the written files are made of; -MD: into OUT.d\n"
          "  --code-only      no weight file\n"
          "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "
          "name)\n"

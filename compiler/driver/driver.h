@@ -27,6 +27,7 @@ typedef struct {
         const char *weights, *tokenizer, *out;
         const TokenBlock *tables; /* of the tokenizer, read already; or NULL */
         const char *depfile;      /* build: what make is told */
+        bool depfile_beside;      /* -MD: that is OUT.d */
         const char *prefix;       /* --prefix: the model's name in C */
         const char *target[MAX_TARGETS];
         int ntarget;
