@@ -10,10 +10,11 @@
 #ifndef $MODEL_WEIGHT_FILE
 #define $MODEL_WEIGHT_FILE __FILE__ ".weights"
 #endif
+/* .alt_entry: the linker keeps the end where the file ends. */
 #ifdef __APPLE__
 __asm__(".section __TEXT,__const\n.p2align 6\n"
         ".private_extern _$model_weight_file\n_$model_weight_file:\n.incbin \"" $MODEL_WEIGHT_FILE "\"\n"
-        ".private_extern _$model_weight_file_end\n_$model_weight_file_end:\n.byte 0\n.text\n");
+        ".private_extern _$model_weight_file_end\n.alt_entry _$model_weight_file_end\n_$model_weight_file_end:\n.byte 0\n.text\n");
 #else
 __asm__(".pushsection .rodata\n.balign 64\n"
         ".globl $model_weight_file\n.hidden $model_weight_file\n$model_weight_file:\n.incbin \"" $MODEL_WEIGHT_FILE "\"\n"

@@ -6,8 +6,8 @@
  * against double libm by tests/runtime/math-accuracy.c, which fails above them.  A result that exp would have
  * to return as a denormal is +0: denormal arithmetic is slow, and no model lives on it.  NaN stays NaN.
  *
- * exp is forced inline, for softmax is made of it; the others are long, and the compiler may call them. Comes
- * after guard.h and one of the v16 headers.
+ * exp is V_LONG: forced inline where multiply-adds are instructions, for softmax is made of it; the others are long, and the compiler
+ * may call them.  Comes after guard.h and one of the v16 headers.
  */
 
 #define FLOAT_INF (1.0f / 0.0f)
@@ -49,7 +49,7 @@ KERNEL int float_check(void)
 
 /* e^(x + low) without care for the ends: n = rint(x / ln 2), r = x - n ln 2 + low, e^r 2^n.  The low part is
  * below half an ulp of x or so.  Right for -87 <= x <= 88.72283. */
-KERNEL v16 v_exp_core(v16 x, v16 low)
+V_LONG v16 v_exp_core(v16 x, v16 low)
 {
         v16 n = v_rint(v_mul(x, v_set1(0x1.715476p+0f)));
         v16 r = v_fma(n, v_set1(-0x1.62e43p-1f), x);
@@ -79,14 +79,14 @@ KERNEL v16 v_exp_ends(v16 x, v16 y)
 }
 
 /* e^x; +0 below -87, inf above 88.72283.  At most 0.9 ulp. */
-KERNEL v16 v_exp(v16 x)
+V_LONG v16 v_exp(v16 x)
 {
         return v_exp_ends(x, v_exp_core(v_exp_clamp(x), v_set1(0.0f)));
 }
 
 /* x = m 2^e with m in [sqrt(1/2), sqrt(2)), for positive finite x; gives m and leaves e.  Denormals are
  * scaled up first. */
-KERNEL v16 v_split(v16 x, v16 *e)
+V_LONG v16 v_split(v16 x, v16 *e)
 {
         v16 normal_min = v_set1(0x1p-126f), one = v_set1(1.0f), root2 = v_set1(0x1.6a09e6p+0f);
         v16 scaled = v_where_lt(x, normal_min, v_mul(x, v_set1(0x1p24f)), x);
@@ -120,7 +120,7 @@ static inline v16 v_log(v16 x)
  * pi/2 in three floats, each step rounded once by fma, is good while n < 2^23; the quotient is corrected
  * once, for its own rounding grows with n.  Arguments beyond 2^23, whose neighbours lie 1 or more apart,
  * count as +-2^23. */
-KERNEL v16 v_quadrant(v16 x, v16 *quadrant)
+V_LONG v16 v_quadrant(v16 x, v16 *quadrant)
 {
         x = v_max(v_set1(-0x1p23f), v_min(v_set1(0x1p23f), x));
         v16 n = v_rint(v_mul(x, v_set1(0x1.45f306p-1f)));

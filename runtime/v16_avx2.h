@@ -12,6 +12,8 @@ typedef struct {
         __m256 lo, hi; /* lanes 0 to 7, 8 to 15 */
 } v16;
 
+#define V_LONG KERNEL
+
 /* Applies an intrinsic to both halves of its two operands. */
 #define V_HALVES(op, a, b) ((v16){op((a).lo, (b).lo), op((a).hi, (b).hi)})
 

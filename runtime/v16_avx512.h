@@ -9,6 +9,8 @@
 
 typedef __m512 v16;
 
+#define V_LONG KERNEL
+
 /* Ones for lanes i < n. */
 KERNEL __mmask16 v_first_lanes(int n)
 {

@@ -12,6 +12,8 @@ typedef struct {
         float32x4_t a, b, c, d; /* lanes 0 to 3, 4 to 7, 8 to 11, 12 to 15 */
 } v16;
 
+#define V_LONG KERNEL
+
 /* Applies an operation on one register to each quarter of its operands. */
 #define V_QUARTERS1(op, x) ((v16){op((x).a), op((x).b), op((x).c), op((x).d)})
 

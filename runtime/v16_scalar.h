@@ -40,13 +40,18 @@ KERNEL float float_from_bits(uint32_t bits)
 /* a * b + c, rounded once.  In software: the product of two floats is exact in double; the sum is rounded to
  * odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008), so that the rounding to
  * float that follows cannot round twice.  Most sums are far from a tie between two normal floats and need no
- * correction. */
+ * correction.
+ *
+ * V_LONG stands before a long function of vectors.  With multiply-adds in software a call costs little, and copies in the callers would take the
+ * C compiler most of its time. */
 #if (defined(__FMA__) || defined(__aarch64__)) && !defined(__TINYC__)
+#define V_LONG KERNEL
 KERNEL float float_fma(float a, float b, float c)
 {
         return __builtin_fmaf(a, b, c);
 }
 #else
+#define V_LONG SHARED
 KERNEL float float_fma(float a, float b, float c)
 {
         union {

@@ -213,6 +213,7 @@ bool json_starved(void); /* since then memory was short */
 /* NULL: wrong, with *error, or too little memory, and what was read so far is then lost.  flags: jansson's, beside the refusal of a
  * key that stands twice. */
 json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *error);
+json_t *json_finite(double x);  /* null where JSON has no such number */
 bool json_write(json_t *value); /* to standard output, in lines; ends it.  false: memory is short */
 void json_print(FILE *f, const char *text, int64_t n); /* bytes as they stand within a string of JSON */
 

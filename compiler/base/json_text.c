@@ -2,6 +2,7 @@
  * reading a text ends at once where there is a way out. */
 #include "base.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static _Thread_local bool starved;
@@ -36,6 +37,11 @@ json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *
                 json = json_loadb(text, length, JSON_REJECT_DUPLICATES | flags, error);
         way_out_of_json = NULL;
         return starved ? NULL : json;
+}
+
+json_t *json_finite(double x)
+{
+        return isfinite(x) ? json_real(x) : json_null();
 }
 
 bool json_write(json_t *value)

@@ -163,9 +163,9 @@ double predictions_quantile(Predictions *p, double part); /* of the divergence; 
 
 /* verify_table.c: errors of all values that have a name, by layer and op, on a target; the first over the bound is named.
  * That is where to look if an output is over it, and no failure by itself: angles of a thousand radians lose digits in floats too.
- * Makes m's graph anew.  False after a message. */
+ * Makes m's graph anew.  What is found is printed or, if there is a report, becomes its "values".  False after a message. */
 bool verify_table(Model *m, const Options *o, const Target *target, When when, const int64_t *size,
-                  const Tensor *input, double bound);
+                  const Tensor *input, double bound, json_t *report);
 
 /* Golden files: what a model's outputs are, to the bit, as text that a person reads and a diff shows.
  *

@@ -289,30 +289,43 @@ static void print_errors(const Table *t)
                         print_row(t, t->value[i].row, width);
 }
 
+/* Where in v its error is largest. */
+static int64_t *index_of_error(Arena *a, const NamedValue *v)
+{
+        int64_t *index = NEW_ARRAY(a, int64_t, v->rank + 1), rest = v->at;
+        for (int k = v->rank - 1; k >= 0; k--) {
+                index[k] = rest % v->dim[k];
+                rest /= v->dim[k];
+        }
+        return index;
+}
+
 static void print_first_over(const Table *t, const NamedValue *v, const Tensor *expected, float *const *found,
                              double bound)
 {
-        int64_t index[MAX_RANK], rest = v->at;
-        for (int a = v->rank - 1; a >= 0; a--) {
-                index[a] = rest % v->dim[a];
-                rest /= v->dim[a];
-        }
+        Arena *a = &t->m->arena;
         printf("first over %g: %s (%s", bound, v->name, op_info[v->node->op].text);
         if (v->node->span.source)
                 printf(", %s:%d", v->node->span.source->path, span_line(v->node->span));
         printf("): at %s %.9g where the interpreter has %.9g, error %.1e\n",
-               shape_text(&t->m->arena, v->rank, index), (double)found[v->output][v->from + v->at],
+               shape_text(a, v->rank, index_of_error(a, v)), (double)found[v->output][v->from + v->at],
                expected[v->output].data[v->from + v->at], v->error);
 }
 
-static void report(const Table *t, const Tensor *expected, float *const *found, double bound)
+static const NamedValue *first_over(const Table *t, double bound)
 {
-        const NamedValue *most = NULL, *first = NULL;
-        for (int i = 0; i < t->n; i++) {
-                NamedValue *v = &t->value[i];
-                most = !most || v->error > most->error ? v : most;
-                first = !first && !(v->error <= bound) ? v : first;
-        }
+        for (int i = 0; i < t->n; i++)
+                if (!(t->value[i].error <= bound))
+                        return &t->value[i];
+        return NULL;
+}
+
+static void report(const Table *t, const char *how, const Tensor *expected, float *const *found, double bound)
+{
+        const NamedValue *most = NULL, *first = first_over(t, bound);
+        for (int i = 0; i < t->n; i++)
+                most = !most || t->value[i].error > most->error ? &t->value[i] : most;
+        printf("\nlargest error by layer and op, %s\n", how);
         print_errors(t);
         if (t->refused)
                 printf("left out, as they can't be given position by position: %d\n", t->refused);
@@ -321,6 +334,38 @@ static void report(const Table *t, const Tensor *expected, float *const *found, 
         if (first)
                 print_first_over(t, first, expected, found, bound);
         fflush(stdout);
+}
+
+/* A value: where it is in the model, its error, and where in it that is. */
+static json_t *value_json(const Table *t, const NamedValue *v, const Tensor *expected, float *const *found)
+{
+        Arena *a = &t->m->arena;
+        const Span span = v->node->span;
+        const int64_t *index = index_of_error(a, v);
+        json_t *at = json_array();
+        for (int k = 0; k < v->rank; k++)
+                json_array_append_new(at, json_integer(index[k]));
+        const char *file =
+                span.source ? comment_text(a, span.source->path, (int64_t)strlen(span.source->path)) : NULL;
+        json_t *line = span.source ? json_integer(span_line(span)) : json_null();
+        return json_pack("{s:s, s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o}", "name", v->name, "layer", v->row,
+                         "op", op_info[v->node->op].text, "file", file, "line", line, "error",
+                         json_finite(v->error), "at", at, "found",
+                         json_finite(v->n ? (double)found[v->output][v->from + v->at] : 0), "expected",
+                         json_finite(v->n ? expected[v->output].data[v->from + v->at] : 0));
+}
+
+static void report_json(const Table *t, const char *how, const Tensor *expected, float *const *found,
+                        double bound, json_t *report)
+{
+        const NamedValue *first = first_over(t, bound);
+        json_t *list = json_array();
+        for (int i = 0; i < t->n; i++)
+                json_array_append_new(list, value_json(t, &t->value[i], expected, found));
+        json_object_set_new(report, "values_of", json_string(how));
+        json_object_set_new(report, "values", list);
+        json_object_set_new(report, "values_left_out", json_integer(t->refused));
+        json_object_set_new(report, "first_over", first ? json_string(first->name) : json_null());
 }
 
 /* --- the whole ----------------------------------------------------------------------------------------------------------- */
@@ -348,7 +393,7 @@ static const char *interpret_values(Table *t, KeptState *kept, const Tensor *inp
 }
 
 bool verify_table(Model *m, const Options *o, const Target *target, When when, const int64_t *size,
-                  const Tensor *input, double bound)
+                  const Tensor *input, double bound, json_t *to)
 {
         Table t = {.m = m, .o = o, .size = size};
         KeptState kept = {0};
@@ -369,9 +414,12 @@ bool verify_table(Model *m, const Options *o, const Target *target, When when, c
         good = good && !why &&
                (first || (model_passes(m, o) && test_run_of_model(m, &alone, target, when, &test_run)));
         if (good) {
-                printf("\nlargest error by layer and op, %s\n", test_run_text(&m->arena, target, when));
+                const char *how = test_run_text(&m->arena, target, when);
                 find_errors(&t, expected, test_run.output);
-                report(&t, expected, test_run.output, bound);
+                if (to)
+                        report_json(&t, how, expected, test_run.output, bound, to);
+                else
+                        report(&t, how, expected, test_run.output, bound);
         }
         for (int i = 0; i < n; i++) {
                 tensor_free(&expected[i]);

@@ -53,11 +53,12 @@ static bool out_fits(const Options *o)
 {
         const char *slash = o->out ? strrchr(o->out, '/') : NULL, *name = slash ? slash + 1 : o->out;
         const char *dot = name ? strrchr(name, '.') : NULL;
-        if (is_stream(o) && (o->library || o->depfile || o->python))
+        if (is_stream(o) && (o->library || o->depfile || o->depfile_beside || o->python))
                 fprintf(stderr, "lathe build: -o - writes the C to standard output, and %s is about files\n",
-                        o->library   ? "--lib"
-                        : o->depfile ? "--depfile"
-                                     : "--python");
+                        o->library          ? "--lib"
+                        : o->depfile        ? "--depfile"
+                        : o->depfile_beside ? "-MD"
+                                            : "--python");
         else if (is_stream(o) && o->incbin)
                 fprintf(stderr,
                         "lathe build: -o - writes the C to standard output, and --incbin wants a file "
@@ -161,8 +162,9 @@ static int write_files(Model *m, const Options *o, const Written *w)
                         output_drop(&file[--n]);
                 return code;
         }
-        if (good && o->depfile) {
-                build_depfile(a, &file[n], o->depfile, file, n);
+        const char *depfile = o->depfile_beside ? arena_printf(a, "%s.d", w->stem) : o->depfile;
+        if (good && depfile) {
+                build_depfile(a, &file[n], depfile, file, n);
                 n++;
         }
         return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;

@@ -7,12 +7,12 @@ int show_command(const Options *o)
 {
         /* what each part depends on */
         static const char *const takes[] = {[PART_PARAMS] = "mDj",
-                                            [PART_LOOPS] = "mD",
+                                            [PART_LOOPS] = "mDj",
                                             [PART_TAPS] = "mDj",
                                             [PART_COST] = "mDws0kT1cyL4Vj)!#{}n",
-                                            [PART_PLAN] = "mDwsxd0kT1cyL4Vo",
-                                            [PART_THREADS] = "mDwsxd0kT1cyVoR!#",
-                                            [PART_ROOFLINE] = "mDwsxd0kT1cyVo!#",
+                                            [PART_PLAN] = "mDwsxd0kT1cyL4Voj",
+                                            [PART_THREADS] = "mDwsxd0kT1cyVoR!#j",
+                                            [PART_ROOFLINE] = "mDwsxd0kT1cyVo!#j",
                                             [PART_CODE] = "mDwsxd0kT1cyL4V",
                                             [PART_GRAPH] = "mDd0yjVo",
                                             [PART_ELABORATED] = "mDyjo",

@@ -4,7 +4,7 @@
 #include "repl/repl.h"
 
 const Command command_table[] = {
-        {"build", build_command, "]=mDwsZtoXT1Me|_[,xd0kcCyL4V6", 1, 1, "one model",
+        {"build", build_command, "]=mDwsZtoXT1Me|_[,`xd0kcCyL4V6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed | --incbin] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -38,7 +38,7 @@ const Command command_table[] = {
          "or cc)\n"
          "  --python         a Python package in the folder of -o, for `pip install FOLDER`: arrays of numpy "
          "in and out\n"
-         "  --depfile FILE   write there, for make, what the written files are made of\n"
+         "  --depfile FILE   write there, for make, what the written files are made of; -MD: into OUT.d\n"
          "  --code-only      no weight file\n"
          "  --prefix NAME    what the names of functions, types and macros begin with (default: the model's "
          "name)\n"
@@ -255,7 +255,7 @@ const Command command_table[] = {
          "          -o: either by blocks\n"
          "  passes  the passes, in order\n"
          "  c       the C that `lathe build` writes\n"
-         "  --json        params, taps and cost too, for programs\n"
+         "  --json        params, loops, taps, cost, plan, threads and roofline too, for programs\n"
          "  -o FILE.svg   of plan, threads, roofline, graph and elaborated: a picture (docs/pictures.md); "
          "FILE.dot: a graph for "
          "Graphviz\n"
@@ -281,8 +281,9 @@ const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, ")mDwsZTx0kcabiAJyL4nhtQr5RV6", 1, 1, "one model",
+        {"verify", verify_command, ")mDwsZTx0kcabiAJyL4nhtQr5RV6j", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
+         "[--json] "
          "[--target "
          "T]…",
          "the interpreter against compiled code",
@@ -309,6 +310,10 @@ const Command command_table[] = {
          "  --interpreter    leave compiled code out\n"
          "  --each-pass      then, instead of the table, all of it with each pass off in turn (`lathe show "
          "MODEL passes`)\n"
+         "  --json           for programs, when all is done: model, sizes, checks (what, error, most, bits, "
+         "passed), values (name,\n"
+         "                   layer, op, file, line, error, and at which place what is found and expected), "
+         "first_over, passed\n"
          "  --slots N        an instance holds N sequences; calls that take positions of all of them are "
          "compared "
          "too\n"

@@ -27,6 +27,7 @@ typedef struct {
         const char *weights, *tokenizer, *out;
         const TokenBlock *tables; /* of the tokenizer, read already; or NULL */
         const char *depfile;      /* build: what make is told */
+        bool depfile_beside;      /* -MD: that is OUT.d */
         const char *prefix;       /* --prefix: the model's name in C */
         const char *target[MAX_TARGETS];
         int ntarget;
@@ -82,7 +83,7 @@ typedef struct {
         const char *junit; /* golden: a report as JUnit XML */
         bool update, review;
         int64_t keep;          /* golden record: so many values of each output; 0 may be given */
-        bool json;             /* show: a graph for programs; encode, decode: strings of JSON */
+        bool json;             /* show, verify: for programs; encode, decode: strings of JSON */
         bool force, spec_only; /* import */
         bool special, bare;    /* encode, decode */
         const char *system;    /* run, template: the system's message */
@@ -359,6 +360,8 @@ typedef struct {
 int json_of_params(Model *m);
 int json_of_taps(Model *m);
 int json_of_cost(Model *m, const Options *o, const CallCosts *c);
+int json_of_loops(const Model *m);
+int json_of_plan(const Plan *p, ModelPart part, int threads); /* of plan, threads and roofline */
 
 /* show_picture.c: the same as SVG (of a graph also as a text for Graphviz), into the file of -o */
 bool picture_name_fits(const Options *o,

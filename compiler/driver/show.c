@@ -474,6 +474,8 @@ static int show_plan(Model *m, const Options *o, ModelPart part, Plan *p)
                 return picture_of_plan(m, o, part, p);
         if (part == PART_C)
                 return show_c(m, p);
+        if (o->json)
+                return json_of_plan(p, part, shown_threads(o));
         if (part == PART_CODE)
                 dump_code(stdout, p);
         else if (part == PART_THREADS)
@@ -494,7 +496,7 @@ int show_model(Model *m, const Options *o, ModelPart part)
         if (part == PART_PARAMS)
                 return o->json ? json_of_params(m) : show_params(m);
         if (part == PART_LOOPS)
-                return show_loops(m);
+                return o->json ? json_of_loops(m) : show_loops(m);
         if (part == PART_TAPS)
                 return o->json ? json_of_taps(m) : show_taps(m);
         if (!model_passes(m, o))

@@ -3,15 +3,11 @@
 #include <string.h>
 
 #include "driver.h"
+#include "pictures/pictures.h"
 
-/* Numbers, and texts as "time" where a size is known only when the model runs. */
-static json_t *shape_json(Arena *a, const Graph *g, const Type *t)
+static json_t *whole_or_real(double x)
 {
-        json_t *list = json_array();
-        for (int i = 0; i < t->rank; i++)
-                json_array_append_new(list, dim_is_fixed(t->dim[i]) ? json_integer(t->dim[i].fixed)
-                                                                    : json_string(dim_text(a, g, t->dim[i])));
-        return list;
+        return fabs(x) < 0x1p53 && x == (double)(int64_t)x ? json_integer((int64_t)x) : json_finite(x);
 }
 
 static json_t *setting_json(const Setting *s)
@@ -20,15 +16,11 @@ static json_t *setting_json(const Setting *s)
                 return json_string(s->text);
         if (s->kind == SETTING_BOOL)
                 return json_boolean(s->number != 0);
-        if (s->kind == SETTING_NUMBER && !isfinite(s->number))
-                return json_null();
         if (s->kind == SETTING_NUMBER)
-                return fabs(s->number) < 0x1p53 && s->number == (double)(int64_t)s->number
-                               ? json_integer((int64_t)s->number)
-                               : json_real(s->number);
+                return whole_or_real(s->number);
         json_t *list = json_array();
         for (int i = 0; i < s->nlist; i++)
-                json_array_append_new(list, isfinite(s->list[i]) ? json_real(s->list[i]) : json_null());
+                json_array_append_new(list, whole_or_real(s->list[i]));
         return list;
 }
 
@@ -172,5 +164,36 @@ int json_of_cost(Model *m, const Options *o, const CallCosts *c)
         if (g->past >= 0)
                 json_array_append_new(calls, call_json("step", &c->step, c->bound - 1));
         json_object_set_new(all, "calls", calls);
+        return end(all);
+}
+
+/* --- loops, and what a plan has ---------------------------------------------------------------------------------------- */
+
+int json_of_loops(const Model *m)
+{
+        const Graph *g = m->graph;
+        json_t *all = begin(g), *loops = json_array();
+        for (int i = 0; i < g->nloop; i++) {
+                json_t *settings = json_object();
+                for (int k = 0; k < g->loop[i].nsetting; k++)
+                        json_object_set_new(settings, g->loop[i].setting[k].name,
+                                            setting_json(&g->loop[i].setting[k]));
+                json_array_append_new(loops,
+                                      json_pack("{s:s, s:o}", "name", g->loop[i].name, "settings", settings));
+        }
+        json_object_set_new(all, "loops", loops);
+        return end(all);
+}
+
+int json_of_plan(const Plan *p, ModelPart part, int threads)
+{
+        json_t *all = begin(p->graph);
+        json_object_set_new(all, "target", json_string(p->target->name));
+        if (part == PART_PLAN)
+                plan_json(p, all);
+        else if (part == PART_THREADS)
+                shares_json(p, threads, all);
+        else
+                costs_json(p, all);
         return end(all);
 }

@@ -1,12 +1,11 @@
-/* What the parts of printing Code share: print_c.c statements, print_call.c the runtime's kernels, print_function.c functions. */
+/* What the parts of printing Code share: print_c.c statements, print_index.c integers, print_pointer.c pointers, print_call.c the runtime's
+ * kernels, print_function.c functions. */
 #ifndef PRINT_PRIVATE_H
 #define PRINT_PRIVATE_H
 #include "plan/plan.h"
 
 /* print_function.c: kernels as C functions */
 void print_kernel(Plan *p, Kernel *k, Text *out);
-const char *call_rows(const Plan *p); /* "m->time" */
-const char *dim_expression(Arena *a, const Graph *g, Dim d);
 const char *iteration_parameters(Arena *a, const Body *b, bool types);
 /* ", const int32_t *active, int64_t count": the rows that an iteration changes, where a kernel computes just these */
 const char *row_parameters(const Kernel *k, bool types);
@@ -25,18 +24,29 @@ typedef struct {
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
 
+/* print_index.c */
+const char *dim_expression(Arena *a, const Graph *g, Dim d);
+const char *call_rows(const Plan *p); /* "m->time" */
 const char *size_expression(Printer *p, Dim d);
 const char *loop_end(Printer *p, const CodeLoop *loop);
 const char *
 rows_before(Printer *p,
             Dim rows); /* those of the sequences before the one at hand, each of which has so many */
 const char *index_text(Printer *p, const Index *x);
+
+/* print_pointer.c */
 const char *pointer_name(Printer *p, Buffer *b);
-const char *operand_text(Printer *p, Operand o);                    /* "x + 64 * i0" */
-const char *storage_text(Arena *a, const Buffer *b);                /* "STORAGE_F16" */
-const char *element_number(Printer *p, Buffer *b, const Index *at); /* as a number */
+const char *place_in_c(Printer *p, Buffer *b, const Index *at); /* "x + 64 * i0" */
+const char *operand_text(Printer *p, Operand o);                /* the same, or "x" */
+const char *storage_text(Arena *a, const Buffer *b);            /* "STORAGE_F16" */
+const char *iteration_text(Printer *p,
+                           const Region *r); /* a repeat's counter, which the function then needs */
 void print_pointers(Printer *p, Text *out);
 void print_pointer(Printer *p, Buffer *b, Text *out); /* one of them */
+
+/* print_c.c */
+const char *literal_in_c(const Printer *p, bool far, double value);
+const char *element_number(Printer *p, Buffer *b, const Index *at); /* as a number */
 void print_rest(Printer *p, const CodeLoop *lanes, Text *out);
 void print_statements(Printer *p, const StmtList *b, Text *out);
 

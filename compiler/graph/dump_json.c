@@ -289,3 +289,12 @@ void graph_dump_json(FILE *f, const Graph *g)
                         g->output[i].node->id);
         fputs("]}\n", f);
 }
+
+json_t *shape_json(Arena *a, const Graph *g, const Type *t)
+{
+        json_t *list = json_array();
+        for (int i = 0; i < t->rank; i++)
+                json_array_append_new(list, dim_is_fixed(t->dim[i]) ? json_integer(t->dim[i].fixed)
+                                                                    : json_string(dim_text(a, g, t->dim[i])));
+        return list;
+}

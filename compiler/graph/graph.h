@@ -461,6 +461,8 @@ void verify(const Graph *g, const char *after);
 /* dump.c */
 void graph_dump(FILE *f, const Graph *g);
 void graph_dump_json(FILE *f, const Graph *g); /* dump_json.c */
+/* A shape for programs: numbers, and texts as "time" where a size is known only when the model runs. */
+json_t *shape_json(Arena *a, const Graph *g, const Type *t);
 void graph_print_node(FILE *f, const Graph *g, const Node *n);
 
 const char *weight_slot_name(Arena *a, const Weight *w,

@@ -38,6 +38,10 @@ void draw_roofline(Text *out, const Plan *p, const Roof *roof, const PlanCall *c
 void print_costs(FILE *f, const Plan *p);
 void print_shares(FILE *f, const Plan *p, int threads);
 
+/* costs_json.c: the same for programs, as members of an object */
+void costs_json(const Plan *p, json_t *to);
+void shares_json(const Plan *p, int threads, json_t *to);
+
 /* graph_picture.c, graph_dot.c: blocks and what flows between them, for Graphviz too. */
 void draw_graph(Text *out, const Graph *g);
 void print_graph_dot(Text *out, const Graph *g);

@@ -11,6 +11,16 @@ static const char *const home_word[] = {
         [IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
         [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};
 
+const char *home_text_of(const Buffer *b)
+{
+        return b->paged ? "pages" : home_word[b->home];
+}
+
+bool buffer_is_shown(const Buffer *b)
+{
+        return !b->part_of && (b->home != IN_ARENA || b->first >= 0);
+}
+
 static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
 {
         for (int i = 0; i < p->list[body].n; i++) {
@@ -78,12 +88,10 @@ void plan_dump(FILE *f, const Plan *p)
                 "what");
         for (int i = 0; i < p->nbuffer; i++) {
                 const Buffer *b = p->buffer[i];
-                bool used = b->home != IN_ARENA || b->first >= 0;
-                if (b->part_of || !used)
+                if (!buffer_is_shown(b))
                         continue;
-                fprintf(f, "  %-8s %12" PRId64 " %12" PRId64 " %6" PRId64 " ",
-                        b->paged ? "pages" : home_word[b->home], FLOATS(b->offset), FLOATS(b->size),
-                        b->slots);
+                fprintf(f, "  %-8s %12" PRId64 " %12" PRId64 " %6" PRId64 " ", home_text_of(b),
+                        FLOATS(b->offset), FLOATS(b->size), b->slots);
                 if (b->home == IN_ARENA)
                         fprintf(f, "%5d - %-5d", b->first, b->last);
                 else

@@ -67,6 +67,8 @@ int64_t widest_exchange(
 
 /* sync.c: "8 barriers a call, 6 with one row, 5 where threads divide 8 heads": those of a body, with the repeats in it rolled out; in: " a call" */
 const char *barriers_text(Arena *a, const Plan *p, int body, const char *in);
+int barriers_of(const Plan *p, int body,
+                int wait); /* of one kind of calls: wait is WAIT_ROWS, WAIT_STEP or WAIT_HEADS */
 
 /* kernel_cost.c: what one run of a kernel in a call of given sizes costs, by the rule of cost_flops() */
 typedef struct {
@@ -99,4 +101,9 @@ extern const char *const kernel_word[];
  * products read: of a decoder, what a step reads (of experts: all) */
 int64_t product_weights(const Plan *p);
 void plan_dump(FILE *f, const Plan *p);
+const char *home_text_of(const Buffer *b); /* "arena" */
+bool buffer_is_shown(const Buffer *b);     /* a buffer of its own, that something touches */
+
+/* plan_json.c: the same for programs, as members of an object */
+void plan_json(const Plan *p, json_t *to);
 #endif

@@ -129,7 +129,7 @@ static void sync_body(const Sync *s, int body, Pending *pending)
         }
 }
 
-static int barriers_of(const Plan *p, int body, int wait)
+int barriers_of(const Plan *p, int body, int wait)
 {
         int64_t n = 0;
         for (int i = 0; i < p->list[body].n; i++) {

@@ -1,4 +1,4 @@
-"""What `lathe show --json` and `lathe targets --json` say, against the texts.
+"""What `lathe show --json`, `lathe verify --json` and `lathe targets --json` say, against the texts.
 
     check.py LATHE ROOT
 """
@@ -55,7 +55,66 @@ verdict("hyperparameters", of("tale", "params", "-D", "layers=3")[0]["hyperparam
 cost, text = of("tale", "cost", "--quant", "q8_0", "--kv", "f16")
 verdict("what weights are stored in", f"{cost['stored']['bytes']:,} bytes" in text and cost["stored"]["values"]["q8_0"] > 0
         and {s["storage"] for s in cost["states"]} == {"f16"}, cost)
-verdict("a part that has no JSON", "takes no --json" in lathe("show", f"{ROOT}/models/tale.model", "loops", "--json", status=2))
+verdict("a part that has no JSON", "takes no --json" in lathe("show", f"{ROOT}/models/tale.model", "code", "--json", status=2))
+
+
+def kernels_of(plan, depth=1):
+    """Kernels as the text has them, one by one: depth, name, what is waited for."""
+    mark = {"never": "", "with several rows": ":", "unless threads divide the heads": ";", "always": "|"}
+    for k in plan:
+        yield depth, mark[k["waits"]], k["kind"], k["name"]
+        for body in k.get("bodies", []):
+            yield from kernels_of(body["kernels"], depth + 2)
+
+
+WORDS = "value matmul|loop|matmul|attention|scan|select|active|fill|repeat"
+
+for model in ["tale", "deepseek_v3", "whisper", "gemma3"]:
+    loops, text = of(model, "loops")
+    verdict(f"{model}: loops", [l["name"] for l in loops["loops"]] == re.findall(r"(?m)^loop (\w+)", text)
+            and [n for l in loops["loops"] for n in l["settings"]] == re.findall(r"(?m)^    (\w+) ", text), loops)
+    plan, text = of(model, "plan", "--target", "avx2")
+    top, buffers = text.split("\nbuffers\n")
+    lines = [re.match(rf"( +)([:;|]?) +({WORDS}) +(\w+)", line) for line in top.splitlines()]
+    found = [((m.start(3) - 4) // 2, m[2], m[3], m[4]) for m in lines if m]
+    verdict(f"{model}: kernels of the plan", list(kernels_of(plan["kernels"])) == found and plan["target"] == "avx2", found)
+    barriers = plan["barriers"]
+    said = re.findall(r"(?m)^(\d+) barriers? a call(?:, (\d+) with one row)?(?:, (\d+) where)?", top)[0]
+    rows, one = int(said[0]), int(said[1] or said[0])
+    verdict(f"{model}: its barriers", barriers == {"rows": rows, "one_row": one, "heads_divided": int(said[2] or one)}, barriers)
+    rows = [line.split() for line in buffers.split("\n\n")[0].splitlines()[1:]]
+    verdict(f"{model}: its buffers", [(b["home"], b["offset"], b["floats"], b["slots"]) for b in plan["buffers"]]
+            == [(r[0], int(r[1]), int(r[2]), int(r[3])) for r in rows])
+    verdict(f"{model}: its sizes", f"weights {plan['weights_floats']} floats, state {plan['state_floats']}, arena {plan['arena_floats']} "
+            f"(lower bound {plan['arena_floats_least']})\nproducts read {plan['product_bytes']} bytes" in text)
+    roof, text = of(model, "roofline")
+    sums = [(sum(k["runs"] * k["flop"] for k in c["kernels"]), sum(k["runs"] * k["flop_of_products"] for k in c["kernels"]),
+             sum(k["runs"] * (k["bytes_read"] + k["bytes_written"]) for k in c["kernels"])) for c in roof["calls"]]
+    said = [tuple(map(int, m)) for m in re.findall(r"all runs: (\d+) FLOPs, of products and attention (\d+); (\d+) bytes", text)]
+    verdict(f"{model}: roofline", sums == said and [c["about"] for c in roof["calls"]] == re.findall(r"(?m)^(\S.*)$", text), sums, said)
+    shares, text = of(model, "threads", "--threads", "3")
+    said = re.findall(rf"(?m)^  ([| ]) (?:{WORDS}) +(\w+) +(all by each|\d+ \d+ \d+)", text)
+    found = [("|" if k["waits"] else " ", k["name"], "all by each" if k["own"] else " ".join(map(str, k["done"])))
+             for c in shares["calls"] for k in c["kernels"] if k["kind"] != "repeat"]
+    verdict(f"{model}: threads", found == said and shares["threads"] == 3, found, said)
+
+tale = f"{ROOT}/models/tale.model"
+options = [tale, "--jit", "tcc", "--target", "scalar", "-n", "12"]
+found, text = json.loads(lathe("verify", *options, "--json")), lathe("verify", *options)
+said = re.findall(r"(?m)^((?:interpreted|compiled), .*?)  +(\S+)", text)
+verdict("verify: checks", [c["what"] for c in found["checks"]] == [s[0] for s in said] and found["sizes"] == {"time": 12}
+        and all(f"{c['error']:.1e}" == s[1] or c["error"] == 0 == float(s[1]) for c, s in zip(found["checks"], said))
+        and found["passed"] and all(c["passed"] for c in found["checks"]), found["checks"], said)
+most = max(found["values"], key=lambda v: v["error"])
+verdict("verify: values", f"the largest of {len(found['values'])}: {most['name']} ({most['op']})" in text
+        and found["values_of"] in text and found["first_over"] is None, most)
+done = subprocess.run([LATHE, "verify", *options, "--bound", "1e-9", "--json"], stdout=subprocess.PIPE)
+found = json.loads(done.stdout)
+over = {v["name"]: v for v in found["values"]}[found["first_over"]]
+verdict("verify: an error over the bound", done.returncode == 1 and not found["passed"] and found["checks"][0]["passed"]
+        and not found["checks"][-1]["passed"] and over["error"] > 1e-9 and over["file"].endswith(".model") and over["line"] > 0
+        and over["found"] != over["expected"] and 0 < found["in_floats"] < 1e-5, over)
+verdict("verify: no JSON of a file's values", "takes no --json" in lathe("verify", tale, "--against", "x.safetensors", "--json", status=2))
 
 targets = json.loads(lathe("targets", "--json"))
 lines = [line.split(None, 1) for line in lathe("targets").splitlines()]

@@ -1,0 +1,233 @@
+/* lathe verify: compiled code, each target's ahead of time, just in time, and statement by statement; with all passes, and with one off. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verify_private.h"
+
+static const char *call_text(Arena *a, const TestRunCase *r)
+{
+        static const char *const call[] = {"the whole",
+                                           "pieces of 7",
+                                           "steps",
+                                           "prefill, then a step",
+                                           "batches",
+                                           "one half of the outputs",
+                                           "the whole with later inputs that are huge",
+                                           "the whole with later inputs that are NaN",
+                                           "its last third"};
+        return arena_printf(a, "%s by %d thread%s", call[r->call], r->threads, r->threads > 1 ? "s" : "");
+}
+
+/* Whether a target's own calls, and this target and the first, give the same bits; *said is how, or where they differ. */
+static bool compare_bits(Verify *v, const TestRun *t, const char *target, const char **said)
+{
+        Arena *a = &v->m.arena;
+        const Graph *g = v->m.graph;
+        if (t->run >= 0) {
+                *said = arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a",
+                                     output_name(&g->output[t->at_output]), t->at, (double)t->one,
+                                     call_text(a, &test_run_case[t->run]), (double)t->other);
+                return false;
+        }
+        for (int i = 0; v->first && i < g->noutput; i++) {
+                int64_t n = type_count(&v->oracle->output[i].node->type, v->size);
+                for (int64_t k = 0; k < n; k++) {
+                        float x = v->first[i][k], y = t->output[i][k];
+                        if (!memcmp(&x, &y, sizeof x) || (isnan(x) && isnan(y)))
+                                continue;
+                        *said = arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a",
+                                             output_name(&g->output[i]), k, (double)y, v->first_target,
+                                             (double)x);
+                        return false;
+                }
+        }
+        *said = v->first ? arena_printf(a, "as %s", v->first_target)
+                : t->sequential && v->o->slots > 1
+                        ? "the same by 1, 2 and 3 threads, whole, in pieces and in batches"
+                : v->o->slots > 1 && g->past < 0 ? "the same by 1, 2 and 3 threads, alone and in batches"
+                : t->sequential                  ? "the same by 1, 2 and 3 threads, whole and in pieces"
+                                                 : "the same by 1, 2 and 3 threads";
+        if (!v->first) {
+                v->first = t->output;
+                v->first_target = target;
+        }
+        return true;
+}
+
+/* The test run of the same program with no pass off is this one's too.  False: out of memory. */
+static bool take_known(const Verify *v, const TestRun *known, TestRun *t)
+{
+        float **output = t->output;
+        uint64_t program = t->program;
+        bool good = true;
+        *t = *known;
+        t->output = output;
+        t->program = program;
+        t->same = true;
+        for (int i = 0; i < v->oracle->noutput && good; i++) {
+                size_t size = (size_t)type_count(&v->oracle->output[i].node->type, v->size) * sizeof(float);
+                output[i] = malloc(size + 1);
+                good = output[i] != NULL;
+                if (good)
+                        memcpy(output[i], known->output[i], size);
+        }
+        return good;
+}
+
+void free_outputs(const Verify *v, float **output)
+{
+        for (int i = 0; output && i < v->oracle->noutput; i++)
+                free(output[i]);
+}
+
+/* ", 3 ranks" */
+static const char *ranks_text(const Verify *v)
+{
+        return v->ranks ? arena_printf((Arena *)&v->m.arena, ", %d rank%s", v->ranks, v->ranks > 1 ? "s" : "")
+                        : "";
+}
+
+static bool verify_code(Verify *v, const Target *target, When when)
+{
+        if (!is_tried(v->o, target, when))
+                return true;
+        TestRun *known = &v->known[target - target_table][when];
+        TestRun t = {.size = v->size, .input = v->input, .known = v->ranks ? 0 : known->program};
+        double error = 0;
+        Options o = pass_options(v);
+        o.explain &= v->without == PASS_COUNT;
+        bool good = pass_graph(v, GRAPH_PASSES, o.kv) && test_run_of_model(&v->m, &o, target, when, &t) &&
+                    (!t.same || take_known(v, known, &t) || give_up(v, target->name, no_memory));
+        v->caches |= t.caches;
+        for (int i = 0; good && i < v->oracle->noutput; i++)
+                error = fmax(error, output_error(v, v->expected, i, (Values){NULL, t.output[i]}));
+        verify_tick(v);
+        if (good) {
+                const char *name = test_run_text(&v->m.arena, target, when), *bits;
+                bool agrees = compare_bits(v, &t, name, &bits);
+                bits = t.same && agrees ? "the same program" : bits;
+                const char *what =
+                        v->without != PASS_COUNT
+                                ? arena_printf(&v->m.arena, "no %s: %s", pass_table[v->without].name, name)
+                                : arena_printf(&v->m.arena, "%s%s%s",
+                                               when == BY_STATEMENT ? "" : "compiled, ", name, ranks_text(v));
+                report_check(v, what, error, v->bound, agrees, bits);
+        }
+        if (good && v->without == PASS_COUNT && !v->ranks)
+                *known = t;
+        else if (v->first != t.output)
+                free_outputs(v, t.output);
+        return good;
+}
+
+bool verify_target(Verify *v, const Target *target)
+{
+        bool interpreted = v->without == PASS_COUNT || v->o->jit == JIT_CODE;
+        return verify_code(v, target, AHEAD_OF_TIME) && verify_code(v, target, JUST_IN_TIME) &&
+               (!interpreted || verify_code(v, target, BY_STATEMENT));
+}
+
+/* The bits of several ranks, each an instance of its own in this process. */
+bool verify_ranks(Verify *v, const Target *target)
+{
+        bool good = true;
+        for (int i = 0; i < v->o->nranks && good; i++) {
+                v->ranks = v->o->ranks[i];
+                good = verify_code(v, target, JUST_IN_TIME);
+        }
+        v->ranks = 0;
+        return good;
+}
+
+void forget_bits(Verify *v)
+{
+        bool is_known = false;
+        for (int i = 0; i < MAX_TARGETS; i++)
+                for (int k = 0; k < WAYS; k++)
+                        is_known |= v->known[i][k].output == v->first;
+        if (!is_known)
+                free_outputs(v, v->first);
+        v->first = NULL;
+}
+
+/* What compiled code keeps of the keys and values of this graph: every target keeps the same bits. */
+static bool keep_compiled(Verify *v)
+{
+        free(v->kept.state);
+        v->kept.state = NULL;
+        TestRun t = {.size = v->size, .input = v->input, .kept = &v->kept};
+        Options o = pass_options(v);
+        o.explain = false;
+        o.off[PASS_window] = true;
+        memset(o.dump, 0, sizeof o.dump);
+        When when = o.jit == JIT_CODE ? BY_STATEMENT : JUST_IN_TIME;
+        bool good = test_run_of_model(&v->m, &o, target_find("native"), when, &t);
+        free_outputs(v, good ? t.output : NULL);
+        return good;
+}
+
+/* What compiled code is compared with where --kv rounds keys and values: the interpreter on the graph with state, which must give the
+ * same in pieces.  It follows one program; one with its sums in another order is followed anew. */
+bool interpret_narrow(Verify *v)
+{
+        Checkpoint *checkpoint;
+        double cost = 0, error = 0;
+        if (!pass_graph(v, GRAPH_PASSES, v->o->kv) || (!v->o->interpreter && !keep_compiled(v)))
+                return false;
+        const Graph *g = v->m.graph;
+        Tensor *narrow = NEW_ARRAY(g->arena, Tensor, g->noutput);
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        const char *why = source.from ? interpret_whole(v, g, &source, false, narrow) : NULL;
+        for (int i = 0; source.from && i < g->noutput && !why; i++)
+                cost = fmax(cost, output_error(v, v->exact, i, (Values){narrow[i].data, NULL}));
+        if (source.from && !why && g->past >= 0 && is_sequential(g, v->size))
+                why = interpret_pieces(v, g, &source, TEST_PIECE, narrow, &error);
+        checkpoint_close(checkpoint);
+        if (!source.from || why) {
+                free_tensors(narrow, g->noutput);
+                return source.from && give_up(v, "the interpreter", why);
+        }
+        if (v->expected != v->exact)
+                free_tensors(v->expected, v->oracle->noutput);
+        v->expected = narrow;
+        const char *kv = storage_info[v->o->kv].text,
+                   *what = v->without == PASS_COUNT
+                                   ? arena_printf(&v->m.arena, "interpreted, --kv %s, in pieces too", kv)
+                                   : arena_printf(&v->m.arena, "no %s: interpreted, --kv %s",
+                                                  pass_table[v->without].name, kv);
+        report_check(v, what, error, v->pass_bound, true, arena_printf(&v->m.arena, "%.1e from f32", cost));
+        return true;
+}
+
+/* All of it once more with a pass off. */
+bool verify_without(Verify *v, PassId pass, const Target *const *target, int n)
+{
+        if (v->o->off[pass])
+                return true;
+        v->without = pass;
+        bool good = pass_table[pass].kind != GRAPHS || verify_graph(v, GRAPH_PASSES, pass);
+        if (v->o->kv && (pass == PASS_causal || pass == PASS_phases))
+                return good; /* without the state there is nothing to round */
+        if (v->o->kv && pass_table[pass].sums == REORDERED)
+                good = good && interpret_narrow(v);
+        for (int k = 0; k < n && good; k++)
+                good = verify_target(v, target[k]);
+        return good;
+}
+
+/* Each pass off in turn: first those that change no bit, then those without which bits are compared anew. */
+bool verify_each_pass(Verify *v, const Target *const *target, int n)
+{
+        bool good = true;
+        for (int i = 0; i < PASS_COUNT && good; i++)
+                if (pass_table[i].sums == KEPT && pass_table[i].kind != NEEDED)
+                        good = verify_without(v, (PassId)i, target, n);
+        for (int i = 0; i < PASS_COUNT && good; i++)
+                if (pass_table[i].sums == REORDERED) {
+                        forget_bits(v);
+                        good = verify_without(v, (PassId)i, target, n);
+                }
+        return good;
+}

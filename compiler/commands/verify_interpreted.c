@@ -1,0 +1,229 @@
+/* lathe verify: the interpreter, on the graph as elaborated and after each pass. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "verify_private.h"
+
+/* The largest error of output i. */
+double output_error(const Verify *v, const Tensor *expected, int i, Values found)
+{
+        const Graph *g = v->m.graph;
+        const Type *t = &v->oracle->output[i].node->type;
+        OutputShape shape = output_shape(g, &g->output[i].node->type, v->size);
+        int64_t at;
+        /* in columns after a row's position a call of compiled code has nothing */
+        return largest_error(found, expected[i].data, type_count(t, v->size),
+                             isnan(g->output[i].later) ? &shape : NULL, &at);
+}
+
+void free_tensors(Tensor *t, int n)
+{
+        for (int i = 0; t && i < n; i++)
+                tensor_free(&t[i]);
+}
+
+/* Elements of a position, or all where the tensor has none. */
+static int64_t row_of(const Graph *g, const Type *t, const int64_t *size)
+{
+        return grows(g, t) ? type_count(t, size) / size[g->time] : type_count(t, size);
+}
+
+/* The rows of n positions from `at` on to their places among all. */
+static void place_rows(const OutputShape *s, int64_t at, int64_t n, double later, const double *from,
+                       double *all)
+{
+        int64_t width = s->columns + s->extra, columns = s->columns ? at + n + s->extra : 0;
+        for (int64_t o = 0; o < s->outer; o++)
+                for (int64_t r = 0; r < (s->rows ? n : 1) * s->middle; r++) {
+                        double *to = all + (o * (s->rows ? s->rows : 1) * s->middle +
+                                            at * (s->rows > 0) * s->middle + r) *
+                                                   (s->columns ? width : 1) * s->inner;
+                        for (int64_t k = 0; k < (s->columns ? width : 1) * s->inner; k++)
+                                to[k] = s->columns && k >= columns * s->inner ? later : *from++;
+                }
+}
+
+/* Where keys and values are rounded, as compiled code rounds them.  NULL: out of memory. */
+static InterpState *state_of(const Verify *v, const Graph *g, KeptSource *follows)
+{
+        InterpState *state = interp_state_new(g);
+        *follows = (KeptSource){(void *)&v->kept, kept_value};
+        if (state && v->kept.state)
+                interp_state_follow(state, follows);
+        return state;
+}
+
+/* Positions from `at` on, `n` of them, into whole outputs. */
+static const char *interpret_piece(const Verify *v, const Graph *g, const WeightSource *w, InterpState *state,
+                                   int64_t at, int64_t n, double **whole)
+{
+        int64_t size[MAX_NAMED];
+        Tensor *input = NEW_ARRAY(g->arena, Tensor, g->ninput),
+               *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
+        memcpy(size, v->size, sizeof size);
+        size[g->time] = n;
+        size[g->past] = at;
+        for (int i = 0; i < g->ninput; i++) {
+                input[i] = v->input[i];
+                if (!grows(g, &g->input[i].type))
+                        continue;
+                input[i].dim[0] = n;
+                input[i].data += at * row_of(g, &g->input[i].type, v->size);
+        }
+        const char *error = interpret(g, size, input, w, state, output);
+        for (int i = 0; i < g->noutput && !error; i++) {
+                OutputShape shape = output_shape(g, &g->output[i].node->type, v->size);
+                place_rows(&shape, at, n, g->output[i].later, output[i].data, whole[i]);
+        }
+        free_tensors(output, g->noutput);
+        return error;
+}
+
+/* The largest error of the interpreter on g, its positions taken `piece` at a time. */
+const char *interpret_pieces(const Verify *v, const Graph *g, const WeightSource *w, int64_t piece,
+                             const Tensor *expected, double *error)
+{
+        KeptSource follows;
+        double **whole = NEW_ARRAY(g->arena, double *, g->noutput);
+        InterpState *state = state_of(v, g, &follows);
+        const char *why = state ? NULL : no_memory;
+        for (int i = 0; i < g->noutput; i++)
+                whole[i] = NEW_ARRAY(g->arena, double, type_count(&v->oracle->output[i].node->type, v->size));
+        int64_t n = g->past >= 0 ? v->size[g->time] : 1;
+        for (int64_t at = 0; at < n && !why; at += piece)
+                why = interpret_piece(v, g, w, state, at, at + piece < n ? piece : n - at, whole);
+        for (int i = 0; i < g->noutput && !why; i++)
+                *error = fmax(*error, output_error(v, expected, i, (Values){whole[i], NULL}));
+        interp_state_free(state);
+        return why;
+}
+
+/* The outputs of the interpreter on g, all at once; rounded: each of its values to float. */
+const char *interpret_whole(const Verify *v, const Graph *g, const WeightSource *w, bool rounded,
+                            Tensor *output)
+{
+        KeptSource follows;
+        int64_t size[MAX_NAMED];
+        InterpState *state = state_of(v, g, &follows);
+        memcpy(size, v->size, sizeof size);
+        if (g->past >= 0)
+                size[g->past] = 0;
+        const char *why =
+                state ? (rounded ? interpret_rounded : interpret)(g, size, v->input, w, state, output)
+                      : no_memory;
+        interp_state_free(state);
+        return why;
+}
+
+/* Their largest error. */
+static const char *interpret_whole_error(const Verify *v, const Graph *g, const WeightSource *w, bool rounded,
+                                         const Tensor *expected, double *error)
+{
+        Tensor *output = NEW_ARRAY(g->arena, Tensor, g->noutput);
+        const char *why = interpret_whole(v, g, w, rounded, output);
+        for (int i = 0; i < g->noutput && !why; i++)
+                *error = fmax(*error, output_error(v, expected, i, (Values){output[i].data, NULL}));
+        free_tensors(output, g->noutput);
+        return why;
+}
+
+/* The options, with another pass off. */
+Options pass_options(const Verify *v)
+{
+        Options o = *v->o;
+        o.ranks[0] = v->ranks;
+        o.nranks = v->ranks > 0;
+        if (v->without != PASS_COUNT)
+                o.off[v->without] = true;
+        return o;
+}
+
+/* The graph once more, with the first n passes done. */
+bool pass_graph(Verify *v, int n, Storage kv)
+{
+        Options o = pass_options(v);
+        o.kv = kv;
+        o.explain = false;
+        memset(o.dump, 0, sizeof o.dump);
+        for (int i = n; i < GRAPH_PASSES; i++)
+                o.off[i] = true;
+        return model_elaborate(&v->m, v->o, v->o->model) && model_passes(&v->m, &o);
+}
+
+/* The interpreter after the first n graph passes; `pass` is the last of them, or the one left out. */
+bool verify_graph(Verify *v, int n, int pass)
+{
+        Checkpoint *checkpoint;
+        const char *name = pass_table[pass].name;
+        double error = 0;
+        if (!pass_graph(v, n, STORAGE_F32))
+                return false;
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        if (!source.from)
+                return false;
+        const Graph *g = v->m.graph;
+        const char *why = NULL, *how = "";
+        if (pass == PASS_phases && !g->fed_separately) { /* it is as it was */
+                checkpoint_close(checkpoint);
+                verify_tick(v);
+                return true;
+        }
+        if (g->past >= 0) {
+                why = interpret_pieces(v, g, &source, v->size[g->time], v->exact, &error);
+                if (!why && is_sequential(g, v->size)) {
+                        why = interpret_pieces(v, g, &source, TEST_PIECE, v->exact, &error);
+                        how = ", in pieces too";
+                }
+        } else {
+                why = interpret_whole_error(v, g, &source, false, v->exact, &error);
+        }
+        checkpoint_close(checkpoint);
+        verify_tick(v);
+        if (why)
+                return give_up(v, arena_printf(&v->m.arena, "the interpreter after %s", name), why);
+        const char *what = v->without != PASS_COUNT
+                                   ? arena_printf(&v->m.arena, "no %s: interpreted%s",
+                                                  pass_table[v->without].name, *how ? ", in pieces" : "")
+                                   : arena_printf(&v->m.arena, "interpreted, %s%s", name, how);
+        report_check(v, what, error, v->pass_bound, true, "");
+        return true;
+}
+
+bool verify_pass(Verify *v, int n)
+{
+        return v->o->off[n] || verify_graph(v, n + 1, n);
+}
+
+/* After a failure: how far off the interpreter is where each of its values is rounded to float.  If that is about as much,
+ * the model asks for more than floats can give: a difference of almost equal values, or a choice between them.  Masks
+ * hide what floats cannot hold, as in compiled code: so it is the graph after the causal pass. */
+void report_rounded(Verify *v)
+{
+        Checkpoint *checkpoint;
+        double error = 0;
+        v->without = PASS_COUNT;
+        if (!pass_graph(v, v->o->kv ? GRAPH_PASSES : PASS_causal + 1, v->o->kv))
+                return;
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        if (!source.from)
+                return;
+        const char *why = interpret_whole_error(v, v->m.graph, &source, true, v->expected, &error);
+        if (why)
+                give_up(v, "the interpreter in floats", why);
+        else
+                report_floats(v, error);
+        checkpoint_close(checkpoint);
+}
+
+bool interpret_oracle(Verify *v)
+{
+        Checkpoint *checkpoint;
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        v->exact = v->expected = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->noutput);
+        const char *why =
+                source.from ? interpret(v->oracle, v->size, v->input, &source, NULL, v->exact) : NULL;
+        checkpoint_close(checkpoint);
+        verify_tick(v);
+        return source.from && (!why || give_up(v, "the interpreter", why));
+}

@@ -1,0 +1,94 @@
+/* lathe verify: what it says of each check. */
+#include <math.h>
+#include <stdio.h>
+
+#include "verify_private.h"
+
+void report_begin(Verify *v)
+{
+        const Graph *g = v->oracle;
+        if (!v->o->json) {
+                print_named_sizes(g, v->size);
+                printf("%-40s%-9s%s\n", "", "error", "bits");
+                fflush(stdout);
+                return;
+        }
+        json_begin();
+        v->report = json_object();
+        json_t *sizes = json_object();
+        for (int i = 0; i < g->nnamed; i++)
+                json_object_set_new(sizes, g->named[i].name, json_integer(v->size[i]));
+        json_object_set_new(v->report, "model", json_string(g->name));
+        json_object_set_new(v->report, "sizes", sizes);
+        json_object_set_new(v->report, "checks", json_array());
+}
+
+/* A code of 8 bits is one more or less where double and float round apart: such outputs are no measure of compiled code, which is checked
+ * product by product in tests/blocks. */
+static bool has_blocks(const Graph *g)
+{
+        for (int i = 0; i < g->nweight; i++)
+                if (is_in_blocks(g->weight[i]->storage))
+                        return true;
+        return false;
+}
+
+static void print_check(Arena *a, const char *what, double error, double most, bool good, const char *bits)
+{
+        const char *rest =
+                good ? bits : arena_printf(a, "FAIL: more than %g%s%s", most, *bits ? "; " : "", bits);
+        printf("%-40s%-*s%s\n", what, *rest ? 9 : 0, error == 0 ? "0" : arena_printf(a, "%.1e", error), rest);
+        fflush(stdout);
+}
+
+void report_check(Verify *v, const char *what, double error, double most, bool agrees, const char *bits)
+{
+        bool flips = has_blocks(v->oracle) && error > most && !isnan(error);
+        bool good = error <= most || flips;
+        v->failed |= !good || !agrees;
+        if (flips)
+                bits = arena_printf(&v->m.arena,
+                                    "%s%sactivations' codes differ between double and float: not judged",
+                                    bits, *bits ? "; " : "");
+        if (!v->report) {
+                print_check(&v->m.arena, what, error, most, good, bits);
+                return;
+        }
+        json_array_append_new(json_object_get(v->report, "checks"),
+                              json_pack("{s:s, s:o, s:f, s:s, s:b}", "what", what, "error",
+                                        json_finite(error), "most", most, "bits", bits, "passed",
+                                        good && agrees));
+}
+
+void report_floats(Verify *v, double error)
+{
+        if (v->report)
+                json_object_set_new(v->report, "in_floats", json_finite(error));
+        else
+                printf("%-40s%.1e\n", "the interpreter itself, in floats", error);
+}
+
+bool report_end(Verify *v)
+{
+        json_t *all = v->report;
+        if (!all)
+                return true;
+        v->report = NULL;
+        json_object_set_new(all, "passed", json_boolean(!v->failed));
+        if (json_write(all))
+                return true;
+        fprintf(stderr, "lathe verify: out of memory\n");
+        return false;
+}
+
+bool give_up(Verify *v, const char *what, const char *why)
+{
+        v->m.lacking |= lacks_memory(why);
+        fprintf(stderr, "lathe verify: %s: %s\n", what, why);
+        return false;
+}
+
+void verify_tick(Verify *v)
+{
+        progress("verifying", PROGRESS_STEPS, ++v->done, v->steps);
+}

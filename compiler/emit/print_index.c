@@ -1,0 +1,151 @@
+/* Code as C: integers and sizes, with no more brackets than C needs. */
+#include "print_private.h"
+
+const char *dim_expression(Arena *a, const Graph *g, Dim d)
+{
+        Text *t = text_new(a);
+        if (d.fixed || dim_is_fixed(d))
+                text_printf(t, "%lld", (long long)d.fixed);
+        for (int i = 0; i < MAX_NAMED; i++) {
+                if (!d.per[i])
+                        continue;
+                const char *name = i == NAMED_FIRST  ? "first"
+                                   : i >= NAMED_BASE ? arena_printf(a, "base[%d]", i - NAMED_BASE)
+                                                     : g->named[i].name;
+                text_printf(t, "%s", d.per[i] < 0 ? (t->n ? " - " : "-") : t->n ? " + " : "");
+                if (d.per[i] != 1 && d.per[i] != -1)
+                        text_printf(t, "%lld * ", (long long)(d.per[i] < 0 ? -d.per[i] : d.per[i]));
+                text_printf(t, "m->%s", name);
+        }
+        return t->data;
+}
+
+const char *call_rows(const Plan *p)
+{
+        return dim_expression(p->graph->arena, p->graph, dim_named(p->graph->time));
+}
+
+const char *size_expression(Printer *p, Dim d)
+{
+        p->m |= !dim_is_fixed(d);
+        return dim_expression(p->arena, p->plan->graph, d);
+}
+
+const char *loop_end(Printer *p, const CodeLoop *loop)
+{
+        Dim rest = loop->size;
+        if (!loop->together || !rest.fixed)
+                return size_expression(p, rest);
+        rest.fixed = 0;
+        p->m = true;
+        const char *each = arena_printf(p->arena, "%lld * m->sequences", (long long)loop->size.fixed);
+        return dim_is_fixed(rest) ? each : arena_printf(p->arena, "%s + %s", size_expression(p, rest), each);
+}
+
+const char *rows_before(Printer *p, Dim rows)
+{
+        const int size = varying_size(p->plan->graph);
+        const long long per = size < 0 ? 0 : rows.per[size], fixed = rows.fixed;
+        const char *named = per == 1 ? "m->before" : arena_printf(p->arena, "%lld * m->before", per);
+        p->m = true;
+        if (!fixed)
+                return named;
+        const char *each = arena_printf(p->arena, "%lld * m->number", fixed);
+        return per ? arena_printf(p->arena, "%s + %s", named, each) : each;
+}
+
+/* How tightly an expression binds: what stands around it may want it in brackets. */
+typedef enum { CHOICE, ADDITION, PRODUCT, ATOM } Binding;
+
+typedef struct {
+        const char *text;
+        Binding binding;
+} Spelled;
+
+static Binding binding_of_size(Dim d)
+{
+        int terms = d.fixed != 0;
+        bool simple = d.fixed >= 0;
+        for (int i = 0; i < MAX_NAMED; i++) {
+                terms += d.per[i] != 0;
+                simple &= d.per[i] >= 0 && d.per[i] <= 1;
+        }
+        return terms > 1 || d.fixed < 0 ? ADDITION : simple ? ATOM : PRODUCT;
+}
+
+static Spelled spell(Printer *p, const Index *x);
+
+static const char *spelled_within(Printer *p, const Index *x, Binding least)
+{
+        Spelled s = spell(p, x);
+        return s.binding < least ? arena_printf(p->arena, "(%s)", s.text) : s.text;
+}
+
+static Spelled spell_sum(Printer *p, const Index *x)
+{
+        Text *t = text_new(p->arena);
+        const char *constant = size_expression(p, x->offset);
+        if (x->nterm == 0)
+                return (Spelled){constant, binding_of_size(x->offset)};
+        for (int i = 0; i < x->nterm; i++) {
+                int64_t c = x->term[i].coef;
+                text_printf(t, "%s", c < 0 ? (t->n ? " - " : "-") : t->n ? " + " : "");
+                if (c != 1 && c != -1)
+                        text_printf(t, "%lld * ", (long long)(c < 0 ? -c : c));
+                text_printf(t, "%s", spelled_within(p, x->term[i].of, ATOM));
+        }
+        if (dim_is(x->offset, 0)) {
+                bool one = x->nterm == 1 && x->term[0].coef > 0;
+                return (Spelled){t->data, one ? (x->term[0].coef == 1 ? ATOM : PRODUCT) : ADDITION};
+        }
+        bool minus = *constant == '-';
+        return (Spelled){arena_printf(p->arena, "%s%s%s", t->data, minus ? " - " : " + ", constant + minus),
+                         ADDITION};
+}
+
+static Spelled spell_two(Printer *p, const Index *x, const char *operator, Binding own, Binding right)
+{
+        const char *a = spelled_within(p, x->a, own), *b = spelled_within(p, x->b, right);
+        return (Spelled){arena_printf(p->arena, "%s %s %s", a, operator, b), own};
+}
+
+static Spelled spell_choice(Printer *p, const Index *x, const char *operator)
+{
+        const char *a = spell(p, x->a).text, *b = spell(p, x->b).text;
+        return (Spelled){arena_printf(p->arena, "(%s) %s (%s) ? (%s) : (%s)", a, operator, b, a, b), CHOICE};
+}
+
+static Spelled atom(const char *text)
+{
+        return (Spelled){text, ATOM};
+}
+
+static Spelled spell(Printer *p, const Index *x)
+{
+        switch (x->op) {
+        case INDEX_SUM: return spell_sum(p, x);
+        case INDEX_LOOP: p->loops |= 1u << x->number; return atom(arena_printf(p->arena, "i%d", x->number));
+        case INDEX_LANE: p->lane = true; return atom("j");
+        case INDEX_PLACE: return atom(arena_printf(p->arena, "x%d", x->number));
+        case INDEX_WHOLE: p->m = true; return atom("m->whole");
+        case INDEX_DONE: p->m = true; return atom("m->done");
+        case INDEX_PLUS: return spell_two(p, x, "+", ADDITION, ADDITION);
+        case INDEX_MINUS: return spell_two(p, x, "-", ADDITION, PRODUCT);
+        case INDEX_TIMES: return spell_two(p, x, "*", PRODUCT, ATOM);
+        case INDEX_QUOTIENT: return spell_two(p, x, "/", PRODUCT, ATOM);
+        case INDEX_REMAINDER: return spell_two(p, x, "%", PRODUCT, ATOM);
+        case INDEX_LEAST: return spell_choice(p, x, "<");
+        case INDEX_MOST: return spell_choice(p, x, ">");
+        case INDEX_HELD:
+                p->m = true;
+                return atom(arena_printf(p->arena, "page_row(m->page_of, %s)", spell(p, x->a).text));
+        case INDEX_TABLE:
+                return atom(arena_printf(p->arena, "of_row_%d[%s]", x->table->id, spell(p, x->a).text));
+        }
+        return atom("0");
+}
+
+const char *index_text(Printer *p, const Index *x)
+{
+        return spell(p, x).text;
+}

@@ -1,0 +1,177 @@
+/* Code as C: pointers to what a kernel reads and writes, each declared where its function begins, `const float *x = m->arena + 768; [96]`. */
+#include "print_private.h"
+
+#include <string.h>
+
+/* The iteration of a repeat around the kernel? */
+static bool is_iteration(const Kernel *k, const char *name)
+{
+        for (const Region *r = k->body->region; r; r = r->repeat->body->region)
+                if (!strcmp(r->name, name))
+                        return true;
+        return false;
+}
+
+static const char *last_part(const char *name)
+{
+        const char *dot = strrchr(name, '.');
+        return dot ? dot + 1 : name;
+}
+
+const char *pointer_name(Printer *p, Buffer *b)
+{
+        b = pointed_buffer(b);
+        const char *name = last_part(b->name);
+        bool taken = is_c_word(name) || !strcmp(name, p->plan->c_name) || is_iteration(p->kernel, name);
+        for (int i = 0; i < p->f->npointer && p->f->pointer[i] != b; i++)
+                taken |= !strcmp(last_part(p->f->pointer[i]->name), name);
+        return taken ? arena_printf(p->arena, "%s_%d", name, b->id) : name;
+}
+
+const char *place_in_c(Printer *p, Buffer *b, const Index *at)
+{
+        return arena_printf(p->arena, "%s + %s", pointer_name(p, b), index_text(p, at));
+}
+
+const char *operand_text(Printer *p, Operand o)
+{
+        if (index_is(o.at, 0))
+                return pointer_name(p, o.buffer);
+        if (o.buffer->storage == STORAGE_Q8)
+                return arena_printf(p->arena, "%s + KEPT_SIZE(%s, %s)", pointer_name(p, o.buffer),
+                                    storage_text(p->arena, o.buffer), index_text(p, o.at));
+        return place_in_c(p, o.buffer, o.at);
+}
+
+const char *storage_text(Arena *a, const Buffer *b)
+{
+        if (b->storage == STORAGE_Q8)
+                return arena_printf(a, "STORAGE_KEPT(%lld, %d)", (long long)b->group,
+                                    b->layout.tiled >= 0 ? LANES : 1);
+        return arena_printf(a, "STORAGE_%s", storage_info[b->storage].name);
+}
+
+const char *iteration_text(Printer *p, const Region *r)
+{
+        const Region *nest[MAX_NEST];
+        int n = iterations_around(p->kernel->body, nest);
+        for (int i = 0; i < n; i++)
+                if (nest[i] == r)
+                        p->iterations |= 1u << i;
+        return r->name;
+}
+
+/* " + slot * stride" for a buffer that has a slot for each iteration; in floats, or elements of an array of its own */
+static const char *slot_text(Printer *p, const Buffer *b, Text *before)
+{
+        long long stride =
+                b->home == IN_LITERAL ? storage_elements(b->storage, b->slot_stride) : FLOATS(b->slot_stride);
+        if (!b->region || b->slots == 1)
+                return "";
+        /* what a repeat stacks: made anew in each iteration of the repeats around it */
+        if (b->home == IN_ARENA)
+                return arena_printf(p->arena, " + %s * %lld", iteration_text(p, b->region), stride);
+        const Region *nest[MAX_NEST];
+        Body within = {.region = b->region};
+        int n = iterations_around(&within, nest);
+        const char *iteration = iteration_text(p, nest[0]);
+        int64_t iterations = nest[0]->iterations;
+        for (int i = 1; i < n; i++) {
+                iteration = arena_printf(p->arena, "(%s * %lld + %s)", iteration,
+                                         (long long)nest[i]->iterations, iteration_text(p, nest[i]));
+                iterations *= nest[i]->iterations;
+        }
+        if (!b->slot_of || b->slots == iterations)
+                return arena_printf(p->arena, " + %s * %lld", iteration, stride);
+        text_printf(before, "static const int16_t slot_%d[%lld] = {", b->id, (long long)iterations);
+        for (int64_t i = 0; i < iterations; i++)
+                text_printf(before, "%s%d", i ? ", " : "", b->slot_of[i]);
+        text_printf(before, "};\n");
+        return arena_printf(p->arena, " + slot_%d[%s] * %lld", b->id, iteration, stride);
+}
+
+static void literal_array(Printer *p, Buffer *b, Text *out)
+{
+        const Literal *l = b->table->attr.literal;
+        bool far = b->storage == STORAGE_F64;
+        int64_t size = storage_elements(b->storage, b->size);
+        text_printf(out, "static const %s %s_all[%lld] = {", storage_info[b->storage].c, pointer_name(p, b),
+                    (long long)(b->slots * size + LANES));
+        for (int64_t t = 0; t < l->iterations; t++)
+                for (int64_t i = 0; i < size; i++)
+                        text_printf(out, "%s%s", t + i ? ", " : "",
+                                    literal_in_c(p, far, i < l->count ? l->value[t * l->count + i] : 0));
+        text_printf(out, "};\n");
+}
+
+static bool is_stored(const Kernel *k, const Buffer *b)
+{
+        for (int i = 0; i < k->nstore + k->nsegment; i++) {
+                Buffer *to = i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to;
+                if (to && pointed_buffer(to) == b)
+                        return true;
+        }
+        return k->kept == b;
+}
+
+static const char *shape_comment(const Printer *p, const Buffer *b)
+{
+        const char *t = type_text(p->arena, p->plan->graph, &b->type);
+        if (b->layout.tiled < 0)
+                return t;
+        return arena_printf(p->arena, "%s, tiled by 16 along axis %d", t, b->layout.tiled);
+}
+
+/* " + 768 * m->first": what lies before a sequence's rows; of tiles, a sequence begins with one of its own. */
+static const char *before_text(Printer *p, const Buffer *whole)
+{
+        const char *rows = rows_before(p, sequence_rows(p->plan, whole));
+        if (whole->layout.tiled >= 0)
+                rows = arena_printf(p->arena, "(%s) / 16 + m->number", rows);
+        return arena_printf(p->arena, " + (%s) * %lld", rows,
+                            (long long)FLOATS(buffer_size(whole, sequence_row(whole))));
+}
+
+/* Where a buffer of the arena, the weights or the state begins. */
+static const char *home_text(Printer *p, Buffer *b, const char *constant, const char *slot)
+{
+        static const char *home[] = {[IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state"};
+        Buffer *own = whole_buffer(b);
+        while (own->alias)
+                own = own->alias;
+        if (own->home == IN_ARENA && sees_sequence(p->plan, p->kernel, p->f))
+                slot = arena_printf(p->arena, "%s%s", slot, before_text(p, own));
+        if (b->own)
+                slot = arena_printf(p->arena, "%s + (%s == 1 ? thread * %lld : 0)", slot, call_rows(p->plan),
+                                    (long long)FLOATS(storage_size(b->storage, own_row(p->plan, b))));
+        const char *at = arena_printf(p->arena, "m->%s + %lld%s", home[own->paged ? IN_ARENA : b->home],
+                                      (long long)FLOATS(own->offset), slot);
+        const char *c = storage_info[b->storage].c;
+        return strcmp(c, "float") ? arena_printf(p->arena, "(%s%s *)(%s)", constant, c, at) : at;
+}
+
+void print_pointer(Printer *p, Buffer *b, Text *out)
+{
+        const char *name = pointer_name(p, b), *slot = slot_text(p, b, out);
+        const char *constant = is_stored(p->kernel, b) ? "" : "const ", *type = storage_info[b->storage].c;
+        p->m |= b->home != IN_LITERAL;
+        if (b->home == IN_LITERAL) {
+                literal_array(p, b, out);
+                text_printf(out, "const %s *%s = %s_all%s;\n", type, name, name, slot);
+        } else if (b->home == IN_INPUT) {
+                text_printf(out, "const %s *%s = m->input_%s; /* %s */\n", type, name,
+                            p->plan->graph->input[b->index].name, shape_comment(p, b));
+        } else if (b->home == IN_OUTPUT) {
+                text_printf(out, "%s%s *%s = m->output_%s; /* %s */\n", constant, type, name,
+                            p->plan->graph->output[b->index].name, shape_comment(p, b));
+        } else {
+                text_printf(out, "%s%s *%s = %s; /* %s */\n", constant, type, name,
+                            home_text(p, b, constant, slot), shape_comment(p, b));
+        }
+}
+
+void print_pointers(Printer *p, Text *out)
+{
+        for (int i = 0; i < p->f->npointer; i++)
+                print_pointer(p, p->f->pointer[i], out);
+}
