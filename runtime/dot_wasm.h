@@ -28,7 +28,6 @@ KERNEL n16 n_dot_relaxed(n16 sum, c64 w, const int8_t *x)
                 sum.q[i] = (v128_t)__builtin_wasm_relaxed_dot_i8x16_i7x16_add_s_i32x4((VBytes)four, (VBytes)w.q[i], (VWords)sum.q[i]);
         return sum;
 }
-
 KERNEL n16 n_dot_two(n16 sum, c64 low, c64 high, const int8_t *x)
 {
         return n_dot_relaxed(n_dot_relaxed(sum, low, x), high, x + 4);

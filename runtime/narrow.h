@@ -12,7 +12,6 @@ KERNEL v16 v_load_finite_f16(const uint16_t *p)
 {
         return v_load_f16(p);
 }
-
 KERNEL int v_are_finite_f16(const uint16_t *p, int64_t n)
 {
         (void)p, (void)n;
