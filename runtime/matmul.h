@@ -128,25 +128,38 @@ KERNEL int takes_wide(int storage, int rows)
         return rows > 4 && (storage == STORAGE_F16 || storage == STORAGE_BF16);
 }
 
-/* A ProductTile, but for the literals. */
-KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows, int panels)
+/* The weights with which a chunk begins. */
+KERNEL const char *chunk_weights(const Matmul *m, const Chunk *c, int storage)
 {
-        if (takes_wide(storage, rows))
-                return; /* no product has it */
+        return (const char *)m->w + (c->panel * (m->k / step_values(storage)) + c->first) * step_bytes(storage);
+}
+
+/* Whether all weights of a chunk are known to be finite. */
+KERNEL int chunk_is_finite(const Matmul *m, const Chunk *c)
+{
+        const uint16_t *w = (const uint16_t *)(const void *)chunk_weights(m, c, STORAGE_F16);
+        int finite = 1;
+        for (int j = 0; j < c->panels && finite; j++)
+                finite = v_are_finite_f16(w + j * m->depth * 16, c->steps * 16);
+        return finite;
+}
+
+/* A chunk's tiles, weights of `storage` read as `as`. */
+KERNEL void matmul_tiles_as(const Matmul *m, const Chunk *c, int storage, int as, int rows, int panels)
+{
         const int wide = rows > 4 && storage == STORAGE_F32 && m->wide;
         const int64_t values = step_values(storage), depth = m->k / values;
         Factors f = {.x_step = 1,
                      .first = c->first,
                      .k = m->k,
                      .rows = rows > 4 || m->rows >= rows ? rows : (int)m->rows,
-                     .w = wide ? (const char *)m->wide
-                               : (const char *)m->w + (c->panel * depth + c->first) * step_bytes(storage),
+                     .w = wide ? (const char *)m->wide : chunk_weights(m, c, storage),
                      .w_panel = wide         ? c->steps * 16
                                 : values > 1 ? depth
                                              : depth * 16,
                      .w_step = values > 1 ? 1 : 16,
                      .panels = c->panels,
-                     .storage = storage,
+                     .storage = as,
                      .next = c->next,
                      .next_panel = m->depth * m->bytes,
                      .next_step = c->portion};
@@ -170,6 +183,17 @@ KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows,
                 f.next += c->portion * c->steps;
                 f.next_step = m->streamed ? 0 : c->portion;
         }
+}
+
+/* A ProductTile, but for the literals. */
+KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows, int panels)
+{
+        if (takes_wide(storage, rows))
+                return; /* no product has it */
+        if (storage == STORAGE_F16 && chunk_is_finite(m, c))
+                matmul_tiles_as(m, c, storage, STORAGE_FINITE_F16, rows, panels);
+        else
+                matmul_tiles_as(m, c, storage, storage, rows, panels);
 }
 
 #define DEFINE_TILE(storage, rows, panels)                                                                   \

@@ -91,7 +91,7 @@ int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const $model
         s.logits = (float *)(void *)((char *)scratch + all);
         beams_lay(&s.b, scratch);
         error = n - 1 == taken ? error : $model_prefill(m, tokens + taken, n - 1 - taken);
-        error = error ? error : $model_step(m, tokens[n - 1], s.logits);
+        error = error ? error : $model_step(m, tokens[n - 1], s.logits$taps);
         while (!error && beams_step(&s.b, s.logits, beams_rule_out, &s)) {
                 error = beams_place(&s);
                 error = error ? error : beams_advance(&s);

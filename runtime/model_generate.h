@@ -26,7 +26,7 @@ static int generator_take(void *of, const int32_t *tokens, int64_t n, float *log
         $model *m = ((ModelGenerator *)of)->m;
         if (!logits)
                 return $model_prefill(m, tokens, n);
-        return n == 1 ? $model_step(m, *tokens, logits) : $model_forward(m, tokens, n, logits);
+        return n == 1 ? $model_step(m, *tokens, logits$taps) : $model_forward(m, tokens, n, logits$taps);
 }
 
 static int generator_rewind(void *of, int64_t n)

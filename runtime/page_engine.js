@@ -96,6 +96,26 @@ const loops = {
     return { tokens: made, first: first ? first - begun : 0, rate: made > 1 && rest > 0 ? 1e3 * (made - 1) / rest : 0, hash: hashOf(model) };
   },
 
+  // Texts of all tokens, and how many of them were given.
+  async tokens(model) {
+    const decoder = new TextDecoder(), texts = [];
+    for (let i = 0; i < model.tokens(); i++) texts.push(decoder.decode(bytesAt(model, model.text(), model.token(i)), { stream: true }));
+    return { texts, given: model.given() };
+  },
+
+  // Of the piece that token `at` is in: weights [layers times heads][rows][first + rows]; null: it was stopped on the way.
+  async attention(model, { at, maps }, show, stopped) {
+    let left = 1;
+    await inSlices(() => {
+      left = model.attend(at);
+      if (left < 0) check(model, -1 - left);
+      return left === 0;
+    }, () => 0, stopped);
+    if (left) return null;
+    const first = model.attention_first(), rows = model.attention_rows();
+    return { first, rows, weights: new Float32Array(model.memory.buffer, model.attention() >>> 0, maps * rows * (first + rows)).slice() };
+  },
+
   async classify(model, { pixels, width, height, channels }) {
     const begun = performance.now(), at = put(model, pixels), error = model.classify(at, width, height, channels);
     model.give_back(at);

@@ -12,7 +12,7 @@ typedef struct {
         ModelGenerator generator; /* first: its functions take a tale too */
         Generator by;
         Generated made;
-        int64_t n, taken; /* of by.text: tokens; those that the model has taken */
+        int64_t n, taken, given; /* of by.text: tokens; those that the model has taken; those of the prompt */
         $model_text shown;
         char out[TEXT_ROOM + 4]; /* what the last call has made */
         int bytes, over;
@@ -54,6 +54,7 @@ int PAGE(begin)(const char *prompt, int steps, float temperature, float top_p, i
                 generation_lay(&t->by, &t->generator.sampler, room);
                 memcpy(t->by.text, tokens, (size_t)t->n * sizeof *tokens);
                 t->shown.begun = t->n > 1;
+                t->given = t->n;
         }
         free(tokens);
         return error;

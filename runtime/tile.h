@@ -34,6 +34,9 @@
 
 #define STORAGE_Q6_K 9
 
+/* Within a product: f16 that v_are_finite_f16() has looked at. */
+#define STORAGE_FINITE_F16 (-1)
+
 #define BLOCK_Q8_0 544
 
 #define BLOCK_Q4_0 288
@@ -126,6 +129,8 @@ KERNEL v16 load_columns(const Factors *f, int64_t at, v16 scale)
                 return load_kept_columns(f, at, scale);
         if (f->storage == STORAGE_F16)
                 return v_load_f16((const uint16_t *)f->w + at);
+        if (f->storage == STORAGE_FINITE_F16)
+                return v_load_finite_f16((const uint16_t *)f->w + at);
         if (f->storage == STORAGE_BF16)
                 return v_load_bf16((const uint16_t *)f->w + at);
         return v_load((const float *)f->w + at);

@@ -10,7 +10,11 @@
 
 #include "commands_private.h"
 
-enum { MOST_IN_PAGE = 50000000 }; /* bytes of weights; more stand beside it */
+enum {
+        MOST_IN_PAGE = 50000000,  /* bytes of weights; more stand beside it */
+        MOST_ROWS = 16,           /* of a text in a call, and of its attention */
+        MOST_ATTENTION = 64 << 20 /* bytes of those */
+};
 
 /* --- the compiler ------------------------------------------------------------------------------------------------- */
 
@@ -90,8 +94,12 @@ static bool read_part(Arena *a, const char *folder, const char *name, PagePart *
 static const char *page_settings(const Graph *g, const EmittedLoops *loops)
 {
         const EmitLoop *l = loops->main;
+        int64_t layers = 0;
+        const int64_t maps = l ? 0 : attention_maps(g, &layers);
         if (!l)
-                return arena_printf(g->arena, ", \"context\": %" PRId64, g->named[g->time].bound);
+                return arena_printf(
+                        g->arena, ", \"context\": %" PRId64 ", \"layers\": %" PRId64 ", \"heads\": %" PRId64,
+                        g->named[g->time].bound, layers, maps ? maps / layers : 0);
         const Type *t = &l->parts.input->type;
         return arena_printf(g->arena,
                             ", \"channels\": %" PRId64 ", \"rows\": %" PRId64 ", \"columns\": %" PRId64
@@ -121,6 +129,7 @@ static int write_page(Model *m, const char *out, const char *folder, Plan *p, We
                       const WeightTail *tail, const EmittedLoops *loops)
 {
         Arena *a = &m->arena;
+        int64_t layers;
         const bool beside = p->weights_size + tail->size > MOST_IN_PAGE;
         const char *stem = stem_of(a, out), *slash = strrchr(stem, '/');
         const char *path =
@@ -130,7 +139,8 @@ static int write_page(Model *m, const char *out, const char *folder, Plan *p, We
                      .loop = loops->main ? loops->main->loop->name : "generate",
                      .link = beside ? link_of(a, arena_printf(a, "%s.weights", slash ? slash + 1 : stem))
                                     : NULL,
-                     .settings = page_settings(m->graph, loops)};
+                     .settings = page_settings(m->graph, loops),
+                     .attends = !loops->main && attention_maps(m->graph, &layers) > 0};
         WrittenFile file[2];
         Text *html = text_new(a);
         if (!read_part(a, folder, "relaxed.wasm", &page.relaxed) ||
@@ -220,16 +230,51 @@ static int page_of(Model *m, const Options *o)
         return code;
 }
 
-int page_command(const Options *o)
+/* Whether a text's attention, of a piece of it, takes no more room than a page gives it. */
+static bool attention_fits(const Graph *g, const Options *o)
 {
-        Model m;
+        int64_t layers;
+        const int64_t maps = attention_maps(g, &layers);
+        return maps > 0 && maps <= MOST_ATTENTION / (4 * o->chunk) / g->named[g->time].bound;
+}
+
+/* The model with its attention as a further output, after the passes; false: it has none that a page can show. */
+static bool load_with_attention(Model *m, const Options *o)
+{
         int code;
-        if (o->out && (!strcmp(o->out, "-") || !*o->out)) {
+        const char *why;
+        if (!model_load(m, o, &code) || m->graph->noutput != 1)
+                return false;
+        m->taps_may_fail = true;
+        return attention_taps_add(m->graph, &why) == 1 && model_passes(m, o) &&
+               generates_when_fed(m->graph) && attention_fits(m->graph, o);
+}
+
+static int page_of_model(const Options *o)
+{
+        Model m, attentive;
+        int code;
+        const bool loaded = model_load(&m, o, &code);
+        if (!loaded || !model_passes(&m, o)) {
+                code = loaded ? failure_code(&m) : code;
+        } else if (o->tokenizer && generates_when_fed(m.graph)) {
+                const bool shows = load_with_attention(&attentive, o);
+                code = page_of(shows ? &attentive : &m, o);
+                model_free(&attentive);
+        } else {
+                code = page_of(&m, o);
+        }
+        model_free(&m);
+        return code;
+}
+
+int page_command(const Options *given)
+{
+        Options o = *given;
+        o.chunk = o.chunk < MOST_ROWS ? o.chunk : MOST_ROWS;
+        if (o.out && (!strcmp(o.out, "-") || !*o.out)) {
                 fprintf(stderr, "lathe page: -o wants a file's name\n");
                 return WRONG_USAGE;
         }
-        if (model_load(&m, o, &code))
-                code = model_passes(&m, o) ? page_of(&m, o) : failure_code(&m);
-        model_free(&m);
-        return code;
+        return page_of_model(&o);
 }

@@ -50,6 +50,7 @@ typedef struct {
         const char *loop;         /* generate, classify or denoise */
         const char *link;         /* to the weights beside the page; NULL: they stand in it */
         const char *settings;     /* of the loop, items of JSON */
+        bool attends;             /* it shows attention */
         PagePart relaxed, exact, weights;
 } Page;
 void page_text(const Page *page, Text *to);

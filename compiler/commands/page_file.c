@@ -83,7 +83,8 @@ static void add_word(const Page *p, const char *word, size_t n, Text *to)
         else if (!strncmp(word, "$loader", n))
                 text_put(to, embedded_text("page_loader.js"));
         else if (!strncmp(word, "$show", n))
-                text_put(to, embedded_text(arena_printf(a, "page_%s.js", p->loop)));
+                text_printf(to, "%s%s", p->attends ? embedded_text("page_attention.js") : "",
+                            embedded_text(arena_printf(a, "page_%s.js", p->loop)));
         else if (!strncmp(word, "$data", n))
                 add_data(p, to);
 }

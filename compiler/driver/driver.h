@@ -114,6 +114,7 @@ typedef struct {
         Text *recurrences;  /* what the recur pass said; NULL: nothing */
         bool storage_known; /* the graph's weights have the storage that they will be packed in */
         bool is_split;      /* its weights have one storage each: split_storages() */
+        bool taps_may_fail; /* of a causal model, by position: it is tried, and nothing is said */
         bool lacking;       /* open_weights() or load_tokenizer() failed by the environment */
 } Model;
 

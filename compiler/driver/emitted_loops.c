@@ -44,7 +44,7 @@ static const char *why_no_generation(const Graph *g, const EmitLoop *hears, cons
                 *feeds = hears ? hears->parts.input : text && is_fed_separately(g, text->group) ? text : NULL;
                 return why_no_generate_command(g, *feeds);
         }
-        return why ? why : g->noutput > 1 ? "has more than one output" : NULL;
+        return why ? why : untapped_outputs(g) > 1 ? "has more than one output" : NULL;
 }
 
 int emitted_loops(Model *m, const char *command, EmittedLoops *out)

@@ -76,6 +76,8 @@ void model_free(Model *m)
 
 static bool refuse_tap(Model *m, const Output *o, const char *why)
 {
+        if (m->taps_may_fail)
+                return false;
         diag_error(&m->diag, o->span, "%s of a causal model can't be given position by position: %s", o->tap,
                    why);
         note_instances(&m->diag, o->node->where);

@@ -31,8 +31,17 @@ uint64_t layout_hash(const Plan *p)
         return h;
 }
 
+/* ", NULL": taps that are not wanted, behind the model's own outputs. */
+static const char *no_taps(const Emit *e)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                text_put(t, e->g->output[i].tap ? ", NULL" : "");
+        return t->data;
+}
+
 /* Text with $model and $MODEL replaced by the model's name, $program by what threads run, $time and $past by the members
- * that count new rows and positions taken, $size by that of the size that differs between sequences. */
+ * that count new rows and positions taken, $size by that of the size that differs between sequences, $taps by a NULL for each tap. */
 const char *model_text(const Emit *e, const char *text)
 {
         Text *t = text_new(e->arena);
@@ -45,17 +54,19 @@ const char *model_text(const Emit *e, const char *text)
                 text_add(t, at, dollar - at);
                 bool lower = !strncmp(dollar, "$model", 6), upper = !strncmp(dollar, "$MODEL", 6),
                      program = !strncmp(dollar, "$program", 8), past = !strncmp(dollar, "$past", 5),
-                     time = !strncmp(dollar, "$time", 5), size = !strncmp(dollar, "$size", 5);
+                     time = !strncmp(dollar, "$time", 5), size = !strncmp(dollar, "$size", 5),
+                     taps = !strncmp(dollar, "$taps", 5);
                 text_printf(t, "%s",
                             lower         ? e->name
                             : past        ? e->g->named[e->g->past].name
                             : time        ? e->g->named[e->g->time].name
                             : size        ? e->g->named[varying_size(e->g)].name
+                            : taps        ? no_taps(e)
                             : upper       ? e->upper
                             : !program    ? "$"
                             : e->portable ? "best_program()"
                                           : "program");
-                at = dollar + (lower || upper ? 6 : program ? 8 : past || time || size ? 5 : 1);
+                at = dollar + (lower || upper ? 6 : program ? 8 : past || time || size || taps ? 5 : 1);
         }
         return t->data;
 }

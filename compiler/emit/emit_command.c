@@ -88,6 +88,30 @@ static const char *const page_file[LOOPS] = {[LOOP_generate] = "page_generate.h"
                                              [LOOP_classify] = "page_classify.h",
                                              [LOOP_denoise] = "page_denoise.h"};
 
+/* Of the attentions that a graph's taps are: layers times heads; and layers.  0: they are none that a page shows. */
+int64_t attention_maps(const Graph *g, int64_t *layers)
+{
+        const Output *o = &g->output[g->noutput - 1];
+        const Type *t = &o->node->type;
+        int64_t maps = 1;
+        if (!o->tap || t->rank < 3 || t->rank > 4)
+                return 0;
+        for (int i = 0; i < t->rank - 2; i++)
+                maps *= dim_is_fixed(t->dim[i]) ? dim_value(t->dim[i], NULL) : 0;
+        *layers = t->rank == 4 ? dim_value(t->dim[0], NULL) : 1;
+        return maps;
+}
+
+static void emit_page_attention(const Emit *e, Text *c)
+{
+        int64_t layers;
+        const int64_t maps = attention_maps(e->g, &layers);
+        if (maps == 0)
+                return;
+        text_printf(c, "\nenum { ATTENTION_MAPS = %" PRId64 ", ATTENTION_ROWS = %" PRId64 " };\n\n%s", maps,
+                    e->plan->chunk, chosen_text(e, "page_attention.h"));
+}
+
 bool has_page(const EmitLoop *l)
 {
         return page_file[l ? loop_number(l->loop->name) : LOOP_generate] != NULL;
@@ -106,6 +130,8 @@ void emit_page(const Emit *e, Text *c)
                 emit_page_class(l, c);
         }
         text_printf(c, "%s", chosen_text(e, page_file[id]));
+        if (id == LOOP_generate)
+                emit_page_attention(e, c);
 }
 
 void emit_command(const Emit *e, Text *c)

@@ -93,10 +93,10 @@ bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n)
         return s.has_found;
 }
 
-/* Its own name, which no file can give. */
+static const char own_name[] = "_attention"; /* which no file can give */
+
 static const char *name_in_body(Graph *g, const Attention *at)
 {
-        static const char name[] = "_attention";
         Body *b = at->body;
         ValueName *all = NEW_ARRAY(g->arena, ValueName, b->nnamed + 1);
         if (b->nnamed)
@@ -104,10 +104,10 @@ static const char *name_in_body(Graph *g, const Attention *at)
         const Instance *base = NULL;
         if (b->region)
                 base = repeat_base(b->region->repeat->body, b->region->repeat);
-        all[b->nnamed] = (ValueName){VARIABLE, name, base, at->softmax};
+        all[b->nnamed] = (ValueName){VARIABLE, own_name, base, at->softmax};
         b->named = all;
         b->cap_named = ++b->nnamed;
-        return name;
+        return own_name;
 }
 
 int attention_tap_add(Graph *g, int which, const char **why)
@@ -121,4 +121,48 @@ int attention_tap_add(Graph *g, int which, const char **why)
                 return -1;
         }
         return tap_add(g, arena_printf(g->arena, "%s%s", at.path, name_in_body(g, &at)), why);
+}
+
+/* NULL: none has been given a name. */
+static const Node *named_in_body(const Body *b)
+{
+        for (int i = 0; i < b->nnamed; i++)
+                if (b->named[i].name == own_name)
+                        return b->named[i].node;
+        return NULL;
+}
+
+/* "layer[2].x" -> "layer[i].x" */
+static const char *of_all_iterations(Arena *a, const char *path)
+{
+        const char *all = "";
+        for (const char *open; (open = strchr(path, '[')); path = strchr(open, ']'))
+                all = arena_printf(a, "%s%.*s[i", all, (int)(open - path), path);
+        return arena_printf(a, "%s%s", all, path);
+}
+
+int attention_taps_add(Graph *g, const char **why)
+{
+        const char *path = NULL;
+        Attention at;
+        for (int i = 0, n = 1; i < n && attention_find(g, g->arena, i, &at, &n); i++) {
+                const char *of_all = of_all_iterations(g->arena, at.path);
+                const Node *named = named_in_body(at.body);
+                if ((path && strcmp(path, of_all) != 0) || (named && named != at.softmax)) {
+                        *why = arena_printf(g->arena, "%s has attentions in several places", g->name);
+                        return -1;
+                }
+                if (!named)
+                        name_in_body(g, &at);
+                path = of_all;
+        }
+        if (!path) {
+                *why = arena_printf(g->arena, "%s has no attention", g->name);
+                return -1;
+        }
+        const int before = g->noutput,
+                  output = tap_add(g, arena_printf(g->arena, "%s%s", path, own_name), why);
+        if (output == before)
+                g->output[output].name = "attention"; /* one that C can bear */
+        return output;
 }

@@ -740,4 +740,7 @@ bool lies_in_codes(const Node *n);     /* a weight of few bits, whose codes prod
 
 /* Its weights as the last output; its index, or -1 with *why.  Before passes, as taps. */
 int attention_tap_add(Graph *g, int which, const char **why);
+/* The same of all attentions, one in each iteration of a repeat, or a single one: [iterations, heads, rows, columns], or without the first
+ * axis. */
+int attention_taps_add(Graph *g, const char **why);
 #endif

@@ -41,12 +41,20 @@ const char *why_not_generating(const Graph *g)
         return why ? why : g->ninput != 1 ? "has other inputs than token ids [time]" : NULL;
 }
 
+int untapped_outputs(const Graph *g)
+{
+        int n = 0;
+        for (int i = 0; i < g->noutput; i++)
+                n += !g->output[i].tap;
+        return n;
+}
+
 bool generates_when_fed(const Graph *g)
 {
         int fed = 0;
         for (int i = 0; i < g->ninput; i++)
                 fed += is_fed_separately(g, g->input[i].group);
-        return g->past >= 0 && g->noutput == 1 && g->ninput <= MAX_FED && g->ninput - fed == 1 &&
+        return g->past >= 0 && untapped_outputs(g) == 1 && g->ninput <= MAX_FED && g->ninput - fed == 1 &&
                !why_no_logits(g, g->time);
 }
 

@@ -174,6 +174,7 @@ const char *why_no_logits(const Graph *g, int time);
 /* NULL, or why this model can't generate: it must be causal, with such logits and no other input. */
 const char *why_not_generating(const Graph *g);
 bool generates_when_fed(const Graph *g); /* the same, where other inputs are fed separately before */
+int untapped_outputs(const Graph *g);    /* the model's own; taps stand behind them */
 
 /* for a model whose one input is token ids: those of text as it has them in numbers, malloc'd, or the start token; NULL with *why */
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why);

@@ -33,6 +33,27 @@ static uint16_t half_bits(float value, int storage)
         return (uint16_t)(magnitude ? sign | ((magnitude - (112u << 23)) >> 13) : sign);
 }
 
+/* What a half means, by its definition. */
+static float half_value(uint16_t half)
+{
+        const int exponent = half >> 10 & 31, fraction = half & 1023;
+        const float size = exponent == 31 ? fraction ? NAN : INFINITY
+                           : exponent     ? ldexpf((float)(1024 + fraction), exponent - 25)
+                                          : ldexpf((float)fraction, -24);
+        return half >> 15 ? -size : size;
+}
+
+static void define(Product *p)
+{
+        for (int r = 0; r < p->rows; r++)
+                for (int j = 0; j < p->n; j++) {
+                        float acc = 0;
+                        for (int i = 0; i < p->k; i++)
+                                acc = fmaf(p->x[r * p->k + i], p->w[i * p->n + j], acc);
+                        p->expected[r * p->n + j] = acc;
+                }
+}
+
 static Product make_product(int rows, int n, int k, int storage)
 {
         int panels = (n + 15) / 16;
@@ -52,13 +73,7 @@ static Product make_product(int rows, int n, int k, int storage)
                         else
                                 ((uint16_t *)p.packed)[at] = half_bits(p.w[i * n + j], storage);
                 }
-        for (int r = 0; r < rows; r++)
-                for (int j = 0; j < n; j++) {
-                        float acc = 0;
-                        for (int i = 0; i < k; i++)
-                                acc = fmaf(p.x[r * k + i], p.w[i * n + j], acc);
-                        p.expected[r * n + j] = acc;
-                }
+        define(&p);
         return p;
 }
 
@@ -180,6 +195,40 @@ static int any_split(int rows, int n, int k)
         return good;
 }
 
+/* Whether one half, anywhere among finite ones, is taken as what it is: inf and NaN too, though some targets look for them apart. */
+static int takes_half(uint16_t half, int rows, int n, int k)
+{
+        Product p = make_product(rows, n, k, STORAGE_F16);
+        int good = 1;
+        for (int place = 0; place < n * k; place++) {
+                const int j = place % n, i = place / n;
+                uint16_t *there = (uint16_t *)p.packed + ((size_t)(j / 16) * (size_t)k + (size_t)i) * 16 + j % 16;
+                const uint16_t before = *there;
+                float *w = p.w + i * n + j;
+                const float as_float = *w;
+                *there = half;
+                *w = half_value(half);
+                tiling = &tilings[place % TILINGS];
+                memset(p.y, 0, sizeof *p.y * (size_t)rows * (size_t)n);
+                call((Target){p.y, n}, p.x, k, rows, k, p.packed, STORAGE_F16, 1, 0, (n + 15) / 16);
+                define(&p);
+                good &= same_bits(p.y, p.expected, (int64_t)rows * n);
+                *there = before;
+                *w = as_float;
+        }
+        free_product(&p);
+        return good;
+}
+
+static int takes_all_kinds_of_halves(void)
+{
+        static const uint16_t half[] = {0x7c00, 0xfc00, 0x7c01, 0xfe00, 0xffff, 0x7bff, 0xfbff, 0x0001, 0x83ff, 0x8000};
+        int good = 1;
+        for (int i = 0; i < (int)(sizeof half / sizeof *half); i++)
+                good &= takes_half(half[i], 1, 40, 9) & takes_half(half[i], 6, 16, 66) & takes_half(half[i], 13, 17, 5);
+        return good;
+}
+
 int main(void)
 {
         static const int sizes[] = {1, 2, 15, 16, 17, 31, 53};
@@ -202,6 +251,7 @@ int main(void)
                 split &= any_split(1 + random_below(40), 1 + random_below(200), 1 + random_below(70));
         verdict("matmul f32 is its definition in every tile", good[0]);
         verdict("matmul f16 is its definition in every tile", good[1]);
+        verdict("matmul f16 takes inf, NaN, the largest and the least", takes_all_kinds_of_halves());
         verdict("matmul bf16 is its definition in every tile", good[2]);
         verdict("matmul hands over pairs of panels in every tile", pairs);
         verdict("matmul gives the same bits for any split", split);

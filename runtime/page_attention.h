@@ -1,0 +1,83 @@
+/*
+ * A page's attention: how much each token of its text looked at the others.  $model and $MODEL stand for the model's name.
+ *
+ * It is not there while a text is made: the model goes over the text again, as far as it is asked for.
+ *
+ * Needs page_generate.h, ATTENTION_MAPS: layers times heads, and ATTENTION_ROWS: of a piece.
+ */
+
+/* Pieces that are looked at together: of tokens first to first + rows - 1. */
+typedef struct {
+        int64_t first, rows;
+        float *weights; /* [ATTENTION_MAPS][rows][first + rows]; NULL: none have been asked for */
+} PageAttention;
+
+static PageAttention attention_of_page;
+
+static int64_t attended_tokens(void)
+{
+        return tale_of_page.n < CONTEXT ? tale_of_page.n : CONTEXT;
+}
+
+/* Tokens of the text, the prompt's too, that there is attention of. */
+int PAGE(tokens)(void)
+{
+        return (int)attended_tokens();
+}
+
+/* Those of the prompt. */
+int PAGE(given)(void)
+{
+        return (int)tale_of_page.given;
+}
+
+/* Bytes of the text of token `at`, of text(); tokens are asked for one after the other, from 0 on. */
+int PAGE(token)(int at)
+{
+        static $model_text shown;
+        PageTale *t = &tale_of_page;
+        if (at == 0)
+                shown = ($model_text){0};
+        const int64_t n = $model_decode(page_model, &shown, t->by.text[at], 0, t->out);
+        return (int)(at + 1 < t->n ? n : n + $model_decode_end(&shown, t->out + n));
+}
+
+/* Begins the piece that token `at` is in, or goes on to it: whether more calls are needed; below 0: -1 - an error.  No text is made any
+ * more. */
+int PAGE(attend)(int at)
+{
+        const int32_t *text = tale_of_page.by.text;
+        PageAttention *a = &attention_of_page;
+        const int64_t first = at - at % ATTENTION_ROWS, left = attended_tokens() - first;
+        tale_of_page.over = 1;
+        if (at < 0 || at >= attended_tokens())
+                return -1 - $MODEL_ERROR_RANGE;
+        if (!a->weights)
+                a->weights = malloc(sizeof *a->weights * ATTENTION_MAPS * ATTENTION_ROWS * CONTEXT);
+        if (!a->weights)
+                return -1 - $MODEL_ERROR_MEMORY;
+        if ($model_position(page_model) > first && $model_rewind(page_model, first))
+                $model_reset(page_model); /* what it has kept does not reach back so far */
+        const int64_t here = $model_position(page_model), before = first - here;
+        a->first = first;
+        a->rows = left < ATTENTION_ROWS ? left : ATTENTION_ROWS;
+        const int error = before > 0 ? $model_prefill(page_model, text + here, before < PAGE_PIECE ? before : PAGE_PIECE)
+                                     : $model_forward(page_model, text + first, a->rows, NULL, a->weights);
+        return error ? -1 - error : before > 0;
+}
+
+/* Of the piece: [layers times heads][rows][first + rows], its first token, its rows. */
+const float *PAGE(attention)(void)
+{
+        return attention_of_page.weights;
+}
+
+int PAGE(attention_first)(void)
+{
+        return (int)attention_of_page.first;
+}
+
+int PAGE(attention_rows)(void)
+{
+        return (int)attention_of_page.rows;
+}
