@@ -5,7 +5,8 @@
  * chains of operations of a single process; then all get what the others made.  Values are copied and never added, so that the number of
  * ranks changes no bit.  What is not spread all compute.
  *
- * A kernel's results go through a block, for each panel (or head) a row after the other, in which a rank's own part lies in one piece.
+ * A row that lies in one piece is gathered where it is.  All else goes through a block, for each panel (or head) a row after the other, in which
+ * a rank's own part lies in one piece.
  *
  * Needs rank_link.h and rows.h.
  */
@@ -18,6 +19,14 @@ typedef struct {
         int64_t first, panels; /* of all that the kernel makes */
 } CarriedPart;
 
+/* What a kernel makes: `panels` of `width` floats a row. */
+typedef struct {
+        const CarriedPart *part;
+        int parts;
+        int64_t panels, width;
+        float *(*row)(const void *context, int64_t row); /* where a row lies whose panels are side by side, or NULL; NULL: they are not */
+} Carried;
+
 /* Where thread `thread` of a rank's begins in `total` pieces of work; r NULL: there is one rank. */
 KERNEL int64_t rank_share(const Ranks *r, int64_t total, int thread, int threads)
 {
@@ -26,34 +35,36 @@ KERNEL int64_t rank_share(const Ranks *r, int64_t total, int thread, int threads
 }
 
 /* Panels from `begin` to `end` of all, some rows, from or to the block. */
-KERNEL void rank_carry(Ranks *r, const void *context, const CarriedPart *part, int parts, int64_t begin, int64_t end, int64_t width,
-                       const int32_t *active, int64_t first, int64_t rows, int into)
+KERNEL void rank_carry(Ranks *r, const void *context, const Carried *all, int64_t begin, int64_t end, const int32_t *active, int64_t first,
+                       int64_t rows, int into)
 {
-        float *at = r->block + begin * rows * width;
+        const CarriedPart *part = all->part;
+        float *at = r->block + begin * rows * all->width;
         for (int64_t p = begin; p < end; p++) {
                 int i = 0;
-                while (i + 1 < parts && p >= part[i].first + part[i].panels)
+                while (i + 1 < all->parts && p >= part[i].first + part[i].panels)
                         i++;
-                for (int64_t row = first; row < first + rows; row++, at += width)
+                for (int64_t row = first; row < first + rows; row++, at += all->width)
                         part[i].carry(context, active ? active[row] : row, p - part[i].first, at, into);
         }
 }
 
-/* All ranks get the panels of each, `width` floats a row: rows 0 to rows - 1, or those of active [rows]. */
-KERNEL void rank_exchange(Ranks *r, const void *context, const CarriedPart *part, int parts, int64_t panels, int64_t width,
-                          const int32_t *active, int64_t rows)
+/* All ranks get the panels of each: of rows 0 to rows - 1, or of those of active [rows]. */
+KERNEL void rank_exchange(Ranks *r, const void *context, const Carried *all, const int32_t *active, int64_t rows)
 {
-        const int64_t fit = r->block_floats / (panels * width), most = fit < 1 ? 1 : fit;
+        const int64_t own = share(all->panels, r->rank, r->ranks), behind = share(all->panels, r->rank + 1, r->ranks),
+                      fit = r->block_floats / (all->panels * all->width), most = fit < 1 ? 1 : fit;
+        float *in_place = rows == 1 && all->row ? all->row(context, active ? active[0] : 0) : NULL;
         for (int64_t first = 0; first < rows && !r->error; first += most) {
-                const int64_t n = rows - first < most ? rows - first : most, own = share(panels, r->rank, r->ranks),
-                              behind = share(panels, r->rank + 1, r->ranks);
+                const int64_t n = rows - first < most ? rows - first : most;
                 for (int i = 0; i <= r->ranks; i++)
-                        r->begin[i] = share(panels, i, r->ranks) * n * width;
-                rank_carry(r, context, part, parts, own, behind, width, active, first, n, 0);
-                r->error = r->gather(r->of, r->block, r->begin);
-                if (r->error)
+                        r->begin[i] = share(all->panels, i, r->ranks) * n * all->width;
+                if (!in_place)
+                        rank_carry(r, context, all, own, behind, active, first, n, 0);
+                r->error = r->gather(r->of, in_place ? in_place : r->block, r->begin);
+                if (in_place || r->error)
                         return;
-                rank_carry(r, context, part, parts, 0, own, width, active, first, n, 1);
-                rank_carry(r, context, part, parts, behind, panels, width, active, first, n, 1);
+                rank_carry(r, context, all, 0, own, active, first, n, 1);
+                rank_carry(r, context, all, behind, all->panels, active, first, n, 1);
         }
 }

@@ -13,12 +13,22 @@ void print_own_heads(int64_t heads, Text *out)
                     (long long)heads, (long long)heads);
 }
 
-static const char *carry_head(Printer *p, const char *name)
+/* A function called back: its head, what it finds behind its context, a buffer, loops, and what it does. */
+static void print_called(Printer *p, const char *head, Buffer *b, const char *unwanted, const Text *loops,
+                         const Text *does, Text *out)
 {
-        return arena_printf(p->arena,
-                            "static void %s(const void *context, int64_t row, int64_t panel, float *values, "
-                            "int into)\n{\n        const Place *place = context;\n        (void)place;\n",
-                            name);
+        Text *pointers = text_new(p->arena), *context = text_new(p->arena);
+        print_pointer(p, pointed_buffer(b), pointers);
+        if (whole_buffer(b)->home == IN_OUTPUT)
+                text_printf(pointers, "if (!m->output_%s)\n        return%s; /* not wanted */\n",
+                            p->plan->graph->output[whole_buffer(b)->index].name, unwanted);
+        print_behind_context(p, context);
+        text_printf(out, "static %s\n{\n        const Place *place = context;\n        (void)place;\n", head);
+        text_indent(out, context, 1);
+        text_indent(out, pointers, 1);
+        text_indent(out, loops, 1);
+        text_indent(out, does, 1);
+        text_printf(out, "}\n\n");
 }
 
 /* "for (..) into ? .. : .." for `n` elements of a buffer. */
@@ -35,18 +45,21 @@ static void print_carried(Printer *p, const Buffer *b, const char *pointer, cons
 static void print_carry(Printer *p, const char *name, Buffer *b, const Text *loops, const Text *move,
                         Text *out)
 {
-        Text *pointers = text_new(p->arena), *context = text_new(p->arena);
-        print_pointer(p, pointed_buffer(b), pointers);
-        if (whole_buffer(b)->home == IN_OUTPUT)
-                text_printf(pointers, "if (!m->output_%s)\n        return; /* not wanted */\n",
-                            p->plan->graph->output[whole_buffer(b)->index].name);
-        print_behind_context(p, context);
-        text_printf(out, "%s", carry_head(p, name));
-        text_indent(out, context, 1);
-        text_indent(out, pointers, 1);
-        text_indent(out, loops, 1);
-        text_indent(out, move, 1);
-        text_printf(out, "}\n\n");
+        print_called(p,
+                     arena_printf(p->arena,
+                                  "void %s_carry(const void *context, int64_t row, int64_t panel, float "
+                                  "*values, int into)",
+                                  name),
+                     b, "", loops, move, out);
+}
+
+/* Where a row lies, all panels of which are side by side. */
+static void print_row(Printer *p, const char *name, Buffer *b, const Text *loops, const char *at, Text *out)
+{
+        Text *does = text_new(p->arena);
+        text_printf(does, "return &%s[%s];\n", pointer_name(p, b), at);
+        print_called(p, arena_printf(p->arena, "float *%s_row(const void *context, int64_t row)", name), b,
+                     " NULL", loops, does, out);
 }
 
 /* Of the same kernel, with nothing used yet. */
@@ -73,7 +86,27 @@ static void print_product_carry(const Printer *of, const Function *f, Text *out)
         text_printf(loops, "const int64_t j = panel * 16;\n(void)row;\n");
         if (p->rest)
                 print_rest(p, &f->loop[f->lane_loop], loops);
-        print_carry(p, arena_printf(p->arena, "%s_carry", f->name), s->buffer, loops, move, out);
+        print_carry(p, f->name, s->buffer, loops, move, out);
+}
+
+static void print_product_row(const Printer *of, const Function *f, Text *out)
+{
+        Printer printer = unprinted(of, f), *p = &printer;
+        const Stmt *s = only_statement(f, STMT_STORE);
+        Text *loops = text_new(p->arena);
+        const char *at = index_text(p, s->at);
+        print_loops_of(p, f->outer, f->nloop - 1, "row", loops);
+        text_printf(loops, "const int64_t j = 0;\n(void)row;\n");
+        print_row(p, p->kernel->name, s->buffer, loops, at, out);
+}
+
+/* Does a row of it, whole panels of floats, lie in one piece? */
+static bool product_lies_in_rows(const Plan *p, const MatmulCall *c)
+{
+        const Function *f = c->part[0].epilogue;
+        const Stmt *s = only_statement(f, STMT_STORE);
+        return c->npart == 1 && s->buffer->storage == STORAGE_F32 && s->lanes == ALL_LANES &&
+               lies_in_rows(p, f, s, c->panels * LANES);
 }
 
 /* Of an attention: a head of keys' part of its results. */
@@ -93,14 +126,21 @@ static void print_attention_carry(const Printer *of, const AttentionCall *c, Tex
                       1, arena_printf(p->arena, "%lld", width), move);
         text_indent(loop, move, 1);
         text_printf(loop, "}\n");
-        print_carry(p, arena_printf(p->arena, "%s_carry", p->kernel->name), c->out.buffer, text_new(p->arena),
-                    loop, out);
+        print_carry(p, p->kernel->name, c->out.buffer, text_new(p->arena), loop, out);
+}
+
+static void print_attention_row(const Printer *of, const AttentionCall *c, Text *out)
+{
+        Printer printer = unprinted(of, of->f), *p = &printer;
+        print_row(p, p->kernel->name, c->out.buffer, text_new(p->arena),
+                  arena_printf(p->arena, "%s + %lld * row", index_text(p, c->out.at), (long long)c->out_row), out);
 }
 
 typedef struct {
         Text *parts; /* "{carry, first, panels}, .." */
         int n;
         int64_t panels, width;
+        bool in_rows;
         const char *rows;
 } Exchange;
 
@@ -110,8 +150,10 @@ static void print_exchange(Printer *p, const Exchange *x, Text *out)
         print_place(p, "0", body);
         text_printf(body,
                     "static const CarriedPart part[] = {%s};\n"
-                    "rank_exchange(m->ranks, &place, part, %d, %lld, %lld, %s);\n",
-                    x->parts->data, x->n, (long long)x->panels, (long long)x->width, x->rows);
+                    "static const Carried all = {part, %d, %lld, %lld, %s};\n"
+                    "rank_exchange(m->ranks, &place, &all, %s);\n",
+                    x->parts->data, x->n, (long long)x->panels, (long long)x->width,
+                    x->in_rows ? arena_printf(p->arena, "%s_row", p->kernel->name) : "NULL", x->rows);
         text_printf(
                 out,
                 "/* All ranks get what each made of it. */\nstatic void %s_exchange(const %s *m%s%s)\n{\n",
@@ -130,6 +172,9 @@ void print_spread(Printer *p, Text *out)
         if (k->op == K_ATTENTION) {
                 const AttentionCall *c = s->call.attention;
                 print_attention_carry(p, c, out);
+                x.in_rows = c->out.buffer->storage == STORAGE_F32 && c->out_head == c->v_dim;
+                if (x.in_rows)
+                        print_attention_row(p, c, out);
                 text_printf(x.parts, "{%s_carry, 0, %lld}", k->name, (long long)c->kv_heads);
                 x.n = 1;
                 x.panels = c->kv_heads;
@@ -145,6 +190,9 @@ void print_spread(Printer *p, Text *out)
                 text_printf(x.parts, "%s{%s_carry, %lld, %lld}", i ? ", " : "", part->epilogue->name,
                             (long long)part->first, (long long)part->panels);
         }
+        x.in_rows = product_lies_in_rows(p->plan, c);
+        if (x.in_rows)
+                print_product_row(p, c->part[0].epilogue, out);
         x.n = c->npart;
         x.panels = c->panels;
         x.width = LANES;

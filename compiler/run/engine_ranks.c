@@ -13,19 +13,21 @@ struct EngineRank {
         Team team; /* of ranks but the first, whose threads are the engine's */
         bool has_team;
         void *memory;
+        const float *shown; /* in a gather: what it has of it */
         float **output; /* [noutput]: what the first rank's caller is not given */
         size_t *room;   /* [noutput] floats */
 };
 
-/* Each rank's block is in sight of all. */
+/* What each rank has is in sight of all. */
 static int gather(void *of, float *all, const int64_t *begin)
 {
         EngineRank *self = of;
         Engine *e = self->engine;
+        self->shown = all;
         team_barrier(&e->rank_team);
         for (int r = 0; r < self->link.ranks; r++)
                 if (r != self->link.rank)
-                        memcpy(all + begin[r], e->rank[r].link.block + begin[r],
+                        memcpy(all + begin[r], e->rank[r].shown + begin[r],
                                (size_t)(begin[r + 1] - begin[r]) * sizeof *all);
         team_barrier(&e->rank_team);
         return 0;
