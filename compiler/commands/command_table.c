@@ -262,7 +262,8 @@ const Command command_table[] = {
          "  --gflops N, --gbytes N   the roof of one thread, for the pictures of threads and roofline "
          "(default: "
          "measured)\n"
-         "  --ranks N,…   with cost: what so many ranks hold and send (docs/ranks.md); with --gflops and --gbytes of\n"
+         "  --ranks N,…   with cost: what so many ranks hold and send (docs/ranks.md); with --gflops and "
+         "--gbytes of\n"
          "                each, --link GB/S and --latency US: how long a call of -n rows takes\n"
          "example: lathe show models/tale.model graph -o tale.svg\n"
          "example: lathe show models/tale.model cost\n"},

@@ -37,7 +37,8 @@ static void print_check(Arena *a, const char *what, double error, double most, b
 {
         const char *rest =
                 good ? bits : arena_printf(a, "FAIL: more than %g%s%s", most, *bits ? "; " : "", bits);
-        printf("%-40s%-*s%s\n", what, *rest ? 9 : 0, error == 0 ? "0" : arena_printf(a, "%.1e", error), rest);
+        printf("%-39s %-*s%s\n", what, *rest ? 9 : 0, error == 0 ? "0" : arena_printf(a, "%.1e", error),
+               rest);
         fflush(stdout);
 }
 

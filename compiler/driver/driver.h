@@ -59,10 +59,11 @@ typedef struct {
         Sampler sampler;
         Penalties penalties;
         BeamOptions beams;
-        float gflops, gbytes; /* show: what one thread, or rank, does at most in a second; 0: that is measured */
-        float link, latency;  /* show cost: what a link carries in a second, in GB, and its microseconds */
-        float guidance;       /* of loop denoise */
-        int drafts;           /* tokens that are drafted at a time, .. */
+        float gflops,
+                gbytes; /* show: what one thread, or rank, does at most in a second; 0: that is measured */
+        float link, latency; /* show cost: what a link carries in a second, in GB, and its microseconds */
+        float guidance;      /* of loop denoise */
+        int drafts;          /* tokens that are drafted at a time, .. */
         const char *draft,
                 *draft_weights; /* .. by this model with these weights; NULL: from what the text has said before */
         const char *suppress; /* token numbers, with commas between them */

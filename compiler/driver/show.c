@@ -298,7 +298,8 @@ static void show_rank_time(Arena *a, const Options *o, const RankCost *c, int ra
         int hops = 0;
         while (1 << hops < ranks)
                 hops++;
-        const double read = (double)c->read / (o->gbytes * 1e9), computed = (double)c->flops / (o->gflops * 1e9),
+        const double read = (double)c->read / (o->gbytes * 1e9),
+                     computed = (double)c->flops / (o->gflops * 1e9),
                      sent = rows * 4 * (double)c->floats * (ranks - 1) / ranks / (o->link * 1e9),
                      waited = (double)c->gathers * hops * o->latency * 1e-6,
                      all = (read > computed ? read : computed) + sent + waited;
@@ -316,8 +317,9 @@ static void show_rank_times(Model *m, const Options *o, const Plan *p, int time)
         const int64_t rows = o->given['n'] && time >= 0 ? o->steps : time >= 0 ? size[time] : 1;
         if (time >= 0)
                 size[time] = rows;
-        printf("a call of %s row%s; of each rank %s and %s, between them %s and %s\n", grouped(a, rows), rows > 1 ? "s" : "",
-               in_units(a, o->gbytes * 1e9, "B/s"), in_units(a, o->gflops * 1e9, "FLOP/s"), in_units(a, o->link * 1e9, "B/s"),
+        printf("a call of %s row%s; of each rank %s and %s, between them %s and %s\n", grouped(a, rows),
+               rows > 1 ? "s" : "", in_units(a, o->gbytes * 1e9, "B/s"),
+               in_units(a, o->gflops * 1e9, "FLOP/s"), in_units(a, o->link * 1e9, "B/s"),
                in_seconds(a, o->latency * 1e-6));
         for (int i = 0; i < o->nranks; i++) {
                 const RankCost c = rank_cost(a, p, size, o->ranks[i]);
@@ -338,7 +340,8 @@ static bool show_ranks(Model *m, const Options *o, int time)
                 const RankCost c = rank_cost(a, p, size, o->ranks[i]);
                 const double bytes = (double)sizeof(float) * (double)c.floats;
                 if (i == 0)
-                        printf("ranks share products with weights, by panels of 16 outputs, and attention, by heads of keys; of the "
+                        printf("ranks share products with weights, by panels of 16 outputs, and attention, "
+                               "by heads of keys; of the "
                                "largest share\n"
                                "  gathers      %s a row, %s bytes (%s)\n",
                                grouped(a, c.gathers), grouped(a, (int64_t)bytes), in_units(a, bytes, "B"));

@@ -145,13 +145,14 @@ static bool is_timed(const Plan *p)
 }
 
 /* A call of a kernel's function; views: NULL, or for each sequence or range of a batch. */
-static void emit_call_of(const Emit *e, const Kernel *k, const char *views, const char *suffix, const char *thread, Text *t)
+static void emit_call_of(const Emit *e, const Kernel *k, const char *views, const char *suffix,
+                         const char *thread, Text *t)
 {
         const char *iterations = iteration_parameters(e->arena, k->body, false),
                    *rows = row_parameters(k, false);
         if (is_batched(e) && views)
-                text_printf(t, "for (int i = 0; i < m->%ss; i++)\n        %s%s(&m->%s[i]%s%s%s);\n",
-                            views, k->name, suffix, views, iterations, rows, thread);
+                text_printf(t, "for (int i = 0; i < m->%ss; i++)\n        %s%s(&m->%s[i]%s%s%s);\n", views,
+                            k->name, suffix, views, iterations, rows, thread);
         else
                 text_printf(t, "%s%s(m%s%s%s);\n", k->name, suffix, iterations, rows, thread);
 }

@@ -178,9 +178,14 @@ static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 /* --- attention --------------------------------------------------------------------------------------------------------- */
 
 /* " + 64 * own": where a rank's heads begin, which lie `apart` from each other, counted by heads of keys */
-static const char *own_heads(Printer *p, int64_t apart)
+static const char *own_heads(Printer *p, const Buffer *b, int64_t apart)
 {
-        return p->kernel->spread ? arena_printf(p->arena, " + %lld * own", (long long)apart) : "";
+        const char *elements = arena_printf(p->arena, "%lld * own", (long long)apart);
+        if (!p->kernel->spread)
+                return "";
+        return b->storage == STORAGE_Q8
+                       ? arena_printf(p->arena, " + KEPT_SIZE(%s, %s)", storage_text(p->arena, b), elements)
+                       : arena_printf(p->arena, " + %s", elements);
 }
 
 /* "const Attention a = {..};" */
@@ -193,12 +198,12 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
                 print_own_heads(c->kv_heads, out);
         text_printf(out, "const Attention a = {\n");
         text_printf(out, "        .q = %s%s, .q_row = %lld, .q_head = %lld,\n", operand_text(p, c->q),
-                    own_heads(p, group * c->q_head), (long long)c->q_row, (long long)c->q_head);
+                    own_heads(p, c->q.buffer, group * c->q_head), (long long)c->q_row, (long long)c->q_head);
         text_printf(out, "        .k = %s%s, .k_head = %lld, .%s = %lld,\n", operand_text(p, c->k),
-                    own_heads(p, c->k_head), (long long)c->k_head, c->k_key ? "k_key" : "k_tile",
+                    own_heads(p, c->k.buffer, c->k_head), (long long)c->k_head, c->k_key ? "k_key" : "k_tile",
                     (long long)(c->k_key ? c->k_key : c->k_tile));
         text_printf(out, "        .v = %s%s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
-                    own_heads(p, c->v_head), (long long)c->v_head, (long long)c->v_key);
+                    own_heads(p, c->v.buffer, c->v_head), (long long)c->v_head, (long long)c->v_key);
         text_printf(out, "        .k_storage = %s, .v_storage = %s,\n", storage_text(p->arena, c->k.buffer),
                     storage_text(p->arena, c->v.buffer));
         if (c->first_held)
@@ -208,7 +213,8 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
                 text_printf(out, "        .key_pages = %s, .value_pages = %s,\n",
                             c->k_paged ? "m->page_of" : "NULL", c->v_paged ? "m->page_of" : "NULL");
         text_printf(out, "        .out = %s%s, .out_row = %lld, .out_head = %lld,\n", operand_text(p, c->out),
-                    own_heads(p, group * c->out_head), (long long)c->out_row, (long long)c->out_head);
+                    own_heads(p, c->out.buffer, group * c->out_head), (long long)c->out_row,
+                    (long long)c->out_head);
         if (spread)
                 text_printf(out,
                             "        .heads = (int)(%lld * (behind - own)), .kv_heads = (int)(behind - own), "

@@ -20,7 +20,7 @@ typedef struct {
         Arena *arena;
         bool m, place, row, head, s, apart, active, lo, hi; /* parameters */
         bool lane, rest;                                    /* j, n */
-        int head_loop; /* of a kernel that ranks share by heads: its loop over them, + 1 */
+        int head_loop;              /* of a kernel that ranks share by heads: its loop over them, + 1 */
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
 

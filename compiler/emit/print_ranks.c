@@ -133,7 +133,8 @@ static void print_attention_row(const Printer *of, const AttentionCall *c, Text 
 {
         Printer printer = unprinted(of, of->f), *p = &printer;
         print_row(p, p->kernel->name, c->out.buffer, text_new(p->arena),
-                  arena_printf(p->arena, "%s + %lld * row", index_text(p, c->out.at), (long long)c->out_row), out);
+                  arena_printf(p->arena, "%s + %lld * row", index_text(p, c->out.at), (long long)c->out_row),
+                  out);
 }
 
 typedef struct {

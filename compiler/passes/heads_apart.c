@@ -11,7 +11,7 @@
 #include "passes.h"
 
 typedef struct {
-        int axis;             /* of the state, that counts heads and what each has; -1: nothing is known yet */
+        int axis; /* of the state, that counts heads and what each has; -1: nothing is known yet */
         int64_t heads, width; /* heads 0: it can't be */
 } Heads;
 
@@ -33,20 +33,33 @@ static Heads split_of(const View *v, const Type *in, int axis)
         }
         bool inside = dim_is_fixed(v->offset[axis]) && v->offset[axis].fixed < width;
         return inside && heads > 1 && heads * width == in->dim[axis].fixed ? (Heads){axis, heads, width}
-                                                                            : none;
+                                                                           : none;
 }
 
-/* Of all that reads `append`, one that is not a view among them. */
+/* The first digit of a view counts heads, if others count what each has. */
+static Heads heads_of(const Node *append, const View *v)
+{
+        int axis = -1, others = 0;
+        for (int i = 0; i < v->natom; i++) {
+                const Atom *a = &v->atom[i];
+                if (a->axis < 0 || dim_is(a->size, 1))
+                        continue;
+                others += axis >= 0 && dim_is_fixed(a->size);
+                axis = axis < 0 ? a->axis : axis;
+        }
+        if (axis < 0 || axis == append->attr.axis || !dim_is_fixed(append->type.dim[axis]) || !others)
+                return (Heads){-1, 0, 0};
+        return split_of(v, &append->type, axis);
+}
+
+/* Of all that reads `append`: views that agree. */
 static void agree_on(const Uses *uses, const Node *append, Heads *h)
 {
         bool read = uses->leaves[append->id] || uses->pinned[append->id] ||
                     uses->nuser[append->in[0]->id] > 1 || append->in[0]->op != OP_READ;
         for (int i = 0; i < uses->nuser[append->id] && !read; i++) {
                 const Node *user = uses->user[append->id][i];
-                Heads own = {-1, 0, 0};
-                for (int a = 0; a < append->type.rank && user->op == OP_VIEW && own.heads == 0; a++)
-                        if (a != append->attr.axis && dim_is_fixed(append->type.dim[a]))
-                                own = split_of(user->attr.view, &append->type, a);
+                const Heads own = user->op == OP_VIEW ? heads_of(append, user->attr.view) : (Heads){-1, 0, 0};
                 bool same = h->axis < 0 || (own.axis == h->axis && own.width == h->width);
                 *h = own.heads && same ? own : (Heads){0, 0, 0};
                 read = h->heads == 0;
@@ -91,8 +104,7 @@ static Node *view_by_heads(Graph *g, Node *append, const Heads *h)
         View v = {.natom = x->type.rank + 1};
         v.atom[0] = (Atom){dim_fixed(h->heads), 0, h->axis, h->width};
         for (int a = 0; a < x->type.rank; a++)
-                v.atom[a + 1] =
-                        (Atom){a == h->axis ? dim_fixed(h->width) : x->type.dim[a], a + 1, a, 1};
+                v.atom[a + 1] = (Atom){a == h->axis ? dim_fixed(h->width) : x->type.dim[a], a + 1, a, 1};
         return view_apply(g, append->body, x, &v, x->type.rank + 1, append->span, append->where);
 }
 

@@ -96,7 +96,8 @@ static bool add_quotient(const Seen *s, Rest *rest, const Index *x, int64_t scal
                          const CodeLoop *lanes, bool whole)
 {
         Rest of = {0};
-        if (!is_fixed_number(x->b) || !add_index(s, &of, x->a, 1, modulus, lanes, whole) || of.step || of.low < 0)
+        if (!is_fixed_number(x->b) || !add_index(s, &of, x->a, 1, modulus, lanes, whole) || of.step ||
+            of.low < 0)
                 return false;
         return add_range(rest, scale, of.high / x->b->offset.fixed);
 }

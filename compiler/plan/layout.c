@@ -38,6 +38,18 @@ static int64_t extent(const Plan *p, const Buffer *b, int axis)
                                                       : bound_of(p, b->type.dim[axis]);
 }
 
+/* Each index of axis 0 by itself, where the bytes of one are whole lines, and its numbers whole groups that share a scale. */
+static void lay_apart(Buffer *b)
+{
+        const int64_t block = b->storage == STORAGE_Q8 ? b->group * (b->layout.tiled >= 0 ? LANES : 1)
+                                                       : 2 * LANES; /* of halves */
+        b->size = round_up(b->size, block);
+        while (buffer_size(b, b->size) % LINE)
+                b->size += block;
+        b->layout.stride[0] = b->size;
+        b->size *= b->type.dim[0].fixed;
+}
+
 void lay_out(const Plan *p, Buffer *b, int tiled)
 {
         enum { LAST, FIXED, NAMED, KINDS };
@@ -57,10 +69,8 @@ void lay_out(const Plan *p, Buffer *b, int tiled)
                 b->layout.tile = stride;
                 b->size = stride * (round_up(extent(p, b, tiled), LANES) / LANES);
         }
-        if (b->apart) {
-                b->layout.stride[0] = round_up(b->size, 2 * LANES); /* whole lines of halves too */
-                b->size = b->layout.stride[0] * t->dim[0].fixed;
-        }
+        if (b->apart)
+                lay_apart(b);
         b->size = round_up(buffer_size(b, round_up(b->size, LANES)), LINE);
 }
 

@@ -34,6 +34,12 @@ static bool is_carried(const Buffer *b)
                !b->paged;
 }
 
+/* Keys or values of which a rank reads its heads. */
+static bool is_kept_by_heads(const Buffer *b)
+{
+        return is_carried(b) || (b->storage == STORAGE_Q8 && whole_buffer((Buffer *)b)->apart);
+}
+
 static bool product_is_spread(const MatmulCall *c)
 {
         for (int i = 0; i < c->npart; i++) {
@@ -47,7 +53,7 @@ static bool product_is_spread(const MatmulCall *c)
 static bool attention_is_spread(const AttentionCall *c)
 {
         return c->naround == 0 && c->kv_heads > 1 && !c->weigh && is_carried(c->out.buffer) &&
-               is_carried(c->k.buffer) && is_carried(c->v.buffer);
+               is_kept_by_heads(c->k.buffer) && is_kept_by_heads(c->v.buffer);
 }
 
 static bool is_spread(const Kernel *k)
@@ -177,7 +183,7 @@ bool pass_spread(Plan *p, Diag *diag)
                         Kernel *k = p->list[i].kernel[j];
                         const bool loop = k->op == K_LOOP && loop_is_spread(p, k);
                         k->spread |= loop;
-                        k->spread_heads = loop                              ? p->heads
+                        k->spread_heads = loop                             ? p->heads
                                           : k->spread && k->op == K_MATMUL ? heads_of_product(p, k)
                                                                            : 0;
                 }
@@ -218,7 +224,7 @@ int64_t widest_exchange(const Plan *p)
 static int64_t pieces_of(const Kernel *k)
 {
         const Function *f = k->code->function[k->code->n - 1];
-        return k->spread_heads       ? k->spread_heads
+        return k->spread_heads     ? k->spread_heads
                : k->op == K_MATMUL ? only_statement(f, STMT_MATMUL)->call.matmul->panels
                                    : kv_heads_of(k);
 }

@@ -87,8 +87,8 @@ static void make_room(const Engine *e, float *state, int64_t *base, int64_t past
                 cache_make_room(&p->cache[i], i, &base[i], e->held, cached_states(p), state, past, n);
                 for (int r = 1; e->rank && r < p->ranks; r++) {
                         int64_t same = before;
-                        cache_make_room(&p->cache[i], i, &same, e->held, cached_states(p), state + rank_apart(e, r) / (ptrdiff_t)sizeof *state,
-                                        past, n);
+                        cache_make_room(&p->cache[i], i, &same, e->held, cached_states(p),
+                                        state + rank_apart(e, r) / (ptrdiff_t)sizeof *state, past, n);
                 }
         }
 }

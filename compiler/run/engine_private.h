@@ -71,7 +71,8 @@ const char *ranks_start(Engine *e, int threads); /* behind take_memory() */
 void ranks_stop(Engine *e);
 const char *ranks_set_threads(Engine *e, int threads);
 const char *run_ranks(Engine *e);
-ptrdiff_t rank_apart(const Engine *e, int r); /* bytes from the first one's memory to that rank's, which is laid out alike */
+ptrdiff_t rank_apart(const Engine *e,
+                     int r); /* bytes from the first one's memory to that rank's, which is laid out alike */
 
 /* The system compiler's code takes the place of libtcc's as soon as it is there. */
 void second_tier(Engine *e);

@@ -14,8 +14,8 @@ struct EngineRank {
         bool has_team;
         void *memory;
         const float *shown; /* in a gather: what it has of it */
-        float **output; /* [noutput]: what the first rank's caller is not given */
-        size_t *room;   /* [noutput] floats */
+        float **output;     /* [noutput]: what the first rank's caller is not given */
+        size_t *room;       /* [noutput] floats */
 };
 
 /* What each rank has is in sight of all. */
