@@ -27,19 +27,40 @@ static inline void loop_rule_out(const int32_t *tokens, float *logits, int64_t v
                         logits[*tokens] = -1.0f / 0.0f;
 }
 
-/* Token numbers below vocab with commas between them, into tokens [length of text / 2 + 2], -1 behind them; 0: text is no such list. */
-static inline int loop_read_tokens(const char *text, int64_t vocab, int32_t *tokens)
+/* Finds the tokens whose text is this [n], into tokens, or NULL: how many. */
+typedef int64_t LoopTextTokens(const void *of, const char *text, int64_t n, int32_t *tokens);
+
+/* What a list names, with commas between: numbers below vocab, and texts in double quotes, each of which stands for all tokens with this
+ * text.  Into tokens, with -1 behind them, or NULL: how many; -1: it is no such list. */
+static inline int64_t loop_read_tokens(const char *list, int64_t vocab, LoopTextTokens *find, const void *of, int32_t *tokens)
 {
-        for (char *end;; text = end + 1) {
-                long long token = strtoll(text, &end, 10);
-                if (end == text || token < 0 || token >= vocab || (*end && *end != ','))
-                        return 0;
-                *tokens++ = (int32_t)token;
+        int64_t n = 0;
+        for (const char *end;; list = end + 1) {
+                const char *text = list + strspn(list, " ");
+                int64_t found = 1;
+                if (*text == '"') {
+                        text++;
+                        end = text + strcspn(text, "\"");
+                        found = *end && end > text ? find(of, text, end - text, tokens ? tokens + n : NULL) : 0;
+                        end += *end != 0;
+                } else {
+                        char *after;
+                        const long long token = strtoll(text, &after, 10);
+                        end = after;
+                        if (end == text || token < 0 || token >= vocab)
+                                return -1;
+                        if (tokens)
+                                tokens[n] = (int32_t)token;
+                }
+                n += found;
+                if (!found || (*end && *end != ','))
+                        return -1;
                 if (!*end)
                         break;
         }
-        *tokens = -1;
-        return 1;
+        if (tokens)
+                tokens[n] = -1;
+        return n;
 }
 
 /* The token at a place of the text, where it is prescribed; else -1, and logits [vocab] leave what may be chosen.  made: the tokens

@@ -14,7 +14,7 @@ $sound        const char *sound; /* a file */
         Sampler sampler;
         Penalties penalties;
 $beams        $model_beams beams;
-        int32_t *suppress; /* tokens, -1 behind them; allocated, or NULL */
+        const char *suppress; /* a list of tokens, or NULL */
 $ruled        int free_text;      /* no grammar */
 $talk        const char *system; /* the message of the system, or NULL: the form's */
 $talk        int raw;            /* the prompt is text to go on from, no turn of a user */
@@ -41,7 +41,7 @@ $talk                "  --raw         the prompt is text to go on from, taken as
                 "  --repetition-penalty R   tokens that are in the text are less likely: logits above 0 divided by R, others times R\n"
                 "  --presence-penalty A     A is taken off the logits of tokens that were made\n"
                 "  --frequency-penalty B    B times how often they were made is\n"
-                "  --suppress TOKENS   these are never chosen: numbers with commas between them\n"
+                "  --suppress TOKENS   these are never chosen: numbers, or texts in double quotes, with commas between\n"
                 "  --seed S      of the random numbers (default 1): the same seed, the same text, on every machine\n"
                 "  --draft K     K tokens at a time are drafted from what the text has said before, and checked in one call: the same\n"
                 "                text, sooner where it repeats itself\n"
@@ -105,23 +105,6 @@ static int penalty_option(char **argv, int i, Penalties *to)
         return 1;
 }
 
-/* The tokens that are listed behind option i, allocated. */
-static int32_t *token_list(char **argv, int i)
-{
-        const char *list = option_word(argv, i);
-        int32_t *tokens = malloc((strlen(list) / 2 + 2) * sizeof *tokens);
-        if (!tokens) {
-                fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
-                exit(3);
-        }
-        if (!loop_read_tokens(list, VOCAB, tokens)) {
-                fprintf(stderr, "%s: %s wants token numbers from 0 to %lld with commas between them, not %s\n", argv[0], argv[i],
-                        (long long)VOCAB - 1, list);
-                exit(2);
-        }
-        return tokens;
-}
-
 /* How many texts go on side by side; 0: one, which is sampled. */
 static int wanted_beams(const Options *o)
 {
@@ -173,10 +156,9 @@ $beams                     .beams = {.length_penalty = 1},
                         o.drafts = (int)option_number(argv, i++, 0, DRAFTS);
                 else if (!strcmp(a, "--chunk"))
                         o.chunk = (int64_t)option_number(argv, i++, 1, 1e9);
-                else if (!strcmp(a, "--suppress")) {
-                        free(o.suppress);
-                        o.suppress = token_list(argv, i++);
-                } else if (!strcmp(a, "--temp"))
+                else if (!strcmp(a, "--suppress"))
+                        o.suppress = option_word(argv, i++);
+                else if (!strcmp(a, "--temp"))
                         o.sampler.temperature = (float)option_number(argv, i++, 0, 1e6);
 $beams                else if (!strcmp(a, "--beams"))
 $beams                        o.beams.beams = (int)option_number(argv, i++, 1, SLOTS);
@@ -213,7 +195,8 @@ $asks                        set_prompt(&o, argv[0], a, 0);
 typedef struct {
         ModelGenerator generator; /* first: its functions take a session too */
         Options o;
-        void *room; /* see generation_room() */
+        void *room;        /* see generation_room() */
+        int32_t *suppress; /* tokens, -1 behind them; allocated, or NULL */
 $ruled        $model_grammar *grammar; /* or NULL: a text may be anything */
 } Session;
 
@@ -241,7 +224,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .show = session_show,
                              .seconds = clock_seconds,
                              .tokens = tokens_of_loop,
-                             .suppress = o->suppress,
+                             .suppress = s->suppress,
                              .vocab = VOCAB,
                              .context = CONTEXT,
                              .steps = o->steps,
@@ -317,6 +300,23 @@ $nobeams        error = error ? error : session_text(s, begin, begins, &made);
         return error;
 }
 
+/* The tokens of --suppress, once the model knows their texts; $MODEL_OK, or an error. */
+static int suppress_tokens(Session *s, const char *program)
+{
+        const char *list = s->o.suppress;
+        const $model *m = s->generator.m;
+        const int64_t n = list ? loop_read_tokens(list, VOCAB, text_tokens, m, NULL) : 0;
+        if (n < 0) {
+                fprintf(stderr, "%s: --suppress wants token numbers from 0 to %lld, or texts of tokens in double quotes, with commas between them, not %s\n",
+                        program, (long long)VOCAB - 1, list);
+                return -2;
+        }
+        s->suppress = list ? malloc((size_t)(n + 1) * sizeof *s->suppress) : NULL;
+        if (list && s->suppress)
+                loop_read_tokens(list, VOCAB, text_tokens, m, s->suppress);
+        return list && !s->suppress ? $MODEL_ERROR_MEMORY : $MODEL_OK;
+}
+
 APART int command(char **argv)
 {
         watch_weights();
@@ -326,6 +326,8 @@ APART int command(char **argv)
         s.room = malloc(generation_room(VOCAB, CONTEXT, s.o.drafts));
         if (s.room)
                 s.generator.m = open_model(&s.o.common, &error);
+        if (s.generator.m)
+                error = suppress_tokens(&s, argv[0]);
 $ruled        void *rules = s.generator.m && !s.o.free_text ? malloc($model_grammar_scratch(s.generator.m)) : NULL;
 $ruled        s.grammar = rules ? $model_grammar_new(s.generator.m, rules) : NULL;
 $ruled        if (s.generator.m && !s.grammar && !s.o.free_text)
@@ -342,7 +344,7 @@ $ruled                fprintf(stderr, "%s: %s\n", argv[0], $model_grammar_error(
         $model_free(s.generator.m);
 $ruled        free(rules);
         free(s.o.text);
-        free(s.o.suppress);
+        free(s.suppress);
         free(s.room);
         return status;
 }

@@ -29,6 +29,12 @@ static void show_end(void)
         fwrite(rest, 1, (size_t)$model_decode_end(&shown, rest), stdout);
 }
 
+/* Tokens whose text is this, into tokens, or NULL: how many. */
+static int64_t text_tokens(const void *m, const char *text, int64_t n, int32_t *tokens)
+{
+        return tokens_with_text(&((const $model *)m)->tokens, VOCAB, text, n, tokens);
+}
+
 static void show_token(const $model *m, int32_t token)
 {
         static char text[TEXT_ROOM];

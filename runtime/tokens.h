@@ -224,6 +224,22 @@ static inline int64_t tokens_decode(const TokenTables *t, TokenDecoder *d, int32
         return all - d->n;
 }
 
+/* The tokens below vocab whose text, within a text, is this [n], into tokens, or NULL: how many. */
+static inline int64_t tokens_with_text(const TokenTables *t, int64_t vocab, const char *text, int64_t n, int32_t *tokens)
+{
+        int64_t found = 0;
+        for (uint32_t token = 0; token < t->head->vocab && token < vocab; token++) {
+                uint32_t length = 0;
+                const unsigned char *shown = token_bytes_of(t, TOKENS_SHOWN_OFFSET, token, &length);
+                if (length != n || memcmp(shown, text, length) != 0)
+                        continue;
+                if (tokens)
+                        tokens[found] = (int32_t)token;
+                found++;
+        }
+        return found;
+}
+
 /* What was held back at the end of the text, into out [TOKEN_RESIDUE]. */
 static inline int64_t tokens_decode_end(TokenDecoder *d, char *out)
 {

@@ -59,21 +59,33 @@ static int load_weights(Session *s)
         return s->packed.code;
 }
 
+/* Tokens whose text is this, into tokens, or NULL: how many. */
+static int64_t text_tokens(const void *of, const char *text, int64_t n, int32_t *tokens)
+{
+        const Session *s = of;
+        return s->o->tokenizer ? tokens_with_text(&s->tokenizer.tables, s->tokenizer.vocab, text, n, tokens)
+                               : 0;
+}
+
 /* --suppress becomes tokens; false after a message. */
 static bool read_suppressed(Session *s)
 {
         const char *list = s->o->suppress;
-        int64_t vocab = row_elements(s->plan, &s->m->graph->output[0].node->type);
-        int32_t *tokens =
-                list ? arena_alloc_array(&s->m->arena, (int64_t)strlen(list) / 2 + 2, sizeof *tokens) : NULL;
-        if (tokens && !loop_read_tokens(list, vocab, tokens)) {
+        const int64_t vocab = row_elements(s->plan, &s->m->graph->output[0].node->type),
+                      n = list ? loop_read_tokens(list, vocab, text_tokens, s, NULL) : 0;
+        if (n < 0) {
                 fprintf(stderr,
                         "lathe run: --suppress wants token numbers from 0 to %" PRId64
-                        " with commas between them, not %s; `lathe encode` says which token a text is\n",
+                        ", or texts of tokens in double quotes, with commas between them, not %s; `lathe "
+                        "encode` says which token a text is\n",
                         vocab - 1, list);
                 return false;
         }
-        s->how.suppress = tokens;
+        if (list) {
+                int32_t *tokens = arena_alloc_array(&s->m->arena, n + 1, sizeof *tokens);
+                loop_read_tokens(list, vocab, text_tokens, s, tokens);
+                s->how.suppress = tokens;
+        }
         return true;
 }
 

@@ -66,7 +66,7 @@ typedef struct {
         int drafts;          /* tokens that are drafted at a time, .. */
         const char *draft,
                 *draft_weights; /* .. by this model with these weights; NULL: from what the text has said before */
-        const char *suppress; /* token numbers, with commas between them */
+        const char *suppress; /* token numbers and texts, with commas between them */
         const char *grammar;  /* a file, or the name of one that lathe has */
         JitMode jit;
         bool verbose, hash;
