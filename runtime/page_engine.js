@@ -25,6 +25,13 @@ function check(model, error) {
   if (error) throw new Fault(`The model refuses: ${textAt(model, model.error_text(error))}.`);
 }
 
+// Gives a text to what returns an error.
+function withText(model, text, take) {
+  const at = put(model, new TextEncoder().encode(text.replaceAll('\0', ' ')), 1), error = take(at);
+  model.give_back(at);
+  check(model, error);
+}
+
 async function instanceOf(code) {
   try {
     return (await WebAssembly.instantiate(code, {})).instance.exports;
@@ -72,10 +79,7 @@ async function inSlices(turn, shown, stopped) {
 const loops = {
   async generate(model, { prompt, steps, temperature, top, seed }, show, stopped) {
     const decoder = new TextDecoder(), begun = performance.now();
-    const at = put(model, new TextEncoder().encode(prompt.replaceAll('\0', ' ')), 1);
-    const error = model.begin(at, steps, temperature, top, BigInt(seed));
-    model.give_back(at);
-    check(model, error);
+    withText(model, prompt, at => model.begin(at, steps, temperature, top, BigInt(seed)));
     let text = '', first = 0, busy = 0, since = begun;
     await inSlices(() => {
       const n = model.next();
@@ -124,6 +128,25 @@ const loops = {
     const classes = [...p].map((probability, number) => ({ probability, number, label: textAt(model, model.label(number)) }));
     classes.sort((a, b) => b.probability - a.probability || a.number - b.number);
     return { classes: classes.slice(0, 5), seconds: (performance.now() - begun) / 1e3, hash: hashOf(model) };
+  },
+
+  async embed(model, { texts }, show, stopped) {
+    const begun = performance.now(), vectors = [];
+    model.begin();
+    await inSlices(() => {
+      withText(model, texts[vectors.length], at => model.embed(at));
+      vectors.push(new Float32Array(model.memory.buffer, model.vector() >>> 0, model.width()).slice());
+      return vectors.length === texts.length;
+    }, () => 0, stopped);
+    return { vectors, seconds: (performance.now() - begun) / 1e3, hash: hashOf(model) };
+  },
+
+  async fill(model, { text }) {
+    const begun = performance.now(), word = token => new TextDecoder().decode(bytesAt(model, model.text(), model.word(token)));
+    withText(model, text, at => model.fill(at));
+    const masks = [...Array(model.masks()).keys()].map(mask => [0, 1, 2, 3, 4].filter(i => model.probability(mask, i) > 0)
+      .map(i => ({ word: word(model.filling(mask, i)), probability: model.probability(mask, i) })));
+    return { masks, mask: word(-1), seconds: (performance.now() - begun) / 1e3, hash: hashOf(model) };
   },
 
   async denoise(model, { of_class, steps, guidance, seed, values }, show, stopped) {

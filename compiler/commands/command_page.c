@@ -101,6 +101,8 @@ static const char *page_settings(const Graph *g, const EmittedLoops *loops)
                         g->arena, ", \"context\": %" PRId64 ", \"layers\": %" PRId64 ", \"heads\": %" PRId64,
                         g->named[g->time].bound, layers, maps ? maps / layers : 0);
         const Type *t = &l->parts.input->type;
+        if (t->rank != 3)
+                return "";
         return arena_printf(g->arena,
                             ", \"channels\": %" PRId64 ", \"rows\": %" PRId64 ", \"columns\": %" PRId64
                             ", \"classes\": %" PRId64,
@@ -171,9 +173,11 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
                 return arena_printf(g->arena, "has loop %s, which pages don't show yet", l->loop->name);
         if (loops->feeds_prompt)
                 return "is fed its prompt, which pages don't do yet";
-        if (!l && !o->tokenizer)
-                return "tells texts, for which --tokenizer is wanted";
-        if (l && l->parts.input->type.rank != 3)
+        const bool of_texts = !l || loop_info[loop_number(l->loop->name)].in == LOOP_IN_TOKENS;
+        if (of_texts && !o->tokenizer)
+                return arena_printf(g->arena, "%s texts, for which --tokenizer is wanted",
+                                    l ? "reads" : "tells");
+        if (!of_texts && l->parts.input->type.rank != 3)
                 return "is of no pictures";
         if (l && !strcmp(l->loop->name, "denoise") && !takes_class_alone(g, l))
                 return "has inputs besides a class, which pages don't give yet";
@@ -213,10 +217,8 @@ static int page_of(Model *m, const Options *o)
         int code = emitted_loops(m, "page", &loops);
         const char *why = code == DONE ? why_no_page(m->graph, &loops, o) : NULL;
         if (why) {
-                fprintf(stderr,
-                        "lathe: a page is for a model that generates text, classifies pictures or makes some "
-                        "of noise: %s %s\n",
-                        m->graph->name, why);
+                fprintf(stderr, "lathe: a page is for a model of texts or pictures: %s %s\n", m->graph->name,
+                        why);
                 return WRONG_INPUT;
         }
         if (code != DONE)

@@ -86,6 +86,8 @@ static void emit_generate_command(const Emit *e, bool hears, Text *c)
 /* What a page calls, for each loop that it can show. */
 static const char *const page_file[LOOPS] = {[LOOP_generate] = "page_generate.h",
                                              [LOOP_classify] = "page_classify.h",
+                                             [LOOP_embed] = "page_embed.h",
+                                             [LOOP_fill] = "page_fill.h",
                                              [LOOP_denoise] = "page_denoise.h"};
 
 /* Of the attentions that a graph's taps are: layers times heads; and layers.  0: they are none that a page shows. */
@@ -122,7 +124,7 @@ void emit_page(const Emit *e, Text *c)
         const EmitLoop *l = e->o->main_loop;
         const LoopId id = l ? (LoopId)loop_number(l->loop->name) : LOOP_generate;
         text_printf(c, "%s\n", chosen_text(e, "page.h"));
-        if (id == LOOP_generate) {
+        if (id == LOOP_generate || loop_info[id].in == LOOP_IN_TOKENS) {
                 emit_constants_of_texts(e, id, c);
                 text_printf(c, "\n%s\n", chosen_text(e, "main_prompt_text.h"));
         } else if (id == LOOP_denoise) {
