@@ -101,12 +101,12 @@ static void print_product_row(const Printer *of, const Function *f, Text *out)
 }
 
 /* Does a row of it, whole panels of floats, lie in one piece? */
-static bool product_lies_in_rows(const Plan *p, const MatmulCall *c)
+static bool product_rows_are_one_piece(const Plan *p, const MatmulCall *c)
 {
         const Function *f = c->part[0].epilogue;
         const Stmt *s = only_statement(f, STMT_STORE);
         return c->npart == 1 && s->buffer->storage == STORAGE_F32 && s->lanes == ALL_LANES &&
-               lies_in_rows(p, f, s, c->panels * LANES);
+               row_is_one_piece(p, f, s, c->panels * LANES);
 }
 
 /* Of an attention: a head of keys' part of its results. */
@@ -191,7 +191,7 @@ void print_spread(Printer *p, Text *out)
                 text_printf(x.parts, "%s{%s_carry, %lld, %lld}", i ? ", " : "", part->epilogue->name,
                             (long long)part->first, (long long)part->panels);
         }
-        x.in_rows = product_lies_in_rows(p->plan, c);
+        x.in_rows = product_rows_are_one_piece(p->plan, c);
         if (x.in_rows)
                 print_product_row(p, c->part[0].epilogue, out);
         x.n = c->npart;

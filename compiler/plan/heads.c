@@ -282,7 +282,7 @@ bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_
                add_index(&s, &rest, store->at, 1, n, NULL, false) && rest.low == 0 && rest.high == 0;
 }
 
-bool lies_in_rows(const Plan *p, const Function *f, const Stmt *store, int64_t n)
+bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64_t n)
 {
         return lane_coefficient(store->at, 1) == 1 && lies_by_columns(p, f, store, n);
 }

@@ -63,7 +63,7 @@ int loop_of_heads(const Plan *p, const Function *f, const Stmt *rows);
 const Stmt *only_statement(const Function *f, StmtOp op);
 
 /* heads.c: does a product's store of n columns, 16 at a time, put them side by side? */
-bool lies_in_rows(const Plan *p, const Function *f, const Stmt *store, int64_t n);
+bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64_t n);
 
 int64_t widest_exchange(
         const Plan *p); /* floats that ranks exchange at least at once: a row of what a kernel stores */

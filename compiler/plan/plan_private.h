@@ -77,6 +77,11 @@ void settle(Fuse *f, Node *n, Buffer *to);
 /* n's value shall lie in `to`: computed there if it can be, else copied there by a kernel of `body` at place `at`. */
 void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at);
 
+/* layout_state.c: the buffer of a state, with the value that becomes its new rows; tiled: as for lay_out() */
+void lay_state(Fuse *f, Node *append, int tiled);
+void lay_scan(Fuse *f, Kernel *k);
+void lay_kept(Fuse *f, Node *keep, const int *tiled);
+
 /* layout_repeat.c */
 void lay_repeat(Fuse *f, Node *repeat);
 #endif
