@@ -59,10 +59,13 @@ int main(int argc, char **argv)
         int status = 3;
 $single        (void)argc;
 $ranked        int rank = 0;
-$ranked        if (asks_for_help(argv))
+$ranked        if (asks_for_help(argv)) {
+$ranked                printf("under mpirun, before all else: --stages S   processes one after another are a stage of S, which share the layers\n");
 $ranked                return command(argv);
+$ranked        }
 $ranked        MPI_Init(&argc, &argv);
 $ranked        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+$ranked        stages_asked = take_stages(argv);
 $ranked        refuse_input(argv);
 $ranked        if (rank > 0 && !freopen("/dev/null", "w", stdout))
 $ranked                return 3;

@@ -7,32 +7,90 @@
  */
 #include <mpi.h>
 
+typedef struct {
+        $model_ranks ranks;
+        MPI_Comm one_stage, number; /* the ranks of this stage; those of this number of all stages */
+} MpiRanks;
+
 static int mpi_gather(void *of, float *all, const int64_t *begin)
 {
-        const $model_ranks *r = of;
+        const MpiRanks *r = of;
         int count[RANKS_MOST], at[RANKS_MOST];
-        for (int i = 0; i < r->ranks; i++) {
+        for (int i = 0; i < r->ranks.ranks; i++) {
                 at[i] = (int)begin[i];
                 count[i] = (int)(begin[i + 1] - begin[i]);
         }
-        return MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, count, at, MPI_FLOAT, MPI_COMM_WORLD) != MPI_SUCCESS;
+        return MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, count, at, MPI_FLOAT, r->one_stage) != MPI_SUCCESS;
+}
+
+static int mpi_send(void *of, const float *x, int64_t n)
+{
+        const MpiRanks *r = of;
+        return MPI_Send(x, (int)n, MPI_FLOAT, r->ranks.stage + 1, 0, r->number) != MPI_SUCCESS;
+}
+
+static int mpi_receive(void *of, float *x, int64_t n)
+{
+        const MpiRanks *r = of;
+        return MPI_Recv(x, (int)n, MPI_FLOAT, r->ranks.stage - 1, 0, r->number, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+}
+
+static int mpi_give(void *of, float *x, int64_t n, int from)
+{
+        const MpiRanks *r = of;
+        return MPI_Bcast(x, (int)n, MPI_FLOAT, from, r->number) != MPI_SUCCESS;
+}
+
+/* --stages S, which it takes out of argv: processes one after another are a stage's. */
+static int take_stages(char **argv)
+{
+        int stages = 1, size = 1;
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+        for (int i = 1; argv[i]; i++) {
+                if (strcmp(argv[i], "--stages"))
+                        continue;
+                stages = (int)option_number(argv, i, 1, size);
+                for (int k = i; argv[k]; k++)
+                        argv[k] = argv[k + 1] ? argv[k + 2] : NULL;
+                if (size % stages) {
+                        fprintf(stderr, "%s: --stages %d: %d processes are not so many stages of the same size\n", argv[0], stages, size);
+                        MPI_Abort(MPI_COMM_WORLD, 2);
+                }
+        }
+        return stages;
+}
+
+static int stages_asked = 1;
+
+static void make_stages(MpiRanks *r)
+{
+        int rank = 0, size = 1;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+        r->ranks.stages = stages_asked;
+        r->ranks.ranks = size / stages_asked;
+        r->ranks.stage = rank / r->ranks.ranks;
+        r->ranks.rank = rank % r->ranks.ranks;
+        MPI_Comm_split(MPI_COMM_WORLD, r->ranks.stage, r->ranks.rank, &r->one_stage);
+        MPI_Comm_split(MPI_COMM_WORLD, r->ranks.rank, r->ranks.stage, &r->number);
 }
 
 /* The model becomes one of the ranks; or NULL and *error. */
 static $model *join_ranks($model *m, int *error)
 {
-        static $model_ranks ranks = {.gather = mpi_gather};
-        ranks.of = &ranks;
-        MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
-        MPI_Comm_size(MPI_COMM_WORLD, &ranks.ranks);
+        static MpiRanks all = {.ranks = {.gather = mpi_gather, .send = mpi_send, .receive = mpi_receive, .give = mpi_give}};
+        int rank = 0;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        all.ranks.of = &all;
+        make_stages(&all);
         void *scratch = m ? malloc($model_join_scratch()) : NULL;
         if (m)
-                *error = scratch ? $model_join(m, &ranks, scratch) : $MODEL_ERROR_MEMORY;
+                *error = scratch ? $model_join(m, &all.ranks, scratch) : $MODEL_ERROR_MEMORY;
         if (*error) { /* the others can't go on without this one */
-                fprintf(stderr, "rank %d: %s\n", ranks.rank, $model_error(*error));
+                fprintf(stderr, "rank %d: %s\n", rank, $model_error(*error));
                 MPI_Abort(MPI_COMM_WORLD, 3);
         }
-        if (ranks.rank > 0 && !freopen("/dev/null", "w", stderr))
+        if (rank > 0 && !freopen("/dev/null", "w", stderr))
                 *error = $MODEL_ERROR_FILE;
         return m;
 }

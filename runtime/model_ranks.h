@@ -26,30 +26,63 @@ static uint64_t rank_fingerprint(const $model *m)
         return hash;
 }
 
-/* Have all ranks the same one?  Pieces of 16 bits are floats that every transport carries. */
-static int ranks_are_alike(Ranks *r, uint64_t fingerprint)
+/* Have all ranks of the stage these pieces?  Of 16 bits they are floats that every transport carries. */
+static int stage_is_alike(Ranks *r, const float *piece)
 {
         for (int i = 0; i <= r->ranks; i++)
                 r->begin[i] = (int64_t)RANK_PIECES * i;
-        for (int i = 0; i < RANK_PIECES; i++)
-                r->block[RANK_PIECES * r->rank + i] = (float)(fingerprint >> 16 * i & 0xffff);
+        memcpy(r->block + RANK_PIECES * r->rank, piece, RANK_PIECES * sizeof *piece);
         if (r->gather(r->of, r->block, r->begin))
                 return 0;
         for (int64_t i = 0; i < (int64_t)RANK_PIECES * r->ranks; i++)
-                if (r->block[i] != r->block[i % RANK_PIECES])
+                if (r->block[i] != piece[i % RANK_PIECES])
                         return 0;
         return 1;
+}
+
+/* Have all stages these pieces, as far as ranks of this number tell? */
+static int stages_are_alike(Ranks *r, const float *piece)
+{
+        int alike = 1;
+        for (int s = 0; s < r->stages && r->stages > 1; s++) {
+                memcpy(r->block, piece, RANK_PIECES * sizeof *piece);
+                if (r->give(r->of, r->block, RANK_PIECES, s))
+                        return 0;
+                for (int i = 0; i < RANK_PIECES; i++)
+                        alike &= r->block[i] == piece[i];
+        }
+        return alike;
+}
+
+/* Have all ranks the same one?  Then what each found goes the same ways, so that all know if one differs. */
+static int ranks_are_alike(Ranks *r, uint64_t fingerprint)
+{
+        float piece[RANK_PIECES];
+        for (int i = 0; i < RANK_PIECES; i++)
+                piece[i] = (float)(fingerprint >> 16 * i & 0xffff);
+        float found[RANK_PIECES] = {0};
+        for (int round = 0; round < 2; round++) {
+                const int stages = stages_are_alike(r, round ? found : piece), stage = stage_is_alike(r, round ? found : piece);
+                found[0] = !stages || !stage || found[0] != 0;
+        }
+        return found[0] == 0 && stages_are_alike(r, found);
 }
 
 int $model_join($model *m, const $model_ranks *with, void *scratch)
 {
         Ranks *r = scratch;
-        if (with->ranks < 1 || with->ranks > RANKS_MOST || with->rank < 0 || with->rank >= with->ranks || !with->gather || !scratch)
+        if (with->ranks < 1 || with->ranks > RANKS_MOST || with->rank < 0 || with->rank >= with->ranks || !with->gather || !scratch ||
+            with->stage < 0 || (with->stages > 1 && (with->stage >= with->stages || !with->send || !with->receive || !with->give)))
                 return $MODEL_ERROR_RANGE;
         memset(r, 0, sizeof *r);
         r->rank = with->rank;
         r->ranks = with->ranks;
+        r->stage = with->stages > 1 ? with->stage : 0;
+        r->stages = with->stages > 1 ? with->stages : 1;
         r->gather = with->gather;
+        r->send = with->send;
+        r->receive = with->receive;
+        r->give = with->give;
         r->of = with->of;
         r->block = (float *)(r + 1);
         r->block_floats = RANK_FLOATS;

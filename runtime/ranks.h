@@ -5,6 +5,9 @@
  * chains of operations of a single process; then all get what the others made.  Values are copied and never added, so that the number of
  * ranks changes no bit.  What is not spread all compute.
  *
+ * Stages of ranks share the iterations of a repeat, layers, in turn: each hands on what the repeat carries.  Where no output is wanted of a call, as of
+ * a prompt's pieces but the last, a stage goes on to the next call while others are still at this one.
+ *
  * A row that lies in one piece is gathered where it is.  All else goes through a block, for each panel (or head) a row after the other, in which
  * a rank's own part lies in one piece.
  *
@@ -67,4 +70,26 @@ KERNEL void rank_exchange(Ranks *r, const void *context, const Carried *all, con
                 rank_carry(r, context, all, 0, own, active, first, n, 1);
                 rank_carry(r, context, all, behind, all->panels, active, first, n, 1);
         }
+}
+
+/* Where a stage's iterations begin, or (next 1) those of the one behind it. */
+KERNEL int64_t stage_share(const Ranks *r, int64_t iterations, int next)
+{
+        return r ? share(iterations, r->stage + next, r->stages) : next ? iterations : 0;
+}
+
+/* n floats that iterations carry on: what the stage before left. */
+KERNEL void stage_enter(Ranks *r, float *x, int64_t n)
+{
+        if (r->stage > 0 && !r->error)
+                r->error = r->receive(r->of, x, n);
+}
+
+/* .. to the next stage; all get what the last one leaves, if that is wanted. */
+KERNEL void stage_leave(Ranks *r, float *x, int64_t n, int wanted)
+{
+        if (r->stage + 1 < r->stages && !r->error)
+                r->error = r->send(r->of, x, n);
+        if (wanted && !r->error)
+                r->error = r->give(r->of, x, n, r->stages - 1);
 }

@@ -9,12 +9,12 @@ static const struct {
         int (*run)(LoopRun *r);
         const char *takes;
 } way[LOOPS] = {
-        [LOOP_generate] = {NULL, ")mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@"},
-        [LOOP_classify] = {run_classify, ")mDwsZT1xd0kcI7RJhV6@rj"},
-        [LOOP_embed] = {run_embed, ")mDwsZtT1xd0kcI7RJhV6@po~"},
-        [LOOP_denoise] = {run_denoise, ")mDwsZT1xd0kcI7RJhV6@noS$("},
-        [LOOP_fill] = {run_fill, ")mDwsZtT1xd0kcI7RJhV6@prj"},
-        [LOOP_transcribe] = {run_transcribe, ")mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@"},
+        [LOOP_generate] = {NULL, ").mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@"},
+        [LOOP_classify] = {run_classify, ").mDwsZT1xd0kcI7RJhV6@rj"},
+        [LOOP_embed] = {run_embed, ").mDwsZtT1xd0kcI7RJhV6@po~"},
+        [LOOP_denoise] = {run_denoise, ").mDwsZT1xd0kcI7RJhV6@noS$("},
+        [LOOP_fill] = {run_fill, ").mDwsZtT1xd0kcI7RJhV6@prj"},
+        [LOOP_transcribe] = {run_transcribe, ").mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@"},
 };
 
 /* The loop of --loop, or the last that the model states; NULL: it has none.  false after a message. */

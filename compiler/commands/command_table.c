@@ -102,7 +102,7 @@ const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, ")1mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
+        {"run", run_command, ").1mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
          "MODEL [PROMPT | PICTURE… | TEXT… | SOUND] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] "
          "[--threads "
@@ -160,7 +160,7 @@ const Command command_table[] = {
          "  --grammar FILE   only texts that its rules allow (docs/grammars.md); json: those of JSON\n"
          "  --stop TEXT      end before this text; may be given more than once\n"
          "  --threads K      threads (default 1); the text does not depend on them\n"
-         "  --ranks N        N instances as one (docs/ranks.md)\n"
+         "  --ranks N, --stages S   N S instances (docs/ranks.md)\n"
          "  --weights FILE   .safetensors, a folder of them, a .gguf, a llama2.c .bin, or what `lathe build` "
          "packed;\n"
          "                   left out: made by hash\n"
@@ -282,7 +282,7 @@ const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, ")mDwsZTx0kcabiAJyL4nhtQr5RV6j", 1, 1, "one model",
+        {"verify", verify_command, ").mDwsZTx0kcabiAJyL4nhtQr5RV6j", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--json] "
          "[--target "
@@ -319,7 +319,9 @@ const Command command_table[] = {
          "compared "
          "too\n"
          "  --pages N        with --slots: these share N pages of 256 positions\n"
-         "  --ranks N,…      so many ranks too, each an instance of its own in this process (docs/ranks.md)\n"
+         "  --ranks N,… [--stages S]   so many ranks too (of each stage), each an instance of its own in "
+         "this process "
+         "(docs/ranks.md)\n"
          "  --kv f16|q8      what keys and values are rounded to; the interpreter rounds them too\n"
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does; --jit "
          "code: both,\n"

@@ -85,8 +85,9 @@ void free_outputs(const Verify *v, float **output)
 /* ", 3 ranks" */
 static const char *ranks_text(const Verify *v)
 {
-        return v->ranks ? arena_printf((Arena *)&v->m.arena, ", %d rank%s", v->ranks, v->ranks > 1 ? "s" : "")
-                        : "";
+        Arena *a = (Arena *)&v->m.arena;
+        const char *stages = v->o->stages > 1 ? arena_printf(a, " x %d stages", v->o->stages) : "";
+        return v->ranks ? arena_printf(a, ", %d rank%s%s", v->ranks, v->ranks > 1 ? "s" : "", stages) : "";
 }
 
 static bool verify_code(Verify *v, const Target *target, When when)

@@ -232,6 +232,7 @@ static const MemberRow member_table[] = {
         {'$', AS_FLOAT, MEMBER(guidance), -1000, 1000},
         {'!', AS_FLOAT, MEMBER(gflops), 1e-3, 1e9},
         {'#', AS_FLOAT, MEMBER(gbytes), 1e-3, 1e9},
+        {'.', AS_INT, MEMBER(stages), 1, MAX_THREADS},
         {'{', AS_FLOAT, MEMBER(link), 1e-3, 1e9},
         {'}', AS_FLOAT, MEMBER(latency), 1e-3, 1e9},
         {'%', AS_FLOAT, MEMBER(beams.length_penalty), -100, 100},

@@ -434,6 +434,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
         const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
         Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
         p->ranks = ranks_of(o);
+        p->stages = o->stages > 1 ? o->stages : 1;
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
                            op_info[p->unreadable->op].text,

@@ -112,6 +112,29 @@ static const char *body_rows(const Emit *e, const Body *b, bool types)
         return l->n ? row_parameters(l->kernel[l->n - 1], types) : "";
 }
 
+/* What a stage of ranks gets before its iterations, and hands on behind them. */
+static void emit_stage(const Emit *e, const Kernel *k, bool enter, Text *t)
+{
+        const Region *r = k->region;
+        if (!k->staged)
+                return;
+        text_printf(t, "if (m->ranks && m->ranks->stages > 1) {\n        team_barrier(m->team);\n");
+        for (int i = 0; i < r->ncarry; i++) {
+                const Buffer *b = carried_buffer(e->plan, r, i);
+                Dim n = b->type.rank ? b->type.dim[0] : dim_fixed(1);
+                for (int a = 1; a < b->type.rank; a++)
+                        n = dim_scale(n, b->type.dim[a].fixed);
+                text_printf(t,
+                            "        if (thread == 0)\n                stage_%s(m->ranks, m->arena + %" PRId64
+                            ", %s%s);\n",
+                            enter ? "enter" : "leave", FLOATS(b->offset), dim_expression(e->arena, e->g, n),
+                            enter                  ? ""
+                            : k->staged_for_wanted ? ", m->first < m->time"
+                                                   : ", 1");
+        }
+        text_printf(t, "        team_barrier(m->team);\n}\n");
+}
+
 static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
 {
         const Region *r = k->region;
@@ -122,8 +145,15 @@ static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
                         text_printf(t, "%s%d", i ? ", " : "", r->body_of[i]);
                 text_printf(t, "};\n");
         }
-        text_printf(t, "for (int64_t %s = 0; %s < %" PRId64 "; %s++) {\n", r->name, r->name, r->iterations,
-                    r->name);
+        emit_stage(e, k, true, t);
+        if (k->staged)
+                text_printf(t,
+                            "for (int64_t %s = stage_share(m->ranks, %" PRId64
+                            ", 0); %s < stage_share(m->ranks, %" PRId64 ", 1); %s++) {\n",
+                            r->name, r->iterations, r->name, r->iterations, r->name);
+        else
+                text_printf(t, "for (int64_t %s = 0; %s < %" PRId64 "; %s++) {\n", r->name, r->name,
+                            r->iterations, r->name);
         if (k->active_rows)
                 text_printf(t,
                             "        int32_t active[%" PRId64
@@ -137,6 +167,7 @@ static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
                             body_rows(e, r->body[b], false));
         }
         text_printf(t, "}\n");
+        emit_stage(e, k, false, t);
 }
 
 static bool is_timed(const Plan *p)

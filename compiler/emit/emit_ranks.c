@@ -7,28 +7,40 @@ void declare_ranks(const Emit *e, Text *h)
 {
         text_printf(
                 h, "%s",
-                model_text(e,
-                           "/* Ranks: processes that compute the model together, each with an instance of "
-                           "its own and the same weights; of any\n"
-                           " * targets.  The outputs have the bits of a single process. */\n"
-                           "typedef struct {\n"
-                           "        int rank, ranks; /* the number of this one, from 0 on; how many there "
-                           "are, at most 256 */\n"
-                           "        /* all [begin[ranks]], of which rank r has what lies from begin[r] to "
-                           "begin[r + 1]: gives every rank what each has, as\n"
-                           "         * MPI_Allgatherv does in place; 0, or another number if it fails.  All "
-                           "ranks call it equally often, from the thread\n"
-                           "         * that calls the model. */\n"
-                           "        int (*gather)(void *of, float *all, const int64_t *begin);\n"
-                           "        void *of; /* its first argument */\n"
-                           "} $model_ranks;\n"
-                           "/* Makes m one of them, before its first call; then all call the same functions "
-                           "with the same inputs, and get the same\n"
-                           " * outputs.  scratch [$model_join_scratch()], aligned to 8, must outlive m.  "
-                           "$MODEL_ERROR_RANK: the ranks differ in\n"
-                           " * program or weights, or a gather has failed; calls return it from then on. */\n"
-                           "int $model_join($model *m, const $model_ranks *r, void *scratch);\n"
-                           "size_t $model_join_scratch(void);\n\n"));
+                model_text(
+                        e,
+                        "/* Ranks: processes that compute the model together, each with an instance of "
+                        "its own and the same weights; of any\n"
+                        " * targets.  The outputs have the bits of a single process. */\n"
+                        "typedef struct {\n"
+                        "        int rank, ranks; /* the number of this one, from 0 on; how many there "
+                        "are, at most 256 */\n"
+                        "        /* all [begin[ranks]], of which rank r has what lies from begin[r] to "
+                        "begin[r + 1]: gives every rank what each has, as\n"
+                        "         * MPI_Allgatherv does in place; 0, or another number if it fails.  All "
+                        "ranks call it equally often, from the thread\n"
+                        "         * that calls the model. */\n"
+                        "        int (*gather)(void *of, float *all, const int64_t *begin);\n"
+                        "        void *of; /* the first argument of these functions */\n"
+                        "        /* Stages share the layers, one after another: 0 and 1 if there is one.  "
+                        "rank and ranks are "
+                        "those of a stage, each has as many;\n"
+                        "         * gather is among them.  Between ranks of one number: send, to the next "
+                        "stage; receive, "
+                        "from the one before; give, to all\n"
+                        "         * stages from stage `from`; as gather they return 0 if all went well. */\n"
+                        "        int stage, stages;\n"
+                        "        int (*send)(void *of, const float *x, int64_t n);\n"
+                        "        int (*receive)(void *of, float *x, int64_t n);\n"
+                        "        int (*give)(void *of, float *x, int64_t n, int from);\n"
+                        "} $model_ranks;\n"
+                        "/* Makes m one of them, before its first call; then all call the same functions "
+                        "with the same inputs, and get the same\n"
+                        " * outputs.  scratch [$model_join_scratch()], aligned to 8, must outlive m.  "
+                        "$MODEL_ERROR_RANK: the ranks differ in\n"
+                        " * program or weights, or a gather has failed; calls return it from then on. */\n"
+                        "int $model_join($model *m, const $model_ranks *r, void *scratch);\n"
+                        "size_t $model_join_scratch(void);\n\n"));
 }
 
 void emit_ranks(const Emit *e, Text *c)

@@ -220,9 +220,11 @@ struct Kernel {
         bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
         bool spread;         /* ranks share it, and exchange what it stores; .. */
         int64_t spread_heads; /* .. or not: they share it by so many heads, and only kernels by heads read that */
-        int barrier;          /* sync: WAIT_ROWS and so on: wait for all threads before it */
-        int at;               /* place in its body; 0: that of its root */
-        Node *late;           /* or that of this root */
+        bool staged;          /* REPEAT: stages of ranks share its iterations; .. */
+        bool staged_for_wanted;  /* .. what it carries on is for the rows wanted as output alone */
+        int barrier;             /* sync: WAIT_ROWS and so on: wait for all threads before it */
+        int at;                  /* place in its body; 0: that of its root */
+        Node *late;              /* or that of this root */
         Buffer *from_copy;       /* LOOP that copies: reads this instead */
         const struct Code *code; /* what it does, statement by statement: lower/code.h */
         int step, last_step;     /* plan: place in the linear order; REPEAT: and its end */
@@ -246,7 +248,8 @@ typedef struct {
         bool by_address;    /* emitted for libtcc: vectors are arrays, handed over by address */
         int64_t chunk;      /* most new rows a call */
         int slots;          /* most sequences a call */
-        int ranks;          /* an engine's; 0: the code is for a single process */
+        int ranks;          /* an engine's, of each stage; 0: the code is for a single process */
+        int stages;         /* an engine's */
         int64_t rows;       /* most rows of all of them */
         int64_t pages;     /* that their states share (runtime/pages.h); 0: each has room for all positions */
         int64_t heads;     /* own: by which attention counts its heads of keys, all kernels' */

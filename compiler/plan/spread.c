@@ -189,6 +189,8 @@ bool pass_spread(Plan *p, Diag *diag)
                 }
         if (batches)
                 forget_heads(p);
+        if (p->ranks)
+                find_stages(p);
         return true;
 }
 

@@ -85,7 +85,7 @@ static void make_room(const Engine *e, float *state, int64_t *base, int64_t past
         for (int i = 0; i < p->ncache; i++) {
                 const int64_t before = base[i];
                 cache_make_room(&p->cache[i], i, &base[i], e->held, cached_states(p), state, past, n);
-                for (int r = 1; e->rank && r < p->ranks; r++) {
+                for (int r = 1; r < rank_count(e); r++) {
                         int64_t same = before;
                         cache_make_room(&p->cache[i], i, &same, e->held, cached_states(p),
                                         state + rank_apart(e, r) / (ptrdiff_t)sizeof *state, past, n);
@@ -220,7 +220,7 @@ const char *engine_fork(Engine *e, int slot, int copy)
                 pages_share(&e->pages, slot, copy, e->kept[slot].past);
         }
         e->kept[copy] = e->kept[slot];
-        for (int r = 0; r == 0 || (e->rank && r < p->ranks); r++) {
+        for (int r = 0; r < rank_count(e); r++) {
                 const ptrdiff_t apart = rank_apart(e, r) / (ptrdiff_t)sizeof *e->state;
                 memcpy(state_of(e, copy) + apart, state_of(e, slot) + apart,
                        slot_floats(p) * sizeof *e->state);

@@ -34,6 +34,7 @@ typedef struct {
 } Kept;
 
 typedef struct EngineRank EngineRank;
+typedef struct EngineMeetings EngineMeetings;
 
 struct Engine {
         Plan *plan;
@@ -57,8 +58,9 @@ struct Engine {
         int32_t *numbers;  /* .. in this memory */
         double compile_seconds;
         atomic_bool interrupted;
-        EngineRank *rank; /* [Plan.ranks]; NULL: there is one */
-        Team rank_team;   /* a thread for each, the caller's for the first */
+        EngineRank *rank; /* [Plan.stages * Plan.ranks], stage by stage; NULL: there is one */
+        EngineMeetings *meetings;
+        Team rank_team; /* a thread for each, the caller's for the first */
         bool has_rank_team;
 };
 
@@ -66,7 +68,8 @@ struct Engine {
 size_t instance_size(const Engine *e);
 size_t views_size(const Engine *e);
 
-/* engine_ranks.c: of Plan.ranks above 1 */
+/* engine_ranks.c: of several ranks, or stages of them */
+int rank_count(const Engine *e);
 const char *ranks_start(Engine *e, int threads); /* behind take_memory() */
 void ranks_stop(Engine *e);
 const char *ranks_set_threads(Engine *e, int threads);

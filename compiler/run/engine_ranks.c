@@ -1,6 +1,7 @@
 /* Ranks of an engine: instances in this process that compute one model together, each with memory and threads of its own, as processes on
  * several machines do (runtime/ranks.h).  Results are those of the first. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,24 +14,119 @@ struct EngineRank {
         Team team; /* of ranks but the first, whose threads are the engine's */
         bool has_team;
         void *memory;
-        const float *shown; /* in a gather: what it has of it */
+        const float *shown; /* in a gather, or on the way to another stage: what it has of it */
         float **output;     /* [noutput]: what the first rank's caller is not given */
         size_t *room;       /* [noutput] floats */
 };
+
+/* Those who meet: the ranks of a stage; the stages, by a rank's number; a stage and the one behind it, by number. */
+struct EngineMeetings {
+        pthread_barrier_t *stage, *number, *next;
+        int stages, numbers, nexts; /* of each so many were made */
+};
+
+static void meet(pthread_barrier_t *b)
+{
+        (void)pthread_barrier_wait(b);
+}
+
+static EngineRank *rank_at(const EngineRank *self, int stage, int number)
+{
+        return &self->engine->rank[stage * self->link.ranks + number];
+}
 
 /* What each rank has is in sight of all. */
 static int gather(void *of, float *all, const int64_t *begin)
 {
         EngineRank *self = of;
-        Engine *e = self->engine;
+        pthread_barrier_t *b = &self->engine->meetings->stage[self->link.stage];
         self->shown = all;
-        team_barrier(&e->rank_team);
+        meet(b);
         for (int r = 0; r < self->link.ranks; r++)
                 if (r != self->link.rank)
-                        memcpy(all + begin[r], e->rank[r].shown + begin[r],
+                        memcpy(all + begin[r], rank_at(self, self->link.stage, r)->shown + begin[r],
                                (size_t)(begin[r + 1] - begin[r]) * sizeof *all);
-        team_barrier(&e->rank_team);
+        meet(b);
         return 0;
+}
+
+static int send_on(void *of, const float *x, int64_t n)
+{
+        EngineRank *self = of;
+        pthread_barrier_t *b =
+                &self->engine->meetings->next[self->link.stage * self->link.ranks + self->link.rank];
+        (void)n;
+        self->shown = x;
+        meet(b);
+        meet(b);
+        return 0;
+}
+
+static int receive(void *of, float *x, int64_t n)
+{
+        EngineRank *self = of;
+        const int before = self->link.stage - 1;
+        pthread_barrier_t *b = &self->engine->meetings->next[before * self->link.ranks + self->link.rank];
+        meet(b);
+        memcpy(x, rank_at(self, before, self->link.rank)->shown, (size_t)n * sizeof *x);
+        meet(b);
+        return 0;
+}
+
+static int give(void *of, float *x, int64_t n, int from)
+{
+        EngineRank *self = of;
+        pthread_barrier_t *b = &self->engine->meetings->number[self->link.rank];
+        self->shown = x;
+        meet(b);
+        if (self->link.stage != from)
+                memcpy(x, rank_at(self, from, self->link.rank)->shown, (size_t)n * sizeof *x);
+        meet(b);
+        return 0;
+}
+
+/* n barriers for `each`; *made: how many there are. */
+static pthread_barrier_t *barriers(int n, int each, int *made)
+{
+        pthread_barrier_t *b = malloc((size_t)(n + 1) * sizeof *b);
+        while (b && *made < n && !pthread_barrier_init(&b[*made], NULL, (unsigned)each))
+                ++*made;
+        return b;
+}
+
+static void end_barriers(pthread_barrier_t *b, int made)
+{
+        while (made > 0)
+                pthread_barrier_destroy(&b[--made]);
+        free(b);
+}
+
+static bool make_meetings(Engine *e)
+{
+        EngineMeetings *m = e->meetings = calloc(1, sizeof *m);
+        const int ranks = e->plan->ranks, stages = e->plan->stages;
+        if (!m)
+                return false;
+        m->stage = barriers(stages, ranks, &m->stages);
+        m->number = barriers(ranks, stages, &m->numbers);
+        m->next = barriers((stages - 1) * ranks, 2, &m->nexts);
+        return m->stage && m->number && m->next && m->stages == stages && m->numbers == ranks &&
+               m->nexts == (stages - 1) * ranks;
+}
+
+static void end_meetings(EngineMeetings *m)
+{
+        if (!m)
+                return;
+        end_barriers(m->stage, m->stages);
+        end_barriers(m->number, m->numbers);
+        end_barriers(m->next, m->nexts);
+        free(m);
+}
+
+int rank_count(const Engine *e)
+{
+        return e->rank ? e->plan->ranks * e->plan->stages : 1;
 }
 
 static const char *rank_start(Engine *e, int r, int threads)
@@ -38,9 +134,14 @@ static const char *rank_start(Engine *e, int r, int threads)
         EngineRank *k = &e->rank[r];
         const int64_t widest = widest_exchange(e->plan);
         k->engine = e;
-        k->link = (Ranks){.rank = r,
+        k->link = (Ranks){.rank = r % e->plan->ranks,
                           .ranks = e->plan->ranks,
+                          .stage = r / e->plan->ranks,
+                          .stages = e->plan->stages,
                           .gather = gather,
+                          .send = send_on,
+                          .receive = receive,
+                          .give = give,
                           .of = k,
                           .block_floats = widest > RANK_BLOCK ? widest : RANK_BLOCK};
         k->link.block = malloc((size_t)k->link.block_floats * sizeof(float));
@@ -64,7 +165,7 @@ static const char *rank_start(Engine *e, int r, int threads)
 
 const char *ranks_start(Engine *e, int threads)
 {
-        const int ranks = e->plan->ranks;
+        const int ranks = e->plan->ranks * e->plan->stages;
         if (ranks < 2)
                 return NULL;
         if (e->code.interpreter)
@@ -72,7 +173,7 @@ const char *ranks_start(Engine *e, int threads)
         if (e->plan->pages)
                 return "--ranks: sequences share no pages";
         e->rank = calloc((size_t)ranks, sizeof *e->rank);
-        const char *why = e->rank ? NULL : no_memory;
+        const char *why = e->rank && make_meetings(e) ? NULL : no_memory;
         for (int r = 0; r < ranks && !why; r++)
                 why = rank_start(e, r, threads);
         if (why)
@@ -85,7 +186,7 @@ void ranks_stop(Engine *e)
 {
         if (e->has_rank_team)
                 team_stop(&e->rank_team);
-        for (int r = 0; e->rank && r < e->plan->ranks; r++) {
+        for (int r = 0; e->rank && r < rank_count(e); r++) {
                 EngineRank *k = &e->rank[r];
                 if (k->has_team)
                         team_stop(&k->team);
@@ -97,12 +198,13 @@ void ranks_stop(Engine *e)
                 free(k->room);
                 free(k->link.block);
         }
+        end_meetings(e->meetings);
         free(e->rank);
 }
 
 const char *ranks_set_threads(Engine *e, int threads)
 {
-        for (int r = 1; e->rank && r < e->plan->ranks; r++) {
+        for (int r = 1; e->rank && r < rank_count(e); r++) {
                 EngineRank *k = &e->rank[r];
                 team_stop(&k->team);
                 k->has_team = !team_start(&k->team, threads);
@@ -208,7 +310,7 @@ static void run_rank(void *of, int r)
 
 const char *run_ranks(Engine *e)
 {
-        for (int r = 1; r < e->plan->ranks; r++)
+        for (int r = 1; r < rank_count(e); r++)
                 if (!follow_first(e, r))
                         return no_memory;
         team_run(&e->rank_team, run_rank, e);
