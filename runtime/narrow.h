@@ -12,6 +12,9 @@ KERNEL v16 v_load_finite_f16(const uint16_t *p)
 {
         return v_load_f16(p);
 }
+#endif
+
+#if !defined(V_FINITE_F16)
 KERNEL int v_are_finite_f16(const uint16_t *p, int64_t n)
 {
         (void)p, (void)n;

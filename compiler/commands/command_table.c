@@ -102,7 +102,7 @@ const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, ").1mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
+        {"run", run_command, ")1.mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
          "MODEL [PROMPT | PICTURE… | TEXT… | SOUND] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] "
          "[--threads "
