@@ -236,8 +236,8 @@ static int64_t largest_part(const Kernel *k, int64_t n, int ranks)
 {
         if (!k->spread)
                 return n;
-        const int64_t pieces = pieces_of(k);
-        return (int64_t)((double)n / (double)pieces * (double)((pieces + ranks - 1) / ranks));
+        const int64_t pieces = pieces_of(k), most = (pieces + ranks - 1) / ranks;
+        return (int64_t)((double)n / (double)pieces * (double)most);
 }
 
 /* A kernel's weights, and the caches that it writes, each buffer once. */
