@@ -40,6 +40,12 @@ static const char *no_taps(const Emit *e)
         return t->data;
 }
 
+/* A model may lack it: then only a comment that is left out speaks of it. */
+static const char *named_size(const Emit *e, int which)
+{
+        return which < 0 ? "" : e->g->named[which].name;
+}
+
 /* Text with $model and $MODEL replaced by the model's name, $program by what threads run, $time and $past by the members
  * that count new rows and positions taken, $size by that of the size that differs between sequences, $taps by a NULL for each tap. */
 const char *model_text(const Emit *e, const char *text)
@@ -58,9 +64,9 @@ const char *model_text(const Emit *e, const char *text)
                      taps = !strncmp(dollar, "$taps", 5);
                 text_printf(t, "%s",
                             lower         ? e->name
-                            : past        ? e->g->named[e->g->past].name
-                            : time        ? e->g->named[e->g->time].name
-                            : size        ? e->g->named[varying_size(e->g)].name
+                            : past        ? named_size(e, e->g->past)
+                            : time        ? named_size(e, e->g->time)
+                            : size        ? named_size(e, varying_size(e->g))
                             : taps        ? no_taps(e)
                             : upper       ? e->upper
                             : !program    ? "$"

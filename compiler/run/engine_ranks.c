@@ -255,7 +255,7 @@ static void move_pointer(const Engine *e, char *view, int member, ptrdiff_t apar
         if (e->code.instance[member] < 0)
                 return;
         memcpy(&to, view + e->code.instance[member], sizeof to);
-        to += apart;
+        to = to ? to + apart : to;
         memcpy(view + e->code.instance[member], &to, sizeof to);
 }
 
