@@ -16,10 +16,14 @@ const { texts, given } = await loops.tokens(model);
 if (texts.join('').trim() !== (prompt + text).trim()) wrong(`the tokens are of another text: ${texts.join('')}`);
 if (layers !== wanted.length || heads !== wanted[0].length || given !== wanted[0][0].length) wrong(`${layers} layers, ${heads} heads, ${given} tokens`);
 
-// forwards, backwards, and tokens that the model made
-for (const at of [given - 1, 0, 17, texts.length - 1, 3, 33, texts.length - 2]) {
+// from where the text ended, forwards, backwards, and tokens that the model made; of one token the same whenever it is asked for
+const seen = new Map();
+for (const at of [texts.length - 1, given - 1, 0, 17, texts.length - 1, 3, 33, texts.length - 2]) {
   const { first, rows, weights } = await loops.attention(model, { at, maps: layers * heads }, never, never);
   if (at < first || at >= first + rows) wrong(`token ${at} is not among ${rows} from ${first} on`);
+  const all = String(weights);
+  if ((seen.get(at) ?? all) !== all) wrong(`token ${at}: other weights than before`);
+  seen.set(at, all);
   for (let l = 0; l < layers; l++)
     for (let h = 0; h < heads; h++) {
       const row = ((l * heads + h) * rows + at - first) * (first + rows);
