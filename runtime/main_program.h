@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 $single        (void)argc;
 $ranked        int rank = 0;
 $ranked        if (asks_for_help(argv)) {
-$ranked                printf("under mpirun, before all else: --stages S   processes one after another are a stage of S, which share the layers\n");
+$ranked                printf("under mpirun: --stages S   S stages share the layers (default 1); processes one after another are a stage's\n");
 $ranked                return command(argv);
 $ranked        }
 $ranked        MPI_Init(&argc, &argv);

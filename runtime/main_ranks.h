@@ -35,7 +35,7 @@ static int mpi_receive(void *of, float *x, int64_t n)
         return MPI_Recv(x, (int)n, MPI_FLOAT, r->ranks.stage - 1, 0, r->number, MPI_STATUS_IGNORE) != MPI_SUCCESS;
 }
 
-static int mpi_give(void *of, float *x, int64_t n, int from)
+static int mpi_broadcast(void *of, float *x, int64_t n, int from)
 {
         const MpiRanks *r = of;
         return MPI_Bcast(x, (int)n, MPI_FLOAT, from, r->number) != MPI_SUCCESS;
@@ -78,7 +78,7 @@ static void make_stages(MpiRanks *r)
 /* The model becomes one of the ranks; or NULL and *error. */
 static $model *join_ranks($model *m, int *error)
 {
-        static MpiRanks all = {.ranks = {.gather = mpi_gather, .send = mpi_send, .receive = mpi_receive, .give = mpi_give}};
+        static MpiRanks all = {.ranks = {.gather = mpi_gather, .send = mpi_send, .receive = mpi_receive, .broadcast = mpi_broadcast}};
         int rank = 0;
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         all.ranks.of = &all;

@@ -46,7 +46,7 @@ static int stages_are_alike(Ranks *r, const float *piece)
         int alike = 1;
         for (int s = 0; s < r->stages && r->stages > 1; s++) {
                 memcpy(r->block, piece, RANK_PIECES * sizeof *piece);
-                if (r->give(r->of, r->block, RANK_PIECES, s))
+                if (r->broadcast(r->of, r->block, RANK_PIECES, s))
                         return 0;
                 for (int i = 0; i < RANK_PIECES; i++)
                         alike &= r->block[i] == piece[i];
@@ -72,7 +72,7 @@ int $model_join($model *m, const $model_ranks *with, void *scratch)
 {
         Ranks *r = scratch;
         if (with->ranks < 1 || with->ranks > RANKS_MOST || with->rank < 0 || with->rank >= with->ranks || !with->gather || !scratch ||
-            with->stage < 0 || (with->stages > 1 && (with->stage >= with->stages || !with->send || !with->receive || !with->give)))
+            with->stage < 0 || (with->stages > 1 && (with->stage >= with->stages || !with->send || !with->receive || !with->broadcast)))
                 return $MODEL_ERROR_RANGE;
         memset(r, 0, sizeof *r);
         r->rank = with->rank;
@@ -82,7 +82,7 @@ int $model_join($model *m, const $model_ranks *with, void *scratch)
         r->gather = with->gather;
         r->send = with->send;
         r->receive = with->receive;
-        r->give = with->give;
+        r->broadcast = with->broadcast;
         r->of = with->of;
         r->block = (float *)(r + 1);
         r->block_floats = RANK_FLOATS;

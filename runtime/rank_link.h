@@ -13,7 +13,7 @@ typedef struct {
         /* Between ranks of one number: to the next stage; from the one before; to all stages from stage `from`. */
         int (*send)(void *of, const float *x, int64_t n);
         int (*receive)(void *of, float *x, int64_t n);
-        int (*give)(void *of, float *x, int64_t n, int from);
+        int (*broadcast)(void *of, float *x, int64_t n, int from);
         void *of;
         float *block; /* [block_floats] */
         int64_t block_floats;

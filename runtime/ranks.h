@@ -91,5 +91,5 @@ KERNEL void stage_leave(Ranks *r, float *x, int64_t n, int wanted)
         if (r->stage + 1 < r->stages && !r->error)
                 r->error = r->send(r->of, x, n);
         if (wanted && !r->error)
-                r->error = r->give(r->of, x, n, r->stages - 1);
+                r->error = r->broadcast(r->of, x, n, r->stages - 1);
 }

@@ -2,7 +2,7 @@
  *
  * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), recurrences (recur.c), the causal proof (causal.c on facts*.c and affine*.c), the
  * state form that follows from it (incremental.c, forms.c), and what is cut out or moved before kernels are made (phases.c,
- * accumulate.c, masked_weights.c, scores_apart.c, taps_apart.c, mixture.c).  A pass returns a new graph or the same one. */
+ * accumulate.c, masked_weights.c, scores_apart.c, taps_apart.c, heads_apart.c, mixture.c).  A pass returns a new graph or the same one. */
 #ifndef PASSES_H
 #define PASSES_H
 #include "graph/graph.h"

@@ -62,7 +62,7 @@ int loop_of_heads(const Plan *p, const Function *f, const Stmt *rows);
 /* spread.c: the one statement of its kind in a function; NULL: there is none, or there are several */
 const Stmt *only_statement(const Function *f, StmtOp op);
 
-/* stages.c: where a repeat carries a value on; or NULL */
+/* rank_stages.c: where a repeat carries a value on; or NULL */
 const Buffer *carried_buffer(const Plan *p, const Region *r, int carry);
 
 /* heads.c: does a product's store of n columns, 16 at a time, put them side by side? */

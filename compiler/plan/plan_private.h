@@ -44,7 +44,7 @@ bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_
 
 /* heads.c: by which heads threads share kernels in a call of one row; Plan.heads and Kernel.by_heads */
 void find_heads(Plan *p);
-void find_stages(Plan *p); /* stages.c: sets Kernel.staged */
+void find_stages(Plan *p); /* rank_stages.c: sets Kernel.staged */
 
 /* conditional.c: iterations that need not run */
 void conditional_iterations(Fuse *f);

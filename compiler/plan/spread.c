@@ -1,7 +1,8 @@
 /* Spread: which kernels ranks share (runtime/ranks.h).
  *
- * A product with weights by panels of its outputs, attention by its heads of keys: what one rank makes is whole, by the chains of operations
- * of a single process.  All else is computed by every rank, from values that all have. */
+ * A product with weights by panels of its outputs, attention by its heads of keys, loops over heads by those heads where nothing else reads what they store: what
+ * one rank makes is whole, by the chains of operations of a single process.  All else is computed by every rank, from values that all have.
+ * Stages of ranks: rank_stages.c. */
 #include "lower/code.h"
 #include "plan_private.h"
 

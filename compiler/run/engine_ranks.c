@@ -73,7 +73,7 @@ static int receive(void *of, float *x, int64_t n)
         return 0;
 }
 
-static int give(void *of, float *x, int64_t n, int from)
+static int broadcast(void *of, float *x, int64_t n, int from)
 {
         EngineRank *self = of;
         pthread_barrier_t *b = &self->engine->meetings->number[self->link.rank];
@@ -141,7 +141,7 @@ static const char *rank_start(Engine *e, int r, int threads)
                           .gather = gather,
                           .send = send_on,
                           .receive = receive,
-                          .give = give,
+                          .broadcast = broadcast,
                           .of = k,
                           .block_floats = widest > RANK_BLOCK ? widest : RANK_BLOCK};
         k->link.block = malloc((size_t)k->link.block_floats * sizeof(float));
