@@ -176,7 +176,7 @@ def is_ill(said, hidden):
     itself = re.search(r"^the interpreter itself, in floats +(\S+)", said, re.M)
     if not wrong or not itself:
         return False
-    size = [re.match(r".{40}(\S+) +FAIL: more than \S+(; (?!FAIL).*)?$", line) for line in wrong]
+    size = [re.match(r".* (\S+) +FAIL: more than \S+(; (?!FAIL).*)?$", line) for line in wrong]
     return all(m and not line.startswith("interpreted") and ": interpreted" not in line and
                float(m.group(1)) <= 10 * float(itself.group(1)) for m, line in zip(size, wrong))
 
