@@ -440,6 +440,19 @@ static void lay_output(Fuse *f, int i)
 
 /* --- all of it ------------------------------------------------------------------------------------------------ */
 
+static bool is_result_of_attention(const Fuse *f, const Node *n)
+{
+        return f->owner[n->id] && f->owner[n->id]->op == K_ATTENTION && n->type.rank == 3 &&
+               type_is_fixed(&n->type);
+}
+
+/* Results of attention [heads, rows, n]: the heads of a row side by side, as the product behind them reads them. */
+static void lay_heads_in_rows(Buffer *b)
+{
+        b->layout.stride[0] = b->type.dim[2].fixed;
+        b->layout.stride[1] = b->type.dim[0].fixed * b->layout.stride[0];
+}
+
 static void lay_roots(Fuse *f, const int *tiled)
 {
         Plan *p = f->plan;
@@ -450,6 +463,8 @@ static void lay_roots(Fuse *f, const int *tiled)
                 Buffer *b = buffer_new(p, IN_ARENA, &n->type, value_name(p, n));
                 b->storage = storage_of(p, n);
                 lay_out(p, b, tiled[n->id]);
+                if (is_result_of_attention(f, n) && tiled[n->id] < 0)
+                        lay_heads_in_rows(b);
                 settle(f, n, b);
         }
 }
