@@ -8,6 +8,9 @@
  * Stages of ranks share the iterations of a repeat, layers, in turn: each hands on what the repeat carries.  Where no output is wanted of a call, as of
  * a prompt's pieces but the last, a stage goes on to the next call while others are still at this one.
  *
+ * In a call of many rows ranks may share rows instead, by tiles of 16, each with all weights: what other ranks made of them is brought together
+ * where a kernel reads it, as attention does keys and values.
+ *
  * A row that lies in one piece is gathered where it is.  All else goes through a block, for each panel (or head) a row after the other, in which
  * a rank's own part lies in one piece.
  *
@@ -72,6 +75,31 @@ KERNEL void rank_exchange(Ranks *r, const void *context, const Carried *all, con
         }
 }
 
+/* Tiles of 16 rows, by which ranks share them. */
+KERNEL int64_t rank_tiles(int64_t rows)
+{
+        return (rows + 15) / 16;
+}
+
+/* The first row of a rank, or (next 1) of the one behind it; r NULL: there is one rank. */
+KERNEL int64_t rank_row(const Ranks *r, int64_t rows, int next)
+{
+        const int64_t row = r ? 16 * share(rank_tiles(rows), r->rank + next, r->ranks) : next ? rows : 0;
+        return row < rows ? row : rows;
+}
+
+/* All ranks get the rows of each: x, `tile` floats from 16 of them to the next; whole_tiles: the last ones have a whole tile too. */
+KERNEL void rank_bring_rows(Ranks *r, float *x, int64_t rows, int64_t tile, int whole_tiles)
+{
+        const int64_t tiles = rank_tiles(rows), all = whole_tiles ? tiles * tile : rows * (tile / 16);
+        for (int i = 0; i <= r->ranks; i++) {
+                const int64_t begin = share(tiles, i, r->ranks) * tile;
+                r->begin[i] = begin < all ? begin : all;
+        }
+        if (!r->error)
+                r->error = r->gather(r->of, x, r->begin);
+}
+
 /* Where a stage's iterations begin, or (next 1) those of the one behind it. */
 KERNEL int64_t stage_share(const Ranks *r, int64_t iterations, int next)
 {
@@ -85,11 +113,16 @@ KERNEL void stage_enter(Ranks *r, float *x, int64_t n)
                 r->error = r->receive(r->of, x, n);
 }
 
-/* .. to the next stage; all get what the last one leaves, if that is wanted. */
-KERNEL void stage_leave(Ranks *r, float *x, int64_t n, int wanted)
+/* .. to the next stage. */
+KERNEL void stage_leave(Ranks *r, const float *x, int64_t n)
 {
         if (r->stage + 1 < r->stages && !r->error)
                 r->error = r->send(r->of, x, n);
-        if (wanted && !r->error)
+}
+
+/* All stages get what the last one leaves, once each has handed on all. */
+KERNEL void stage_share_last(Ranks *r, float *x, int64_t n)
+{
+        if (!r->error)
                 r->error = r->broadcast(r->of, x, n, r->stages - 1);
 }

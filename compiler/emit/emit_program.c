@@ -93,8 +93,8 @@ void emit_struct(const Emit *e, Text *c)
                     "};\n\n/* What a function that a kernel calls back finds behind its context. */\ntypedef "
                     "struct {\n        const %s *m;\n        int64_t iteration[8];\n        int64_t around; "
                     "/* of "
-                    "a product: which turn of the loops around it */\n} Place;\n\n",
-                    e->name);
+                    "a product: which turn of the loops around it */\n%s} Place;\n\n",
+                    e->name, e->plan->by_rows ? "        int64_t first; /* the rank's first row */\n" : "");
 }
 
 static void emit_calls(const Emit *e, int body, uint64_t part, Text *t);
@@ -112,27 +112,37 @@ static const char *body_rows(const Emit *e, const Body *b, bool types)
         return l->n ? row_parameters(l->kernel[l->n - 1], types) : "";
 }
 
-/* What a stage of ranks gets before its iterations, and hands on behind them. */
-static void emit_stage(const Emit *e, const Kernel *k, bool enter, Text *t)
+/* A call of a function of the runtime for each value that a repeat carries on. */
+static void emit_carried(const Emit *e, const Kernel *k, const char *function, Text *t)
 {
-        const Region *r = k->region;
-        if (!k->staged)
-                return;
-        text_printf(t, "if (m->ranks && m->ranks->stages > 1) {\n        team_barrier(m->team);\n");
-        for (int i = 0; i < r->ncarry; i++) {
-                const Buffer *b = carried_buffer(e->plan, r, i);
+        for (int i = 0; i < k->region->ncarry; i++) {
+                const Buffer *b = carried_buffer(e->plan, k->region, i);
                 Dim n = b->type.rank ? b->type.dim[0] : dim_fixed(1);
                 for (int a = 1; a < b->type.rank; a++)
                         n = dim_scale(n, b->type.dim[a].fixed);
-                text_printf(t,
-                            "        if (thread == 0)\n                stage_%s(m->ranks, m->arena + %" PRId64
-                            ", %s%s);\n",
-                            enter ? "enter" : "leave", FLOATS(b->offset), dim_expression(e->arena, e->g, n),
-                            enter                  ? ""
-                            : k->staged_for_wanted ? ", m->first < m->time"
-                                                   : ", 1");
+                text_printf(t, "%s(m->ranks, m->arena + %" PRId64 ", %s);\n", function, FLOATS(b->offset),
+                            dim_expression(e->arena, e->g, n));
         }
-        text_printf(t, "        team_barrier(m->team);\n}\n");
+}
+
+/* What a stage of ranks gets before its iterations, and hands on behind them. */
+static void emit_stage(const Emit *e, const Kernel *k, bool enter, Text *t)
+{
+        Text *calls = text_new(e->arena), *last = text_new(e->arena);
+        if (!k->staged)
+                return;
+        emit_carried(e, k, enter ? "stage_enter" : "stage_leave", calls);
+        if (!enter)
+                emit_carried(e, k, "stage_share_last", last);
+        text_printf(t, "if (m->ranks && m->ranks->stages > 1) {\n        team_barrier(m->team);\n        if "
+                       "(thread == 0) {\n");
+        text_indent(t, calls, 2);
+        if (!enter && k->staged_for_wanted)
+                text_printf(t, "                if (m->first < m->time) {\n");
+        text_indent(t, last, k->staged_for_wanted ? 3 : 2);
+        if (!enter && k->staged_for_wanted)
+                text_printf(t, "                }\n");
+        text_printf(t, "        }\n        team_barrier(m->team);\n}\n");
 }
 
 static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
@@ -205,6 +215,29 @@ static void emit_barrier(const Emit *e, const Kernel *k, Text *t)
         text_printf(t, "team_barrier(m->team);\n");
 }
 
+/* Before a kernel: rows that it reads, of which each rank made some; or behind it, of outputs. */
+static void emit_bring(const Emit *e, const RowList *rows, bool waits, Text *t)
+{
+        if (rows->n == 0)
+                return;
+        text_printf(t,
+                    "if (ranks_by(m, ROWS)) {\n        team_barrier(m->team);\n        if (thread == 0) {\n");
+        for (int i = 0; i < rows->n; i++) {
+                const SharedRows *r = &rows->of[i];
+                const Buffer *b = whole_buffer(r->buffer);
+                const char *output = b->home == IN_OUTPUT ? e->g->output[b->index].name : NULL;
+                if (output)
+                        text_printf(t, "                if (m->output_%s)\n        ", output);
+                text_printf(t,
+                            "                rank_bring_rows(m->ranks, %s + %" PRId64 ", %s, %" PRId64
+                            ", %d);\n",
+                            output ? arena_printf(e->arena, "m->output_%s", output) : "m->arena",
+                            FLOATS(b->offset) + r->base, dim_expression(e->arena, e->g, r->rows), r->tile,
+                            r->whole_tiles);
+        }
+        text_printf(t, "        }\n%s}\n", waits ? "" : "        team_barrier(m->team);\n");
+}
+
 /* What a rank made of a kernel goes to all, when its threads have made it.  Rows of a batch lie one after another: all go at once.
  * waits: all threads wait before the next kernel anyway. */
 static void emit_exchange(const Emit *e, const Kernel *k, bool waits, Text *t)
@@ -212,7 +245,8 @@ static void emit_exchange(const Emit *e, const Kernel *k, bool waits, Text *t)
         Text *calls = text_new(e->arena);
         const bool whole = k->by_sequence && has_whole_sequences(e->plan);
         emit_call_of(e, k, whole ? "sequence" : k->tail ? "range" : NULL, "_exchange", "", calls);
-        text_printf(t, "if (m->ranks) {\n        team_barrier(m->team);\n        if (thread == 0)\n");
+        text_printf(t, "if (%s) {\n        team_barrier(m->team);\n        if (thread == 0)\n",
+                    k->in_rows ? "ranks_by(m, OUTPUTS)" : "m->ranks");
         text_indent(t, calls, 2);
         text_printf(t, "%s}\n", waits ? "" : "        team_barrier(m->team);\n");
 }
@@ -231,6 +265,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                 const Kernel *k = l->kernel[i];
                 if (k->part != part)
                         continue;
+                emit_bring(e, &k->bring, k->barrier, t);
                 emit_barrier(e, k, t);
                 if (k->op == K_REPEAT)
                         emit_repeat(e, k, t);
@@ -238,6 +273,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                         emit_call(e, k, t);
                 if (is_exchanged(k))
                         emit_exchange(e, k, next_waits(l, i), t);
+                emit_bring(e, &k->bring_behind, next_waits(l, i), t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
         }
@@ -311,8 +347,23 @@ static bool any_looks_up(const Plan *p)
         return false;
 }
 
+static void emit_ranks_by(const Emit *e, Text *c)
+{
+        if (e->plan->by_rows)
+                text_printf(c,
+                            "/* The ranks, if they share rows in this call, as they do if each gets 16 of "
+                            "them or more; or outputs and "
+                            "heads.  Else NULL. */\n"
+                            "enum { OUTPUTS, ROWS };\n"
+                            "static Ranks *ranks_by(const %s *m, int what)\n{\n"
+                            "        return m->ranks && (rank_tiles(%s) >= m->ranks->ranks) == what ? "
+                            "m->ranks : NULL;\n}\n\n",
+                            e->name, dim_expression(e->arena, e->g, e->plan->shared_rows));
+}
+
 void emit_program(const Emit *e, Text *c)
 {
+        emit_ranks_by(e, c);
         emit_wants_taps(e, c);
         if (any_looks_up(e->plan))
                 emit_sequence_of(e, c);

@@ -11,6 +11,20 @@ static const char *rows_text(const Kernel *k)
         return k->active_only ? "active, count" : "NULL, rows";
 }
 
+/* Where the rows of a rank begin, `ldr` elements apart. */
+static const char *own_operand(Printer *p, Operand o, int64_t ldr)
+{
+        const char *all = operand_text(p, o);
+        return p->row_loop ? arena_printf(p->arena, "%s + first_row * %lld", all, (long long)ldr) : all;
+}
+
+static void print_no_rows(const Printer *p, Text *out)
+{
+        if (p->row_loop)
+                text_printf(out, "if (first_row == behind_row)\n        return; /* more ranks than tiles of "
+                                 "rows */\n");
+}
+
 /* Rows of the left operand as codes, for parts whose weights lie in blocks: each thread makes its own. */
 static void print_codes(Printer *p, const MatmulCall *c, Text *out)
 {
@@ -21,7 +35,7 @@ static void print_codes(Printer *p, const MatmulCall *c, Text *out)
                                     "void *codes_%d = m->scratch + thread * SCRATCH + %lld;\n"
                                     "codes_of_rows(codes_%d, %s, %lld, %s, %lld, %d);\n",
                                     code_group[i], (long long)k->codes[i], code_group[i],
-                                    operand_text(p, c->x), (long long)c->ldx, rows_text(k),
+                                    own_operand(p, c->x, c->ldx), (long long)c->ldx, rows_text(k),
                                     (long long)k->k_size, code_group[i]);
 }
 
@@ -47,9 +61,9 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
         bool asked = to->home == IN_OUTPUT;
         const StorageInfo *storage = &storage_info[s->w[0]->storage];
         const char *function = storage->codes ? "matmul_blocks" : k->active_only ? "matmul_active" : "matmul";
-        const char *x =
-                storage->codes ? arena_printf(p->arena, "codes_%d", storage->codes)
-                               : arena_printf(p->arena, "%s, %lld", operand_text(p, c->x), (long long)c->ldx);
+        const char *x = storage->codes ? arena_printf(p->arena, "codes_%d", storage->codes)
+                                       : arena_printf(p->arena, "%s, %lld", own_operand(p, c->x, c->ldx),
+                                                      (long long)c->ldx);
         const char *twice = s->nproduct == 2 ? "2 * " : "";
         const char *tile = target_is_portable(p->plan->target)
                                    ? storage->codes ? "CODE_ROWS, TILE_PANELS" : "TILE_ROWS, TILE_PANELS"
@@ -92,11 +106,12 @@ static void print_around(Printer *p, const MatmulCall *c, const Text *calls, Tex
 /* A thread's share of all panels: of its rank's, by panels or by heads. */
 static void print_panels(Printer *p, const MatmulCall *c, Text *out)
 {
-        const char *share =
-                p->kernel->spread && !p->kernel->spread_heads ? "rank_share(m->ranks, " : "share(";
+        const char *share = p->kernel->spread && !p->kernel->spread_heads
+                                    ? arena_printf(p->arena, "rank_share(%s, ", sharing(p, false))
+                                    : "share(";
         const char *panels = arena_printf(p->arena, "%lld", (long long)c->panels);
         if (p->kernel->spread_heads) {
-                print_own_heads(p->kernel->spread_heads, out);
+                print_own_heads(p, p->kernel->spread_heads, out);
                 panels = arena_printf(p->arena, "%lld * (behind - own)",
                                       (long long)(c->panels / p->kernel->spread_heads));
         }
@@ -108,12 +123,14 @@ static void print_panels(Printer *p, const MatmulCall *c, Text *out)
 static void print_matmul(Printer *p, const MatmulCall *c, Text *out)
 {
         Text *calls = text_new(p->arena);
+        print_own_rows(p, out);
         print_codes(p, c, calls);
         for (int i = 0; i < c->npart; i++)
                 print_part(p, c, &c->part[i], calls);
         if (!c->outer)
                 print_place(p, "0", out);
         print_pointers(p, out);
+        print_no_rows(p, out);
         if (!p->kernel->active_only)
                 text_printf(out, "const int64_t rows = %s;\n", row_count(p, c->outer, p->f->nloop - 1));
         p->m = p->active = true;
@@ -195,10 +212,11 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
         const long long group = (long long)(c->heads / c->kv_heads);
         bool begins = c->row >= 0 && p->f->loop[c->row].from_first;
         if (spread)
-                print_own_heads(c->kv_heads, out);
+                print_own_heads(p, c->kv_heads, out);
         text_printf(out, "const Attention a = {\n");
-        text_printf(out, "        .q = %s%s, .q_row = %lld, .q_head = %lld,\n", operand_text(p, c->q),
-                    own_heads(p, c->q.buffer, group * c->q_head), (long long)c->q_row, (long long)c->q_head);
+        text_printf(out, "        .q = %s%s, .q_row = %lld, .q_head = %lld,\n",
+                    own_operand(p, c->q, c->q_row), own_heads(p, c->q.buffer, group * c->q_head),
+                    (long long)c->q_row, (long long)c->q_head);
         text_printf(out, "        .k = %s%s, .k_head = %lld, .%s = %lld,\n", operand_text(p, c->k),
                     own_heads(p, c->k.buffer, c->k_head), (long long)c->k_head, c->k_key ? "k_key" : "k_tile",
                     (long long)(c->k_key ? c->k_key : c->k_tile));
@@ -212,9 +230,9 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
         if (c->k_paged || c->v_paged)
                 text_printf(out, "        .key_pages = %s, .value_pages = %s,\n",
                             c->k_paged ? "m->page_of" : "NULL", c->v_paged ? "m->page_of" : "NULL");
-        text_printf(out, "        .out = %s%s, .out_row = %lld, .out_head = %lld,\n", operand_text(p, c->out),
-                    own_heads(p, c->out.buffer, group * c->out_head), (long long)c->out_row,
-                    (long long)c->out_head);
+        text_printf(out, "        .out = %s%s, .out_row = %lld, .out_head = %lld,\n",
+                    own_operand(p, c->out, c->out_row), own_heads(p, c->out.buffer, group * c->out_head),
+                    (long long)c->out_row, (long long)c->out_head);
         if (spread)
                 text_printf(out,
                             "        .heads = (int)(%lld * (behind - own)), .kv_heads = (int)(behind - own), "
@@ -234,7 +252,10 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
         if (c->sink)
                 text_printf(out, "        .sink = %s,\n", c->sink->name);
         text_printf(out, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",
-                    size_expression(p, c->keys), begins ? "m->first" : "0");
+                    size_expression(p, c->keys),
+                    begins        ? "m->first"
+                    : p->row_loop ? "first_row"
+                                  : "0");
 }
 
 /* The call for a share s. */
@@ -269,6 +290,7 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
                 c->weigh ? arena_printf(p->arena, "MIXED_UNITS(rows, %lld)", (long long)c->k_key)
                          : arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows, %lld)",
                                         (long long)c->heads, (long long)c->kv_heads, (long long)c->k_key);
+        print_own_rows(p, out);
         const char *rows = c->row >= 0 ? loop_size(p, c->row) : "1";
         describe(p, c, call);
         print_place(p, "0", out);
@@ -276,6 +298,7 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
         p->m = true;
         if (c->naround == 0) {
                 text_indent(out, call, 0);
+                print_no_rows(p, out);
                 if (p->kernel->spread)
                         text_printf(out, "if (own == behind)\n        return; /* more ranks than heads */\n");
                 print_share(p->kernel, c, rows, out);

@@ -43,6 +43,8 @@ const char *loop_size(Printer *p, int loop)
         }
         if (loop + 1 == p->head_loop)
                 return arena_printf(p->arena, "(%s)", turns_of_heads(p, "(behind - own)"));
+        if (loop + 1 == p->row_loop)
+                return "(behind_row - first_row)";
         CodeLoop from_0 = *l;
         if (l->from_first)
                 from_0.size = dim_sub(l->size, dim_named(NAMED_FIRST));
@@ -69,6 +71,8 @@ void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out)
                 }
                 if (i + 1 == p->head_loop)
                         text_printf(e, " + %s", turns_of_heads(p, "own"));
+                if (i + 1 == p->row_loop)
+                        text_printf(e, " + %s", p->first_row);
                 if (i == 0 && p->kernel->by_row && sees_sequence(p->plan, p->kernel, p->f))
                         text_printf(e, " - (%s)", rows_before(p, l->size));
                 p->active |= l->active;
@@ -108,12 +112,14 @@ void print_rows(Printer *p, const Stmt *s, Text *out)
 {
         bool shared = s->op == STMT_ROWS;
         p->head_loop = p->kernel->op == K_LOOP && p->kernel->spread ? loop_of_heads(p->plan, p->f, s) + 1 : 0;
-        Text *inner = text_new(p->arena), *loops = text_new(p->arena);
+        Text *inner = text_new(p->arena), *loops = text_new(p->arena), *own = text_new(p->arena);
         print_statements(p, s->inside, inner);
+        print_own_rows(p, own);
         print_loops_of(p, s->begin, s->end, "row", loops);
         print_pointers(p, out);
+        text_indent(out, own, 0);
         if (p->head_loop)
-                print_own_heads(p->kernel->spread_heads, out);
+                print_own_heads(p, p->kernel->spread_heads, out);
         p->m |= shared;
         if (p->kernel->own)
                 text_printf(out,
@@ -243,7 +249,10 @@ void print_place(Printer *p, const char *around, Text *out)
         text_printf(out, "const Place place = {m, {");
         for (int i = 0; i < n; i++)
                 text_printf(out, "%s%s", i ? ", " : "", nest[i]->name);
-        text_printf(out, "%s}, %s};\n", n ? "" : "0", around);
+        text_printf(out, "%s}, %s%s};\n", n ? "" : "0", around,
+                    !p->plan->by_rows ? ""
+                    : p->row_loop     ? ", first_row"
+                                      : ", 0");
 }
 
 /* The view of a product's row, whose number counts the first loops together. */
@@ -313,6 +322,8 @@ static void print_epilogue(Printer *p, Text *out)
         const Function *f = p->f;
         Text *rest = text_new(p->arena), *body = text_new(p->arena), *loops = text_new(p->arena);
         print_statements(p, &f->body, rest);
+        p->row_loop = p->kernel->row_loop;
+        p->first_row = "place->first";
         print_loops_of(p, 0, f->outer, "place->around", loops);
         p->place = loops->n > 0;
         int64_t without = loops->n;

@@ -21,6 +21,8 @@ typedef struct {
         bool m, place, row, head, s, apart, active, lo, hi; /* parameters */
         bool lane, rest;                                    /* j, n */
         int head_loop;              /* of a kernel that ranks share by heads: its loop over them, + 1 */
+        int row_loop;               /* of one whose rows they share: its loop over them, + 1; .. */
+        const char *first_row;      /* .. the rank's first */
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
 
@@ -52,7 +54,11 @@ void print_statements(Printer *p, const StmtList *b, Text *out);
 
 /* print_ranks.c: of a kernel that ranks share, whose own function is at hand */
 void print_spread(Printer *p, Text *out);
-void print_own_heads(int64_t heads, Text *out); /* a rank's heads of keys: from `own` to `behind` - 1 */
+const char *sharing(const Printer *p,
+                    bool rows); /* the ranks that share the kernel by rows; or by outputs or heads */
+/* a rank's heads of keys: from `own` to `behind` - 1; its rows, if ranks share them: from `first_row` to `behind_row` - 1 */
+void print_own_heads(const Printer *p, int64_t heads, Text *out);
+void print_own_rows(Printer *p, Text *out);
 
 /* print_call.c */
 void print_call(Printer *p, const Stmt *s, Text *out);

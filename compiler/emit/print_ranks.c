@@ -4,13 +4,30 @@
 
 #include "print_private.h"
 
-void print_own_heads(int64_t heads, Text *out)
+const char *sharing(const Printer *p, bool rows)
 {
+        return !p->kernel->in_rows ? "m->ranks" : rows ? "ranks_by(m, ROWS)" : "ranks_by(m, OUTPUTS)";
+}
+
+void print_own_heads(const Printer *p, int64_t heads, Text *out)
+{
+        const char *ranks = sharing(p, false);
         text_printf(out,
-                    "const int64_t own = rank_share(m->ranks, %lld, 0, 1), behind = rank_share(m->ranks, "
-                    "%lld, 1, "
-                    "1);\n",
-                    (long long)heads, (long long)heads);
+                    "const int64_t own = rank_share(%s, %lld, 0, 1), behind = rank_share(%s, %lld, 1, 1);\n",
+                    ranks, (long long)heads, ranks, (long long)heads);
+}
+
+void print_own_rows(Printer *p, Text *out)
+{
+        if (!p->kernel->row_loop)
+                return;
+        const char *rows = size_expression(p, p->f->loop[p->kernel->row_loop - 1].size);
+        const char *ranks = sharing(p, true);
+        text_printf(out, "const int64_t first_row = rank_row(%s, %s, 0), behind_row = rank_row(%s, %s, 1);\n",
+                    ranks, rows, ranks, rows);
+        p->m = true;
+        p->row_loop = p->kernel->row_loop;
+        p->first_row = "first_row";
 }
 
 /* A function called back: its head, what it finds behind its context, a buffer, loops, and what it does. */
@@ -168,6 +185,7 @@ static void print_exchange(Printer *p, const Exchange *x, Text *out)
 void print_spread(Printer *p, Text *out)
 {
         const Kernel *k = p->kernel;
+        p->row_loop = 0; /* outputs of all rows */
         const Stmt *s = only_statement(p->f, k->op == K_MATMUL ? STMT_MATMUL : STMT_ATTENTION);
         Exchange x = {.parts = text_new(p->arena)};
         if (k->op == K_ATTENTION) {

@@ -179,6 +179,18 @@ enum { MAX_THREADS = 64 };
 /* In calls of several rows; of one; of one, with as many threads as divide Plan.heads.  The last imply those before. */
 enum { WAIT_ROWS = 1, WAIT_STEP = 2, WAIT_HEADS = 4 };
 
+/* Rows of a buffer, of which each rank may have made its own (plan/rows.c): where they lie, in elements. */
+typedef struct {
+        Buffer *buffer;
+        Dim rows;
+        int64_t base, tile; /* the first one; from 16 of them to the next 16 */
+        bool whole_tiles;   /* they lie in tiles of 16, the last of which has room for 16 too */
+} SharedRows;
+typedef struct {
+        SharedRows *of;
+        int n, cap;
+} RowList;
+
 typedef struct Kernel Kernel;
 struct Kernel {
         KernelOp op;
@@ -220,6 +232,10 @@ struct Kernel {
         bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
         bool spread;         /* ranks share it, and exchange what it stores; .. */
         int64_t spread_heads; /* .. or not: they share it by so many heads, and only kernels by heads read that */
+        bool in_rows; /* of calls of many rows ranks share these, in place of what `spread` says: .. */
+        int row_loop; /* .. those that this loop (+ 1) counts; 0: every rank computes all .. */
+        RowList bring,
+                bring_behind; /* .. and what it reads of other ranks' is brought together before; outputs behind it */
         bool staged;          /* REPEAT: stages of ranks share its iterations; .. */
         bool staged_for_wanted;  /* .. what it carries on is for the rows wanted as output alone */
         int barrier;             /* sync: WAIT_ROWS and so on: wait for all threads before it */
@@ -250,6 +266,8 @@ typedef struct {
         int slots;          /* most sequences a call */
         int ranks;          /* an engine's, of each stage; 0: the code is for a single process */
         int stages;         /* an engine's */
+        bool by_rows;       /* ranks share rows in calls with many .. */
+        Dim shared_rows;    /* .. of these */
         int64_t rows;       /* most rows of all of them */
         int64_t pages;     /* that their states share (runtime/pages.h); 0: each has room for all positions */
         int64_t heads;     /* own: by which attention counts its heads of keys, all kernels' */

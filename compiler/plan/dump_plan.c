@@ -21,6 +21,18 @@ bool buffer_is_shown(const Buffer *b)
         return !b->part_of && (b->home != IN_ARENA || b->first >= 0);
 }
 
+/* How ranks share a kernel. */
+static void dump_shared(FILE *f, const Kernel *k)
+{
+        if (k->spread)
+                fprintf(f, k->spread_heads ? "; ranks have heads" : "; ranks have outputs");
+        if (k->row_loop)
+                fprintf(f, k->spread ? ", or rows" : "; ranks have rows");
+        for (int i = 0; i < k->bring.n; i++)
+                fprintf(f, "%s%s",
+                        i ? ", " : "; rows brought together before: ", k->bring.of[i].buffer->name);
+}
+
 static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
 {
         for (int i = 0; i < p->list[body].n; i++) {
@@ -43,6 +55,7 @@ static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
                 if (k->op == K_REPEAT)
                         fprintf(f, ", %" PRId64 " iterations%s", k->region->iterations,
                                 k->active_rows ? ", those that change a row" : "");
+                dump_shared(f, k);
                 fprintf(f, "\n");
                 for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
                         int inner = body_number(p, k->region->body[b]);

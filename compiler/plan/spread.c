@@ -171,15 +171,17 @@ static void forget_heads(Plan *p)
 bool pass_spread(Plan *p, Diag *diag)
 {
         (void)diag;
-        const bool batches = p->ranks && p->slots > 1 && p->graph->past >= 0;
+        if (!p->ranks || p->off[PASS_spread])
+                return true;
+        const bool batches = p->slots > 1 && p->graph->past >= 0;
         if (batches)
                 find_heads(p);
-        for (int i = 0; i < p->nbody && p->ranks; i++)
+        for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         Kernel *k = p->list[i].kernel[j];
                         k->spread = k->op != K_REPEAT && k->code && is_spread(k);
                 }
-        for (int i = 0; i < p->nbody && p->ranks; i++)
+        for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         Kernel *k = p->list[i].kernel[j];
                         const bool loop = k->op == K_LOOP && loop_is_spread(p, k);
@@ -190,8 +192,7 @@ bool pass_spread(Plan *p, Diag *diag)
                 }
         if (batches)
                 forget_heads(p);
-        if (p->ranks)
-                find_stages(p);
+        find_stages(p);
         return true;
 }
 

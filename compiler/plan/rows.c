@@ -1,0 +1,560 @@
+/* Rows: which rows of a call ranks share (runtime/ranks.h).
+ *
+ * In a call of many rows, as of an encoder, a rank computes some rows of every kernel, with all weights, in place of some outputs of all rows.
+ * A kernel that reads a row to make that row takes what its own rank made.  Another, attention with its keys and values, reads the rows of all:
+ * before it ranks bring these together, once for each layer.
+ *
+ * Ranks share rows by tiles of 16.  What lies in a tile of them is one piece of a buffer:
+ *
+ *      element = base + tile * (row / 16) + rest, 0 <= rest < tile
+ *
+ * so that it is brought together where it is.  A kernel that stores its rows in another way is computed by every rank. */
+#include "lower/code.h"
+#include "plan_private.h"
+
+/* --- where an access lies ------------------------------------------------------------------------------------------ */
+
+/* An access of a kernel's, whose elements are from `at` on (NULL: that is not known), up to `reach` further, with `ldr` elements from row to
+ * row besides. */
+typedef struct {
+        const Function *f;
+        Buffer *buffer;
+        const Index *at;
+        int64_t ldr, reach;
+        const CodeLoop *lanes;
+        bool whole_lanes;
+} Access;
+
+/* step * row + tile * (row / 16) + ones * (row % 16) + low to high */
+typedef struct {
+        int64_t step, tile, ones, low, high;
+} Lies;
+
+typedef struct {
+        const Plan *plan;
+        const Function *f;
+        const CodeLoop *lanes;
+        bool whole_lanes;
+        int row; /* loop of the rows */
+} Walk;
+
+static void add_values(Lies *to, int64_t scale, int64_t most)
+{
+        *(scale < 0 ? &to->low : &to->high) += scale * most;
+}
+
+static bool add_loop(const Walk *w, Lies *to, const CodeLoop *l, int64_t scale, bool whole)
+{
+        const int64_t n = bound_of(w->plan, l->size);
+        add_values(to, scale, (whole ? round_up(n, LANES) : n) - 1);
+        return !l->from_first && !l->active && n > 0;
+}
+
+static bool is_number(const Index *x)
+{
+        return x->op == INDEX_SUM && x->nterm == 0 && dim_is_fixed(x->offset);
+}
+
+/* The row itself, alone. */
+static bool is_row(const Walk *w, const Index *x)
+{
+        if (x->op == INDEX_LOOP)
+                return x->number == w->row;
+        return x->op == INDEX_SUM && x->nterm == 1 && x->term[0].coef == 1 && dim_is(x->offset, 0) &&
+               is_row(w, x->term[0].of);
+}
+
+static bool add_element(const Walk *w, Lies *to, const Index *x, int64_t scale);
+
+static bool add_terms(const Walk *w, Lies *to, const Index *x, int64_t scale)
+{
+        if (!dim_is_fixed(x->offset))
+                return false;
+        to->low += scale * x->offset.fixed;
+        to->high += scale * x->offset.fixed;
+        for (int i = 0; i < x->nterm; i++)
+                if (!add_element(w, to, x->term[i].of, scale * x->term[i].coef))
+                        return false;
+        return true;
+}
+
+/* Of a quotient or a remainder by 16 of the row, or by any number of what is no matter of rows. */
+static bool add_divided(const Walk *w, Lies *to, const Index *x, int64_t scale)
+{
+        const bool quotient = x->op == INDEX_QUOTIENT;
+        Lies of = {0};
+        if (!is_number(x->b))
+                return false;
+        const int64_t by = x->b->offset.fixed;
+        if (is_row(w, x->a) && by == LANES) {
+                *(quotient ? &to->tile : &to->ones) += scale;
+                return true;
+        }
+        if (!add_element(w, &of, x->a, 1) || of.step || of.tile || of.ones || of.low < 0)
+                return false;
+        add_values(to, scale, quotient ? of.high / by : by - 1);
+        return true;
+}
+
+static bool add_element(const Walk *w, Lies *to, const Index *x, int64_t scale)
+{
+        switch (x->op) {
+        case INDEX_SUM: return add_terms(w, to, x, scale);
+        case INDEX_LOOP:
+                if (x->number != w->row)
+                        return add_loop(w, to, &w->f->loop[x->number], scale, false);
+                to->step += scale;
+                return true;
+        case INDEX_LANE: return w->lanes && add_loop(w, to, w->lanes, scale, w->whole_lanes);
+        case INDEX_PLUS: return add_element(w, to, x->a, scale) && add_element(w, to, x->b, scale);
+        case INDEX_TIMES: return is_number(x->b) && add_element(w, to, x->a, scale * x->b->offset.fixed);
+        case INDEX_QUOTIENT:
+        case INDEX_REMAINDER: return add_divided(w, to, x, scale);
+        default: return false;
+        }
+}
+
+/* False: it is not by tiles of rows. */
+static bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to)
+{
+        const Walk w = {p, a->f, a->lanes, a->whole_lanes, row};
+        Lies l = {.step = a->ldr, .high = a->reach};
+        if (!a->at || pointed_buffer(a->buffer) != whole_buffer(a->buffer) ||
+            !add_element(&w, &l, a->at, 1) || l.low < 0 || l.step < 0 || l.tile < 0 || l.ones < 0)
+                return false;
+        to->buffer = a->buffer;
+        to->whole_tiles = l.tile > 0;
+        to->tile = LANES * l.step + l.tile;
+        const int64_t apart =
+                l.tile > 0 ? to->tile : l.step; /* where what comes before the first row may end */
+        if (apart == 0)
+                return false;
+        to->base = l.low / apart * apart;
+        return l.high - to->base + (LANES - 1) * (l.step + l.ones) < to->tile;
+}
+
+/* --- what a kernel touches ----------------------------------------------------------------------------------------- */
+
+typedef struct Accesses {
+        Arena *arena;
+        Access *of;
+        int n, cap;
+} Accesses;
+
+static void add_access(Accesses *all, Access a)
+{
+        GROW(all->arena, all->of, all->n, all->cap);
+        all->of[all->n++] = a;
+}
+
+/* stores: what is stored; else what is read. */
+static void add_accesses(Accesses *all, const Function *f, const StmtList *list, const CodeLoop *lanes,
+                         bool stores)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Stmt *s = &list->stmt[i];
+                const bool plain = s->op == STMT_LOAD || s->op == STMT_ELEMENT || s->op == STMT_STORE;
+                if (s->buffer && (s->op == STMT_STORE) == stores)
+                        add_access(all, (Access){f, s->buffer, plain ? s->at : NULL, 0, 0, lanes,
+                                                 s->lanes == ALL_LANES});
+                if (s->inside)
+                        add_accesses(all, f, s->inside, s->op == STMT_LANES ? s->over : lanes, stores);
+        }
+}
+
+static const Function *own_function(const Kernel *k)
+{
+        return k->code->function[k->code->n - 1];
+}
+
+/* What a kernel stores; or what it reads, but for attention's keys and values. */
+static Accesses accesses_of(Arena *arena, const Kernel *k, bool stores)
+{
+        Accesses all = {.arena = arena};
+        const Stmt *s = &own_function(k)->body.stmt[0];
+        for (int i = 0; i < k->code->n; i++) {
+                const Function *f = k->code->function[i];
+                const CodeLoop *lanes =
+                        f->role == EPILOGUE || f->role == SCORE ? &f->loop[f->lane_loop] : NULL;
+                add_accesses(&all, f, &f->body, lanes, stores);
+        }
+        if (k->op == K_ATTENTION) {
+                const AttentionCall *c = s->call.attention;
+                const Operand *o = stores ? &c->out : &c->q;
+                add_access(&all, (Access){own_function(k), o->buffer, o->at, stores ? c->out_row : c->q_row,
+                                          stores ? (c->heads - 1) * c->out_head + c->v_dim - 1
+                                                 : (c->heads - 1) * c->q_head + c->head_dim - 1,
+                                          NULL, false});
+        }
+        if (k->op == K_MATMUL && !stores) {
+                const MatmulCall *c = s->call.matmul;
+                add_access(&all, (Access){own_function(k), c->x.buffer, c->x.at, c->ldx, k->k_size - 1, NULL,
+                                          false});
+        }
+        return all;
+}
+
+/* --- kernels by rows ------------------------------------------------------------------------------------------------- */
+
+/* The rows that k stores, of which its loop `row` counts; false: it stores other things too. */
+static bool stores_by_rows(const Plan *p, const Kernel *k, int row, SharedRows *to, int *n, int most)
+{
+        const Accesses all = accesses_of(p->graph->arena, k, true);
+        *n = 0;
+        for (int i = 0; i < all.n; i++) {
+                SharedRows r = {.rows = own_function(k)->loop[row].size};
+                const Buffer *b = whole_buffer(all.of[i].buffer);
+                if (b->storage != STORAGE_F32 || b->own || b->dense || b->slots > 1 ||
+                    all.of[i].buffer->slots > 1 || (b->home != IN_ARENA && b->home != IN_OUTPUT) ||
+                    *n == most || !lies_by_rows(p, &all.of[i], row, &r))
+                        return false;
+                to[(*n)++] = r;
+        }
+        for (int i = 0; i < k->code->nwritten; i++) {
+                bool seen = false;
+                for (int j = 0; j < *n; j++)
+                        seen |= whole_buffer(to[j].buffer) == whole_buffer(k->code->written[i]);
+                if (!seen)
+                        return false;
+        }
+        return *n > 0;
+}
+
+/* Does it hand a row to the runtime? */
+static bool has_calls(const StmtList *list)
+{
+        for (int i = 0; i < list->n; i++) {
+                const StmtOp op = list->stmt[i].op;
+                if (op == STMT_TOP || op == STMT_ARGMAX || op == STMT_CODES || op == STMT_MOVE ||
+                    op == STMT_COLLECTIVE || (list->stmt[i].inside && has_calls(list->stmt[i].inside)))
+                        return true;
+        }
+        return false;
+}
+
+/* Loops among which the one of the rows may be: those that threads share. */
+static bool rows_of(const Kernel *k, int *begin, int *end)
+{
+        const Function *f = own_function(k);
+        const Stmt *s = f->body.n == 1 ? &f->body.stmt[0] : NULL;
+        *begin = *end = 0;
+        if (k->op == K_LOOP && s && s->op == STMT_ROWS && !has_calls(s->inside)) {
+                *begin = s->begin;
+                *end = s->end;
+        } else if (k->op == K_MATMUL && s && s->op == STMT_MATMUL && s->call.matmul->outer == 0) {
+                *end = f->nloop - 1 == 1; /* no other counts rows with it */
+        } else if (k->op == K_ATTENTION && s && s->op == STMT_ATTENTION && s->call.attention->naround == 0 &&
+                   s->call.attention->row >= 0) {
+                *begin = s->call.attention->row;
+                *end = *begin + 1;
+        }
+        return *end > *begin;
+}
+
+enum { MOST_STORES = 8 };
+
+static void find_rows(const Plan *p, Kernel *k)
+{
+        SharedRows stored[MOST_STORES];
+        int begin, end, n;
+        k->row_loop = 0;
+        if (k->op == K_REPEAT || k->own || k->active_only || k->tail || !rows_of(k, &begin, &end))
+                return;
+        for (int i = begin; i < end && !k->row_loop; i++)
+                if (bound_of(p, own_function(k)->loop[i].size) > LANES &&
+                    stores_by_rows(p, k, i, stored, &n, MOST_STORES))
+                        k->row_loop = i + 1;
+}
+
+/* --- what is brought together ------------------------------------------------------------------------------------------ */
+
+/* Rows of which a rank has its own alone. */
+typedef struct {
+        Plan *plan;
+        RowList rows;
+} RowsApart;
+
+static bool same_rows(const SharedRows *a, const SharedRows *b)
+{
+        return whole_buffer(a->buffer) == whole_buffer(b->buffer) && a->base == b->base &&
+               a->tile == b->tile && a->whole_tiles == b->whole_tiles && dim_equal(a->rows, b->rows);
+}
+
+static void add_rows(Arena *arena, RowList *to, SharedRows r)
+{
+        for (int i = 0; i < to->n; i++)
+                if (same_rows(&to->of[i], &r))
+                        return;
+        GROW(arena, to->of, to->n, to->cap);
+        to->of[to->n++] = r;
+}
+
+/* Does k read, of rows that lie as r says, its own alone? */
+static bool reads_own_rows(const Plan *p, const Kernel *k, const Accesses *reads, const SharedRows *r)
+{
+        bool any = false;
+        if (!k->row_loop || !dim_equal(own_function(k)->loop[k->row_loop - 1].size, r->rows))
+                return false;
+        for (int i = 0; i < reads->n; i++) {
+                const Access *a = &reads->of[i];
+                SharedRows own = {.rows = r->rows};
+                if (whole_buffer(a->buffer) != whole_buffer(r->buffer))
+                        continue;
+                if (!lies_by_rows(p, a, k->row_loop - 1, &own) || !same_rows(&own, r))
+                        return false;
+                any = true;
+        }
+        if (k->op != K_ATTENTION)
+                return any;
+        const AttentionCall *c = own_function(k)->body.stmt[0].call.attention;
+        return any && whole_buffer(c->k.buffer) != whole_buffer(r->buffer) &&
+               whole_buffer(c->v.buffer) != whole_buffer(r->buffer);
+}
+
+static bool overlap(const Plan *p, const SharedRows *a, const SharedRows *b)
+{
+        const int64_t a_end = a->base + round_up(bound_of(p, a->rows), LANES) * (a->tile / LANES),
+                      b_end = b->base + round_up(bound_of(p, b->rows), LANES) * (b->tile / LANES);
+        return whole_buffer(a->buffer) == whole_buffer(b->buffer) && a->base < b_end && b->base < a_end;
+}
+
+/* The rows that are apart and of which wanted() says so are brought together before k. */
+static void bring_before(RowsApart *apart, Kernel *k,
+                         bool (*wanted)(const RowsApart *apart, const Kernel *k, const SharedRows *r))
+{
+        RowList *rows = &apart->rows;
+        for (int i = 0; i < rows->n;) {
+                const SharedRows r = rows->of[i];
+                if (!wanted(apart, k, &r)) {
+                        i++;
+                        continue;
+                }
+                add_rows(apart->plan->graph->arena, &k->bring, r);
+                rows->of[i] = rows->of[--rows->n];
+        }
+}
+
+static bool reads_across(const RowsApart *apart, const Kernel *k, const SharedRows *r)
+{
+        const Accesses reads = accesses_of(apart->plan->graph->arena, k, false);
+        return code_reads(k->code, whole_buffer(r->buffer)) && !reads_own_rows(apart->plan, k, &reads, r);
+}
+
+typedef struct {
+        SharedRows of[MOST_STORES];
+        int n;
+} StoredRows;
+
+static StoredRows rows_stored(const Plan *p, const Kernel *k)
+{
+        StoredRows stored = {.n = 0};
+        if (k->row_loop && !stores_by_rows(p, k, k->row_loop - 1, stored.of, &stored.n, MOST_STORES))
+                stored.n = 0;
+        return stored;
+}
+
+/* Does k store where rows lie that are shared in another way? */
+static bool stores_over(const RowsApart *apart, const Kernel *k, const SharedRows *r)
+{
+        const StoredRows stored = rows_stored(apart->plan, k);
+        for (int i = 0; i < stored.n; i++)
+                if (!same_rows(&stored.of[i], r) && overlap(apart->plan, &stored.of[i], r))
+                        return true;
+        return false;
+}
+
+static bool reads_or_stores_over(const RowsApart *apart, const Kernel *k, const SharedRows *r)
+{
+        return reads_across(apart, k, r) || stores_over(apart, k, r);
+}
+
+/* What the kernels of a repeat do with some rows. */
+typedef struct {
+        bool reads, across, stores, stores_over;
+} Touched;
+
+static void touch_in(const RowsApart *apart, const Region *region, const SharedRows *r, Touched *t)
+{
+        const Plan *p = apart->plan;
+        for (int b = 0; b < region->nbody; b++) {
+                const KernelList *l = &p->list[body_number(p, region->body[b])];
+                for (int i = 0; i < l->n; i++) {
+                        const Kernel *k = l->kernel[i];
+                        if (k->op == K_REPEAT)
+                                touch_in(apart, k->region, r, t);
+                        if (k->op == K_REPEAT || !k->code)
+                                continue;
+                        const StoredRows stored = rows_stored(p, k);
+                        for (int j = 0; j < stored.n; j++)
+                                t->stores |= same_rows(&stored.of[j], r);
+                        t->stores_over |= stores_over(apart, k, r);
+                        t->reads |= code_reads(k->code, whole_buffer(r->buffer));
+                        t->across |= reads_across(apart, k, r);
+                }
+        }
+}
+
+/* Before a repeat: rows that its iterations read across, unless they store the same rows, so that they bring them together themselves; or that
+ * they share in another way.  An iteration that is run for the rows alone that it changes may not be run at all. */
+static bool is_brought_before_repeat(const RowsApart *apart, const Kernel *k, const SharedRows *r)
+{
+        Touched t = {.reads = false};
+        touch_in(apart, k->region, r, &t);
+        return t.stores_over || (t.across && !t.stores) || (k->active_rows && t.reads);
+}
+
+/* Of outputs all ranks get all. */
+static void set_apart(RowsApart *apart, Kernel *k)
+{
+        const StoredRows stored = rows_stored(apart->plan, k);
+        for (int i = 0; i < stored.n; i++) {
+                const bool output = whole_buffer(stored.of[i].buffer)->home == IN_OUTPUT;
+                add_rows(apart->plan->graph->arena, output ? &k->bring_behind : &apart->rows, stored.of[i]);
+        }
+}
+
+static void bring_together(RowsApart *apart, Kernel *k)
+{
+        bring_before(apart, k, k->op == K_REPEAT ? is_brought_before_repeat : reads_or_stores_over);
+        set_apart(apart, k);
+}
+
+/* --- all of it --------------------------------------------------------------------------------------------------------- */
+
+static RowList copied(Arena *arena, const RowList *of)
+{
+        RowList copy = {.n = 0};
+        for (int i = 0; i < of->n; i++)
+                add_rows(arena, &copy, of->of[i]);
+        return copy;
+}
+
+static void add_all(Arena *arena, RowList *to, const RowList *of)
+{
+        for (int i = 0; i < of->n; i++)
+                add_rows(arena, to, of->of[i]);
+}
+
+typedef void See(RowsApart *apart, Kernel *k);
+static void visit(RowsApart *apart, int body, See *see);
+
+/* Twice: what an iteration leaves, with any body, the next one finds. */
+static void visit_repeat(RowsApart *apart, const Region *r, See *see)
+{
+        Arena *arena = apart->plan->graph->arena;
+        for (int turn = 0; turn < 2; turn++) {
+                const RowList begin = apart->rows;
+                RowList end = {.n = 0};
+                for (int b = 0; b < r->nbody; b++) {
+                        apart->rows = copied(arena, &begin);
+                        visit(apart, body_number(apart->plan, r->body[b]), see);
+                        add_all(arena, &end, &apart->rows);
+                }
+                if (turn == 0)
+                        add_all(arena, &end, &begin);
+                apart->rows = end;
+        }
+}
+
+/* Kernels of the calls, not those of what is computed once for inputs that are fed by themselves. */
+static void visit(RowsApart *apart, int body, See *see)
+{
+        Plan *p = apart->plan;
+        for (int i = 0; i < p->list[body].n; i++) {
+                Kernel *k = p->list[body].kernel[i];
+                if (k->part)
+                        continue;
+                if (k->op == K_REPEAT || k->code)
+                        see(apart, k);
+                if (k->op == K_REPEAT)
+                        visit_repeat(apart, k->region, see);
+        }
+}
+
+static void see_rows_of(RowsApart *apart, Kernel *k)
+{
+        k->in_rows = true;
+        find_rows(apart->plan, k);
+}
+
+static void leave_whole(RowsApart *apart, Kernel *k)
+{
+        (void)apart;
+        k->in_rows = false;
+        k->row_loop = 0;
+}
+
+/* Do ranks share nearly all that a call computes?  *most: the rows of most of it. */
+static bool is_worth_it(const Plan *p, Dim *most)
+{
+        int64_t size[MAX_NAMED], all = 0, shared = 0, largest = 0;
+        for (int i = 0; i < MAX_NAMED; i++)
+                size[i] = i < NAMED_BASE && p->bound[i] > 0 ? p->bound[i] : 0;
+        const KernelCost *cost = kernel_costs(p->graph->arena, p, size);
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        const int64_t flops = k->in_rows && k->op != K_REPEAT
+                                                      ? cost[k->step].flops * cost[k->step].runs
+                                                      : 0;
+                        all += flops;
+                        shared += k->row_loop ? flops : 0;
+                        if (k->row_loop && flops > largest) {
+                                largest = flops;
+                                *most = own_function(k)->loop[k->row_loop - 1].size;
+                        }
+                }
+        return shared > all / 10 * 9;
+}
+
+/* In turn a repeat's bodies are run, in any order: of a buffer two of them store the same rows, or others that lie elsewhere. */
+static bool agree(const Plan *p, const RowList *a, const RowList *b)
+{
+        for (int i = 0; i < a->n; i++)
+                for (int j = 0; j < b->n; j++)
+                        if (!same_rows(&a->of[i], &b->of[j]) && overlap(p, &a->of[i], &b->of[j]))
+                                return false;
+        return true;
+}
+
+static void add_stored(const Plan *p, const Body *body, RowList *to)
+{
+        const KernelList *l = &p->list[body_number(p, body)];
+        for (int i = 0; i < l->n; i++) {
+                const Kernel *k = l->kernel[i];
+                const StoredRows stored = rows_stored(p, k);
+                for (int j = 0; j < stored.n; j++)
+                        add_rows(p->graph->arena, to, stored.of[j]);
+                for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++)
+                        add_stored(p, k->region->body[b], to);
+        }
+}
+
+static bool bodies_agree(const Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        RowList before = {.n = 0};
+                        for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
+                                RowList of = {.n = 0};
+                                add_stored(p, k->region->body[b], &of);
+                                if (!agree(p, &before, &of))
+                                        return false;
+                                add_all(p->graph->arena, &before, &of);
+                        }
+                }
+        return true;
+}
+
+bool pass_rows(Plan *p, Diag *diag)
+{
+        (void)diag;
+        RowsApart apart = {.plan = p};
+        if (!p->ranks || p->off[PASS_rows] || p->graph->past >= 0 || p->slots > 1)
+                return true;
+        visit(&apart, 0, see_rows_of);
+        p->by_rows = is_worth_it(p, &p->shared_rows) && bodies_agree(p);
+        visit(&apart, 0, p->by_rows ? bring_together : leave_whole);
+        return true;
+}
