@@ -64,9 +64,12 @@ static int64_t positions_held(const Plan *p, Dim d)
 static bool add_offset(const Seen *s, Rest *rest, Dim d, int64_t scale, int64_t modulus)
 {
         const Plan *p = s->plan;
-        const int64_t at = (d.fixed + d.per[p->graph->time]) * scale % modulus;
+        const int time = p->graph->time;
+        const int64_t at = (d.fixed + (time >= 0 ? d.per[time] : 0)) * scale % modulus;
         bool vanishes = true;
-        d.fixed = d.per[p->graph->time] = 0;
+        d.fixed = 0;
+        if (time >= 0)
+                d.per[time] = 0;
         for (int i = 0; i < MAX_NAMED; i++)
                 vanishes &= d.per[i] * scale % modulus == 0;
         rest->low += at;

@@ -61,6 +61,7 @@ int loop_of_heads(const Plan *p, const Function *f, const Stmt *rows);
 
 /* spread.c: the one statement of its kind in a function; NULL: there is none, or there are several */
 const Stmt *only_statement(const Function *f, StmtOp op);
+const Function *own_function(const Kernel *k); /* its last, that threads run */
 
 /* rank_stages.c: where a repeat carries a value on; or NULL */
 const Buffer *carried_buffer(const Plan *p, const Region *r, int carry);
@@ -88,13 +89,15 @@ typedef struct {
 /* [p->steps], by Kernel.step.  size: of the named dimensions; size[NAMED_FIRST]: the first row wanted as output. */
 KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);
 
-/* Of the rank that has most: bytes of weights and of caches; in a call bytes that it reads, and FLOPs; gathers, and for each row of the call the
- * floats that these bring together. */
+/* rank_cost.c: of the rank that has most: bytes of weights and of caches; in a call bytes that it reads, and FLOPs; gathers, and the floats that
+ * these bring together. */
 typedef struct {
         int64_t weights, caches, read, flops, gathers, floats;
 } RankCost;
+/* Do so many ranks share rows in a call of these sizes?  (size: as for kernel_costs()) */
+bool shares_rows(const Plan *p, const int64_t *size, int ranks);
 bool is_exchanged(const Kernel *k); /* what it stores goes to all ranks */
-RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks); /* size: as for kernel_costs() */
+RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, bool by_rows);
 
 /* What a machine does at most in a second: bytes that one thread reads, and FLOPs. */
 typedef struct {

@@ -44,6 +44,31 @@ bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_
 
 /* heads.c: by which heads threads share kernels in a call of one row; Plan.heads and Kernel.by_heads */
 void find_heads(Plan *p);
+int64_t exchanged_row(const Kernel *k); /* spread.c: floats of a row that ranks exchange behind k .. */
+int64_t kv_heads_of(const Kernel *k);   /* .. of an attention: heads of keys */
+
+/* row_access.c */
+/* An access of a kernel's, whose elements are from `at` on (NULL: that is not known), up to `reach` further, with `ldr` elements from row to
+ * row besides. */
+typedef struct {
+        const Function *f;
+        Buffer *buffer;
+        const Index *at;
+        int64_t ldr, reach;
+        const CodeLoop *lanes;
+        bool whole_lanes;
+} Access;
+
+typedef struct Accesses {
+        Arena *arena;
+        Access *of;
+        int n, cap;
+} Accesses;
+/* What a kernel stores; or what it reads, but for attention's keys and values. */
+Accesses accesses_of(Arena *arena, const Kernel *k, bool stores);
+/* Do tiles of 16 of the rows that a loop counts lie one after another, so that each access lies in its row's tile? */
+bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to);
+
 void find_stages(Plan *p); /* rank_stages.c: sets Kernel.staged */
 
 /* conditional.c: iterations that need not run */

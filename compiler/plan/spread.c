@@ -28,6 +28,11 @@ const Stmt *only_statement(const Function *f, StmtOp op)
         return found == 1 ? s : NULL;
 }
 
+const Function *own_function(const Kernel *k)
+{
+        return k->code->function[k->code->n - 1];
+}
+
 /* Elements by themselves, which a copy has all of. */
 static bool is_carried(const Buffer *b)
 {
@@ -59,7 +64,7 @@ static bool attention_is_spread(const AttentionCall *c)
 
 static bool is_spread(const Kernel *k)
 {
-        const Function *f = k->code->function[k->code->n - 1];
+        const Function *f = own_function(k);
         const Stmt *product = k->op == K_MATMUL ? only_statement(f, STMT_MATMUL) : NULL;
         const Stmt *attention = k->op == K_ATTENTION ? only_statement(f, STMT_ATTENTION) : NULL;
         return (product && product_is_spread(product->call.matmul)) ||
@@ -90,9 +95,9 @@ static bool keep_apart(Apart *a, const Buffer *b, int64_t modulus)
         return modulus > 0;
 }
 
-static int64_t kv_heads_of(const Kernel *k)
+int64_t kv_heads_of(const Kernel *k)
 {
-        return only_statement(k->code->function[k->code->n - 1], STMT_ATTENTION)->call.attention->kv_heads;
+        return only_statement(own_function(k), STMT_ATTENTION)->call.attention->kv_heads;
 }
 
 /* Does the kernel read of b what belongs to each head for this head alone?  What it then writes is kept apart too. */
@@ -137,7 +142,7 @@ static bool has_heads(Apart *a, const MatmulPart *part, int64_t heads)
 /* A product whose results only kernels by heads read, and attention in the end, is shared by heads, as that is. */
 static int64_t heads_of_product(Plan *p, const Kernel *k)
 {
-        const MatmulCall *c = only_statement(k->code->function[k->code->n - 1], STMT_MATMUL)->call.matmul;
+        const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;
         Apart a = {.plan = p};
         bool good = p->heads > 1 && k->op == K_MATMUL && !k->active_only;
         for (int i = 0; i < c->npart && good; i++)
@@ -201,9 +206,9 @@ bool is_exchanged(const Kernel *k)
         return k->spread && !k->spread_heads;
 }
 
-static int64_t exchanged_row(const Kernel *k)
+int64_t exchanged_row(const Kernel *k)
 {
-        const Function *f = k->code->function[k->code->n - 1];
+        const Function *f = own_function(k);
         if (k->op == K_MATMUL)
                 return only_statement(f, STMT_MATMUL)->call.matmul->panels * LANES;
         const AttentionCall *c = only_statement(f, STMT_ATTENTION)->call.attention;
@@ -220,64 +225,4 @@ int64_t widest_exchange(const Plan *p)
                         most = row > most ? row : most;
                 }
         return most;
-}
-
-/* --- what ranks cost ---------------------------------------------------------------------------------------------- */
-
-/* Pieces that ranks share. */
-static int64_t pieces_of(const Kernel *k)
-{
-        const Function *f = k->code->function[k->code->n - 1];
-        return k->spread_heads     ? k->spread_heads
-               : k->op == K_MATMUL ? only_statement(f, STMT_MATMUL)->call.matmul->panels
-                                   : kv_heads_of(k);
-}
-
-/* n of a kernel, or what of it the rank has that has most. */
-static int64_t largest_part(const Kernel *k, int64_t n, int ranks)
-{
-        if (!k->spread)
-                return n;
-        const int64_t pieces = pieces_of(k), most = (pieces + ranks - 1) / ranks;
-        return (int64_t)((double)n / (double)pieces * (double)most);
-}
-
-/* A kernel's weights, and the caches that it writes, each buffer once. */
-static void add_kept(RankCost *all, const Kernel *k, int ranks, bool *seen)
-{
-        for (int i = 0; i < k->nsegment; i++)
-                for (int j = 0; j < k->segment[i].nproduct; j++) {
-                        const Buffer *w = whole_buffer(k->segment[i].w[j]);
-                        const int64_t bytes = seen[w->id] ? 0 : w->slots * w->slot_stride;
-                        all->weights += largest_part(k, bytes, ranks) - bytes;
-                        seen[w->id] = true;
-                }
-        for (int i = 0; i < k->code->nwritten; i++) {
-                const Buffer *b = whole_buffer(k->code->written[i]);
-                const int64_t bytes = b->home != IN_STATE || seen[b->id] ? 0 : b->slots * b->slot_stride;
-                all->caches += b->apart ? largest_part(k, bytes, ranks) : bytes;
-                seen[b->id] = true;
-        }
-}
-
-RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks)
-{
-        const KernelCost *cost = kernel_costs(a, p, size);
-        bool *seen = NEW_ARRAY(a, bool, p->nbuffer + 1);
-        RankCost all = {.weights = p->weights_size};
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        if (k->op == K_REPEAT || !k->code)
-                                continue;
-                        const KernelCost *c = &cost[k->step];
-                        if (is_exchanged(k)) {
-                                all.gathers += c->runs;
-                                all.floats += c->runs * exchanged_row(k);
-                        }
-                        all.read += c->runs * largest_part(k, c->read, ranks);
-                        all.flops += c->runs * largest_part(k, c->flops, ranks);
-                        add_kept(&all, k, ranks, seen);
-                }
-        return all;
 }

@@ -1,75 +1,15 @@
 /* One of several processes that compute a model together: process SHARED RANK RANKS WEIGHTS [STEPS]
  *
- * SHARED is a file of zeros that all map: a barrier, and the values that a gather brings together.  A prompt of 70 tokens in one call, then 20
+ * SHARED is a file of zeros that all map (shared_memory.h).  A prompt of 70 tokens in one call, then 20
  * of the likeliest; prints a hash of all logits, and to standard error how many floats of
  * the instance it wrote, and how many gathers of how many floats that took.  STEPS: this process ends after so many, without a word to the others. */
-#include <fcntl.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "joined.h"
+#include "shared_memory.h"
 
-enum { ROOM = 1 << 20, PROMPT = 70, MADE = 20, SECONDS = 10, VOCAB = 512 };
-
-typedef struct {
-        atomic_int arrived, phase;
-        float value[ROOM];
-} Shared;
-
-typedef struct {
-        Shared *shared;
-        int rank, ranks;
-        long gathers, floats;
-} Peers;
-
-/* Waits for all; 1: one of them did not come. */
-static int meet(const Peers *p)
-{
-        const int phase = atomic_load(&p->shared->phase);
-        const time_t begin = time(NULL);
-        if (atomic_fetch_add(&p->shared->arrived, 1) == p->ranks - 1) {
-                atomic_store(&p->shared->arrived, 0);
-                atomic_store(&p->shared->phase, phase + 1);
-                return 0;
-        }
-        while (atomic_load(&p->shared->phase) == phase) {
-                sched_yield();
-                if (time(NULL) > begin + SECONDS)
-                        return 1;
-        }
-        return 0;
-}
-
-static int gather(void *of, float *all, const int64_t *begin)
-{
-        Peers *p = of;
-        float *value = p->shared->value;
-        if (begin[p->ranks] > ROOM)
-                return 1;
-        p->gathers++;
-        p->floats += (long)begin[p->ranks];
-        memcpy(value + begin[p->rank], all + begin[p->rank], (size_t)(begin[p->rank + 1] - begin[p->rank]) * sizeof *all);
-        if (meet(p))
-                return 1;
-        memcpy(all, value, (size_t)begin[p->ranks] * sizeof *all);
-        return meet(p);
-}
-
-static uint64_t hash_of(uint64_t hash, const float *x, int64_t n)
-{
-        for (int64_t i = 0; i < n; i++) {
-                uint32_t bits;
-                memcpy(&bits, &x[i], sizeof bits);
-                hash = (hash ^ bits) * UINT64_C(0x100000001b3);
-        }
-        return hash;
-}
+enum { PROMPT = 70, MADE = 20, VOCAB = 512 };
 
 static int likeliest(const float *logits)
 {
@@ -143,17 +83,15 @@ int main(int argc, char **argv)
 {
         if (argc < 5)
                 return 2;
-        const int file = open(argv[1], O_RDWR), steps = argc > 5 ? atoi(argv[5]) : MADE;
-        Peers peers = {.shared = mmap(NULL, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
-                       .rank = atoi(argv[2]),
-                       .ranks = atoi(argv[3])};
+        const int steps = argc > 5 ? atoi(argv[5]) : MADE;
+        Peers peers = {.shared = shared_memory(argv[1]), .rank = atoi(argv[2]), .ranks = atoi(argv[3])};
         const size_t bytes = joined_size(2);
         joined *m = aligned_alloc(64, (bytes + 63) / 64 * 64);
         int error = m ? (fill((uint32_t *)m, bytes / 4), joined_init(m, argv[4], 2)) : 1;
         void *scratch = malloc(joined_join_scratch());
         static float logits[PROMPT * VOCAB];
         uint64_t hash = 0;
-        if (error || peers.shared == MAP_FAILED)
+        if (error || peers.shared == SHARED_FAILED)
                 return printf("%s\n", joined_error(error)), 3;
         if (peers.ranks > 1)
                 error = joined_join(m, &(joined_ranks){peers.rank, peers.ranks, gather, &peers}, scratch);

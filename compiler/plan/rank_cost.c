@@ -1,0 +1,129 @@
+/* What a call costs ranks: bytes, FLOPs, gathers (spread.c, rows.c). */
+#include "lower/code.h"
+#include "plan_private.h"
+
+typedef struct {
+        const Plan *plan;
+        const int64_t *size;
+        int ranks;
+        bool by_rows;
+        RankCost all;
+        bool *seen; /* by buffer: it was counted */
+} Sharing;
+
+/* Pieces that ranks share. */
+static int64_t pieces_of(const Kernel *k)
+{
+        return k->spread_heads     ? k->spread_heads
+               : k->op == K_MATMUL ? only_statement(own_function(k), STMT_MATMUL)->call.matmul->panels
+                                   : kv_heads_of(k);
+}
+
+/* n, or what of it the rank has that has most of so many pieces. */
+static int64_t largest_of(int64_t n, int64_t pieces, int ranks)
+{
+        const int64_t most = (pieces + ranks - 1) / ranks;
+        return pieces ? (int64_t)((double)n / (double)pieces * (double)most) : n;
+}
+
+static int64_t largest_part(const Kernel *k, int64_t n, int ranks)
+{
+        return k->spread ? largest_of(n, pieces_of(k), ranks) : n;
+}
+
+/* Rows of a kernel in a call of the sizes. */
+static int64_t rows_of(const Sharing *s, const Kernel *k)
+{
+        const Function *f = own_function(k);
+        int64_t rows = 1;
+        for (int i = 0; k->op == K_MATMUL && i < f->nloop - 1; i++)
+                rows *= dim_value(f->loop[i].size, s->size);
+        if (k->op == K_ATTENTION) {
+                const int row = only_statement(f, STMT_ATTENTION)->call.attention->row;
+                rows = row < 0 ? 1 : dim_value(f->loop[row].size, s->size);
+        }
+        return k->tail ? rows - s->size[NAMED_FIRST] : rows;
+}
+
+/* A kernel's weights, and the caches that it writes, each buffer once. */
+static void add_kept(Sharing *s, const Kernel *k)
+{
+        RankCost *all = &s->all;
+        for (int i = 0; i < k->nsegment; i++)
+                for (int j = 0; j < k->segment[i].nproduct; j++) {
+                        const Buffer *w = whole_buffer(k->segment[i].w[j]);
+                        const int64_t bytes = s->seen[w->id] ? 0 : w->slots * w->slot_stride;
+                        all->weights += s->by_rows ? 0 : largest_part(k, bytes, s->ranks) - bytes;
+                        s->seen[w->id] = true;
+                }
+        for (int i = 0; i < k->code->nwritten; i++) {
+                const Buffer *b = whole_buffer(k->code->written[i]);
+                const int64_t bytes = b->home != IN_STATE || s->seen[b->id] ? 0 : b->slots * b->slot_stride;
+                all->caches += b->apart ? largest_part(k, bytes, s->ranks) : bytes;
+                s->seen[b->id] = true;
+        }
+}
+
+static void add_exchanged(Sharing *s, const Kernel *k, const KernelCost *c)
+{
+        if (is_exchanged(k)) {
+                s->all.gathers += c->runs;
+                s->all.floats += c->runs * rows_of(s, k) * exchanged_row(k);
+        }
+        s->all.read += c->runs * largest_part(k, c->read, s->ranks);
+        s->all.flops += c->runs * largest_part(k, c->flops, s->ranks);
+}
+
+static void add_brought(Sharing *s, const RowList *list, int64_t runs)
+{
+        for (int i = 0; i < list->n; i++) {
+                const SharedRows *r = &list->of[i];
+                const int64_t rows = dim_value(r->rows, s->size);
+                s->all.gathers += runs;
+                s->all.floats += runs * (r->whole_tiles ? round_up(rows, LANES) : rows) * (r->tile / LANES);
+        }
+}
+
+/* A rank has all weights of its rows. */
+static void add_own_rows(Sharing *s, const Kernel *k, const KernelCost *c)
+{
+        int64_t weights = 0, tiles = 0;
+        for (int i = 0; i < k->nsegment; i++)
+                for (int j = 0; j < k->segment[i].nproduct; j++)
+                        weights +=
+                                buffer_size(k->segment[i].w[j], k->k_size * round_up(k->segment[i].n, LANES));
+        weights = weights < c->read ? weights : c->read;
+        if (k->row_loop)
+                tiles = (dim_value(own_function(k)->loop[k->row_loop - 1].size, s->size) + LANES - 1) / LANES;
+        s->all.read += c->runs * (weights + largest_of(c->read - weights, tiles, s->ranks));
+        s->all.flops += c->runs * largest_of(c->flops, tiles, s->ranks);
+        add_brought(s, &k->bring, c->runs);
+        add_brought(s, &k->bring_behind, c->runs);
+}
+
+bool shares_rows(const Plan *p, const int64_t *size, int ranks)
+{
+        return p->by_rows && dim_value(p->shared_rows, size) > (int64_t)LANES * (ranks - 1);
+}
+
+RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, bool by_rows)
+{
+        const KernelCost *cost = kernel_costs(a, p, size);
+        Sharing s = {.plan = p, .size = size, .ranks = ranks, .seen = NEW_ARRAY(a, bool, p->nbuffer + 1)};
+        s.all.weights = p->weights_size;
+        s.by_rows = by_rows;
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        if (k->op == K_REPEAT && s.by_rows)
+                                add_brought(&s, &k->bring, 1);
+                        if (k->op == K_REPEAT || !k->code)
+                                continue;
+                        if (s.by_rows && k->in_rows)
+                                add_own_rows(&s, k, &cost[k->step]);
+                        else
+                                add_exchanged(&s, k, &cost[k->step]);
+                        add_kept(&s, k);
+                }
+        return s.all;
+}

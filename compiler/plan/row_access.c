@@ -1,0 +1,161 @@
+/* Where the rows of a kernel lie in what it reads and stores. */
+#include "lower/code.h"
+#include "plan_private.h"
+
+/* --- where an access lies ------------------------------------------------------------------------------------------ */
+
+/* step * row + tile * (row / 16) + ones * (row % 16) + low to high */
+typedef struct {
+        int64_t step, tile, ones, low, high;
+} Lies;
+
+typedef struct {
+        const Plan *plan;
+        const Function *f;
+        const CodeLoop *lanes;
+        bool whole_lanes;
+        int row; /* loop of the rows */
+} Walk;
+
+static void add_values(Lies *to, int64_t scale, int64_t most)
+{
+        *(scale < 0 ? &to->low : &to->high) += scale * most;
+}
+
+static bool add_turns_of(const Walk *w, Lies *to, const CodeLoop *l, int64_t scale, bool whole)
+{
+        const int64_t n = bound_of(w->plan, l->size);
+        add_values(to, scale, (whole ? round_up(n, LANES) : n) - 1);
+        return !l->from_first && !l->active && n > 0;
+}
+
+static bool is_one_number(const Index *x)
+{
+        return x->op == INDEX_SUM && x->nterm == 0 && dim_is_fixed(x->offset);
+}
+
+/* The row itself, alone. */
+static bool is_row(const Walk *w, const Index *x)
+{
+        if (x->op == INDEX_LOOP)
+                return x->number == w->row;
+        return x->op == INDEX_SUM && x->nterm == 1 && x->term[0].coef == 1 && dim_is(x->offset, 0) &&
+               is_row(w, x->term[0].of);
+}
+
+static bool add_element(const Walk *w, Lies *to, const Index *x, int64_t scale);
+
+static bool add_terms(const Walk *w, Lies *to, const Index *x, int64_t scale)
+{
+        if (!dim_is_fixed(x->offset))
+                return false;
+        to->low += scale * x->offset.fixed;
+        to->high += scale * x->offset.fixed;
+        for (int i = 0; i < x->nterm; i++)
+                if (!add_element(w, to, x->term[i].of, scale * x->term[i].coef))
+                        return false;
+        return true;
+}
+
+/* Of a quotient or a remainder by 16 of the row, or by any number of what is no matter of rows. */
+static bool add_divided(const Walk *w, Lies *to, const Index *x, int64_t scale)
+{
+        const bool quotient = x->op == INDEX_QUOTIENT;
+        Lies of = {0};
+        if (!is_one_number(x->b))
+                return false;
+        const int64_t by = x->b->offset.fixed;
+        if (is_row(w, x->a) && by == LANES) {
+                *(quotient ? &to->tile : &to->ones) += scale;
+                return true;
+        }
+        if (!add_element(w, &of, x->a, 1) || of.step || of.tile || of.ones || of.low < 0)
+                return false;
+        add_values(to, scale, quotient ? of.high / by : by - 1);
+        return true;
+}
+
+static bool add_element(const Walk *w, Lies *to, const Index *x, int64_t scale)
+{
+        switch (x->op) {
+        case INDEX_SUM: return add_terms(w, to, x, scale);
+        case INDEX_LOOP:
+                if (x->number != w->row)
+                        return add_turns_of(w, to, &w->f->loop[x->number], scale, false);
+                to->step += scale;
+                return true;
+        case INDEX_LANE: return w->lanes && add_turns_of(w, to, w->lanes, scale, w->whole_lanes);
+        case INDEX_PLUS: return add_element(w, to, x->a, scale) && add_element(w, to, x->b, scale);
+        case INDEX_TIMES: return is_one_number(x->b) && add_element(w, to, x->a, scale * x->b->offset.fixed);
+        case INDEX_QUOTIENT:
+        case INDEX_REMAINDER: return add_divided(w, to, x, scale);
+        default: return false;
+        }
+}
+
+bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to)
+{
+        const Walk w = {p, a->f, a->lanes, a->whole_lanes, row};
+        Lies l = {.step = a->ldr, .high = a->reach};
+        if (!a->at || pointed_buffer(a->buffer) != whole_buffer(a->buffer) ||
+            !add_element(&w, &l, a->at, 1) || l.low < 0 || l.step < 0 || l.tile < 0 || l.ones < 0)
+                return false;
+        to->buffer = a->buffer;
+        to->whole_tiles = l.tile > 0;
+        to->tile = LANES * l.step + l.tile;
+        const int64_t apart =
+                l.tile > 0 ? to->tile : l.step; /* where what comes before the first row may end */
+        if (apart == 0)
+                return false;
+        to->base = l.low / apart * apart;
+        return l.high - to->base + (LANES - 1) * (l.step + l.ones) < to->tile;
+}
+
+/* --- what a kernel touches ----------------------------------------------------------------------------------------- */
+
+static void add_access(Accesses *all, Access a)
+{
+        GROW(all->arena, all->of, all->n, all->cap);
+        all->of[all->n++] = a;
+}
+
+/* stores: what is stored; else what is read. */
+static void add_accesses(Accesses *all, const Function *f, const StmtList *list, const CodeLoop *lanes,
+                         bool stores)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Stmt *s = &list->stmt[i];
+                const bool plain = s->op == STMT_LOAD || s->op == STMT_ELEMENT || s->op == STMT_STORE;
+                if (s->buffer && (s->op == STMT_STORE) == stores)
+                        add_access(all, (Access){f, s->buffer, plain ? s->at : NULL, 0, 0, lanes,
+                                                 s->lanes == ALL_LANES});
+                if (s->inside)
+                        add_accesses(all, f, s->inside, s->op == STMT_LANES ? s->over : lanes, stores);
+        }
+}
+
+Accesses accesses_of(Arena *arena, const Kernel *k, bool stores)
+{
+        Accesses all = {.arena = arena};
+        const Stmt *s = &own_function(k)->body.stmt[0];
+        for (int i = 0; i < k->code->n; i++) {
+                const Function *f = k->code->function[i];
+                const CodeLoop *lanes =
+                        f->role == EPILOGUE || f->role == SCORE ? &f->loop[f->lane_loop] : NULL;
+                add_accesses(&all, f, &f->body, lanes, stores);
+        }
+        if (k->op == K_ATTENTION) {
+                const AttentionCall *c = s->call.attention;
+                const Operand *o = stores ? &c->out : &c->q;
+                add_access(&all, (Access){own_function(k), o->buffer, o->at, stores ? c->out_row : c->q_row,
+                                          stores ? (c->heads - 1) * c->out_head + c->v_dim - 1
+                                                 : (c->heads - 1) * c->q_head + c->head_dim - 1,
+                                          NULL, false});
+        }
+        if (k->op == K_MATMUL && !stores) {
+                const MatmulCall *c = s->call.matmul;
+                add_access(&all, (Access){own_function(k), c->x.buffer, c->x.at, c->ldx, k->k_size - 1, NULL,
+                                          false});
+        }
+        return all;
+}
