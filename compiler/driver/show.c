@@ -364,7 +364,7 @@ static bool show_ranks(Model *m, const Options *o, int time)
         printf("ranks share products with weights, by panels of 16 outputs, and attention, by heads of keys; "
                "of the largest share\n");
         show_shares(a, o, p, size, time < 0 ? "a call" : "a row", false);
-        if (p->by_rows) {
+        if (p->by_rows && m->graph->past < 0) {
                 if (time >= 0)
                         size[time] = m->graph->named[time].bound;
                 printf("in calls of 16 rows for each rank or more they share rows; of a call of %s\n",

@@ -215,13 +215,19 @@ static void emit_barrier(const Emit *e, const Kernel *k, Text *t)
         text_printf(t, "team_barrier(m->team);\n");
 }
 
+static const char *ranks_by(const Emit *e, const Kernel *k, const char *what)
+{
+        return arena_printf(e->arena, "ranks_by(m, %s, %s)", dim_expression(e->arena, e->g, k->call_rows),
+                            what);
+}
+
 /* Before a kernel: rows that it reads, of which each rank made some; or behind it, of outputs. */
-static void emit_bring(const Emit *e, const RowList *rows, bool waits, Text *t)
+static void emit_bring(const Emit *e, const Kernel *k, const RowList *rows, bool waits, Text *t)
 {
         if (rows->n == 0)
                 return;
-        text_printf(t,
-                    "if (ranks_by(m, ROWS)) {\n        team_barrier(m->team);\n        if (thread == 0) {\n");
+        text_printf(t, "if (%s) {\n        team_barrier(m->team);\n        if (thread == 0) {\n",
+                    ranks_by(e, k, "ROWS"));
         for (int i = 0; i < rows->n; i++) {
                 const SharedRows *r = &rows->of[i];
                 const Buffer *b = whole_buffer(r->buffer);
@@ -246,7 +252,7 @@ static void emit_exchange(const Emit *e, const Kernel *k, bool waits, Text *t)
         const bool whole = k->by_sequence && has_whole_sequences(e->plan);
         emit_call_of(e, k, whole ? "sequence" : k->tail ? "range" : NULL, "_exchange", "", calls);
         text_printf(t, "if (%s) {\n        team_barrier(m->team);\n        if (thread == 0)\n",
-                    k->in_rows ? "ranks_by(m, OUTPUTS)" : "m->ranks");
+                    k->in_rows ? ranks_by(e, k, "OUTPUTS") : "m->ranks");
         text_indent(t, calls, 2);
         text_printf(t, "%s}\n", waits ? "" : "        team_barrier(m->team);\n");
 }
@@ -265,7 +271,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                 const Kernel *k = l->kernel[i];
                 if (k->part != part)
                         continue;
-                emit_bring(e, &k->bring, k->barrier, t);
+                emit_bring(e, k, &k->bring, k->barrier, t);
                 emit_barrier(e, k, t);
                 if (k->op == K_REPEAT)
                         emit_repeat(e, k, t);
@@ -273,7 +279,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                         emit_call(e, k, t);
                 if (is_exchanged(k))
                         emit_exchange(e, k, next_waits(l, i), t);
-                emit_bring(e, &k->bring_behind, next_waits(l, i), t);
+                emit_bring(e, k, &k->bring_behind, next_waits(l, i), t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
         }
@@ -351,14 +357,14 @@ static void emit_ranks_by(const Emit *e, Text *c)
 {
         if (e->plan->by_rows)
                 text_printf(c,
-                            "/* The ranks, if they share rows in this call, as they do if each gets 16 of "
-                            "them or more; or outputs and "
-                            "heads.  Else NULL. */\n"
+                            "/* The ranks, if they share rows of so many, as they do if each gets 16 of them "
+                            "or more; or outputs and heads.  "
+                            "Else NULL. */\n"
                             "enum { OUTPUTS, ROWS };\n"
-                            "static Ranks *ranks_by(const %s *m, int what)\n{\n"
-                            "        return m->ranks && (rank_tiles(%s) >= m->ranks->ranks) == what ? "
+                            "static Ranks *ranks_by(const %s *m, int64_t rows, int what)\n{\n"
+                            "        return m->ranks && (rank_tiles(rows) >= m->ranks->ranks) == what ? "
                             "m->ranks : NULL;\n}\n\n",
-                            e->name, dim_expression(e->arena, e->g, e->plan->shared_rows));
+                            e->name);
 }
 
 void emit_program(const Emit *e, Text *c)

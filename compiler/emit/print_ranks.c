@@ -6,7 +6,11 @@
 
 const char *sharing(const Printer *p, bool rows)
 {
-        return !p->kernel->in_rows ? "m->ranks" : rows ? "ranks_by(m, ROWS)" : "ranks_by(m, OUTPUTS)";
+        if (!p->kernel->in_rows)
+                return "m->ranks";
+        return arena_printf(p->arena, "ranks_by(m, %s, %s)",
+                            dim_expression(p->arena, p->plan->graph, p->kernel->call_rows),
+                            rows ? "ROWS" : "OUTPUTS");
 }
 
 void print_own_heads(const Printer *p, int64_t heads, Text *out)

@@ -232,7 +232,8 @@ struct Kernel {
         bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
         bool spread;         /* ranks share it, and exchange what it stores; .. */
         int64_t spread_heads; /* .. or not: they share it by so many heads, and only kernels by heads read that */
-        bool in_rows; /* of calls of many rows ranks share these, in place of what `spread` says: .. */
+        bool in_rows; /* of calls with many of call_rows ranks share rows, in place of what `spread` says: .. */
+        Dim call_rows;
         int row_loop; /* .. those that this loop (+ 1) counts; 0: every rank computes all .. */
         RowList bring,
                 bring_behind; /* .. and what it reads of other ranks' is brought together before; outputs behind it */
@@ -266,8 +267,8 @@ typedef struct {
         int slots;          /* most sequences a call */
         int ranks;          /* an engine's, of each stage; 0: the code is for a single process */
         int stages;         /* an engine's */
-        bool by_rows;       /* ranks share rows in calls with many .. */
-        Dim shared_rows;    /* .. of these */
+        bool by_rows;       /* ranks share rows of calls, or of what is computed once for inputs .. */
+        Dim shared_rows;    /* .. of which there are these */
         int64_t rows;       /* most rows of all of them */
         int64_t pages;     /* that their states share (runtime/pages.h); 0: each has room for all positions */
         int64_t heads;     /* own: by which attention counts its heads of keys, all kernels' */

@@ -103,7 +103,8 @@ static void add_own_rows(Sharing *s, const Kernel *k, const KernelCost *c)
 
 bool shares_rows(const Plan *p, const int64_t *size, int ranks)
 {
-        return p->by_rows && dim_value(p->shared_rows, size) > (int64_t)LANES * (ranks - 1);
+        return p->by_rows && p->graph->past < 0 &&
+               dim_value(p->shared_rows, size) > (int64_t)LANES * (ranks - 1);
 }
 
 RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, bool by_rows)

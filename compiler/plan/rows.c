@@ -89,7 +89,13 @@ static void find_rows(const Plan *p, Kernel *k)
 /* Rows of which a rank has its own alone. */
 typedef struct {
         Plan *plan;
+        uint64_t
+                part; /* Kernel.part: 0, the calls, or what is computed once for inputs that are fed by themselves */
         RowList rows;
+        const KernelCost *cost; /* of the largest call */
+        bool *counted;          /* by step */
+        int64_t flops, shared, most;
+        Dim most_rows; /* those of the kernel with most FLOPs */
 } RowsApart;
 
 static bool same_rows(const SharedRows *a, const SharedRows *b)
@@ -274,13 +280,13 @@ static void visit_repeat(RowsApart *apart, const Region *r, See *see)
         }
 }
 
-/* Kernels of the calls, not those of what is computed once for inputs that are fed by themselves. */
+/* Kernels of a part, which runs by itself; there are no others within repeats. */
 static void visit(RowsApart *apart, int body, See *see)
 {
         Plan *p = apart->plan;
         for (int i = 0; i < p->list[body].n; i++) {
                 Kernel *k = p->list[body].kernel[i];
-                if (k->part)
+                if (body == 0 && k->part != apart->part)
                         continue;
                 if (k->op == K_REPEAT || k->code)
                         see(apart, k);
@@ -302,27 +308,44 @@ static void leave_whole(RowsApart *apart, Kernel *k)
         k->row_loop = 0;
 }
 
-/* Do ranks share nearly all that a call computes?  *most: the rows of most of it. */
-static bool is_worth_it(const Plan *p, Dim *most)
+/* Does a kernel read what k stores, of a call whose rows ranks share? */
+static bool is_read_in_rows(const Plan *p, const Kernel *k)
 {
-        int64_t size[MAX_NAMED], all = 0, shared = 0, largest = 0;
-        for (int i = 0; i < MAX_NAMED; i++)
-                size[i] = i < NAMED_BASE && p->bound[i] > 0 ? p->bound[i] : 0;
-        const KernelCost *cost = kernel_costs(p->graph->arena, p, size);
         for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        const int64_t flops = k->in_rows && k->op != K_REPEAT
-                                                      ? cost[k->step].flops * cost[k->step].runs
-                                                      : 0;
-                        all += flops;
-                        shared += k->row_loop ? flops : 0;
-                        if (k->row_loop && flops > largest) {
-                                largest = flops;
-                                *most = own_function(k)->loop[k->row_loop - 1].size;
+                for (int j = 0; j < p->list[i].n; j++)
+                        for (int w = 0; w < k->code->nwritten; w++) {
+                                const Kernel *reader = p->list[i].kernel[j];
+                                if (reader->in_rows && reader->code &&
+                                    code_reads(reader->code, k->code->written[w]))
+                                        return true;
                         }
-                }
-        return shared > all / 10 * 9;
+        return false;
+}
+
+/* A kernel that is not by rows stays shared by outputs, where others get what they read of it. */
+static void leave_shared(RowsApart *apart, Kernel *k)
+{
+        if (k->op != K_REPEAT && !k->row_loop && k->spread)
+                k->in_rows = !is_exchanged(k) && is_read_in_rows(apart->plan, k);
+}
+
+static void count_flops(RowsApart *apart, Kernel *k)
+{
+        if (k->op == K_REPEAT || apart->counted[k->step])
+                return;
+        const int64_t flops = apart->cost[k->step].flops * apart->cost[k->step].runs;
+        apart->counted[k->step] = true;
+        apart->flops += flops;
+        apart->shared += k->row_loop || !k->in_rows ? flops : 0;
+        if (k->row_loop && flops > apart->most) {
+                apart->most = flops;
+                apart->most_rows = own_function(k)->loop[k->row_loop - 1].size;
+        }
+}
+
+static void set_call_rows(RowsApart *apart, Kernel *k)
+{
+        k->call_rows = apart->most_rows;
 }
 
 /* In turn a repeat's bodies are run, in any order: of a buffer two of them store the same rows, or others that lie elsewhere. */
@@ -365,14 +388,47 @@ static bool bodies_agree(const Plan *p)
         return true;
 }
 
+/* What other parts read of rows is brought together at a part's end. */
+static void bring_behind_part(RowsApart *apart)
+{
+        const Plan *p = apart->plan;
+        Kernel *last = NULL;
+        for (int i = 0; i < p->list[0].n; i++)
+                last = p->list[0].kernel[i]->part == apart->part ? p->list[0].kernel[i] : last;
+        for (int i = 0; i < apart->rows.n && p->graph->npart; i++)
+                add_rows(p->graph->arena, &last->bring_behind, apart->rows.of[i]);
+}
+
+static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
+{
+        RowsApart apart = {.plan = p, .part = part, .cost = cost};
+        apart.counted = NEW_ARRAY(p->graph->arena, bool, p->steps);
+        visit(&apart, 0, see_rows_of);
+        visit(&apart, 0, leave_shared);
+        visit(&apart, 0, count_flops);
+        if (apart.most == 0 || apart.shared <= apart.flops / 10 * 9 || !bodies_agree(p)) {
+                visit(&apart, 0, leave_whole);
+                return;
+        }
+        p->by_rows = true;
+        p->shared_rows = apart.most_rows;
+        visit(&apart, 0, set_call_rows);
+        visit(&apart, 0, bring_together);
+        bring_behind_part(&apart);
+}
+
 bool pass_rows(Plan *p, Diag *diag)
 {
         (void)diag;
-        RowsApart apart = {.plan = p};
-        if (!p->ranks || p->off[PASS_rows] || p->graph->past >= 0 || p->slots > 1)
+        int64_t size[MAX_NAMED];
+        if (!p->ranks || p->off[PASS_rows] || p->slots > 1)
                 return true;
-        visit(&apart, 0, see_rows_of);
-        p->by_rows = is_worth_it(p, &p->shared_rows) && bodies_agree(p);
-        visit(&apart, 0, p->by_rows ? bring_together : leave_whole);
+        for (int i = 0; i < MAX_NAMED; i++)
+                size[i] = i < NAMED_BASE && p->bound[i] > 0 ? p->bound[i] : 0;
+        const KernelCost *cost = kernel_costs(p->graph->arena, p, size);
+        for (int i = 0; i < p->graph->npart; i++)
+                share_rows(p, p->graph->part[i], cost);
+        if (p->graph->past < 0)
+                share_rows(p, 0, cost);
         return true;
 }
