@@ -50,7 +50,7 @@ static bool is_in_staged_repeat(const Plan *p, const Region *top)
         return false;
 }
 
-static void add_bytes(RankReads *r, const Buffer *b, int64_t slot, int64_t begin, int64_t end)
+static void add_in_slot(RankReads *r, const Buffer *b, int64_t slot, int64_t begin, int64_t end)
 {
         const int64_t at = whole_buffer((Buffer *)b)->offset + slot * b->slot_stride;
         if (begin == end)
@@ -70,7 +70,7 @@ static void add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_t end)
                 iterations *= nest[i]->iterations;
         if (!n || !is_in_staged_repeat(r->plan, nest[0])) {
                 for (int64_t slot = 0; slot < b->slots; slot++)
-                        add_bytes(r, b, slot, begin, end);
+                        add_in_slot(r, b, slot, begin, end);
                 return;
         }
         const int64_t first = share_begin(nest[0]->iterations, r->place.stage, r->place.stages),
@@ -79,7 +79,7 @@ static void add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_t end)
         for (int64_t t = first * inner; t < behind * inner; t++) {
                 const int64_t slot = b->slot_of && b->slots != iterations ? b->slot_of[t] : t;
                 if (slot >= 0)
-                        add_bytes(r, b, slot, begin, end);
+                        add_in_slot(r, b, slot, begin, end);
         }
 }
 
