@@ -75,6 +75,16 @@ static void make_stages(MpiRanks *r)
         MPI_Comm_split(MPI_COMM_WORLD, r->ranks.rank, r->ranks.stage, &r->number);
 }
 
+$apart/* Whose share it is that a rank was given. */
+$apartstatic void say_share(const $model *m, const $model_ranks *r)
+$apart{
+$apart        const uint64_t *head = share_head(m);
+$apart        const unsigned place[2] = {(unsigned)head[RANK_FILE_PLACE], (unsigned)(head[RANK_FILE_PLACE] >> 32)};
+$apart        const unsigned stage[2] = {(unsigned)head[RANK_FILE_STAGE], (unsigned)(head[RANK_FILE_STAGE] >> 32)};
+$apart        fprintf(stderr, "it is rank %d of %d, of stage %d of %d; the file is that of rank %u of %u, of stage %u of %u\n", r->rank, r->ranks,
+$apart                r->stage, r->stages, place[0], place[1], stage[0], stage[1]);
+$apart}
+
 /* The model becomes one of the ranks; or NULL and *error. */
 static $model *join_ranks($model *m, int *error)
 {
@@ -88,6 +98,8 @@ static $model *join_ranks($model *m, int *error)
                 *error = scratch ? $model_join(m, &all.ranks, scratch) : $MODEL_ERROR_MEMORY;
         if (*error) { /* the others can't go on without this one */
                 fprintf(stderr, "rank %d: %s\n", rank, $model_error(*error));
+$apart                if (*error == $MODEL_ERROR_SHARE)
+$apart                        say_share(m, &all.ranks);
                 MPI_Abort(MPI_COMM_WORLD, 3);
         }
         if (rank > 0 && !freopen("/dev/null", "w", stderr))

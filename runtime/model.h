@@ -24,7 +24,9 @@ typedef struct {
  * up to byte 4096; the floats; the tail.  0: it is another's, or too short or long. */
 static int weights_are_ours(const uint64_t head[5], uint64_t bytes)
 {
-        return !memcmp(head, "lathe 1\n", 8) && head[1] == LAYOUT_HASH && head[2] == WEIGHT_FLOATS && head[3] == TAIL_BYTES &&
+$ranked        const int marked = !memcmp(head, "lathe 1\n", 8) || !memcmp(head, RANK_FILE_MARK, 8);
+$single        const int marked = !memcmp(head, "lathe 1\n", 8);
+        return marked && head[1] == LAYOUT_HASH && head[2] == WEIGHT_FLOATS && head[3] == TAIL_BYTES &&
                head[4] == TAIL_HASH && bytes == 4096 + sizeof(float) * (uint64_t)WEIGHT_FLOATS + TAIL_BYTES;
 }
 
@@ -113,6 +115,7 @@ APART int init($model *m, const WeightImage *from, int threads)
         if (threads < 1 || threads > TEAM_MAX)
                 return $MODEL_ERROR_THREADS;
         int error = weights_open(m, from);
+$ranked$apart        error = error ? error : share_begin(m);
         if (error)
                 return error;
         m->team = &m->members;

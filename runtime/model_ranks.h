@@ -1,29 +1,26 @@
 /*
  * Ranks of a model: an instance becomes one of several that compute together.  $model and $MODEL stand for its name.
  *
- * Needs ranks.h, the model's functions, WEIGHT_FLOATS and RANK_ROW, the floats of the widest row that is exchanged.
+ * Needs ranks.h, rank_file.h, the model's functions, WEIGHT_FLOATS and RANK_ROW, the floats of the widest row that is exchanged.
  */
 
-enum { RANK_FLOATS = (int)RANK_ROW > (int)RANK_BLOCK ? (int)RANK_ROW : (int)RANK_BLOCK, RANK_PIECES = 4, RANK_SAMPLES = 64 };
+enum { RANK_FLOATS = (int)RANK_ROW > (int)RANK_BLOCK ? (int)RANK_ROW : (int)RANK_BLOCK, RANK_PIECES = 4 };
 
 size_t $model_join_scratch(void)
 {
         return sizeof(Ranks) + RANK_FLOATS * sizeof(float);
 }
 
-/* What ranks must have alike: the version, which names the weights' layout too, and of the weights a few, which tell one checkpoint from another; from four places, as
- * what is read of others' weights takes memory. */
+/* What ranks must have alike: the version, which names the weights' layout too, and a few of the weights.  A share has them in its head. */
 static uint64_t rank_fingerprint(const $model *m)
 {
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
         for (const char *version = $model_version(); *version; version++)
                 hash = (hash ^ (unsigned char)*version) * UINT64_C(0x100000001b3);
-        for (int64_t i = 0; i < RANK_SAMPLES; i++) {
-                uint32_t bits;
-                memcpy(&bits, &m->weights[(WEIGHT_FLOATS / 4 * (i / 16) + i % 16) % WEIGHT_FLOATS], sizeof bits);
-                hash = (hash ^ bits) * UINT64_C(0x100000001b3);
-        }
-        return hash;
+$apart        const uint64_t *head = share_head(m);
+$apart        const uint64_t sample = head ? head[RANK_FILE_SAMPLE] : weights_sample(m->weights, WEIGHT_FLOATS);
+$held        const uint64_t sample = weights_sample(m->weights, WEIGHT_FLOATS);
+        return (hash ^ sample) * UINT64_C(0x100000001b3);
 }
 
 /* Have all ranks of the stage these pieces?  Of 16 bits they are floats that every transport carries. */
@@ -87,6 +84,8 @@ int $model_join($model *m, const $model_ranks *with, void *scratch)
         r->block = (float *)(r + 1);
         r->block_floats = RANK_FLOATS;
         m->ranks = r;
-        r->error = !ranks_are_alike(r, rank_fingerprint(m));
-        return r->error ? $MODEL_ERROR_RANK : $MODEL_OK;
+        const uint64_t own = rank_fingerprint(m);
+$apart        r->misplaced = !share_fits(m, r);
+        r->error = !ranks_are_alike(r, r->misplaced ? ~own : own) || r->misplaced; /* so that the others know */
+        return rank_outcome(m);
 }

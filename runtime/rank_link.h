@@ -17,6 +17,7 @@ typedef struct {
         void *of;
         float *block; /* [block_floats] */
         int64_t block_floats;
+        int misplaced; /* the weights are the share of another rank; then error is not 0 */
         int error; /* what a gather returned: nothing that comes behind it counts */
         int64_t begin[RANKS_MOST + 1];
 } Ranks;

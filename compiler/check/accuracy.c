@@ -11,54 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "accuracy_private.h"
 
-enum { WINDOW = 512, ROOM_FOR_PATH = 32 };
-
-/* A model with its weights in some storage, compiled. */
-typedef struct {
-        Model m;
-        Plan *plan;
-        PackedWeights packed;
-        Engine *engine;
-} Variant;
-
-typedef struct {
-        int32_t *token; /* [n]: of the text, behind what the tokenizer puts before it; malloc'd */
-        int64_t n;
-        int64_t lead;    /* positions of a window before its own tokens */
-        bool is_fixed;   /* they are the first ones of all; else those before the window's own */
-        int64_t most;    /* positions of a window */
-        int32_t *window; /* [most] */
-} Windows;
-
-/* A weight that --quant narrows. */
-typedef struct {
-        int id;
-        const char *path;
-        Storage storage;
-        double bytes, error, divergence;
-} Contributor;
-
-typedef struct {
-        Options o, exact_o;
-        Variant exact, narrow;
-        Tokenizer tokenizer;
-        Windows text;
-        int64_t vocab;
-        float *row[2]; /* [chunk][vocab]: exact, narrow */
-        float *kept;   /* [nkept][vocab]: exact logits of the first positions */
-        int64_t nkept;
-        Contributor *weight; /* [nweight] */
-        int nweight;
-        WeightPool *pool; /* of variants with one narrow weight */
-} Accuracy;
-
-/* Is there a narrow variant? */
-static bool narrows(const Options *o)
-{
-        return o->quant || o->kv != STORAGE_F32;
-}
+enum { WINDOW = 512 };
 
 static int fail(const char *why, int code)
 {
@@ -181,11 +136,6 @@ static int cut_text(Accuracy *a)
                                 WRONG_INPUT);
         t->window = malloc((size_t)t->most * sizeof *t->window);
         return t->window ? DONE : fail(no_memory, WRONG_ENVIRONMENT);
-}
-
-static int64_t predicted(const Windows *t)
-{
-        return t->n - t->lead;
 }
 
 /* The window whose own tokens begin at `at`: its positions, of which the last `own` predict these. */
@@ -386,60 +336,6 @@ static int measure_contributors(Accuracy *a)
         return code;
 }
 
-/* --- the report ------------------------------------------------------------------------------------------------------ */
-
-static void report_heading(const Accuracy *a)
-{
-        const Windows *t = &a->text;
-        printf("%s: %" PRId64 " tokens of %s predicted, in windows of %" PRId64 "\n", a->exact.m.graph->name,
-               predicted(t), strcmp(a->o.text_file, "-") ? a->o.text_file : "standard input", t->most);
-}
-
-static void report_pair(const char *what, double exact, double narrow, bool both)
-{
-        printf("%-*s  %12.6g", ROOM_FOR_PATH, what, exact);
-        if (both)
-                printf("  %12.6g", narrow);
-        printf("\n");
-}
-
-static void report_whole(const Accuracy *a, Predictions *p)
-{
-        bool both = narrows(&a->o);
-        report_heading(a);
-        if (both)
-                printf("%-*s  %12s  %12s\n", ROOM_FOR_PATH, "", "exact", "narrow");
-        report_pair("weights, MB", 1e-6 * (double)a->exact.plan->weights_size,
-                    both ? 1e-6 * (double)a->narrow.plan->weights_size : 0, both);
-        if (a->o.kv != STORAGE_F32)
-                report_pair("keys and values, MB", 1e-6 * (double)a->exact.plan->state_size,
-                            1e-6 * (double)a->narrow.plan->state_size, both);
-        report_pair("perplexity", predictions_perplexity(p, false),
-                    both ? predictions_perplexity(p, true) : 0, both);
-        if (!both)
-                return;
-        printf("KL divergence, nats               mean %.4g, 99 %% of positions to %.4g, largest %.4g\n",
-               predictions_divergence(p), predictions_quantile(p, 0.99), predictions_quantile(p, 1));
-        printf("another token is the likeliest    at %" PRId64 " of %" PRId64 " positions, %.4g %%\n",
-               p->changed, p->n, 100 * (double)p->changed / (double)p->n);
-}
-
-static void report_contributors(const Accuracy *a)
-{
-        int shown = a->nweight < a->o.top ? a->nweight : a->o.top;
-        printf("\nEach weight narrow alone, at the first %" PRId64 " position%s", a->nkept,
-               a->nkept == 1 ? "" : "s");
-        if (shown < a->nweight)
-                printf("; the %d largest of %d", shown, a->nweight);
-        printf(":\n%-*s  %-8s  %10s  %10s  %13s\n", ROOM_FOR_PATH, "weight", "storage", "MB", "rms error",
-               "KL divergence");
-        for (int i = 0; i < shown; i++) {
-                const Contributor *c = &a->weight[i];
-                printf("%-*s  %-8s  %10.4g  %10.4g  %13.4g\n", ROOM_FOR_PATH, c->path,
-                       storage_info[c->storage].text, 1e-6 * c->bytes, c->error, c->divergence);
-        }
-}
-
 /* --- the command ----------------------------------------------------------------------------------------------------- */
 
 static bool text_fits(const Options *o)
@@ -495,7 +391,7 @@ static int open_narrow(Accuracy *a)
         if (!a->nweight && a->o.quant)
                 fprintf(stderr, "lathe verify: note: --quant %s changes no weight: they are so already\n",
                         a->o.quant);
-        int64_t most = predicted(&a->text);
+        int64_t most = tokens_predicted(&a->text);
         a->nkept = !a->o.top || !a->nweight ? 0 : a->o.sample < most ? a->o.sample : most;
         return DONE;
 }
@@ -512,13 +408,12 @@ static int take_rows(Accuracy *a)
 static int measure_whole(Accuracy *a)
 {
         Predictions p;
-        const Work work = {"measuring", 0, predicted(&a->text)};
+        const Work work = {"measuring", 0, tokens_predicted(&a->text)};
         const char *why = predictions_new(&p, a->vocab, work.total)
-                                  ? measure(a, &a->exact, narrows(&a->o) ? &a->narrow : NULL, &work, &p)
+                                  ? measure(a, &a->exact, has_narrow(&a->o) ? &a->narrow : NULL, &work, &p)
                                   : no_memory;
         if (!why)
-                report_whole(a, &p);
-        fflush(stdout);
+                report_accuracy(a, &p);
         predictions_free(&p);
         return why ? fail(why, WRONG_ENVIRONMENT) : DONE;
 }
@@ -532,7 +427,7 @@ int verify_accuracy(const Options *o)
         if (!text_fits(o))
                 return WRONG_USAGE;
         int code = open_exact(&a);
-        if (!code && narrows(o))
+        if (!code && has_narrow(o))
                 code = open_narrow(&a);
         if (!code)
                 code = take_rows(&a);
@@ -545,6 +440,8 @@ int verify_accuracy(const Options *o)
                 if (!code)
                         report_contributors(&a);
         }
+        if (!code && !report_accuracy_end(&a))
+                code = fail(no_memory, WRONG_ENVIRONMENT);
         close_variant(&a.narrow);
         close_variant(&a.exact);
         tokenizer_free(&a.tokenizer);
@@ -554,5 +451,6 @@ int verify_accuracy(const Options *o)
         free(a.row[0]);
         free(a.row[1]);
         free(a.kept);
+        json_decref(a.report);
         return code;
 }

@@ -136,6 +136,7 @@ double largest_error(Values found, const double *expected, int64_t n, const Outp
 
 /* The named dimensions' sizes behind the model's name: "tale: time = 40", a line. */
 void print_named_sizes(const Graph *g, const int64_t *size);
+json_t *json_named_sizes(const Graph *g, const int64_t *size); /* the same as an object */
 
 int verify_against(const Options *o); /* verify_against.c */
 

@@ -423,6 +423,8 @@ const char *test_run_engine(Plan *p, const float *weights, JitMode mode, TestRun
         const char *error = NULL;
         t.engine = engine_new(p, weights, most_threads(result), mode, &error);
         if (t.engine)
+                error = engine_share_weights(t.engine);
+        if (t.engine && !error)
                 error = run_all(&t);
         engine_free(t.engine);
         for (int i = 0; i < g->ninput; i++)

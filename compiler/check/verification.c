@@ -147,6 +147,14 @@ double largest_error(Values found, const double *expected, int64_t n, const Outp
         return most == 0 ? 0 : most / (scale > 0 ? scale : 1);
 }
 
+json_t *json_named_sizes(const Graph *g, const int64_t *size)
+{
+        json_t *sizes = json_object();
+        for (int i = 0; i < g->nnamed; i++)
+                json_object_set_new(sizes, g->named[i].name, json_integer(size[i]));
+        return sizes;
+}
+
 void print_named_sizes(const Graph *g, const int64_t *size)
 {
         printf("%s", g->name);

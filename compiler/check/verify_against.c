@@ -18,9 +18,11 @@ typedef struct {
         const Options *o;
         Recorded file;
         bool failed;
+        json_t *report,
+                *checks; /* --json: what is found, in place of text, and the checks in it; else NULL */
 } Against;
 
-/* --- comparing -------------------------------------------------------------------------------------------------------- */
+/* --- what is said -------------------------------------------------------------------------------------------------------- */
 
 static const char *place_text(Arena *a, const CkTensor *t, int64_t at)
 {
@@ -37,28 +39,57 @@ typedef struct {
         double bound;
 } Table;
 
-static void print_line(Against *v, const Table *table, const Record *r, Values found,
-                       const OutputShape *hides)
+/* The largest error of a tensor, at element `at`. */
+typedef struct {
+        const Record *of;
+        double error, found;
+        int64_t at;
+        bool good;
+} Compared;
+
+static void print_compared(Against *v, const Table *table, const Compared *c)
 {
         Arena *a = &v->m.arena;
-        const CkTensor *t = r->given;
-        int64_t at;
-        double error = largest_error(found, r->value, t->count, hides, &at);
-        bool good = error <= table->bound;
-        v->failed |= !good;
+        const CkTensor *t = c->of->given;
         printf("%-*s  %-*s  ", table->name, t->name, table->shape, shape_text(a, t->rank, t->shape));
-        if (error == 0)
+        if (c->error == 0)
                 printf("0\n");
         else
-                printf("%.1e  %s%s", error, place_text(a, t, at), good ? "\n" : "");
-        if (!good)
-                printf("  FAIL: more than %g: %.9g where the file has %.9g\n", table->bound,
-                       values_at(found, at), r->value[at]);
+                printf("%.1e  %s%s", c->error, place_text(a, t, c->at), c->good ? "\n" : "");
+        if (!c->good)
+                printf("  FAIL: more than %g: %.9g where the file has %.9g\n", table->bound, c->found,
+                       c->of->value[c->at]);
         fflush(stdout);
 }
 
-/* Outputs of v->m.graph, as doubles or as floats. */
-static void print_table(Against *v, const char *what, const Tensor *wide, float *const *narrow, double bound)
+static json_t *indices_as_json(const CkTensor *t, int64_t at)
+{
+        int64_t index[CK_MAX_RANK];
+        json_t *list = json_array();
+        for (int k = t->rank - 1; k >= 0; at /= t->shape[k--])
+                index[k] = at % t->shape[k];
+        for (int k = 0; k < t->rank; k++)
+                json_array_append_new(list, json_integer((json_int_t)index[k]));
+        return list;
+}
+
+/* Where nothing differs there is no place to tell of. */
+static void add_compared(json_t *values, const Compared *c)
+{
+        const CkTensor *t = c->of->given;
+        const bool differs = c->error != 0;
+        json_t *shape = json_array();
+        for (int k = 0; k < t->rank; k++)
+                json_array_append_new(shape, json_integer((json_int_t)t->shape[k]));
+        json_array_append_new(values, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:b}", "name", t->name,
+                                                "shape", shape, "error", json_finite(c->error), "at",
+                                                differs ? indices_as_json(t, c->at) : json_null(), "found",
+                                                differs ? json_finite(c->found) : json_null(), "expected",
+                                                differs ? json_finite(c->of->value[c->at]) : json_null(),
+                                                "passed", c->good));
+}
+
+static Table table_of(const Against *v, double bound)
 {
         const Graph *g = v->m.graph;
         Table table = {.bound = bound};
@@ -68,13 +99,63 @@ static void print_table(Against *v, const char *what, const Tensor *wide, float 
                 table.name = name > table.name ? name : table.name;
                 table.shape = shape > table.shape ? shape : table.shape;
         }
-        printf("%s\n", what);
+        return table;
+}
+
+/* A check begins: "interpreted". */
+static void say_check(Against *v, const char *what, double bound)
+{
+        if (v->report)
+                json_array_append_new(v->checks, json_pack("{s:s, s:f, s:[], s:n}", "what", what, "most",
+                                                           bound, "values", "otherwise"));
+        else
+                printf("%s\n", what);
+}
+
+static json_t *last_check(const Against *v)
+{
+        return json_array_get(v->checks, json_array_size(v->checks) - 1);
+}
+
+/* Called another way the model gave other bits. */
+static void say_otherwise(Against *v, const TestRun *t)
+{
+        const char *name = output_name(&v->m.graph->output[t->at_output]);
+        v->failed = true;
+        if (v->report)
+                json_object_set_new(last_check(v), "otherwise",
+                                    json_pack("{s:s, s:I, s:o, s:o}", "name", name, "element",
+                                              (json_int_t)t->at, "one", json_finite((double)t->one), "other",
+                                              json_finite((double)t->other)));
+        else
+                printf("FAIL: %s[%" PRId64 "] is %a, and %a if the model is called another way\n", name,
+                       t->at, (double)t->one, (double)t->other);
+}
+
+/* --- comparing -------------------------------------------------------------------------------------------------------- */
+
+/* Outputs of v->m.graph, as doubles or as floats. */
+static void compare_values(Against *v, const char *what, const Tensor *wide, float *const *narrow,
+                           double bound)
+{
+        const Graph *g = v->m.graph;
+        const Table table = table_of(v, bound);
+        say_check(v, what, bound);
         for (int i = g->ninput; i < v->file.n; i++) {
                 const Record *r = &v->file.record[i];
                 const Output *o = &g->output[r->output];
                 OutputShape shape = output_shape(g, &o->node->type, v->file.size);
                 Values found = {wide ? wide[r->output].data : NULL, narrow ? narrow[r->output] : NULL};
-                print_line(v, &table, r, found, isnan(o->later) ? &shape : NULL);
+                Compared c = {.of = r};
+                c.error = largest_error(found, r->value, r->given->count, isnan(o->later) ? &shape : NULL,
+                                        &c.at);
+                c.found = c.error == 0 ? 0 : values_at(found, c.at);
+                c.good = c.error <= bound;
+                v->failed |= !c.good;
+                if (v->report)
+                        add_compared(json_object_get(last_check(v), "values"), &c);
+                else
+                        print_compared(v, &table, &c);
         }
 }
 
@@ -93,8 +174,8 @@ static bool interpret_against(Against *v)
         if (why)
                 fprintf(stderr, "lathe verify: the interpreter: %s\n", why);
         else if (source.from)
-                print_table(v, "interpreted", output, NULL,
-                            v->o->bound > 0 ? v->o->bound : interpreted_bound);
+                compare_values(v, "interpreted", output, NULL,
+                               v->o->bound > 0 ? v->o->bound : interpreted_bound);
         for (int i = 0; i < g->noutput; i++)
                 tensor_free(&output[i]);
         checkpoint_close(checkpoint);
@@ -113,16 +194,13 @@ static bool graph_for_code(Against *v)
         return model_passes(&v->m, v->o);
 }
 
-static void print_target(Against *v, const Target *target, When when, const TestRun *t)
+static void compare_target(Against *v, const Target *target, When when, const TestRun *t)
 {
         double bound = v->o->bound > compiled_bound ? v->o->bound : compiled_bound;
         const char *how = arena_printf(&v->m.arena, "compiled, %s", test_run_text(&v->m.arena, target, when));
-        print_table(v, how, NULL, t->output, bound);
-        if (t->run < 0)
-                return;
-        v->failed = true;
-        printf("FAIL: %s[%" PRId64 "] is %a, and %a if the model is called another way\n",
-               output_name(&v->m.graph->output[t->at_output]), t->at, (double)t->one, (double)t->other);
+        compare_values(v, how, NULL, t->output, bound);
+        if (t->run >= 0)
+                say_otherwise(v, t);
 }
 
 static bool compile_against(Against *v, const Target *target, When when)
@@ -132,10 +210,30 @@ static bool compile_against(Against *v, const Target *target, When when)
                 return true;
         bool good = graph_for_code(v) && test_run_of_model(&v->m, v->o, target, when, &t);
         if (good)
-                print_target(v, target, when, &t);
+                compare_target(v, target, when, &t);
         for (int i = 0; t.output && i < v->m.graph->noutput; i++)
                 free(t.output[i]);
         return good;
+}
+
+static void begin_report(Against *v)
+{
+        json_begin();
+        v->report = json_pack("{s:s, s:o, s:[]}", "model", v->m.graph->name, "sizes",
+                              json_named_sizes(v->m.graph, v->file.size), "checks");
+        v->checks = json_object_get(v->report, "checks");
+}
+
+/* false after a message: memory is short. */
+static bool end_report(Against *v)
+{
+        json_t *all = v->report;
+        v->report = NULL;
+        json_object_set_new(all, "passed", json_boolean(!v->failed));
+        if (!v->o->json || json_write(all))
+                return true;
+        fprintf(stderr, "lathe verify: out of memory\n");
+        return false;
 }
 
 static int compare_with(Against *v)
@@ -144,7 +242,10 @@ static int compare_with(Against *v)
         int n = choose_targets(&v->m.arena, v->o, target);
         if (n < 0)
                 return WRONG_ENVIRONMENT;
-        print_named_sizes(v->m.graph, v->file.size);
+        if (v->o->json)
+                begin_report(v);
+        else
+                print_named_sizes(v->m.graph, v->file.size);
         fflush(stdout);
         if (!interpret_against(v))
                 return failure_code(&v->m);
@@ -152,7 +253,7 @@ static int compare_with(Against *v)
                 if (!compile_against(v, target[i], AHEAD_OF_TIME) ||
                     !compile_against(v, target[i], JUST_IN_TIME))
                         return WRONG_ENVIRONMENT;
-        return v->failed ? WRONG_INPUT : DONE;
+        return !end_report(v) ? WRONG_ENVIRONMENT : v->failed ? WRONG_INPUT : DONE;
 }
 
 int verify_against(const Options *o)
@@ -166,6 +267,7 @@ int verify_against(const Options *o)
                 v.m.lacking |= lacks_memory(why);
                 code = why ? failure_code(&v.m) : compare_with(&v);
         }
+        json_decref(v.report);
         recorded_free(&v.file);
         model_free(&v.m);
         return code;

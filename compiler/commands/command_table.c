@@ -230,12 +230,20 @@ const Command command_table[] = {
          "Runs every `test \"…\" { require … }` of the files by the interpreter, in double precision, with "
          "weights made by hash.\n"
          "example: lathe test tests/textbook/attention.model\n"},
-        {"weights", weights_command, "mDwos", 1, 1, "one model",
-         "MODEL [--weights CKPT] [--quant f32|f16|bf16] -o W.safetensors",
-         "weights under their published names",
+        {"weights", weights_command, "mDwos/-TLV0k", 1, 1, "one model",
+         "MODEL [--weights CKPT] [--quant f32|f16|bf16] -o W.safetensors, or MODEL --weights OUT.weights "
+         "--rank R/N [--stage S/M] -o SHARE.weights",
+         "weights under their published names, or one rank's",
          "Hash weights (docs/hash-weights.md), or those of a checkpoint; in f32 unless --quant says "
          "otherwise.\n"
-         "example: lathe weights models/tale.model -o tale.safetensors\n"},
+         "With --rank R/N, of a weight file that `lathe build --ranked` wrote, what rank R (from 0 on) of N "
+         "reads (docs/ranks.md):\n"
+         "a file as long, with holes, which takes the disk space of the share and which the program takes "
+         "as that rank alone.\n"
+         "  --stage S/M      only the layers of stage S of M\n"
+         "  -m, -D, --target, --slots, --kv, --no-PASS: those of `lathe build`\n"
+         "example: lathe weights models/tale.model -o tale.safetensors\n"
+         "example: lathe weights models/tale.model --weights tale.weights --rank 0/4 -o tale.0.weights\n"},
         {"show", show_command, ")mDwsxd0kT1cyL4jV6oR!#{}n", 1, 2, "a model and a part of it",
          "MODEL params|loops|taps|cost|plan|threads|roofline|code|elaborated|graph|c, or passes [-o "
          "FILE.svg]",
@@ -314,7 +322,8 @@ const Command command_table[] = {
          "  --json           for programs, when all is done: model, sizes, checks (what, error, most, bits, "
          "passed), values (name,\n"
          "                   layer, op, file, line, error, and at which place what is found and expected), "
-         "first_over, passed\n"
+         "first_over, passed;\n"
+         "                   with --against and --text what these say (man lathe)\n"
          "  --slots N        an instance holds N sequences; calls that take positions of all of them are "
          "compared "
          "too\n"

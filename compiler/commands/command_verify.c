@@ -91,8 +91,8 @@ int verify_command(const Options *o)
         int code;
         bool fits = o->interpreter
                             ? options_fit(o, "verify --interpreter", o->against ? "mDwabi0" : "mDwiAyn0j")
-                    : o->against   ? options_fit(o, "verify --against", "mDwTx0kcabJLh")
-                    : o->text_file ? options_fit(o, "verify --text", "mDwsZtQr5RT1x0kcnJhV")
+                    : o->against   ? options_fit(o, "verify --against", "mDwTx0kcabJLhj")
+                    : o->text_file ? options_fit(o, "verify --text", "mDwsZtQr5RT1x0kcnJhVj")
                                    : true;
         if (!fits || !cache_has_effect(o, "verify"))
                 return WRONG_USAGE;

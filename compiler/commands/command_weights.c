@@ -1,7 +1,8 @@
-/* lathe weights: a model's weights under their published names, by hash or from a checkpoint. */
+/* lathe weights: a model's weights under their published names, by hash or from a checkpoint; or what one rank reads of packed ones. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "commands_private.h"
 
@@ -35,6 +36,58 @@ static int write_published(Model *m, const Options *o)
         return code;
 }
 
+/* Of a model for ranks: one rank's share of a packed file. */
+static int write_share(Model *m, const Options *o)
+{
+        PackedFile whole = {0};
+        Plan *p = model_passes(m, o) ? model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"))
+                                     : NULL;
+        if (!p)
+                return failure_code(m);
+        const char *error = packed_file_open(o->weights, p, 0, &whole);
+        const bool lacking = whole.lacking;
+        WrittenFile file;
+        if (!error)
+                output_rank_file(&file, o->out, p, &whole, o->place);
+        packed_file_close(&whole);
+        if (error)
+                fprintf(stderr, "lathe: %s\n", error);
+        return error                     ? lacking ? WRONG_ENVIRONMENT : WRONG_INPUT
+               : output_finish(&file, 1) ? DONE
+                                         : WRONG_ENVIRONMENT;
+}
+
+static bool is_same_file(const char *one, const char *other)
+{
+        struct stat a, b;
+        return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int share_command(const Options *o)
+{
+        const char *why;
+        if (is_same_file(o->weights, o->out)) {
+                fprintf(stderr, "lathe weights: -o %s is the whole weight file, which other ranks need\n",
+                        o->out);
+                return WRONG_USAGE;
+        }
+        if (!is_packed_file(o->weights, &why)) {
+                fprintf(stderr,
+                        "lathe weights: --rank cuts the share out of a weight file of `lathe build "
+                        "--ranked`, and %s %s%s\n",
+                        o->weights, why ? "can't be opened: " : "is none", why ? why : "");
+                return why ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        }
+        Model m;
+        int code;
+        Options ranked = *o;
+        ranked.ranked = true;
+        if (model_load(&m, &ranked, &code))
+                code = write_share(&m, &ranked);
+        model_free(&m);
+        return code;
+}
+
 int weights_command(const Options *o)
 {
         if (!o->out) {
@@ -42,7 +95,7 @@ int weights_command(const Options *o)
                 return WRONG_USAGE;
         }
         if (!strcmp(o->out, "-")) {
-                fprintf(stderr, "lathe weights: a checkpoint is written to a file, not to standard output\n");
+                fprintf(stderr, "lathe weights: weights are written to a file, not to standard output\n");
                 return WRONG_USAGE;
         }
         if (o->quant && strpbrk(o->quant, ",=")) {
@@ -54,6 +107,8 @@ int weights_command(const Options *o)
                         "lathe weights: --quant is f32, f16 or bf16 here: the types of safetensors\n");
                 return WRONG_USAGE;
         }
+        if (o->place.ranks)
+                return share_command(o);
         Model m;
         int code;
         if (model_load(&m, o, &code))

@@ -15,11 +15,8 @@ void report_begin(Verify *v)
         }
         json_begin();
         v->report = json_object();
-        json_t *sizes = json_object();
-        for (int i = 0; i < g->nnamed; i++)
-                json_object_set_new(sizes, g->named[i].name, json_integer(v->size[i]));
         json_object_set_new(v->report, "model", json_string(g->name));
-        json_object_set_new(v->report, "sizes", sizes);
+        json_object_set_new(v->report, "sizes", json_named_sizes(g, v->size));
         json_object_set_new(v->report, "checks", json_array());
 }
 

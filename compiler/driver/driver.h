@@ -38,6 +38,7 @@ typedef struct {
         int slots;                      /* sequences that an instance holds */
         int ranks[MAX_TARGETS], nranks; /* of an engine; verify: one after another */
         bool ranked;                    /* build: for any number of ranks */
+        RankPlace place;                /* weights: whose share is written; ranks 0: all published tensors */
         int stages;                     /* of ranks, which share layers in turn; 0: one */
         int64_t pages;     /* that their keys and values share; 0: each slot has room for all positions */
         const char *quant; /* NULL: weights lie as the checkpoint has them */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "../../runtime/rank_link.h"
 
 typedef enum { FLAG, VALUE, LIST, PREFIX } OptionKind; /* LIST: values, one at a time; PREFIX: --no-PASS */
 
@@ -320,6 +321,22 @@ static bool set_ranks(Options *o, const char *command, const char *value)
         }
 }
 
+/* R/N: number R, from 0 on, of N. */
+static bool set_place(const char *command, const char *option, const char *value, int *number, int *of)
+{
+        char *slash, *end = NULL;
+        const long r = strtol(value, &slash, 10), n = *slash == '/' ? strtol(slash + 1, &end, 10) : 0;
+        *number = (int)r;
+        *of = (int)n;
+        if (slash > value && end && end > slash + 1 && !*end && n >= 1 && n <= RANKS_MOST && r >= 0 && r < n)
+                return true;
+        fprintf(stderr,
+                "lathe %s: %s wants R/N, number R, from 0 on, of N (at most %d), as 0/4, not %s; `lathe help "
+                "%s` says more\n",
+                command, option, RANKS_MOST, value, command);
+        return false;
+}
+
 static bool set_tap(Options *o, const char *command, const char *value)
 {
         if (!*value)
@@ -376,6 +393,8 @@ static bool set(Options *o, const char *command, char letter, const char *value)
         case '0': return mark_pass(command, o->off, value, true);
         case 'Z': return set_calibrate(o, command, value);
         case 'y': return set_tap(o, command, value);
+        case '/': return set_place(command, "--rank", value, &o->place.rank, &o->place.ranks);
+        case '-': return set_place(command, "--stage", value, &o->place.stage, &o->place.stages);
         case ')': return set_ranks(o, command, value);
         case 'I':
                 o->inputs = value;
@@ -542,6 +561,7 @@ bool options_read(Options *o, const char *command, const char *takes, int argc, 
                        .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
                        .beams = {.length_penalty = 1},
                        .threads = 1,
+                       .place = {.stages = 1},
                        .top = 10,
                        .sample = 256};
         for (int i = 0; i < argc; i++) {

@@ -367,7 +367,7 @@ static void emit_choice(const Emit *e, const char *kernels, Text *c)
 /* What stands between kernels and command line: weights, instance, the model's functions. */
 static void emit_instance(const Emit *e, Text *c)
 {
-        const char *model = model_text(e, embedded_text("model.h"));
+        const char *model = chosen_text(e, "model.h");
         const char *start = strstr(model, "#include"), *map = strstr(model, "/* The weight file:"),
                    *rest = strstr(model, "static size_t aligned(");
         text_add(c, start, map - start);
@@ -375,6 +375,8 @@ static void emit_instance(const Emit *e, Text *c)
         if (e->o->home == WEIGHTS_MAPPED)
                 text_add(c, map, rest - map);
         emit_weights(e, c);
+        if (e->plan->ranks)
+                emit_shares(e, c);
         if (is_batched(e)) {
                 const char *size = strstr(rest, model_text(e, "size_t $model_size"));
                 text_add(c, rest, size - rest);
@@ -414,37 +416,14 @@ static void emit_all(const Emit *e, Text *c)
         if (e->o->with_page)
                 emit_page(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
-        const char *files[] = {"guard.h",
-                               "processor.h",
-                               "arm.h",
-                               "team.h",
-                               KERNEL_FILES(t),
-                               "rank_link.h",
-                               "ranks.h",
-                               "window_cache.h",
-                               "pages.h",
-                               "token_tables.h",
-                               "token_wordpiece.h",
-                               "token_unigram.h",
-                               "token_bpe.h",
-                               "token_pieces.h",
-                               "token_normaliser.h",
-                               "tokens.h",
-                               "talk.h",
-                               "real_tables.h",
-                               "reals.h",
-                               "likely.h",
-                               "pooling.h",
-                               "picture_input.h",
-                               "denoise.h",
-                               "pnm.h",
-                               "wav.h",
-                               "main_shell.h",
-                               "npy.h",
-                               "input_values.h",
-                               "generation.h",
-                               "conversation.h",
-                               NULL};
+        const char *files[] = {"guard.h",         "processor.h",  "arm.h",           "team.h",
+                               KERNEL_FILES(t),   "rank_link.h",  "ranks.h",         "rank_file.h",
+                               "window_cache.h",  "pages.h",      "token_tables.h",  "token_wordpiece.h",
+                               "token_unigram.h", "token_bpe.h",  "token_pieces.h",  "token_normaliser.h",
+                               "tokens.h",        "talk.h",       "real_tables.h",   "reals.h",
+                               "likely.h",        "pooling.h",    "picture_input.h", "denoise.h",
+                               "pnm.h",           "wav.h",        "main_shell.h",    "npy.h",
+                               "input_values.h",  "generation.h", "conversation.h",  NULL};
         emit_tile(e->plan, t, c);
         text_put(user, before->data);
         text_put(user, kernels->data);

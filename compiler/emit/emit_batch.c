@@ -133,11 +133,11 @@ static void emit_batch_call(const Emit *e, Text *c)
                 c,
                 "%s        see_sequences(m, s, sequences);\n        run(m);\n        for (int i = 0; i < "
                 "sequences; i++)\n                m->kept[s[i].slot].past += s[i].n;\n        take_slot(m, "
-                "m, m->slot);\n        return %s_OK;\n}\n\n",
+                "m, m->slot);\n        return %s;\n}\n\n",
                 e->plan->ncache ? "        for (int i = 0; i < sequences; i++)\n                make_room(m, "
                                   "s[i].slot, s[i].n);\n"
                                 : "",
-                e->upper);
+                outcome(e));
 }
 
 /* Room in a slot's window caches for what a call brings. */
@@ -290,7 +290,7 @@ void emit_whole_batch(const Emit *e, Text *c)
         text_printf(c,
                     "        wrong = see_sequences(m, %s);\n        if (wrong || !%s)\n                "
                     "return wrong;\n"
-                    "        run(m);\n        return %s_OK;\n}\n\n",
-                    sequence_list(e, false), wanted_outputs(e), e->upper);
+                    "        run(m);\n        return %s;\n}\n\n",
+                    sequence_list(e, false), wanted_outputs(e), outcome(e));
         emit_whole_forward(e, c);
 }

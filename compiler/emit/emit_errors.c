@@ -54,6 +54,8 @@ static const struct {
         {"ROWS", "more positions in a batch than a call takes", is_batch_of_sizes},
         {"PAGES", "too few pages are left: nothing was taken", has_pages},
         {"RANK", "the ranks differ in program or weights, or one could not be reached", has_ranks},
+        {"SHARE", "the weight file has the share of another rank; `lathe weights --rank` writes that of each",
+         has_ranks},
         {"RULE", "the rule of a text leaves no token that may come", has_rule},
 };
 

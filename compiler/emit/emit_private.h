@@ -53,6 +53,7 @@ void emit_errors(const Emit *e, Text *c);
 void declare_ranks(const Emit *e, Text *h);
 void emit_ranks(const Emit *e, Text *c);
 const char *outcome(const Emit *e);
+void emit_shares(const Emit *e, Text *c); /* what calls return of ranks, and a weight file of one rank */
 
 /* emit_grammar.c: of emit.h's grammar */
 void emit_grammar(const Emit *e, Text *c);

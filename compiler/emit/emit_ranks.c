@@ -38,9 +38,25 @@ void declare_ranks(const Emit *e, Text *h)
                         "with the same inputs, and get the same\n"
                         " * outputs.  scratch [$model_join_scratch()], aligned to 8, must outlive m.  "
                         "$MODEL_ERROR_RANK: the ranks differ in\n"
-                        " * program or weights, or a gather has failed; calls return it from then on. */\n"
+                        " * program or weights, or a gather has failed; calls return it from then on.  "
+                        "$MODEL_ERROR_SHARE: the weight file has the share of\n"
+                        " * another rank (lathe weights --rank); where a share has not joined its ranks "
+                        "calls "
+                        "return that too. */\n"
                         "int $model_join($model *m, const $model_ranks *r, void *scratch);\n"
                         "size_t $model_join_scratch(void);\n\n"));
+}
+
+void emit_shares(const Emit *e, Text *c)
+{
+        if (e->o->home == WEIGHTS_MAPPED)
+                text_printf(c, "#define SPREAD_HASH UINT64_C(0x%016" PRIx64 ")\n\n%s\n", spread_hash(e->plan),
+                            chosen_text(e, "model_share.h"));
+        text_put(c, model_text(e, "/* Of a call, or of joining. */\n"
+                                  "static int rank_outcome(const $model *m)\n{\n"
+                                  "        const Ranks *r = m->ranks;\n"
+                                  "        return !r || !r->error ? $MODEL_OK : r->misplaced ? "
+                                  "$MODEL_ERROR_SHARE : $MODEL_ERROR_RANK;\n}\n\n"));
 }
 
 void emit_ranks(const Emit *e, Text *c)
@@ -51,6 +67,5 @@ void emit_ranks(const Emit *e, Text *c)
 
 const char *outcome(const Emit *e)
 {
-        return model_text(e, e->plan->ranks ? "m->ranks && m->ranks->error ? $MODEL_ERROR_RANK : $MODEL_OK"
-                                            : "$MODEL_OK");
+        return e->plan->ranks ? "rank_outcome(m)" : model_text(e, "$MODEL_OK");
 }

@@ -99,6 +99,16 @@ bool shares_rows(const Plan *p, const int64_t *size, int ranks);
 bool is_exchanged(const Kernel *k); /* what it stores goes to all ranks */
 RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, bool by_rows);
 
+/* rank_weights.c: which bytes of the packed weights a rank of a stage reads, in ascending order; how many ranges */
+typedef struct {
+        int rank, ranks, stage, stages; /* stages: 1 or more */
+} RankPlace;
+typedef struct {
+        int64_t begin, end;
+} ByteRange;
+int rank_ranges(const Plan *p, RankPlace place, ByteRange **range);
+uint64_t spread_hash(const Plan *p); /* plans with the same one, and layout_hash(), have the same ranges */
+
 /* What a machine does at most in a second: bytes that one thread reads, and FLOPs. */
 typedef struct {
         double read, flops;

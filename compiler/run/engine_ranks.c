@@ -14,6 +14,8 @@ struct EngineRank {
         Team team; /* of ranks but the first, whose threads are the engine's */
         bool has_team;
         void *memory;
+        char *weights; /* what it reads of them, between holes; NULL: all ranks have one memory of them */
+        size_t weights_size;
         const float *shown; /* in a gather, or on the way to another stage: what it has of it */
         float **output;     /* [noutput]: what the first rank's caller is not given */
         size_t *room;       /* [noutput] floats */
@@ -192,6 +194,8 @@ void ranks_stop(Engine *e)
                         team_stop(&k->team);
                 if (k->memory)
                         munmap(k->memory, e->memory_size);
+                if (k->weights)
+                        munmap(k->weights, k->weights_size);
                 for (int i = 0; k->output && i < e->plan->graph->noutput; i++)
                         free(k->output[i]);
                 free(k->output);
@@ -212,6 +216,37 @@ const char *ranks_set_threads(Engine *e, int threads)
                         return "threads can't be started";
         }
         return NULL;
+}
+
+/* Memory for all, of which only what is written takes any. */
+static const char *take_share(Engine *e, int r, const char *weights)
+{
+        EngineRank *k = &e->rank[r];
+        const RankPlace place = {k->link.rank, k->link.ranks, k->link.stage, k->link.stages};
+        ByteRange *range;
+        const int n = rank_ranges(e->plan, place, &range);
+        const size_t size =
+                n ? (size_t)range[n - 1].end : 0; /* in a pool weights have places beyond their size */
+        void *at = size ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
+        if (at == MAP_FAILED)
+                return no_memory;
+        k->weights = at;
+        k->weights_size = size;
+        for (int i = 0; i < n; i++)
+                memcpy(k->weights + range[i].begin, weights + range[i].begin,
+                       (size_t)(range[i].end - range[i].begin));
+        return NULL;
+}
+
+const char *engine_share_weights(Engine *e)
+{
+        InstanceHead *first = e->memory;
+        const char *weights = (const char *)first->weights, *why = NULL;
+        for (int r = 0; e->rank && r < rank_count(e) && !why; r++)
+                why = take_share(e, r, weights);
+        if (e->rank && e->rank[0].weights)
+                first->weights = (const float *)(const void *)e->rank[0].weights;
+        return why;
 }
 
 ptrdiff_t rank_apart(const Engine *e, int r)
@@ -263,6 +298,8 @@ static void move_pointer(const Engine *e, char *view, int member, ptrdiff_t apar
 static void make_own(const Engine *e, EngineRank *k, char *view, ptrdiff_t apart)
 {
         InstanceHead *i = (InstanceHead *)(void *)view;
+        if (k->weights)
+                i->weights = (const float *)(const void *)k->weights;
         i->arena = (float *)(void *)((char *)i->arena + apart);
         i->state = (float *)(void *)((char *)i->state + apart);
         i->scratch = (float *)(void *)((char *)i->scratch + apart);

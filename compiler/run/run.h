@@ -40,6 +40,8 @@ typedef struct Engine Engine;
  * function may overwrite. */
 Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, const char **why);
 void engine_free(Engine *e);
+/* Of several ranks: each has from now on its own part of the weights alone, and zeros where others read. */
+const char *engine_share_weights(Engine *e);
 /* Goes on with another number of threads, at most those that it was made with. */
 const char *engine_set_threads(Engine *e, int threads);
 /* Noise in what calls have left behind, as far as that is quick: nothing of a sequence that is begun anew may depend on it. */

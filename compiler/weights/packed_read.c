@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "packed_file_private.h"
+#include "../../runtime/rank_file.h"
 
 /* All of n bytes from the place, whatever is read at once; false with errno, 0 if the file ends before. */
 static bool read_at(int file, void *to, size_t n, off_t at)
@@ -22,9 +23,14 @@ static bool read_at(int file, void *to, size_t n, off_t at)
         return true;
 }
 
+static bool is_share(const void *head)
+{
+        return !memcmp(head, RANK_FILE_MARK, 8);
+}
+
 static bool has_mark(const void *head)
 {
-        return !memcmp(head, "lathe 1\n", 8);
+        return !memcmp(head, "lathe 1\n", 8) || is_share(head);
 }
 
 bool is_packed_file(const char *path, const char **why)
@@ -98,17 +104,23 @@ void packed_file_begin(const char *path, PackedFile *file)
         close(f);
 }
 
-enum { HEAD_WORDS = 6 }; /* [3]: bytes of the tail */
+enum { HEAD_WORDS = RANK_FILE_WORDS }; /* [3]: bytes of the tail */
 
 static bool is_of_plan(const uint64_t *head, uint64_t size, const Plan *p, uint64_t key)
 {
-        return size > PACKED_HEAD && has_mark(head) && head[1] == layout_hash(p) &&
+        return size > PACKED_HEAD && has_mark(head) && !is_share(head) && head[1] == layout_hash(p) &&
                head[2] == (uint64_t)FLOATS(p->weights_size) && (!key || head[5] == key) && head[3] < size &&
                size == PACKED_HEAD + (uint64_t)p->weights_size + head[3];
 }
 
-static const char *not_of_plan(Arena *a, const char *path)
+static const char *not_of_plan(Arena *a, const char *path, const uint64_t *head)
 {
+        if (is_share(head))
+                return arena_printf(a,
+                                    "%s has what rank %u of %u reads, and holes: it is for that rank's "
+                                    "program of `lathe build --ranked`",
+                                    path, (unsigned)(head[RANK_FILE_PLACE] & UINT32_MAX),
+                                    (unsigned)(head[RANK_FILE_PLACE] >> 32));
         return arena_printf(
                 a,
                 "%s was not packed for this model and target; `lathe build` with the same options packs one",
@@ -135,7 +147,7 @@ static const char *map_for_plan(const char *path, const Plan *p, uint64_t key, P
         file->lacking = ours;
         return mapped ? NULL
                : ours ? arena_printf(a, "%s can't be mapped: %s", path, strerror(error))
-                      : not_of_plan(a, path);
+                      : not_of_plan(a, path, head);
 }
 
 const char *packed_file_open(const char *path, const Plan *p, uint64_t key, PackedFile *file)
@@ -144,7 +156,7 @@ const char *packed_file_open(const char *path, const Plan *p, uint64_t key, Pack
         if (!file->mapped)
                 error = map_for_plan(path, p, key, file);
         else if (!is_of_plan(file->mapped, file->size, p, key))
-                error = not_of_plan(p->graph->arena, path);
+                error = not_of_plan(p->graph->arena, path, file->mapped);
         if (error)
                 return error;
         file->lacking = false;

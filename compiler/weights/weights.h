@@ -313,6 +313,10 @@ const char *packed_file_open(const char *path, const Plan *p, uint64_t key, Pack
 void packed_file_touch(PackedFile *file); /* its pages, from now on; nothing where it is not mapped */
 void packed_file_close(PackedFile *file);
 
+/* rank_file.c: what a rank reads of an open packed file of the plan, as a file with holes; false with o->error */
+bool output_rank_file(WrittenFile *o, const char *path, const Plan *p, const PackedFile *from,
+                      RankPlace place);
+
 /* Values of a model that something else made: inputs, outputs and other values by their names (taps.c), from files or given in memory.
  * Sizes of named dimensions follow from their shapes. */
 

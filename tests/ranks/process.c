@@ -2,14 +2,16 @@
  *
  * SHARED is a file of zeros that all map (shared_memory.h).  A prompt of 70 tokens in one call, then 20
  * of the likeliest; prints a hash of all logits, and to standard error how many floats of
- * the instance it wrote, and how many gathers of how many floats that took.  STEPS: this process ends after so many, without a word to the others. */
+ * the instance it wrote, and how many gathers of how many floats that took.  STEPS: this process ends after so many, without a word to the others.
+ *
+ * With SLOTS batches follow, and STEPS counts those. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "joined.h"
 #include "shared_memory.h"
 
-enum { PROMPT = 70, MADE = 20, VOCAB = 512 };
+enum { PROMPT = 70, MADE = 20, BATCHES = 6, VOCAB = 512 };
 
 static int likeliest(const float *logits)
 {
@@ -59,14 +61,14 @@ static int make(joined *m, int steps, float *logits, uint64_t *hash)
 
 #ifdef SLOTS
 /* Sequences together: of 9, 1 and 20 positions, then each of one more. */
-static int make_batches(joined *m, float *logits, uint64_t *hash)
+static int make_batches(joined *m, int batches, float *logits, uint64_t *hash)
 {
         joined_sequence s[SLOTS];
         int32_t tokens[PROMPT];
         int error = 0;
         for (int i = 0; i < PROMPT; i++)
                 tokens[i] = 5 + i * 53 % 490;
-        for (int round = 0; round < 6 && !error; round++) {
+        for (int round = 0; round < batches && !error; round++) {
                 int64_t rows = 0;
                 for (int i = 0; i < SLOTS; i++) {
                         s[i] = (joined_sequence){(i + round) % SLOTS, round ? 1 : 1 + 8 * i % 21, 0};
@@ -83,7 +85,11 @@ int main(int argc, char **argv)
 {
         if (argc < 5)
                 return 2;
+#ifdef SLOTS
+        const int steps = MADE, batches = argc > 5 ? atoi(argv[5]) : BATCHES;
+#else
         const int steps = argc > 5 ? atoi(argv[5]) : MADE;
+#endif
         Peers peers = {.shared = shared_memory(argv[1]), .rank = atoi(argv[2]), .ranks = atoi(argv[3])};
         const size_t bytes = joined_size(2);
         joined *m = aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -100,9 +106,9 @@ int main(int argc, char **argv)
                 error = make(m, steps, logits, &hash);
 #ifdef SLOTS
         if (!error)
-                error = make_batches(m, logits, &hash);
+                error = make_batches(m, batches, logits, &hash);
 #endif
-        if (!error && steps == MADE)
+        if (!error && argc == 5)
                 printf("%016llx\n", (unsigned long long)hash);
         else if (error)
                 printf("%s\n", joined_error(error));

@@ -114,7 +114,44 @@ over = {v["name"]: v for v in found["values"]}[found["first_over"]]
 verdict("verify: an error over the bound", done.returncode == 1 and not found["passed"] and found["checks"][0]["passed"]
         and not found["checks"][-1]["passed"] and over["error"] > 1e-9 and over["file"].endswith(".model") and over["line"] > 0
         and over["found"] != over["expected"] and 0 < found["in_floats"] < 1e-5, over)
-verdict("verify: no JSON of a file's values", "takes no --json" in lathe("verify", tale, "--against", "x.safetensors", "--json", status=2))
+
+
+def said_of(*words):
+    """What a command says as JSON and as text, whatever its verdict."""
+    json_, text = (subprocess.run([LATHE, *words, *more], stdout=subprocess.PIPE) for more in (["--json"], []))
+    assert json_.returncode == text.returncode, words
+    return json.loads(json_.stdout), text.stdout.decode(), text.returncode
+
+
+taps = f"{ROOT}/tests/taps/torch"
+against = ["verify", f"{taps}.model", "--weights", f"{taps}.weights.safetensors", "--against", f"{taps}.safetensors", "--target", "native", "--jit", "tcc"]
+for name, bound, status in (("", [], 0), (", over the bound", ["--bound", "1e-30"], 1)):
+    found, text, code = said_of(*against, *bound)
+    values = [v for c in found["checks"] for v in c["values"]]
+    rows = re.findall(r"(?m)^(\S+)  +\[([\d, ]*)\]  +(\S+)(?:  \[([\d, ]*)\])?(?:  FAIL.*)?$", text)
+    verdict(f"verify --against{name}: values as in the text", len(rows) == len(values) > 8 and all(
+        (v["name"], ", ".join(map(str, v["shape"])), "0" if v["error"] == 0 else f"{v['error']:.1e}", ", ".join(map(str, v["at"] or []))) == row
+        for v, row in zip(values, rows)), values, text)
+    verdict(f"verify --against{name}: verdicts", code == status and found["passed"] == (status == 0) and sum(not v["passed"] for v in values) == text.count("FAIL")
+            and [c["what"] for c in found["checks"]] == re.findall(r"(?m)^(?:interpreted|compiled, .*)$", text)
+            and all(c["otherwise"] is None for c in found["checks"]) and found["sizes"] == {"time": 7}, found)
+    wrong = re.findall(r"FAIL: more than \S+: (\S+) where the file has (\S+)", text)
+    verdict(f"verify --against{name}: what is found", wrong == [(f"{v['found']:.9g}", f"{v['expected']:.9g}") for v in values if not v["passed"]], wrong, values)
+
+measure = ["verify", tale, "--weights", f"{ROOT}/models/tale/tale.safetensors", "--tokenizer", f"{ROOT}/models/tale/tokenizer.bin",
+           "--text", f"{ROOT}/tests/accuracy/tale.txt", "--jit", "tcc"]
+found, text, code = said_of(*measure, "--quant", "q8_0", "--top", "3", "--sample", "20")
+pairs = {name: (f"{scale * found[key]['exact']:.6g}", f"{scale * found[key]['narrow']:.6g}")
+         for name, key, scale in (("weights, MB", "weights_bytes", 1e-6), ("perplexity", "perplexity", 1))}
+verdict("verify --text: both perplexities", code == 0 and pairs == {name: (a, b) for name, a, b in re.findall(r"(?m)^(.*?)  +([\d.]+)  +([\d.]+)$", text)}, pairs, text)
+kl = found["divergence"]
+verdict("verify --text: divergence", f"mean {kl['mean']:.4g}, 99 % of positions to {kl['of_99_percent']:.4g}, largest {kl['largest']:.4g}" in text
+        and f"at {found['another_likeliest']} of {found['predicted']} positions" in text and f"in windows of {found['window']}" in text, found, text)
+rows = re.findall(r"(?m)^(\S+)  +(q8_0)  +(\S+)  +(\S+)  +(\S+)$", text)
+verdict("verify --text: weight by weight", found["sampled"] == 20 and len(rows) == 3 and rows == [
+    (w["name"], w["storage"], f"{1e-6 * w['bytes']:.4g}", f"{w['rms_error']:.4g}", f"{w['divergence']:.4g}") for w in found["weights"]], found, text)
+found, text, code = said_of(*measure)
+verdict("verify --text: perplexity alone", f"{found['perplexity']['exact']:.6g}" in text and found["perplexity"]["narrow"] is None and "divergence" not in found, found)
 
 targets = json.loads(lathe("targets", "--json"))
 lines = [line.split(None, 1) for line in lathe("targets").splitlines()]
