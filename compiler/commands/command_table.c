@@ -61,7 +61,7 @@ const Command command_table[] = {
          "  --no-PASS, --dump=PASS\n"
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
          "-lpthread -o tale\n"},
-        {"page", page_command, "mDwsZtoxd0cV", 1, 1, "one model",
+        {"page", page_command, "mDwsZtoxd0cVYW", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [-o PAGE.html]", "a model as a page that a browser opens",
          "Writes one file: the model, its weights and what shows them.  It asks nothing of a network; opened "
          "from a "

@@ -1,11 +1,12 @@
 // A page in headless Chromium, by its debugging pipe: node browser.mjs PAGE.html|URL EXPRESSION [PICTURE.png] [WIDTHxHEIGHT] [dark]
-// Waits until the page is ready or says a fault, then prints what the expression gives, which may be a promise.
+// Waits until the page is ready or says a fault, then prints what the expression gives, which may be a promise; bytesOf("FILE") in it are those of a file here.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-const [page, expression, picture, size = '900x900', scheme = 'light'] = process.argv.slice(2);
+const [page, asked, picture, size = '900x900', scheme = 'light'] = process.argv.slice(2);
+const expression = asked.replace(/bytesOf\("([^"]+)"\)/g, (_, file) => `Uint8Array.from(atob("${fs.readFileSync(file, 'base64')}"), c => c.charCodeAt(0))`);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'lathe-page-'));
 const chromium = spawn('chromium', ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--remote-debugging-pipe',
   `--user-data-dir=${folder}`, ...(process.env.CHROMIUM_FLAGS ?? '').split(' ').filter(Boolean), 'about:blank'], { stdio: ['ignore', 'ignore', process.env.BROWSER_SAYS ? 'inherit' : 'ignore', 'pipe', 'pipe'] });

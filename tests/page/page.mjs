@@ -9,7 +9,7 @@ if (picture) {
   Object.assign(ask, { width: +width, height: +height, channels: kind === 'P6' ? 3 : 1, pixels: new Uint8Array(all.subarray(head.length)) });
 }
 let text = '', parts = 0;
-const made = await loops[config.loop](model, ask, part => {
+const made = await loops[config.kind](model, ask, part => {
   parts++;
   if (typeof part === 'string') text += part;
 }, () => false);
