@@ -196,8 +196,6 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
         const EmitLoop *l = loops->main;
         if (loops->why_no_main)
                 return loops->why_no_main;
-        if (!has_page(l))
-                return arena_printf(g->arena, "has loop %s, which pages don't show yet", l->loop->name);
         const LoopInput in = l ? loop_info[loop_number(l->loop->name)].in : LOOP_IN_TOKENS;
         if (loops->feeds_prompt && in != LOOP_IN_SOUND)
                 return "is fed its prompt, which pages don't do yet";

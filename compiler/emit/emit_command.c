@@ -83,7 +83,7 @@ static void emit_generate_command(const Emit *e, bool hears, Text *c)
                 text_printf(c, "\n%s", chosen_text(e, "main_talk.h"));
 }
 
-/* What a page calls, for each loop that it can show. */
+/* What a page calls, for each loop. */
 static const char *const page_file[LOOPS] = {
         [LOOP_generate] = "page_generate.h", [LOOP_classify] = "page_classify.h",
         [LOOP_embed] = "page_embed.h",       [LOOP_fill] = "page_fill.h",
@@ -111,11 +111,6 @@ static void emit_page_attention(const Emit *e, Text *c)
                 return;
         text_printf(c, "\nenum { ATTENTION_MAPS = %" PRId64 ", ATTENTION_ROWS = %" PRId64 " };\n\n%s", maps,
                     e->plan->chunk, chosen_text(e, "page_attention.h"));
-}
-
-bool has_page(const EmitLoop *l)
-{
-        return page_file[l ? loop_number(l->loop->name) : LOOP_generate] != NULL;
 }
 
 void emit_page(const Emit *e, Text *c)

@@ -12,10 +12,16 @@ const chromium = spawn('chromium', ['--headless', '--no-sandbox', '--disable-gpu
   `--user-data-dir=${folder}`, ...(process.env.CHROMIUM_FLAGS ?? '').split(' ').filter(Boolean), 'about:blank'], { stdio: ['ignore', 'ignore', process.env.BROWSER_SAYS ? 'inherit' : 'ignore', 'pipe', 'pipe'] });
 const end = status => {
   chromium.kill('SIGKILL');
-  chromium.on('exit', () => {
-    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-    process.exit(status);
-  });
+  const gone = left => { // processes of its own may still write there
+    try {
+      fs.rmSync(folder, { recursive: true, force: true });
+      process.exit(status);
+    } catch (e) {
+      if (!left) throw e;
+      setTimeout(gone, 100, left - 1);
+    }
+  };
+  chromium.on('exit', () => gone(30));
 };
 setTimeout(() => {
   console.log('browser: not done after 25 s');
