@@ -17,27 +17,37 @@ typedef struct {
         int (*answer)(void *of, const int32_t *ids, int64_t n, Generated *made); /* says what comes after ids [n]; 0, or an error above it */
 } Conversation;
 
-/* The answer to text [n]; what the conversation begins with as before is not taken again.  CONVERSATION_FULL: there is no room for it,
- * which has been said. */
-static inline int conversation_turn(const Conversation *c, const char *text, int64_t n)
+/* Text [n] is the user's next turn: what the conversation begins with as before stays taken, and what is new of its ids is to be taken for an
+ * answer.  0; GENERATION_MEMORY; CONVERSATION_FULL: there is no room for it, and the conversation is as if nothing had been said. */
+static inline int conversation_ask(const Conversation *c, const char *text, int64_t n)
 {
         Talk *k = c->talk;
         if (!talk_ask(k, text, n, c->context))
                 return GENERATION_MEMORY;
-        int64_t keep = k->same < k->n ? k->same : k->n - 1;
+        const int64_t keep = k->same < k->n ? k->same : k->n - 1;
         if (keep < c->position(c->of))
                 c->rewind(c->of, keep);
-        if (k->dropped)
+        if (k->n <= c->context)
+                return 0;
+        talk_unask(k);
+        return CONVERSATION_FULL;
+}
+
+/* The answer to text [n].  CONVERSATION_FULL: there is no room for it, which has been said. */
+static inline int conversation_turn(const Conversation *c, const char *text, int64_t n)
+{
+        const Talk *k = c->talk;
+        int error = conversation_ask(c, text, n);
+        if (error != GENERATION_MEMORY && k->dropped)
                 fprintf(stderr, "the context of %lld tokens is full: the oldest turns are left out, %lld of them\n", (long long)c->context,
                         (long long)k->dropped);
-        if (k->n > c->context) {
+        if (error == CONVERSATION_FULL)
                 fprintf(stderr, "with this turn the conversation has %lld tokens, and the context holds %lld\n", (long long)k->n,
                         (long long)c->context);
-                talk_unask(k);
-                return CONVERSATION_FULL;
-        }
+        if (error)
+                return error;
         Generated made;
-        int error = c->answer(c->of, k->ids, k->n, &made);
+        error = c->answer(c->of, k->ids, k->n, &made);
         if (!error && !made.ended && c->position(c->of) == c->context)
                 fprintf(stderr, "the context of %lld tokens is full: the answer ends here\n", (long long)c->context);
         return error;

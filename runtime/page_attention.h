@@ -3,7 +3,7 @@
  *
  * It is not there while a text is made: the model goes over the text again, as far as it is asked for.
  *
- * Needs page_generate.h, ATTENTION_MAPS: layers times heads, and ATTENTION_ROWS: of a piece.
+ * Needs page_tale.h, ATTENTION_MAPS: layers times heads, and ATTENTION_ROWS: of a piece.
  */
 
 /* Pieces that are looked at together: of tokens first to first + rows - 1. */
@@ -38,7 +38,8 @@ int PAGE(token)(int at)
         PageTale *t = &tale_of_page;
         if (at == 0)
                 shown = ($model_text){0};
-        const int64_t n = $model_decode(page_model, &shown, t->by.text[at], 0, t->out);
+$mute        const int64_t n = $model_decode(page_model, &shown, t->by.text[at], 0, t->out);
+$talk        const int64_t n = $model_decode(page_model, &shown, t->by.text[at], $MODEL_CONTROL, t->out);
         return (int)(at + 1 < t->n ? n : n + $model_decode_end(&shown, t->out + n));
 }
 
@@ -64,6 +65,17 @@ int PAGE(attend)(int at)
         const int error = before > 0 ? $model_prefill(page_model, text + here, before < PAGE_PIECE ? before : PAGE_PIECE)
                                      : $model_forward(page_model, text + first, a->rows, NULL, a->weights);
         return error ? -1 - error : before > 0;
+}
+
+/* Takes a piece of the text back that attend() has left, for one that goes on: whether more calls are needed; below 0: -1 - an error. */
+int PAGE(leave)(void)
+{
+        const PageTale *t = &tale_of_page;
+        if ($model_position(page_model) > t->taken && $model_rewind(page_model, t->taken))
+                $model_reset(page_model);
+        const int64_t here = $model_position(page_model), left = t->taken - here;
+        const int error = left > 0 ? $model_prefill(page_model, t->by.text + here, left < PAGE_PIECE ? left : PAGE_PIECE) : 0;
+        return error ? -1 - error : left > PAGE_PIECE;
 }
 
 /* Of the piece: [layers times heads][rows][first + rows], its first token, its rows. */

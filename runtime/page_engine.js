@@ -32,6 +32,12 @@ function withText(model, text, take) {
   check(model, error);
 }
 
+// The system's message may be null: the model's own, or none.
+function beginTalk(model, { system, seed }) {
+  if (system === null) check(model, model.begin(0, BigInt(seed)));
+  else withText(model, system, at => model.begin(at, BigInt(seed)));
+}
+
 async function instanceOf(code) {
   try {
     return (await WebAssembly.instantiate(code, {})).instance.exports;
@@ -75,29 +81,66 @@ async function inSlices(turn, shown, stopped) {
   }
 }
 
+// Calls piece() until it says 0, nothing is left; false: it was stopped on the way.
+async function taken(model, piece, stopped) {
+  let left = 1;
+  await inSlices(() => {
+    left = piece();
+    if (left < 0) check(model, -1 - left);
+    return left === 0;
+  }, () => 0, stopped);
+  return left === 0;
+}
+
+// What comes of a text that was begun, as it is made; how fast: the time until the first token counts from `begun` on.
+async function tale(model, begun, show, stopped) {
+  const decoder = new TextDecoder();
+  let text = '', first = 0, busy = 0, since = begun;
+  await inSlices(() => {
+    const n = model.next();
+    if (n < -1) check(model, -1 - n);
+    if (n > 0) text += decoder.decode(bytesAt(model, model.text(), n));
+    if (!first && model.made()) first = performance.now();
+    return n === -1;
+  }, () => {
+    busy += performance.now() - since;
+    if (text) show(text);
+    text = '';
+    since = performance.now();
+  }, () => {
+    since = performance.now();
+    return stopped();
+  });
+  const made = model.made(), rest = busy - (first - begun);
+  return { tokens: made, first: first ? first - begun : 0, rate: made > 1 && rest > 0 ? 1e3 * (made - 1) / rest : 0, full: model.full() !== 0, hash: hashOf(model) };
+}
+
 // What a page asks of each loop; show(part) as it comes; the result.
 const loops = {
   async generate(model, { prompt, steps, temperature, top, seed }, show, stopped) {
-    const decoder = new TextDecoder(), begun = performance.now();
+    const begun = performance.now();
     withText(model, prompt, at => model.begin(at, steps, temperature, top, BigInt(seed)));
-    let text = '', first = 0, busy = 0, since = begun;
-    await inSlices(() => {
-      const n = model.next();
-      if (n < -1) check(model, -1 - n);
-      if (n > 0) text += decoder.decode(bytesAt(model, model.text(), n));
-      if (!first && model.made()) first = performance.now();
-      return n === -1;
-    }, () => {
-      busy += performance.now() - since;
-      if (text) show(text);
-      text = '';
-      since = performance.now();
-    }, () => {
-      since = performance.now();
-      return stopped();
+    return tale(model, begun, show, stopped);
+  },
+
+  // A turn of a conversation, which is a new one if it is fresh: {system, seed}; null: it was stopped before there was an answer.
+  async talk(model, { fresh, text, steps, temperature, top, context }, show, stopped) {
+    const begun = performance.now();
+    if (fresh) beginTalk(model, fresh);
+    else if (model.leave && !await taken(model, model.leave, stopped)) return null;
+    withText(model, text, at => {
+      const error = model.say(at, steps, temperature, top);
+      if (error && model.length() > context) throw new Fault(`With this turn the conversation has ${model.length()} tokens, and the context holds ${context}.`);
+      return error;
     });
-    const made = model.made(), rest = busy - (first - begun);
-    return { tokens: made, first: first ? first - begun : 0, rate: made > 1 && rest > 0 ? 1e3 * (made - 1) / rest : 0, hash: hashOf(model) };
+    const dropped = model.dropped();
+    let made;
+    try {
+      made = await tale(model, begun, show, stopped);
+    } finally {
+      if (!made || (!made.tokens && stopped())) model.unsay();
+    }
+    return made.tokens || !stopped() ? { ...made, dropped, length: model.length() } : null;
   },
 
   // Texts of all tokens, and how many of them were given.
@@ -109,15 +152,30 @@ const loops = {
 
   // Of the piece that token `at` is in: weights [layers times heads][rows][first + rows]; null: it was stopped on the way.
   async attention(model, { at, maps }, show, stopped) {
-    let left = 1;
-    await inSlices(() => {
-      left = model.attend(at);
-      if (left < 0) check(model, -1 - left);
-      return left === 0;
-    }, () => 0, stopped);
-    if (left) return null;
+    if (!await taken(model, () => model.attend(at), stopped)) return null;
     const first = model.attention_first(), rows = model.attention_rows();
     return { first, rows, weights: new Float32Array(model.memory.buffer, model.attention() >>> 0, maps * rows * (first + rows)).slice() };
+  },
+
+  // The samples of a file, or those that are given; null: it is no WAV file that the model hears as it stands.
+  async sound(model, { file, samples }) {
+    if (file) {
+      const at = put(model, file), n = model.wav(at, file.length);
+      model.give_back(at);
+      if (n < 0) throw new Fault('Out of memory: there is no room for the sound.');
+      return n || null;
+    }
+    const to = model.sound(BigInt(samples.length));
+    if (!to) throw new Fault('Out of memory: there is no room for the sound.');
+    new Float32Array(model.memory.buffer, to >>> 0, samples.length).set(samples);
+    return samples.length;
+  },
+
+  // The text of the sound from sample `from` on.
+  async transcribe(model, { from, steps, temperature, seed }, show, stopped) {
+    const begun = performance.now();
+    check(model, model.begin(from, steps, temperature, 1, BigInt(seed)));
+    return tale(model, begun, show, stopped);
   },
 
   async classify(model, { pixels, width, height, channels }) {
@@ -163,11 +221,12 @@ const loops = {
   },
 };
 
-// Some tokens at first, for 60 ms: by then the browser has compiled for speed what it had compiled for a quick start.
+// Some tokens at first, for 60 ms, of what needs no sound: by then the browser has compiled for speed what it had compiled for a quick start.
 function warm(model) {
-  if (!model.made) return;
+  if (!model.made || model.sound) return;
   const at = put(model, new Uint8Array(), 1), until = performance.now() + 60;
-  if (!model.begin(at, 1e6, 0, 1, 1n)) while (performance.now() < until && model.next() >= 0);
+  if (!(model.say ? model.begin(0, 1n) || model.say(at, 1e6, 0, 1) : model.begin(at, 1e6, 0, 1, 1n)))
+    while (performance.now() < until && model.next() >= 0);
   model.give_back(at);
 }
 

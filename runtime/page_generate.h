@@ -1,102 +1,18 @@
 /*
- * A page's text.  $model and $MODEL stand for the model's name.
+ * A page's text behind a prompt.  $model and $MODEL stand for the model's name.
  *
- * Needs page.h, model_generate.h, main_prompt_text.h and TEXT_ROOM.
+ * Needs page_tale.h and main_prompt_text.h.
  */
-
-/* Positions of a prompt that are taken in one call. */
-enum { PAGE_PIECE = 16 };
-
-/* The text that is being made. */
-typedef struct {
-        ModelGenerator generator; /* first: its functions take a tale too */
-        Generator by;
-        Generated made;
-        int64_t n, taken, given; /* of by.text: tokens; those that the model has taken; those of the prompt */
-        $model_text shown;
-        char out[TEXT_ROOM + 4]; /* what the last call has made */
-        int bytes, over;
-} PageTale;
-
-static PageTale tale_of_page;
-
-static int page_show(void *of, int32_t token)
-{
-        PageTale *t = of;
-        t->bytes = (int)$model_decode(t->generator.m, &t->shown, token, 0, t->out);
-        return 0;
-}
 
 /* Begins a text; prompt ends with a 0 byte.  0, or an error. */
 int PAGE(begin)(const char *prompt, int steps, float temperature, float top_p, int64_t seed)
 {
-        static void *room;
-        PageTale *t = &tale_of_page;
-        const Sampler sampler = {.temperature = temperature, .top_p = top_p, .typical_p = 1, .state = (uint64_t)seed};
-        room = room ? room : malloc(generation_room(VOCAB, CONTEXT, 0));
+        int64_t n = 0;
+        int32_t *tokens = prompt_tokens(page_model, prompt, &n);
         $model_reset(page_model);
-        *t = (PageTale){.generator = {.m = page_model, .sampler = sampler},
-                        .by = {.of = t,
-                               .take = generator_take,
-                               .sample = generator_draw,
-                               .show = page_show,
-                               .seconds = no_seconds,
-                               .tokens = tokens_of_loop,
-                               .vocab = VOCAB,
-                               .context = CONTEXT,
-                               .steps = steps,
-                               .chunk = PAGE_PIECE,
-                               .hashes = 1},
-                        .made = {.hash = UINT64_C(0xcbf29ce484222325)}};
-        int32_t *tokens = room ? prompt_tokens(page_model, prompt, &t->n) : NULL;
-        const int error = !tokens ? $MODEL_ERROR_MEMORY : t->n < 1 ? $MODEL_ERROR_RANGE : t->n > CONTEXT ? $MODEL_ERROR_CONTEXT : $MODEL_OK;
-        if (!error) {
-                generation_lay(&t->by, &t->generator.sampler, room);
-                memcpy(t->by.text, tokens, (size_t)t->n * sizeof *tokens);
-                t->shown.begun = t->n > 1;
-                t->given = t->n;
-        }
+        const int error = !tokens ? $MODEL_ERROR_MEMORY
+                                  : tale_begin(tokens, n, n > 1, steps,
+                                               (Sampler){.temperature = temperature, .top_p = top_p, .typical_p = 1, .state = (uint64_t)seed});
         free(tokens);
         return error;
-}
-
-/* Takes a piece of the prompt, or makes a token.  Bytes of text that are new, of text(); -1: the text has ended; below that, -1 - an
- * error. */
-int PAGE(next)(void)
-{
-        PageTale *t = &tale_of_page;
-        const int64_t left = t->n - 1 - t->taken, piece = left < PAGE_PIECE ? left : PAGE_PIECE;
-        int error = 0;
-        t->bytes = 0;
-        if (t->over)
-                return -1;
-        if (left > 0) {
-                error = generation_prompt(&t->by, t->by.text + t->taken, piece, &t->made.hash);
-                t->taken += piece;
-        } else if (t->made.made < t->by.steps && t->taken < CONTEXT) {
-                t->taken += generation_check(&t->by, t->taken, 0, &t->made, &error);
-                t->n = t->taken + 1;
-        } else
-                t->over = 1;
-        t->over = t->over || t->made.ended;
-        if (t->over)
-                t->bytes = (int)$model_decode_end(&t->shown, t->out);
-        return error ? -1 - generation_error(error) : t->bytes;
-}
-
-const char *PAGE(text)(void)
-{
-        return tale_of_page.out;
-}
-
-/* New tokens so far; those of the prompt. */
-int PAGE(made)(void)
-{
-        return (int)tale_of_page.made.made;
-}
-
-/* Of all logits so far, as --hash of other programs prints it. */
-int64_t PAGE(hash)(void)
-{
-        return (int64_t)tale_of_page.made.hash;
 }

@@ -127,6 +127,7 @@ function startPage(ready) {
       const variant = await ask('open', { relaxed, exact, weights }, () => {}, [relaxed.buffer, exact.buffer, weights.buffer]);
       $('loading').hidden = true;
       state(`Ready: ${how[variant]}.`);
+      if (config.no_look) $('state').after(Object.assign(document.createElement('p'), { className: 'quiet', id: 'no-look', textContent: `Attention is not shown: ${config.no_look}.` }));
       document.documentElement.dataset.variant = variant;
       document.documentElement.dataset.state = 'ready';
       ready({ ask, stop, config, fault });
@@ -136,7 +137,7 @@ function startPage(ready) {
   });
 }
 
-// Buttons of what begins, runs and is stopped: go submits the form, another one takes the next seed.
+// Buttons of what begins, runs and is stopped: go submits the form, another one, where there is that button, takes the next seed.
 function startButtons({ stop, fault }, run) {
   const form = $('form');
   let running = 0;
@@ -158,10 +159,13 @@ function startButtons({ stop, fault }, run) {
     begin();
   };
   $('stop').onclick = stop;
-  $('other').onclick = () => {
-    $('seed').value = +$('seed').value + 1;
-    begin();
-  };
-  $('go').disabled = $('other').disabled = false;
+  if ($('other')) {
+    $('other').onclick = () => {
+      $('seed').value = +$('seed').value + 1;
+      begin();
+    };
+    $('other').disabled = false;
+  }
+  $('go').disabled = false;
   return begin;
 }

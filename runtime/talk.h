@@ -241,8 +241,23 @@ static inline void talk_drop(Talk *k)
         k->dropped++;
 }
 
+/* Whether the last turn has room without those before it; all are rendered again. */
+static inline int talk_fits_alone(Talk *k, int64_t context)
+{
+        const int64_t before = k->turns - 1;
+        k->said += before;
+        k->turns = 1;
+        talk_render(k);
+        const int fits = k->n <= context;
+        k->said -= before;
+        k->turns += before;
+        talk_render(k);
+        return fits;
+}
+
 /* The user's next turn, text [n].  The conversation is ids [k->n] then, with room for `context` and one more; it begins with k->same
- * that it began with before.  The oldest turns are dropped if there is no room for an answer.  0: see k->failed. */
+ * that it began with before.  The oldest turns are dropped if there is no room for an answer, but not for a turn that has none even so.
+ * 0: see k->failed. */
 static inline int talk_ask(Talk *k, const char *text, int64_t n, int64_t context)
 {
         if (k->turns % 2)
@@ -257,7 +272,7 @@ static inline int talk_ask(Talk *k, const char *text, int64_t n, int64_t context
         k->ids_size = size;
         k->dropped = 0;
         talk_render(k);
-        while (!k->failed && k->n > context - context / 8 && k->turns > 2) {
+        while (!k->failed && k->n > context - context / 8 && k->turns > 2 && (k->dropped || talk_fits_alone(k, context))) {
                 talk_drop(k);
                 talk_render(k);
         }

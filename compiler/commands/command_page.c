@@ -90,24 +90,49 @@ static bool read_part(Arena *a, const char *folder, const char *name, PagePart *
         return good;
 }
 
+/* What is told on a page, besides its loop: a conversation, and the attention of its texts. */
+typedef struct {
+        const TalkForm *talk; /* NULL: none */
+        const char *system;   /* the message of the system that stands in the form; NULL: none does */
+        const char *no_look;  /* why it shows no attention; NULL: it does, or is of no such loop */
+} PageTold;
+
+/* Of a page that goes on from a text, or talks. */
+static void tale_settings(const Graph *g, const EmittedLoops *loops, const PageTold *told, Text *to)
+{
+        int64_t layers = 0;
+        const int64_t maps = loops->main ? 0 : attention_maps(g, &layers);
+        text_printf(to, ", \"context\": %" PRId64 ", \"layers\": %" PRId64 ", \"heads\": %" PRId64,
+                    g->named[g->time].bound, layers, maps ? maps / layers : 0);
+        if (loops->main)
+                text_printf(to, ", \"rate\": %.0f, \"most\": %" PRId64,
+                            loop_setting(loops->main->loop, "rate")->number,
+                            type_count(&loops->main->parts.input->type, NULL));
+        if (told->no_look)
+                page_say(to, "no_look", told->no_look);
+        if (told->talk && (told->talk->system || told->talk->first_user))
+                page_say(to, "system", told->system ? told->system : "");
+        if (told->talk && told->talk->default_system)
+                page_say(to, "own_system", told->talk->default_system);
+}
+
 /* What the page's form has to know of the loop. */
-static const char *page_settings(const Graph *g, const EmittedLoops *loops)
+static const char *page_settings(const Graph *g, const EmittedLoops *loops, const PageTold *told)
 {
         const EmitLoop *l = loops->main;
-        int64_t layers = 0;
-        const int64_t maps = l ? 0 : attention_maps(g, &layers);
-        if (!l)
-                return arena_printf(
-                        g->arena, ", \"context\": %" PRId64 ", \"layers\": %" PRId64 ", \"heads\": %" PRId64,
-                        g->named[g->time].bound, layers, maps ? maps / layers : 0);
-        const Type *t = &l->parts.input->type;
-        if (t->rank != 3)
-                return "";
-        return arena_printf(g->arena,
+        Text *t = text_new(g->arena);
+        text_put(t, "");
+        if (!l || loop_number(l->loop->name) == LOOP_transcribe) {
+                tale_settings(g, loops, told, t);
+        } else if (l->parts.input->type.rank == 3) {
+                const Dim *d = l->parts.input->type.dim;
+                text_printf(t,
                             ", \"channels\": %" PRId64 ", \"rows\": %" PRId64 ", \"columns\": %" PRId64
                             ", \"classes\": %" PRId64,
-                            dim_value(t->dim[0], NULL), dim_value(t->dim[1], NULL),
-                            dim_value(t->dim[2], NULL), l->parts.class ? l->parts.class->bound : 0);
+                            dim_value(d[0], NULL), dim_value(d[1], NULL), dim_value(d[2], NULL),
+                            l->parts.class ? l->parts.class->bound : 0);
+        }
+        return t->data;
 }
 
 /* A file's name as a link has it. */
@@ -128,7 +153,7 @@ static const char *stem_of(Arena *a, const char *out)
 }
 
 static int write_page(Model *m, const char *out, const char *folder, Plan *p, Weights *weights,
-                      const WeightTail *tail, const EmittedLoops *loops)
+                      const WeightTail *tail, const EmittedLoops *loops, const PageTold *told)
 {
         Arena *a = &m->arena;
         int64_t layers;
@@ -138,10 +163,12 @@ static int write_page(Model *m, const char *out, const char *folder, Plan *p, We
                 beside ? arena_printf(a, "%s.weights", stem) : arena_printf(a, "%s/model.weights", folder);
         Page page = {.name = p->c_name,
                      .about = arena_printf(a, "%s parameters", grouped(a, parameter_count(m->graph))),
-                     .loop = loops->main ? loops->main->loop->name : "generate",
+                     .kind = loops->main  ? loops->main->loop->name
+                             : told->talk ? "talk"
+                                          : "generate",
                      .link = beside ? link_of(a, arena_printf(a, "%s.weights", slash ? slash + 1 : stem))
                                     : NULL,
-                     .settings = page_settings(m->graph, loops),
+                     .settings = page_settings(m->graph, loops, told),
                      .attends = !loops->main && attention_maps(m->graph, &layers) > 0};
         WrittenFile file[2];
         Text *html = text_new(a);
@@ -169,14 +196,15 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
         const EmitLoop *l = loops->main;
         if (loops->why_no_main)
                 return loops->why_no_main;
-        if (!has_page(l))
-                return arena_printf(g->arena, "has loop %s, which pages don't show yet", l->loop->name);
-        if (loops->feeds_prompt)
+        const LoopInput in = l ? loop_info[loop_number(l->loop->name)].in : LOOP_IN_TOKENS;
+        if (loops->feeds_prompt && in != LOOP_IN_SOUND)
                 return "is fed its prompt, which pages don't do yet";
-        const bool of_texts = !l || loop_info[loop_number(l->loop->name)].in == LOOP_IN_TOKENS;
+        const bool of_texts = in == LOOP_IN_TOKENS || in == LOOP_IN_SOUND;
         if (of_texts && !o->tokenizer)
                 return arena_printf(g->arena, "%s texts, for which --tokenizer is wanted",
-                                    l ? "reads" : "tells");
+                                    in == LOOP_IN_SOUND ? "writes"
+                                    : l                 ? "reads"
+                                                        : "tells");
         if (!of_texts && l->parts.input->type.rank != 3)
                 return "is of no pictures";
         if (l && !strcmp(l->loop->name, "denoise") && !takes_class_alone(g, l))
@@ -184,8 +212,30 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
         return NULL;
 }
 
+/* The conversation of the page, if it is of one; false after a message. */
+static bool choose_talk(Model *m, const Options *o, const EmittedLoops *loops, const Tokenizer *tokenizer,
+                        PageTold *told)
+{
+        const TalkForm *talk = o->raw || loops->main ? NULL : model_talks(m, o, tokenizer, "page");
+        if (o->system && !talk)
+                fprintf(stderr,
+                        "lathe page: --system is for a model with a conversation in its loop generate, and a "
+                        "tokenizer with special tokens\n");
+        else if (o->system && !talk->system && !talk->first_user)
+                fprintf(stderr,
+                        "lathe page: --system: the conversations of %s have no place for it: loop generate "
+                        "has no system and no first_user\n",
+                        m->graph->name);
+        else {
+                told->talk = talk;
+                told->system = o->system;
+                return true;
+        }
+        return false;
+}
+
 static int page_in(Model *m, const Options *o, const char *folder, const EmittedLoops *loops,
-                   const Tokenizer *tokenizer)
+                   const Tokenizer *tokenizer, const PageTold *told)
 {
         Checkpoint *checkpoint = NULL;
         WeightTail tail;
@@ -200,56 +250,80 @@ static int page_in(Model *m, const Options *o, const char *folder, const Emitted
                 options.name = "model";
                 options.with_page = options.alone = true;
                 options.main_loop = loops->main;
+                options.talk = told->talk ? talk_form_text(&m->arena, told->talk) : NULL;
                 emit(p, &options, c, h);
                 const bool good = write_file(arena_printf(&m->arena, "%s/model.c", folder), c->data, c->n) &&
                                   compile_modules(&m->arena, folder);
                 const char *out = o->out ? o->out : arena_printf(&m->arena, "%s.html", p->c_name);
-                code = good ? write_page(m, out, folder, p, weights, &tail, loops) : WRONG_ENVIRONMENT;
+                code = good ? write_page(m, out, folder, p, weights, &tail, loops, told) : WRONG_ENVIRONMENT;
         }
         checkpoint_close(checkpoint);
         return code;
 }
 
-static int page_of(Model *m, const Options *o)
+/* no_look: why it shows no attention, or NULL. */
+static int page_of(Model *m, const Options *o, const char *no_look)
 {
         EmittedLoops loops;
         Tokenizer tokenizer = {0};
         int code = emitted_loops(m, "page", &loops);
+        PageTold told = {.no_look = loops.main ? NULL : no_look};
         const char *why = code == DONE ? why_no_page(m->graph, &loops, o) : NULL;
         if (why) {
-                fprintf(stderr, "lathe: a page is for a model of texts or pictures: %s %s\n", m->graph->name,
-                        why);
+                fprintf(stderr, "lathe: a page is for a model of texts, pictures or sounds: %s %s\n",
+                        m->graph->name, why);
                 return WRONG_INPUT;
         }
         if (code != DONE)
                 return code;
         if (o->tokenizer && !load_tokenizer(m, o, &tokenizer))
                 return failure_code(m);
-        char *folder = test_run_folder();
-        code = folder ? page_in(m, o, folder, &loops, o->tokenizer ? &tokenizer : NULL) : WRONG_ENVIRONMENT;
-        test_run_remove(folder);
+        if (told.no_look)
+                fprintf(stderr, "lathe page: note: the page shows no attention: %s\n", told.no_look);
+        code = WRONG_USAGE;
+        if (choose_talk(m, o, &loops, o->tokenizer ? &tokenizer : NULL, &told)) {
+                char *folder = test_run_folder();
+                code = folder ? page_in(m, o, folder, &loops, o->tokenizer ? &tokenizer : NULL, &told)
+                              : WRONG_ENVIRONMENT;
+                test_run_remove(folder);
+        }
         tokenizer_free(&tokenizer);
         return code;
 }
 
-/* Whether a text's attention, of a piece of it, takes no more room than a page gives it. */
-static bool attention_fits(const Graph *g, const Options *o)
+/* NULL, or why a text's attention, of a piece of it, takes more room than a page gives it. */
+static const char *why_too_large(const Graph *g, const Options *o)
 {
-        int64_t layers;
-        const int64_t maps = attention_maps(g, &layers);
-        return maps > 0 && maps <= MOST_ATTENTION / (4 * o->chunk) / g->named[g->time].bound;
+        int64_t layers = 1;
+        const int64_t maps = attention_maps(g, &layers), context = g->named[g->time].bound;
+        const int64_t most = maps > 0 ? MOST_ATTENTION / (4 * o->chunk) / maps : 0;
+        if (maps == 0)
+                return "it is no table of layers, heads and tokens";
+        if (context <= most)
+                return NULL;
+        const double bytes = 4.0 * (double)o->chunk * (double)maps * (double)context;
+        return arena_printf(g->arena,
+                            "that of %" PRId64 " tokens, in %" PRId64 " layers of %" PRId64
+                            " heads with a context of %s, takes %s, and a page gives it %s; a context of %s "
+                            "would do",
+                            o->chunk, layers, maps / layers, grouped(g->arena, context),
+                            in_units(g->arena, bytes, "B"), in_units(g->arena, MOST_ATTENTION, "B"),
+                            grouped(g->arena, most));
 }
 
-/* The model with its attention as a further output, after the passes; false: it has none that a page can show. */
-static bool load_with_attention(Model *m, const Options *o)
+/* The model with its attention as a further output, after the passes; or why it has none that a page can show. */
+static const char *load_with_attention(Model *m, const Options *o)
 {
         int code;
-        const char *why;
+        const char *why = NULL;
         if (!model_load(m, o, &code) || m->graph->noutput != 1)
-                return false;
+                return "the model has more than one output";
         m->taps_may_fail = true;
-        return attention_taps_add(m->graph, &why) == 1 && model_passes(m, o) &&
-               generates_when_fed(m->graph) && attention_fits(m->graph, o);
+        if (attention_taps_add(m->graph, &why) != 1)
+                return why;
+        if (!model_passes(m, o) || !generates_when_fed(m->graph))
+                return "its weights can't be had position by position";
+        return why_too_large(m->graph, o);
 }
 
 static int page_of_model(const Options *o)
@@ -260,11 +334,11 @@ static int page_of_model(const Options *o)
         if (!loaded || !model_passes(&m, o)) {
                 code = loaded ? failure_code(&m) : code;
         } else if (o->tokenizer && generates_when_fed(m.graph)) {
-                const bool shows = load_with_attention(&attentive, o);
-                code = page_of(shows ? &attentive : &m, o);
+                const char *no_look = load_with_attention(&attentive, o);
+                code = page_of(no_look ? &m : &attentive, o, no_look);
                 model_free(&attentive);
         } else {
-                code = page_of(&m, o);
+                code = page_of(&m, o, NULL);
         }
         model_free(&m);
         return code;

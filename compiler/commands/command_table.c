@@ -61,28 +61,29 @@ const Command command_table[] = {
          "  --no-PASS, --dump=PASS\n"
          "example: lathe build models/tale.model --main -o tale.c && cc -std=c11 -O2 -march=native tale.c "
          "-lpthread -o tale\n"},
-        {"page", page_command, "mDwsZtoxd0cV", 1, 1, "one model",
+        {"page", page_command, "mDwsZtoxd0cVYW", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [-o PAGE.html]", "a model as a page that a browser opens",
          "Writes one file: the model, its weights and what shows them.  It asks nothing of a network; opened "
-         "from a "
-         "disk or a server\n"
-         "it tells texts and shows their attention (loop generate), compares texts (loop embed) or fills "
-         "their masks (loop fill),\n"
-         "all with --tokenizer, names pictures (loop classify) or draws (loop denoise), with the bits of "
-         "every other build.  Weights of more than 50 MB are written beside it and fetched, for which a "
-         "server is "
-         "needed.\n"
+         "from a disk or a server\n"
+         "it tells texts and shows their attention (loop generate), holds conversations (loop generate with "
+         "the texts of one),\n"
+         "writes down sounds (loop transcribe), compares texts (loop embed) or fills their masks (loop "
+         "fill), all with --tokenizer,\n"
+         "names pictures (loop classify) or draws (loop denoise), with the bits of every other build.  "
+         "Weights of more than 50 MB\n"
+         "are written beside it and fetched, for which a server is needed.\n"
          "Wants clang 16 or later for WebAssembly (Debian: clang-16 lld-16 libclang-rt-16-dev-wasm32 "
-         "wasi-libc); "
-         "$CLANG names another.\n"
+         "wasi-libc); $CLANG names another.\n"
          "  -o PAGE.html     default: the model's name with .html\n"
+         "  --system TEXT    the message of the system that a conversation's form begins with\n"
+         "  --raw            no conversation: a text that goes on, taken as it is\n"
          "  --weights, --tokenizer, -m, -D, --quant, --calibrate, --kv, --chunk, --explain, --no-PASS: as "
-         "for "
-         "build\n"
+         "for build\n"
          "example: lathe page models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -o tale.html\n"
          "example: lathe page shapes.model --weights shapes.safetensors -o shapes.html\n"
-         "example: lathe page SmolLM2-135M/ --quant Q4_K_M -o smol.html\n"},
+         "example: lathe page SmolLM2-135M-Instruct/ --quant Q4_K_M -o smol.html\n"
+         "example: lathe page whisper-tiny/ -o whisper.html\n"},
         {"import", import_command, "oDFOTX", 1, 2,
          "a directory with config.json or a .gguf, and perhaps a file of config items",
          "SOURCE [ITEMS.model] [-o NAME] [-D name=value] [--force] [--spec-only]",

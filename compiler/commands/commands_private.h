@@ -47,13 +47,15 @@ typedef struct {
 } PagePart;
 typedef struct {
         const char *name, *about; /* the title, and a line below it */
-        const char *loop;         /* generate, classify or denoise */
+        const char *kind;         /* whose runtime/page_KIND.html and .js they are: a loop, or talk */
         const char *link;         /* to the weights beside the page; NULL: they stand in it */
         const char *settings;     /* of the loop, items of JSON */
         bool attends;             /* it shows attention */
         PagePart relaxed, exact, weights;
 } Page;
 void page_text(const Page *page, Text *to);
+/* Adds to the settings: a text under a name. */
+void page_say(Text *settings, const char *name, const char *text);
 
 /* command_golden.c: a golden file as it stands, and what it is to become, with what the command says instead; false after a message. */
 bool golden_read_twice(const char *path, const Options *o, Golden *was, Golden *is);

@@ -34,21 +34,30 @@ static uint32_t check_of(const PagePart *part)
         return h;
 }
 
-static void add_setting(const char *name, const PagePart *part, Text *to)
+static void add_part(const char *name, const PagePart *part, Text *to)
 {
         text_printf(to, ", \"%s\": {\"bytes\": %" PRId64 ", \"check\": %" PRIu32 "}", name, part->n,
                     check_of(part));
 }
 
+void page_say(Text *to, const char *name, const char *text)
+{
+        text_printf(to, ", \"%s\": \"", name);
+        for (; *text; text++)
+                text_printf(to, strchr("\"\\<", *text) || (unsigned char)*text < ' ' ? "\\u%04x" : "%c",
+                            (unsigned)(unsigned char)*text);
+        text_printf(to, "\"");
+}
+
 static void add_config(const Page *p, Text *to)
 {
-        text_printf(to, "{\"name\": \"%s\", \"loop\": \"%s\", \"version\": \"%s\"%s", p->name, p->loop,
+        text_printf(to, "{\"name\": \"%s\", \"kind\": \"%s\", \"version\": \"%s\"%s", p->name, p->kind,
                     LATHE_VERSION, p->settings);
         if (p->link)
                 text_printf(to, ", \"link\": \"%s\"", p->link);
-        add_setting("relaxed", &p->relaxed, to);
-        add_setting("exact", &p->exact, to);
-        add_setting("weights", &p->weights, to);
+        add_part("relaxed", &p->relaxed, to);
+        add_part("exact", &p->exact, to);
+        add_part("weights", &p->weights, to);
         text_printf(to, "}");
 }
 
@@ -75,7 +84,8 @@ static void add_word(const Page *p, const char *word, size_t n, Text *to)
         else if (!strncmp(word, "$style", n))
                 text_put(to, embedded_text("page.css"));
         else if (!strncmp(word, "$form", n))
-                text_put(to, embedded_text(arena_printf(a, "page_%s.html", p->loop)));
+                text_printf(to, "%s%s", embedded_text(arena_printf(a, "page_%s.html", p->kind)),
+                            p->attends ? embedded_text("page_attention.html") : "");
         else if (!strncmp(word, "$config", n))
                 add_config(p, to);
         else if (!strncmp(word, "$engine", n))
@@ -84,7 +94,7 @@ static void add_word(const Page *p, const char *word, size_t n, Text *to)
                 text_put(to, embedded_text("page_loader.js"));
         else if (!strncmp(word, "$show", n))
                 text_printf(to, "%s%s", p->attends ? embedded_text("page_attention.js") : "",
-                            embedded_text(arena_printf(a, "page_%s.js", p->loop)));
+                            embedded_text(arena_printf(a, "page_%s.js", p->kind)));
         else if (!strncmp(word, "$data", n))
                 add_data(p, to);
 }

@@ -24,8 +24,6 @@ const char *why_no_loop_command(const Graph *g, const EmitLoop *l);
 /* The same of generation: a model that is fed a text, or a sound, and tokens. */
 const char *why_no_generate_command(const Graph *g, const Input *fed);
 
-/* Whether there is a page for a loop; NULL: for generation. */
-bool has_page(const EmitLoop *l);
 /* Of the attentions that the last output is a tap of: layers times heads, and layers; 0: it is none of a page. */
 int64_t attention_maps(const Graph *g, int64_t *layers);
 bool takes_class_alone(const Graph *g,

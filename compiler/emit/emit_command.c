@@ -83,12 +83,11 @@ static void emit_generate_command(const Emit *e, bool hears, Text *c)
                 text_printf(c, "\n%s", chosen_text(e, "main_talk.h"));
 }
 
-/* What a page calls, for each loop that it can show. */
-static const char *const page_file[LOOPS] = {[LOOP_generate] = "page_generate.h",
-                                             [LOOP_classify] = "page_classify.h",
-                                             [LOOP_embed] = "page_embed.h",
-                                             [LOOP_fill] = "page_fill.h",
-                                             [LOOP_denoise] = "page_denoise.h"};
+/* What a page calls, for each loop. */
+static const char *const page_file[LOOPS] = {
+        [LOOP_generate] = "page_generate.h", [LOOP_classify] = "page_classify.h",
+        [LOOP_embed] = "page_embed.h",       [LOOP_fill] = "page_fill.h",
+        [LOOP_denoise] = "page_denoise.h",   [LOOP_transcribe] = "page_transcribe.h"};
 
 /* Of the attentions that a graph's taps are: layers times heads; and layers.  0: they are none that a page shows. */
 int64_t attention_maps(const Graph *g, int64_t *layers)
@@ -114,24 +113,24 @@ static void emit_page_attention(const Emit *e, Text *c)
                     e->plan->chunk, chosen_text(e, "page_attention.h"));
 }
 
-bool has_page(const EmitLoop *l)
-{
-        return page_file[l ? loop_number(l->loop->name) : LOOP_generate] != NULL;
-}
-
 void emit_page(const Emit *e, Text *c)
 {
         const EmitLoop *l = e->o->main_loop;
         const LoopId id = l ? (LoopId)loop_number(l->loop->name) : LOOP_generate;
+        const bool tells = id == LOOP_generate || id == LOOP_transcribe;
         text_printf(c, "%s\n", chosen_text(e, "page.h"));
-        if (id == LOOP_generate || loop_info[id].in == LOOP_IN_TOKENS) {
+        if (tells || loop_info[id].in == LOOP_IN_TOKENS) {
                 emit_constants_of_texts(e, id, c);
-                text_printf(c, "\n%s\n", chosen_text(e, "main_prompt_text.h"));
+                if (id != LOOP_transcribe)
+                        text_printf(c, "\n%s\n",
+                                    e->o->talk ? e->o->talk : chosen_text(e, "main_prompt_text.h"));
         } else if (id == LOOP_denoise) {
                 emit_latent_constants(e, l, c);
                 emit_page_class(l, c);
         }
-        text_printf(c, "%s", chosen_text(e, page_file[id]));
+        if (tells)
+                text_printf(c, "%s\n", chosen_text(e, "page_tale.h"));
+        text_printf(c, "%s", chosen_text(e, e->o->talk ? "page_talk.h" : page_file[id]));
         if (id == LOOP_generate)
                 emit_page_attention(e, c);
 }

@@ -1,20 +1,27 @@
 // A page in headless Chromium, by its debugging pipe: node browser.mjs PAGE.html|URL EXPRESSION [PICTURE.png] [WIDTHxHEIGHT] [dark]
-// Waits until the page is ready or says a fault, then prints what the expression gives, which may be a promise.
+// Waits until the page is ready or says a fault, then prints what the expression gives, which may be a promise; bytesOf("FILE") in it are those of a file here.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-const [page, expression, picture, size = '900x900', scheme = 'light'] = process.argv.slice(2);
+const [page, asked, picture, size = '900x900', scheme = 'light'] = process.argv.slice(2);
+const expression = asked.replace(/bytesOf\("([^"]+)"\)/g, (_, file) => `Uint8Array.from(atob("${fs.readFileSync(file, 'base64')}"), c => c.charCodeAt(0))`);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'lathe-page-'));
 const chromium = spawn('chromium', ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--remote-debugging-pipe',
   `--user-data-dir=${folder}`, ...(process.env.CHROMIUM_FLAGS ?? '').split(' ').filter(Boolean), 'about:blank'], { stdio: ['ignore', 'ignore', process.env.BROWSER_SAYS ? 'inherit' : 'ignore', 'pipe', 'pipe'] });
 const end = status => {
   chromium.kill('SIGKILL');
-  chromium.on('exit', () => {
-    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-    process.exit(status);
-  });
+  const gone = left => { // processes of its own may still write there
+    try {
+      fs.rmSync(folder, { recursive: true, force: true });
+      process.exit(status);
+    } catch (e) {
+      if (!left) throw e;
+      setTimeout(gone, 100, left - 1);
+    }
+  };
+  chromium.on('exit', () => gone(30));
 };
 setTimeout(() => {
   console.log('browser: not done after 25 s');
