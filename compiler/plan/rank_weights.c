@@ -22,10 +22,10 @@ static bool is_multiplied(const Kernel *k, const Buffer *whole)
         return false;
 }
 
-/* Does a rank read its panels of it alone?  Not if a function that takes the results names it too. */
+/* Does a rank read its panels of it alone?  Not if it may compute rows instead (rows.c), or a function that takes the results names it too. */
 static bool is_read_by_panels(const Kernel *k, const Buffer *whole)
 {
-        bool alone = k->op == K_MATMUL && k->spread && is_multiplied(k, whole);
+        bool alone = k->op == K_MATMUL && k->spread && !k->in_rows && is_multiplied(k, whole);
         for (int i = 0; i < k->code->n - 1 && alone; i++)
                 alone = !function_names(k->code->function[i], whole);
         return alone;
