@@ -83,7 +83,7 @@ const Command command_table[] = {
          "models/tale/tokenizer.bin -o tale.html\n"
          "example: lathe page shapes.model --weights shapes.safetensors -o shapes.html\n"
          "example: lathe page SmolLM2-135M-Instruct/ --quant Q4_K_M -o smol.html\n"
-         "example: lathe page whisper-tiny/ -o whisper.html\n"},
+         "example: lathe page hearing/ -o hearing.html\n"},
         {"import", import_command, "oDFOTX", 1, 2,
          "a directory with config.json or a .gguf, and perhaps a file of config items",
          "SOURCE [ITEMS.model] [-o NAME] [-D name=value] [--force] [--spec-only]",
