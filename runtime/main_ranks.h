@@ -3,87 +3,18 @@
  *
  * All ranks do the same, with the same words, and choose the same tokens; the first one alone is heard.
  *
- * Ranks on one machine gather through memory that they share: each puts its part there, waits for the others, and takes theirs.  There are two such
- * memories, in turn: who comes to the next gather has taken all of the one before.
- *
  * Needs model_ranks.h.
  */
 #include <mpi.h>
-#include <sched.h>
-#include <stdatomic.h>
-
-enum { SHARED_ROOM = RANK_BLOCK, SPINS = 2000 /* looks, before others may have the processor */ };
-
-typedef struct {
-        atomic_int arrived, turn;
-        float value[2][SHARED_ROOM];
-} SharedMemory;
 
 typedef struct {
         $model_ranks ranks;
         MPI_Comm one_stage, number; /* the ranks of this stage; those of this number of all stages */
-        SharedMemory *shared;       /* NULL: not all ranks of the stage are on one machine */
 } MpiRanks;
-
-/* All ranks have put their parts there. */
-static void wait_for_parts(SharedMemory *s, int ranks, int turn)
-{
-        if (atomic_fetch_add(&s->arrived, 1) == ranks - 1) {
-                atomic_store(&s->arrived, 0);
-                atomic_store(&s->turn, turn + 1);
-                return;
-        }
-        for (int looks = 0; atomic_load(&s->turn) == turn; looks++)
-                if (looks >= SPINS)
-                        sched_yield();
-}
-
-static void copy_part(float *to, const float *from, const int64_t *begin, int part)
-{
-        memcpy(to + begin[part], from + begin[part], (size_t)(begin[part + 1] - begin[part]) * sizeof *to);
-}
-
-static void shared_gather(const MpiRanks *r, float *all, const int64_t *begin)
-{
-        const int turn = atomic_load(&r->shared->turn);
-        float *value = r->shared->value[turn & 1];
-        copy_part(value, all, begin, r->ranks.rank);
-        wait_for_parts(r->shared, r->ranks.ranks, turn);
-        for (int i = 0; i < r->ranks.ranks; i++)
-                if (i != r->ranks.rank)
-                        copy_part(all, value, begin, i);
-}
-
-/* The memory of the ranks of a stage, if they are on one machine and can have it. */
-static void share_memory(MpiRanks *r)
-{
-        MPI_Comm near;
-        MPI_Win window;
-        MPI_Aint bytes;
-        int ranks = 0, unit;
-        void *memory = NULL;
-        MPI_Comm_split_type(r->one_stage, MPI_COMM_TYPE_SHARED, r->ranks.rank, MPI_INFO_NULL, &near);
-        MPI_Comm_size(near, &ranks);
-        if (ranks == r->ranks.ranks) {
-                MPI_Win_allocate_shared(r->ranks.rank ? 0 : (MPI_Aint)sizeof(SharedMemory), 1, MPI_INFO_NULL, near, &memory, &window);
-                MPI_Win_shared_query(window, 0, &bytes, &unit, &memory);
-                MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
-                r->shared = memory;
-                if (r->ranks.rank == 0) {
-                        atomic_init(&r->shared->arrived, 0);
-                        atomic_init(&r->shared->turn, 0);
-                }
-                MPI_Barrier(near);
-        }
-}
 
 static int mpi_gather(void *of, float *all, const int64_t *begin)
 {
         const MpiRanks *r = of;
-        if (r->shared && begin[r->ranks.ranks] <= SHARED_ROOM) {
-                shared_gather(r, all, begin);
-                return 0;
-        }
         int count[RANKS_MOST], at[RANKS_MOST];
         for (int i = 0; i < r->ranks.ranks; i++) {
                 at[i] = (int)begin[i];
@@ -142,7 +73,6 @@ static void make_stages(MpiRanks *r)
         r->ranks.rank = rank % r->ranks.ranks;
         MPI_Comm_split(MPI_COMM_WORLD, r->ranks.stage, r->ranks.rank, &r->one_stage);
         MPI_Comm_split(MPI_COMM_WORLD, r->ranks.rank, r->ranks.stage, &r->number);
-        share_memory(r);
 }
 
 $apart/* Whose share it is that a rank was given. */
