@@ -89,7 +89,7 @@ KERNEL int64_t rank_row(const Ranks *r, int64_t rows, int next)
 }
 
 /* All ranks get the rows of each: x, `tile` floats from 16 of them to the next; whole_tiles: the last ones have a whole tile too. */
-KERNEL void rank_bring_rows(Ranks *r, float *x, int64_t rows, int64_t tile, int whole_tiles)
+KERNEL void rank_gather_rows(Ranks *r, float *x, int64_t rows, int64_t tile, int whole_tiles)
 {
         const int64_t tiles = rank_tiles(rows), all = whole_tiles ? tiles * tile : rows * (tile / 16);
         for (int i = 0; i <= r->ranks; i++) {
@@ -121,7 +121,7 @@ KERNEL void stage_leave(Ranks *r, const float *x, int64_t n)
 }
 
 /* All stages get what the last one leaves, once each has handed on all. */
-KERNEL void stage_share_last(Ranks *r, float *x, int64_t n)
+KERNEL void stage_broadcast(Ranks *r, float *x, int64_t n)
 {
         if (!r->error)
                 r->error = r->broadcast(r->of, x, n, r->stages - 1);

@@ -133,7 +133,7 @@ static void emit_stage(const Emit *e, const Kernel *k, bool enter, Text *t)
                 return;
         emit_carried(e, k, enter ? "stage_enter" : "stage_leave", calls);
         if (!enter)
-                emit_carried(e, k, "stage_share_last", last);
+                emit_carried(e, k, "stage_broadcast", last);
         text_printf(t, "if (m->ranks && m->ranks->stages > 1) {\n        team_barrier(m->team);\n        if "
                        "(thread == 0) {\n");
         text_indent(t, calls, 2);
@@ -222,7 +222,7 @@ static const char *ranks_by(const Emit *e, const Kernel *k, const char *what)
 }
 
 /* Before a kernel: rows that it reads, of which each rank made some; or behind it, of outputs. */
-static void emit_bring(const Emit *e, const Kernel *k, const RowList *rows, bool waits, Text *t)
+static void emit_row_gathers(const Emit *e, const Kernel *k, const RowList *rows, bool waits, Text *t)
 {
         if (rows->n == 0)
                 return;
@@ -235,7 +235,7 @@ static void emit_bring(const Emit *e, const Kernel *k, const RowList *rows, bool
                 if (output)
                         text_printf(t, "                if (m->output_%s)\n        ", output);
                 text_printf(t,
-                            "                rank_bring_rows(m->ranks, %s + %" PRId64 ", %s, %" PRId64
+                            "                rank_gather_rows(m->ranks, %s + %" PRId64 ", %s, %" PRId64
                             ", %d);\n",
                             output ? arena_printf(e->arena, "m->output_%s", output) : "m->arena",
                             FLOATS(b->offset) + r->base, dim_expression(e->arena, e->g, r->rows), r->tile,
@@ -271,7 +271,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                 const Kernel *k = l->kernel[i];
                 if (k->part != part)
                         continue;
-                emit_bring(e, k, &k->bring, k->barrier, t);
+                emit_row_gathers(e, k, &k->gather_before, k->barrier, t);
                 emit_barrier(e, k, t);
                 if (k->op == K_REPEAT)
                         emit_repeat(e, k, t);
@@ -279,7 +279,7 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                         emit_call(e, k, t);
                 if (is_exchanged(k))
                         emit_exchange(e, k, next_waits(l, i), t);
-                emit_bring(e, k, &k->bring_behind, next_waits(l, i), t);
+                emit_row_gathers(e, k, &k->gather_behind, next_waits(l, i), t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
         }

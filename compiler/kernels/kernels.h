@@ -235,9 +235,9 @@ struct Kernel {
         bool in_rows; /* of calls with many of call_rows ranks share rows, in place of what `spread` says: .. */
         Dim call_rows;
         int row_loop; /* .. those that this loop (+ 1) counts; 0: every rank computes all .. */
-        RowList bring,
-                bring_behind; /* .. and what it reads of other ranks' is brought together before; outputs behind it */
-        bool staged;          /* REPEAT: stages of ranks share its iterations; .. */
+        RowList gather_before,
+                gather_behind; /* .. and what it reads of other ranks' is brought together before; outputs behind it */
+        bool staged;           /* REPEAT: stages of ranks share its iterations; .. */
         bool staged_for_wanted;  /* .. what it carries on is for the rows wanted as output alone */
         int barrier;             /* sync: WAIT_ROWS and so on: wait for all threads before it */
         int at;                  /* place in its body; 0: that of its root */

@@ -28,9 +28,9 @@ static void dump_shared(FILE *f, const Kernel *k)
                 fprintf(f, k->spread_heads ? "; ranks have heads" : "; ranks have outputs");
         if (k->row_loop)
                 fprintf(f, k->spread ? ", or rows" : "; ranks have rows");
-        for (int i = 0; i < k->bring.n; i++)
+        for (int i = 0; i < k->gather_before.n; i++)
                 fprintf(f, "%s%s",
-                        i ? ", " : "; rows brought together before: ", k->bring.of[i].buffer->name);
+                        i ? ", " : "; rows brought together before: ", k->gather_before.of[i].buffer->name);
 }
 
 static void dump_kernels(FILE *f, const Plan *p, int body, int depth)

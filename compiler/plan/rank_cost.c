@@ -74,7 +74,7 @@ static void add_exchanged(Sharing *s, const Kernel *k, const KernelCost *c)
         s->all.flops += c->runs * largest_part(k, c->flops, s->ranks);
 }
 
-static void add_brought(Sharing *s, const RowList *list, int64_t runs)
+static void add_row_gathers(Sharing *s, const RowList *list, int64_t runs)
 {
         for (int i = 0; i < list->n; i++) {
                 const SharedRows *r = &list->of[i];
@@ -97,8 +97,8 @@ static void add_own_rows(Sharing *s, const Kernel *k, const KernelCost *c)
                 tiles = (dim_value(own_function(k)->loop[k->row_loop - 1].size, s->size) + LANES - 1) / LANES;
         s->all.read += c->runs * (weights + largest_of(c->read - weights, tiles, s->ranks));
         s->all.flops += c->runs * largest_of(c->flops, tiles, s->ranks);
-        add_brought(s, &k->bring, c->runs);
-        add_brought(s, &k->bring_behind, c->runs);
+        add_row_gathers(s, &k->gather_before, c->runs);
+        add_row_gathers(s, &k->gather_behind, c->runs);
 }
 
 bool shares_rows(const Plan *p, const int64_t *size, int ranks)
@@ -117,7 +117,7 @@ RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, bool
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
                         if (k->op == K_REPEAT && s.by_rows)
-                                add_brought(&s, &k->bring, 1);
+                                add_row_gathers(&s, &k->gather_before, 1);
                         if (k->op == K_REPEAT || !k->code)
                                 continue;
                         if (s.by_rows && k->in_rows)

@@ -33,7 +33,7 @@ static bool is_read_by_panels(const Kernel *k, const Buffer *whole)
 
 static const MatmulCall *product_of(const Kernel *k)
 {
-        return only_statement(k->code->function[k->code->n - 1], STMT_MATMUL)->call.matmul;
+        return only_statement(own_function(k), STMT_MATMUL)->call.matmul;
 }
 
 /* Of `total` pieces; as the runtime shares them. */

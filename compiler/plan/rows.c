@@ -114,13 +114,14 @@ static void add_rows(Arena *arena, RowList *to, SharedRows r)
 }
 
 /* Does k read, of rows that lie as r says, its own alone? */
-static bool reads_own_rows(const Plan *p, const Kernel *k, const Accesses *reads, const SharedRows *r)
+static bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r)
 {
         bool any = false;
         if (!k->row_loop || !dim_equal(own_function(k)->loop[k->row_loop - 1].size, r->rows))
                 return false;
-        for (int i = 0; i < reads->n; i++) {
-                const Access *a = &reads->of[i];
+        const Accesses reads = accesses_of(p->graph->arena, k, false);
+        for (int i = 0; i < reads.n; i++) {
+                const Access *a = &reads.of[i];
                 SharedRows own = {.rows = r->rows};
                 if (whole_buffer(a->buffer) != whole_buffer(r->buffer))
                         continue;
@@ -143,8 +144,8 @@ static bool overlap(const Plan *p, const SharedRows *a, const SharedRows *b)
 }
 
 /* The rows that are apart and of which wanted() says so are brought together before k. */
-static void bring_before(RowsApart *apart, Kernel *k,
-                         bool (*wanted)(const RowsApart *apart, const Kernel *k, const SharedRows *r))
+static void gather_before(RowsApart *apart, Kernel *k,
+                          bool (*wanted)(const RowsApart *apart, const Kernel *k, const SharedRows *r))
 {
         RowList *rows = &apart->rows;
         for (int i = 0; i < rows->n;) {
@@ -153,15 +154,14 @@ static void bring_before(RowsApart *apart, Kernel *k,
                         i++;
                         continue;
                 }
-                add_rows(apart->plan->graph->arena, &k->bring, r);
+                add_rows(apart->plan->graph->arena, &k->gather_before, r);
                 rows->of[i] = rows->of[--rows->n];
         }
 }
 
 static bool reads_across(const RowsApart *apart, const Kernel *k, const SharedRows *r)
 {
-        const Accesses reads = accesses_of(apart->plan->graph->arena, k, false);
-        return code_reads(k->code, whole_buffer(r->buffer)) && !reads_own_rows(apart->plan, k, &reads, r);
+        return code_reads(k->code, whole_buffer(r->buffer)) && !reads_own_rows(apart->plan, k, r);
 }
 
 typedef struct {
@@ -220,7 +220,7 @@ static void touch_in(const RowsApart *apart, const Region *region, const SharedR
 
 /* Before a repeat: rows that its iterations read across, unless they store the same rows, so that they bring them together themselves; or that
  * they share in another way.  An iteration that is run for the rows alone that it changes may not be run at all. */
-static bool is_brought_before_repeat(const RowsApart *apart, const Kernel *k, const SharedRows *r)
+static bool is_gathered_before_repeat(const RowsApart *apart, const Kernel *k, const SharedRows *r)
 {
         Touched t = {.reads = false};
         touch_in(apart, k->region, r, &t);
@@ -233,13 +233,13 @@ static void set_apart(RowsApart *apart, Kernel *k)
         const StoredRows stored = rows_stored(apart->plan, k);
         for (int i = 0; i < stored.n; i++) {
                 const bool output = whole_buffer(stored.of[i].buffer)->home == IN_OUTPUT;
-                add_rows(apart->plan->graph->arena, output ? &k->bring_behind : &apart->rows, stored.of[i]);
+                add_rows(apart->plan->graph->arena, output ? &k->gather_behind : &apart->rows, stored.of[i]);
         }
 }
 
-static void bring_together(RowsApart *apart, Kernel *k)
+static void gather_rows(RowsApart *apart, Kernel *k)
 {
-        bring_before(apart, k, k->op == K_REPEAT ? is_brought_before_repeat : reads_or_stores_over);
+        gather_before(apart, k, k->op == K_REPEAT ? is_gathered_before_repeat : reads_or_stores_over);
         set_apart(apart, k);
 }
 
@@ -388,15 +388,41 @@ static bool bodies_agree(const Plan *p)
         return true;
 }
 
+/* Of the repeat of the top body that runs a region. */
+static uint64_t part_of_repeat(const Plan *p, const Region *r)
+{
+        for (int i = 0; i < p->list[0].n; i++)
+                if (p->list[0].kernel[i]->region == r)
+                        return p->list[0].kernel[i]->part;
+        return 0;
+}
+
+/* Does a kernel of another part read what lies in b? */
+static bool is_read_elsewhere(const Plan *p, uint64_t part, const Buffer *b)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Body *at = p->body[i];
+                        const Kernel *k = p->list[i].kernel[j];
+                        uint64_t own = k->part;
+                        for (; at->region; at = at->region->repeat->body)
+                                own = part_of_repeat(p, at->region);
+                        if (own != part && k->code && code_reads(k->code, b))
+                                return true;
+                }
+        return false;
+}
+
 /* What other parts read of rows is brought together at a part's end. */
-static void bring_behind_part(RowsApart *apart)
+static void gather_behind_part(RowsApart *apart)
 {
         const Plan *p = apart->plan;
         Kernel *last = NULL;
         for (int i = 0; i < p->list[0].n; i++)
                 last = p->list[0].kernel[i]->part == apart->part ? p->list[0].kernel[i] : last;
-        for (int i = 0; i < apart->rows.n && p->graph->npart; i++)
-                add_rows(p->graph->arena, &last->bring_behind, apart->rows.of[i]);
+        for (int i = 0; i < apart->rows.n; i++)
+                if (is_read_elsewhere(p, apart->part, whole_buffer(apart->rows.of[i].buffer)))
+                        add_rows(p->graph->arena, &last->gather_behind, apart->rows.of[i]);
 }
 
 static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
@@ -413,8 +439,8 @@ static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
         p->by_rows = true;
         p->shared_rows = apart.most_rows;
         visit(&apart, 0, set_call_rows);
-        visit(&apart, 0, bring_together);
-        bring_behind_part(&apart);
+        visit(&apart, 0, gather_rows);
+        gather_behind_part(&apart);
 }
 
 bool pass_rows(Plan *p, Diag *diag)
