@@ -47,7 +47,8 @@ static const char *part_text(Printer *p, const MatmulPart *part, const char *end
                 return arena_printf(p->arena, "part(%s, %lld, %lld)", end, (long long)part->first,
                                     (long long)part->panels);
         return arena_printf(p->arena,
-                            "(int)(%lld * own) + part(%s, %lld * (behind - own), %lld * (behind - own))",
+                            "(int)(%lld * first_head) + part(%s, %lld * (end_head - first_head), %lld * "
+                            "(end_head - first_head))",
                             (long long)(part->panels / heads), end, (long long)(part->first / heads),
                             (long long)(part->panels / heads));
 }
@@ -112,7 +113,7 @@ static void print_panels(Printer *p, const MatmulCall *c, Text *out)
         const char *panels = arena_printf(p->arena, "%lld", (long long)c->panels);
         if (p->kernel->spread_heads) {
                 print_own_heads(p, p->kernel->spread_heads, out);
-                panels = arena_printf(p->arena, "%lld * (behind - own)",
+                panels = arena_printf(p->arena, "%lld * (end_head - first_head)",
                                       (long long)(c->panels / p->kernel->spread_heads));
         }
         text_printf(out,
@@ -197,7 +198,7 @@ static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 /* " + 64 * own": where a rank's heads begin, which lie `apart` from each other, counted by heads of keys */
 static const char *own_heads(Printer *p, const Buffer *b, int64_t apart)
 {
-        const char *elements = arena_printf(p->arena, "%lld * own", (long long)apart);
+        const char *elements = arena_printf(p->arena, "%lld * first_head", (long long)apart);
         if (!p->kernel->spread)
                 return "";
         return b->storage == STORAGE_Q8
@@ -235,8 +236,9 @@ static void describe(Printer *p, const AttentionCall *c, Text *out)
                     (long long)c->out_row, (long long)c->out_head);
         if (spread)
                 text_printf(out,
-                            "        .heads = (int)(%lld * (behind - own)), .kv_heads = (int)(behind - own), "
-                            ".first_head = (int)(%lld * own),\n",
+                            "        .heads = (int)(%lld * (end_head - first_head)), .kv_heads = "
+                            "(int)(end_head - first_head), "
+                            ".first_head = (int)(%lld * first_head),\n",
                             group, group);
         else
                 text_printf(out, "        .heads = %lld, .kv_heads = %lld,\n", (long long)c->heads,
@@ -300,7 +302,9 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
                 text_indent(out, call, 0);
                 print_no_rows(p, out);
                 if (p->kernel->spread)
-                        text_printf(out, "if (own == behind)\n        return; /* more ranks than heads */\n");
+                        text_printf(
+                                out,
+                                "if (first_head == end_head)\n        return; /* more ranks than heads */\n");
                 print_share(p->kernel, c, rows, out);
                 return;
         }

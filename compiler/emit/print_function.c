@@ -42,7 +42,7 @@ const char *loop_size(Printer *p, int loop)
                 return "count";
         }
         if (loop + 1 == p->head_loop)
-                return arena_printf(p->arena, "(%s)", turns_of_heads(p, "(behind - own)"));
+                return arena_printf(p->arena, "(%s)", turns_of_heads(p, "(end_head - first_head)"));
         if (loop + 1 == p->row_loop)
                 return "(behind_row - first_row)";
         CodeLoop from_0 = *l;
@@ -70,7 +70,7 @@ void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out)
                         text_printf(e, " + m->first");
                 }
                 if (i + 1 == p->head_loop)
-                        text_printf(e, " + %s", turns_of_heads(p, "own"));
+                        text_printf(e, " + %s", turns_of_heads(p, "first_head"));
                 if (i + 1 == p->row_loop)
                         text_printf(e, " + %s", p->first_row);
                 if (i == 0 && p->kernel->by_row && sees_sequence(p->plan, p->kernel, p->f))

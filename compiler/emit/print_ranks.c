@@ -17,7 +17,8 @@ void print_own_heads(const Printer *p, int64_t heads, Text *out)
 {
         const char *ranks = sharing(p, false);
         text_printf(out,
-                    "const int64_t own = rank_share(%s, %lld, 0, 1), behind = rank_share(%s, %lld, 1, 1);\n",
+                    "const int64_t first_head = rank_share(%s, %lld, 0, 1), end_head = rank_share(%s, %lld, "
+                    "1, 1);\n",
                     ranks, (long long)heads, ranks, (long long)heads);
 }
 

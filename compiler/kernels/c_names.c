@@ -21,13 +21,13 @@ static const char *const keyword[] = {
 
 /* variables and members of what is emitted */
 static const char *const variable[] = {
-        "m",         "j",          "n",        "i",       "row",     "rows",   "end",         "thread",
-        "threads",   "acc",        "panel",    "s",       "head",    "col",    "from",        "to",
-        "place",     "context",    "lo",       "hi",      "units",   "a",      "first",       "chunk",
-        "error",     "arg",        "run",      "program", "advance", "active", "count",       "weights",
-        "arena",     "state",      "scratch",  "team",    "members", "mapped", "mapped_size", "whole",
-        "done",      "fed",        "fed_part", "part",    "all",     "unit",   "s_apart",     "next",
-        "around",    "begin",      "base",     "caches",  "held",    "own",    "behind",      "ranks",
+        "m",         "j",          "n",        "i",       "row",     "rows",       "end",         "thread",
+        "threads",   "acc",        "panel",    "s",       "head",    "col",        "from",        "to",
+        "place",     "context",    "lo",       "hi",      "units",   "a",          "first",       "chunk",
+        "error",     "arg",        "run",      "program", "advance", "active",     "count",       "weights",
+        "arena",     "state",      "scratch",  "team",    "members", "mapped",     "mapped_size", "whole",
+        "done",      "fed",        "fed_part", "part",    "all",     "unit",       "s_apart",     "next",
+        "around",    "begin",      "base",     "caches",  "held",    "first_head", "end_head",    "ranks",
         "first_row", "behind_row", "ranks_by", "OUTPUTS", "ROWS"};
 
 /* Functions and structs of the headers that are included; first parts of functions that end as a model's do ("sem_init"). */
