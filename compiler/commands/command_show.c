@@ -9,7 +9,7 @@ int show_command(const Options *o)
         static const char *const takes[] = {[PART_PARAMS] = "mDj",
                                             [PART_LOOPS] = "mDj",
                                             [PART_TAPS] = "mDj",
-                                            [PART_COST] = "mDws0kT1cyL4Vj)!#{}n",
+                                            [PART_COST] = "mDws0kT1cyL4Vj).\"!#{}n",
                                             [PART_PLAN] = "mDwsxd0kT1cyL4Voj",
                                             [PART_THREADS] = "mDwsxd0kT1cyVoR!#j",
                                             [PART_ROOFLINE] = "mDwsxd0kT1cyVo!#j",

@@ -4,7 +4,7 @@
 #include "repl/repl.h"
 
 const Command command_table[] = {
-        {"build", build_command, "]=mDwsZtoXT1Me|_[,`xd0kcCyL4V6", 1, 1, "one model",
+        {"build", build_command, "]\"=mDwsZtoXT1Me|_[,`xd0kcCyL4V6", 1, 1, "one model",
          "MODEL [--weights CKPT] [--tokenizer TOK] [--target T] [--main] [--embed | --incbin] [-o OUT.c]",
          "a model to C",
          "Writes OUT.c, OUT.h and, unless --embed, OUT.weights.\n"
@@ -45,6 +45,7 @@ const Command command_table[] = {
          "  --chunk N        positions taken in one go (default 64)\n"
          "  --ranked         for several processes that compute together, on many machines; with --main by "
          "MPI (docs/ranks.md)\n"
+         "  --prompt-rows    with --ranked: they share the rows of prompts too, each with all weights\n"
          "  --slots N        an instance holds N sequences, and a call takes positions of several; of a "
          "model "
          "that is\n"
@@ -103,7 +104,7 @@ const Command command_table[] = {
          "  --spec-only      the model file alone: to standard output, or to NAME.model\n"
          "  --target T, --prefix NAME   as for build\n"
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, ")1.mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
+        {"run", run_command, ")1\".mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&$(SRzJvHYWhV6@~rjo", 1, MAX_FILES,
          "one model, and perhaps a prompt",
          "MODEL [PROMPT | PICTURE… | TEXT… | SOUND] [--weights CKPT] [--tokenizer TOK] [-n N] [--temp T] "
          "[--threads "
@@ -160,7 +161,7 @@ const Command command_table[] = {
          "  --draft-weights FILE   the weights of that model, if it is a .model\n"
          "  --grammar FILE   only texts that its rules allow (docs/grammars.md); json: those of JSON\n"
          "  --stop TEXT      end before this text; may be given more than once\n"
-         "  --threads K      threads (default 1); the text does not depend on them\n"
+         "  --threads K      threads (default 1); the same text\n"
          "  --ranks N, --stages S   N S instances (docs/ranks.md)\n"
          "  --weights FILE   .safetensors, a folder of them, a .gguf, a llama2.c .bin, or what `lathe build` "
          "packed;\n"
@@ -177,6 +178,7 @@ const Command command_table[] = {
          "  --hash           print a hash of all logits to standard error\n"
          "  -v               print times and speed to standard error\n"
          "  -m, -D, --quant, --calibrate, --kv, --tokenizer, --target, --chunk, --tune, --explain, "
+         "--prompt-rows, "
          "--no-PASS: as for "
          "build\n"
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
@@ -231,7 +233,7 @@ const Command command_table[] = {
          "Runs every `test \"…\" { require … }` of the files by the interpreter, in double precision, with "
          "weights made by hash.\n"
          "example: lathe test tests/textbook/attention.model\n"},
-        {"weights", weights_command, "mDwos/-TLV0k", 1, 1, "one model",
+        {"weights", weights_command, "mDwos/-\"TLV0k", 1, 1, "one model",
          "MODEL [--weights CKPT] [--quant f32|f16|bf16] -o W.safetensors, or MODEL --weights OUT.weights "
          "--rank R/N [--stage S/M] -o SHARE.weights",
          "weights under their published names, or one rank's",
@@ -242,10 +244,10 @@ const Command command_table[] = {
          "a file as long, with holes, which takes the disk space of the share and which the program takes "
          "as that rank alone.\n"
          "  --stage S/M      only the layers of stage S of M\n"
-         "  -m, -D, --target, --slots, --kv, --no-PASS: those of `lathe build`\n"
+         "  -m, -D, --target, --slots, --kv, --prompt-rows, --no-PASS: those of `lathe build`\n"
          "example: lathe weights models/tale.model -o tale.safetensors\n"
          "example: lathe weights models/tale.model --weights tale.weights --rank 0/4 -o tale.0.weights\n"},
-        {"show", show_command, ")mDwsxd0kT1cyL4jV6oR!#{}n", 1, 2, "a model and a part of it",
+        {"show", show_command, ")\".mDwsxd0kT1cyL4jV6oR!#{}n", 1, 2, "a model and a part of it",
          "MODEL params|loops|taps|cost|plan|threads|roofline|code|elaborated|graph|c, or passes [-o "
          "FILE.svg]",
          "what a model is and what it costs",
@@ -274,6 +276,7 @@ const Command command_table[] = {
          "  --ranks N,…   with cost: what so many ranks hold and send (docs/ranks.md); with --gflops and "
          "--gbytes of\n"
          "                each, --link GB/S and --latency US: how long a call of -n rows takes\n"
+         "  --stages S, --prompt-rows   .. of S stages of so many; and where they share rows of prompts\n"
          "example: lathe show models/tale.model graph -o tale.svg\n"
          "example: lathe show models/tale.model cost\n"},
         {"repl", repl_command, "qh", 0, MAX_FILES, "files", "[MODEL.model | SOURCE | SCRIPT]…",
@@ -291,7 +294,7 @@ const Command command_table[] = {
          "changed\n"
          "The exit code is 1 if a line of a script or a pipe failed.\n"
          "example: lathe repl models/tale.model\n"},
-        {"verify", verify_command, ").mDwsZTx0kcabiAJyL4nhtQr5RV6j", 1, 1, "one model",
+        {"verify", verify_command, ")\".mDwsZTx0kcabiAJyL4nhtQr5RV6j", 1, 1, "one model",
          "MODEL [--weights CKPT] [--against FILE.safetensors] [--bound E] [--interpreter] [--each-pass] "
          "[--json] "
          "[--target "
@@ -331,7 +334,7 @@ const Command command_table[] = {
          "  --pages N        with --slots: these share N pages of 256 positions\n"
          "  --ranks N,… [--stages S]   so many ranks too (of each stage), each an instance of its own in "
          "this process "
-         "(docs/ranks.md)\n"
+         "(docs/ranks.md);\n                   --prompt-rows: as for build\n"
          "  --kv f16|q8      what keys and values are rounded to; the interpreter rounds them too\n"
          "  --jit tcc        leave out what the system's compiler builds; --jit cc: what libtcc does; --jit "
          "code: both,\n"

@@ -38,6 +38,7 @@ typedef struct {
         int slots;                      /* sequences that an instance holds */
         int ranks[MAX_TARGETS], nranks; /* of an engine; verify: one after another */
         bool ranked;                    /* build: for any number of ranks */
+        bool prompt_rows;               /* ranks share the rows of prompts too */
         RankPlace place;                /* weights: whose share is written; ranks 0: all published tensors */
         int stages;                     /* of ranks, which share layers in turn; 0: one */
         int64_t pages;     /* that their keys and values share; 0: each slot has room for all positions */
@@ -360,6 +361,10 @@ typedef struct {
                 held; /* by number of the state: positions that compiled code holds; 0: all.  NULL: there is none */
 } CallCosts;
 
+/* Sizes for a call: of what grows, one new position (dimension `time`, or -1) after none. */
+void whole_call(const Graph *g, int time, int64_t *size);
+/* show_ranks.c: what each number of ranks shares; false after a message. */
+bool show_ranks(Model *m, const Options *o, int time);
 /* show_json.c: the same for programs; exit codes */
 int json_of_params(Model *m);
 int json_of_taps(Model *m);

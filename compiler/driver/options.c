@@ -182,6 +182,7 @@ static const MemberRow member_table[] = {
         {'M', AS_TRUE, MEMBER(with_main), 0, 0},
         {'e', AS_TRUE, MEMBER(embed), 0, 0},
         {']', AS_TRUE, MEMBER(ranked), 0, 0},
+        {'"', AS_TRUE, MEMBER(prompt_rows), 0, 0},
         {'|', AS_TRUE, MEMBER(incbin), 0, 0},
         {'_', AS_TRUE, MEMBER(library), 0, 0},
         {'[', AS_TRUE, MEMBER(python), 0, 0},

@@ -434,6 +434,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
         const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
         Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
         p->ranks = ranks_of(o);
+        p->prompt_rows = o->prompt_rows;
         p->stages = o->stages > 1 ? o->stages : 1;
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
@@ -451,6 +452,14 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                         "lathe: --pages: %s has no state that attention alone reads, as keys or as values; "
                         "build it without\n",
                         m->graph->name);
+                return NULL;
+        }
+        if (o->prompt_rows && p->ranks && (m->graph->past < 0 || !p->by_rows)) {
+                fprintf(stderr, "lathe: --prompt-rows has no effect: %s %s\n", m->graph->name,
+                        m->graph->past < 0
+                                ? "is not causal, ranks share the rows of its calls as they are"
+                                : "computes less than nine tenths by rows or heads that ranks could "
+                                  "share");
                 return NULL;
         }
         if (o->explain && m->graph->past < 0 && m->not_causal)

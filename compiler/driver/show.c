@@ -285,95 +285,10 @@ static void show_states(Arena *a, const Graph *g, const int64_t *held)
         }
 }
 
-/* Sizes for a call: of what grows, `time` new positions after none. */
-static void whole_call(const Graph *g, int time, int64_t *size)
+void whole_call(const Graph *g, int time, int64_t *size)
 {
         for (int i = 0; i < g->nnamed; i++)
                 size[i] = i == g->past ? 0 : i == time ? 1 : g->named[i].bound;
-}
-
-/* How long a step takes, by what ranks and the links between them do at most: the longer of reading and computing, then the gathers. */
-static void show_rank_time(Arena *a, const Options *o, const RankCost *c, int ranks, bool rows)
-{
-        int hops = 0;
-        while (1 << hops < ranks)
-                hops++;
-        const double read = (double)c->read / (o->gbytes * 1e9),
-                     computed = (double)c->flops / (o->gflops * 1e9),
-                     sent = 4 * (double)c->floats * (ranks - 1) / ranks / (o->link * 1e9),
-                     waited = (double)c->gathers * hops * o->latency * 1e-6,
-                     all = (read > computed ? read : computed) + sent + waited;
-        printf("  %-12s %-10s read %-9s computed %-9s gathers: sent %-9s waited %s%s\n",
-               arena_printf(a, "%d rank%s", ranks, ranks > 1 ? "s" : ""), in_seconds(a, all),
-               in_seconds(a, read), in_seconds(a, computed), in_seconds(a, sent), in_seconds(a, waited),
-               rows ? ", by rows" : "");
-}
-
-static const char *rows_text(Arena *a, int64_t rows)
-{
-        return arena_printf(a, "a call of %s row%s", grouped(a, rows), rows > 1 ? "s" : "");
-}
-
-static void show_rank_times(Model *m, const Options *o, const Plan *p, int time)
-{
-        Arena *a = &m->arena;
-        const Graph *g = m->graph;
-        int64_t size[MAX_NAMED] = {0};
-        whole_call(g, time, size);
-        if (o->given['n'] && time >= 0)
-                size[time] = o->steps;
-        printf("%s; of each rank %s and %s, between them %s and %s\n",
-               time < 0 ? "a call" : rows_text(a, size[time]), in_units(a, o->gbytes * 1e9, "B/s"),
-               in_units(a, o->gflops * 1e9, "FLOP/s"), in_units(a, o->link * 1e9, "B/s"),
-               in_seconds(a, o->latency * 1e-6));
-        for (int i = 0; i < o->nranks; i++) {
-                const bool rows = shares_rows(p, size, o->ranks[i]);
-                const RankCost c = rank_cost(a, p, size, o->ranks[i], rows);
-                show_rank_time(a, o, &c, o->ranks[i], rows && o->ranks[i] > 1);
-        }
-}
-
-/* The gathers of a call, and of each number of ranks what it keeps, sends and receives. */
-static void show_shares(Arena *a, const Options *o, const Plan *p, const int64_t *size, const char *call,
-                        bool rows)
-{
-        for (int i = 0; i < o->nranks; i++) {
-                const RankCost c = rank_cost(a, p, size, o->ranks[i], rows);
-                const double bytes = (double)sizeof(float) * (double)c.floats;
-                if (i == 0)
-                        printf("  gathers      %s %s, %s bytes (%s)\n", grouped(a, c.gathers), call,
-                               grouped(a, (int64_t)bytes), in_units(a, bytes, "B"));
-                printf("  %-12s weights %s%s; %s, sends %s and receives %s\n",
-                       arena_printf(a, "%d rank%s", o->ranks[i], o->ranks[i] > 1 ? "s" : ""),
-                       in_units(a, (double)c.weights, "B"),
-                       c.caches ? arena_printf(a, ", caches %s", in_units(a, (double)c.caches, "B")) : "",
-                       call, in_units(a, o->ranks[i] > 1 ? bytes / o->ranks[i] : 0, "B"),
-                       in_units(a, bytes * (o->ranks[i] - 1) / o->ranks[i], "B"));
-        }
-}
-
-/* What each number of ranks shares; false after a message. */
-static bool show_ranks(Model *m, const Options *o, int time)
-{
-        Arena *a = &m->arena;
-        int64_t size[MAX_NAMED] = {0};
-        whole_call(m->graph, time, size);
-        Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
-        if (!p)
-                return false;
-        printf("ranks share products with weights, by panels of 16 outputs, and attention, by heads of keys; "
-               "of the largest share\n");
-        show_shares(a, o, p, size, time < 0 ? "a call" : "a row", false);
-        if (p->by_rows && m->graph->past < 0) {
-                if (time >= 0)
-                        size[time] = m->graph->named[time].bound;
-                printf("in calls of 16 rows for each rank or more they share rows; of a call of %s\n",
-                       grouped(a, dim_value(p->shared_rows, size)));
-                show_shares(a, o, p, size, "a call", true);
-        }
-        if (o->link > 0)
-                show_rank_times(m, o, p, time);
-        return true;
 }
 
 static CallCosts costs_of_calls(Model *m, const Options *o)

@@ -267,6 +267,7 @@ typedef struct {
         int slots;          /* most sequences a call */
         int ranks;          /* an engine's, of each stage; 0: the code is for a single process */
         int stages;         /* an engine's */
+        bool prompt_rows;   /* ranks share rows in calls of a decoder too */
         bool by_rows;       /* ranks share rows of calls, or of what is computed once for inputs .. */
         Dim shared_rows;    /* .. of which there are these */
         int64_t rows;       /* most rows of all of them */

@@ -90,14 +90,15 @@ typedef struct {
 KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);
 
 /* rank_cost.c: of the rank that has most: bytes of weights and of caches; in a call bytes that it reads, and FLOPs; gathers, and the floats that
- * these bring together. */
+ * these bring together; of stages the one that has most, and floats that it hands on. */
 typedef struct {
-        int64_t weights, caches, read, flops, gathers, floats;
+        int64_t weights, caches, read, flops, gathers, floats, carried;
 } RankCost;
+bool calls_share_rows(const Plan *p); /* .. if they have enough of them, not only parts do */
 /* Do so many ranks share rows in a call of these sizes?  (size: as for kernel_costs()) */
 bool shares_rows(const Plan *p, const int64_t *size, int ranks);
 bool is_exchanged(const Kernel *k); /* what it stores goes to all ranks */
-RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, bool by_rows);
+RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, int stages, bool by_rows);
 
 /* rank_weights.c: which bytes of the packed weights a rank of a stage reads, in ascending order; how many ranges */
 typedef struct {

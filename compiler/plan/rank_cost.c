@@ -5,8 +5,9 @@
 typedef struct {
         const Plan *plan;
         const int64_t *size;
-        int ranks;
+        int ranks, stages;
         bool by_rows;
+        int64_t iterations; /* of the staged repeat in which the kernel is, or 0 */
         RankCost all;
         bool *seen; /* by buffer: it was counted */
 } Sharing;
@@ -24,6 +25,12 @@ static int64_t largest_of(int64_t n, int64_t pieces, int ranks)
 {
         const int64_t most = (pieces + ranks - 1) / ranks;
         return pieces ? (int64_t)((double)n / (double)pieces * (double)most) : n;
+}
+
+/* The kernel's runs, of the stage that has most. */
+static int64_t runs_of(const Sharing *s, const KernelCost *c)
+{
+        return largest_of(c->runs, s->iterations, s->stages);
 }
 
 static int64_t largest_part(const Kernel *k, int64_t n, int ranks)
@@ -52,13 +59,16 @@ static void add_kept(Sharing *s, const Kernel *k)
         for (int i = 0; i < k->nsegment; i++)
                 for (int j = 0; j < k->segment[i].nproduct; j++) {
                         const Buffer *w = whole_buffer(k->segment[i].w[j]);
-                        const int64_t bytes = s->seen[w->id] ? 0 : w->slots * w->slot_stride;
-                        all->weights += s->by_rows ? 0 : largest_part(k, bytes, s->ranks) - bytes;
+                        const int64_t bytes = s->seen[w->id] ? 0 : w->slots * w->slot_stride,
+                                      staged = largest_of(bytes, s->iterations, s->stages);
+                        const bool whole = s->by_rows && k->in_rows;
+                        all->weights += (whole ? staged : largest_part(k, staged, s->ranks)) - bytes;
                         s->seen[w->id] = true;
                 }
         for (int i = 0; i < k->code->nwritten; i++) {
                 const Buffer *b = whole_buffer(k->code->written[i]);
-                const int64_t bytes = b->home != IN_STATE || s->seen[b->id] ? 0 : b->slots * b->slot_stride;
+                const int64_t all_of = b->home != IN_STATE || s->seen[b->id] ? 0 : b->slots * b->slot_stride,
+                              bytes = largest_of(all_of, s->iterations, s->stages);
                 all->caches += b->apart ? largest_part(k, bytes, s->ranks) : bytes;
                 s->seen[b->id] = true;
         }
@@ -66,12 +76,13 @@ static void add_kept(Sharing *s, const Kernel *k)
 
 static void add_exchanged(Sharing *s, const Kernel *k, const KernelCost *c)
 {
+        const int64_t runs = runs_of(s, c);
         if (is_exchanged(k)) {
-                s->all.gathers += c->runs;
-                s->all.floats += c->runs * rows_of(s, k) * exchanged_row(k);
+                s->all.gathers += runs;
+                s->all.floats += runs * rows_of(s, k) * exchanged_row(k);
         }
-        s->all.read += c->runs * largest_part(k, c->read, s->ranks);
-        s->all.flops += c->runs * largest_part(k, c->flops, s->ranks);
+        s->all.read += runs * largest_part(k, c->read, s->ranks);
+        s->all.flops += runs * largest_part(k, c->flops, s->ranks);
 }
 
 static void add_row_gathers(Sharing *s, const RowList *list, int64_t runs)
@@ -95,36 +106,68 @@ static void add_own_rows(Sharing *s, const Kernel *k, const KernelCost *c)
         weights = weights < c->read ? weights : c->read;
         if (k->row_loop)
                 tiles = (dim_value(own_function(k)->loop[k->row_loop - 1].size, s->size) + LANES - 1) / LANES;
-        s->all.read += c->runs * (weights + largest_of(c->read - weights, tiles, s->ranks));
-        s->all.flops += c->runs * largest_of(c->flops, tiles, s->ranks);
-        add_row_gathers(s, &k->gather_before, c->runs);
-        add_row_gathers(s, &k->gather_behind, c->runs);
+        s->all.read += runs_of(s, c) * (weights + largest_of(c->read - weights, tiles, s->ranks));
+        s->all.flops += runs_of(s, c) * largest_of(c->flops, tiles, s->ranks);
+}
+
+/* What a staged repeat hands on. */
+static void add_carried(Sharing *s, const Region *r)
+{
+        for (int i = 0; i < r->ncarry; i++) {
+                const Buffer *b = carried_buffer(s->plan, r, i);
+                int64_t n = 1;
+                for (int a = 0; a < b->type.rank; a++)
+                        n *= dim_value(b->type.dim[a], s->size);
+                s->all.carried += n;
+        }
+}
+
+static int64_t staged_iterations(const Plan *p, const Body *at)
+{
+        const Region *top = NULL;
+        for (; at->region; at = at->region->repeat->body)
+                top = at->region;
+        for (int i = 0; top && i < p->list[0].n; i++)
+                if (p->list[0].kernel[i]->region == top && p->list[0].kernel[i]->staged)
+                        return top->iterations;
+        return 0;
+}
+
+bool calls_share_rows(const Plan *p)
+{
+        return p->by_rows && (p->graph->past < 0 || p->prompt_rows);
 }
 
 bool shares_rows(const Plan *p, const int64_t *size, int ranks)
 {
-        return p->by_rows && p->graph->past < 0 &&
-               dim_value(p->shared_rows, size) > (int64_t)LANES * (ranks - 1);
+        return calls_share_rows(p) && dim_value(p->shared_rows, size) > (int64_t)LANES * (ranks - 1);
 }
 
-RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, bool by_rows)
+RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, int stages, bool by_rows)
 {
         const KernelCost *cost = kernel_costs(a, p, size);
-        Sharing s = {.plan = p, .size = size, .ranks = ranks, .seen = NEW_ARRAY(a, bool, p->nbuffer + 1)};
+        Sharing s = {.plan = p, .size = size, .ranks = ranks, .stages = stages, .by_rows = by_rows};
+        s.seen = NEW_ARRAY(a, bool, p->nbuffer + 1);
         s.all.weights = p->weights_size;
-        s.by_rows = by_rows;
-        for (int i = 0; i < p->nbody; i++)
+        for (int i = 0; i < p->nbody; i++) {
+                s.iterations = stages > 1 ? staged_iterations(p, p->body[i]) : 0;
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
-                        if (k->op == K_REPEAT && s.by_rows)
-                                add_row_gathers(&s, &k->gather_before, 1);
+                        const int64_t runs = k->op == K_REPEAT ? 1 : runs_of(&s, &cost[k->step]);
+                        if (k->op == K_REPEAT && k->staged)
+                                add_carried(&s, k->region);
+                        if (by_rows && (k->op == K_REPEAT || k->code)) {
+                                add_row_gathers(&s, &k->gather_before, runs);
+                                add_row_gathers(&s, &k->gather_behind, runs);
+                        }
                         if (k->op == K_REPEAT || !k->code)
                                 continue;
-                        if (s.by_rows && k->in_rows)
+                        if (by_rows && k->in_rows)
                                 add_own_rows(&s, k, &cost[k->step]);
                         else
                                 add_exchanged(&s, k, &cost[k->step]);
                         add_kept(&s, k);
                 }
+        }
         return s.all;
 }

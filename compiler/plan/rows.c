@@ -22,9 +22,9 @@ static bool stores_by_rows(const Plan *p, const Kernel *k, int row, SharedRows *
         for (int i = 0; i < all.n; i++) {
                 SharedRows r = {.rows = own_function(k)->loop[row].size};
                 const Buffer *b = whole_buffer(all.of[i].buffer);
-                if (b->storage != STORAGE_F32 || b->own || b->dense || b->slots > 1 ||
-                    all.of[i].buffer->slots > 1 || (b->home != IN_ARENA && b->home != IN_OUTPUT) ||
-                    *n == most || !lies_by_rows(p, &all.of[i], row, &r))
+                if (b->storage != STORAGE_F32 || b->dense || b->slots > 1 || all.of[i].buffer->slots > 1 ||
+                    (b->home != IN_ARENA && b->home != IN_OUTPUT) || *n == most ||
+                    !lies_by_rows(p, &all.of[i], row, &r))
                         return false;
                 to[(*n)++] = r;
         }
@@ -76,7 +76,8 @@ static void find_rows(const Plan *p, Kernel *k)
         SharedRows stored[MOST_STORES];
         int begin, end, n;
         k->row_loop = 0;
-        if (k->op == K_REPEAT || k->own || k->active_only || k->tail || !rows_of(k, &begin, &end))
+        if (k->op == K_REPEAT || k->active_only || k->tail || k->by_sequence || k->by_row ||
+            !rows_of(k, &begin, &end))
                 return;
         for (int i = begin; i < end && !k->row_loop; i++)
                 if (bound_of(p, own_function(k)->loop[i].size) > LANES &&
@@ -94,6 +95,7 @@ typedef struct {
         RowList rows;
         const KernelCost *cost; /* of the largest call */
         bool *counted;          /* by step */
+        bool changed;
         int64_t flops, shared, most;
         Dim most_rows; /* those of the kernel with most FLOPs */
 } RowsApart;
@@ -329,6 +331,54 @@ static void leave_shared(RowsApart *apart, Kernel *k)
                 k->in_rows = !is_exchanged(k) && is_read_in_rows(apart->plan, k);
 }
 
+/* --- what stays with its heads ----------------------------------------------------------------------------------------- */
+
+/* Does k touch a cache that lies head by head, of which each rank has its own heads? */
+static bool touches_heads_cache(const Kernel *k)
+{
+        bool any = false;
+        for (int i = 0; i < k->code->nread; i++)
+                any |= whole_buffer(k->code->read[i])->apart;
+        for (int i = 0; i < k->code->nwritten; i++)
+                any |= whole_buffer(k->code->written[i])->apart;
+        return any;
+}
+
+/* Does `reader` read what k stores? */
+static bool is_read_by(const Kernel *k, const Kernel *reader)
+{
+        bool any = false;
+        for (int i = 0; i < k->code->nwritten; i++)
+                any |= code_reads(reader->code, k->code->written[i]);
+        return any;
+}
+
+/* Is what k stores of heads read by a kernel that stays with its heads, or stored by one? */
+static bool goes_with_heads(const Plan *p, const Kernel *k)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *other = p->list[i].kernel[j];
+                        if (other->op == K_REPEAT || !other->code || other->in_rows || !other->spread)
+                                continue;
+                        if ((!is_exchanged(k) && is_read_by(k, other)) ||
+                            (!is_exchanged(other) && is_read_by(other, k)))
+                                return true;
+                }
+        return false;
+}
+
+/* Attention of cached keys and values, and what makes them, and its queries. */
+static void leave_with_heads(RowsApart *apart, Kernel *k)
+{
+        const bool by_heads = k->op != K_REPEAT && k->spread && (k->spread_heads || k->op == K_ATTENTION);
+        if (!by_heads || !k->in_rows || !(touches_heads_cache(k) || goes_with_heads(apart->plan, k)))
+                return;
+        k->in_rows = false;
+        k->row_loop = 0;
+        apart->changed = true;
+}
+
 static void count_flops(RowsApart *apart, Kernel *k)
 {
         if (k->op == K_REPEAT || apart->counted[k->step])
@@ -430,6 +480,10 @@ static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
         RowsApart apart = {.plan = p, .part = part, .cost = cost};
         apart.counted = NEW_ARRAY(p->graph->arena, bool, p->steps);
         visit(&apart, 0, see_rows_of);
+        do {
+                apart.changed = false;
+                visit(&apart, 0, leave_with_heads);
+        } while (apart.changed);
         visit(&apart, 0, leave_shared);
         visit(&apart, 0, count_flops);
         if (apart.most == 0 || apart.shared <= apart.flops / 10 * 9 || !bodies_agree(p)) {
@@ -447,14 +501,14 @@ bool pass_rows(Plan *p, Diag *diag)
 {
         (void)diag;
         int64_t size[MAX_NAMED];
-        if (!p->ranks || p->off[PASS_rows] || p->slots > 1)
+        if (!p->ranks || p->off[PASS_rows] || (p->slots > 1 && !p->prompt_rows))
                 return true;
         for (int i = 0; i < MAX_NAMED; i++)
                 size[i] = i < NAMED_BASE && p->bound[i] > 0 ? p->bound[i] : 0;
         const KernelCost *cost = kernel_costs(p->graph->arena, p, size);
         for (int i = 0; i < p->graph->npart; i++)
                 share_rows(p, p->graph->part[i], cost);
-        if (p->graph->past < 0)
+        if (p->graph->past < 0 || p->prompt_rows)
                 share_rows(p, 0, cost);
         return true;
 }

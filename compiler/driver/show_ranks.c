@@ -1,0 +1,138 @@
+/* `lathe show cost --ranks`: what ranks hold, send and wait for (docs/ranks.md). */
+#include <stdio.h>
+
+#include "driver.h"
+
+typedef struct {
+        Arena *arena;
+        const Options *o;
+        const Plan *plan;
+        const char *call; /* "a row" */
+        int64_t size[MAX_NAMED];
+} RankTable;
+
+static const char *ranks_text(const RankTable *s, int ranks)
+{
+        const char *text = arena_printf(s->arena, "%d rank%s", ranks, ranks > 1 ? "s" : "");
+        return s->o->stages > 1 ? arena_printf(s->arena, "%-8s x %d stages", text, s->o->stages) : text;
+}
+
+/* --- bytes --------------------------------------------------------------------------------------------------------- */
+
+/* The gathers of a call, and of each number of ranks what it keeps, sends and receives. */
+static void show_shares(const RankTable *s, bool by_rows)
+{
+        Arena *a = s->arena;
+        const Options *o = s->o;
+        for (int i = 0; i < o->nranks; i++) {
+                const int ranks = o->ranks[i];
+                const RankCost c = rank_cost(a, s->plan, s->size, ranks, o->stages, by_rows);
+                const double bytes = (double)sizeof(float) * (double)c.floats,
+                             carried = (double)sizeof(float) * (double)c.carried;
+                if (i == 0)
+                        printf("  gathers      %s %s, %s bytes (%s)\n", grouped(a, c.gathers), s->call,
+                               grouped(a, (int64_t)bytes), in_units(a, bytes, "B"));
+                if (i == 0 && o->stages > 1)
+                        printf("  a stage      hands on %s bytes %s\n", grouped(a, (int64_t)carried),
+                               s->call);
+                printf("  %-12s weights %s%s; %s, sends %s and receives %s\n", ranks_text(s, ranks),
+                       in_units(a, (double)c.weights, "B"),
+                       c.caches ? arena_printf(a, ", caches %s", in_units(a, (double)c.caches, "B")) : "",
+                       s->call, in_units(a, ranks > 1 ? bytes / ranks : 0, "B"),
+                       in_units(a, bytes * (ranks - 1) / ranks, "B"));
+        }
+}
+
+/* --- times --------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+        double read, computed, sent, waited; /* seconds */
+} RankTime;
+
+static double all_of(const RankTime *t)
+{
+        return (t->read > t->computed ? t->read : t->computed) + t->sent + t->waited;
+}
+
+/* By what ranks and the links between them do at most; a gather waits for the latency as often as it takes hops among ranks. */
+static RankTime rank_time(const Options *o, const RankCost *c, int ranks)
+{
+        int hops = 0;
+        while (1 << hops < ranks)
+                hops++;
+        return (RankTime){.read = (double)c->read / (o->gbytes * 1e9),
+                          .computed = (double)c->flops / (o->gflops * 1e9),
+                          .sent = 4 * (double)c->floats * (ranks - 1) / ranks / (o->link * 1e9),
+                          .waited = (double)c->gathers * hops * o->latency * 1e-6};
+}
+
+static const char *rows_text(Arena *a, int64_t rows)
+{
+        return arena_printf(a, "a call of %s row%s", grouped(a, rows), rows > 1 ? "s" : "");
+}
+
+/* Of all stages, one after another, and of as many calls under way: how long it is from the end of one to that of the next. */
+static void show_stage_time(const RankTable *s, int ranks, bool by_rows)
+{
+        Arena *a = s->arena;
+        const Options *o = s->o;
+        const RankCost whole = rank_cost(a, s->plan, s->size, ranks, 1, by_rows),
+                       stage = rank_cost(a, s->plan, s->size, ranks, o->stages, by_rows);
+        const RankTime alone = rank_time(o, &whole, ranks), under_way = rank_time(o, &stage, ranks);
+        const double hop = 4 * (double)whole.carried / (o->link * 1e9) + o->latency * 1e-6;
+        printf("  %-12s alone %-10s with %d calls under way one each %s\n", ranks_text(s, ranks),
+               in_seconds(a, all_of(&alone) + o->stages * hop), o->stages,
+               in_seconds(a, all_of(&under_way) + 2 * hop));
+}
+
+static void show_rank_time(const RankTable *s, int ranks, bool by_rows)
+{
+        Arena *a = s->arena;
+        const RankCost c = rank_cost(a, s->plan, s->size, ranks, 1, by_rows);
+        const RankTime t = rank_time(s->o, &c, ranks);
+        printf("  %-12s %-10s read %-9s computed %-9s gathers: sent %-9s waited %s%s\n", ranks_text(s, ranks),
+               in_seconds(a, all_of(&t)), in_seconds(a, t.read), in_seconds(a, t.computed),
+               in_seconds(a, t.sent), in_seconds(a, t.waited), by_rows ? ", by rows" : "");
+}
+
+static void show_rank_times(const RankTable *s, int time)
+{
+        Arena *a = s->arena;
+        const Options *o = s->o;
+        printf("%s; of each rank %s and %s, between them %s and %s\n",
+               time < 0 ? "a call" : rows_text(a, s->size[time]), in_units(a, o->gbytes * 1e9, "B/s"),
+               in_units(a, o->gflops * 1e9, "FLOP/s"), in_units(a, o->link * 1e9, "B/s"),
+               in_seconds(a, o->latency * 1e-6));
+        for (int i = 0; i < o->nranks; i++) {
+                const int ranks = o->ranks[i];
+                const bool by_rows = ranks > 1 && shares_rows(s->plan, s->size, ranks);
+                (o->stages > 1 ? show_stage_time : show_rank_time)(s, ranks, by_rows);
+        }
+}
+
+bool show_ranks(Model *m, const Options *o, int time)
+{
+        const Graph *g = m->graph;
+        RankTable s = {.arena = &m->arena, .o = o, .call = time < 0 ? "a call" : "a row"};
+        whole_call(g, time, s.size);
+        s.plan = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        if (!s.plan)
+                return false;
+        printf("ranks share products with weights, by panels of 16 outputs, and attention, by heads of keys; "
+               "of the largest share\n");
+        show_shares(&s, false);
+        const bool rows = o->given['n'] && time >= 0;
+        if (time >= 0)
+                s.size[time] = rows ? o->steps : calls_share_rows(s.plan) ? s.plan->chunk : 1;
+        if (calls_share_rows(s.plan)) {
+                s.call = "a call";
+                printf("in calls of 16 rows for each rank or more they share rows; of a call of %s\n",
+                       grouped(s.arena, dim_value(s.plan->shared_rows, s.size)));
+                show_shares(&s, true);
+        }
+        if (time >= 0 && !rows)
+                s.size[time] = 1;
+        if (o->link > 0)
+                show_rank_times(&s, time);
+        return true;
+}
