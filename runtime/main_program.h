@@ -73,6 +73,6 @@ $ranked                return 3;
                 status = command(argv);
         else
                 fprintf(stderr, "%s: %s\n", argv[0], $model_error($MODEL_ERROR_CPU));
-$ranked        MPI_Finalize();
+$ranked        leave_ranks();
         return status;
 }

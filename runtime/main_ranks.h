@@ -7,10 +7,22 @@
  */
 #include <mpi.h>
 
+/* What has been sent, and may not have been received yet. */
+typedef struct MpiSent MpiSent;
+struct MpiSent {
+        MpiSent *next;
+        MPI_Request request;
+        float x[];
+};
+
 typedef struct {
         $model_ranks ranks;
         MPI_Comm one_stage, number; /* the ranks of this stage; those of this number of all stages */
+        MpiSent *sent;              /* the oldest one last */
+        int under_way;
 } MpiRanks;
+
+enum { MPI_UNDER_WAY = 64 }; /* the most that wait to be received by all */
 
 static int mpi_gather(void *of, float *all, const int64_t *begin)
 {
@@ -23,22 +35,44 @@ static int mpi_gather(void *of, float *all, const int64_t *begin)
         return MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, count, at, MPI_FLOAT, r->one_stage) != MPI_SUCCESS;
 }
 
-static int mpi_send(void *of, const float *x, int64_t n)
+/* Frees what has been received; with too much under way it waits for the oldest. */
+static int mpi_end_sent(MpiRanks *r)
 {
-        const MpiRanks *r = of;
-        return MPI_Send(x, (int)n, MPI_FLOAT, r->ranks.stage + 1, 0, r->number) != MPI_SUCCESS;
+        MpiSent **at = &r->sent;
+        while (*at) {
+                MpiSent *sent = *at;
+                const int wait = !sent->next && r->under_way >= MPI_UNDER_WAY * r->ranks.stages;
+                int done = 1;
+                if ((wait ? MPI_Wait(&sent->request, MPI_STATUS_IGNORE) : MPI_Test(&sent->request, &done, MPI_STATUS_IGNORE)) != MPI_SUCCESS)
+                        return 1;
+                if (!done) {
+                        at = &sent->next;
+                        continue;
+                }
+                *at = sent->next;
+                free(sent);
+                r->under_way--;
+        }
+        return 0;
 }
 
-static int mpi_receive(void *of, float *x, int64_t n)
+static int mpi_send(void *of, const float *x, int64_t n, int stage)
 {
-        const MpiRanks *r = of;
-        return MPI_Recv(x, (int)n, MPI_FLOAT, r->ranks.stage - 1, 0, r->number, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+        MpiRanks *r = of;
+        MpiSent *sent = mpi_end_sent(r) ? NULL : malloc(sizeof *sent + (size_t)n * sizeof *x);
+        if (!sent)
+                return 1;
+        memcpy(sent->x, x, (size_t)n * sizeof *x);
+        sent->next = r->sent;
+        r->sent = sent;
+        r->under_way++;
+        return MPI_Isend(sent->x, (int)n, MPI_FLOAT, stage, 0, r->number, &sent->request) != MPI_SUCCESS;
 }
 
-static int mpi_broadcast(void *of, float *x, int64_t n, int from)
+static int mpi_receive(void *of, float *x, int64_t n, int stage)
 {
         const MpiRanks *r = of;
-        return MPI_Bcast(x, (int)n, MPI_FLOAT, from, r->number) != MPI_SUCCESS;
+        return MPI_Recv(x, (int)n, MPI_FLOAT, stage, 0, r->number, MPI_STATUS_IGNORE) != MPI_SUCCESS;
 }
 
 /* --stages S, which it takes out of argv: processes one after another are a stage's. */
@@ -85,21 +119,34 @@ $apart        fprintf(stderr, "it is rank %d of %d, of stage %d of %d; the file 
 $apart                r->stage, r->stages, place[0], place[1], stage[0], stage[1]);
 $apart}
 
+static MpiRanks mpi_ranks = {.ranks = {.gather = mpi_gather, .send = mpi_send, .receive = mpi_receive}};
+
+/* The others receive all that was sent. */
+static void leave_ranks(void)
+{
+        for (MpiSent *sent = mpi_ranks.sent; sent; sent = mpi_ranks.sent) {
+                (void)MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
+                mpi_ranks.sent = sent->next;
+                free(sent);
+        }
+        MPI_Finalize();
+}
+
 /* The model becomes one of the ranks; or NULL and *error. */
 static $model *join_ranks($model *m, int *error)
 {
-        static MpiRanks all = {.ranks = {.gather = mpi_gather, .send = mpi_send, .receive = mpi_receive, .broadcast = mpi_broadcast}};
+        MpiRanks *all = &mpi_ranks;
         int rank = 0;
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        all.ranks.of = &all;
-        make_stages(&all);
+        all->ranks.of = all;
+        make_stages(all);
         void *scratch = m ? malloc($model_join_scratch()) : NULL;
         if (m)
-                *error = scratch ? $model_join(m, &all.ranks, scratch) : $MODEL_ERROR_MEMORY;
+                *error = scratch ? $model_join(m, &all->ranks, scratch) : $MODEL_ERROR_MEMORY;
         if (*error) { /* the others can't go on without this one */
                 fprintf(stderr, "rank %d: %s\n", rank, $model_error(*error));
 $apart                if (*error == $MODEL_ERROR_SHARE)
-$apart                        say_share(m, &all.ranks);
+$apart                        say_share(m, &all->ranks);
                 MPI_Abort(MPI_COMM_WORLD, 3);
         }
         if (rank > 0 && !freopen("/dev/null", "w", stderr))

@@ -41,9 +41,13 @@ static int stage_is_alike(Ranks *r, const float *piece)
 static int stages_are_alike(Ranks *r, const float *piece)
 {
         int alike = 1;
-        for (int s = 0; s < r->stages && r->stages > 1; s++) {
-                memcpy(r->block, piece, RANK_PIECES * sizeof *piece);
-                if (r->broadcast(r->of, r->block, RANK_PIECES, s))
+        for (int s = 0; s < r->stages; s++)
+                if (s != r->stage && r->send(r->of, piece, RANK_PIECES, s))
+                        return 0;
+        for (int s = 0; s < r->stages; s++) {
+                if (s == r->stage)
+                        continue;
+                if (r->receive(r->of, r->block, RANK_PIECES, s))
                         return 0;
                 for (int i = 0; i < RANK_PIECES; i++)
                         alike &= r->block[i] == piece[i];
@@ -69,7 +73,7 @@ int $model_join($model *m, const $model_ranks *with, void *scratch)
 {
         Ranks *r = scratch;
         if (with->ranks < 1 || with->ranks > RANKS_MOST || with->rank < 0 || with->rank >= with->ranks || !with->gather || !scratch ||
-            with->stage < 0 || (with->stages > 1 && (with->stage >= with->stages || !with->send || !with->receive || !with->broadcast)))
+            with->stage < 0 || (with->stages > 1 && (with->stage >= with->stages || !with->send || !with->receive)))
                 return $MODEL_ERROR_RANGE;
         memset(r, 0, sizeof *r);
         r->rank = with->rank;
@@ -79,7 +83,6 @@ int $model_join($model *m, const $model_ranks *with, void *scratch)
         r->gather = with->gather;
         r->send = with->send;
         r->receive = with->receive;
-        r->broadcast = with->broadcast;
         r->of = with->of;
         r->block = (float *)(r + 1);
         r->block_floats = RANK_FLOATS;

@@ -10,10 +10,9 @@ typedef struct {
         /* all [begin[ranks]], of which rank r has begin[r] to begin[r + 1]: to all ranks what each has; 0, or an error. */
         int (*gather)(void *of, float *all, const int64_t *begin);
         int stage, stages; /* of iterations that stages of ranks share; rank and ranks are those of one stage, and gather is among them */
-        /* Between ranks of one number: to the next stage; from the one before; to all stages from stage `from`. */
-        int (*send)(void *of, const float *x, int64_t n);
-        int (*receive)(void *of, float *x, int64_t n);
-        int (*broadcast)(void *of, float *x, int64_t n, int from);
+        /* Between ranks of one number: to a stage, without a wait until that receives it; from a stage, in the order in which it sent. */
+        int (*send)(void *of, const float *x, int64_t n, int stage);
+        int (*receive)(void *of, float *x, int64_t n, int stage);
         void *of;
         float *block; /* [block_floats] */
         int64_t block_floats;

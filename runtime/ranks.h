@@ -6,7 +6,8 @@
  * ranks changes no bit.  What is not spread all compute.
  *
  * Stages of ranks share the iterations of a repeat, layers, in turn: each hands on what the repeat carries.  Where no output is wanted of a call, as of
- * a prompt's pieces but the last, a stage goes on to the next call while others are still at this one.
+ * a prompt's pieces but the last, a stage goes on to the next call while others are still at this one; so it does where outputs are taken later,
+ * as of batches under way (batch_under_way.h).
  *
  * In a call of many rows ranks may share rows instead, by tiles of 16, each with all weights: what other ranks made of them is brought together
  * where a kernel reads it, as attention does keys and values.
@@ -110,19 +111,27 @@ KERNEL int64_t stage_share(const Ranks *r, int64_t iterations, int next)
 KERNEL void stage_enter(Ranks *r, float *x, int64_t n)
 {
         if (r->stage > 0 && !r->error)
-                r->error = r->receive(r->of, x, n);
+                r->error = r->receive(r->of, x, n, r->stage - 1);
 }
 
 /* .. to the next stage. */
 KERNEL void stage_leave(Ranks *r, const float *x, int64_t n)
 {
         if (r->stage + 1 < r->stages && !r->error)
-                r->error = r->send(r->of, x, n);
+                r->error = r->send(r->of, x, n, r->stage + 1);
 }
 
-/* All stages get what the last one leaves, once each has handed on all. */
-KERNEL void stage_broadcast(Ranks *r, float *x, int64_t n)
+/* What the last stage leaves goes to all others; kept 1: to itself too, until it takes that. */
+KERNEL void stage_give(Ranks *r, const float *x, int64_t n, int kept)
 {
-        if (!r->error)
-                r->error = r->broadcast(r->of, x, n, r->stages - 1);
+        const int last = r->stages - 1;
+        for (int s = 0; s < last + kept && r->stage == last && !r->error; s++)
+                r->error = r->send(r->of, x, n, s);
+}
+
+/* .. where it is taken. */
+KERNEL void stage_take(Ranks *r, float *x, int64_t n, int kept)
+{
+        if (r->stage < r->stages - 1 + kept && !r->error)
+                r->error = r->receive(r->of, x, n, r->stages - 1);
 }

@@ -45,6 +45,8 @@ void declare_batch(const Emit *e, Text *h)
                                       : "/* Slot `copy` becomes what `slot` is: what it was fed, and the "
                                         "positions that it has taken. */\n"));
         text_printf(h, "int %s_fork(%s *m, int slot, int copy);\n", e->name, e->name);
+        if (has_under_way(e))
+                declare_under_way(e, h);
 }
 
 /* The members that differ from slot to slot, from `from` to `to`. */
@@ -107,11 +109,11 @@ static void emit_skip_rows(const Emit *e, Text *c)
         text_printf(c, "}\n\n");
 }
 
-static void emit_batch_call(const Emit *e, Text *c)
+void emit_batch_call(const Emit *e, const char *name, bool way, Text *c)
 {
-        text_printf(c, "int %s_batch(%s *m, const %s_sequence *s, int sequences%s%s%s)\n{\n", e->name,
-                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
-                    output_list(e, true, false));
+        text_printf(c, "%sint %s(%s *m, const %s_sequence *s, int sequences%s%s%s%s)\n{\n",
+                    way ? "static " : "", name, e->name, e->name, size_list(e, CALLS, true),
+                    input_list(e, CALLS, true, false), output_list(e, true, false), way ? ", int way" : "");
         emit_renewal(e, c);
         text_printf(c, "        int64_t n;\n        keep_slot(m);\n        int wrong = check_sequences(m, s, "
                        "sequences, &n);\n        if (wrong || n == 0)\n                return wrong;\n");
@@ -129,15 +131,15 @@ static void emit_batch_call(const Emit *e, Text *c)
                         "        if (take_pages(m, s, sequences))\n                return %s_ERROR_PAGES;\n",
                         e->upper);
         emit_pointers(e, CALLS, c, "        ");
+        if (e->plan->ncache)
+                text_printf(c, "        for (int i = 0; i < sequences; i++)\n                make_room(m, "
+                               "s[i].slot, s[i].n);\n");
         text_printf(
                 c,
-                "%s        see_sequences(m, s, sequences);\n        run(m);\n        for (int i = 0; i < "
-                "sequences; i++)\n                m->kept[s[i].slot].past += s[i].n;\n        take_slot(m, "
-                "m, m->slot);\n        return %s;\n}\n\n",
-                e->plan->ncache ? "        for (int i = 0; i < sequences; i++)\n                make_room(m, "
-                                  "s[i].slot, s[i].n);\n"
-                                : "",
-                outcome(e));
+                "        see_sequences(m, s, sequences);\n%s        run(m);\n%s        for (int i = 0; i < "
+                "sequences; i++)\n                m->kept[s[i].slot].past += s[i].n;\n        "
+                "take_slot(m, m, m->slot);\n        return %s;\n}\n\n",
+                way ? "        m->way = way;\n" : "", way ? "        m->way = 0;\n" : "", outcome(e));
 }
 
 /* Room in a slot's window caches for what a call brings. */
@@ -181,7 +183,10 @@ void emit_batch(const Emit *e, Text *c)
                 emit_pages(e, c);
         text_printf(c, "%s\n", strstr(chosen_text(e, "batch_fork.h"), "*/\n") + 3);
         emit_make_room(e, c);
-        emit_batch_call(e, c);
+        if (has_under_way(e))
+                emit_under_way(e, c);
+        else
+                emit_batch_call(e, model_text(e, "$model_batch"), false, c);
 }
 
 /* --- whole sequences, of a model that is not causal ----------------------------------------------------------------- */

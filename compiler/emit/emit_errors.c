@@ -53,6 +53,8 @@ static const struct {
         {"TWICE", "a slot stands twice in a batch", is_causal_batch},
         {"ROWS", "more positions in a batch than a call takes", is_batch_of_sizes},
         {"PAGES", "too few pages are left: nothing was taken", has_pages},
+        {"UNDER_WAY", "batches are under way, whose outputs are to be taken first; or none is",
+         has_under_way},
         {"RANK", "the ranks differ in program or weights, or one could not be reached", has_ranks},
         {"SHARE", "the weight file has the share of another rank; `lathe weights --rank` writes that of each",
          has_ranks},

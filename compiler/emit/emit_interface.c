@@ -137,14 +137,20 @@ void emit_checks(const Emit *e, int group, Text *c, const char *indent)
 }
 
 /* Where the inputs of a group lie; and the outputs, which calls give. */
+void emit_output_pointers(const Emit *e, Text *c, const char *indent)
+{
+        for (int i = 0; i < e->g->noutput; i++)
+                text_printf(c, "%sm->output_%s = %s;\n", indent, e->g->output[i].name, e->g->output[i].name);
+}
+
 void emit_pointers(const Emit *e, int group, Text *c, const char *indent)
 {
         for (int i = 0; i < e->g->ninput; i++)
                 if (is_given_in(e, &e->g->input[i], group))
                         text_printf(c, "%sm->input_%s = %s;\n", indent, e->g->input[i].name,
                                     e->g->input[i].name);
-        for (int i = 0; i < e->g->noutput && group == CALLS; i++)
-                text_printf(c, "%sm->output_%s = %s;\n", indent, e->g->output[i].name, e->g->output[i].name);
+        if (group == CALLS)
+                emit_output_pointers(e, c, indent);
 }
 
 void emit_sizes(const Emit *e, int group, Text *c)
@@ -238,6 +244,7 @@ static void emit_feed(const Emit *e, int group, Text *c)
                     group_name(e, group), e->name, size_list(e, group, true),
                     input_list(e, group, true, false), bit);
         emit_renewal(e, c);
+        emit_under_way_check(e, c);
         for (int i = 0; i < e->g->nnamed; i++)
                 if (states_size(e, group, i) && groups_of_size(e, i) != bit)
                         text_printf(c,
@@ -312,6 +319,7 @@ static void emit_advance(const Emit *e, Text *c)
                     size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
         emit_renewal(e, c);
+        emit_under_way_check(e, c);
         emit_fed_check(e, c);
         text_printf(c,
                     "        if (n < 0 || n > %" PRId64

@@ -49,6 +49,13 @@ const char *version_text(const Emit *e);
 void declare_errors(const Emit *e, Text *h);
 void emit_errors(const Emit *e, Text *c);
 
+/* emit_under_way.c: batches of stages whose outputs are taken later */
+bool has_under_way(const Emit *e);
+void declare_under_way(const Emit *e, Text *h);
+void emit_under_way_members(const Emit *e, Text *c);
+void emit_under_way_check(const Emit *e, Text *c); /* of other calls: none is under way */
+void emit_ways(const Emit *e, Text *c);            /* for the program: what of it is run */
+void emit_under_way(const Emit *e, Text *c);
 /* emit_ranks.c: where the plan is for them; what a function returns that has run the program */
 void declare_ranks(const Emit *e, Text *h);
 void emit_ranks(const Emit *e, Text *c);
@@ -77,6 +84,7 @@ void emit_sizes(const Emit *e, int group, Text *c);
 void emit_checks(const Emit *e, int group, Text *c, const char *indent);
 void emit_renewal(const Emit *e, Text *c);
 void emit_pointers(const Emit *e, int group, Text *c, const char *indent);
+void emit_output_pointers(const Emit *e, Text *c, const char *indent);
 bool is_kept(const Emit *e, int size); /* the size is that of inputs that are fed separately, so of a slot */
 const char *group_name(const Emit *e, int group); /* of inputs that are fed together */
 
@@ -108,6 +116,8 @@ void declare_batch(const Emit *e, Text *h);
 void declare_whole_batch(const Emit *e, Text *h); /* of a model that is not causal */
 void emit_slots(const Emit *e, Text *c);          /* memory */
 void emit_batch(const Emit *e, Text *c);          /* calls */
+/* A function of that name that takes a batch; with `way` a parameter more, of which part of the program is run. */
+void emit_batch_call(const Emit *e, const char *name, bool way, Text *c);
 void emit_whole_batch(const Emit *e, Text *c);
 void emit_sequence_of(const Emit *e, Text *c); /* which kernels call */
 

@@ -65,6 +65,8 @@ void emit_struct(const Emit *e, Text *c)
                 c, "        int64_t first; /* the first position of this call whose outputs are wanted */\n");
         if (e->plan->ranks)
                 text_printf(c, "        Ranks *ranks; /* NULL: this process computes all */\n");
+        if (has_under_way(e))
+                text_printf(c, "        int way; /* of a batch under way: what of the program is run */\n");
         emit_batch_members(e, c);
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
@@ -87,6 +89,8 @@ void emit_struct(const Emit *e, Text *c)
                 text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
         if (!e->alone && is_batched(e) && e->causal)
                 emit_kept(e, c);
+        if (!e->alone)
+                emit_under_way_members(e, c);
         if (!e->alone && has_pages(e))
                 text_printf(c, "        PageTable page_table;\n");
         text_printf(c,
@@ -113,36 +117,63 @@ static const char *body_rows(const Emit *e, const Body *b, bool types)
 }
 
 /* A call of a function of the runtime for each value that a repeat carries on. */
-static void emit_carried(const Emit *e, const Kernel *k, const char *function, Text *t)
+static void emit_carried(const Emit *e, const Kernel *k, const char *function, const char *more, Text *t)
 {
         for (int i = 0; i < k->region->ncarry; i++) {
                 const Buffer *b = carried_buffer(e->plan, k->region, i);
                 Dim n = b->type.rank ? b->type.dim[0] : dim_fixed(1);
                 for (int a = 1; a < b->type.rank; a++)
                         n = dim_scale(n, b->type.dim[a].fixed);
-                text_printf(t, "%s(m->ranks, m->arena + %" PRId64 ", %s);\n", function, FLOATS(b->offset),
-                            dim_expression(e->arena, e->g, n));
+                text_printf(t, "%s(m->ranks, m->arena + %" PRId64 ", %s%s);\n", function, FLOATS(b->offset),
+                            dim_expression(e->arena, e->g, n), more);
         }
 }
 
-/* What a stage of ranks gets before its iterations, and hands on behind them. */
-static void emit_stage(const Emit *e, const Kernel *k, bool enter, Text *t)
+/* What a stage of ranks gets before its iterations, and what it hands on behind them. */
+static void emit_stage_begin(const Emit *e, const Kernel *k, Text *t)
 {
-        Text *calls = text_new(e->arena), *last = text_new(e->arena);
+        Text *calls = text_new(e->arena);
         if (!k->staged)
                 return;
-        emit_carried(e, k, enter ? "stage_enter" : "stage_leave", calls);
-        if (!enter)
-                emit_carried(e, k, "stage_broadcast", last);
+        emit_carried(e, k, "stage_enter", "", calls);
         text_printf(t, "if (m->ranks && m->ranks->stages > 1) {\n        team_barrier(m->team);\n        if "
                        "(thread == 0) {\n");
         text_indent(t, calls, 2);
-        if (!enter && k->staged_for_wanted)
-                text_printf(t, "                if (m->first < m->time) {\n");
-        text_indent(t, last, k->staged_for_wanted ? 3 : 2);
-        if (!enter && k->staged_for_wanted)
-                text_printf(t, "                }\n");
         text_printf(t, "        }\n        team_barrier(m->team);\n}\n");
+}
+
+/* Is the repeat one behind which outputs may be taken later? */
+static bool ends_under_way(const Emit *e, const Kernel *k)
+{
+        return has_under_way(e) && k->staged && !k->part;
+}
+
+static void emit_stage_end(const Emit *e, const Kernel *k, Text *t)
+{
+        const bool under_way = ends_under_way(e, k);
+        Text *leave = text_new(e->arena), *give = text_new(e->arena), *take = text_new(e->arena);
+        if (!k->staged)
+                return;
+        emit_carried(e, k, "stage_leave", "", leave);
+        emit_carried(e, k, "stage_give", under_way ? ", m->way == WAY_BEGIN" : ", 0", give);
+        emit_carried(e, k, "stage_take", under_way ? ", m->way == WAY_END" : ", 0", take);
+        text_printf(t,
+                    "if (m->ranks && m->ranks->stages > 1) {\n        team_barrier(m->team);\n        if "
+                    "(thread == 0%s) {\n",
+                    under_way ? " && m->way != WAY_END" : "");
+        text_indent(t, leave, 2);
+        text_printf(t, "        }\n        if (thread == 0%s) {\n",
+                    !k->staged_for_wanted ? ""
+                    : is_batched(e)       ? " && m->ranges > 0"
+                                          : " && m->first < m->time");
+        if (under_way)
+                text_printf(t, "                if (m->way != WAY_END) {\n");
+        text_indent(t, give, under_way ? 3 : 2);
+        if (under_way)
+                text_printf(t, "                }\n                if (m->way != WAY_BEGIN) {\n");
+        text_indent(t, take, under_way ? 3 : 2);
+        text_printf(t, "%s        }\n        team_barrier(m->team);\n}\n",
+                    under_way ? "                }\n" : "");
 }
 
 static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
@@ -155,7 +186,7 @@ static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
                         text_printf(t, "%s%d", i ? ", " : "", r->body_of[i]);
                 text_printf(t, "};\n");
         }
-        emit_stage(e, k, true, t);
+        emit_stage_begin(e, k, t);
         if (k->staged)
                 text_printf(t,
                             "for (int64_t %s = stage_share(m->ranks, %" PRId64
@@ -177,7 +208,6 @@ static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
                             body_rows(e, r->body[b], false));
         }
         text_printf(t, "}\n");
-        emit_stage(e, k, false, t);
 }
 
 static bool is_timed(const Plan *p)
@@ -227,7 +257,7 @@ static void emit_row_gathers(const Emit *e, const Kernel *k, const RowList *rows
         if (rows->n == 0)
                 return;
         text_printf(t, "if (%s) {\n        team_barrier(m->team);\n        if (thread == 0) {\n",
-                    ranks_by(e, k, "ROWS"));
+                    ranks_by(e, k, "BY_ROWS"));
         for (int i = 0; i < rows->n; i++) {
                 const SharedRows *r = &rows->of[i];
                 const Buffer *b = whole_buffer(r->buffer);
@@ -252,7 +282,7 @@ static void emit_exchange(const Emit *e, const Kernel *k, bool waits, Text *t)
         const bool whole = k->by_sequence && has_whole_sequences(e->plan);
         emit_call_of(e, k, whole ? "sequence" : k->tail ? "range" : NULL, "_exchange", "", calls);
         text_printf(t, "if (%s) {\n        team_barrier(m->team);\n        if (thread == 0)\n",
-                    k->in_rows ? ranks_by(e, k, "OUTPUTS") : "m->ranks");
+                    k->in_rows ? ranks_by(e, k, "BY_OUTPUTS") : "m->ranks");
         text_indent(t, calls, 2);
         text_printf(t, "%s}\n", waits ? "" : "        team_barrier(m->team);\n");
 }
@@ -264,9 +294,20 @@ static bool next_waits(const KernelList *l, int i)
         return next && next->part == l->kernel[i]->part && next->barrier & WAIT_STEP;
 }
 
-static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
+/* What stands before outputs are taken. */
+static Text *unless_ending(const Emit *e, const Text *calls)
+{
+        Text *t = text_new(e->arena);
+        text_printf(t, "if (m->way != WAY_END) {\n");
+        text_indent(t, calls, 1);
+        text_printf(t, "}\n");
+        return t;
+}
+
+static void emit_calls(const Emit *e, int body, uint64_t part, Text *out)
 {
         const KernelList *l = &e->plan->list[body];
+        Text *t = text_new(e->arena);
         for (int i = 0; i < l->n; i++) {
                 const Kernel *k = l->kernel[i];
                 if (k->part != part)
@@ -277,12 +318,19 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *t)
                         emit_repeat(e, k, t);
                 else if (k->op != K_ACTIVE)
                         emit_call(e, k, t);
+                if (ends_under_way(e, k))
+                        t = unless_ending(e, t);
+                if (k->staged)
+                        emit_stage_end(e, k, t);
+                if (ends_under_way(e, k))
+                        text_printf(t, "if (m->way == WAY_BEGIN)\n        return;\n");
                 if (is_exchanged(k))
                         emit_exchange(e, k, next_waits(l, i), t);
                 emit_row_gathers(e, k, &k->gather_behind, next_waits(l, i), t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
         }
+        text_put(out, t->data);
 }
 
 /* Inner bodies before the ones that run them; kernels before their body. */
@@ -360,7 +408,7 @@ static void emit_ranks_by(const Emit *e, Text *c)
                             "/* The ranks, if they share rows of so many, as they do if each gets 16 of them "
                             "or more; or outputs and heads.  "
                             "Else NULL. */\n"
-                            "enum { OUTPUTS, ROWS };\n"
+                            "enum { BY_OUTPUTS, BY_ROWS };\n"
                             "static Ranks *ranks_by(const %s *m, int64_t rows, int what)\n{\n"
                             "        return m->ranks && (rank_tiles(rows) >= m->ranks->ranks) == what ? "
                             "m->ranks : NULL;\n}\n\n",
@@ -370,6 +418,7 @@ static void emit_ranks_by(const Emit *e, Text *c)
 void emit_program(const Emit *e, Text *c)
 {
         emit_ranks_by(e, c);
+        emit_ways(e, c);
         emit_wants_taps(e, c);
         if (any_looks_up(e->plan))
                 emit_sequence_of(e, c);

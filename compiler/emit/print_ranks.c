@@ -10,7 +10,7 @@ const char *sharing(const Printer *p, bool rows)
                 return "m->ranks";
         return arena_printf(p->arena, "ranks_by(m, %s, %s)",
                             dim_expression(p->arena, p->plan->graph, p->kernel->call_rows),
-                            rows ? "ROWS" : "OUTPUTS");
+                            rows ? "BY_ROWS" : "BY_OUTPUTS");
 }
 
 void print_own_heads(const Printer *p, int64_t heads, Text *out)

@@ -268,6 +268,7 @@ typedef struct {
         int ranks;          /* an engine's, of each stage; 0: the code is for a single process */
         int stages;         /* an engine's */
         bool prompt_rows;   /* ranks share rows in calls of a decoder too */
+        bool under_way;     /* stages may begin a batch before the outputs of others are taken */
         bool by_rows;       /* ranks share rows of calls, or of what is computed once for inputs .. */
         Dim shared_rows;    /* .. of which there are these */
         int64_t rows;       /* most rows of all of them */

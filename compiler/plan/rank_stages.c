@@ -81,6 +81,64 @@ static bool is_staged(const Plan *p, const Kernel *k)
         return good && keeps_to_itself(p, r);
 }
 
+/* --- batches under way ------------------------------------------------------------------------------------------------ */
+
+static bool is_stored_by(const Plan *p, const Buffer *b, int from)
+{
+        const KernelList *top = &p->list[0];
+        for (int i = from; i < top->n; i++)
+                for (int n = 0; top->kernel[i]->code && n < top->kernel[i]->code->nwritten; n++)
+                        if (whole_buffer(top->kernel[i]->code->written[n]) == b)
+                                return true;
+        return false;
+}
+
+/* Does what is behind the repeat, kernel `at` of the top body, read only what that carries, weights, and what it stored itself? */
+static bool needs_carried_alone(const Plan *p, int at)
+{
+        const KernelList *top = &p->list[0];
+        for (int i = at + 1; i < top->n; i++) {
+                const Kernel *k = top->kernel[i];
+                for (int n = 0; k->code && n < k->code->nread; n++) {
+                        const Buffer *b = whole_buffer(k->code->read[n]);
+                        if (b->home != IN_WEIGHTS && b->home != IN_LITERAL &&
+                            !is_carried_on(p, top->kernel[at]->region, b) && !is_stored_by(p, b, at + 1))
+                                return false;
+                }
+                for (int n = 0; k->code && n < k->code->nwritten; n++)
+                        if (whole_buffer(k->code->written[n])->home == IN_STATE)
+                                return false;
+        }
+        return true;
+}
+
+/* Is an output stored before the end of the repeat? */
+static bool gives_output_before(const Plan *p, int at)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < (i ? p->list[i].n : at); j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        for (int n = 0; k->code && n < k->code->nwritten; n++)
+                                if (whole_buffer(k->code->written[n])->home == IN_OUTPUT)
+                                        return true;
+                }
+        return false;
+}
+
+/* Of a batch the outputs can be taken later, when others have begun. */
+static bool can_be_under_way(const Plan *p)
+{
+        const KernelList *top = &p->list[0];
+        int at = -1, staged = 0;
+        for (int i = 0; i < top->n; i++)
+                if (top->kernel[i]->staged && !top->kernel[i]->part) {
+                        at = i;
+                        staged++;
+                }
+        return p->slots > 1 && p->graph->past >= 0 && staged == 1 && top->kernel[at]->staged_for_wanted &&
+               needs_carried_alone(p, at) && !gives_output_before(p, at);
+}
+
 void find_stages(Plan *p)
 {
         const KernelList *top = &p->list[0];
@@ -91,4 +149,5 @@ void find_stages(Plan *p)
                 for (int j = i + 1; j < top->n; j++)
                         k->staged_for_wanted &= top->kernel[j]->part != k->part || top->kernel[j]->tail;
         }
+        p->under_way = can_be_under_way(p);
 }

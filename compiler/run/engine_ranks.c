@@ -16,15 +16,31 @@ struct EngineRank {
         void *memory;
         char *weights; /* what it reads of them, between holes; NULL: all ranks have one memory of them */
         size_t weights_size;
-        const float *shown; /* in a gather, or on the way to another stage: what it has of it */
+        const float *shown; /* in a gather: what it has of it */
         float **output;     /* [noutput]: what the first rank's caller is not given */
         size_t *room;       /* [noutput] floats */
 };
 
-/* Those who meet: the ranks of a stage; the stages, by a rank's number; a stage and the one behind it, by number. */
+/* What a stage has sent and another has not received. */
+typedef struct Sent Sent;
+struct Sent {
+        Sent *next;
+        float x[];
+};
+
+/* Between ranks of one number, from one stage to another: the first one sent, first. */
+typedef struct {
+        Sent *first, *last;
+} Way;
+
+/* The ranks of a stage meet; stages send. */
 struct EngineMeetings {
-        pthread_barrier_t *stage, *number, *next;
-        int stages, numbers, nexts; /* of each so many were made */
+        pthread_barrier_t *stage;
+        int stages; /* so many were made */
+        Way *way;   /* [numbers][stages][stages]: from, to */
+        pthread_mutex_t lock;
+        pthread_cond_t sent;
+        bool failed; /* a message could not be kept */
 };
 
 static void meet(pthread_barrier_t *b)
@@ -52,38 +68,48 @@ static int gather(void *of, float *all, const int64_t *begin)
         return 0;
 }
 
-static int send_on(void *of, const float *x, int64_t n)
+static Way *way_between(const EngineRank *self, int from, int to)
 {
-        EngineRank *self = of;
-        pthread_barrier_t *b =
-                &self->engine->meetings->next[self->link.stage * self->link.ranks + self->link.rank];
-        (void)n;
-        self->shown = x;
-        meet(b);
-        meet(b);
-        return 0;
+        const int stages = self->link.stages;
+        return &self->engine->meetings->way[(self->link.rank * stages + from) * stages + to];
 }
 
-static int receive(void *of, float *x, int64_t n)
+static int send_to(void *of, const float *x, int64_t n, int stage)
 {
         EngineRank *self = of;
-        const int before = self->link.stage - 1;
-        pthread_barrier_t *b = &self->engine->meetings->next[before * self->link.ranks + self->link.rank];
-        meet(b);
-        memcpy(x, rank_at(self, before, self->link.rank)->shown, (size_t)n * sizeof *x);
-        meet(b);
-        return 0;
+        EngineMeetings *m = self->engine->meetings;
+        Way *way = way_between(self, self->link.stage, stage);
+        Sent *sent = malloc(sizeof *sent + (size_t)n * sizeof *x);
+        if (sent) {
+                memcpy(sent->x, x, (size_t)n * sizeof *x);
+                sent->next = NULL;
+        }
+        pthread_mutex_lock(&m->lock);
+        m->failed |= !sent;
+        if (sent) {
+                *(way->first ? &way->last->next : &way->first) = sent;
+                way->last = sent;
+        }
+        pthread_cond_broadcast(&m->sent);
+        pthread_mutex_unlock(&m->lock);
+        return !sent;
 }
 
-static int broadcast(void *of, float *x, int64_t n, int from)
+static int receive(void *of, float *x, int64_t n, int stage)
 {
         EngineRank *self = of;
-        pthread_barrier_t *b = &self->engine->meetings->number[self->link.rank];
-        self->shown = x;
-        meet(b);
-        if (self->link.stage != from)
-                memcpy(x, rank_at(self, from, self->link.rank)->shown, (size_t)n * sizeof *x);
-        meet(b);
+        EngineMeetings *m = self->engine->meetings;
+        Way *way = way_between(self, stage, self->link.stage);
+        pthread_mutex_lock(&m->lock);
+        while (!way->first && !m->failed)
+                pthread_cond_wait(&m->sent, &m->lock);
+        Sent *sent = way->first;
+        way->first = sent ? sent->next : NULL;
+        pthread_mutex_unlock(&m->lock);
+        if (!sent)
+                return 1;
+        memcpy(x, sent->x, (size_t)n * sizeof *x);
+        free(sent);
         return 0;
 }
 
@@ -109,20 +135,28 @@ static bool make_meetings(Engine *e)
         const int ranks = e->plan->ranks, stages = e->plan->stages;
         if (!m)
                 return false;
+        pthread_mutex_init(&m->lock, NULL);
+        pthread_cond_init(&m->sent, NULL);
+        m->way = calloc((size_t)ranks * (size_t)stages * (size_t)stages, sizeof *m->way);
         m->stage = barriers(stages, ranks, &m->stages);
-        m->number = barriers(ranks, stages, &m->numbers);
-        m->next = barriers((stages - 1) * ranks, 2, &m->nexts);
-        return m->stage && m->number && m->next && m->stages == stages && m->numbers == ranks &&
-               m->nexts == (stages - 1) * ranks;
+        return m->way && m->stage && m->stages == stages;
 }
 
-static void end_meetings(EngineMeetings *m)
+static void end_meetings(const Engine *e)
 {
+        EngineMeetings *m = e->meetings;
+        const int ways = e->plan->ranks * e->plan->stages * e->plan->stages;
         if (!m)
                 return;
         end_barriers(m->stage, m->stages);
-        end_barriers(m->number, m->numbers);
-        end_barriers(m->next, m->nexts);
+        for (int i = 0; m->way && i < ways; i++)
+                for (Sent *sent = m->way[i].first, *next; sent; sent = next) {
+                        next = sent->next;
+                        free(sent);
+                }
+        free(m->way);
+        pthread_cond_destroy(&m->sent);
+        pthread_mutex_destroy(&m->lock);
         free(m);
 }
 
@@ -141,9 +175,8 @@ static const char *rank_start(Engine *e, int r, int threads)
                           .stage = r / e->plan->ranks,
                           .stages = e->plan->stages,
                           .gather = gather,
-                          .send = send_on,
+                          .send = send_to,
                           .receive = receive,
-                          .broadcast = broadcast,
                           .of = k,
                           .block_floats = widest > RANK_BLOCK ? widest : RANK_BLOCK};
         k->link.block = malloc((size_t)k->link.block_floats * sizeof(float));
@@ -202,7 +235,7 @@ void ranks_stop(Engine *e)
                 free(k->room);
                 free(k->link.block);
         }
-        end_meetings(e->meetings);
+        end_meetings(e);
         free(e->rank);
 }
 

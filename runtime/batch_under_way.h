@@ -1,0 +1,56 @@
+/*
+ * Batches under way: each is begun, and its outputs are taken later, so that stages of ranks are at different ones.  $model and $MODEL stand
+ * for the model's name.
+ *
+ * Needs batch.h.
+ */
+
+/* As many as twice the stages, as values are on the way between them; alone one, whose values stay in the arena. */
+static int check_under_way(const $model *m, const $model_sequence *s, int sequences)
+{
+        const int most = m->ranks && m->ranks->stages > 1 ? 2 * m->ranks->stages : 1;
+        if (m->batches == most)
+                return $MODEL_ERROR_UNDER_WAY;
+        if (sequences < 1)
+                return $MODEL_ERROR_RANGE;
+        for (int i = 0; i < m->begun; i++)
+                for (int k = 0; s && k < sequences; k++)
+                        if (s[k].slot == m->begun_sequence[i].slot)
+                                return $MODEL_ERROR_TWICE;
+        return $MODEL_OK;
+}
+
+/* It has been taken. */
+static void keep_begun($model *m, const $model_sequence *s, int sequences)
+{
+        for (int i = 0; i < sequences; i++) {
+                m->begun_past[m->begun] = m->kept[s[i].slot].past - s[i].n;
+                m->begun_sequence[m->begun++] = s[i];
+        }
+        m->batch_sequences[m->batches++] = sequences;
+}
+
+/* What kernels see of the batch that was begun first, at the positions of then. */
+static void see_begun($model *m)
+{
+        const int n = m->batch_sequences[0];
+        int64_t past[SLOTS];
+        keep_slot(m);
+        for (int i = 0; i < n; i++) {
+                past[i] = m->kept[m->begun_sequence[i].slot].past;
+                m->kept[m->begun_sequence[i].slot].past = m->begun_past[i];
+        }
+        see_sequences(m, m->begun_sequence, n);
+        for (int i = 0; i < n; i++)
+                m->kept[m->begun_sequence[i].slot].past = past[i];
+}
+
+static void forget_begun($model *m)
+{
+        const int n = m->batch_sequences[0];
+        m->begun -= n;
+        m->batches--;
+        memmove(m->begun_sequence, m->begun_sequence + n, (size_t)m->begun * sizeof *m->begun_sequence);
+        memmove(m->begun_past, m->begun_past + n, (size_t)m->begun * sizeof *m->begun_past);
+        memmove(m->batch_sequences, m->batch_sequences + 1, (size_t)m->batches * sizeof *m->batch_sequences);
+}
