@@ -14,7 +14,12 @@ typedef struct {
 static const char *ranks_text(const RankTable *s, int ranks)
 {
         const char *text = arena_printf(s->arena, "%d rank%s", ranks, ranks > 1 ? "s" : "");
-        return s->o->stages > 1 ? arena_printf(s->arena, "%-8s x %d stages", text, s->o->stages) : text;
+        return s->o->stages > 1 ? arena_printf(s->arena, "%s x %d stages", text, s->o->stages) : text;
+}
+
+static int width_of(const RankTable *s)
+{
+        return s->o->stages > 1 ? 20 : 12;
 }
 
 /* --- bytes --------------------------------------------------------------------------------------------------------- */
@@ -30,13 +35,13 @@ static void show_shares(const RankTable *s, bool by_rows)
                 const double bytes = (double)sizeof(float) * (double)c.floats,
                              carried = (double)sizeof(float) * (double)c.carried;
                 if (i == 0)
-                        printf("  gathers      %s %s, %s bytes (%s)\n", grouped(a, c.gathers), s->call,
-                               grouped(a, (int64_t)bytes), in_units(a, bytes, "B"));
+                        printf("  %-*s %s %s, %s bytes (%s)\n", width_of(s), "gathers", grouped(a, c.gathers),
+                               s->call, grouped(a, (int64_t)bytes), in_units(a, bytes, "B"));
                 if (i == 0 && o->stages > 1)
-                        printf("  a stage      hands on %s bytes %s\n", grouped(a, (int64_t)carried),
-                               s->call);
-                printf("  %-12s weights %s%s; %s, sends %s and receives %s\n", ranks_text(s, ranks),
-                       in_units(a, (double)c.weights, "B"),
+                        printf("  %-*s hands on %s bytes %s\n", width_of(s), "a stage",
+                               grouped(a, (int64_t)carried), s->call);
+                printf("  %-*s weights %s%s; %s, sends %s and receives %s\n", width_of(s),
+                       ranks_text(s, ranks), in_units(a, (double)c.weights, "B"),
                        c.caches ? arena_printf(a, ", caches %s", in_units(a, (double)c.caches, "B")) : "",
                        s->call, in_units(a, ranks > 1 ? bytes / ranks : 0, "B"),
                        in_units(a, bytes * (ranks - 1) / ranks, "B"));
@@ -80,7 +85,7 @@ static void show_stage_time(const RankTable *s, int ranks, bool by_rows)
                        stage = rank_cost(a, s->plan, s->size, ranks, o->stages, by_rows);
         const RankTime alone = rank_time(o, &whole, ranks), under_way = rank_time(o, &stage, ranks);
         const double hop = 4 * (double)whole.carried / (o->link * 1e9) + o->latency * 1e-6;
-        printf("  %-12s alone %-10s with %d calls under way one each %s\n", ranks_text(s, ranks),
+        printf("  %-*s alone %-10s with %d calls under way one each %s\n", width_of(s), ranks_text(s, ranks),
                in_seconds(a, all_of(&alone) + o->stages * hop), o->stages,
                in_seconds(a, all_of(&under_way) + 2 * hop));
 }
@@ -90,9 +95,10 @@ static void show_rank_time(const RankTable *s, int ranks, bool by_rows)
         Arena *a = s->arena;
         const RankCost c = rank_cost(a, s->plan, s->size, ranks, 1, by_rows);
         const RankTime t = rank_time(s->o, &c, ranks);
-        printf("  %-12s %-10s read %-9s computed %-9s gathers: sent %-9s waited %s%s\n", ranks_text(s, ranks),
-               in_seconds(a, all_of(&t)), in_seconds(a, t.read), in_seconds(a, t.computed),
-               in_seconds(a, t.sent), in_seconds(a, t.waited), by_rows ? ", by rows" : "");
+        printf("  %-*s %-10s read %-9s computed %-9s gathers: sent %-9s waited %s%s\n", width_of(s),
+               ranks_text(s, ranks), in_seconds(a, all_of(&t)), in_seconds(a, t.read),
+               in_seconds(a, t.computed), in_seconds(a, t.sent), in_seconds(a, t.waited),
+               by_rows ? ", by rows" : "");
 }
 
 static void show_rank_times(const RankTable *s, int time)
