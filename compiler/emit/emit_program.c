@@ -274,17 +274,37 @@ static void emit_row_gathers(const Emit *e, const Kernel *k, const RowList *rows
         text_printf(t, "        }\n%s}\n", waits ? "" : "        team_barrier(m->team);\n");
 }
 
-/* What a rank made of a kernel goes to all, when its threads have made it.  Rows of a batch lie one after another: all go at once.
- * waits: all threads wait before the next kernel anyway. */
+/* What a rank made of a kernel goes to all, when its threads have made it.  waits: all threads wait before the next kernel anyway. */
+static void emit_exchange_call(const Emit *e, const Kernel *k, const Text *calls, bool waits, Text *t)
+{
+        text_printf(t, "if (%s) {\n        team_barrier(m->team);\n        if (thread == 0)\n",
+                    k->in_rows ? ranks_by(e, k, "BY_OUTPUTS") : "m->ranks");
+        text_indent(t, calls, 2);
+        text_printf(t, "%s}\n", waits ? "" : "        team_barrier(m->team);\n");
+}
+
+/* Rows of a batch lie one after another: all go at once. */
 static void emit_exchange(const Emit *e, const Kernel *k, bool waits, Text *t)
 {
         Text *calls = text_new(e->arena);
         const bool whole = k->by_sequence && has_whole_sequences(e->plan);
         emit_call_of(e, k, whole ? "sequence" : k->tail ? "range" : NULL, "_exchange", "", calls);
-        text_printf(t, "if (%s) {\n        team_barrier(m->team);\n        if (thread == 0)\n",
-                    k->in_rows ? ranks_by(e, k, "BY_OUTPUTS") : "m->ranks");
-        text_indent(t, calls, 2);
-        text_printf(t, "%s}\n", waits ? "" : "        team_barrier(m->team);\n");
+        emit_exchange_call(e, k, calls, waits, t);
+}
+
+/* Behind a repeat: what iterations made together, all rows of it. */
+static void emit_exchanges_behind(const Emit *e, const Kernel *repeat, bool waits, Text *t)
+{
+        const KernelList *l = &e->plan->list[body_number(e->plan, repeat->region->body[0])];
+        for (int i = 0; i < l->n; i++) {
+                const Kernel *k = l->kernel[i];
+                Text *calls = text_new(e->arena);
+                if (k->exchange_behind != repeat)
+                        continue;
+                text_printf(calls, "%s_exchange(m%s);\n", k->name,
+                            iteration_parameters(e->arena, repeat->body, false));
+                emit_exchange_call(e, k, calls, waits, t);
+        }
 }
 
 /* Do threads of a rank wait before the kernel behind this one, in calls of any size? */
@@ -324,8 +344,10 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *out)
                         emit_stage_end(e, k, t);
                 if (ends_under_way(e, k))
                         text_printf(t, "if (m->way == WAY_BEGIN)\n        return;\n");
-                if (is_exchanged(k))
+                if (is_exchanged(k) && !k->exchange_behind)
                         emit_exchange(e, k, next_waits(l, i), t);
+                if (k->op == K_REPEAT)
+                        emit_exchanges_behind(e, k, next_waits(l, i), t);
                 emit_row_gathers(e, k, &k->gather_behind, next_waits(l, i), t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);

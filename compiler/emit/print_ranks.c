@@ -169,7 +169,10 @@ typedef struct {
 
 static void print_exchange(Printer *p, const Exchange *x, Text *out)
 {
+        const Kernel *k = p->kernel, *behind = k->exchange_behind;
         Text *body = text_new(p->arena);
+        if (behind) /* what it stores is that of all iterations */
+                text_printf(body, "const int64_t %s = 0;\n", behind->region->name);
         print_place(p, "0", body);
         text_printf(body,
                     "static const CarriedPart part[] = {%s};\n"
@@ -180,11 +183,23 @@ static void print_exchange(Printer *p, const Exchange *x, Text *out)
         text_printf(
                 out,
                 "/* All ranks get what each made of it. */\nstatic void %s_exchange(const %s *m%s%s)\n{\n",
-                p->kernel->name, p->plan->c_name, iteration_parameters(p->arena, p->kernel->body, true),
-                row_parameters(p->kernel, true));
+                k->name, p->plan->c_name,
+                iteration_parameters(p->arena, behind ? behind->body : k->body, true),
+                behind ? "" : row_parameters(k, true));
         print_skipping(p->plan, p->kernel, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
+}
+
+/* "m->time", or several sizes: rows of a product, those too that no iteration changes. */
+static const char *rows_of_product(const Printer *p, int outer)
+{
+        const char *rows = "1";
+        for (int i = outer; i < p->f->nloop - 1; i++) {
+                const char *size = dim_expression(p->arena, p->plan->graph, p->f->loop[i].size);
+                rows = i > outer ? arena_printf(p->arena, "%s * (%s)", rows, size) : size;
+        }
+        return rows;
 }
 
 void print_spread(Printer *p, Text *out)
@@ -220,7 +235,9 @@ void print_spread(Printer *p, Text *out)
         x.n = c->npart;
         x.panels = c->panels;
         x.width = LANES;
-        x.rows = k->active_only ? "active, count"
-                                : arena_printf(p->arena, "NULL, %s", row_count(p, c->outer, p->f->nloop - 1));
+        x.rows = k->exchange_behind ? arena_printf(p->arena, "NULL, %s", rows_of_product(p, c->outer))
+                 : k->active_only
+                         ? "active, count"
+                         : arena_printf(p->arena, "NULL, %s", row_count(p, c->outer, p->f->nloop - 1));
         print_exchange(p, &x, out);
 }

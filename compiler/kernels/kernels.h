@@ -231,7 +231,9 @@ struct Kernel {
         bool own;            /* in a call of one row every thread computes all of it, for itself */
         bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
         bool spread;         /* ranks share it, and exchange what it stores; .. */
-        int64_t spread_heads; /* .. or not: they share it by so many heads, and only kernels by heads read that */
+        int64_t spread_heads; /* .. or not: they share it by so many heads, and only kernels by heads read that; .. */
+        const Kernel *
+                exchange_behind; /* .. or behind this repeat, in which it alone reads what it stores; or NULL */
         bool in_rows; /* of calls with many of call_rows ranks share rows, in place of what `spread` says: .. */
         Dim call_rows;
         int row_loop; /* .. those that this loop (+ 1) counts; 0: every rank computes all .. */

@@ -252,6 +252,7 @@ static void cost_repeat(const AllCosts *all, const Kernel *k, int64_t runs)
 {
         const Region *r = k->region;
         int64_t active[MAX_NAMED], in_use = r->iterations;
+        all->of[k->step].runs = runs;
         memcpy(active, all->size, sizeof active);
         if (k->active_rows)
                 in_use = spread_rows(all->plan->graph, r, active);
@@ -279,6 +280,7 @@ static void cost_body(const AllCosts *all, int body, int64_t runs, const int64_t
                 held_positions(all->plan, k, size);
                 all->of[k->step] = cost_one(all->plan, k, size);
                 all->of[k->step].runs = runs;
+                all->of[k->step].rows = all->plan->graph->past >= 0 ? size[all->plan->graph->time] : 0;
         }
 }
 

@@ -1,9 +1,12 @@
 /* What a call costs ranks: bytes, FLOPs, gathers (spread.c, rows.c). */
+#include <string.h>
+
 #include "lower/code.h"
 #include "plan_private.h"
 
 typedef struct {
         const Plan *plan;
+        const KernelCost *cost;
         const int64_t *size;
         int ranks, stages;
         bool by_rows;
@@ -38,18 +41,22 @@ static int64_t largest_part(const Kernel *k, int64_t n, int ranks)
         return k->spread ? largest_of(n, pieces_of(k), ranks) : n;
 }
 
-/* Rows of a kernel in a call of the sizes. */
-static int64_t rows_of(const Sharing *s, const Kernel *k)
+/* Rows of a kernel of which ranks exchange what it stores; of iterations that change some rows, those. */
+static int64_t rows_of(const Sharing *s, const Kernel *k, const KernelCost *c)
 {
         const Function *f = own_function(k);
-        int64_t rows = 1;
+        const Graph *g = s->plan->graph;
+        int64_t size[MAX_NAMED], rows = 1;
+        memcpy(size, s->size, sizeof size);
+        if (k->active_only && g->past >= 0 && !k->exchange_behind)
+                size[g->time] = c->rows;
         for (int i = 0; k->op == K_MATMUL && i < f->nloop - 1; i++)
-                rows *= dim_value(f->loop[i].size, s->size);
+                rows *= dim_value(f->loop[i].size, size);
         if (k->op == K_ATTENTION) {
                 const int row = only_statement(f, STMT_ATTENTION)->call.attention->row;
-                rows = row < 0 ? 1 : dim_value(f->loop[row].size, s->size);
+                rows = row < 0 ? 1 : dim_value(f->loop[row].size, size);
         }
-        return k->tail ? rows - s->size[NAMED_FIRST] : rows;
+        return k->tail ? rows - size[NAMED_FIRST] : rows;
 }
 
 /* A kernel's weights, and the caches that it writes, each buffer once. */
@@ -78,8 +85,10 @@ static void add_exchanged(Sharing *s, const Kernel *k, const KernelCost *c)
 {
         const int64_t runs = runs_of(s, c);
         if (is_exchanged(k)) {
-                s->all.gathers += runs;
-                s->all.floats += runs * rows_of(s, k) * exchanged_row(k);
+                const int64_t exchanges =
+                        k->exchange_behind ? runs_of(s, &s->cost[k->exchange_behind->step]) : runs;
+                s->all.gathers += exchanges;
+                s->all.floats += exchanges * rows_of(s, k, c) * exchanged_row(k);
         }
         s->all.read += runs * largest_part(k, c->read, s->ranks);
         s->all.flops += runs * largest_part(k, c->flops, s->ranks);
@@ -146,7 +155,12 @@ bool shares_rows(const Plan *p, const int64_t *size, int ranks)
 RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, int stages, bool by_rows)
 {
         const KernelCost *cost = kernel_costs(a, p, size);
-        Sharing s = {.plan = p, .size = size, .ranks = ranks, .stages = stages, .by_rows = by_rows};
+        Sharing s = {.plan = p,
+                     .cost = cost,
+                     .size = size,
+                     .ranks = ranks,
+                     .stages = stages > 1 ? stages : 1,
+                     .by_rows = by_rows};
         s.seen = NEW_ARRAY(a, bool, p->nbuffer + 1);
         s.all.weights = p->weights_size;
         for (int i = 0; i < p->nbody; i++) {
