@@ -176,17 +176,11 @@ static void emit_stage_end(const Emit *e, const Kernel *k, Text *t)
                     under_way ? "                }\n" : "");
 }
 
-static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
+/* rest: behind a fission */
+static void emit_iterations(const Emit *e, const Kernel *k, bool rest, Text *t)
 {
         const Region *r = k->region;
         const char *outer = iteration_parameters(e->arena, k->body, false);
-        if (r->nbody > 1) {
-                text_printf(t, "static const uint8_t %s_body_of[%" PRId64 "] = {", r->name, r->iterations);
-                for (int64_t i = 0; i < r->iterations; i++)
-                        text_printf(t, "%s%d", i ? ", " : "", r->body_of[i]);
-                text_printf(t, "};\n");
-        }
-        emit_stage_begin(e, k, t);
         if (k->staged)
                 text_printf(t,
                             "for (int64_t %s = stage_share(m->ranks, %" PRId64
@@ -204,10 +198,29 @@ static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
         for (int b = 0; b < r->nbody; b++) {
                 if (r->nbody > 1)
                         text_printf(t, "        if (%s_body_of[%s] == %d)\n        ", r->name, r->name, b);
-                text_printf(t, "        %s(m%s, %s%s, thread);\n", body_name(e, r, b), outer, r->name,
-                            body_rows(e, r->body[b], false));
+                text_printf(t, "        %s%s(m%s, %s%s, thread);\n", body_name(e, r, b), rest ? "_rest" : "",
+                            outer, r->name, body_rows(e, r->body[b], false));
         }
         text_printf(t, "}\n");
+}
+
+static void emit_exchanges_between(const Emit *e, const Kernel *repeat, Text *t);
+
+static void emit_repeat(const Emit *e, const Kernel *k, Text *t)
+{
+        const Region *r = k->region;
+        if (r->nbody > 1) {
+                text_printf(t, "static const uint8_t %s_body_of[%" PRId64 "] = {", r->name, r->iterations);
+                for (int64_t i = 0; i < r->iterations; i++)
+                        text_printf(t, "%s%d", i ? ", " : "", r->body_of[i]);
+                text_printf(t, "};\n");
+        }
+        emit_stage_begin(e, k, t);
+        emit_iterations(e, k, false, t);
+        if (k->fission) {
+                emit_exchanges_between(e, k, t);
+                emit_iterations(e, k, true, t);
+        }
 }
 
 static bool is_timed(const Plan *p)
@@ -292,19 +305,24 @@ static void emit_exchange(const Emit *e, const Kernel *k, bool waits, Text *t)
         emit_exchange_call(e, k, calls, waits, t);
 }
 
-/* Behind a repeat: what iterations made together, all rows of it. */
-static void emit_exchanges_behind(const Emit *e, const Kernel *repeat, bool waits, Text *t)
+/* Behind a repeat, or between its two halves: what iterations made together. */
+static void emit_exchanges_of(const Emit *e, const Kernel *repeat, bool between, bool waits, Text *t)
 {
         const KernelList *l = &e->plan->list[body_number(e->plan, repeat->region->body[0])];
         for (int i = 0; i < l->n; i++) {
                 const Kernel *k = l->kernel[i];
                 Text *calls = text_new(e->arena);
-                if (k->exchange_behind != repeat)
+                if ((between ? k->exchange_between : k->exchange_behind) != repeat)
                         continue;
                 text_printf(calls, "%s_exchange(m%s);\n", k->name,
                             iteration_parameters(e->arena, repeat->body, false));
                 emit_exchange_call(e, k, calls, waits, t);
         }
+}
+
+static void emit_exchanges_between(const Emit *e, const Kernel *repeat, Text *t)
+{
+        emit_exchanges_of(e, repeat, true, false, t);
 }
 
 /* Do threads of a rank wait before the kernel behind this one, in calls of any size? */
@@ -324,11 +342,11 @@ static Text *unless_ending(const Emit *e, const Text *calls)
         return t;
 }
 
-static void emit_calls(const Emit *e, int body, uint64_t part, Text *out)
+static void emit_calls_of(const Emit *e, int body, int begin, int end, uint64_t part, Text *out)
 {
         const KernelList *l = &e->plan->list[body];
         Text *t = text_new(e->arena);
-        for (int i = 0; i < l->n; i++) {
+        for (int i = begin; i < end; i++) {
                 const Kernel *k = l->kernel[i];
                 if (k->part != part)
                         continue;
@@ -344,15 +362,33 @@ static void emit_calls(const Emit *e, int body, uint64_t part, Text *out)
                         emit_stage_end(e, k, t);
                 if (ends_under_way(e, k))
                         text_printf(t, "if (m->way == WAY_BEGIN)\n        return;\n");
-                if (is_exchanged(k) && !k->exchange_behind)
+                if (is_exchanged(k) && !k->exchange_behind && !k->exchange_between)
                         emit_exchange(e, k, next_waits(l, i), t);
                 if (k->op == K_REPEAT)
-                        emit_exchanges_behind(e, k, next_waits(l, i), t);
+                        emit_exchanges_of(e, k, false, next_waits(l, i), t);
                 emit_row_gathers(e, k, &k->gather_behind, next_waits(l, i), t);
                 if (is_timed(e->plan) && k->op != K_REPEAT)
                         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
         }
         text_put(out, t->data);
+}
+
+static void emit_calls(const Emit *e, int body, uint64_t part, Text *out)
+{
+        emit_calls_of(e, body, 0, e->plan->list[body].n, part, out);
+}
+
+/* Kernels of a repeat's body, from `begin` on. */
+static void emit_body_function(const Emit *e, const Region *r, int b, const char *suffix, int begin, int end,
+                               Text *c)
+{
+        Text *calls = text_new(e->arena);
+        emit_calls_of(e, body_number(e->plan, r->body[b]), begin, end, 0, calls);
+        text_printf(c, "static void %s%s(const %s *m%s%s, int thread)\n{\n", body_name(e, r, b), suffix,
+                    e->name, iteration_parameters(e->arena, r->body[b], true),
+                    body_rows(e, r->body[b], true));
+        text_indent(c, calls, 1);
+        text_printf(c, "}\n\n");
 }
 
 /* Inner bodies before the ones that run them; kernels before their body. */
@@ -366,16 +402,11 @@ static void emit_body(const Emit *e, int body, Text *c)
                         continue;
                 }
                 for (int b = 0; b < k->region->nbody; b++) {
-                        int inner = body_number(p, k->region->body[b]);
+                        const int inner = body_number(p, k->region->body[b]), all = p->list[inner].n;
                         emit_body(e, inner, c);
-                        Text *calls = text_new(e->arena);
-                        emit_calls(e, inner, 0, calls);
-                        text_printf(c, "static void %s(const %s *m%s%s, int thread)\n{\n",
-                                    body_name(e, k->region, b), e->name,
-                                    iteration_parameters(e->arena, k->region->body[b], true),
-                                    body_rows(e, k->region->body[b], true));
-                        text_indent(c, calls, 1);
-                        text_printf(c, "}\n\n");
+                        emit_body_function(e, k->region, b, "", 0, k->fission ? k->fission : all, c);
+                        if (k->fission)
+                                emit_body_function(e, k->region, b, "_rest", k->fission, all, c);
                 }
         }
 }

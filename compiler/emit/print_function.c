@@ -248,7 +248,7 @@ void print_place(Printer *p, const char *around, Text *out)
         p->iterations = UINT32_MAX;
         text_printf(out, "const Place place = {m, {");
         for (int i = 0; i < n; i++)
-                text_printf(out, "%s%s", i ? ", " : "", nest[i]->name);
+                text_printf(out, "%s%s", i ? ", " : "", nest[i] == p->over ? "0" : nest[i]->name);
         text_printf(out, "%s}, %s%s};\n", n ? "" : "0", around,
                     !p->plan->by_rows ? ""
                     : p->row_loop     ? ", first_row"
@@ -276,9 +276,16 @@ void print_behind_context(Printer *p, Text *out)
                 text_printf(out, "const %s *m = %s;\n", p->plan->c_name,
                             p->kernel->by_row && sees_sequence(p->plan, p->kernel, p->f) ? instance_of_row(p)
                                                                                          : "place->m");
-        for (int i = 0; i < n; i++)
-                if (p->iterations >> i & 1)
-                        text_printf(out, "const int64_t %s = place->iteration[%d];\n", nest[i]->name, i);
+        for (int i = 0; i < n; i++) {
+                if (!(p->iterations >> i & 1))
+                        continue;
+                text_printf(out, "const int64_t %s = ", nest[i]->name);
+                if (nest[i] == p->over)
+                        text_printf(out, "row / %lld;\n",
+                                    (long long)p->kernel->exchange_between->active_rows->most_active);
+                else
+                        text_printf(out, "place->iteration[%d];\n", i);
+        }
 }
 
 static void print_context(Printer *p, Text *out)

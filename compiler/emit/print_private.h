@@ -20,9 +20,10 @@ typedef struct {
         Arena *arena;
         bool m, place, row, head, s, apart, active, lo, hi; /* parameters */
         bool lane, rest;                                    /* j, n */
-        int head_loop;              /* of a kernel that ranks share by heads: its loop over them, + 1 */
-        int row_loop;               /* of one whose rows they share: its loop over them, + 1; .. */
-        const char *first_row;      /* .. the rank's first */
+        int head_loop;         /* of a kernel that ranks share by heads: its loop over them, + 1 */
+        int row_loop;          /* of one whose rows they share: its loop over them, + 1; .. */
+        const char *first_row; /* .. the rank's first */
+        const Region *over; /* of what iterations of this repeat store: all of it, in one exchange; or NULL */
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
 

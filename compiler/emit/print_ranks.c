@@ -104,6 +104,11 @@ static void print_product_carry(const Printer *of, const Function *f, Text *out)
                       : s->lanes == ONE_LANE ? "1"
                                              : "n",
                       move);
+        if (p->kernel->exchange_between) {
+                p->over = p->kernel->exchange_between->region;
+                text_printf(loops, "row %%= %lld;\n",
+                            (long long)p->kernel->exchange_between->active_rows->most_active);
+        }
         print_loops_of(p, f->outer, f->nloop - 1, "row", loops);
         text_printf(loops, "const int64_t j = panel * 16;\n(void)row;\n");
         if (p->rest)
@@ -167,25 +172,46 @@ typedef struct {
         const char *rows;
 } Exchange;
 
+/* Rows that iterations change, those of all as one list: 32 * iteration + row.  A long one goes in pieces. */
+static void print_rows_of_all(Printer *p, const char *exchange, Text *out)
+{
+        enum { PIECE = 4096 };
+        const Kernel *repeat = p->kernel->exchange_between, *rows = repeat->active_rows;
+        const char *name = repeat->region->name, *outer = iteration_parameters(p->arena, repeat->body, false);
+        const long long most = (long long)rows->most_active, turns = (long long)repeat->region->iterations;
+        text_printf(out,
+                    "int32_t active[%lld];\nint64_t count = 0;\n"
+                    "for (int64_t %s = 0; %s < %lld; %s++) {\n"
+                    "        const int64_t n = %s(m%s, %s, active + count);\n"
+                    "        for (int64_t i = 0; i < n; i++)\n"
+                    "                active[count++] += (int32_t)(%lld * %s);\n"
+                    "        if (count < %d && %s < %lld)\n                continue;\n"
+                    "        if (count > 0)\n                %s\n        count = 0;\n}\n",
+                    most + PIECE, name, name, turns, name, rows->name, outer, name, most, name, PIECE, name,
+                    turns - 1, exchange);
+}
+
 static void print_exchange(Printer *p, const Exchange *x, Text *out)
 {
-        const Kernel *k = p->kernel, *behind = k->exchange_behind;
+        const Kernel *k = p->kernel, *once = k->exchange_behind ? k->exchange_behind : k->exchange_between;
         Text *body = text_new(p->arena);
-        if (behind) /* what it stores is that of all iterations */
-                text_printf(body, "const int64_t %s = 0;\n", behind->region->name);
+        const char *exchange = arena_printf(p->arena, "rank_exchange(m->ranks, &place, &all, %s);", x->rows);
+        p->over = once ? once->region : NULL;
         print_place(p, "0", body);
         text_printf(body,
                     "static const CarriedPart part[] = {%s};\n"
-                    "static const Carried all = {part, %d, %lld, %lld, %s};\n"
-                    "rank_exchange(m->ranks, &place, &all, %s);\n",
+                    "static const Carried all = {part, %d, %lld, %lld, %s};\n",
                     x->parts->data, x->n, (long long)x->panels, (long long)x->width,
-                    x->in_rows ? arena_printf(p->arena, "%s_row", p->kernel->name) : "NULL", x->rows);
+                    x->in_rows ? arena_printf(p->arena, "%s_row", p->kernel->name) : "NULL");
+        if (k->exchange_between)
+                print_rows_of_all(p, exchange, body);
+        else
+                text_printf(body, "%s\n", exchange);
         text_printf(
                 out,
                 "/* All ranks get what each made of it. */\nstatic void %s_exchange(const %s *m%s%s)\n{\n",
-                k->name, p->plan->c_name,
-                iteration_parameters(p->arena, behind ? behind->body : k->body, true),
-                behind ? "" : row_parameters(k, true));
+                k->name, p->plan->c_name, iteration_parameters(p->arena, once ? once->body : k->body, true),
+                once ? "" : row_parameters(k, true));
         print_skipping(p->plan, p->kernel, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
@@ -229,7 +255,7 @@ void print_spread(Printer *p, Text *out)
                 text_printf(x.parts, "%s{%s_carry, %lld, %lld}", i ? ", " : "", part->epilogue->name,
                             (long long)part->first, (long long)part->panels);
         }
-        x.in_rows = product_rows_are_one_piece(p->plan, c);
+        x.in_rows = !k->exchange_between && product_rows_are_one_piece(p->plan, c);
         if (x.in_rows)
                 print_product_row(p, c->part[0].epilogue, out);
         x.n = c->npart;

@@ -234,6 +234,9 @@ struct Kernel {
         int64_t spread_heads; /* .. or not: they share it by so many heads, and only kernels by heads read that; .. */
         const Kernel *
                 exchange_behind; /* .. or behind this repeat, in which it alone reads what it stores; or NULL */
+        int fission; /* REPEAT: all iterations run the kernels of its body before this one, then all run the rest: of what the
+                      * first ones store each iteration has a place, and it goes to all in one exchange; 0: one after another */
+        const Kernel *exchange_between; /* .. this repeat's */
         bool in_rows; /* of calls with many of call_rows ranks share rows, in place of what `spread` says: .. */
         Dim call_rows;
         int row_loop; /* .. those that this loop (+ 1) counts; 0: every rank computes all .. */

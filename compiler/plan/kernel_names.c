@@ -20,8 +20,8 @@ static bool says_something(const Instance *i)
 /* What follows the name of a kernel or of a repeat in those of functions that belong to it. */
 static bool is_ending(const char *text)
 {
-        static const char *const ending[] = {"",      "_copy",   "_epilogue", "_score",  "_live",
-                                             "_sink", "_active", "_body",     "_body_of"};
+        static const char *const ending[] = {"",      "_copy",   "_epilogue", "_score",   "_live",
+                                             "_sink", "_active", "_body",     "_body_of", "_body_rest"};
         for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
                 if (!strcmp(text, ending[i]))
                         return true;

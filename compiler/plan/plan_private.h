@@ -70,6 +70,8 @@ Accesses accesses_of(Arena *arena, const Kernel *k, bool stores);
 bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to);
 
 void find_stages(Plan *p); /* rank_stages.c: sets Kernel.staged */
+void find_exchanges_once(
+        Plan *p); /* exchange_once.c: sets Kernel.exchange_behind, .exchange_between and .fission */
 
 /* conditional.c: iterations that need not run */
 void conditional_iterations(Fuse *f);

@@ -85,10 +85,11 @@ static void add_exchanged(Sharing *s, const Kernel *k, const KernelCost *c)
 {
         const int64_t runs = runs_of(s, c);
         if (is_exchanged(k)) {
-                const int64_t exchanges =
-                        k->exchange_behind ? runs_of(s, &s->cost[k->exchange_behind->step]) : runs;
+                const Kernel *once = k->exchange_behind ? k->exchange_behind : k->exchange_between;
+                const int64_t exchanges = once ? runs_of(s, &s->cost[once->step]) : runs;
                 s->all.gathers += exchanges;
-                s->all.floats += exchanges * rows_of(s, k, c) * exchanged_row(k);
+                const int64_t row = exchanged_row(k), times = k->exchange_behind ? exchanges : runs;
+                s->all.floats += times * rows_of(s, k, c) * row;
         }
         s->all.read += runs * largest_part(k, c->read, s->ranks);
         s->all.flops += runs * largest_part(k, c->flops, s->ranks);

@@ -164,64 +164,6 @@ static bool loop_is_spread(Plan *p, const Kernel *k)
         return good;
 }
 
-/* --- exchanges behind a repeat ----------------------------------------------------------------------------------------- */
-
-/* Does k read of b only the elements that it stores there? */
-static bool reads_what_it_stores(Plan *p, const Kernel *k, const Buffer *b)
-{
-        const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;
-        const Stmt *store = only_statement(c->part[0].epilogue, STMT_STORE);
-        const Accesses reads = accesses_of(p->graph->arena, k, false);
-        for (int i = 0; i < reads.n; i++)
-                if (whole_buffer(reads.of[i].buffer) == b &&
-                    (reads.of[i].f != c->part[0].epilogue || !reads.of[i].at ||
-                     !index_same(reads.of[i].at, store->at)))
-                        return false;
-        return true;
-}
-
-static bool touches(const Kernel *k, const Buffer *b)
-{
-        bool any = code_reads(k->code, b);
-        for (int i = 0; i < k->code->nwritten; i++)
-                any |= whole_buffer(k->code->written[i]) == b;
-        return any;
-}
-
-/* What a product adds to a sum that iterations carry on, as experts do, nobody else reads before the last one has.
- * repeat: with one body, which has no repeats. */
-static bool can_be_exchanged_behind(Plan *p, const Kernel *repeat, const Kernel *k)
-{
-        const KernelList *l = &p->list[body_number(p, repeat->region->body[0])];
-        if (k->op != K_MATMUL || !is_exchanged(k) || k->by_sequence || k->by_row || k->code->nwritten != 1 ||
-            only_statement(own_function(k), STMT_MATMUL)->call.matmul->npart != 1)
-                return false;
-        const Buffer *b = whole_buffer(k->code->written[0]);
-        bool carried = false;
-        for (int i = 0; i < repeat->region->ncarry; i++)
-                carried |= carried_buffer(p, repeat->region, i) == b;
-        for (int i = 0; i < l->n; i++) {
-                const Kernel *other = l->kernel[i];
-                if (other->op == K_REPEAT || (other != k && other->code && touches(other, b)))
-                        return false;
-        }
-        return carried && b->home == IN_ARENA && reads_what_it_stores(p, k, b);
-}
-
-static void find_exchanges_behind(Plan *p)
-{
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *repeat = p->list[i].kernel[j];
-                        if (repeat->op != K_REPEAT || repeat->staged || repeat->region->nbody > 1)
-                                continue;
-                        const KernelList *l = &p->list[body_number(p, repeat->region->body[0])];
-                        for (int k = 0; k < l->n; k++)
-                                if (l->kernel[k]->code && can_be_exchanged_behind(p, repeat, l->kernel[k]))
-                                        l->kernel[k]->exchange_behind = repeat;
-                }
-}
-
 /* Of a batch only ranks share work by heads, not threads (own.c). */
 static void forget_heads(Plan *p)
 {
@@ -256,7 +198,7 @@ bool pass_spread(Plan *p, Diag *diag)
         if (batches)
                 forget_heads(p);
         find_stages(p);
-        find_exchanges_behind(p);
+        find_exchanges_once(p);
         return true;
 }
 

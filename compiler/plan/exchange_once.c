@@ -1,0 +1,125 @@
+/* Exchanges of a repeat, of experts, once for all its iterations (runtime/ranks.h).
+ *
+ *      for each expert: gated = f(x @ w), y += gated @ v          two exchanges for each expert in use
+ *
+ * What iterations add up goes to all behind the last of them; and where nothing else stands in the way, all iterations compute the first product,
+ * then all the second one: what the first ones store, each in a place of its own, goes to all at once.  No sum is touched. */
+#include "lower/code.h"
+#include "plan_private.h"
+
+/* --- exchanges behind a repeat ----------------------------------------------------------------------------------------- */
+
+/* Does k read of b only the elements that it stores there? */
+static bool reads_what_it_stores(Plan *p, const Kernel *k, const Buffer *b)
+{
+        const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;
+        const Stmt *store = only_statement(c->part[0].epilogue, STMT_STORE);
+        const Accesses reads = accesses_of(p->graph->arena, k, false);
+        for (int i = 0; i < reads.n; i++)
+                if (whole_buffer(reads.of[i].buffer) == b &&
+                    (reads.of[i].f != c->part[0].epilogue || !reads.of[i].at ||
+                     !index_same(reads.of[i].at, store->at)))
+                        return false;
+        return true;
+}
+
+static bool touches(const Kernel *k, const Buffer *b)
+{
+        bool any = code_reads(k->code, b);
+        for (int i = 0; i < k->code->nwritten; i++)
+                any |= whole_buffer(k->code->written[i]) == b;
+        return any;
+}
+
+/* What a product adds to a sum that iterations carry on, as experts do, nobody else reads before the last one has.
+ * repeat: with one body, which has no repeats. */
+static bool can_be_exchanged_behind(Plan *p, const Kernel *repeat, const Kernel *k)
+{
+        const KernelList *l = &p->list[body_number(p, repeat->region->body[0])];
+        if (k->op != K_MATMUL || !is_exchanged(k) || k->by_sequence || k->by_row || k->code->nwritten != 1 ||
+            only_statement(own_function(k), STMT_MATMUL)->call.matmul->npart != 1)
+                return false;
+        const Buffer *b = whole_buffer(k->code->written[0]);
+        bool carried = false;
+        for (int i = 0; i < repeat->region->ncarry; i++)
+                carried |= carried_buffer(p, repeat->region, i) == b;
+        for (int i = 0; i < l->n; i++) {
+                const Kernel *other = l->kernel[i];
+                if (other->op == K_REPEAT || (other != k && other->code && touches(other, b)))
+                        return false;
+        }
+        return carried && b->home == IN_ARENA && reads_what_it_stores(p, k, b);
+}
+
+/* --- fission ----------------------------------------------------------------------------------------------------------- */
+
+/* Does only kernel `reader` read b, apart from the arena's reuse? */
+static bool is_read_by_one(const Plan *p, const Kernel *reader, const Buffer *b)
+{
+        for (int i = 0; i < p->nbuffer; i++)
+                if (p->buffer[i]->alias == b || p->buffer[i]->part_of == b)
+                        return false;
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        const Kernel *k = p->list[i].kernel[j];
+                        if (k != reader && k->code && code_reads(k->code, b))
+                                return false;
+                }
+        return true;
+}
+
+enum { MOST_PLACES = 64 << 20 }; /* bytes that one exchange in place of several may take */
+
+/* Of experts: which rows an iteration changes, a product, and one of that which adds up.  The first products of all iterations come before the
+ * sums; so what they store goes to all at once, in place of once for each expert in use. */
+static bool can_be_fissioned(const Plan *p, const Kernel *repeat, const KernelList *l)
+{
+        if (!repeat->active_rows || l->n != 3 || l->kernel[0]->op != K_ACTIVE)
+                return false;
+        const Kernel *first = l->kernel[1], *rest = l->kernel[2];
+        if (first->op != K_MATMUL || !first->active_only || !is_exchanged(first) ||
+            first->code->nwritten != 1 ||
+            only_statement(own_function(first), STMT_MATMUL)->call.matmul->npart != 1 ||
+            rest->exchange_behind != repeat)
+                return false;
+        const Buffer *b = first->code->written[0];
+        return b->home == IN_ARENA && !b->part_of && !b->alias && !b->own && !b->region && b->slots == 1 &&
+               b->storage == STORAGE_F32 && b->size <= MOST_PLACES / repeat->region->iterations &&
+               !code_reads(first->code, rest->code->written[0]) && is_read_by_one(p, rest, b);
+}
+
+/* A place for each iteration, behind all others. */
+static void give_places(Plan *p, Buffer *b, Region *r)
+{
+        b->region = r;
+        b->slots = r->iterations;
+        b->slot_stride = round_up(b->size, 64);
+        b->size = b->slots * b->slot_stride;
+        b->offset = round_up(p->arena_size, 64);
+        p->arena_size = b->offset + b->size;
+}
+
+static void find_fission(Plan *p, Kernel *repeat)
+{
+        const KernelList *l = &p->list[body_number(p, repeat->region->body[0])];
+        if (!can_be_fissioned(p, repeat, l))
+                return;
+        repeat->fission = 2;
+        l->kernel[1]->exchange_between = repeat;
+        give_places(p, l->kernel[1]->code->written[0], repeat->region);
+}
+
+void find_exchanges_once(Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++) {
+                        Kernel *repeat = p->list[i].kernel[j];
+                        if (repeat->op != K_REPEAT || repeat->staged || repeat->region->nbody > 1)
+                                continue;
+                        const KernelList *l = &p->list[body_number(p, repeat->region->body[0])];
+                        for (int k = 0; k < l->n; k++)
+                                if (l->kernel[k]->code && can_be_exchanged_behind(p, repeat, l->kernel[k]))
+                                        l->kernel[k]->exchange_behind = repeat;
+                        find_fission(p, repeat);
+                }
+}
