@@ -60,12 +60,14 @@ int main(int argc, char **argv)
 $single        (void)argc;
 $ranked        int rank = 0;
 $ranked        if (asks_for_help(argv)) {
-$ranked                printf("under mpirun: --stages S   S stages share the layers (default 1); processes one after another are a stage's\n");
+$ranked                printf("under mpirun: --stages S   S stages share the layers (default 1); processes one after another are a stage's\n"
+$ranked                       "               --check-ranks   behind each layer ranks compare what they have computed\n");
 $ranked                return command(argv);
 $ranked        }
 $ranked        MPI_Init(&argc, &argv);
 $ranked        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 $ranked        stages_asked = take_stages(argv);
+$ranked        check_asked = take_check(argv);
 $ranked        refuse_input(argv);
 $ranked        if (rank > 0 && !freopen("/dev/null", "w", stdout))
 $ranked                return 3;

@@ -20,6 +20,7 @@ typedef struct {
         MPI_Comm one_stage, number; /* the ranks of this stage; those of this number of all stages */
         MpiSent *sent;              /* the oldest one last */
         int under_way;
+        Ranks *own_link;
 } MpiRanks;
 
 enum { MPI_UNDER_WAY = 64 }; /* the most that wait to be received by all */
@@ -75,6 +76,24 @@ static int mpi_receive(void *of, float *x, int64_t n, int stage)
         return MPI_Recv(x, (int)n, MPI_FLOAT, stage, 0, r->number, MPI_STATUS_IGNORE) != MPI_SUCCESS;
 }
 
+static void take_out(char **argv, int at, int words)
+{
+        for (int k = at; argv[k]; k++)
+                argv[k] = argv[k + words - 1] ? argv[k + words] : NULL;
+}
+
+/* --check-ranks, which it takes out of argv */
+static int take_check(char **argv)
+{
+        int check = 0;
+        for (int i = 1; argv[i]; i++)
+                if (!strcmp(argv[i], "--check-ranks")) {
+                        check = 1;
+                        take_out(argv, i--, 1);
+                }
+        return check;
+}
+
 /* --stages S, which it takes out of argv: processes one after another are a stage's. */
 static int take_stages(char **argv)
 {
@@ -84,8 +103,7 @@ static int take_stages(char **argv)
                 if (strcmp(argv[i], "--stages"))
                         continue;
                 stages = (int)option_number(argv, i, 1, size);
-                for (int k = i; argv[k]; k++)
-                        argv[k] = argv[k + 1] ? argv[k + 2] : NULL;
+                take_out(argv, i, 2);
                 if (size % stages) {
                         fprintf(stderr, "%s: --stages %d: %d processes are not so many stages of the same size\n", argv[0], stages, size);
                         MPI_Abort(MPI_COMM_WORLD, 2);
@@ -94,7 +112,7 @@ static int take_stages(char **argv)
         return stages;
 }
 
-static int stages_asked = 1;
+static int stages_asked = 1, check_asked;
 
 static void make_stages(MpiRanks *r)
 {
@@ -121,9 +139,16 @@ $apart}
 
 static MpiRanks mpi_ranks = {.ranks = {.gather = mpi_gather, .send = mpi_send, .receive = mpi_receive}};
 
-/* The others receive all that was sent. */
+/* The others receive all that was sent; after an error they may wait for what does not come. */
 static void leave_ranks(void)
 {
+        const Ranks *r = mpi_ranks.own_link;
+        if (r && r->error) {
+                if (r->differs)
+                        fprintf(stderr, "behind %s[%lld] ranks have different values: a machine or a link is broken\n", r->differs, (long long)r->differs_at);
+                fflush(stderr);
+                MPI_Abort(MPI_COMM_WORLD, 3);
+        }
         for (MpiSent *sent = mpi_ranks.sent; sent; sent = mpi_ranks.sent) {
                 (void)MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
                 mpi_ranks.sent = sent->next;
@@ -140,9 +165,11 @@ static $model *join_ranks($model *m, int *error)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         all->ranks.of = all;
         make_stages(all);
+        all->ranks.check = check_asked;
         void *scratch = m ? malloc($model_join_scratch()) : NULL;
         if (m)
                 *error = scratch ? $model_join(m, &all->ranks, scratch) : $MODEL_ERROR_MEMORY;
+        all->own_link = *error ? NULL : scratch;
         if (*error) { /* the others can't go on without this one */
                 fprintf(stderr, "rank %d: %s\n", rank, $model_error(*error));
 $apart                if (*error == $MODEL_ERROR_SHARE)

@@ -4,7 +4,7 @@
  * Needs ranks.h, rank_file.h, the model's functions, WEIGHT_FLOATS and RANK_ROW, the floats of the widest row that is exchanged.
  */
 
-enum { RANK_FLOATS = (int)RANK_ROW > (int)RANK_BLOCK ? (int)RANK_ROW : (int)RANK_BLOCK, RANK_PIECES = 4 };
+enum { RANK_FLOATS = (int)RANK_ROW > (int)RANK_BLOCK ? (int)RANK_ROW : (int)RANK_BLOCK };
 
 size_t $model_join_scratch(void)
 {
@@ -21,20 +21,6 @@ $apart        const uint64_t *head = share_head(m);
 $apart        const uint64_t sample = head ? head[RANK_FILE_SAMPLE] : weights_sample(m->weights, WEIGHT_FLOATS);
 $held        const uint64_t sample = weights_sample(m->weights, WEIGHT_FLOATS);
         return (hash ^ sample) * UINT64_C(0x100000001b3);
-}
-
-/* Have all ranks of the stage these pieces?  Of 16 bits they are floats that every transport carries. */
-static int stage_is_alike(Ranks *r, const float *piece)
-{
-        for (int i = 0; i <= r->ranks; i++)
-                r->begin[i] = (int64_t)RANK_PIECES * i;
-        memcpy(r->block + RANK_PIECES * r->rank, piece, RANK_PIECES * sizeof *piece);
-        if (r->gather(r->of, r->block, r->begin))
-                return 0;
-        for (int64_t i = 0; i < (int64_t)RANK_PIECES * r->ranks; i++)
-                if (r->block[i] != piece[i % RANK_PIECES])
-                        return 0;
-        return 1;
 }
 
 /* Have all stages these pieces, as far as ranks of this number tell? */
@@ -59,11 +45,10 @@ static int stages_are_alike(Ranks *r, const float *piece)
 static int ranks_are_alike(Ranks *r, uint64_t fingerprint)
 {
         float piece[RANK_PIECES];
-        for (int i = 0; i < RANK_PIECES; i++)
-                piece[i] = (float)(fingerprint >> 16 * i & 0xffff);
+        rank_pieces(fingerprint, piece);
         float found[RANK_PIECES] = {0};
         for (int round = 0; round < 2; round++) {
-                const int stages = stages_are_alike(r, round ? found : piece), stage = stage_is_alike(r, round ? found : piece);
+                const int stages = stages_are_alike(r, round ? found : piece), stage = ranks_have(r, round ? found : piece);
                 found[0] = !stages || !stage || found[0] != 0;
         }
         return found[0] == 0 && stages_are_alike(r, found);
@@ -83,6 +68,7 @@ int $model_join($model *m, const $model_ranks *with, void *scratch)
         r->gather = with->gather;
         r->send = with->send;
         r->receive = with->receive;
+        r->check = with->check;
         r->of = with->of;
         r->block = (float *)(r + 1);
         r->block_floats = RANK_FLOATS;
@@ -91,4 +77,10 @@ int $model_join($model *m, const $model_ranks *with, void *scratch)
 $apart        r->misplaced = !share_fits(m, r);
         r->error = !ranks_are_alike(r, r->misplaced ? ~own : own) || r->misplaced; /* so that the others know */
         return rank_outcome(m);
+}
+
+const char *$model_differs(const $model *m, int64_t *iteration)
+{
+        *iteration = m->ranks ? m->ranks->differs_at : 0;
+        return m->ranks ? m->ranks->differs : NULL;
 }

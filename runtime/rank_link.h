@@ -13,6 +13,9 @@ typedef struct {
         /* Between ranks of one number: to a stage, without a wait until that receives it; from a stage, in the order in which it sent. */
         int (*send)(void *of, const float *x, int64_t n, int stage);
         int (*receive)(void *of, float *x, int64_t n, int stage);
+        int check; /* 1: ranks compare what iterations carry on */
+        const char *differs; /* a repeat behind an iteration of which that differed, and which; or NULL */
+        int64_t differs_at;
         void *of;
         float *block; /* [block_floats] */
         int64_t block_floats;

@@ -101,6 +101,47 @@ KERNEL void rank_gather_rows(Ranks *r, float *x, int64_t rows, int64_t tile, int
                 r->error = r->gather(r->of, x, r->begin);
 }
 
+enum { RANK_PIECES = 4 };
+
+/* 64 bits as floats that every transport carries, 16 of them in each. */
+KERNEL void rank_pieces(uint64_t of, float *piece)
+{
+        for (int i = 0; i < RANK_PIECES; i++)
+                piece[i] = (float)(of >> 16 * i & 0xffff);
+}
+
+/* Have all ranks of the stage these pieces? */
+KERNEL int ranks_have(Ranks *r, const float *piece)
+{
+        for (int i = 0; i <= r->ranks; i++)
+                r->begin[i] = (int64_t)RANK_PIECES * i;
+        memcpy(r->block + RANK_PIECES * r->rank, piece, RANK_PIECES * sizeof *piece);
+        if (r->gather(r->of, r->block, r->begin))
+                return 0;
+        for (int64_t i = 0; i < (int64_t)RANK_PIECES * r->ranks; i++)
+                if (r->block[i] != piece[i % RANK_PIECES])
+                        return 0;
+        return 1;
+}
+
+/* Have all ranks of the stage the same n floats, which iteration `at` of a repeat carries on?  If not, one of them does not compute what it should. */
+KERNEL void rank_check(Ranks *r, const float *x, int64_t n, const char *repeat, int64_t at)
+{
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        float piece[RANK_PIECES];
+        for (int64_t i = 0; i < n; i++) {
+                uint32_t bits;
+                memcpy(&bits, &x[i], sizeof bits);
+                hash = (hash ^ bits) * UINT64_C(0x100000001b3);
+        }
+        rank_pieces(hash, piece);
+        if (r->error || ranks_have(r, piece))
+                return;
+        r->error = 1;
+        r->differs = repeat;
+        r->differs_at = at;
+}
+
 /* Where a stage's iterations begin, or (next 1) those of the one behind it. */
 KERNEL int64_t stage_share(const Ranks *r, int64_t iterations, int next)
 {

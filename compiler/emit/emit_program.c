@@ -176,6 +176,28 @@ static void emit_stage_end(const Emit *e, const Kernel *k, Text *t)
                     under_way ? "                }\n" : "");
 }
 
+static const char *ranks_by(const Emit *e, const Kernel *k, const char *what)
+{
+        return arena_printf(e->arena, "ranks_by(m, %s, %s)", dim_expression(e->arena, e->g, k->call_rows),
+                            what);
+}
+
+/* Behind an iteration, if that is asked for: have ranks the same values? */
+static void emit_check(const Emit *e, const Kernel *k, Text *t)
+{
+        Text *calls = text_new(e->arena);
+        if (!k->staged)
+                return;
+        emit_carried(e, k, "rank_check",
+                     arena_printf(e->arena, ", \"%s\", %s", k->region->name, k->region->name), calls);
+        text_printf(t,
+                    "        if (m->ranks && m->ranks->check%s) {\n                team_barrier(m->team);\n"
+                    "                if (thread == 0) {\n",
+                    k->in_rows ? arena_printf(e->arena, " && !%s", ranks_by(e, k, "BY_ROWS")) : "");
+        text_indent(t, calls, 3);
+        text_printf(t, "                }\n                team_barrier(m->team);\n        }\n");
+}
+
 /* rest: behind a fission */
 static void emit_iterations(const Emit *e, const Kernel *k, bool rest, Text *t)
 {
@@ -201,6 +223,7 @@ static void emit_iterations(const Emit *e, const Kernel *k, bool rest, Text *t)
                 text_printf(t, "        %s%s(m%s, %s%s, thread);\n", body_name(e, r, b), rest ? "_rest" : "",
                             outer, r->name, body_rows(e, r->body[b], false));
         }
+        emit_check(e, k, t);
         text_printf(t, "}\n");
 }
 
@@ -256,12 +279,6 @@ static void emit_barrier(const Emit *e, const Kernel *k, Text *t)
                 text_printf(t, "if (%s != 1 || %" PRId64 " %% m->threads != 0%s)\n        ",
                             call_rows(e->plan), e->plan->heads, e->plan->ranks ? " || m->ranks" : "");
         text_printf(t, "team_barrier(m->team);\n");
-}
-
-static const char *ranks_by(const Emit *e, const Kernel *k, const char *what)
-{
-        return arena_printf(e->arena, "ranks_by(m, %s, %s)", dim_expression(e->arena, e->g, k->call_rows),
-                            what);
 }
 
 /* Before a kernel: rows that it reads, of which each rank made some; or behind it, of outputs. */

@@ -33,6 +33,11 @@ void declare_ranks(const Emit *e, Text *h)
                            "        int stage, stages;\n"
                            "        int (*send)(void *of, const float *x, int64_t n, int stage);\n"
                            "        int (*receive)(void *of, float *x, int64_t n, int stage);\n"
+                           "        int check; /* 1: behind each layer the ranks of a stage compare a hash "
+                           "of what "
+                           "it leaves, to find a machine that computes\n"
+                           "                    * wrongly or a transport that loses bits; not in calls whose "
+                           "rows they share */\n"
                            "} $model_ranks;\n"
                            "/* Makes m one of them, before its first call; then all call the same functions "
                            "with the same inputs, and get the same\n"
@@ -44,7 +49,11 @@ void declare_ranks(const Emit *e, Text *h)
                            "calls "
                            "return that too. */\n"
                            "int $model_join($model *m, const $model_ranks *r, void *scratch);\n"
-                           "size_t $model_join_scratch(void);\n\n"));
+                           "size_t $model_join_scratch(void);\n"
+                           "/* With check: the repeat behind an iteration of which ranks differed, and in "
+                           "*iteration which; calls return\n"
+                           " * $MODEL_ERROR_RANK.  NULL: none has. */\n"
+                           "const char *$model_differs(const $model *m, int64_t *iteration);\n\n"));
 }
 
 void emit_shares(const Emit *e, Text *c)

@@ -11,6 +11,10 @@
 #include "joined.h"
 #include "shared_memory.h"
 
+#ifndef CHECK
+#define CHECK 0 /* 1: ranks compare what layers leave */
+#endif
+
 enum { PROMPT = 70, MADE = 20, BATCHES = 6, VOCAB = 512 };
 
 static int likeliest(const float *logits)
@@ -100,7 +104,7 @@ int main(int argc, char **argv)
         if (error || peers.shared == SHARED_FAILED)
                 return printf("%s\n", joined_error(error)), 3;
         if (peers.ranks > 1)
-                error = joined_join(m, &(joined_ranks){peers.rank, peers.ranks, gather, &peers}, scratch);
+                error = joined_join(m, &(joined_ranks){.rank = peers.rank, .ranks = peers.ranks, .gather = gather, .of = &peers, .check = CHECK}, scratch);
         peers.gathers = peers.floats = 0;
         if (!error)
                 error = make(m, steps, logits, &hash);
@@ -112,6 +116,10 @@ int main(int argc, char **argv)
                 printf("%016llx\n", (unsigned long long)hash);
         else if (error)
                 printf("%s\n", joined_error(error));
+        int64_t layer = 0;
+        const char *differs = joined_differs(m, &layer);
+        if (differs)
+                printf("behind %s[%lld]\n", differs, (long long)layer);
         fprintf(stderr, "%zu %ld %ld\n", written((const uint32_t *)m, bytes / 4), peers.gathers, peers.floats);
         joined_close(m);
         free(m);
