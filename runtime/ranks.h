@@ -107,7 +107,7 @@ enum { RANK_PIECES = 4 };
 KERNEL void rank_pieces(uint64_t of, float *piece)
 {
         for (int i = 0; i < RANK_PIECES; i++)
-                piece[i] = (float)(of >> 16 * i & 0xffff);
+                piece[i] = (float)(int)(of >> 16 * i & 0xffff);
 }
 
 /* Have all ranks of the stage these pieces? */
@@ -115,7 +115,8 @@ KERNEL int ranks_have(Ranks *r, const float *piece)
 {
         for (int i = 0; i <= r->ranks; i++)
                 r->begin[i] = (int64_t)RANK_PIECES * i;
-        memcpy(r->block + RANK_PIECES * r->rank, piece, RANK_PIECES * sizeof *piece);
+        for (int i = 0; i < RANK_PIECES; i++)
+                r->block[RANK_PIECES * r->rank + i] = piece[i];
         if (r->gather(r->of, r->block, r->begin))
                 return 0;
         for (int64_t i = 0; i < (int64_t)RANK_PIECES * r->ranks; i++)
@@ -127,12 +128,14 @@ KERNEL int ranks_have(Ranks *r, const float *piece)
 /* Have all ranks of the stage the same n floats, which iteration `at` of a repeat carries on?  If not, one of them does not compute what it should. */
 KERNEL void rank_check(Ranks *r, const float *x, int64_t n, const char *repeat, int64_t at)
 {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        uint64_t hash = 0xcbf29ce484222325u;
         float piece[RANK_PIECES];
         for (int64_t i = 0; i < n; i++) {
-                uint32_t bits;
-                memcpy(&bits, &x[i], sizeof bits);
-                hash = (hash ^ bits) * UINT64_C(0x100000001b3);
+                const union {
+                        float value;
+                        uint32_t bits;
+                } of = {x[i]};
+                hash = (hash ^ of.bits) * 0x100000001b3u;
         }
         rank_pieces(hash, piece);
         if (r->error || ranks_have(r, piece))

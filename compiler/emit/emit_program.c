@@ -186,7 +186,7 @@ static const char *ranks_by(const Emit *e, const Kernel *k, const char *what)
 static void emit_check(const Emit *e, const Kernel *k, Text *t)
 {
         Text *calls = text_new(e->arena);
-        if (!k->staged)
+        if (!k->staged || e->alone)
                 return;
         emit_carried(e, k, "rank_check",
                      arena_printf(e->arena, ", \"%s\", %s", k->region->name, k->region->name), calls);
