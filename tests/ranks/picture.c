@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "joined.h"
+#include "logits.h"
 #include "shared_memory.h"
 
 enum { POINTS = 3 * 36 * 36, FEATURES = 82 * 24, CLASSES = 5 };

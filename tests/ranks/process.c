@@ -9,21 +9,14 @@
 #include <stdlib.h>
 
 #include "joined.h"
+#include "logits.h"
 #include "shared_memory.h"
 
 #ifndef CHECK
 #define CHECK 0 /* 1: ranks compare what layers leave */
 #endif
 
-enum { PROMPT = 70, MADE = 20, BATCHES = 6, VOCAB = 512 };
-
-static int likeliest(const float *logits)
-{
-        int best = 0;
-        for (int i = 1; i < VOCAB; i++)
-                best = logits[i] > logits[best] ? i : best;
-        return best;
-}
+enum { PROMPT = 70, MADE = 20, BATCHES = 6 };
 
 /* No two words alike: what is copied from elsewhere is another word. */
 static uint32_t unwritten(size_t i)

@@ -53,16 +53,6 @@ static int gather(void *of, float *all, const int64_t *begin)
         return meet(p);
 }
 
-static uint64_t hash_of(uint64_t hash, const float *x, int64_t n)
-{
-        for (int64_t i = 0; i < n; i++) {
-                uint32_t bits;
-                memcpy(&bits, &x[i], sizeof bits);
-                hash = (hash ^ bits) * UINT64_C(0x100000001b3);
-        }
-        return hash;
-}
-
 /* The file of that name; SHARED_FAILED: it can't be mapped. */
 #define SHARED_FAILED ((Shared *)MAP_FAILED)
 static Shared *shared_memory(const char *path)

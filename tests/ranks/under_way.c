@@ -10,8 +10,9 @@
 #include <time.h>
 
 #include "joined.h"
+#include "logits.h"
 
-enum { VOCAB = 512, MOST_STAGES = 4, MOST_RANKS = 2, LONGEST = 9 };
+enum { MOST_STAGES = 4, MOST_RANKS = 2, LONGEST = 9 };
 
 /* --- a transport -------------------------------------------------------------------------------------------------------- */
 
@@ -94,14 +95,6 @@ typedef struct {
         int32_t token[SLOTS * LONGEST];
 } Batch;
 
-static int likeliest(const float *logits)
-{
-        int best = 0;
-        for (int i = 1; i < VOCAB; i++)
-                best = logits[i] > logits[best] ? i : best;
-        return best;
-}
-
 /* Prompts of 1 to 9 tokens, of each of which the last outputs are wanted. */
 static Batch prompts(int number)
 {
@@ -119,11 +112,7 @@ static Batch prompts(int number)
 static void choose(Batch *b, const float *logits, uint64_t *hash)
 {
         for (int i = 0; i < b->sequences; i++, logits += VOCAB) {
-                for (int k = 0; k < VOCAB; k++) {
-                        uint32_t bits;
-                        memcpy(&bits, &logits[k], sizeof bits);
-                        *hash = (*hash ^ bits) * UINT64_C(0x100000001b3);
-                }
+                *hash = hash_of(*hash, logits, VOCAB);
                 b->token[i] = likeliest(logits);
                 b->sequence[i].n = 1;
                 b->sequence[i].first = 0;
