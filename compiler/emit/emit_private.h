@@ -56,6 +56,21 @@ void emit_under_way_members(const Emit *e, Text *c);
 void emit_under_way_check(const Emit *e, Text *c); /* of other calls: none is under way */
 void emit_ways(const Emit *e, Text *c);            /* for the program: what of it is run */
 void emit_under_way(const Emit *e, Text *c);
+/* emit_rank_calls.c: what stands between kernels where ranks share them */
+void emit_ranks_by(const Emit *e, Text *c);
+void emit_stage_begin(const Emit *e, const Kernel *k, Text *t);
+void emit_stage_end(const Emit *e, const Kernel *k, Text *t);
+bool ends_under_way(const Emit *e,
+                    const Kernel *k); /* is it a repeat behind which outputs may be taken later? */
+void emit_rank_check(const Emit *e, const Kernel *k, Text *t); /* behind an iteration, if that is asked for */
+/* waits: all threads wait before the next kernel anyway */
+void emit_row_gathers(const Emit *e, const Kernel *k, const RowList *rows, bool waits, Text *t);
+void emit_exchange(const Emit *e, const Kernel *k, bool waits, Text *t);
+/* behind a repeat, or between its two halves: what iterations made together */
+void emit_exchanges_of(const Emit *e, const Kernel *repeat, bool between, bool waits, Text *t);
+/* emit_program.c: a call of a kernel's function; views: NULL, or for each sequence or range of a batch */
+void emit_call_of(const Emit *e, const Kernel *k, const char *views, const char *suffix, const char *thread,
+                  Text *t);
 /* emit_ranks.c: where the plan is for them; what a function returns that has run the program */
 void declare_ranks(const Emit *e, Text *h);
 void emit_ranks(const Emit *e, Text *c);
