@@ -365,6 +365,7 @@ typedef struct {
 void whole_call(const Graph *g, int time, int64_t *size);
 /* show_ranks.c: what each number of ranks shares; false after a message. */
 bool show_ranks(Model *m, const Options *o, int time);
+json_t *ranks_json(Model *m, const Options *o, int time); /* the same for programs; NULL after a message */
 /* show_json.c: the same for programs; exit codes */
 int json_of_params(Model *m);
 int json_of_taps(Model *m);

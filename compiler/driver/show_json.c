@@ -164,6 +164,12 @@ int json_of_cost(Model *m, const Options *o, const CallCosts *c)
         if (g->past >= 0)
                 json_array_append_new(calls, call_json("step", &c->step, c->bound - 1));
         json_object_set_new(all, "calls", calls);
+        if (o->nranks) {
+                json_t *ranks = ranks_json(m, o, c->time);
+                if (!ranks)
+                        return WRONG_INPUT;
+                json_object_set_new(all, "ranks", ranks);
+        }
         return end(all);
 }
 

@@ -76,18 +76,28 @@ static const char *rows_text(Arena *a, int64_t rows)
         return arena_printf(a, "a call of %s row%s", grouped(a, rows), rows > 1 ? "s" : "");
 }
 
-/* Of all stages, one after another, and of as many calls under way: how long it is from the end of one to that of the next. */
+typedef struct {
+        double alone,
+                each; /* of all stages, one after another; of as many calls under way, from the end of one to that of the next */
+} StageTime;
+
+static StageTime stage_time(const RankTable *s, int ranks, bool by_rows)
+{
+        const Options *o = s->o;
+        const RankCost whole = rank_cost(s->arena, s->plan, s->size, ranks, 1, by_rows),
+                       stage = rank_cost(s->arena, s->plan, s->size, ranks, o->stages, by_rows);
+        const RankTime alone = rank_time(o, &whole, ranks), each = rank_time(o, &stage, ranks);
+        const double hop =
+                o->stages > 1 ? 4 * (double)whole.carried / (o->link * 1e9) + o->latency * 1e-6 : 0;
+        return (StageTime){all_of(&alone) + o->stages * hop, all_of(&each) + 2 * hop};
+}
+
 static void show_stage_time(const RankTable *s, int ranks, bool by_rows)
 {
         Arena *a = s->arena;
-        const Options *o = s->o;
-        const RankCost whole = rank_cost(a, s->plan, s->size, ranks, 1, by_rows),
-                       stage = rank_cost(a, s->plan, s->size, ranks, o->stages, by_rows);
-        const RankTime alone = rank_time(o, &whole, ranks), under_way = rank_time(o, &stage, ranks);
-        const double hop = 4 * (double)whole.carried / (o->link * 1e9) + o->latency * 1e-6;
+        const StageTime t = stage_time(s, ranks, by_rows);
         printf("  %-*s alone %-10s with %d calls under way one each %s\n", width_of(s), ranks_text(s, ranks),
-               in_seconds(a, all_of(&alone) + o->stages * hop), o->stages,
-               in_seconds(a, all_of(&under_way) + 2 * hop));
+               in_seconds(a, t.alone), s->o->stages, in_seconds(a, t.each));
 }
 
 static void show_rank_time(const RankTable *s, int ranks, bool by_rows)
@@ -116,13 +126,61 @@ static void show_rank_times(const RankTable *s, int time)
         }
 }
 
+/* --- for programs -------------------------------------------------------------------------------------------------- */
+
+static json_t *call_json_of(const RankTable *s, int ranks, bool by_rows)
+{
+        const RankCost c = rank_cost(s->arena, s->plan, s->size, ranks, s->o->stages, by_rows);
+        json_t *one = json_pack("{s:i, s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "ranks", ranks,
+                                "stages", s->o->stages > 1 ? s->o->stages : 1, "by_rows", by_rows,
+                                "weight_bytes", (json_int_t)c.weights, "cache_bytes", (json_int_t)c.caches,
+                                "read_bytes", (json_int_t)c.read, "flops", (json_int_t)c.flops, "gathers",
+                                (json_int_t)c.gathers, "gathered_bytes", (json_int_t)(4 * c.floats),
+                                "handed_on_bytes", (json_int_t)(s->o->stages > 1 ? 4 * c.carried : 0));
+        if (s->o->link > 0) {
+                const StageTime t = stage_time(s, ranks, by_rows);
+                json_object_set_new(one, "seconds", json_real(t.alone));
+                json_object_set_new(one, "seconds_under_way", json_real(t.each));
+        }
+        return one;
+}
+
+/* What a call costs each number of ranks, as they share it. */
+static json_t *table_json(const RankTable *s)
+{
+        json_t *all = json_array();
+        for (int i = 0; i < s->o->nranks; i++) {
+                const int ranks = s->o->ranks[i];
+                const bool by_rows = ranks > 1 && shares_rows(s->plan, s->size, ranks);
+                json_array_append_new(all, call_json_of(s, ranks, by_rows));
+        }
+        return all;
+}
+
+/* --- all of it ----------------------------------------------------------------------------------------------------- */
+
+static bool make_table(RankTable *s, Model *m, const Options *o, int time)
+{
+        *s = (RankTable){.arena = &m->arena, .o = o, .call = time < 0 ? "a call" : "a row"};
+        whole_call(m->graph, time, s->size);
+        s->plan = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        return s->plan != NULL;
+}
+
+json_t *ranks_json(Model *m, const Options *o, int time)
+{
+        RankTable s;
+        if (!make_table(&s, m, o, time))
+                return NULL;
+        if (o->given['n'] && time >= 0)
+                s.size[time] = o->steps;
+        return table_json(&s);
+}
+
 bool show_ranks(Model *m, const Options *o, int time)
 {
-        const Graph *g = m->graph;
-        RankTable s = {.arena = &m->arena, .o = o, .call = time < 0 ? "a call" : "a row"};
-        whole_call(g, time, s.size);
-        s.plan = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
-        if (!s.plan)
+        RankTable s;
+        if (!make_table(&s, m, o, time))
                 return false;
         printf("ranks share products with weights, by panels of 16 outputs, and attention, by heads of keys; "
                "of the largest share\n");
