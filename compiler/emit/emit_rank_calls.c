@@ -35,6 +35,12 @@ bool ends_under_way(const Emit *e, const Kernel *k)
         return has_under_way(e) && k->staged && !k->part;
 }
 
+/* Is any row of the call wanted as output? */
+static const char *wants_rows(const Emit *e)
+{
+        return is_batched(e) ? "m->ranges > 0" : "m->first < m->time";
+}
+
 void emit_stage_end(const Emit *e, const Kernel *k, Text *t)
 {
         const bool under_way = ends_under_way(e, k);
@@ -50,9 +56,7 @@ void emit_stage_end(const Emit *e, const Kernel *k, Text *t)
                     under_way ? " && m->way != WAY_END" : "");
         text_indent(t, leave, 2);
         text_printf(t, "        }\n        if (thread == 0%s) {\n",
-                    !k->staged_for_wanted ? ""
-                    : is_batched(e)       ? " && m->ranges > 0"
-                                          : " && m->first < m->time");
+                    k->staged_for_wanted ? arena_printf(e->arena, " && %s", wants_rows(e)) : "");
         if (under_way)
                 text_printf(t, "                if (m->way != WAY_END) {\n");
         text_indent(t, give, under_way ? 3 : 2);
@@ -85,13 +89,27 @@ void emit_rank_check(const Emit *e, const Kernel *k, Text *t)
         text_printf(t, "                }\n                team_barrier(m->team);\n        }\n");
 }
 
+/* Is the kernel, with all behind it, for rows wanted as output alone? */
+static bool is_last_tail(const Emit *e, const Kernel *k)
+{
+        const KernelList *top = &e->plan->list[0];
+        bool behind = false, tail = k->tail;
+        for (int i = 0; i < top->n; i++) {
+                behind |= top->kernel[i] == k;
+                if (behind && top->kernel[i]->part == k->part)
+                        tail &= top->kernel[i]->tail;
+        }
+        return behind && tail;
+}
+
 /* Before a kernel: rows that it reads, of which each rank made some; or behind it, of outputs. */
 void emit_row_gathers(const Emit *e, const Kernel *k, const RowList *rows, bool waits, Text *t)
 {
         if (rows->n == 0)
                 return;
-        text_printf(t, "if (%s) {\n        team_barrier(m->team);\n        if (thread == 0) {\n",
-                    ranks_by(e, k, "BY_ROWS"));
+        text_printf(t, "if (%s%s) {\n        team_barrier(m->team);\n        if (thread == 0) {\n",
+                    ranks_by(e, k, "BY_ROWS"),
+                    is_last_tail(e, k) ? arena_printf(e->arena, " && %s", wants_rows(e)) : "");
         for (int i = 0; i < rows->n; i++) {
                 const SharedRows *r = &rows->of[i];
                 const Buffer *b = whole_buffer(r->buffer);
