@@ -23,7 +23,7 @@ typedef struct {
         Ranks *own_link;
 } MpiRanks;
 
-enum { MPI_UNDER_WAY = 64 }; /* the most that wait to be received by all */
+enum { MPI_UNDER_WAY = 64 }; /* for each stage: so many may be sent and not received */
 
 static int mpi_gather(void *of, float *all, const int64_t *begin)
 {

@@ -454,7 +454,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                         m->graph->name);
                 return NULL;
         }
-        if (o->prompt_rows && p->ranks && (m->graph->past < 0 || !p->by_rows)) {
+        if (o->prompt_rows && p->ranks && (m->graph->past < 0 || !calls_share_rows(p))) {
                 fprintf(stderr, "lathe: --prompt-rows has no effect: %s %s\n", m->graph->name,
                         m->graph->past < 0
                                 ? "is not causal, ranks share the rows of its calls as they are"

@@ -77,8 +77,8 @@ static const char *rows_text(Arena *a, int64_t rows)
 }
 
 typedef struct {
-        double alone,
-                each; /* of all stages, one after another; of as many calls under way, from the end of one to that of the next */
+        double alone; /* seconds: of all stages, one after another */
+        double each;  /* of as many calls under way, from the end of one to that of the next */
 } StageTime;
 
 static StageTime stage_time(const RankTable *s, int ranks, bool by_rows)
@@ -167,35 +167,39 @@ static bool make_table(RankTable *s, Model *m, const Options *o, int time)
         return s->plan != NULL;
 }
 
+/* Rows of a call, if these grow: -n, or so many. */
+static void set_rows(RankTable *s, int time, int64_t unless_given)
+{
+        if (time >= 0)
+                s->size[time] = s->o->given['n'] ? s->o->steps : unless_given;
+}
+
 json_t *ranks_json(Model *m, const Options *o, int time)
 {
         RankTable s;
         if (!make_table(&s, m, o, time))
                 return NULL;
-        if (o->given['n'] && time >= 0)
-                s.size[time] = o->steps;
+        set_rows(&s, time, 1);
         return table_json(&s);
 }
 
 bool show_ranks(Model *m, const Options *o, int time)
 {
+        const Graph *g = m->graph;
         RankTable s;
         if (!make_table(&s, m, o, time))
                 return false;
         printf("ranks share products with weights, by panels of 16 outputs, and attention, by heads of keys; "
                "of the largest share\n");
         show_shares(&s, false);
-        const bool rows = o->given['n'] && time >= 0;
-        if (time >= 0)
-                s.size[time] = rows ? o->steps : calls_share_rows(s.plan) ? s.plan->chunk : 1;
         if (calls_share_rows(s.plan)) {
+                set_rows(&s, time, g->past >= 0 ? s.plan->chunk : time >= 0 ? g->named[time].bound : 0);
                 s.call = "a call";
                 printf("in calls of 16 rows for each rank or more they share rows; of a call of %s\n",
                        grouped(s.arena, dim_value(s.plan->shared_rows, s.size)));
                 show_shares(&s, true);
         }
-        if (time >= 0 && !rows)
-                s.size[time] = 1;
+        set_rows(&s, time, 1);
         if (o->link > 0)
                 show_rank_times(&s, time);
         return true;

@@ -16,7 +16,7 @@ static void emit_carried(const Emit *e, const Kernel *k, const char *function, c
         }
 }
 
-/* What a stage of ranks gets before its iterations, and what it hands on behind them. */
+/* What a stage of ranks gets before its iterations. */
 void emit_stage_begin(const Emit *e, const Kernel *k, Text *t)
 {
         Text *calls = text_new(e->arena);
@@ -41,6 +41,7 @@ static const char *wants_rows(const Emit *e)
         return is_batched(e) ? "m->ranges > 0" : "m->first < m->time";
 }
 
+/* What it hands on behind them, and all get of the last one. */
 void emit_stage_end(const Emit *e, const Kernel *k, Text *t)
 {
         const bool under_way = ends_under_way(e, k);

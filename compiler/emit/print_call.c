@@ -195,7 +195,7 @@ static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 
 /* --- attention --------------------------------------------------------------------------------------------------------- */
 
-/* " + 64 * own": where a rank's heads begin, which lie `apart` from each other, counted by heads of keys */
+/* " + 64 * first_head": where a rank's heads begin, which lie `apart` from each other, counted by heads of keys */
 static const char *own_heads(Printer *p, const Buffer *b, int64_t apart)
 {
         const char *elements = arena_printf(p->arena, "%lld * first_head", (long long)apart);

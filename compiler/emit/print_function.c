@@ -26,7 +26,7 @@ const char *row_parameters(const Kernel *k, bool types)
 
 /* --- loops ------------------------------------------------------------------------------------------------------------- */
 
-/* "4 * own": of a loop over heads, of which so many belong to each head of keys. */
+/* "4 * first_head": of a loop over heads, of which so many belong to each head of keys. */
 static const char *turns_of_heads(const Printer *p, const char *heads)
 {
         const int64_t each = p->f->loop[p->head_loop - 1].size.fixed / p->kernel->spread_heads;
@@ -248,7 +248,7 @@ void print_place(Printer *p, const char *around, Text *out)
         p->iterations = UINT32_MAX;
         text_printf(out, "const Place place = {m, {");
         for (int i = 0; i < n; i++)
-                text_printf(out, "%s%s", i ? ", " : "", nest[i] == p->over ? "0" : nest[i]->name);
+                text_printf(out, "%s%s", i ? ", " : "", nest[i] == p->all_of ? "0" : nest[i]->name);
         text_printf(out, "%s}, %s%s};\n", n ? "" : "0", around,
                     !p->plan->by_rows ? ""
                     : p->row_loop     ? ", first_row"
@@ -280,7 +280,7 @@ void print_behind_context(Printer *p, Text *out)
                 if (!(p->iterations >> i & 1))
                         continue;
                 text_printf(out, "const int64_t %s = ", nest[i]->name);
-                if (nest[i] == p->over)
+                if (nest[i] == p->all_of)
                         text_printf(out, "row / %lld;\n",
                                     (long long)p->kernel->exchange_between->active_rows->most_active);
                 else

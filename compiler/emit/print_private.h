@@ -23,7 +23,7 @@ typedef struct {
         int head_loop;         /* of a kernel that ranks share by heads: its loop over them, + 1 */
         int row_loop;          /* of one whose rows they share: its loop over them, + 1; .. */
         const char *first_row; /* .. the rank's first */
-        const Region *over; /* of what iterations of this repeat store: all of it, in one exchange; or NULL */
+        const Region *all_of;  /* in one exchange of what all its iterations stored: that repeat; or NULL */
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
 

@@ -105,7 +105,7 @@ static void print_product_carry(const Printer *of, const Function *f, Text *out)
                                              : "n",
                       move);
         if (p->kernel->exchange_between) {
-                p->over = p->kernel->exchange_between->region;
+                p->all_of = p->kernel->exchange_between->region;
                 text_printf(loops, "row %%= %lld;\n",
                             (long long)p->kernel->exchange_between->active_rows->most_active);
         }
@@ -196,7 +196,7 @@ static void print_exchange(Printer *p, const Exchange *x, Text *out)
         const Kernel *k = p->kernel, *once = k->exchange_behind ? k->exchange_behind : k->exchange_between;
         Text *body = text_new(p->arena);
         const char *exchange = arena_printf(p->arena, "rank_exchange(m->ranks, &place, &all, %s);", x->rows);
-        p->over = once ? once->region : NULL;
+        p->all_of = once ? once->region : NULL;
         print_place(p, "0", body);
         text_printf(body,
                     "static const CarriedPart part[] = {%s};\n"

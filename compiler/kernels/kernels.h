@@ -232,11 +232,11 @@ struct Kernel {
         bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
         bool spread;         /* ranks share it, and exchange what it stores; .. */
         int64_t spread_heads; /* .. or not: they share it by so many heads, and only kernels by heads read that; .. */
-        const Kernel *
-                exchange_behind; /* .. or behind this repeat, in which it alone reads what it stores; or NULL */
-        int fission; /* REPEAT: all iterations run the kernels of its body before this one, then all run the rest: of what the
-                      * first ones store each iteration has a place, and it goes to all in one exchange; 0: one after another */
-        const Kernel *exchange_between; /* .. this repeat's */
+        /* .. or once for all iterations of a repeat: behind it, if it alone reads there what it stores; or between its halves.  NULL: not so */
+        const Kernel *exchange_behind, *exchange_between;
+        /* REPEAT: all iterations run the kernels of its body before this one, then all run the rest.  Of what the first half stores each has a
+         * place.  0: one iteration after another */
+        int fission;
         bool in_rows; /* of calls with many of call_rows ranks share rows, in place of what `spread` says: .. */
         Dim call_rows;
         int row_loop; /* .. those that this loop (+ 1) counts; 0: every rank computes all .. */

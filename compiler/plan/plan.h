@@ -85,7 +85,7 @@ typedef struct {
         const char *unit;        /* what they are: "panels of 16 outputs" */
         int64_t blocks; /* of attention of one row: blocks of keys, which are shared where whole units are not shared evenly; else 1 */
         int64_t runs;   /* in a call: the iterations around it; of those with a gate, the ones in use */
-        int64_t rows; /* of a causal model: positions of the call, those too that a run computes of them alone */
+        int64_t rows; /* of a causal model: positions that a run computes, all of the call or those that its iteration changes */
 } KernelCost;
 /* [p->steps], by Kernel.step.  size: of the named dimensions; size[NAMED_FIRST]: the first row wanted as output. */
 KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);

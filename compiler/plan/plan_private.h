@@ -69,9 +69,10 @@ Accesses accesses_of(Arena *arena, const Kernel *k, bool stores);
 /* Do tiles of 16 of the rows that a loop counts lie one after another, so that each access lies in its row's tile? */
 bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to);
 
-void find_stages(Plan *p); /* rank_stages.c: sets Kernel.staged */
-void find_exchanges_once(
-        Plan *p); /* exchange_once.c: sets Kernel.exchange_behind, .exchange_between and .fission */
+/* rank_stages.c: the repeat of the top body in which a body is run; NULL: it is that body */
+const Kernel *repeat_around(const Plan *p, const Body *b);
+void find_stages(Plan *p);         /* rank_stages.c: sets Kernel.staged */
+void find_exchanges_once(Plan *p); /* exchange_once.c: sets Kernel.exchange_behind and .fission */
 
 /* conditional.c: iterations that need not run */
 void conditional_iterations(Fuse *f);

@@ -125,27 +125,22 @@ static void add_carried(Sharing *s, const Region *r)
 {
         for (int i = 0; i < r->ncarry; i++) {
                 const Buffer *b = carried_buffer(s->plan, r, i);
-                int64_t n = 1;
-                for (int a = 0; a < b->type.rank; a++)
-                        n *= dim_value(b->type.dim[a], s->size);
-                s->all.carried += n;
+                s->all.carried += type_count(&b->type, s->size);
         }
 }
 
 static int64_t staged_iterations(const Plan *p, const Body *at)
 {
-        const Region *top = NULL;
-        for (; at->region; at = at->region->repeat->body)
-                top = at->region;
-        for (int i = 0; top && i < p->list[0].n; i++)
-                if (p->list[0].kernel[i]->region == top && p->list[0].kernel[i]->staged)
-                        return top->iterations;
-        return 0;
+        const Kernel *repeat = repeat_around(p, at);
+        return repeat && repeat->staged ? repeat->region->iterations : 0;
 }
 
 bool calls_share_rows(const Plan *p)
 {
-        return p->by_rows && (p->graph->past < 0 || p->prompt_rows);
+        for (int i = 0; i < p->list[0].n; i++)
+                if (p->list[0].kernel[i]->in_rows && !p->list[0].kernel[i]->part)
+                        return true;
+        return false;
 }
 
 bool shares_rows(const Plan *p, const int64_t *size, int ranks)

@@ -13,6 +13,17 @@ const Buffer *carried_buffer(const Plan *p, const Region *r, int carry)
         return NULL;
 }
 
+const Kernel *repeat_around(const Plan *p, const Body *b)
+{
+        const Region *top = NULL;
+        for (; b->region; b = b->region->repeat->body)
+                top = b->region;
+        for (int i = 0; top && i < p->list[0].n; i++)
+                if (p->list[0].kernel[i]->region == top)
+                        return p->list[0].kernel[i];
+        return NULL;
+}
+
 /* Floats by rows, one behind another. */
 static bool can_be_handed_on(const Buffer *b)
 {

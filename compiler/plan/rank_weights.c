@@ -42,14 +42,6 @@ static int64_t share_begin(int64_t total, int of, int all)
         return total * of / all;
 }
 
-static bool is_in_staged_repeat(const Plan *p, const Region *top)
-{
-        for (int i = 0; i < p->list[0].n; i++)
-                if (p->list[0].kernel[i]->region == top)
-                        return p->list[0].kernel[i]->staged;
-        return false;
-}
-
 static void add_in_slot(RankReads *r, const Buffer *b, int64_t slot, int64_t begin, int64_t end)
 {
         const int64_t at = whole_buffer((Buffer *)b)->offset + slot * b->slot_stride;
@@ -68,7 +60,8 @@ static void add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_t end)
         int64_t iterations = 1;
         for (int i = 0; i < n; i++)
                 iterations *= nest[i]->iterations;
-        if (!n || !is_in_staged_repeat(r->plan, nest[0])) {
+        const Kernel *repeat = n ? repeat_around(r->plan, &within) : NULL;
+        if (!repeat || !repeat->staged) {
                 for (int64_t slot = 0; slot < b->slots; slot++)
                         add_in_slot(r, b, slot, begin, end);
                 return;

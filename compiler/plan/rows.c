@@ -95,7 +95,7 @@ typedef struct {
         RowList rows;
         const KernelCost *cost; /* of the largest call */
         bool *counted;          /* by step */
-        bool changed;
+        bool changed;           /* another kernel stays with its heads */
         int64_t flops, shared, most;
         Dim most_rows; /* those of the kernel with most FLOPs */
 } RowsApart;
@@ -438,26 +438,13 @@ static bool bodies_agree(const Plan *p)
         return true;
 }
 
-/* Of the repeat of the top body that runs a region. */
-static uint64_t part_of_repeat(const Plan *p, const Region *r)
-{
-        for (int i = 0; i < p->list[0].n; i++)
-                if (p->list[0].kernel[i]->region == r)
-                        return p->list[0].kernel[i]->part;
-        return 0;
-}
-
 /* Does a kernel of another part read what lies in b? */
 static bool is_read_elsewhere(const Plan *p, uint64_t part, const Buffer *b)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
-                        const Body *at = p->body[i];
-                        const Kernel *k = p->list[i].kernel[j];
-                        uint64_t own = k->part;
-                        for (; at->region; at = at->region->repeat->body)
-                                own = part_of_repeat(p, at->region);
-                        if (own != part && k->code && code_reads(k->code, b))
+                        const Kernel *k = p->list[i].kernel[j], *repeat = repeat_around(p, p->body[i]);
+                        if ((repeat ? repeat : k)->part != part && k->code && code_reads(k->code, b))
                                 return true;
                 }
         return false;

@@ -21,23 +21,23 @@ struct EngineRank {
         size_t *room;       /* [noutput] floats */
 };
 
-/* What a stage has sent and another has not received. */
-typedef struct Sent Sent;
-struct Sent {
-        Sent *next;
+/* What a stage has sent, and another has not received. */
+typedef struct Message Message;
+struct Message {
+        Message *next;
         float x[];
 };
 
 /* Between ranks of one number, from one stage to another: the first one sent, first. */
 typedef struct {
-        Sent *first, *last;
-} Way;
+        Message *first, *last;
+} Queue;
 
 /* The ranks of a stage meet; stages send. */
 struct EngineMeetings {
         pthread_barrier_t *stage;
-        int stages; /* so many were made */
-        Way *way;   /* [numbers][stages][stages]: from, to */
+        int stages;   /* so many were made */
+        Queue *queue; /* [numbers][stages][stages]: from, to */
         pthread_mutex_t lock;
         pthread_cond_t sent;
         bool failed; /* a message could not be kept */
@@ -68,18 +68,18 @@ static int gather(void *of, float *all, const int64_t *begin)
         return 0;
 }
 
-static Way *way_between(const EngineRank *self, int from, int to)
+static Queue *queue_between(const EngineRank *self, int from, int to)
 {
         const int stages = self->link.stages;
-        return &self->engine->meetings->way[(self->link.rank * stages + from) * stages + to];
+        return &self->engine->meetings->queue[(self->link.rank * stages + from) * stages + to];
 }
 
 static int send_to(void *of, const float *x, int64_t n, int stage)
 {
         EngineRank *self = of;
         EngineMeetings *m = self->engine->meetings;
-        Way *way = way_between(self, self->link.stage, stage);
-        Sent *sent = malloc(sizeof *sent + (size_t)n * sizeof *x);
+        Queue *queue = queue_between(self, self->link.stage, stage);
+        Message *sent = malloc(sizeof *sent + (size_t)n * sizeof *x);
         if (sent) {
                 memcpy(sent->x, x, (size_t)n * sizeof *x);
                 sent->next = NULL;
@@ -87,8 +87,8 @@ static int send_to(void *of, const float *x, int64_t n, int stage)
         pthread_mutex_lock(&m->lock);
         m->failed |= !sent;
         if (sent) {
-                *(way->first ? &way->last->next : &way->first) = sent;
-                way->last = sent;
+                *(queue->first ? &queue->last->next : &queue->first) = sent;
+                queue->last = sent;
         }
         pthread_cond_broadcast(&m->sent);
         pthread_mutex_unlock(&m->lock);
@@ -99,12 +99,12 @@ static int receive(void *of, float *x, int64_t n, int stage)
 {
         EngineRank *self = of;
         EngineMeetings *m = self->engine->meetings;
-        Way *way = way_between(self, stage, self->link.stage);
+        Queue *queue = queue_between(self, stage, self->link.stage);
         pthread_mutex_lock(&m->lock);
-        while (!way->first && !m->failed)
+        while (!queue->first && !m->failed)
                 pthread_cond_wait(&m->sent, &m->lock);
-        Sent *sent = way->first;
-        way->first = sent ? sent->next : NULL;
+        Message *sent = queue->first;
+        queue->first = sent ? sent->next : NULL;
         pthread_mutex_unlock(&m->lock);
         if (!sent)
                 return 1;
@@ -137,24 +137,24 @@ static bool make_meetings(Engine *e)
                 return false;
         pthread_mutex_init(&m->lock, NULL);
         pthread_cond_init(&m->sent, NULL);
-        m->way = calloc((size_t)ranks * (size_t)stages * (size_t)stages, sizeof *m->way);
+        m->queue = calloc((size_t)ranks * (size_t)stages * (size_t)stages, sizeof *m->queue);
         m->stage = barriers(stages, ranks, &m->stages);
-        return m->way && m->stage && m->stages == stages;
+        return m->queue && m->stage && m->stages == stages;
 }
 
 static void end_meetings(const Engine *e)
 {
         EngineMeetings *m = e->meetings;
-        const int ways = e->plan->ranks * e->plan->stages * e->plan->stages;
+        const int queues = e->plan->ranks * e->plan->stages * e->plan->stages;
         if (!m)
                 return;
         end_barriers(m->stage, m->stages);
-        for (int i = 0; m->way && i < ways; i++)
-                for (Sent *sent = m->way[i].first, *next; sent; sent = next) {
+        for (int i = 0; m->queue && i < queues; i++)
+                for (Message *sent = m->queue[i].first, *next; sent; sent = next) {
                         next = sent->next;
                         free(sent);
                 }
-        free(m->way);
+        free(m->queue);
         pthread_cond_destroy(&m->sent);
         pthread_mutex_destroy(&m->lock);
         free(m);

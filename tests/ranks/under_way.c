@@ -24,11 +24,11 @@ struct Message {
 
 typedef struct {
         Message *first, *last;
-} Way;
+} Queue;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t sent = PTHREAD_COND_INITIALIZER;
-static Way way[MOST_RANKS][MOST_STAGES][MOST_STAGES];
+static Queue queue[MOST_RANKS][MOST_STAGES][MOST_STAGES];
 static pthread_barrier_t stage_of[MOST_STAGES];
 
 typedef struct {
@@ -58,7 +58,7 @@ static int gather(void *of, float *all, const int64_t *begin)
 static int put(void *of, const float *x, int64_t n, int stage)
 {
         const Peer *p = of;
-        Way *to = &way[p->rank][p->stage][stage];
+        Queue *to = &queue[p->rank][p->stage][stage];
         Message *m = malloc(sizeof *m + (size_t)n * sizeof *x);
         if (!m)
                 return 1;
@@ -75,7 +75,7 @@ static int put(void *of, const float *x, int64_t n, int stage)
 static int take(void *of, float *x, int64_t n, int stage)
 {
         const Peer *p = of;
-        Way *from = &way[p->rank][stage][p->stage];
+        Queue *from = &queue[p->rank][stage][p->stage];
         pthread_mutex_lock(&lock);
         while (!from->first)
                 pthread_cond_wait(&sent, &lock);
