@@ -16,7 +16,7 @@ static EmbeddedChunk chunk[MAX_CHUNKS];
 static int use[MAX_USES], declared[MAX_USES]; /* declared: a word's place, and behind it the chunk */
 static int words, nletters, nchunk, nuse, ndeclared;
 
-static void fail(const char *what)
+static void embed_fail(const char *what)
 {
         fprintf(stderr, "embed: %s\n", what);
         exit(1);
@@ -26,17 +26,17 @@ static void fail(const char *what)
 static int next_of(int *n, int most)
 {
         if (*n == most)
-                fail("a table is too small");
+                embed_fail("a table is too small");
         return (*n)++;
 }
 
-static int place_of(const char *name, int64_t n)
+static int word_index(const char *name, int64_t n)
 {
         int at = word_place(word, letters, name, n);
         if (word[at].n)
                 return at;
         if (words++ > EMBEDDED_WORDS / 2 || nletters + n >= MAX_LETTERS)
-                fail("too many words");
+                embed_fail("too many words");
         word[at] = (EmbeddedWord){.at = nletters, .n = (int)n};
         memcpy(letters + nletters, name, (size_t)n);
         nletters += (int)n;
@@ -73,7 +73,7 @@ static void gather_words(const char *text)
         while ((at = next_name(&s, &n))) {
                 if (at > text && at[-1] == '$') /* the model's own */
                         continue;
-                EmbeddedWord *w = &word[place_of(at, n)];
+                EmbeddedWord *w = &word[word_index(at, n)];
                 w->named = true;
                 w->outer = w->outer || *s.at == '(' || is_capital(at, n) || ends_typedef(text, at, n);
         }
@@ -95,9 +95,9 @@ static void add_chunk(const char *text, const CChunk *c, int file)
         const char *name;
         int64_t n;
         while ((name = next_name(&all, &n)))
-                use[next_of(&nuse, MAX_USES)] = place_of(name, n);
+                use[next_of(&nuse, MAX_USES)] = word_index(name, n);
         while ((name = next_declared(&d, &n))) {
-                declared[next_of(&ndeclared, MAX_USES)] = place_of(name, n);
+                declared[next_of(&ndeclared, MAX_USES)] = word_index(name, n);
                 declared[next_of(&ndeclared, MAX_USES)] = number;
         }
         to->uses = nuse - to->use;
@@ -120,27 +120,21 @@ static void print_string(const char *text)
         putchar('"');
 }
 
-static bool ends_with(const char *path, const char *end)
-{
-        size_t n = strlen(path), k = strlen(end);
-        return n > k && !strcmp(path + n - k, end);
-}
-
 static void print_file(const char *path, int file)
 {
         static char text[MAX_TEXT];
         FILE *f = fopen(path, "r");
         size_t n = f ? fread(text, 1, sizeof text, f) : sizeof text;
         if (n == sizeof text)
-                fail(path);
+                embed_fail(path);
         fclose(f);
         text[n] = 0;
         const char *slash = strrchr(path, '/'), *at = text;
         int first = nchunk;
         CChunk c;
-        if (ends_with(path, ".h") || ends_with(path, ".json"))
+        if (text_ends_with(path, ".h") || text_ends_with(path, ".json"))
                 gather_words(text);
-        while (ends_with(path, ".h") && next_chunk(&at, &c))
+        while (text_ends_with(path, ".h") && next_chunk(&at, &c))
                 add_chunk(text, &c, file);
         printf("{\"%s\",\n", slash ? slash + 1 : path);
         print_string(text);

@@ -1,5 +1,4 @@
-# The manual's pages besides lathe(1), out of what there is: docs/lathe.1 has what each command does and its options, docs/language.md the
-# language.
+# The manual's pages besides lathe(1): docs/lathe.1 has the text of each command, its help the options, docs/language.md the language.
 # Called by man-pages; commands is "NAME: ABOUT|…", and FOLDER/NAME.help what `lathe help NAME` says.
 # Writes FOLDER/lathe-NAME.1 for each command, and FOLDER/lathe-language.7.
 
@@ -25,77 +24,52 @@ BEGIN {
         }
 }
 
-# --- docs/lathe.1: the text of each command, and of each option ---
+# --- docs/lathe.1: the text of each command; a further heading of the same command stays ---
 
 FILENAME ~ /lathe\.1$/ && /^\.SH/ { part = $0 }
 FILENAME ~ /lathe\.1$/ && part == ".SH COMMANDS" && /^\.SS/ {
+        before = name
         name = $0
         sub(/^\.SS "lathe /, "", name)
         sub(/[^a-z].*/, "", name)
-        form = 1
+        if (name != before)
+                next
 }
-FILENAME ~ /lathe\.1$/ && part == ".SH COMMANDS" && name != "" {
-        line = $0
-        if (line ~ /^\.SS/ || continued) {
-                sub(/^\.SS "/, ".PP\n", line)
-                continued = line ~ /\\$/
-                sub(/"$/, "", line)
-                synopsis[name] = synopsis[name] line "\n"
-        } else
-                said[name] = said[name] line "\n"
-}
-FILENAME ~ /lathe\.1$/ && part == ".SH OPTIONS" && tagged {
-        option = $0
-        gsub(/\\-/, "-", option)
-        gsub(/[",=]|\\f[A-Z]/, " ", option)
-        split(option, word, " ")
-        option = word[2] # behind the macro
-        entry[option] = $0 "\n"
-        tagged = 0
-        next
-}
-FILENAME ~ /lathe\.1$/ && part == ".SH OPTIONS" { tagged = /^\.TP/ }
-FILENAME ~ /lathe\.1$/ && part == ".SH OPTIONS" && !tagged && option != "" { entry[option] = entry[option] $0 "\n" }
+FILENAME ~ /lathe\.1$/ && part == ".SH COMMANDS" && name != "" { said[name] = said[name] $0 "\n" }
 FILENAME ~ /lathe\.1$/ { next }
 
-# --- the help of each command: its options, those of build with the longer entries of lathe.1, and its examples ---
+# --- the help of each command, in blocks with blank lines between them: usage, one line, introduction, options; then parts or examples ---
 
 FILENAME ~ /\.help$/ && FNR == 1 {
         name = FILENAME
         sub(/.*\//, "", name)
         sub(/\.help$/, "", name)
-}
-FILENAME ~ /\.help$/ && /^ *example: / {
-        line = $0
-        sub(/^ *example: /, "", line)
-        examples[name] = examples[name] ".PP\n.nf\n" plain(line) "\n.fi\n"
+        block = 1
+        sub(/^usage: lathe [a-z]* ?/, "")
+        synopsis[name] = "\\fBlathe " name "\\fP " plain($0) "\n"
         next
 }
-FILENAME ~ /\.help$/ && /^ ? ? ? ?[-A-Z]/ && /^ / {
-        line = $0
-        sub(/^ */, "", line)
-        at = match(line, /  +/)
-        tag = at ? substr(line, 1, at - 1) : line
-        rest = at ? substr(line, at + RLENGTH) : ""
-        # options with a single space before their text
-        if (!at && match(line, /^--?[-a-z]+ /)) {
-                tag = substr(line, 1, RLENGTH - 1)
-                rest = substr(line, RLENGTH + 1)
-        }
-        split(tag, word, /[ =[]/)
-        longer = name == "build" && tag !~ /, -/ && (word[1] in entry)
-        list[name] = list[name] ".TP\n" (longer ? entry[word[1]] : "\\fB" plain(tag) "\\fP\n" (rest == "" ? "" : plain(rest) "\n"))
+FILENAME ~ /\.help$/ && /^$/ { block++; begins = 1; next }
+FILENAME ~ /\.help$/ && /^example: / {
+        sub(/^example: /, "")
+        examples[name] = examples[name] ".PP\n.nf\n" plain($0) "\n.fi\n"
         next
 }
-FILENAME ~ /\.help$/ && /^      / {
-        if (longer)
-                next
-        line = $0
-        sub(/^ */, "", line)
-        list[name] = list[name] plain(line) "\n"
+FILENAME ~ /\.help$/ && /^[A-Z][a-z]*:$/ { list[name] = list[name] ".SS " $0 "\n"; next }
+FILENAME ~ /\.help$/ && /^  -/ {
+        sub(/^ */, "")
+        at = match($0, /  +/)
+        list[name] = list[name] ".TP\n\\fB" plain(at ? substr($0, 1, at - 1) : $0) "\\fP\n" (at ? plain(substr($0, at + RLENGTH)) "\n" : "")
         next
 }
-FILENAME ~ /\.help$/ && /^Of .*:$/ && list[name] != "" { list[name] = list[name] ".SS " plain($0) "\n" }
+FILENAME ~ /\.help$/ {
+        sub(/^ */, "")
+        if (block == 1)
+                synopsis[name] = synopsis[name] plain($0) "\n"
+        else if (block > 3 || list[name] != "")
+                list[name] = list[name] (begins || /^Also: / ? ".PP\n" : "") plain($0) "\n"
+        begins = 0
+}
 FILENAME ~ /\.help$/ { next }
 
 # --- docs/language.md ---

@@ -121,7 +121,26 @@ def _whole(array, number, what):
             raise ValueError(f"{what} holds numbers beyond 32 bits")
     elif given.dtype.kind not in "fiub":
         raise TypeError(f"{what} is of real numbers, not of {given.dtype}")
-    return numpy.asarray(given, number, order="C")
+    with numpy.errstate(over="ignore"):
+        array = numpy.asarray(given, number, order="C")
+    if given.dtype.kind == "f" and given.dtype.itemsize > 4:
+        beyond = numpy.isinf(array) & ~numpy.isinf(given)
+        if beyond.any():
+            at = numpy.unravel_index(beyond.argmax(), given.shape)
+            raise ValueError(f"{what}{[int(i) for i in at]} is {given[at]}, beyond the largest float of 32 bits, 3.40282347e+38")
+    return array
+
+
+def _struct(kind, **values):
+    """A struct of C; ValueError if one of its numbers is not what was given: ctypes cuts off higher bits."""
+    made = kind(**values)
+    for name, value in values.items():
+        kept = getattr(made, name)
+        if isinstance(value, (int, numpy.integer)) and kept != value:
+            raise ValueError(f"{name} is {value}, beyond the {ctypes.sizeof(dict(kind._fields_)[name]) * 8} bits that it has in C")
+        if isinstance(value, (float, numpy.floating)) and numpy.isinf(kept) and not numpy.isinf(value):
+            raise ValueError(f"{name} is {value}, beyond the largest float of 32 bits, 3.40282347e+38")
+    return made
 
 
 def _row(array, number, what):
@@ -430,7 +449,7 @@ class Model:
                 raise TypeError(f"generation has no {', '.join(sorted(unknown))}")
             if rule not in (None, False) and not callable(rule):
                 raise TypeError("rule is a function, or False for none")
-            settings, kept = _Generation(**how), None
+            settings, kept = _struct(_Generation, **how), None
             if callable(rule):
                 kept = _RULE(ruled)
                 settings.rule = ctypes.cast(kept, ctypes.c_void_p)
@@ -468,7 +487,7 @@ class Model:
             What slot 0 was fed and has taken is the beginning; it is selected then, and the slots of beams hold other texts."""
             text, room = _row(tokens, numpy.int32, "tokens"), MODEL["sizes"][MODEL["time"]]
             found = numpy.empty(max(1, room + 1 - len(text)), numpy.int32)
-            how, n = _Beams(beams, length_penalty, early_stopping, steps), ctypes.c_int64(len(text))
+            how, n = _struct(_Beams, beams=beams, length_penalty=length_penalty, early_stopping=early_stopping, steps=steps), ctypes.c_int64(len(text))
             made, worth = ctypes.c_int64(0), ctypes.c_double(0)
             scratch = _scratch(_function("beam_search_scratch", ctypes.c_size_t)(ctypes.byref(how), n))
             code = self._call("beam_search", _pointer(text), n, ctypes.byref(how), _pointer(found), ctypes.byref(made), ctypes.byref(worth),
@@ -547,7 +566,7 @@ class Model:
                     raised.append(error)
                     return 1
 
-            how = _Denoising(steps=steps, guidance=guidance, seed=seed, goes_on=begin is not None)
+            how = _struct(_Denoising, steps=steps, guidance=guidance, seed=seed, goes_on=begin is not None)
             if others:
                 away, kept_too = self._filled(others)
                 how.without = ctypes.pointer(away)

@@ -19,6 +19,14 @@ static inline float beams_log_sum(const float *logits, int64_t vocab, float max)
         return lane[0];
 }
 
+/* Tokens whose logit is +inf are certain: they share all of the probability.  Returns the largest of the logits, now 0. */
+static inline float beams_certain(float *logits, int64_t vocab)
+{
+        for (int64_t i = 0; i < vocab; i++)
+                logits[i] = logits[i] == FLOAT_INF ? 0 : -FLOAT_INF;
+        return 0;
+}
+
 /* Puts a choice among the best ones, of which there are n already; how many there are then, at most `most`. */
 static inline int beams_offer(BeamChoice *best, int n, int most, BeamChoice new)
 {
@@ -38,7 +46,10 @@ static inline int beams_choose(const Beams *b, float *logits, BeamRules *rule_ou
         int n = 0;
         for (int beam_at = 0; beam_at < b->active; beam_at++) {
                 float *x = logits + beam_at * b->vocab;
-                const float max = sampler_max(x, (int)b->vocab), log_sum = beams_log_sum(x, b->vocab, max);
+                float max = sampler_max(x, (int)b->vocab);
+                if (max == FLOAT_INF)
+                        max = beams_certain(x, b->vocab);
+                const float log_sum = beams_log_sum(x, b->vocab, max);
                 const int32_t only = rule_out(of, x);
                 if (only >= 0)
                         n = beams_offer(b->beam_choice, n, 2 * b->beam_count,

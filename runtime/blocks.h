@@ -432,15 +432,15 @@ KERNEL void add_scaled_dots(v16 *sum, int storage, const uint8_t *p, const int8_
                                sum[i]);
 }
 
-/* As tile_of_rows(), of codes: steps are blocks, and panels need be no literal.  They take turns, so that the sums of one are in registers
- * beside its dots. */
-KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
-                        int panels)
+/* As tile_of_rows(), of rows of codes from `row` on: steps are blocks, and panels need be no literal.  They take turns, so that the sums of
+ * one are in registers beside its dots. */
+KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, const int8_t *codes, int64_t row,
+                        int64_t steps, int fresh, int rows, int panels)
 {
         const int8_t *x[12];
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
-                x[i] = f->codes + (i < f->rows ? i : f->rows - 1) * CODES_BYTES(f->k);
+                x[i] = codes + (row + (i < f->rows ? i : f->rows - 1)) * CODES_BYTES(f->k);
         for (int j = 0; j < panels; j++) {
                 v16 sum[12];
                 UNROLL_ROWS

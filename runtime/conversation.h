@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { CONVERSATION_FULL = -3 }; /* beside those of generation.h */
+enum { CONVERSATION_FULL = -3, CONVERSATION_REFUSED = -4 }; /* beside those of generation.h */
 
 typedef struct {
         Talk *talk;
@@ -18,12 +18,15 @@ typedef struct {
 } Conversation;
 
 /* Text [n] is the user's next turn: what the conversation begins with as before stays taken, and what is new of its ids is to be taken for an
- * answer.  0; GENERATION_MEMORY; CONVERSATION_FULL: there is no room for it, and the conversation is as if nothing had been said. */
+ * answer.  0; GENERATION_MEMORY; CONVERSATION_FULL: there is no room for it, CONVERSATION_REFUSED: k->write() refuses it, and the conversation is as if
+ * nothing had been said. */
 static inline int conversation_ask(const Conversation *c, const char *text, int64_t n)
 {
         Talk *k = c->talk;
         if (!talk_ask(k, text, n, c->context))
                 return GENERATION_MEMORY;
+        if (k->refused)
+                return CONVERSATION_REFUSED;
         const int64_t keep = k->same < k->n ? k->same : k->n - 1;
         if (keep < c->position(c->of))
                 c->rewind(c->of, keep);
@@ -33,7 +36,7 @@ static inline int conversation_ask(const Conversation *c, const char *text, int6
         return CONVERSATION_FULL;
 }
 
-/* The answer to text [n].  CONVERSATION_FULL: there is no room for it, which has been said. */
+/* The answer to text [n].  CONVERSATION_FULL, CONVERSATION_REFUSED: after a message. */
 static inline int conversation_turn(const Conversation *c, const char *text, int64_t n)
 {
         const Talk *k = c->talk;
@@ -44,6 +47,8 @@ static inline int conversation_turn(const Conversation *c, const char *text, int
         if (error == CONVERSATION_FULL)
                 fprintf(stderr, "with this turn the conversation has %lld tokens, and the context holds %lld\n", (long long)k->n,
                         (long long)c->context);
+        if (error == CONVERSATION_REFUSED)
+                fprintf(stderr, "this turn is left out, as the chat template refuses it: %s\n", k->refused);
         if (error)
                 return error;
         Generated made;
@@ -59,7 +64,7 @@ static inline int conversation_lines(const Conversation *c)
         char *line = NULL;
         size_t room = 0;
         int error = 0, asks = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-        while ((error == 0 || error == CONVERSATION_FULL) && !ferror(stdout)) {
+        while ((error == 0 || error == CONVERSATION_FULL || error == CONVERSATION_REFUSED) && !ferror(stdout)) {
                 if (asks && (fputs("> ", stdout) < 0 || fflush(stdout)))
                         break;
                 ssize_t n = getline(&line, &room, stdin);
@@ -72,5 +77,5 @@ static inline int conversation_lines(const Conversation *c)
         free(line);
         if (asks)
                 putchar('\n');
-        return error == CONVERSATION_FULL ? 0 : error;
+        return error == CONVERSATION_FULL || error == CONVERSATION_REFUSED ? 0 : error;
 }

@@ -118,6 +118,12 @@ static inline int denoise_training_step(const DenoiseOptions *o, int i)
         return (left - 1) * (o->trained / o->steps);
 }
 
+/* Steps of a run at most: with one more, dpm_solver would take a step of the training twice, and divide by 0 between the two. */
+static inline int denoise_most_steps(const DenoiseOptions *o)
+{
+        return o->way == DENOISE_dpm_solver && o->trained > 1 ? o->trained - 1 : o->trained;
+}
+
 static inline void denoise_diffusion_times(Denoiser *d)
 {
         const DenoiseOptions *o = &d->o;
@@ -141,7 +147,7 @@ static inline size_t denoise_room(int steps, int64_t n)
         return sizeof(double) * (size_t)(3 * (int64_t)steps + 2 + n) + sizeof(float) * (size_t)n;
 }
 
-/* 1 <= steps <= trained; room [denoise_room(steps, n)], aligned to 8. */
+/* 1 <= steps <= denoise_most_steps(); room [denoise_room(steps, n)], aligned to 8. */
 static inline void denoise_start(Denoiser *d, const DenoiseOptions *o, int64_t n, uint64_t seed, void *room)
 {
         *d = (Denoiser){.o = *o, .n = n, .state = seed, .calls = o->way == DENOISE_heun ? 2 * o->steps - 1 : o->steps};

@@ -115,7 +115,8 @@ static inline void penalties_take(const Penalties *p, const int32_t *times, floa
         }
 }
 
-enum { GENERATION_MEMORY = -1, GENERATION_CONTEXT = -2 };
+/* GENERATION_NONE: no token may be chosen, for every logit is -inf or NaN. */
+enum { GENERATION_MEMORY = -1, GENERATION_CONTEXT = -2, GENERATION_NONE = -3 };
 
 /* Errors of the functions are above 0. */
 typedef struct {
@@ -232,9 +233,18 @@ static inline int64_t generation_propose(const Generator *g, int64_t n, int64_t 
         return drafts >= 0 && drafts <= most ? drafts : 0;
 }
 
-enum { TEXT_ENDS = -1 }; /* no token */
+enum { TEXT_ENDS = -1, NO_CHOICE = INT32_MIN }; /* no tokens */
 
-/* The next token of a text at its place, after made->made new ones; TEXT_ENDS, or below it, by so much, the rule's error. */
+/* Whether one of logits [n] at least is above -inf. */
+static inline int generation_has_choice(const float *logits, int64_t n)
+{
+        int64_t i = 0;
+        while (i < n && !(logits[i] > -1.0f / 0.0f))
+                i++;
+        return i < n;
+}
+
+/* The next token of a text at its place, after made->made new ones; NO_CHOICE; TEXT_ENDS, or below it, by so much, the rule's error. */
 static inline int32_t generation_choose(const Generator *g, const Generated *made, int64_t place, float *logits)
 {
         int32_t *times = penalties_apply(&g->penalties) ? g->times : NULL;
@@ -247,7 +257,7 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
         if (next < 0 && times)
                 penalties_take(&g->penalties, times, logits, g->vocab);
         if (next < 0)
-                next = g->sample(g->of, logits);
+                next = generation_has_choice(logits, g->vocab) ? g->sample(g->of, logits) : NO_CHOICE;
         if (times && next >= 0 && next < g->vocab)
                 times[next] = times[next] < 0 ? 1 : times[next] + 1;
         return next;
@@ -266,6 +276,10 @@ static inline int64_t generation_check(const Generator *g, int64_t at, int64_t d
                 *next = generation_choose(g, made, at + 1 + i, logits);
                 if (made->made == 0)
                         made->first_seconds = g->seconds();
+                if (*next == NO_CHOICE) {
+                        *error = GENERATION_NONE;
+                        return i + 1;
+                }
                 const int shown = *next < 0 ? TEXT_ENDS - *next : loop_stops(&g->tokens, *next) ? -1 : g->show(g->of, *next);
                 made->ended = shown < 0 || *next == TEXT_ENDS;
                 *error = shown > 0 ? shown : 0;

@@ -16,7 +16,13 @@
 
 /* 16: arithmetic of _Float16 alone is done in _Float16 (GCC's gnu mode where the processor has it) */
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
-#error "float arithmetic must be done in float: compile with -std=c11 (on 32-bit x86 with -msse2 -mfpmath=sse too)"
+#if defined(__i386__) || defined(_M_IX86)
+#error "float arithmetic must be done in float: compile with -std=c11 -msse2 -mfpmath=sse"
+#elif defined(__s390__)
+#error "float arithmetic must be done in float: compile with -std=gnu11, or with -std=c11 -fexcess-precision=fast"
+#else
+#error "float arithmetic must be done in float, and this compiler or machine does it in more bits (FLT_EVAL_METHOD is not 0)"
+#endif
 #endif
 
 #if defined(__clang__)

@@ -36,10 +36,10 @@ static inline int values_fit(const InputForm *f, const NpyHead *h, const char *p
                 fits = h->dim[a] == (named ? *named : f->dim[a]);
         }
         if (!fits) {
-                fprintf(stderr, "%s: %s is%s%s, and the array is [", path, f->name, f->rank ? " " : " one number", f->shape);
+                terminal_print(stderr, "%s: %s is%s%s, and the array is [", path, f->name, f->rank ? " " : " one number", f->shape);
                 for (int a = 0; a < h->rank; a++)
-                        fprintf(stderr, "%s%lld", a ? ", " : "", (long long)h->dim[a]);
-                fprintf(stderr, "]%s\n", h->rank == f->rank ? "; sizes of one name are the same" : "");
+                        terminal_print(stderr, "%s%lld", a ? ", " : "", (long long)h->dim[a]);
+                terminal_print(stderr, "]%s\n", h->rank == f->rank ? "; sizes of one name are the same" : "");
         }
         return fits;
 }
@@ -48,8 +48,9 @@ static inline int values_fit(const InputForm *f, const NpyHead *h, const char *p
 static inline int values_put(const InputForm *f, double x, void *to, int64_t i)
 {
         if (!f->bound) {
+                const int is_finite = x - x == 0;
                 ((float *)to)[i] = (float)x;
-                return 1;
+                return !is_finite || ((float *)to)[i] - ((float *)to)[i] == 0;
         }
         if (!(x >= 0 && x < (double)f->bound) || x != (double)(int64_t)x)
                 return 0;
@@ -63,12 +64,15 @@ static inline void *values_of(const InputForm *f, const char *from, const NpyHea
         void *to = malloc((size_t)h->count * 4 + 1);
         int good = to != NULL;
         if (!to)
-                fprintf(stderr, "%s: %s\n", from, strerror(errno));
+                terminal_print(stderr, "%s: %s\n", from, strerror(errno));
         for (int64_t i = 0; i < h->count && good; i++) {
                 const double x = bytes ? npy_value(h, bytes, i) : number;
                 good = values_put(f, x, to, i);
-                if (!good)
-                        fprintf(stderr, "%s: %s is whole numbers from 0 to %lld, and one is %g\n", from, f->name, (long long)f->bound - 1, x);
+                if (!good && !f->bound)
+                        terminal_print(stderr, "%s: element %lld of %s is %.9g, beyond the largest float of 32 bits, 3.40282347e+38: scale the input\n", from,
+                                       (long long)i, f->name, x);
+                else if (!good)
+                        terminal_print(stderr, "%s: %s is whole numbers from 0 to %lld, and one is %g\n", from, f->name, (long long)f->bound - 1, x);
         }
         if (!good)
                 free(to);
@@ -86,7 +90,7 @@ static inline void *values_of_file(const InputForm *f, const char *path, int64_t
         const int fault = npy_head(bytes, (int64_t)n, &h);
         void *values = NULL;
         if (fault)
-                fprintf(stderr, "%s: %s\n", path, npy_fault(fault));
+                terminal_print(stderr, "%s: %s\n", path, npy_fault(fault));
         else if (values_fit(f, &h, path, size))
                 values = values_of(f, path, &h, bytes, 0);
         free(bytes);
@@ -113,16 +117,21 @@ static inline void values_take(char **argv, int i, const InputForm *form, int n,
         while (at < n && !(text[name] && strlen(form[at].name) == name && !strncmp(form[at].name, text, name)))
                 at++;
         if (at == n) {
-                fprintf(stderr, "%s: %s wants NAME=VALUE, not %s; the inputs:", argv[0], argv[i], text);
+                terminal_print(stderr, "%s: %s wants NAME=VALUE, not %s; the inputs:", argv[0], argv[i], text);
                 for (int k = 0; k < n; k++)
-                        fprintf(stderr, "%s %s", k ? "," : "", form[k].name);
-                fprintf(stderr, "\n");
+                        terminal_print(stderr, "%s %s", k ? "," : "", form[k].name);
+                terminal_print(stderr, "\n");
                 exit(2);
         }
         const InputForm *f = &form[at];
         const char *value = text + name + 1;
         char *end;
+        errno = 0;
         const double number = strtod(value, &end);
+        if (errno == ERANGE && number - number != 0) {
+                terminal_print(stderr, "%s: %s is beyond the largest number of 64 bits: scale the input\n", argv[0], text);
+                exit(1);
+        }
         const int is_number = end != value && !*end && f->rank == 0;
         values_keep(argv[0], f, at,
                    is_number ? values_of(f, text, &(const NpyHead){.count = 1}, NULL, number) : values_of_file(f, value, all->size), all);

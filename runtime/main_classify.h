@@ -13,7 +13,7 @@ typedef struct {
 
 static void usage(FILE *to, const char *program)
 {
-        fprintf(to,
+        terminal_print(to,
                 "usage: %s [options] PICTURE...\n"
                 "  PICTURE       a PPM (P6) or PGM (P5) file; - reads it from standard input\n"
                 "  --top K       the K likeliest classes (default 5)\n"
@@ -54,7 +54,7 @@ static int classify_file($model *m, const char *path, double *probabilities)
                 return -3;
         const int fault = pnm_head(bytes, (int64_t)size, PICTURE_PIXELS, &head);
         if (fault)
-                fprintf(stderr, "%s: %s\n", path, pnm_fault(fault));
+                terminal_print(stderr, "%s: %s\n", path, pnm_fault(fault));
         uint8_t *pixels = fault ? NULL : malloc((size_t)(head.width * head.height * head.channels));
         void *scratch = fault ? NULL : malloc($model_classify_scratch(head.width, head.height));
         int error = fault ? -1 : pixels && scratch ? $MODEL_OK : $MODEL_ERROR_MEMORY;
@@ -73,7 +73,7 @@ static void print_classes(const double *probabilities, int64_t top)
         int64_t number = -1;
         for (int64_t i = 0; i < top && (number = likely_next(probabilities, CLASSES, number)) >= 0; i++) {
                 const char *label = $model_label(number);
-                printf("%8.4f  %lld%s%s\n", probabilities[number], (long long)number, label ? "  " : "", label ? label : "");
+                terminal_print(stdout, "%8.4f  %lld%s%s\n", probabilities[number], (long long)number, label ? "  " : "", label ? label : "");
         }
 }
 
@@ -90,12 +90,12 @@ APART int command(char **argv)
                 if (error)
                         break;
                 if (o.paths > 1)
-                        printf("%s\n", o.path[i]);
+                        terminal_print(stdout, "%s\n", o.path[i]);
                 print_classes(probabilities, o.top);
                 hash = hash_doubles(hash, probabilities, CLASSES);
         }
         if (o.common.hashes && !error)
-                fprintf(stderr, "hash %016llx\n", (unsigned long long)hash);
+                terminal_print(stderr, "hash %016llx\n", (unsigned long long)hash);
         $model_free(m);
         return exit_status(argv[0], o.common.weights, error);
 }

@@ -15,7 +15,7 @@ typedef struct {
 static void usage(FILE *to, const char *program)
 {
 $inputs        const char *const otherwise = NO_CLASS < 0 ? "" : "; else from no class";
-        fprintf(to,
+        terminal_print(to,
                 "usage: %s [options] -o FILE\n"
                 "  -o FILE       what is made: .pgm or .ppm, a picture of grey or of colours, or .npy, its numbers\n"
 $class                "  --class N     of class N\n"
@@ -33,13 +33,13 @@ $inputs                otherwise,
                 program);
 $inputs        for (int i = 0; i < INPUTS; i++)
 $inputs                if (input_form[i].is_class)
-$inputs                        fprintf(to, " --class 1");
+$inputs                        terminal_print(to, " --class 1");
 $inputs                else
-$inputs                        fprintf(to, " -I %s=%s.npy", input_form[i].name, input_form[i].name);
-        fprintf(to, " --seed 7 -o new.npy\n");
-$inputs        fprintf(to, "inputs:");
+$inputs                        terminal_print(to, " -I %s=%s.npy", input_form[i].name, input_form[i].name);
+        terminal_print(to, " --seed 7 -o new.npy\n");
+$inputs        terminal_print(to, "inputs:");
 $inputs        for (int i = 0; i < INPUTS; i++)
-$inputs                fprintf(to, " %s%s%s", input_form[i].name, input_form[i].shape, i + 1 < INPUTS ? "," : "\n");
+$inputs                terminal_print(to, " %s%s%s", input_form[i].name, input_form[i].shape, i + 1 < INPUTS ? "," : "\n");
 }
 
 static int ends_with(const char *text, const char *end)
@@ -87,7 +87,7 @@ static Options options(char **argv)
                 if (!strcmp(a, "-o"))
                         o.out = option_word(argv, i++);
                 else if (!strcmp(a, "-n"))
-                        o.how.steps = (int)option_number(argv, i++, 1, denoise_form.trained);
+                        o.how.steps = (int)option_number(argv, i++, 1, denoise_most_steps(&denoise_form));
                 else if (!strcmp(a, "--seed"))
                         o.how.seed = (uint64_t)option_number(argv, i++, 0, 9e15);
 $class                else if (!strcmp(a, "--class"))
@@ -142,7 +142,7 @@ static int write_out(const char *path, const float *x)
         bad |= to && fclose(to) != 0;
         if (!bad)
                 return 0;
-        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        terminal_print(stderr, "%s: %s\n", path, strerror(errno));
         if (to)
                 remove(path);
         return -3;
@@ -173,14 +173,14 @@ APART int command(char **argv)
                 const double value = (double)x[i];
                 hash = hash_doubles(hash, &value, 1);
                 if (value - value != 0) {
-                        fprintf(stderr, "%s: what was made is no picture: it has a NaN or an infinity\n", argv[0]);
+                        terminal_print(stderr, "%s: what was made is no picture: it has a NaN or an infinity\n", argv[0]);
                         error = -1;
                 }
         }
         if (!error)
                 error = write_out(o.out, x);
         if (o.common.hashes && !error)
-                fprintf(stderr, "hash %016llx\n", (unsigned long long)hash);
+                terminal_print(stderr, "hash %016llx\n", (unsigned long long)hash);
         for (int i = 0; i < INPUTS; i++) {
                 free(o.wanted.value[i]);
                 free(o.without.value[i]);

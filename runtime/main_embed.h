@@ -12,10 +12,10 @@ static int loop_text(Session *s, const char *text, const int32_t *tokens, int64_
         for (int64_t i = 0; i < WIDTH && !error; i++) {
                 const double x = (double)vector[i];
                 s->hash = hash_doubles(s->hash, &x, 1);
-                printf(i ? ", " : "[");
-                printf(x - x == 0 ? "%.9g" : "null", x);
+                terminal_print(stdout, i ? ", " : "[");
+                terminal_print(stdout, x - x == 0 ? "%.9g" : "null", x);
         }
         if (!error)
-                printf("]\n");
+                terminal_print(stdout, "]\n");
         return error;
 }

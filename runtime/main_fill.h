@@ -15,9 +15,10 @@ static void print_filling(const $model *m, int64_t token)
 {
 $text        static char text[TEXT_ROOM];
 $text        $model_text alone = {{0}, 0, 0};
-$text        printf("  ");
-$text        fwrite(text, 1, (size_t)$model_decode(m, &alone, (int32_t)token, $MODEL_CONTROL, text), stdout);
-$text        fwrite(text, 1, (size_t)$model_decode_end(&alone, text), stdout);
+$text        terminal_print(stdout, "  ");
+$text        terminal_write(stdout, text, (size_t)$model_decode(m, &alone, (int32_t)token, $MODEL_CONTROL, text));
+$text        terminal_write(stdout, text, (size_t)$model_decode_end(&alone, text));
+$text        terminal_end(stdout);
 $numbers        (void)m;
 $numbers        (void)token;
 }
@@ -29,11 +30,11 @@ static int show_mask(void *of, int64_t place, const double *probabilities)
         (void)place;
         b->at++;
         if (b->s->texts > 1 || !strcmp(b->s->text[0], "-") || b->masks > 1)
-                printf("%s, mask %lld\n", b->text, (long long)b->at);
+                terminal_print(stdout, "%s, mask %lld\n", b->text, (long long)b->at);
         for (int64_t i = 0; i < b->s->top && (token = likely_next(probabilities, FILL_COLUMNS, token)) >= 0; i++) {
-                printf("%8.4f  %lld", probabilities[token], (long long)token);
+                terminal_print(stdout, "%8.4f  %lld", probabilities[token], (long long)token);
                 print_filling(b->s->m, token);
-                printf("\n");
+                terminal_print(stdout, "\n");
         }
         b->s->hash = hash_doubles(b->s->hash, probabilities, FILL_COLUMNS);
         return 0;
@@ -46,6 +47,6 @@ static int loop_text(Session *s, const char *text, const int32_t *tokens, int64_
                 b.masks += tokens[i] == MASK_TOKEN;
         if (b.masks)
                 return $model_fill(s->m, tokens, n, show_mask, &b, scratch);
-        fprintf(stderr, "\"%s\" has no mask: token %lld is wanted in it\n", text, (long long)MASK_TOKEN);
+        terminal_print(stderr, "%s: \"%s\" has no mask: token %lld is wanted in it\n", s->where, text, (long long)MASK_TOKEN);
         return -1;
 }

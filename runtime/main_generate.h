@@ -22,7 +22,7 @@ $talk        int raw;            /* the prompt is text to go on from, no turn of
 
 static void usage(FILE *to, const char *program)
 {
-        fprintf(to,
+        terminal_print(to,
 $asks                "usage: %s [options] [PROMPT]\n"
 $feed                "usage: %s [options] PROMPT\n"
 $sound                "usage: %s [options] SOUND\n"
@@ -244,12 +244,12 @@ $mute        if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
 $talk        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT_FILENO))))
                 putchar('\n');
         if (o->common.hashes)
-                fprintf(stderr, "hash %016llx\n", (unsigned long long)made->hash);
+                terminal_print(stderr, "hash %016llx\n", (unsigned long long)made->hash);
         if (o->verbose && made->made > 1)
-                fprintf(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)made->prompt,
+                terminal_print(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)made->prompt,
                         1e3 * made->first_seconds, (double)(made->made - 1) / made->rest_seconds);
         if (o->verbose && o->drafts)
-                fprintf(stderr, "%lld tokens were drafted, %lld of them right\n", (long long)made->drafted, (long long)made->stood);
+                terminal_print(stderr, "%lld tokens were drafted, %lld of them right\n", (long long)made->drafted, (long long)made->stood);
         return generation_error(error);
 }
 
@@ -308,7 +308,7 @@ static int suppress_tokens(Session *s, const char *program)
         const $model *m = s->generator.m;
         const int64_t n = list ? loop_read_tokens(list, VOCAB, text_tokens, m, NULL) : 0;
         if (n < 0) {
-                fprintf(stderr, "%s: --suppress wants token numbers from 0 to %lld, or texts of tokens in double quotes, with commas between them, not %s\n",
+                terminal_print(stderr, "%s: --suppress wants token numbers from 0 to %lld, or texts of tokens in double quotes, with commas between them, not %s\n",
                         program, (long long)VOCAB - 1, list);
                 return -2;
         }
@@ -340,7 +340,7 @@ $talk                error = s.o.raw ? go_on(&s) : converse(&s);
         if (!s.generator.m && !error)
                 error = $MODEL_ERROR_MEMORY;
 $ruled        if (s.grammar && $model_grammar_error(s.grammar))
-$ruled                fprintf(stderr, "%s: %s\n", argv[0], $model_grammar_error(s.grammar));
+$ruled                terminal_print(stderr, "%s: %s\n", argv[0], $model_grammar_error(s.grammar));
         status = exit_status(argv[0], s.o.common.weights, error);
         $model_free(s.generator.m);
 $ruled        free(rules);

@@ -10,11 +10,11 @@ static int exit_status(const char *program, const char *weights, int error)
         int status = error < 0 ? -error : 0;
         if (error > 0) {
                 const int file = error == $MODEL_ERROR_FILE || error == $MODEL_ERROR_WEIGHTS;
-                fprintf(stderr, "%s: %s%s%s\n", program, file ? weights : "", file ? ": " : "", $model_error(error));
+                terminal_print(stderr, "%s: %s%s%s\n", program, file ? weights : "", file ? ": " : "", $model_error(error));
                 status = error == $MODEL_ERROR_RANGE || error == $MODEL_ERROR_CONTEXT ? 1 : 3;
         }
         if (fflush(stdout) || ferror(stdout)) {
-                fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
+                terminal_print(stderr, "%s: standard output: %s\n", program, strerror(errno));
                 status = 3;
         }
         return status;
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 $single        (void)argc;
 $ranked        int rank = 0;
 $ranked        if (asks_for_help(argv)) {
-$ranked                printf("under mpirun: --stages S   S stages share the layers (default 1); processes one after another are a stage's\n"
+$ranked                terminal_print(stdout, "under mpirun: --stages S   S stages share the layers (default 1); processes one after another are a stage's\n"
 $ranked                       "               --check-ranks   behind each layer ranks compare what they have computed\n");
 $ranked                return command(argv);
 $ranked        }
@@ -74,7 +74,7 @@ $ranked                return 3;
         if (processor_suits())
                 status = command(argv);
         else
-                fprintf(stderr, "%s: %s\n", argv[0], $model_error($MODEL_ERROR_CPU));
+                terminal_print(stderr, "%s: %s\n", argv[0], $model_error($MODEL_ERROR_CPU));
 $ranked        leave_ranks();
         return status;
 }

@@ -22,7 +22,7 @@ static int32_t *prompt_tokens(const $model *m, const char *text, int64_t *count)
         while (*text == ' ' || *text == '\n')
                 text++;
         if (tokens && *text) {
-                fprintf(stderr, "the prompt must be token numbers, not \"%.20s\"\n", text);
+                terminal_print(stderr, "the prompt must be token numbers, not \"%.20s\"\n", text);
                 free(tokens);
                 *count = -1;
                 return NULL;

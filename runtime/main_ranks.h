@@ -105,7 +105,7 @@ static int take_stages(char **argv)
                 stages = (int)option_number(argv, i, 1, size);
                 take_out(argv, i, 2);
                 if (size % stages) {
-                        fprintf(stderr, "%s: --stages %d: %d processes are not so many stages of the same size\n", argv[0], stages, size);
+                        terminal_print(stderr, "%s: --stages %d: %d processes are not so many stages of the same size\n", argv[0], stages, size);
                         MPI_Abort(MPI_COMM_WORLD, 2);
                 }
         }
@@ -133,7 +133,7 @@ $apart{
 $apart        const uint64_t *head = share_head(m);
 $apart        const unsigned place[2] = {(unsigned)head[RANK_FILE_PLACE], (unsigned)(head[RANK_FILE_PLACE] >> 32)};
 $apart        const unsigned stage[2] = {(unsigned)head[RANK_FILE_STAGE], (unsigned)(head[RANK_FILE_STAGE] >> 32)};
-$apart        fprintf(stderr, "it is rank %d of %d, of stage %d of %d; the file is that of rank %u of %u, of stage %u of %u\n", r->rank, r->ranks,
+$apart        terminal_print(stderr, "it is rank %d of %d, of stage %d of %d; the file is that of rank %u of %u, of stage %u of %u\n", r->rank, r->ranks,
 $apart                r->stage, r->stages, place[0], place[1], stage[0], stage[1]);
 $apart}
 
@@ -145,7 +145,7 @@ static void leave_ranks(void)
         const Ranks *r = mpi_ranks.own_link;
         if (r && r->error) {
                 if (r->differs)
-                        fprintf(stderr, "behind %s[%lld] ranks have different values: a machine or a link is broken\n", r->differs, (long long)r->differs_at);
+                        terminal_print(stderr, "behind %s[%lld] ranks have different values: a machine or a link is broken\n", r->differs, (long long)r->differs_at);
                 fflush(stderr);
                 MPI_Abort(MPI_COMM_WORLD, 3);
         }
@@ -171,7 +171,7 @@ static $model *join_ranks($model *m, int *error)
                 *error = scratch ? $model_join(m, &all->ranks, scratch) : $MODEL_ERROR_MEMORY;
         all->own_link = *error ? NULL : scratch;
         if (*error) { /* the others can't go on without this one */
-                fprintf(stderr, "rank %d: %s\n", rank, $model_error(*error));
+                terminal_print(stderr, "rank %d: %s\n", rank, $model_error(*error));
 $apart                if (*error == $MODEL_ERROR_SHARE)
 $apart                        say_share(m, &all->ranks);
                 MPI_Abort(MPI_COMM_WORLD, 3);
@@ -194,7 +194,7 @@ static void refuse_input(char **argv)
 {
         for (int i = 1; argv[i]; i++)
                 if (!strcmp(argv[i], "-")) {
-                        fprintf(stderr, "%s: -: one rank alone has standard input; a file or a word is for all\n", argv[0]);
+                        terminal_print(stderr, "%s: -: one rank alone has standard input; a file or a word is for all\n", argv[0]);
                         MPI_Abort(MPI_COMM_WORLD, 2);
                 }
 }

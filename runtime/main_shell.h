@@ -1,7 +1,7 @@
 /*
  * What the command lines of emitted programs share.
  *
- * Needs guard.h and team.h.
+ * Needs guard.h, team.h and terminal.h.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ static inline char *read_whole_file(const char *path, size_t *size)
         FILE *from = strcmp(path, "-") ? fopen(path, "rb") : stdin;
         char *text = from ? read_all(from, size) : NULL;
         if (!text)
-                fprintf(stderr, "%s: %s\n", path, strerror(errno));
+                terminal_print(stderr, "%s: %s\n", path, strerror(errno));
         if (from && from != stdin)
                 fclose(from);
         return text;
@@ -52,7 +52,7 @@ static inline char *read_whole_file(const char *path, size_t *size)
 
 static inline void refuse_usage(const char *program, const char *what, const char *why)
 {
-        fprintf(stderr, "%s: %s%s; --help lists the options\n", program, what, why);
+        terminal_print(stderr, "%s: %s%s; --help lists the options\n", program, what, why);
         exit(2);
 }
 
@@ -62,7 +62,7 @@ static inline double option_number(char **argv, int i, double low, double high)
         char *end = NULL;
         double x = argv[i + 1] ? strtod(argv[i + 1], &end) : 0;
         if (!argv[i + 1] || end == argv[i + 1] || *end || !(x >= low && x <= high)) {
-                fprintf(stderr, "%s: %s wants a number from %g to %g%s%s\n", argv[0], argv[i], low, high, argv[i + 1] ? ", not " : "",
+                terminal_print(stderr, "%s: %s wants a number from %g to %g%s%s\n", argv[0], argv[i], low, high, argv[i + 1] ? ", not " : "",
                         argv[i + 1] ? argv[i + 1] : "");
                 exit(2);
         }
@@ -72,7 +72,7 @@ static inline double option_number(char **argv, int i, double low, double high)
 static inline const char *option_word(char **argv, int i)
 {
         if (!argv[i + 1]) {
-                fprintf(stderr, "%s: %s wants a value\n", argv[0], argv[i]);
+                terminal_print(stderr, "%s: %s wants a value\n", argv[0], argv[i]);
                 exit(2);
         }
         return argv[i + 1];
@@ -114,25 +114,29 @@ static inline uint64_t hash_doubles(uint64_t h, const double *x, int64_t n)
         return h;
 }
 
-/* Each text that is given: the words of argv [n], and for - each line of standard input; until `take` returns another thing than 0, which
- * is returned, -3 where memory is short. */
-static inline int each_text(char **text, int n, int (*take)(void *of, const char *text), void *of)
+/* Each text that is given: the words of argv [n], and for - each line of standard input, with its place for messages; until `take` returns
+ * another thing than 0, which is returned, -3 where memory is short. */
+static inline int each_text(char **text, int n, int (*take)(void *of, const char *text, const char *where), void *of)
 {
         int status = 0;
+        char where[48];
         for (int i = 0; i < n && !status; i++) {
+                snprintf(where, sizeof where, "text %d", i + 1);
                 if (strcmp(text[i], "-")) {
-                        status = take(of, text[i]);
+                        status = take(of, text[i], where);
                         continue;
                 }
                 size_t size;
                 char *all = read_all(stdin, &size);
                 if (!all)
                         return -3;
+                long long number = 0;
                 for (char *line = all, *end; *line && !status; line = end) {
                         end = line + strcspn(line, "\n");
                         if (*end)
                                 *end++ = 0;
-                        status = take(of, line);
+                        snprintf(where, sizeof where, "standard input, line %lld", ++number);
+                        status = take(of, line, where);
                 }
                 free(all);
         }

@@ -16,15 +16,20 @@ static int hear($model *m, const char *path)
         const int64_t n = fault ? 0 : head.size / head.block;
         float *samples = calloc((size_t)(n > SAMPLES ? n : SAMPLES), sizeof *samples);
         int error = samples ? -1 : $MODEL_ERROR_MEMORY;
+        char note[WAV_NOTE] = "";
+        if (!fault)
+                wav_note(&head, note);
+        if (note[0])
+                terminal_print(stderr, "note: %s: %s\n", path, note);
         if (fault)
-                fprintf(stderr, "%s: %s\n", path, wav_fault(fault));
+                terminal_print(stderr, "%s: %s\n", path, wav_fault(fault));
         else if (head.rate != SAMPLE_RATE)
-                fprintf(stderr, "%s: it has %lld samples a second, and %d are wanted: `ffmpeg -i FILE -ac 1 -ar %d NEW.wav` converts it\n", path,
+                terminal_print(stderr, "%s: it has %lld samples a second, and %d are wanted: `ffmpeg -i FILE -ac 1 -ar %d NEW.wav` converts it\n", path,
                         (long long)head.rate, SAMPLE_RATE, SAMPLE_RATE);
         else if (n > SAMPLES)
-                fprintf(stderr, "%s: it has %lld samples, and at most %lld are taken\n", path, (long long)n, (long long)SAMPLES);
+                terminal_print(stderr, "%s: it has %lld samples, and at most %lld are taken\n", path, (long long)n, (long long)SAMPLES);
         else if (samples && wav_samples(&head, bytes, samples) >= 0)
-                fprintf(stderr, "%s: a sample is no finite number\n", path);
+                terminal_print(stderr, "%s: a sample is no finite number\n", path);
         else if (samples)
                 error = transcribe_feed(m, samples);
         free(samples);

@@ -26,7 +26,8 @@ static void show_begin(int64_t n)
 static void show_end(void)
 {
         char rest[3];
-        fwrite(rest, 1, (size_t)$model_decode_end(&shown, rest), stdout);
+        terminal_write(stdout, rest, (size_t)$model_decode_end(&shown, rest));
+        terminal_end(stdout);
 }
 
 /* Tokens whose text is this, into tokens, or NULL: how many. */
@@ -39,5 +40,5 @@ static void show_token(const $model *m, int32_t token)
 {
         static char text[TEXT_ROOM];
 $talk        talk_token(&talk, token);
-        fwrite(text, 1, (size_t)$model_decode(m, &shown, token, 0, text), stdout);
+        terminal_write(stdout, text, (size_t)$model_decode(m, &shown, token, 0, text));
 }

@@ -1,7 +1,8 @@
 /*
  * The command line of an emitted model that takes texts one by one.  $model and $MODEL stand for its name.
  *
- * Needs main_shell.h, main_program.h, prompt_tokens(), WEIGHTS_FILE, and what the loop is: LOOP_SCRATCH(n), loop_help, loop_text().
+ * Needs main_shell.h, main_program.h, prompt_tokens(), WEIGHTS_FILE, LONGEST_TEXT, MAX_TOKENS (0: texts are not cut), the table
+ * text_prompt, and what the loop is: LOOP_SCRATCH(n), loop_help, loop_text().
  */
 
 typedef struct {
@@ -11,16 +12,22 @@ typedef struct {
         int texts;
         $model *m;
         uint64_t hash;
+        const char *prompt;         /* before each text */
+        int64_t longest, cut, taken; /* tokens that a text is cut to, 0: it is not; texts that were cut, and all */
+        int faults;                 /* texts that could not be taken */
+        char where[48];             /* the text at work */
 } Session;
 
 static int loop_text(Session *s, const char *text, const int32_t *tokens, int64_t n, void *scratch);
 
 static void usage(FILE *to, const char *program)
 {
-        fprintf(to,
+        terminal_print(to,
                 "usage: %s [options] TEXT...\n"
                 "  TEXT          %s; - reads texts from standard input, a line each\n"
 $fill                "  --top K       the K likeliest tokens (default 5)\n"
+$embed                "  --prompt-name NAME   the prompt before each text; none is for no prompt\n"
+                "  --truncate    cut texts that are too long for the model\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
                 "  --hash        print a hash of all that is printed to standard error, of its bits\n"
@@ -28,17 +35,31 @@ $fill                "  --top K       the K likeliest tokens (default 5)\n"
                 program, text_help, program, text_example);
 }
 
+$embed/* The prompt of a name, which ends the program if there is none. */
+$embedstatic const char *prompt_named(const char *program, const char *name)
+$embed{
+$embed        for (int i = 0; text_prompt[i].name; i++)
+$embed                if (!strcmp(text_prompt[i].name, name))
+$embed                        return text_prompt[i].text;
+$embed        if (strcmp(name, "none") != 0)
+$embed                refuse_usage(program, "there is no prompt ", name);
+$embed        return "";
+$embed}
+
 static void options(Session *s, char **argv)
 {
-        *s = (Session){.common = {WEIGHTS_FILE, 1, 0}, .top = 5, .text = argv + 1, .hash = UINT64_C(0xcbf29ce484222325)};
+        *s = (Session){.common = {WEIGHTS_FILE, 1, 0}, .top = 5, .text = argv + 1, .hash = UINT64_C(0xcbf29ce484222325), .prompt = DEFAULT_PROMPT, .longest = MAX_TOKENS};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
                 if (common_option(argv, &i, &s->common, usage))
                         continue;
 $fill                if (!strcmp(a, "--top"))
 $fill                        s->top = (int64_t)option_number(argv, i++, 1, 1e9);
-$fill                else if (*a == '-' && a[1])
-$embed                if (*a == '-' && a[1])
+$embed                if (!strcmp(a, "--prompt-name"))
+$embed                        s->prompt = prompt_named(argv[0], option_word(argv, i++));
+                else if (!strcmp(a, "--truncate"))
+                        s->longest = MAX_TOKENS ? MAX_TOKENS : LONGEST_TEXT;
+                else if (*a == '-' && a[1])
                         refuse_usage(argv[0], "unknown option ", a);
                 else
                         s->text[s->texts++] = argv[i];
@@ -47,22 +68,50 @@ $embed                if (*a == '-' && a[1])
                 refuse_usage(argv[0], "a text is wanted", "");
 }
 
-static int take_text(void *of, const char *text)
+/* Its tokens, cut where that is asked for, allocated; NULL with 0, or an error, or -1 after a message: what is wrong is the text. */
+static int32_t *tokens_of_text(Session *s, const char *text, int64_t *n, int *error)
+{
+        char *whole = malloc(strlen(s->prompt) + strlen(text) + 1);
+        if (whole)
+                strcat(strcpy(whole, s->prompt), text);
+        *n = 0;
+        int32_t *tokens = whole ? prompt_tokens(s->m, whole, n) : NULL;
+        free(whole);
+        *error = *n < 0 ? -1 : $MODEL_ERROR_MEMORY;
+        if (!tokens)
+                return NULL;
+        const int64_t all = *n;
+        if (s->longest)
+$text                *n = tokens_shorten(&s->m->tokens, tokens, all, s->longest);
+$numbers                *n = all < s->longest ? all : s->longest;
+        s->cut += *n < all;
+        *error = *n == 0 || *n > LONGEST_TEXT ? -1 : 0;
+        if (*n == 0)
+                terminal_print(stderr, "%s: the text has no tokens\n", s->where);
+        else if (*n > LONGEST_TEXT)
+                terminal_print(stderr, "%s: the text has %lld tokens, and the model takes at most %lld; --truncate cuts longer texts\n", s->where,
+                        (long long)*n, (long long)LONGEST_TEXT);
+        return tokens;
+}
+
+static int take_text(void *of, const char *text, const char *where)
 {
         Session *s = of;
-        int64_t n = 0;
-        int32_t *tokens = prompt_tokens(s->m, text, &n);
-        if (n < 0 || (tokens && n == 0)) {
-                if (n == 0)
-                        fprintf(stderr, "the text \"%s\" has no tokens\n", text);
-                free(tokens);
-                return -1;
-        }
-        void *scratch = tokens ? malloc(LOOP_SCRATCH(n)) : NULL;
-        const int error = scratch ? loop_text(s, text, tokens, n, scratch) : $MODEL_ERROR_MEMORY;
+        int64_t n;
+        int error;
+        snprintf(s->where, sizeof s->where, "%s", where);
+        s->taken++;
+        int32_t *tokens = tokens_of_text(s, text, &n, &error);
+        void *scratch = error ? NULL : malloc(LOOP_SCRATCH(n));
+        if (!error)
+                error = scratch ? loop_text(s, text, tokens, n, scratch) : $MODEL_ERROR_MEMORY;
         free(scratch);
         free(tokens);
-        return error;
+        if (error != -1)
+                return error;
+        s->faults++; /* the others are still taken */
+$embed        terminal_print(stdout, "null\n");
+        return 0;
 }
 
 APART int command(char **argv)
@@ -74,8 +123,13 @@ APART int command(char **argv)
         s.m = open_model(&s.common, &error);
         if (!error)
                 error = each_text(s.text, s.texts, take_text, &s);
+        if (s.cut)
+                terminal_print(stderr, "note: %lld of %lld texts %s cut to %lld tokens\n", (long long)s.cut, (long long)s.taken,
+                        s.cut == 1 ? "was" : "were", (long long)s.longest);
+        if (!error && s.faults)
+                error = -1;
         if (s.common.hashes && !error)
-                fprintf(stderr, "hash %016llx\n", (unsigned long long)s.hash);
+                terminal_print(stderr, "hash %016llx\n", (unsigned long long)s.hash);
         $model_free(s.m);
         return exit_status(argv[0], s.common.weights, error);
 }

@@ -27,5 +27,5 @@ static int64_t text_tokens(const void *m, const char *text, int64_t n, int32_t *
 static void show_token(const $model *m, int32_t token)
 {
         (void)m;
-        printf("%d ", token);
+        terminal_print(stdout, "%d ", token);
 }

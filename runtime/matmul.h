@@ -168,8 +168,7 @@ KERNEL void matmul_tiles_as(const Matmul *m, const Chunk *c, int storage, int as
                 const int64_t begin = m->row0 + t * rows, row = begin < m->last_tile ? begin : m->last_tile;
                 float *acc = c->sums + t * rows * panels * 16;
                 if (values > 1) {
-                        f.codes = m->codes + row * CODES_BYTES(m->k);
-                        tile_blocks(acc, panels * 16, &f, c->steps, c->first == 0, rows, c->panels);
+                        tile_blocks(acc, panels * 16, &f, m->codes, row, c->steps, c->first == 0, rows, c->panels);
                 } else if (SCATTERED && m->active && rows > 4) {
                         f.x = m->x + c->first;
                         rows_at(&f, m->active + row, m->ldx, rows, rows);

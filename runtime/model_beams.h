@@ -102,5 +102,5 @@ int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const $model
                 if (worth)
                         *worth = s.b.beam_worth[0];
         }
-        return error ? error : s.b.done ? $MODEL_OK : $MODEL_ERROR_RANGE;
+        return error ? error : s.b.done ? $MODEL_OK : $MODEL_ERROR_RULE;
 }

@@ -13,7 +13,7 @@ static int denoise_steps(const $model_denoising *how)
 size_t $model_denoise_scratch(const $model_denoising *how)
 {
         const int steps = denoise_steps(how);
-        if (steps < 1 || steps > denoise_form.trained)
+        if (steps < 1 || steps > denoise_most_steps(&denoise_form))
                 return 8;
         return denoise_room(steps, LATENT_VALUES) + sizeof(float) * (size_t)(TOLD_VALUES + LATENT_VALUES + denoise_call_room(0));
 }
@@ -60,7 +60,7 @@ static int denoising_begin(Denoising *s, const LoopGiven *given, const $model_de
         DenoiseOptions o = denoise_form;
         const double guidance = how && how->guidance != 0 ? how->guidance : loop_guidance;
         o.steps = denoise_steps(how);
-        if (!x || !scratch || o.steps < 1 || o.steps > o.trained || guidance - guidance != 0)
+        if (!x || !scratch || o.steps < 1 || o.steps > denoise_most_steps(&o) || guidance - guidance != 0)
                 return $MODEL_ERROR_RANGE;
         if (!denoise_without(how, given, &s->without) && guidance != 1)
                 return $MODEL_ERROR_RANGE;

@@ -69,7 +69,10 @@ static double no_seconds(void)
 /* What generation_run() returns as an error of the model's. */
 static int generation_error(int error)
 {
-        return error == GENERATION_MEMORY ? $MODEL_ERROR_MEMORY : error == GENERATION_CONTEXT ? $MODEL_ERROR_CONTEXT : error;
+        return error == GENERATION_MEMORY    ? $MODEL_ERROR_MEMORY
+               : error == GENERATION_CONTEXT ? $MODEL_ERROR_CONTEXT
+               : error == GENERATION_NONE    ? $MODEL_ERROR_RULE
+                                             : error;
 }
 
 static int is_probability(float p)

@@ -1,7 +1,7 @@
 /*
  * A page's vectors of texts.  $model and $MODEL stand for the model's name.
  *
- * Needs page.h, model_embed.h, main_prompt_text.h, main_shell.h and WIDTH.
+ * Needs page.h, model_embed.h, main_prompt_text.h, main_shell.h, DEFAULT_PROMPT, MAX_TOKENS and WIDTH.
  */
 
 static float vector_of_page[WIDTH];
@@ -17,7 +17,11 @@ void PAGE(begin)(void)
 int PAGE(embed)(const char *text)
 {
         int64_t n = 0;
-        int32_t *tokens = prompt_tokens(page_model, text, &n);
+        char *whole = malloc(strlen(DEFAULT_PROMPT) + strlen(text) + 1);
+        int32_t *tokens = whole ? prompt_tokens(page_model, strcat(strcpy(whole, DEFAULT_PROMPT), text), &n) : NULL;
+        free(whole);
+        if (tokens && MAX_TOKENS)
+                n = tokens_shorten(&page_model->tokens, tokens, n, MAX_TOKENS);
         void *scratch = tokens ? malloc($model_embed_scratch(n)) : NULL;
         const int error = scratch ? $model_embed(page_model, tokens, n, vector_of_page, scratch) : $MODEL_ERROR_MEMORY;
         for (int64_t i = 0; i < WIDTH && !error; i++) {

@@ -6,6 +6,9 @@
 #if defined(__GNUC__) && !defined(__TINYC__) && (defined(__x86_64__) || defined(__i386__))
 #include <cpuid.h>
 #endif
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define APART static __attribute__((noinline))
@@ -17,8 +20,8 @@
 #define TEXT_OF(word) #word
 #define IF_DEFINED(word, bit) (TEXT_OF(word)[0] == '1' ? 1u << (bit) : 0u)
 
-/* 1 if the processor has the extensions that the compiler may use unasked, as cpuid tells, and if the system keeps their
- * registers, as xgetbv tells.  Other machines than x86: 1, nothing is known. */
+/* 1 if the processor has the extensions that the compiler may use unasked: on x86 as cpuid tells, and if the system keeps their
+ * registers, as xgetbv tells; on 64-bit ARM as Linux tells.  Others: 1, nothing is known. */
 #if defined(__GNUC__) && !defined(__TINYC__) && (defined(__x86_64__) || defined(__i386__))
 APART int processor_suits(void)
 {
@@ -46,6 +49,20 @@ APART int processor_suits(void)
         if (kept != 0)
                 __asm__ __volatile__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
         return (a & kept) == kept;
+}
+#elif defined(__GNUC__) && !defined(__TINYC__) && defined(__aarch64__) && defined(__linux__)
+/* Bits of AT_HWCAP and AT_HWCAP2, by number: older headers lack some names. */
+APART int processor_suits(void)
+{
+        const unsigned long in_1 = IF_DEFINED(__ARM_FEATURE_CRC32, 7) | IF_DEFINED(__ARM_FEATURE_ATOMICS, 8) |
+                                   IF_DEFINED(__ARM_FEATURE_FP16_SCALAR_ARITHMETIC, 9) |
+                                   IF_DEFINED(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC, 10) | IF_DEFINED(__ARM_FEATURE_QRDMX, 12) |
+                                   IF_DEFINED(__ARM_FEATURE_JCVT, 13) | IF_DEFINED(__ARM_FEATURE_COMPLEX, 14) |
+                                   IF_DEFINED(__ARM_FEATURE_RCPC, 15) | IF_DEFINED(__ARM_FEATURE_DOTPROD, 20) |
+                                   IF_DEFINED(__ARM_FEATURE_SVE, 22) | IF_DEFINED(__ARM_FEATURE_FP16_FML, 23);
+        const unsigned long in_2 = IF_DEFINED(__ARM_FEATURE_SVE2, 1) | IF_DEFINED(__ARM_FEATURE_FRINT, 8) |
+                                   IF_DEFINED(__ARM_FEATURE_MATMUL_INT8, 13) | IF_DEFINED(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC, 14);
+        return (getauxval(AT_HWCAP) & in_1) == in_1 && (getauxval(AT_HWCAP2) & in_2) == in_2;
 }
 #else
 APART int processor_suits(void)

@@ -16,6 +16,7 @@ typedef struct {
 } TalkPart;
 
 enum { TALK_OF_SYSTEM = 1, TALK_OF_USER = 2, TALK_OF_ANSWER = 4 };
+enum { TALK_WHITE_STAYS, TALK_WHITE_NEWLINES, TALK_WHITE_START, TALK_WHITE_ENDS }; /* newlines, or all, at the start; all at both ends */
 
 /* Each list ends with TALK_END; NULL: there is none. */
 typedef struct {
@@ -24,6 +25,8 @@ typedef struct {
         const TalkPart *user, *answer, *open;
         const char *default_system;
         int trim, trim_newlines; /* sets of TALK_OF_: where white space, or newlines, at both ends are taken off */
+        const char *thought_end; /* an earlier answer up to the last of these is left out; NULL: all of it stays */
+        int thought_white;       /* TALK_WHITE_: what goes off the rest */
 } TalkForm;
 
 typedef struct {
@@ -32,7 +35,8 @@ typedef struct {
 } TalkSaid;
 
 /* Begins as {form, tables, system}. */
-typedef struct {
+typedef struct Talk Talk;
+struct Talk {
         const TalkForm *form;
         const TokenTables *tables;
         const char *system; /* the system's message; NULL: the form's own */
@@ -47,7 +51,12 @@ typedef struct {
         int64_t said_size, ids_size, old_size, text_size, scratch_size; /* bytes */
         int strips;                                                     /* white space at the beginning of text */
         int failed;                                                     /* memory is short, or a text too long */
-} Talk;
+        const char *(*write)(void *of, Talk *k); /* writes all turns in place of the form; why it refuses them, or NULL; NULL: the form writes */
+        void *of;
+        const int32_t *kept; /* [nkept]: special tokens that count as said in an answer */
+        int64_t nkept;
+        const char *refused; /* why write() refuses the last turn; NULL: it does not */
+};
 
 /* *block has at least `wanted` bytes, or k has failed. */
 static inline void *talk_room(Talk *k, void *block, int64_t *size, int64_t wanted)
@@ -146,11 +155,34 @@ static inline void talk_special(Talk *k, int32_t token, int begins)
         k->strips = (flags & ADDED_STRIPS_RIGHT) != 0;
 }
 
+/* What is left of an answer [*n] without its thoughts. */
+static inline const char *talk_without_thought(const TalkForm *f, const char *text, int64_t *n)
+{
+        const int64_t length = (int64_t)strlen(f->thought_end);
+        int64_t at = *n - length;
+        while (at >= 0 && memcmp(text + at, f->thought_end, (size_t)length) != 0)
+                at--;
+        if (at < 0 || !length)
+                return text;
+        text += at + length;
+        *n -= at + length;
+        if (f->thought_white != TALK_WHITE_STAYS) {
+                const int64_t skipped = talk_leading(text, *n, f->thought_white == TALK_WHITE_NEWLINES);
+                text += skipped;
+                *n -= skipped;
+        }
+        if (f->thought_white == TALK_WHITE_ENDS)
+                *n -= talk_trailing(text, *n, 0);
+        return text;
+}
+
 /* What somebody said, one of TALK_OF_. */
 static inline void talk_said(Talk *k, const TalkSaid *said, int who)
 {
         const char *text = said->text;
         int64_t n = said->n;
+        if (who == TALK_OF_ANSWER && k->form->thought_end)
+                text = talk_without_thought(k->form, text, &n);
         for (int newlines = 0; newlines < 2; newlines++) {
                 if (!((newlines ? k->form->trim_newlines : k->form->trim) & who))
                         continue;
@@ -177,18 +209,13 @@ static inline void talk_parts(Talk *k, const TalkPart *p, const TalkSaid *said, 
         }
 }
 
-/* The whole conversation as ids.  What the tokenizer puts before a text is there once, also if the form has it. */
-static inline void talk_render(Talk *k)
+/* By the form, after the first ids, which stand before the text. */
+static inline void talk_by_form(Talk *k, int64_t before)
 {
         const TalkForm *f = k->form;
         const char *given = k->system ? k->system : f->default_system;
         const TalkSaid system = {(char *)given, given ? (int64_t)strlen(given) : 0};
-        const int32_t *around = (const int32_t *)token_section(k->tables, TOKENS_AROUND);
-        const int64_t before = k->tables->head->before;
         const int merged = given && !f->system;
-        k->n = k->ntext = k->strips = 0;
-        for (int64_t i = 0; i < before; i++)
-                talk_token(k, around[i]);
         if (!merged)
                 talk_parts(k, given ? f->system : f->head, &system, TALK_OF_SYSTEM, NULL, before);
         for (int64_t i = 0; i < k->turns; i++) {
@@ -196,6 +223,20 @@ static inline void talk_render(Talk *k)
                 talk_parts(k, turn, &k->said[i], i % 2 ? TALK_OF_ANSWER : TALK_OF_USER, &system, before);
         }
         talk_parts(k, f->open, NULL, 0, NULL, before);
+}
+
+/* Writes the whole conversation as ids.  Tokens that the tokenizer puts before a text occur once, even if the form contains them. */
+static inline void talk_render(Talk *k)
+{
+        const int32_t *around = (const int32_t *)token_section(k->tables, TOKENS_AROUND);
+        const int64_t before = k->tables->head->before;
+        k->n = k->ntext = k->strips = 0;
+        for (int64_t i = 0; i < before; i++)
+                talk_token(k, around[i]);
+        if (k->write)
+                k->refused = k->write(k->of, k);
+        else
+                talk_by_form(k, before);
         talk_encode(k, k->n == before);
         if (!k->failed && before && k->n > before && k->ids[before] == around[0]) {
                 k->n -= before;
@@ -217,6 +258,18 @@ static inline void talk_say(Talk *k, const char *text, int64_t n)
         k->said[k->turns++] = (TalkSaid){copy, n};
 }
 
+/* Whether a special token counts as said in an answer: what ends a thought does. */
+static inline int talk_keeps(const Talk *k, int32_t token)
+{
+        for (int64_t i = 0; i < k->nkept; i++)
+                if (k->kept[i] == token)
+                        return 1;
+        uint32_t n = 0;
+        const unsigned char *shown = token_bytes_of(k->tables, TOKENS_SHOWN_OFFSET, (uint32_t)token, &n);
+        const char *end = k->form->thought_end;
+        return end && n == strlen(end) && !memcmp(shown, end, n);
+}
+
 /* The tokens that came behind the last turn are said as its answer. */
 static inline void talk_answer(Talk *k)
 {
@@ -225,7 +278,7 @@ static inline void talk_answer(Talk *k)
         for (int64_t i = k->asked; i < k->n && !k->failed; i++) {
                 k->text = (char *)talk_room(k, k->text, &k->text_size, n + room + TOKEN_RESIDUE);
                 if (!k->failed)
-                        n += tokens_decode(k->tables, &decoder, k->ids[i], 0, k->text + n);
+                        n += tokens_decode(k->tables, &decoder, k->ids[i], talk_keeps(k, k->ids[i]) ? TOKENS_CONTROL : 0, k->text + n);
         }
         k->text = (char *)talk_room(k, k->text, &k->text_size, n + TOKEN_RESIDUE);
         if (!k->failed)
@@ -255,6 +308,19 @@ static inline int talk_fits_alone(Talk *k, int64_t context)
         return fits;
 }
 
+/* Restores the ids from before the last turn, which was refused. */
+static inline void talk_refuse(Talk *k)
+{
+        int32_t *ids = k->ids;
+        int64_t size = k->ids_size;
+        k->ids = k->old;
+        k->ids_size = k->old_size;
+        k->old = ids;
+        k->old_size = size;
+        k->n = k->same = k->asked = k->nold;
+        free(k->said[--k->turns].text);
+}
+
 /* The user's next turn, text [n].  The conversation is ids [k->n] then, with room for `context` and one more; it begins with k->same
  * that it began with before.  The oldest turns are dropped if there is no room for an answer, but not for a turn that has none even so.
  * 0: see k->failed. */
@@ -272,9 +338,13 @@ static inline int talk_ask(Talk *k, const char *text, int64_t n, int64_t context
         k->ids_size = size;
         k->dropped = 0;
         talk_render(k);
-        while (!k->failed && k->n > context - context / 8 && k->turns > 2 && (k->dropped || talk_fits_alone(k, context))) {
+        while (!k->failed && !k->refused && k->n > context - context / 8 && k->turns > 2 && (k->dropped || talk_fits_alone(k, context))) {
                 talk_drop(k);
                 talk_render(k);
+        }
+        if (k->refused) {
+                talk_refuse(k);
+                return !k->failed;
         }
         k->ids = (int32_t *)talk_room(k, k->ids, &k->ids_size, (context + 1) * (int64_t)sizeof *k->ids);
         for (k->same = 0; k->same < k->n && k->same < k->nold && k->ids[k->same] == k->old[k->same];)

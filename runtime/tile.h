@@ -79,9 +79,7 @@ typedef struct {
         const float *x;   /* row i, step p at x[x_at[i] + p * x_step] */
         int64_t x_at[12]; /* of the tile's rows: see rows_at() */
         int64_t x_step;
-        const int8_t *
-                codes; /* for blocks, in place of x: rows of codes_of_rows(), of which block `first` is meant by step 0 */
-        int64_t first;
+        int64_t first; /* of blocks: the one that step 0 multiplies; their rows are codes in place of x */
         int k;
         int rows;      /* of codes, rows that there are; those of the tile beyond repeat the last */
         const void *w; /* panel j, step p: 16 columns from element, or block, j * w_panel + p * w_step on */

@@ -166,6 +166,17 @@ static inline int64_t tokens_encode(const TokenTables *t, const char *text, int6
         return r.n;
 }
 
+/* Cuts the ids [n] of a text, which tokens_encode() gave without TOKENS_BARE, to `most`: the tokens around the text stay.  Returns how many
+ * are left. */
+static inline int64_t tokens_shorten(const TokenTables *t, int32_t *ids, int64_t n, int64_t most)
+{
+        const int64_t behind = t->head->behind, around = t->head->before + behind, left = most > around ? most : around;
+        if (n <= left)
+                return n;
+        memmove(ids + left - behind, ids + n - behind, (size_t)behind * sizeof *ids);
+        return left;
+}
+
 /* --- decoding ------------------------------------------------------------------------------------------------------------ */
 
 /* A text that is made token by token; begins as {0}. */

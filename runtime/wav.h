@@ -4,13 +4,15 @@
  * programming interface and data specifications 1.0"; WAVE_FORMAT_EXTENSIBLE as in Windows' mmreg.h.)  Numbers begin with their lowest byte.
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct {
         int kind, channels, bits; /* kind: WAV_INTEGERS, WAV_FLOATS */
         int block;                /* bytes of a sample of all channels */
         int64_t rate;             /* samples in a second */
-        int64_t data, size;       /* where the samples are, and how many bytes they are */
+        int64_t data, size;       /* offset of the samples, and their bytes in the file */
+        int64_t missing;          /* bytes of samples that the file should have and lacks; -1: the file does not state its length */
         int64_t place, wanted;    /* of what is wrong: its byte, and the bytes that were said to be there */
 } WavHead;
 
@@ -61,31 +63,53 @@ static inline int wav_format(const uint8_t *bytes, int64_t at, int64_t size, Wav
         return h->rate < 1 || h->rate > INT32_MAX ? WAV_RATE : WAV_GOOD;
 }
 
-/* What bytes [n] are.  Data of a size that was not known when the file was begun go to its end: ffmpeg writes 2^32 - 1 to a pipe, sox from
- * 2^31 - 4096 on. */
+/* Length of the samples at offset `at` of a file of n bytes whose chunk states `size`.  A program that writes to a pipe does not know it in
+ * advance: ffmpeg writes 2^32 - 1, sox 2^31 - 4096 or more, others 0 or 2^31.  A size of 0 counts only if the file ("RIFF" and its size) has
+ * bytes after the chunk's header.  Samples up to the end of the file are read in all these cases, and when the file was cut short. */
+static inline void wav_data(const uint8_t *bytes, int64_t n, int64_t at, int64_t size, WavHead *h)
+{
+        const int64_t stated = (int64_t)wav_number(bytes, 4, 4) + 8, rest = n - at;
+        const int unknown = size == 0 ? rest > 0 && stated <= at : size > rest && size >= 0x7ffff000;
+        h->data = at;
+        h->size = unknown || size > rest ? rest : size;
+        h->missing = unknown ? -1 : size - h->size;
+}
+
+/* Reads the head of bytes [n]. */
 static inline int wav_head(const uint8_t *bytes, int64_t n, WavHead *h)
 {
         *h = (WavHead){0};
         if (n < 12 || memcmp(bytes, "RIFF", 4) || memcmp(bytes + 8, "WAVE", 4))
                 return WAV_OTHER;
-        for (int64_t at = 12, size; n - at >= 8 && !h->data; at += 8 + size + size % 2) {
-                const int is_data = !memcmp(bytes + at, "data", 4);
+        for (int64_t at = 12, size; n - at >= 8; at += 8 + size + size % 2) {
                 size = (int64_t)wav_number(bytes, at + 4, 4);
-                if (is_data && size >= 0x7ffff000)
-                        size = n - at - 8;
                 h->place = at + 8;
                 h->wanted = size;
+                if (!memcmp(bytes + at, "data", 4)) {
+                        wav_data(bytes, n, at + 8, size, h);
+                        break;
+                }
                 if (size > n - at - 8)
                         return WAV_ENDS;
-                if (is_data) {
-                        h->data = at + 8;
-                        h->size = size;
-                }
                 const int fault = memcmp(bytes + at, "fmt ", 4) ? WAV_GOOD : wav_format(bytes, at + 8, size, h);
                 if (fault)
                         return fault;
         }
         return !h->data ? WAV_NO_DATA : !h->channels ? WAV_NO_FORMAT : h->size < h->block ? WAV_NO_DATA : WAV_GOOD;
+}
+
+enum { WAV_NOTE = 160 };
+
+/* What to tell the user about the samples of a good file, into text [WAV_NOTE]; "": nothing. */
+static inline void wav_note(const WavHead *h, char *text)
+{
+        const long long n = (long long)(h->size / h->block);
+        text[0] = 0;
+        if (h->missing < 0)
+                snprintf(text, WAV_NOTE, "its header does not state its length; all %lld samples up to its end are read", n);
+        else if (h->missing > 0)
+                snprintf(text, WAV_NOTE, "it was cut short: the last %lld bytes of its samples are missing; the first %lld samples are read",
+                         (long long)h->missing, n);
 }
 
 /* A whole number of so many bytes as -1 to 1; those of 8 bits have no sign.  Or a float. */

@@ -1,7 +1,7 @@
 # The targets as compiler/kernels/targets.def has them, for scripts to source with $root, the repository.
 
-# target_rows: lines of `name|machine|flags|rows panels few one codes|compiler|runner|vectors`, of those with operations of their own
-target_rows() {
+# lines of `name|machine|flags|rows panels few one codes|compiler|runner|vectors`, of those with operations of their own
+target_rows=$(
         awk_of='function bare(s) { gsub(/^[ "]+|[ "]+$/, "", s); return s }
                 $1 == "machine" { compiler[bare($2)] = bare($3); runner[bare($2)] = bare($4) }
                 $1 == "target" && $3 != " each " {
@@ -9,14 +9,14 @@ target_rows() {
         printf '%s\n' '#define MACHINE(name, condition, compiler, runner, ...) machine|name|compiler|runner' \
                 '#define TARGET(name, machine, vectors, flags, guard, rows, panels, few, one, codes, ...) target| name | machine | vectors | flags | rows panels few one codes' \
                 "#include \"$root/compiler/kernels/targets.def\"" | ${CC:-cc} -x c -E -P - | awk -F '|' "$awk_of"
-}
+)
 
 # field NAME NUMBER: of a target's row
-target_field() { target_rows | awk -F '|' -v name="$1" -v field="$2" '$1 == name { print $field }'; }
+target_field() { echo "$target_rows" | awk -F '|' -v name="$1" -v field="$2" '$1 == name { print $field }'; }
 
 # all but WebAssembly, which wants a program around it (tests/page); and those whose code differs without weights in blocks too
-target_names() { target_rows | awk -F '|' '$2 != "wasm32" { print $1 }'; }
-target_names_of_vectors() { target_rows | awk -F '|' '$1 == $7 && $2 != "wasm32" { print $1 }'; }
+target_names() { echo "$target_rows" | awk -F '|' '$2 != "wasm32" { print $1 }'; }
+target_names_of_vectors() { echo "$target_rows" | awk -F '|' '$1 == $7 && $2 != "wasm32" { print $1 }'; }
 target_flags() { target_field "$1" 3; }
 
 # TILE_ROWS and the like, as options of the compiler; TARGET_NAME is for tiles.def

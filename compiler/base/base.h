@@ -108,7 +108,7 @@ typedef struct Span {
         int32_t begin, end;
 } Span;
 
-typedef struct Message Message;
+typedef struct DiagMessage DiagMessage;
 
 typedef struct Diag {
         Arena *arena; /* where messages live */
@@ -116,7 +116,7 @@ typedef struct Diag {
         int count;    /* errors kept so far: no errors, no count */
         bool full;    /* an error was dropped at the limit: worth stopping */
         bool dropped; /* the last error was not kept, so neither are its notes */
-        Message *first, *last;
+        DiagMessage *first, *last;
 } Diag;
 
 /* A source over text, which must outlive it. length is below 2^31. */
@@ -171,8 +171,45 @@ const char *in_seconds(Arena *a, double value);                 /* "8.40 ms" */
 /* path.c: the folder of a file, "" or with a slash at its end; and another file's path as seen from there */
 const char *folder_of(Arena *a, const char *path);
 const char *path_from(Arena *a, const char *file, const char *path);
+bool path_is_folder(const char *path);
+/* The first name by the alphabet in a folder ("": the working one) that begins and ends so; NULL: none. */
+const char *name_in_folder(Arena *a, const char *folder, const char *begin, const char *end);
 /* The length of the UTF-8 sequence at text [length], 0 if it is none; its code point. */
 int decode_utf8(const char *text, int32_t length, uint32_t *code);
+
+/* ASCII characters by ranges: <ctype.h> asks the locale for each. */
+static inline bool is_digit(char c)
+{
+        return c >= '0' && c <= '9';
+}
+
+static inline bool is_name_start(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static inline bool is_name_char(char c)
+{
+        return is_name_start(c) || is_digit(c);
+}
+
+static inline bool text_equal(const char *a, const char *b) /* NULL equals only NULL */
+{
+        return a == b || (a && b && !strcmp(a, b));
+}
+
+static inline bool text_ends_with(const char *text, const char *end)
+{
+        const size_t n = strlen(text), k = strlen(end);
+        return n >= k && !strcmp(text + n - k, end);
+}
+
+/* "scores" of "layer.attn.scores". */
+static inline const char *last_name_part(const char *name)
+{
+        const char *dot = strrchr(name, '.');
+        return dot ? dot + 1 : name;
+}
 
 /* Identifiers of C text. */
 
@@ -208,12 +245,14 @@ next_declared(CDeclared *d,
 
 /* JSON, by jansson. */
 
-void json_begin(void);   /* before values are made or read */
-bool json_starved(void); /* since then memory was short */
+void json_begin(void);         /* before values are made or read */
+bool json_out_of_memory(void); /* since then memory was short */
 /* NULL: wrong, with *error, or too little memory, and what was read so far is then lost.  flags: jansson's, beside the refusal of a
- * key that stands twice. */
+ * key that stands twice.  NaN, Infinity and -Infinity, which Python writes and JSON lacks, are read as texts that json_not_finite()
+ * knows; a UTF-8 mark at the start is passed over. */
 json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *error);
-json_t *json_finite(double x);  /* null where JSON has no such number */
+bool json_not_finite(const json_t *value, double *x); /* NaN, Infinity or -Infinity as Python writes them */
+json_t *json_finite(double x);                        /* null where JSON has no such number */
 bool json_write(json_t *value); /* to standard output, in lines; ends it.  false: memory is short */
 void json_print(FILE *f, const char *text, int64_t n); /* bytes as they stand within a string of JSON */
 
@@ -275,11 +314,12 @@ const char *embedded_text(const char *name); /* NULL: there is none */
 /* Where the word stands in such a table, or would: words, its texts. */
 int word_place(const EmbeddedWord *table, const char *words, const char *name, int64_t n);
 
-/* Files are written aside; those of one output_finish() take their places when all of them are complete. */
+/* Files are written aside; those of one output_finish() take their places when all of them are complete.  A path that is a symbolic link
+ * stays one: the file that it names is replaced. */
 
 typedef struct {
         const char *path, *error;
-        char *aside;
+        char *aside, *linked; /* linked: the file that a symbolic link names; NULL: the path is none */
         FILE *file;
         int entry; /* of ending.c */
 } WrittenFile;
@@ -291,8 +331,23 @@ void output_drop(WrittenFile *o); /* instead: nothing is written, and nothing sa
 /* One file; false after a message. */
 bool write_file(const char *path, const char *bytes, int64_t n); /* -: to standard output */
 
+/* terminal.c: from now on, where standard output and standard error are terminals, control characters other than newline and tab are shown
+ * as \x1b: texts of models, labels and names of files can't command the terminal. */
+void guard_terminals(void);
+int terminal_file(FILE *f); /* the descriptor, if the stream is a terminal; else -1 */
+void terminal_control(FILE *f, const char *sequence); /* a control sequence of lathe's own */
+void terminal_say(const char *text);                  /* to standard error, from a signal handler too */
+FILE *
+terminal_under(FILE *f); /* the stream that is not guarded, for libedit, which prints control sequences */
+
 /* Exit codes. */
 enum { DONE = 0, WRONG_INPUT = 1, WRONG_USAGE = 2, WRONG_ENVIRONMENT = 3 };
+
+/* input_file.c: opens a regular file for reading.  NULL, with *why in words and errno, where there is none or it is another thing: a
+ * directory, a pipe, a socket, a device. */
+FILE *input_open(const char *path, const char **why);
+/* How many bytes the UTF-8 mark (BOM) at the start of a text has: 3, or 0 without one.  Readers of text files pass over it. */
+int64_t text_mark(const char *text, int64_t n);
 
 /* inputs_read.c: a file that has been read, for --depfile, each path once; all of them so far. */
 void input_read(const char *path);
@@ -375,6 +430,22 @@ double real_tanh(double x);
 double real_erf(double x);
 double real_atan(double x);
 double real_pow(double x, double y); /* the ends are those of IEEE 754 */
+
+static inline int64_t min_int64(int64_t a, int64_t b)
+{
+        return a < b ? a : b;
+}
+
+static inline int64_t max_int64(int64_t a, int64_t b)
+{
+        return a > b ? a : b;
+}
+
+/* First of `total` items that belong to share `i` of `n`; the runtime divides work in the same way. */
+static inline int64_t share_start(int64_t total, int i, int n)
+{
+        return total * i / n;
+}
 
 /* Of numbers that are not negative; of 0 and another, that one. */
 static inline int64_t common_divisor(int64_t a, int64_t b)

@@ -42,7 +42,7 @@ static char next_mark(const char *at)
         return *at;
 }
 
-static bool is_word(const char *name, int64_t n, const char *word)
+static bool name_is(const char *name, int64_t n, const char *word)
 {
         return n == (int64_t)strlen(word) && !memcmp(name, word, (size_t)n);
 }
@@ -53,14 +53,14 @@ static bool declares(CDeclared *d, const char *name, int64_t n)
         const CScan *s = &d->scan;
         char mark = next_mark(s->at);
         if (s->directive)
-                return is_word(d->before, d->nbefore, "define");
+                return name_is(d->before, d->nbefore, "define");
         if (s->braces == 1)
                 return d->in_enum && strchr(",=}", mark);
         if (s->braces || s->parens)
                 return false;
-        d->in_enum = (is_word(name, n, "enum") && mark == '{') || is_word(d->before, d->nbefore, "enum");
-        return !is_word(name, n, "enum") && !is_word(name, n, "struct") &&
-               !is_word(name, n, "__attribute__") && strchr("(;=[{", mark);
+        d->in_enum = (name_is(name, n, "enum") && mark == '{') || name_is(d->before, d->nbefore, "enum");
+        return !name_is(name, n, "enum") && !name_is(name, n, "struct") &&
+               !name_is(name, n, "__attribute__") && strchr("(;=[{", mark);
 }
 
 const char *next_declared(CDeclared *d, int64_t *n)

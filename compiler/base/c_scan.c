@@ -4,22 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* By ranges, not by <ctype.h>, which asks the locale at each character. */
-static bool is_digit(char c)
-{
-        return c >= '0' && c <= '9';
-}
-
-static bool is_start(char c)
-{
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_word(char c)
-{
-        return is_start(c) || is_digit(c);
-}
-
 const char *next_name(CScan *s, int64_t *n)
 {
         while (s->at < s->end) {
@@ -35,15 +19,15 @@ const char *next_name(CScan *s, int64_t *n)
                         s->at++;
                         continue;
                 }
-                if (is_start(c)) {
+                if (is_name_start(c)) {
                         const char *begin = s->at;
-                        while (s->at < s->end && is_word(*s->at))
+                        while (s->at < s->end && is_name_char(*s->at))
                                 s->at++;
                         *n = s->at - begin;
                         return begin;
                 }
                 if (is_digit(c)) {
-                        while (s->at < s->end && (is_word(*s->at) || *s->at == '.'))
+                        while (s->at < s->end && (is_name_char(*s->at) || *s->at == '.'))
                                 s->at++;
                         continue;
                 }

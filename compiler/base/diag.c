@@ -13,8 +13,8 @@ enum { DEFAULT_LIMIT = 20, TAB = 8, WINDOW = 110, CONTEXT = 30, LONGEST_NAME = 6
 
 typedef enum Severity { ERROR, NOTE } Severity;
 
-struct Message {
-        Message *next;
+struct DiagMessage {
+        DiagMessage *next;
         Severity severity;
         Span span;
         const char *text;
@@ -90,10 +90,10 @@ int span_line(Span span)
 
 /* --- collecting ---------------------------------------------------------------------------------------- */
 
-static void keep(Diag *diag, Severity severity, Span span, const char *format, va_list args)
+static void diag_keep(Diag *diag, Severity severity, Span span, const char *format, va_list args)
 {
-        Message *message = NEW(diag->arena, Message);
-        *message = (Message){NULL, severity, span, arena_vprintf(diag->arena, format, args)};
+        DiagMessage *message = NEW(diag->arena, DiagMessage);
+        *message = (DiagMessage){NULL, severity, span, arena_vprintf(diag->arena, format, args)};
         if (diag->last)
                 diag->last->next = message;
         else
@@ -110,7 +110,7 @@ static bool is_duplicate(const Diag *diag, Span span)
 {
         if (!span.source)
                 return false;
-        for (const Message *m = diag->first; m; m = m->next)
+        for (const DiagMessage *m = diag->first; m; m = m->next)
                 if (m->severity == ERROR && same_span(m->span, span))
                         return true;
         return false;
@@ -130,7 +130,7 @@ void diag_error(Diag *diag, Span span, const char *format, ...)
         diag->count++;
         va_list args;
         va_start(args, format);
-        keep(diag, ERROR, span, format, args);
+        diag_keep(diag, ERROR, span, format, args);
         va_end(args);
 }
 
@@ -140,7 +140,7 @@ void diag_note(Diag *diag, Span span, const char *format, ...)
                 return;
         va_list args;
         va_start(args, format);
-        keep(diag, NOTE, span, format, args);
+        diag_keep(diag, NOTE, span, format, args);
         va_end(args);
 }
 
@@ -150,7 +150,7 @@ void diag_hint(Diag *diag, const char *format, ...)
                 return;
         va_list args;
         va_start(args, format);
-        keep(diag, NOTE, (Span){NULL, 0, 0}, format, args);
+        diag_keep(diag, NOTE, (Span){NULL, 0, 0}, format, args);
         va_end(args);
 }
 
@@ -259,19 +259,22 @@ static void print_excerpt(FILE *stream, Span span, const char *colour, const cha
                 end = begin + 1;
         Window window = window_around(begin, end, width);
         print_window(stream, text, length, window, width);
-        fprintf(stream, "%*s%s^", begin - window.left + (window.left > 0), "", colour);
+        fprintf(stream, "%*s", begin - window.left + (window.left > 0), "");
+        terminal_control(stream, colour);
+        putc('^', stream);
         for (int column = begin + 1; column < end && column < window.right; column++)
                 putc('~', stream);
-        fprintf(stream, "%s\n", plain);
+        terminal_control(stream, plain);
+        putc('\n', stream);
 }
 
-static void print_message(FILE *stream, const Message *message, bool in_colour)
+static void print_message(FILE *stream, const DiagMessage *message, bool in_colour)
 {
         const char *bold = in_colour ? "\033[1m" : "", *plain = in_colour ? "\033[0m" : "";
         const char *mark = !in_colour ? "" : message->severity == ERROR ? "\033[1;31m" : "\033[1;36m";
         const char *caret = in_colour ? "\033[1;32m" : "";
         Span span = message->span;
-        fputs(bold, stream);
+        terminal_control(stream, bold);
         if (span.source) {
                 int line = span_line(span);
                 fprintf(stream, "%s:%d:%d: ", span.source->path, line,
@@ -279,16 +282,21 @@ static void print_message(FILE *stream, const Message *message, bool in_colour)
         } else if (message->severity == ERROR) {
                 fputs("lathe: ", stream);
         }
-        fprintf(stream, "%s%s: %s%s%s%s\n", mark, message->severity == ERROR ? "error" : "note", plain,
-                message->severity == ERROR ? bold : "", message->text, plain);
+        terminal_control(stream, mark);
+        fprintf(stream, "%s: ", message->severity == ERROR ? "error" : "note");
+        terminal_control(stream, plain);
+        terminal_control(stream, message->severity == ERROR ? bold : "");
+        fputs(message->text, stream);
+        terminal_control(stream, plain);
+        putc('\n', stream);
         if (span.source)
                 print_excerpt(stream, span, caret, plain);
 }
 
 void diag_print(const Diag *diag, FILE *stream)
 {
-        bool in_colour = isatty(fileno(stream)) && !getenv("NO_COLOR");
-        for (const Message *m = diag->first; m; m = m->next)
+        bool in_colour = terminal_file(stream) >= 0 && !getenv("NO_COLOR");
+        for (const DiagMessage *m = diag->first; m; m = m->next)
                 print_message(stream, m, in_colour);
         if (diag->full)
                 fprintf(stream, "lathe: too many errors: stopped after %d\n", diag->count);

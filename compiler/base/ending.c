@@ -13,7 +13,7 @@
 
 #include "base.h"
 
-typedef enum { FREE, TAKEN, A_FILE, A_FOLDER, A_PROCESS, A_MAPPING } Kind;
+typedef enum { FREE, TAKEN, A_FILE, A_FOLDER, A_PROCESS, A_MAPPING } EndingKind;
 
 typedef struct {
         atomic_int kind;
@@ -23,18 +23,18 @@ typedef struct {
         pid_t process;
         const char *at;
         size_t size;
-} Entry;
+} EndingEntry;
 
 enum { MOST = 256, PATIENCE = 2000 /* ms that a process may take to end */ };
-static Entry table[MOST];
+static EndingEntry table[MOST];
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-static int add(Kind kind, Entry what)
+static int ending_add(EndingKind kind, EndingEntry what)
 {
         for (int i = 0; i < MOST; i++) {
                 int expected = FREE;
-                Entry *e = &table[i];
+                EndingEntry *e = &table[i];
                 if (!atomic_compare_exchange_strong(&e->kind, &expected, TAKEN))
                         continue;
                 e->owner = getpid();
@@ -51,22 +51,22 @@ static int add(Kind kind, Entry what)
 
 int ending_file(const char *path)
 {
-        return add(A_FILE, (Entry){.path = path});
+        return ending_add(A_FILE, (EndingEntry){.path = path});
 }
 
 int ending_folder(const char *path, const char *const *inside)
 {
-        return add(A_FOLDER, (Entry){.path = path, .inside = inside});
+        return ending_add(A_FOLDER, (EndingEntry){.path = path, .inside = inside});
 }
 
 int ending_process(pid_t process)
 {
-        return add(A_PROCESS, (Entry){.process = process});
+        return ending_add(A_PROCESS, (EndingEntry){.process = process});
 }
 
 int ending_mapping(const void *at, size_t size, const char *path)
 {
-        return add(A_MAPPING, (Entry){.at = at, .size = size, .path = path});
+        return ending_add(A_MAPPING, (EndingEntry){.at = at, .size = size, .path = path});
 }
 
 void ending_forget(int entry)
@@ -121,10 +121,10 @@ void remove_folder(const char *folder, const char *const *inside)
 /* Processes first, for they write into the folders; folders last, for files lie in them. */
 static void clean_up(void)
 {
-        static const Kind order[] = {A_PROCESS, A_FILE, A_FOLDER};
+        static const EndingKind order[] = {A_PROCESS, A_FILE, A_FOLDER};
         for (int k = 0; k < 3; k++)
                 for (int i = 0; i < MOST; i++) {
-                        const Entry *e = &table[i];
+                        const EndingEntry *e = &table[i];
                         if (atomic_load(&e->kind) != (int)order[k] || e->owner != getpid())
                                 continue;
                         if (order[k] == A_PROCESS)
@@ -136,21 +136,9 @@ static void clean_up(void)
                 }
 }
 
-static void say(const char *text)
-{
-        size_t n = strlen(text);
-        while (n > 0) {
-                ssize_t written = write(STDERR_FILENO, text, n);
-                if (written < 0 && errno != EINTR)
-                        return;
-                text += written > 0 ? written : 0;
-                n -= written > 0 ? (size_t)written : 0;
-        }
-}
-
 void end_without_memory(void)
 {
-        say("lathe: out of memory\n");
+        terminal_say("lathe: out of memory\n");
         clean_up();
         _exit(WRONG_ENVIRONMENT);
 }
@@ -165,17 +153,17 @@ static void on_signal(int number)
 }
 
 /* A page that can't be had: of a mapped file it has been cut off, or the disk fails; else it is a bug of ours. */
-static void on_bus_error(int number, siginfo_t *about, void *context)
+static void ending_on_bus_error(int number, siginfo_t *about, void *context)
 {
         const char *at = about->si_addr;
         (void)context;
         for (int i = 0; i < MOST; i++) {
-                const Entry *e = &table[i];
+                const EndingEntry *e = &table[i];
                 if (atomic_load(&e->kind) != A_MAPPING || at < e->at || at >= e->at + e->size)
                         continue;
-                say("lathe: ");
-                say(e->path);
-                say(": can't be read any more: the file has become shorter, or the disk fails\n");
+                terminal_say("lathe: ");
+                terminal_say(e->path);
+                terminal_say(": can't be read any more: the file has become shorter, or the disk fails\n");
                 clean_up();
                 _exit(WRONG_ENVIRONMENT);
         }
@@ -200,9 +188,9 @@ static void on_exit_from_tcc(void)
 {
         if (!said_by_tcc)
                 return;
-        say("lathe: libtcc gave up: ");
-        say(*said_by_tcc ? *said_by_tcc : no_memory);
-        say("\n");
+        terminal_say("lathe: libtcc gave up: ");
+        terminal_say(*said_by_tcc ? *said_by_tcc : no_memory);
+        terminal_say("\n");
         clean_up();
         _exit(WRONG_ENVIRONMENT);
 }
@@ -219,7 +207,7 @@ void ending_catch(int signal_number)
 void ending_watch(void)
 {
         static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGABRT};
-        struct sigaction before, bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+        struct sigaction before, bus = {.sa_sigaction = ending_on_bus_error, .sa_flags = SA_SIGINFO};
         for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
                 if (!sigaction(ends[i], NULL, &before) && before.sa_handler == SIG_DFL)
                         ending_catch(ends[i]);

@@ -9,7 +9,7 @@
 
 enum { FORMAT_BYTES = 4096 /* are enough */, LONGEST_TOKEN = 4096 };
 
-static bool begins(const unsigned char *data, int64_t n, const char *with)
+static bool data_begins(const unsigned char *data, int64_t n, const char *with)
 {
         return n >= (int64_t)strlen(with) && !memcmp(data, with, strlen(with));
 }
@@ -37,18 +37,18 @@ static bool is_tokenizer_json(const unsigned char *data, int64_t n)
 /* what came before GGUF: ggml, ggmf, ggjt, as numbers */
 static bool is_ggml(const unsigned char *data, int64_t n)
 {
-        return begins(data, n, "lmgg") || begins(data, n, "fmgg") || begins(data, n, "tjgg");
+        return data_begins(data, n, "lmgg") || data_begins(data, n, "fmgg") || data_begins(data, n, "tjgg");
 }
 
 static bool is_gguf(const unsigned char *data, int64_t n)
 {
-        return begins(data, n, "GGUF");
+        return data_begins(data, n, "GGUF");
 }
 
 /* a list of BPE's merges, as vocab.bpe */
 static bool is_merges(const unsigned char *data, int64_t n)
 {
-        return begins(data, n, "#version");
+        return data_begins(data, n, "#version");
 }
 
 /* A message of protocol buffers that begins with a piece, which begins with its text. */
@@ -70,7 +70,7 @@ static bool is_tiktoken(const unsigned char *data, int64_t n)
 
 static bool is_zip(const unsigned char *data, int64_t n)
 {
-        return begins(data, n, "PK\3\4");
+        return data_begins(data, n, "PK\3\4");
 }
 
 static bool is_numpy_archive(const unsigned char *data, int64_t n)
@@ -90,15 +90,15 @@ static bool is_pickle(const unsigned char *data, int64_t n)
 
 static bool is_numpy(const unsigned char *data, int64_t n)
 {
-        return begins(data, n, "\x93NUMPY");
+        return data_begins(data, n, "\x93NUMPY");
 }
 
 static bool is_hdf5(const unsigned char *data, int64_t n)
 {
-        return begins(data, n, "\x89HDF");
+        return data_begins(data, n, "\x89HDF");
 }
 
-static bool is_printable(const unsigned char *data, int64_t n)
+static bool data_is_printable(const unsigned char *data, int64_t n)
 {
         for (int64_t i = 0; i < n; i++)
                 if (data[i] < ' ' || data[i] > '~')
@@ -112,7 +112,8 @@ static bool is_onnx(const unsigned char *data, int64_t n)
 {
         if (n < 8 || data[0] != 0x08 || data[1] < 1 || data[1] > 32)
                 return false;
-        bool named = data[2] == 0x12 && data[3] < 0x80 && data[3] <= n - 4 && is_printable(data + 4, data[3]);
+        bool named =
+                data[2] == 0x12 && data[3] < 0x80 && data[3] <= n - 4 && data_is_printable(data + 4, data[3]);
         return named || data[2] == 0x3a || data[2] == 0x42;
 }
 
@@ -128,12 +129,12 @@ static bool is_msgpack(const unsigned char *data, int64_t n)
         int64_t at = n > 3 && data[0] == 0xde ? 3 : 1;
         bool map = n > 3 && (data[0] == 0xde || (data[0] >= 0x81 && data[0] <= 0x8f));
         int64_t length = map && data[at] >= 0xa1 && data[at] <= 0xbf ? data[at] - 0xa0 : 0;
-        return length && length < n - at && is_printable(data + at + 1, length);
+        return length && length < n - at && data_is_printable(data + at + 1, length);
 }
 
 static bool is_lfs_pointer(const unsigned char *data, int64_t n)
 {
-        return begins(data, n, "version https://git-lfs.github.com/spec/");
+        return data_begins(data, n, "version https://git-lfs.github.com/spec/");
 }
 
 static bool is_html(const unsigned char *data, int64_t n)
@@ -154,11 +155,11 @@ static bool is_html(const unsigned char *data, int64_t n)
 
 static bool is_compressed(const unsigned char *data, int64_t n)
 {
-        return begins(data, n, "\x1f\x8b") || begins(data, n, "\x28\xb5\x2f\xfd") ||
-               begins(data, n,
-                      "\xfd"
-                      "7zXZ") ||
-               begins(data, n, "7z\xbc\xaf") || (n > 262 && !memcmp(data + 257, "ustar", 5));
+        return data_begins(data, n, "\x1f\x8b") || data_begins(data, n, "\x28\xb5\x2f\xfd") ||
+               data_begins(data, n,
+                           "\xfd"
+                           "7zXZ") ||
+               data_begins(data, n, "7z\xbc\xaf") || (n > 262 && !memcmp(data + 257, "ustar", 5));
 }
 
 static bool is_safetensors(const unsigned char *data, int64_t n)
@@ -172,7 +173,7 @@ static bool is_safetensors(const unsigned char *data, int64_t n)
 
 static bool is_packed(const unsigned char *data, int64_t n)
 {
-        return begins(data, n, "lathe 1\n");
+        return data_begins(data, n, "lathe 1\n");
 }
 
 /* The longest token's length; of the first token its score, which is no tiny number as the bits of an integer are, and its length. */
@@ -239,6 +240,9 @@ static const struct {
 
 const Format *format_of(const unsigned char *data, int64_t n)
 {
+        int64_t mark = text_mark((const char *)data, n);
+        data += mark;
+        n -= mark;
         for (size_t i = 0; i < sizeof format_table / sizeof *format_table; i++)
                 if (format_table[i].is(data, n))
                         return &format_table[i].format;

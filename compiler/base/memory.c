@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 /* The first line that fits; -1: none */
-static int64_t read_number(const char *path, const char *format)
+static int64_t proc_number(const char *path, const char *format)
 {
         FILE *f = fopen(path, "r");
         char line[256];
@@ -21,9 +21,9 @@ static int64_t read_number(const char *path, const char *format)
 
 int64_t memory_available(void)
 {
-        int64_t free = read_number("/proc/meminfo", "MemAvailable: %lld kB");
-        int64_t most = read_number("/sys/fs/cgroup/memory.max", "%lld"),
-                used = read_number("/sys/fs/cgroup/memory.current", "%lld");
+        int64_t free = proc_number("/proc/meminfo", "MemAvailable: %lld kB");
+        int64_t most = proc_number("/sys/fs/cgroup/memory.max", "%lld"),
+                used = proc_number("/sys/fs/cgroup/memory.current", "%lld");
         free = free < 0 ? INT64_MAX : free * 1024;
         if (most >= 0 && used >= 0 && most - used < free)
                 free = most > used ? most - used : 0;
@@ -37,7 +37,7 @@ void memory_limit(void) /* the sanitizer reserves terabytes itself */
 #else
 void memory_limit(void)
 {
-        int64_t free = memory_available(), held = read_number("/proc/self/status", "VmData: %lld kB");
+        int64_t free = memory_available(), held = proc_number("/proc/self/status", "VmData: %lld kB");
         struct rlimit now;
         if (free == INT64_MAX || held < 0 || getrlimit(RLIMIT_DATA, &now))
                 return;

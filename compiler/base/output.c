@@ -1,4 +1,5 @@
 /* Files are written aside and renamed when complete: an error leaves what was there, and nothing half-written. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "base.h"
 
 #include <errno.h>
@@ -8,19 +9,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* false with o->error: a link that leads nowhere */
+static bool follow_link(WrittenFile *o)
+{
+        struct stat status;
+        if (lstat(o->path, &status) || !S_ISLNK(status.st_mode))
+                return true;
+        o->linked = realpath(o->path, NULL);
+        if (!o->linked)
+                o->error =
+                        errno == ENOMEM ? no_memory : "it is a symbolic link to a file that does not exist";
+        return o->linked != NULL;
+}
+
 /* The file is our own by its name, which a process that was killed may have left. */
 bool output_begin(WrittenFile *o, const char *path)
 {
         struct stat status;
-        size_t n = strlen(path) + 32;
         *o = (WrittenFile){.path = path, .entry = -1};
         if (!stat(path, &status) && !S_ISREG(status.st_mode)) {
                 o->error = "it exists and is not a regular file";
                 return false;
         }
+        if (!follow_link(o))
+                return false;
+        const char *place = o->linked ? o->linked : path;
+        size_t n = strlen(place) + 32;
         o->aside = malloc(n);
         if (o->aside) {
-                snprintf(o->aside, n, "%s.%d.new", path, (int)getpid());
+                snprintf(o->aside, n, "%s.%d.new", place, (int)getpid());
                 o->entry = ending_file(o->aside);
                 unlink(o->aside);
                 int file = open(o->aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -46,6 +63,7 @@ static void forget(WrittenFile *o)
                 unlink(o->aside);
         ending_forget(o->entry);
         free(o->aside);
+        free(o->linked);
 }
 
 void output_drop(WrittenFile *o)
@@ -65,7 +83,7 @@ bool output_finish(WrittenFile *o, int n)
                         wrong = &o[i];
         }
         for (int i = 0; i < n && !wrong; i++)
-                if (rename(o[i].aside, o[i].path)) {
+                if (rename(o[i].aside, o[i].linked ? o[i].linked : o[i].path)) {
                         o[i].error = strerror(errno);
                         wrong = &o[i];
                 }

@@ -1,7 +1,9 @@
-/* Paths that a file names: as seen from its own folder. */
+/* Paths that a file names, as seen from its own folder; names in a folder. */
 #define _XOPEN_SOURCE 700 /* realpath */
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base.h"
 
@@ -11,8 +13,14 @@ const char *folder_of(Arena *a, const char *path)
         return slash ? arena_strndup(a, path, slash + 1 - path) : "";
 }
 
+bool path_is_folder(const char *path)
+{
+        struct stat about;
+        return !stat(path, &about) && S_ISDIR(about.st_mode);
+}
+
 /* NULL: there is nothing. */
-static const char *absolute(Arena *a, const char *path)
+static const char *path_absolute(Arena *a, const char *path)
 {
         char *real = realpath(path, NULL);
         const char *copy = real ? arena_strdup(a, real) : NULL;
@@ -22,8 +30,8 @@ static const char *absolute(Arena *a, const char *path)
 
 const char *path_from(Arena *a, const char *file, const char *path)
 {
-        const char *folder = folder_of(a, file), *from = absolute(a, *folder ? folder : "."),
-                   *to = absolute(a, path);
+        const char *folder = folder_of(a, file), *from = path_absolute(a, *folder ? folder : "."),
+                   *to = path_absolute(a, path);
         if (!from || !to)
                 return path;
         int64_t common = 0;
@@ -40,4 +48,19 @@ const char *path_from(Arena *a, const char *file, const char *path)
                         text_printf(t, "../");
         text_printf(t, "%s", to + common + (to[common] == '/'));
         return t->n ? t->data : "."; /* a folder of weights may be this one */
+}
+
+const char *name_in_folder(Arena *a, const char *folder, const char *begin, const char *end)
+{
+        DIR *all = opendir(*folder ? folder : ".");
+        const char *first = NULL;
+        for (const struct dirent *d; all && (d = readdir(all));) {
+                size_t n = strlen(d->d_name), front = strlen(begin), back = strlen(end);
+                if (n >= front + back && !strncmp(d->d_name, begin, front) &&
+                    !strcmp(d->d_name + n - back, end) && (!first || strcmp(d->d_name, first) < 0))
+                        first = arena_strdup(a, d->d_name);
+        }
+        if (all)
+                closedir(all);
+        return first;
 }

@@ -48,18 +48,20 @@ void progress(const char *what, ProgressUnit unit, int64_t done, int64_t total)
         time = now - begun;
         if (done >= total) {
                 if (shown > 0)
-                        fprintf(stderr, "\r\033[K");
+                        terminal_control(stderr, "\r\033[K");
                 work = NULL;
                 return;
         }
         if (time < 0.5 || done < 1 || now - shown < 0.1)
                 return;
         shown = now;
-        fprintf(stderr, "\r%s [", what);
+        terminal_control(stderr, "\r");
+        fprintf(stderr, "%s [", what);
         for (int i = 0; i < WIDTH; i++)
                 fputc(i < (int)((double)done / (double)total * WIDTH) ? '#' : ' ', stderr);
         fprintf(stderr, "] ");
         print_done(unit, done, total, time);
         char left[ROOM];
-        fprintf(stderr, ", %s left\033[K", time_text(left, time * (double)(total - done) / (double)done));
+        fprintf(stderr, ", %s left", time_text(left, time * (double)(total - done) / (double)done));
+        terminal_control(stderr, "\033[K");
 }

@@ -35,7 +35,7 @@ double real_log(double x)
 
 /* --- pow --- */
 
-static bool is_whole(double x)
+static bool real_is_integer(double x)
 {
         return floor(x) == x;
 }
@@ -66,10 +66,10 @@ double real_pow(double x, double y)
         if (isnan(x) || isnan(y))
                 return NAN;
         bool is_end = x == 0 || isinf(x) || isinf(y);
-        if (x < 0 && !is_end && !is_whole(y))
+        if (x < 0 && !is_end && !real_is_integer(y))
                 return NAN;
         double magnitude = is_end ? pow_of_ends(x, y) : pow_of_positive(fabs(x), y);
-        bool is_odd = is_whole(y) && !is_whole(y / 2);
+        bool is_odd = real_is_integer(y) && !real_is_integer(y / 2);
         return signbit(x) && is_odd ? -magnitude : magnitude;
 }
 

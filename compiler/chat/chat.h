@@ -3,7 +3,8 @@
  * A template is a text in Jinja2.  Here that part of Jinja2 that templates use is parsed (chat_scan.c, chat_parse.c,
  * chat_parse_expression.c) and evaluated (chat_render.c, chat_evaluate.c, chat_call.c, with tables in chat_text_routines.c,
  * chat_value_routines.c and chat_tests.c) as Python's jinja2 does in transformers: trim_blocks and lstrip_blocks on, nothing escaped, values immutable.
- * chat_pieces.c cuts it into texts to put a conversation together from; chat_source.c finds it in the files of a model.
+ * chat_conversation.c has it write conversations; chat_pieces.c cuts it into texts to put a conversation together from; chat_source.c finds
+ * it in the files of a model.
  *
  * Whatever the template says, evaluation ends: see the bounds below.  What is not supported is refused with its name and place. */
 #ifndef CHAT_H
@@ -19,10 +20,10 @@ enum {
         CHAT_HEIGHT = 256,    /* of an expression: a + b + … */
 };
 
-/* What is wrong with a template, and where; `what` NULL: nothing. */
+/* Error of a template. */
 typedef struct {
         Span at;
-        const char *what;
+        const char *message; /* NULL: no error */
 } ChatFault;
 
 /* What strftime_now says; the time is midnight. */
@@ -44,6 +45,30 @@ typedef struct {
 bool chat_render(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date, ChatText *out,
                  ChatFault *fault);
 
+/* chat_conversation.c: a template as a writer of conversations. */
+typedef struct {
+        const char *text;
+        int64_t n;
+} ChatSaid;
+typedef struct {
+        const ChatTemplate *template;
+        const json_t *variables; /* besides messages; NULL: none */
+        ChatDate date;
+        bool parts; /* each content is a list of parts, [{"type": "text", "text": …}], as a text is left out */
+} ChatWriter;
+ChatWriter chat_writer(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date);
+/* The system's message, NULL: none; then turns [n]: user, answer, user …  opens: the text ends where the next answer begins.  Texts are
+ * UTF-8. */
+bool chat_write(Arena *a, const ChatWriter *w, const ChatSaid *system, const ChatSaid *turn, int64_t n,
+                bool opens, ChatText *out, ChatFault *fault);
+/* Whether a message of the system is written. */
+bool chat_takes_system(Arena *a, const ChatWriter *w);
+/* Text right after an earlier answer; NULL: it can't be told. */
+const char *chat_after_answer(Arena *a, const ChatWriter *w);
+
+/* chat_compare.c: the literals of the template that it may compare messages with; those that it only prints are left out. */
+const char *const *chat_literals(Arena *a, const ChatTemplate *t, int *n);
+
 /* chat_pieces.c: a conversation is
  *     head, or system with the message in it; user and answer for each turn; user; open
  * where `{}` stands for what was said.  Texts that a template has no use for are NULL. */
@@ -52,6 +77,13 @@ typedef enum {
         CHAT_TRIMS_LINES,
         CHAT_TRIMS
 } ChatTrim; /* newlines, or all that is white, off both ends */
+/* White space that is stripped from the text after a thought. */
+typedef enum {
+        CHAT_WHITE_STAYS,
+        CHAT_WHITE_NEWLINES, /* newlines at its beginning */
+        CHAT_WHITE_START,    /* all at its beginning */
+        CHAT_WHITE_ENDS      /* all at both ends */
+} ChatWhite;
 typedef struct {
         const char *head;   /* what stands before the first turn without a system message; "": nothing */
         const char *system; /* what stands there with one */
@@ -59,16 +91,17 @@ typedef struct {
         const char *user, *answer, *open;
         const char *first_user; /* the first turn with a system message in it: `{system}` */
         ChatTrim trims_system, trims_user, trims_answer;
+        const char *
+                thought_end; /* an earlier answer up to the last of these is left out; NULL: all of it stays */
+        ChatWhite thought_white;
+        const char *partly; /* what of the template the pieces can't say, in words; NULL: nothing is known */
         bool dated;
         const char *reason; /* why it can't be cut; NULL: it can */
         ChatFault fault;    /* what the template says to that, or no fault */
 } ChatPieces;
-/* variables: what the template sees besides messages; NULL: nothing. */
-ChatPieces chat_cut(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date);
-
-/* Whether a message's content is to be a list of parts, [{"type": "text", "text": …}], as a text is left out; adds a message. */
-bool chat_wants_parts(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date);
-void chat_say(json_t *messages, const char *role, const char *content, size_t n, bool parts);
+const char *
+chat_white_name(ChatWhite white); /* as the knob thought_white has it: newlines, start, ends; "" */
+ChatPieces chat_cut(Arena *a, const ChatWriter *w);
 
 /* chat_source.c: the template of chat_template.jinja, tokenizer_config.json or a directory, and the tokens that it may name. */
 typedef struct {
@@ -80,10 +113,11 @@ typedef struct {
         json_t *config;       /* tokenizer_config.json, or NULL */
         bool absent;          /* there is no template, and nothing is wrong with that */
         char *wrong;
-        bool lacking; /* a file can't be read */
+        bool env_error; /* a file can't be read */
 } ChatSource;
 ChatSource chat_source(Arena *a, const char *path);
 /* The same of a template at hand, text [n], NULL: there is none; config as tokenizer_config.json has it, which the source keeps. */
 ChatSource chat_source_of(Arena *a, const char *path, const char *text, int64_t n, json_t *config);
 void chat_source_free(ChatSource *s);
+ChatDate chat_today(void);
 #endif

@@ -6,8 +6,8 @@
 Args chat_args(Chat *c, const ChatNode *call)
 {
         Args a = {0};
-        a.at = NEW_ARRAY(c->arena, Value, call->n);
-        a.named = NEW_ARRAY(c->arena, Value, call->n);
+        a.at = NEW_ARRAY(c->arena, ChatValue, call->n);
+        a.named = NEW_ARRAY(c->arena, ChatValue, call->n);
         a.name = NEW_ARRAY(c->arena, const char *, call->n);
         for (int i = 0; i < call->n; i++) {
                 const ChatNode *node = call->child[i];
@@ -21,7 +21,7 @@ Args chat_args(Chat *c, const ChatNode *call)
 }
 
 /* The place of a name among names with a blank between; -1: it is none of them. */
-static int place_of(const char *names, const char *name)
+static int parameter_index(const char *names, const char *name)
 {
         size_t n = strlen(name);
         for (int i = 0; *names; i++) {
@@ -34,22 +34,22 @@ static int place_of(const char *names, const char *name)
 }
 
 /* The routine of a name in a table; NULL: there is none for that use. */
-static const Routine *find_routine(const Routine *r, Use as, const char *name)
+static const Routine *find_routine(const Routine *r, RoutineUse as, const char *name)
 {
         for (; r->names; r++)
-                if (r->uses & as && place_of(r->names, name) >= 0)
+                if (r->uses & as && parameter_index(r->names, name) >= 0)
                         return r;
         return NULL;
 }
 
-static const Routine *routine_of(Use as, const char *name)
+static const Routine *routine_of(RoutineUse as, const char *name)
 {
         const Routine *r = find_routine(chat_text_routines, as, name);
         r = r ? r : find_routine(chat_value_routines, as, name);
         return r ? r : find_routine(chat_test_routines, as, name);
 }
 
-static int count_of(const char *parameters)
+static int count_parameters(const char *parameters)
 {
         int n = *parameters != 0;
         for (; *parameters; parameters++)
@@ -57,16 +57,16 @@ static int count_of(const char *parameters)
         return n;
 }
 
-static void bind_arguments(Call *k, const char *what, const char *name)
+static void bind_arguments(ChatCall *k, const char *what, const char *name)
 {
         Chat *c = k->chat;
         const Routine *r = k->routine;
-        if (k->all->n > count_of(r->parameters))
-                FAIL(c, "%s %s takes at most %d arguments", what, name, count_of(r->parameters));
+        if (k->all->n > count_parameters(r->parameters))
+                FAIL(c, "%s %s takes at most %d arguments", what, name, count_parameters(r->parameters));
         for (int i = 0; i < k->all->n; i++)
                 k->arg[i] = k->all->at[i];
         for (int i = 0; i < k->all->nnamed; i++) {
-                int place = place_of(r->parameters, k->all->name[i]);
+                int place = parameter_index(r->parameters, k->all->name[i]);
                 if (place < 0 || k->arg[place].kind != V_ABSENT)
                         FAIL(c, "%s %s: %s is %s", what, name, k->all->name[i],
                              place < 0 ? "no argument of it" : "given twice");
@@ -78,13 +78,14 @@ static void bind_arguments(Call *k, const char *what, const char *name)
                              r->required > 1 ? "s" : "");
 }
 
-static Value run_routine(Chat *c, Use as, const char *name, const Routine *r, Value self, const Args *args)
+static ChatValue run_routine(Chat *c, RoutineUse as, const char *name, const Routine *r, ChatValue self,
+                             const Args *args)
 {
         const char *what = as == A_FILTER     ? "filter"
                            : as == A_TEST     ? "test"
                            : as == A_FUNCTION ? "function"
                                               : "method";
-        Call k = {.chat = c, .routine = r, .as = as, .self = self, .all = args};
+        ChatCall k = {.chat = c, .routine = r, .as = as, .self = self, .all = args};
         if (!r || !r->run)
                 FAIL(c, "the %s %s is not supported", what, name);
         if (*r->parameters != '*')
@@ -92,33 +93,33 @@ static Value run_routine(Chat *c, Use as, const char *name, const Routine *r, Va
         return r->run(&k);
 }
 
-Value chat_apply(Chat *c, const char *filter, Value v, const Args *args)
+ChatValue chat_apply(Chat *c, const char *filter, ChatValue v, const Args *args)
 {
         return run_routine(c, A_FILTER, filter, routine_of(A_FILTER, filter), v, args);
 }
 
-bool chat_test(Chat *c, const char *test, Value v, const Args *args)
+bool chat_test(Chat *c, const char *test, ChatValue v, const Args *args)
 {
         return chat_truth(run_routine(c, A_TEST, test, routine_of(A_TEST, test), v, args));
 }
 
-Value chat_method(Chat *c, Value self, const char *name)
+ChatValue chat_method(Chat *c, ChatValue self, const char *name)
 {
-        static const Use use[] = {
+        static const RoutineUse use[] = {
                 [V_TEXT] = OF_TEXT, [V_DICT] = OF_DICT, [V_LIST] = OF_LIST, [V_LOOP] = OF_LOOP};
-        Use as = self.kind <= V_LOOP ? use[self.kind] : 0;
+        RoutineUse as = self.kind <= V_LOOP ? use[self.kind] : 0;
         const Routine *r = routine_of(as, name);
         if (!r)
-                return (Value){.kind = V_ABSENT};
-        Bound *b = NEW(c->arena, Bound);
-        *b = (Bound){as, arena_strdup(c->arena, name), r, self};
-        return (Value){.kind = V_METHOD, .bound = b};
+                return (ChatValue){.kind = V_ABSENT};
+        BoundRoutine *b = NEW(c->arena, BoundRoutine);
+        *b = (BoundRoutine){as, arena_strdup(c->arena, name), r, self};
+        return (ChatValue){.kind = V_METHOD, .bound = b};
 }
 
-Value chat_call(Chat *c, Value callee, const Args *args)
+ChatValue chat_call(Chat *c, ChatValue callee, const Args *args)
 {
         chat_need(c, callee);
-        const Bound *b = callee.bound;
+        const BoundRoutine *b = callee.bound;
         if (callee.kind == V_METHOD || callee.kind == V_FUNCTION)
                 return run_routine(c, b->as, b->name, b->routine, b->self, args);
         if (callee.kind == V_MACRO)
@@ -128,7 +129,7 @@ Value chat_call(Chat *c, Value callee, const Args *args)
 
 /* --- functions --- */
 
-static Dict *named_arguments(const Call *k)
+static Dict *named_arguments(const ChatCall *k)
 {
         Chat *c = k->chat;
         Dict *d = chat_dict_new(c);
@@ -142,17 +143,17 @@ static Dict *named_arguments(const Call *k)
         return d;
 }
 
-static Value make_namespace(const Call *k)
+static ChatValue make_namespace(const ChatCall *k)
 {
-        return (Value){.kind = V_NAMESPACE, .dict = named_arguments(k)};
+        return (ChatValue){.kind = V_NAMESPACE, .dict = named_arguments(k)};
 }
 
-static Value make_dict(const Call *k)
+static ChatValue make_dict(const ChatCall *k)
 {
-        return (Value){.kind = V_DICT, .dict = named_arguments(k)};
+        return (ChatValue){.kind = V_DICT, .dict = named_arguments(k)};
 }
 
-static Value make_range(const Call *k)
+static ChatValue make_range(const ChatCall *k)
 {
         Chat *c = k->chat;
         int64_t from = 0, to = chat_integer(c, k->arg[0], "range"), step = 1;
@@ -176,9 +177,9 @@ static Value make_range(const Call *k)
         return chat_list(V_RANGE, items);
 }
 
-static Value raise_exception(const Call *k)
+static ChatValue raise_exception(const ChatCall *k)
 {
-        Value message = chat_str(k->chat, k->arg[0]);
+        ChatValue message = chat_str(k->chat, k->arg[0]);
         FAIL(k->chat, "the template says: %.*s", (int)(message.n > 1000 ? 1000 : message.n), message.text);
 }
 
@@ -196,7 +197,7 @@ static int day_of_week(ChatDate d)
 }
 
 /* That strftime() knows it, and says what Python's does. */
-static void check_format(Chat *c, Value format)
+static void check_format(Chat *c, ChatValue format)
 {
         for (int64_t i = 0; i < format.n; i++) {
                 if (format.text[i] != '%')
@@ -208,10 +209,10 @@ static void check_format(Chat *c, Value format)
         }
 }
 
-static Value strftime_now(const Call *k)
+static ChatValue strftime_now(const ChatCall *k)
 {
         Chat *c = k->chat;
-        Value format = k->arg[0];
+        ChatValue format = k->arg[0];
         char text[4096];
         if (format.kind != V_TEXT || format.n > 256 || memchr(format.text, 0, (size_t)format.n))
                 FAIL(c, "strftime_now wants a format of at most 256 bytes");
@@ -224,7 +225,7 @@ static Value strftime_now(const Call *k)
         return chat_text(arena_strndup(c->arena, text, (int64_t)n), (int64_t)n);
 }
 
-Value chat_function(Chat *c, const char *name)
+ChatValue chat_function(Chat *c, const char *name)
 {
         static const Routine table[] = {
                 {A_FUNCTION, "namespace", "*", 0, make_namespace, 0},
@@ -237,8 +238,8 @@ Value chat_function(Chat *c, const char *name)
         };
         const Routine *r = find_routine(table, A_FUNCTION, name);
         if (!r)
-                return (Value){.kind = V_ABSENT};
-        Bound *b = NEW(c->arena, Bound);
-        *b = (Bound){A_FUNCTION, name, r, chat_none()};
-        return (Value){.kind = V_FUNCTION, .bound = b};
+                return (ChatValue){.kind = V_ABSENT};
+        BoundRoutine *b = NEW(c->arena, BoundRoutine);
+        *b = (BoundRoutine){A_FUNCTION, name, r, chat_none()};
+        return (ChatValue){.kind = V_FUNCTION, .bound = b};
 }

@@ -5,29 +5,29 @@
 
 /* --- arithmetic --- */
 
-static _Noreturn void fail_operator(Chat *c, const char *sign, Value a, Value b)
+static _Noreturn void fail_operator(Chat *c, const char *sign, ChatValue a, ChatValue b)
 {
         chat_need(c, a);
         chat_need(c, b);
         FAIL(c, "%s can't be done with a %s and a %s", sign, chat_kind_name(a), chat_kind_name(b));
 }
 
-static Value joined_texts(Chat *c, Value a, Value b)
+static ChatValue joined_texts(Chat *c, ChatValue a, ChatValue b)
 {
         if (a.safe != b.safe) {
-                Value *plain = a.safe ? &b : &a;
+                ChatValue *plain = a.safe ? &b : &a;
                 *plain = chat_escape(c, *plain);
         }
         chat_charge_bytes(c, a.n + b.n);
         char *text = arena_alloc(c->arena, a.n + b.n + 1);
         memcpy(text, a.text, (size_t)a.n);
         memcpy(text + a.n, b.text, (size_t)b.n);
-        Value v = chat_text(text, a.n + b.n);
+        ChatValue v = chat_text(text, a.n + b.n);
         v.safe = a.safe;
         return v;
 }
 
-static Value joined_lists(Chat *c, Value a, Value b)
+static ChatValue joined_lists(Chat *c, ChatValue a, ChatValue b)
 {
         Items *items = chat_items_new(c);
         for (int64_t i = 0; i < a.items->n; i++)
@@ -37,7 +37,7 @@ static Value joined_lists(Chat *c, Value a, Value b)
         return chat_list(a.kind, items);
 }
 
-static Value repeated(Chat *c, Value v, int64_t times)
+static ChatValue value_repeated(Chat *c, ChatValue v, int64_t times)
 {
         if (times <= 0 || (v.kind == V_TEXT && v.n == 0))
                 times = 0;
@@ -47,7 +47,7 @@ static Value repeated(Chat *c, Value v, int64_t times)
                         chat_charge(c, 1);
                         chat_add(c, t, v.text, v.n);
                 }
-                Value all = chat_copy(c, t);
+                ChatValue all = chat_copy(c, t);
                 all.safe = v.safe;
                 return all;
         }
@@ -58,25 +58,25 @@ static Value repeated(Chat *c, Value v, int64_t times)
         return chat_list(v.kind, items);
 }
 
-static bool both_whole(Value a, Value b)
+static bool both_whole(ChatValue a, ChatValue b)
 {
         return a.kind != V_FLOAT && b.kind != V_FLOAT;
 }
 
-static int64_t whole_of(Value v)
+static int64_t evaluate_whole(ChatValue v)
 {
         return v.kind == V_BOOL ? v.truth : v.integer;
 }
 
-static Value add_subtract_multiply(Chat *c, Operator op, Value a, Value b)
+static ChatValue add_subtract_multiply(Chat *c, Operator op, ChatValue a, ChatValue b)
 {
         int64_t x = 0, y = 0, z = 0;
         if (!both_whole(a, b)) {
                 double p = chat_real(a), q = chat_real(b);
                 return chat_float(op == OP_ADD ? p + q : op == OP_SUBTRACT ? p - q : p * q);
         }
-        x = whole_of(a);
-        y = whole_of(b);
+        x = evaluate_whole(a);
+        y = evaluate_whole(b);
         bool over = op == OP_ADD        ? __builtin_add_overflow(x, y, &z)
                     : op == OP_SUBTRACT ? __builtin_sub_overflow(x, y, &z)
                                         : __builtin_mul_overflow(x, y, &z);
@@ -86,7 +86,7 @@ static Value add_subtract_multiply(Chat *c, Operator op, Value a, Value b)
 }
 
 /* towards minus infinity, and the remainder that goes with it */
-static Value floor_modulo(Chat *c, Operator op, Value a, Value b)
+static ChatValue floor_modulo(Chat *c, Operator op, ChatValue a, ChatValue b)
 {
         if (chat_real(b) == 0)
                 FAIL(c, "division by zero");
@@ -99,7 +99,7 @@ static Value floor_modulo(Chat *c, Operator op, Value a, Value b)
                 double quotient = (x - rest) / y, whole = floor(quotient);
                 return chat_float(quotient - whole > 0.5 ? whole + 1 : whole);
         }
-        int64_t x = whole_of(a), y = whole_of(b);
+        int64_t x = evaluate_whole(a), y = evaluate_whole(b);
         if (y == -1)
                 return op == OP_MODULO ? chat_int(0) : add_subtract_multiply(c, OP_SUBTRACT, chat_int(0), a);
         int64_t quotient = x / y, rest = x % y;
@@ -107,26 +107,26 @@ static Value floor_modulo(Chat *c, Operator op, Value a, Value b)
         return chat_int(op == OP_MODULO ? rest + (lower ? y : 0) : quotient - lower);
 }
 
-static Value divide(Chat *c, Value a, Value b)
+static ChatValue divide(Chat *c, ChatValue a, ChatValue b)
 {
         if (chat_real(b) == 0)
                 FAIL(c, "division by zero");
         return chat_float(chat_real(a) / chat_real(b));
 }
 
-static Value power(Chat *c, Value a, Value b)
+static ChatValue value_power(Chat *c, ChatValue a, ChatValue b)
 {
-        if (!both_whole(a, b) || whole_of(b) < 0)
+        if (!both_whole(a, b) || evaluate_whole(b) < 0)
                 FAIL(c, "powers are of whole numbers here");
-        Value v = chat_int(1);
-        for (int64_t i = 0; i < whole_of(b); i++) {
+        ChatValue v = chat_int(1);
+        for (int64_t i = 0; i < evaluate_whole(b); i++) {
                 chat_charge(c, 1);
                 v = add_subtract_multiply(c, OP_MULTIPLY, v, a);
         }
         return v;
 }
 
-static Value add(Chat *c, Value a, Value b)
+static ChatValue value_add(Chat *c, ChatValue a, ChatValue b)
 {
         if (a.kind == V_TEXT && b.kind == V_TEXT)
                 return joined_texts(c, a, b);
@@ -137,29 +137,29 @@ static Value add(Chat *c, Value a, Value b)
         return add_subtract_multiply(c, OP_ADD, a, b);
 }
 
-static bool can_repeat(Value v)
+static bool can_repeat(ChatValue v)
 {
         return v.kind == V_TEXT || v.kind == V_LIST || v.kind == V_TUPLE;
 }
 
-static Value multiply(Chat *c, Value a, Value b)
+static ChatValue value_multiply(Chat *c, ChatValue a, ChatValue b)
 {
         if (can_repeat(a) && (b.kind == V_INT || b.kind == V_BOOL))
-                return repeated(c, a, whole_of(b));
+                return value_repeated(c, a, evaluate_whole(b));
         if (can_repeat(b) && (a.kind == V_INT || a.kind == V_BOOL))
-                return repeated(c, b, whole_of(a));
+                return value_repeated(c, b, evaluate_whole(a));
         if (!chat_is_number(a) || !chat_is_number(b))
                 fail_operator(c, "*", a, b);
         return add_subtract_multiply(c, OP_MULTIPLY, a, b);
 }
 
-static Value binary(Chat *c, Operator op, Value a, Value b)
+static ChatValue evaluate_binary(Chat *c, Operator op, ChatValue a, ChatValue b)
 {
         static const char *const sign[] = {"+", "-", "*", "/", "//", "%", "**"};
         if (op == OP_ADD)
-                return add(c, a, b);
+                return value_add(c, a, b);
         if (op == OP_MULTIPLY)
-                return multiply(c, a, b);
+                return value_multiply(c, a, b);
         if (op == OP_MODULO && a.kind == V_TEXT)
                 FAIL(c, "formats of texts with %% are not supported");
         if (!chat_is_number(a) || !chat_is_number(b))
@@ -167,12 +167,12 @@ static Value binary(Chat *c, Operator op, Value a, Value b)
         switch (op) {
         case OP_SUBTRACT: return add_subtract_multiply(c, op, a, b);
         case OP_DIVIDE: return divide(c, a, b);
-        case OP_POWER: return power(c, a, b);
+        case OP_POWER: return value_power(c, a, b);
         default: return floor_modulo(c, op, a, b);
         }
 }
 
-bool chat_compare(Chat *c, Operator op, Value a, Value b)
+bool chat_compare(Chat *c, Operator op, ChatValue a, ChatValue b)
 {
         if (op == OP_EQUAL || op == OP_UNEQUAL)
                 return chat_equal(c, a, b) == (op == OP_EQUAL);
@@ -187,7 +187,7 @@ bool chat_compare(Chat *c, Operator op, Value a, Value b)
 
 /* --- what is in a value --- */
 
-static Value item_at(Chat *c, Value v, int64_t i)
+static ChatValue item_at(Chat *c, ChatValue v, int64_t i)
 {
         int64_t n = chat_length(c, v);
         int64_t at = i < 0 ? i + n : i;
@@ -201,7 +201,7 @@ static Value item_at(Chat *c, Value v, int64_t i)
         return chat_part(c, v, from, from + chat_offset(chat_text(v.text + from, v.n - from), 1));
 }
 
-static Value loop_attribute(Chat *c, const Loop *l, const char *name)
+static ChatValue loop_attribute(Chat *c, const ChatLoop *l, const char *name)
 {
         int64_t n = l->items->n, i = l->index;
         if (!strcmp(name, "index"))
@@ -227,14 +227,14 @@ static Value loop_attribute(Chat *c, const Loop *l, const char *name)
         return chat_undefined(c, "loop has no %s here", name);
 }
 
-static Value attribute_of(Chat *c, Value v, const char *name)
+static ChatValue attribute_of(Chat *c, ChatValue v, const char *name)
 {
         chat_need(c, v);
-        Value method = chat_method(c, v, name);
+        ChatValue method = chat_method(c, v, name);
         if (method.kind != V_ABSENT)
                 return method;
         if (v.kind == V_DICT || v.kind == V_NAMESPACE) {
-                const Value *found = chat_dict_get(c, v.dict, chat_word(name));
+                const ChatValue *found = chat_dict_get(c, v.dict, chat_word(name));
                 if (found)
                         return *found;
         }
@@ -245,16 +245,16 @@ static Value attribute_of(Chat *c, Value v, const char *name)
         return chat_undefined(c, "a %s has no %s", chat_kind_name(v), name);
 }
 
-Value chat_item(Chat *c, Value v, Value key)
+ChatValue chat_item(Chat *c, ChatValue v, ChatValue key)
 {
         chat_need(c, v);
         if (v.kind == V_DICT && chat_hashable(key)) {
-                const Value *found = chat_dict_get(c, v.dict, key);
+                const ChatValue *found = chat_dict_get(c, v.dict, key);
                 if (found)
                         return *found;
         }
         if ((v.kind == V_TEXT || chat_is_list(v)) && (key.kind == V_INT || key.kind == V_BOOL))
-                return item_at(c, v, whole_of(key));
+                return item_at(c, v, evaluate_whole(key));
         if (key.kind == V_TEXT)
                 return attribute_of(c, v, arena_strndup(c->arena, key.text, key.n));
         return chat_undefined(c, "a %s has no such item", chat_kind_name(v));
@@ -264,7 +264,7 @@ Value chat_item(Chat *c, Value v, Value key)
 static int64_t slice_bound(Chat *c, const ChatNode *node, int64_t n, int64_t low, int64_t high,
                            int64_t absent)
 {
-        Value v = node ? chat_evaluate(c, node) : chat_none();
+        ChatValue v = node ? chat_evaluate(c, node) : chat_none();
         if (v.kind == V_NONE)
                 return absent;
         int64_t i = chat_integer(c, v, "a bound of a slice");
@@ -272,13 +272,13 @@ static int64_t slice_bound(Chat *c, const ChatNode *node, int64_t n, int64_t low
         return i < low ? low : i > high ? high : i;
 }
 
-static Value slice(Chat *c, const ChatNode *node)
+static ChatValue evaluate_slice(Chat *c, const ChatNode *node)
 {
-        Value v = chat_evaluate(c, node->first);
+        ChatValue v = chat_evaluate(c, node->first);
         chat_need(c, v);
         if (v.kind != V_TEXT && !chat_is_list(v))
                 FAIL(c, "a %s can't be sliced", chat_kind_name(v));
-        Value by = node->child[0] ? chat_evaluate(c, node->child[0]) : chat_none();
+        ChatValue by = node->child[0] ? chat_evaluate(c, node->child[0]) : chat_none();
         int64_t step = by.kind == V_NONE ? 1 : chat_integer(c, by, "the step of a slice"),
                 n = chat_length(c, v);
         if (step == 0)
@@ -307,17 +307,17 @@ static Value slice(Chat *c, const ChatNode *node)
 
 /* --- nodes --- */
 
-static Value name_value(Chat *c, const ChatNode *node)
+static ChatValue evaluate_name(Chat *c, const ChatNode *node)
 {
-        for (const Scope *s = c->scope; s; s = s->outer)
-                for (const Binding *b = s->first; b; b = b->next) {
+        for (const ChatScope *s = c->scope; s; s = s->outer)
+                for (const ChatBinding *b = s->first; b; b = b->next) {
                         if (b->name == node->name)
                                 return b->value;
                 }
-        const Value *given = chat_dict_get(c, c->variables, chat_word(node->name));
+        const ChatValue *given = chat_dict_get(c, c->variables, chat_word(node->name));
         if (given)
                 return *given;
-        Value function = chat_function(c, node->name);
+        ChatValue function = chat_function(c, node->name);
         if (function.kind != V_ABSENT)
                 return function;
         if (!strcmp(node->name, "varargs") || !strcmp(node->name, "kwargs") || !strcmp(node->name, "caller"))
@@ -325,7 +325,7 @@ static Value name_value(Chat *c, const ChatNode *node)
         return chat_undefined(c, "%s is undefined", node->name);
 }
 
-static Value list_of(Chat *c, const ChatNode *node, Kind kind)
+static ChatValue evaluate_list(Chat *c, const ChatNode *node, ChatKind kind)
 {
         Items *items = chat_items_new(c);
         for (int i = 0; i < node->n; i++)
@@ -333,31 +333,31 @@ static Value list_of(Chat *c, const ChatNode *node, Kind kind)
         return chat_list(kind, items);
 }
 
-static Value dict_of(Chat *c, const ChatNode *node)
+static ChatValue dict_of(Chat *c, const ChatNode *node)
 {
         Dict *d = chat_dict_new(c);
         for (int i = 0; i + 1 < node->n; i += 2) {
-                Value key = chat_evaluate(c, node->child[i]);
+                ChatValue key = chat_evaluate(c, node->child[i]);
                 chat_dict_set(c, d, key, chat_evaluate(c, node->child[i + 1]));
         }
-        return (Value){.kind = V_DICT, .dict = d};
+        return (ChatValue){.kind = V_DICT, .dict = d};
 }
 
-static Value concatenated(Chat *c, const ChatNode *node)
+static ChatValue concatenated(Chat *c, const ChatNode *node)
 {
         Text *t = text_new(c->arena);
         for (int i = 0; i < node->n; i++) {
-                Value v = chat_str(c, chat_evaluate(c, node->child[i]));
+                ChatValue v = chat_str(c, chat_evaluate(c, node->child[i]));
                 chat_add(c, t, v.text, v.n);
         }
         return chat_copy(c, t);
 }
 
-static Value chain(Chat *c, const ChatNode *node)
+static ChatValue chain(Chat *c, const ChatNode *node)
 {
-        Value left = chat_evaluate(c, node->first);
+        ChatValue left = chat_evaluate(c, node->first);
         for (int i = 0; i < node->n; i++) {
-                Value right = chat_evaluate(c, node->child[i]->first);
+                ChatValue right = chat_evaluate(c, node->child[i]->first);
                 c->work.at = node->at;
                 c->work.end = node->end;
                 if (!chat_compare(c, node->child[i]->op, left, right))
@@ -367,7 +367,7 @@ static Value chain(Chat *c, const ChatNode *node)
         return chat_bool(true);
 }
 
-static Value choice(Chat *c, const ChatNode *node)
+static ChatValue evaluate_choice(Chat *c, const ChatNode *node)
 {
         if (chat_truth(chat_evaluate(c, node->first)))
                 return chat_evaluate(c, node->second);
@@ -376,7 +376,7 @@ static Value choice(Chat *c, const ChatNode *node)
         return chat_undefined(c, "the condition is false and there is no else");
 }
 
-static Value signed_value(Chat *c, const ChatNode *node, Value v)
+static ChatValue signed_value(Chat *c, const ChatNode *node, ChatValue v)
 {
         chat_need(c, v);
         if (!chat_is_number(v))
@@ -384,30 +384,30 @@ static Value signed_value(Chat *c, const ChatNode *node, Value v)
         if (v.kind == V_FLOAT)
                 return chat_float(node->kind == N_NEGATIVE ? -v.real : v.real);
         return node->kind == N_NEGATIVE ? add_subtract_multiply(c, OP_SUBTRACT, chat_int(0), v)
-                                        : chat_int(whole_of(v));
+                                        : chat_int(evaluate_whole(v));
 }
 
-static Value called(Chat *c, const ChatNode *node)
+static ChatValue evaluate_call(Chat *c, const ChatNode *node)
 {
-        Value callee = chat_evaluate(c, node->first);
+        ChatValue callee = chat_evaluate(c, node->first);
         Args args = chat_args(c, node);
         c->work.at = node->at;
         c->work.end = node->end;
         return chat_call(c, callee, &args);
 }
 
-static Value filtered(Chat *c, const ChatNode *node)
+static ChatValue filtered(Chat *c, const ChatNode *node)
 {
-        Value v = node->first ? chat_evaluate(c, node->first) : c->block;
+        ChatValue v = node->first ? chat_evaluate(c, node->first) : c->block;
         Args args = chat_args(c, node);
         c->work.at = node->at;
         c->work.end = node->end;
         return chat_apply(c, node->name, v, &args);
 }
 
-static Value tested(Chat *c, const ChatNode *node)
+static ChatValue tested(Chat *c, const ChatNode *node)
 {
-        Value v = chat_evaluate(c, node->first);
+        ChatValue v = chat_evaluate(c, node->first);
         Args args = chat_args(c, node);
         c->work.at = node->at;
         c->work.end = node->end;
@@ -415,34 +415,34 @@ static Value tested(Chat *c, const ChatNode *node)
 }
 
 /* and, or: one of the two */
-static Value either(Chat *c, const ChatNode *node)
+static ChatValue evaluate_either(Chat *c, const ChatNode *node)
 {
-        Value left = chat_evaluate(c, node->first);
+        ChatValue left = chat_evaluate(c, node->first);
         return chat_truth(left) == (node->kind == N_OR) ? left : chat_evaluate(c, node->second);
 }
 
-static Value evaluated(Chat *c, const ChatNode *node)
+static ChatValue evaluated(Chat *c, const ChatNode *node)
 {
         switch (node->kind) {
         case N_CONSTANT: return node->value;
-        case N_NAME: return name_value(c, node);
-        case N_TUPLE: return list_of(c, node, V_TUPLE);
-        case N_LIST: return list_of(c, node, V_LIST);
+        case N_NAME: return evaluate_name(c, node);
+        case N_TUPLE: return evaluate_list(c, node, V_TUPLE);
+        case N_LIST: return evaluate_list(c, node, V_LIST);
         case N_DICT: return dict_of(c, node);
-        case N_SLICE: return slice(c, node);
-        case N_CALL: return called(c, node);
+        case N_SLICE: return evaluate_slice(c, node);
+        case N_CALL: return evaluate_call(c, node);
         case N_FILTER: return filtered(c, node);
         case N_TEST: return tested(c, node);
         case N_NOT: return chat_bool(!chat_truth(chat_evaluate(c, node->first)));
         case N_AND:
-        case N_OR: return either(c, node);
+        case N_OR: return evaluate_either(c, node);
         case N_CONCAT: return concatenated(c, node);
         case N_COMPARE: return chain(c, node);
-        case N_CHOICE: return choice(c, node);
+        case N_CHOICE: return evaluate_choice(c, node);
         default: break;
         }
-        Value a = chat_evaluate(c, node->first),
-              b = node->second ? chat_evaluate(c, node->second) : chat_none();
+        ChatValue a = chat_evaluate(c, node->first),
+                  b = node->second ? chat_evaluate(c, node->second) : chat_none();
         c->work.at = node->at;
         c->work.end = node->end;
         if (node->kind == N_ATTRIBUTE)
@@ -450,11 +450,11 @@ static Value evaluated(Chat *c, const ChatNode *node)
         if (node->kind == N_INDEX)
                 return chat_item(c, a, b);
         if (node->kind == N_BINARY)
-                return binary(c, node->op, a, b);
+                return evaluate_binary(c, node->op, a, b);
         return signed_value(c, node, a);
 }
 
-Value chat_evaluate(Chat *c, const ChatNode *node)
+ChatValue chat_evaluate(Chat *c, const ChatNode *node)
 {
         int32_t at = c->work.at, end = c->work.end;
         c->work.at = node->at;
@@ -462,7 +462,7 @@ Value chat_evaluate(Chat *c, const ChatNode *node)
         chat_charge(c, 1);
         if (++c->height > 1000)
                 FAIL(c, "evaluation is nested too deeply");
-        Value v = evaluated(c, node);
+        ChatValue v = evaluated(c, node);
         c->height--;
         c->work.at = at;
         c->work.end = end;

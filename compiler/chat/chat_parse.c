@@ -1,9 +1,9 @@
 /* Statements of a template. */
 #include "chat_private.h"
 
-static ChatNode *block(Parser *p, const char *const *ends);
+static ChatNode *block(ChatParser *p, const char *const *ends);
 
-static void end_of_tag(Parser *p)
+static void end_of_tag(ChatParser *p)
 {
         if (p->token->kind != T_BLOCK_END)
                 chat_unexpected(p, "the end of the tag");
@@ -11,7 +11,7 @@ static void end_of_tag(Parser *p)
 }
 
 /* The statements up to {% END, whose name is left to be read. */
-static ChatNode *body(Parser *p, const char *const *ends)
+static ChatNode *body(ChatParser *p, const char *const *ends)
 {
         chat_skips(p, ":");
         end_of_tag(p);
@@ -19,7 +19,7 @@ static ChatNode *body(Parser *p, const char *const *ends)
 }
 
 /* The statements up to {% END; the name is read.  What can't be left by break. */
-static ChatNode *closed_body(Parser *p, const char *end)
+static ChatNode *closed_body(ChatParser *p, const char *end)
 {
         bool in_loop = p->in_loop;
         p->in_loop = false;
@@ -31,9 +31,9 @@ static ChatNode *closed_body(Parser *p, const char *end)
 
 /* --- targets: names, tuples of them, members of a namespace --- */
 
-static ChatNode *target(Parser *p, bool with_member);
+static ChatNode *target(ChatParser *p, bool with_member);
 
-static ChatNode *one_target(Parser *p, bool with_member)
+static ChatNode *one_target(ChatParser *p, bool with_member)
 {
         if (chat_skips(p, "(")) {
                 chat_nest(p);
@@ -59,7 +59,7 @@ static ChatNode *one_target(Parser *p, bool with_member)
         return member;
 }
 
-static ChatNode *target(Parser *p, bool with_member)
+static ChatNode *target(ChatParser *p, bool with_member)
 {
         ChatNode *tuple = chat_node(p, N_TUPLE), *first = one_target(p, with_member);
         if (!chat_sees(p, ","))
@@ -72,7 +72,7 @@ static ChatNode *target(Parser *p, bool with_member)
 
 /* --- statements; the token is behind their name --- */
 
-static ChatNode *if_statement(Parser *p)
+static ChatNode *if_statement(ChatParser *p)
 {
         static const char *const ends[] = {"elif", "else", "endif", NULL};
         ChatNode *node = chat_node(p, N_IF);
@@ -86,7 +86,7 @@ static ChatNode *if_statement(Parser *p)
         return node;
 }
 
-static ChatNode *for_statement(Parser *p)
+static ChatNode *for_statement(ChatParser *p)
 {
         static const char *const ends[] = {"else", "endfor", NULL};
         ChatNode *node = chat_node(p, N_FOR);
@@ -108,7 +108,7 @@ static ChatNode *for_statement(Parser *p)
         return node;
 }
 
-static ChatNode *set_statement(Parser *p)
+static ChatNode *set_statement(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_SET);
         node->first = chat_child(p, node, target(p, true));
@@ -122,7 +122,7 @@ static ChatNode *set_statement(Parser *p)
         return node;
 }
 
-static ChatNode *parameter(Parser *p, const ChatNode *before)
+static ChatNode *parse_parameter(ChatParser *p, const ChatNode *before)
 {
         ChatNode *node = chat_node(p, N_KEYWORD);
         node->name = chat_expect_name(p, "the name of a parameter");
@@ -133,7 +133,7 @@ static ChatNode *parameter(Parser *p, const ChatNode *before)
         return node;
 }
 
-static ChatNode *macro_statement(Parser *p)
+static ChatNode *macro_statement(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_MACRO);
         node->name = chat_expect_name(p, "the name of the macro");
@@ -141,21 +141,21 @@ static ChatNode *macro_statement(Parser *p)
         while (!chat_sees(p, ")")) {
                 if (node->n)
                         chat_expect(p, ",");
-                chat_add_child(p, node, parameter(p, node->n ? node->child[node->n - 1] : NULL));
+                chat_add_child(p, node, parse_parameter(p, node->n ? node->child[node->n - 1] : NULL));
         }
         chat_expect(p, ")");
         node->first = chat_child(p, node, closed_body(p, "endmacro"));
         return node;
 }
 
-static ChatNode *generation_statement(Parser *p)
+static ChatNode *generation_statement(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_SCOPE);
         node->first = chat_child(p, node, closed_body(p, "endgeneration"));
         return node;
 }
 
-static ChatNode *with_statement(Parser *p)
+static ChatNode *with_statement(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_SCOPE);
         while (p->token->kind != T_BLOCK_END) {
@@ -171,7 +171,7 @@ static ChatNode *with_statement(Parser *p)
         return node;
 }
 
-static ChatNode *filter_statement(Parser *p)
+static ChatNode *filter_statement(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_FILTERED);
         node->first = chat_child(p, node, chat_filters_of(p, chat_filter(p, NULL)));
@@ -179,7 +179,7 @@ static ChatNode *filter_statement(Parser *p)
         return node;
 }
 
-static ChatNode *leave(Parser *p, NodeKind kind)
+static ChatNode *leave(ChatParser *p, ChatNodeKind kind)
 {
         ChatNode *node = chat_node(p, kind);
         if (p->in_loop)
@@ -188,19 +188,19 @@ static ChatNode *leave(Parser *p, NodeKind kind)
         chat_unexpected(p, "break and continue within a loop alone");
 }
 
-static ChatNode *break_statement(Parser *p)
+static ChatNode *break_statement(ChatParser *p)
 {
         return leave(p, N_BREAK);
 }
 
-static ChatNode *continue_statement(Parser *p)
+static ChatNode *continue_statement(ChatParser *p)
 {
         return leave(p, N_CONTINUE);
 }
 
 static const struct {
         const char *name;
-        ChatNode *(*parse)(Parser *p);
+        ChatNode *(*parse)(ChatParser *p);
 } statement_table[] = {
         {"if", if_statement},
         {"for", for_statement},
@@ -214,7 +214,7 @@ static const struct {
 };
 
 /* {% NAME …: all of the tag, and of those that end it */
-static ChatNode *statement(Parser *p)
+static ChatNode *parse_statement(ChatParser *p)
 {
         const char *name = chat_expect_name(p, "the name of a statement");
         for (size_t i = 0; i < sizeof statement_table / sizeof statement_table[0]; i++)
@@ -230,14 +230,14 @@ static ChatNode *statement(Parser *p)
         chat_fail(p->work, "the statement %s is not supported", name);
 }
 
-static ChatNode *data(Parser *p)
+static ChatNode *data(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_DATA);
         node->value = p->token++->value;
         return node;
 }
 
-static ChatNode *print(Parser *p)
+static ChatNode *parse_print(ChatParser *p)
 {
         p->token++;
         ChatNode *node = chat_node(p, N_PRINT);
@@ -248,7 +248,7 @@ static ChatNode *print(Parser *p)
         return node;
 }
 
-static bool ends_here(const Parser *p, const char *const *ends)
+static bool ends_here(const ChatParser *p, const char *const *ends)
 {
         for (; *ends; ends++)
                 if (chat_sees_name(p, *ends))
@@ -256,7 +256,7 @@ static bool ends_here(const Parser *p, const char *const *ends)
         return false;
 }
 
-static _Noreturn void fail_open(Parser *p, const Token *tag_end, const char *const *ends)
+static _Noreturn void fail_open(ChatParser *p, const ChatToken *tag_end, const char *const *ends)
 {
         p->work->at = tag_end->at;
         p->work->end = tag_end->at + 2;
@@ -266,10 +266,10 @@ static _Noreturn void fail_open(Parser *p, const Token *tag_end, const char *con
 }
 
 /* Statements up to {% with one of the names, or to the end where there are none. */
-static ChatNode *block(Parser *p, const char *const *ends)
+static ChatNode *block(ChatParser *p, const char *const *ends)
 {
         ChatNode *node = chat_node(p, N_BLOCK);
-        const Token *begin = p->token;
+        const ChatToken *begin = p->token;
         chat_nest(p);
         for (;;) {
                 if (p->token->kind == T_END) {
@@ -280,12 +280,12 @@ static ChatNode *block(Parser *p, const char *const *ends)
                 if (p->token->kind == T_DATA)
                         chat_add_child(p, node, data(p));
                 else if (p->token->kind == T_PRINT_BEGIN)
-                        chat_add_child(p, node, print(p));
+                        chat_add_child(p, node, parse_print(p));
                 else {
                         p->token++;
                         if (ends_here(p, ends))
                                 break;
-                        chat_add_child(p, node, statement(p));
+                        chat_add_child(p, node, parse_statement(p));
                 }
         }
         p->nesting--;
@@ -322,7 +322,7 @@ static int64_t not_utf8(const char *text, int64_t n)
 }
 
 /* NULL with the fault of *work */
-static ChatNode *parse(Work *work)
+static ChatNode *parse_template(ChatWork *work)
 {
         if (setjmp(work->out))
                 return NULL;
@@ -331,7 +331,7 @@ static ChatNode *parse(Work *work)
                 work->at = work->end = (int32_t)wrong;
                 chat_fail(work, "this is no UTF-8");
         }
-        Parser p = {.work = work, .token = chat_scan(work)};
+        ChatParser p = {.work = work, .token = chat_scan(work)};
         return block(&p, (const char *const[]){NULL});
 }
 
@@ -339,7 +339,7 @@ ChatTemplate *chat_parse(Arena *a, const char *path, const char *text, int64_t n
 {
         *fault = (ChatFault){0};
         if (n > CHAT_BYTES) {
-                fault->what = arena_printf(a, "a template has at most %d bytes", CHAT_BYTES);
+                fault->message = arena_printf(a, "a template has at most %d bytes", CHAT_BYTES);
                 return NULL;
         }
         ChatTemplate *t = NEW(a, ChatTemplate);
@@ -347,7 +347,7 @@ ChatTemplate *chat_parse(Arena *a, const char *path, const char *text, int64_t n
         t->source = source_new(a, arena_strdup(a, path), text, (int32_t)n);
         t->names = NEW(a, Interner);
         t->names->arena = a;
-        Work work = {.arena = a, .source = t->source, .names = t->names, .fault = fault};
-        t->body = parse(&work);
+        ChatWork work = {.arena = a, .source = t->source, .names = t->names, .fault = fault};
+        t->body = parse_template(&work);
         return t->body ? t : NULL;
 }

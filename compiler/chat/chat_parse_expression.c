@@ -1,7 +1,7 @@
 /* Expressions of a template, with the precedences of Jinja2. */
 #include "chat_private.h"
 
-_Noreturn void chat_fail(Work *w, const char *format, ...)
+_Noreturn void chat_fail(ChatWork *w, const char *format, ...)
 {
         va_list args;
         va_start(args, format);
@@ -10,7 +10,7 @@ _Noreturn void chat_fail(Work *w, const char *format, ...)
         longjmp(w->out, 1);
 }
 
-static const char *shown_token(Parser *p, const Token *t)
+static const char *shown_token(ChatParser *p, const ChatToken *t)
 {
         if (t->kind == T_END)
                 return "the end";
@@ -20,14 +20,14 @@ static const char *shown_token(Parser *p, const Token *t)
                              t->end - t->at > 40 ? 40 : t->end - t->at);
 }
 
-_Noreturn void chat_unexpected(Parser *p, const char *wanted)
+_Noreturn void chat_unexpected(ChatParser *p, const char *wanted)
 {
         p->work->at = p->token->at;
         p->work->end = p->token->end;
         chat_fail(p->work, "expected %s, not %s", wanted, shown_token(p, p->token));
 }
 
-void chat_nest(Parser *p)
+void chat_nest(ChatParser *p)
 {
         if (++p->nesting <= CHAT_NESTING)
                 return;
@@ -36,51 +36,51 @@ void chat_nest(Parser *p)
         chat_fail(p->work, "nested too deeply: at most %d", CHAT_NESTING);
 }
 
-bool chat_sees(const Parser *p, const char *sign)
+bool chat_sees(const ChatParser *p, const char *sign)
 {
         return p->token->kind == T_SIGN && !strcmp(p->token->name, sign);
 }
 
-bool chat_sees_name(const Parser *p, const char *name)
+bool chat_sees_name(const ChatParser *p, const char *name)
 {
         return p->token->kind == T_NAME && !strcmp(p->token->name, name);
 }
 
-bool chat_skips(Parser *p, const char *sign)
+bool chat_skips(ChatParser *p, const char *sign)
 {
         bool there = chat_sees(p, sign);
         p->token += there;
         return there;
 }
 
-bool chat_skips_name(Parser *p, const char *name)
+bool chat_skips_name(ChatParser *p, const char *name)
 {
         bool there = chat_sees_name(p, name);
         p->token += there;
         return there;
 }
 
-void chat_expect(Parser *p, const char *sign)
+void chat_expect(ChatParser *p, const char *sign)
 {
         if (!chat_skips(p, sign))
                 chat_unexpected(p, sign);
 }
 
-const char *chat_expect_name(Parser *p, const char *what)
+const char *chat_expect_name(ChatParser *p, const char *what)
 {
         if (p->token->kind != T_NAME)
                 chat_unexpected(p, what);
         return p->token++->name;
 }
 
-ChatNode *chat_node(Parser *p, NodeKind kind)
+ChatNode *chat_node(ChatParser *p, ChatNodeKind kind)
 {
         ChatNode *node = NEW(p->work->arena, ChatNode);
         *node = (ChatNode){.kind = kind, .at = p->token->at, .end = p->token->end, .height = 1};
         return node;
 }
 
-ChatNode *chat_child(Parser *p, ChatNode *node, ChatNode *child)
+ChatNode *chat_child(ChatParser *p, ChatNode *node, ChatNode *child)
 {
         if (child && child->height >= node->height)
                 node->height = child->height + 1;
@@ -91,7 +91,7 @@ ChatNode *chat_child(Parser *p, ChatNode *node, ChatNode *child)
         chat_fail(p->work, "too long an expression: at most %d of one within another", CHAT_HEIGHT);
 }
 
-ChatNode *chat_add_child(Parser *p, ChatNode *node, ChatNode *child)
+ChatNode *chat_add_child(ChatParser *p, ChatNode *node, ChatNode *child)
 {
         GROW(p->work->arena, node->child, node->n, node->cap);
         node->child[node->n++] = chat_child(p, node, child);
@@ -99,7 +99,7 @@ ChatNode *chat_add_child(Parser *p, ChatNode *node, ChatNode *child)
 }
 
 /* A node at the token where its left side began. */
-static ChatNode *joined(Parser *p, NodeKind kind, ChatNode *left, ChatNode *right)
+static ChatNode *node_joined(ChatParser *p, ChatNodeKind kind, ChatNode *left, ChatNode *right)
 {
         ChatNode *node = chat_node(p, kind);
         node->at = left->at;
@@ -111,11 +111,11 @@ static ChatNode *joined(Parser *p, NodeKind kind, ChatNode *left, ChatNode *righ
 
 /* --- the inmost: names, literals, brackets --- */
 
-static ChatNode *name_or_word(Parser *p)
+static ChatNode *name_or_word(ChatParser *p)
 {
         static const struct {
                 const char *name;
-                Kind kind;
+                ChatKind kind;
                 bool truth;
         } word[] = {{"true", V_BOOL, true},   {"True", V_BOOL, true},  {"false", V_BOOL, false},
                     {"False", V_BOOL, false}, {"none", V_NONE, false}, {"None", V_NONE, false}};
@@ -130,7 +130,7 @@ static ChatNode *name_or_word(Parser *p)
 }
 
 /* texts beside each other are one */
-static ChatNode *text_constant(Parser *p)
+static ChatNode *text_constant(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_CONSTANT);
         Text *t = text_new(p->work->arena);
@@ -140,7 +140,7 @@ static ChatNode *text_constant(Parser *p)
         return node;
 }
 
-static ChatNode *list(Parser *p)
+static ChatNode *parse_list(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_LIST);
         chat_expect(p, "[");
@@ -155,7 +155,7 @@ static ChatNode *list(Parser *p)
         return node;
 }
 
-static ChatNode *dict(Parser *p)
+static ChatNode *dict(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_DICT);
         chat_expect(p, "{");
@@ -172,7 +172,7 @@ static ChatNode *dict(Parser *p)
         return node;
 }
 
-static ChatNode *in_parentheses(Parser *p)
+static ChatNode *in_parentheses(ChatParser *p)
 {
         ChatNode *empty = chat_node(p, N_TUPLE);
         chat_expect(p, "(");
@@ -181,7 +181,7 @@ static ChatNode *in_parentheses(Parser *p)
         return node;
 }
 
-static ChatNode *primary(Parser *p)
+static ChatNode *primary(ChatParser *p)
 {
         ChatNode *node = NULL;
         chat_nest(p);
@@ -195,7 +195,7 @@ static ChatNode *primary(Parser *p)
         } else if (chat_sees(p, "("))
                 node = in_parentheses(p);
         else if (chat_sees(p, "["))
-                node = list(p);
+                node = parse_list(p);
         else if (chat_sees(p, "{"))
                 node = dict(p);
         else
@@ -206,28 +206,28 @@ static ChatNode *primary(Parser *p)
 
 /* --- what follows: .name [index] (arguments) |filter is test --- */
 
-static ChatNode *slice_part(Parser *p)
+static ChatNode *slice_part(ChatParser *p)
 {
         return chat_sees(p, ":") || chat_sees(p, "]") || chat_sees(p, ",") ? NULL : chat_expression(p);
 }
 
-static ChatNode *slice(Parser *p, ChatNode *subject, ChatNode *from)
+static ChatNode *parse_slice(ChatParser *p, ChatNode *subject, ChatNode *from)
 {
-        ChatNode *node = joined(p, N_SLICE, subject, from);
+        ChatNode *node = node_joined(p, N_SLICE, subject, from);
         chat_expect(p, ":");
         node->third = chat_child(p, node, slice_part(p));
         chat_add_child(p, node, chat_skips(p, ":") ? slice_part(p) : NULL);
         return node;
 }
 
-static ChatNode *index(Parser *p, ChatNode *subject)
+static ChatNode *index(ChatParser *p, ChatNode *subject)
 {
         chat_expect(p, "[");
         ChatNode *at = slice_part(p), *node;
         if (chat_sees(p, ":"))
-                node = slice(p, subject, at);
+                node = parse_slice(p, subject, at);
         else
-                node = joined(p, N_INDEX, subject, at ? at : chat_expression(p));
+                node = node_joined(p, N_INDEX, subject, at ? at : chat_expression(p));
         if (chat_sees(p, ","))
                 chat_fail(p->work, "an index of several parts is not supported");
         chat_expect(p, "]");
@@ -235,21 +235,21 @@ static ChatNode *index(Parser *p, ChatNode *subject)
         return node;
 }
 
-static ChatNode *attribute(Parser *p, ChatNode *subject)
+static ChatNode *attribute(ChatParser *p, ChatNode *subject)
 {
         chat_expect(p, ".");
         if (p->token->kind == T_INTEGER) {
                 ChatNode *at = chat_node(p, N_CONSTANT);
                 at->value = p->token++->value;
-                return joined(p, N_INDEX, subject, at);
+                return node_joined(p, N_INDEX, subject, at);
         }
         const char *name = chat_expect_name(p, "a name behind the dot");
-        ChatNode *node = joined(p, N_ATTRIBUTE, subject, NULL);
+        ChatNode *node = node_joined(p, N_ATTRIBUTE, subject, NULL);
         node->name = name;
         return node;
 }
 
-static ChatNode *argument(Parser *p)
+static ChatNode *parse_argument(ChatParser *p)
 {
         if (chat_sees(p, "*") || chat_sees(p, "**"))
                 chat_unexpected(p, "an argument (lists of arguments are not supported)");
@@ -262,7 +262,7 @@ static ChatNode *argument(Parser *p)
         return node;
 }
 
-static void arguments(Parser *p, ChatNode *call)
+static void parse_arguments(ChatParser *p, ChatNode *call)
 {
         bool named = false;
         chat_expect(p, "(");
@@ -271,7 +271,7 @@ static void arguments(Parser *p, ChatNode *call)
                         chat_expect(p, ",");
                 if (chat_sees(p, ")"))
                         break;
-                ChatNode *a = argument(p);
+                ChatNode *a = parse_argument(p);
                 if (named && a->kind != N_KEYWORD)
                         chat_unexpected(p, "arguments with names behind the others");
                 named = a->kind == N_KEYWORD;
@@ -281,14 +281,14 @@ static void arguments(Parser *p, ChatNode *call)
         call->end = p->token[-1].end;
 }
 
-static ChatNode *call(Parser *p, ChatNode *callee)
+static ChatNode *parse_call(ChatParser *p, ChatNode *callee)
 {
-        ChatNode *node = joined(p, N_CALL, callee, NULL);
-        arguments(p, node);
+        ChatNode *node = node_joined(p, N_CALL, callee, NULL);
+        parse_arguments(p, node);
         return node;
 }
 
-static ChatNode *postfix(Parser *p, ChatNode *node)
+static ChatNode *postfix(ChatParser *p, ChatNode *node)
 {
         for (;;) {
                 if (chat_sees(p, "."))
@@ -296,13 +296,13 @@ static ChatNode *postfix(Parser *p, ChatNode *node)
                 else if (chat_sees(p, "["))
                         node = index(p, node);
                 else if (chat_sees(p, "("))
-                        node = call(p, node);
+                        node = parse_call(p, node);
                 else
                         return node;
         }
 }
 
-ChatNode *chat_filter(Parser *p, ChatNode *subject)
+ChatNode *chat_filter(ChatParser *p, ChatNode *subject)
 {
         ChatNode *node = chat_node(p, N_FILTER);
         node->name = chat_expect_name(p, "the name of a filter");
@@ -310,11 +310,11 @@ ChatNode *chat_filter(Parser *p, ChatNode *subject)
         if (chat_sees(p, "."))
                 chat_unexpected(p, "a filter's name without dots");
         if (chat_sees(p, "("))
-                arguments(p, node);
+                parse_arguments(p, node);
         return node;
 }
 
-ChatNode *chat_filters_of(Parser *p, ChatNode *subject)
+ChatNode *chat_filters_of(ChatParser *p, ChatNode *subject)
 {
         while (chat_skips(p, "|"))
                 subject = chat_filter(p, subject);
@@ -322,7 +322,7 @@ ChatNode *chat_filters_of(Parser *p, ChatNode *subject)
 }
 
 /* Whether what follows `is name` is its argument without parentheses. */
-static bool argument_of_test(const Parser *p)
+static bool argument_of_test(const ChatParser *p)
 {
         TokenKind kind = p->token->kind;
         if (kind == T_NAME)
@@ -331,7 +331,7 @@ static bool argument_of_test(const Parser *p)
                chat_sees(p, "{");
 }
 
-static ChatNode *test(Parser *p, ChatNode *subject)
+static ChatNode *test(ChatParser *p, ChatNode *subject)
 {
         p->token++; /* is */
         bool negated = chat_skips_name(p, "not");
@@ -339,16 +339,16 @@ static ChatNode *test(Parser *p, ChatNode *subject)
         node->name = chat_expect_name(p, "the name of a test");
         node->first = chat_child(p, node, subject);
         if (chat_sees(p, "("))
-                arguments(p, node);
+                parse_arguments(p, node);
         else if (argument_of_test(p)) {
                 if (chat_sees_name(p, "is"))
                         chat_unexpected(p, "one test: they can't be chained");
                 chat_add_child(p, node, postfix(p, primary(p)));
         }
-        return negated ? joined(p, N_NOT, node, NULL) : node;
+        return negated ? node_joined(p, N_NOT, node, NULL) : node;
 }
 
-static ChatNode *filters_and_tests(Parser *p, ChatNode *node)
+static ChatNode *filters_and_tests(ChatParser *p, ChatNode *node)
 {
         for (;;) {
                 if (chat_sees(p, "|"))
@@ -356,7 +356,7 @@ static ChatNode *filters_and_tests(Parser *p, ChatNode *node)
                 else if (chat_sees_name(p, "is"))
                         node = test(p, node);
                 else if (chat_sees(p, "("))
-                        node = call(p, node);
+                        node = parse_call(p, node);
                 else
                         return node;
         }
@@ -364,7 +364,7 @@ static ChatNode *filters_and_tests(Parser *p, ChatNode *node)
 
 /* --- operators, the closest first --- */
 
-static ChatNode *sign(Parser *p, bool with_filter)
+static ChatNode *sign(ChatParser *p, bool with_filter)
 {
         ChatNode *node;
         if (chat_sees(p, "-") || chat_sees(p, "+")) {
@@ -382,68 +382,69 @@ static ChatNode *sign(Parser *p, bool with_filter)
 typedef struct {
         const char *sign;
         Operator op;
-} Row;
+} ComparisonRow;
 
 /* The row of the operator that stands here, skipped; a NULL sign: none of them does. */
-static const Row *operator_of(Parser *p, const Row *row)
+static const ComparisonRow *operator_of(ChatParser *p, const ComparisonRow *row)
 {
         while (row->sign && !chat_skips(p, row->sign))
                 row++;
         return row;
 }
 
-static ChatNode *binary(Parser *p, ChatNode *left, Operator op, ChatNode *right)
+static ChatNode *node_binary(ChatParser *p, ChatNode *left, Operator op, ChatNode *right)
 {
-        ChatNode *node = joined(p, N_BINARY, left, right);
+        ChatNode *node = node_joined(p, N_BINARY, left, right);
         node->op = op;
         return node;
 }
 
-static ChatNode *power(Parser *p)
+static ChatNode *parse_power(ChatParser *p)
 {
         ChatNode *node = sign(p, true);
         while (chat_skips(p, "**"))
-                node = binary(p, node, OP_POWER, sign(p, true));
+                node = node_binary(p, node, OP_POWER, sign(p, true));
         return node;
 }
 
-static ChatNode *product(Parser *p)
+static ChatNode *parse_product(ChatParser *p)
 {
-        static const Row rows[] = {
+        static const ComparisonRow rows[] = {
                 {"*", OP_MULTIPLY}, {"/", OP_DIVIDE}, {"//", OP_FLOOR}, {"%", OP_MODULO}, {NULL, 0}};
-        ChatNode *node = power(p);
-        for (const Row *row; (row = operator_of(p, rows))->sign;)
-                node = binary(p, node, row->op, power(p));
+        ChatNode *node = parse_power(p);
+        for (const ComparisonRow *row; (row = operator_of(p, rows))->sign;)
+                node = node_binary(p, node, row->op, parse_power(p));
         return node;
 }
 
-static ChatNode *concat(Parser *p)
+static ChatNode *concat(ChatParser *p)
 {
-        ChatNode *first = product(p);
+        ChatNode *first = parse_product(p);
         if (!chat_sees(p, "~"))
                 return first;
-        ChatNode *node = joined(p, N_CONCAT, first, NULL);
+        ChatNode *node = node_joined(p, N_CONCAT, first, NULL);
         chat_add_child(p, node, first);
         while (chat_skips(p, "~"))
-                chat_add_child(p, node, product(p));
+                chat_add_child(p, node, parse_product(p));
         return node;
 }
 
-static ChatNode *sum(Parser *p)
+static ChatNode *parse_sum(ChatParser *p)
 {
-        static const Row rows[] = {{"+", OP_ADD}, {"-", OP_SUBTRACT}, {NULL, 0}};
+        static const ComparisonRow rows[] = {{"+", OP_ADD}, {"-", OP_SUBTRACT}, {NULL, 0}};
         ChatNode *node = concat(p);
-        for (const Row *row; (row = operator_of(p, rows))->sign;)
-                node = binary(p, node, row->op, concat(p));
+        for (const ComparisonRow *row; (row = operator_of(p, rows))->sign;)
+                node = node_binary(p, node, row->op, concat(p));
         return node;
 }
 
-static bool comparison(Parser *p, Operator *op)
+static bool comparison(ChatParser *p, Operator *op)
 {
-        static const Row rows[] = {{"==", OP_EQUAL}, {"!=", OP_UNEQUAL},       {"<=", OP_LESS_EQUAL},
-                                   {"<", OP_LESS},   {">=", OP_GREATER_EQUAL}, {">", OP_GREATER},
-                                   {NULL, 0}};
-        const Row *row = operator_of(p, rows);
+        static const ComparisonRow rows[] = {
+                {"==", OP_EQUAL}, {"!=", OP_UNEQUAL},       {"<=", OP_LESS_EQUAL},
+                {"<", OP_LESS},   {">=", OP_GREATER_EQUAL}, {">", OP_GREATER},
+                {NULL, 0}};
+        const ComparisonRow *row = operator_of(p, rows);
         *op = row->op;
         if (row->sign)
                 return true;
@@ -457,24 +458,24 @@ static bool comparison(Parser *p, Operator *op)
         return true;
 }
 
-static ChatNode *compare(Parser *p)
+static ChatNode *parse_compare(ChatParser *p)
 {
-        ChatNode *first = sum(p), *node = NULL;
+        ChatNode *first = parse_sum(p), *node = NULL;
         for (Operator op; comparison(p, &op);) {
-                node = node ? node : joined(p, N_COMPARE, first, NULL);
+                node = node ? node : node_joined(p, N_COMPARE, first, NULL);
                 ChatNode *operand = chat_node(p, N_BINARY);
                 operand->op = op;
-                operand->first = chat_child(p, operand, sum(p));
+                operand->first = chat_child(p, operand, parse_sum(p));
                 chat_add_child(p, node, operand);
                 node->end = p->token[-1].end;
         }
         return node ? node : first;
 }
 
-static ChatNode *negation(Parser *p)
+static ChatNode *negation(ChatParser *p)
 {
         if (!chat_sees_name(p, "not"))
-                return compare(p);
+                return parse_compare(p);
         ChatNode *node = chat_node(p, N_NOT);
         p->token++;
         chat_nest(p);
@@ -483,30 +484,30 @@ static ChatNode *negation(Parser *p)
         return node;
 }
 
-static ChatNode *conjunction(Parser *p)
+static ChatNode *conjunction(ChatParser *p)
 {
         ChatNode *node = negation(p);
         while (chat_skips_name(p, "and"))
-                node = joined(p, N_AND, node, negation(p));
+                node = node_joined(p, N_AND, node, negation(p));
         return node;
 }
 
-static ChatNode *disjunction(Parser *p)
+static ChatNode *disjunction(ChatParser *p)
 {
         ChatNode *node = conjunction(p);
         while (chat_skips_name(p, "or"))
-                node = joined(p, N_OR, node, conjunction(p));
+                node = node_joined(p, N_OR, node, conjunction(p));
         return node;
 }
 
 /* a if b else c */
-ChatNode *chat_expression(Parser *p)
+ChatNode *chat_expression(ChatParser *p)
 {
         chat_nest(p);
         ChatNode *node = disjunction(p);
         while (chat_skips_name(p, "if")) {
                 ChatNode *condition = disjunction(p), *then = node;
-                node = joined(p, N_CHOICE, condition, then);
+                node = node_joined(p, N_CHOICE, condition, then);
                 node->at = then->at;
                 if (chat_skips_name(p, "else"))
                         node->third = chat_child(p, node, chat_expression(p));
@@ -515,13 +516,13 @@ ChatNode *chat_expression(Parser *p)
         return node;
 }
 
-static bool tuple_ends(const Parser *p)
+static bool tuple_ends(const ChatParser *p)
 {
         return p->token->kind == T_PRINT_END || p->token->kind == T_BLOCK_END || chat_sees(p, ")");
 }
 
 /* An expression, or several with commas between. */
-ChatNode *chat_tuple(Parser *p, bool with_choice)
+ChatNode *chat_tuple(ChatParser *p, bool with_choice)
 {
         ChatNode *tuple = chat_node(p, N_TUPLE);
         ChatNode *first = with_choice ? chat_expression(p) : disjunction(p);

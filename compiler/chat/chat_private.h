@@ -24,18 +24,18 @@ typedef enum {
         V_MACRO,
         V_METHOD,
         V_FUNCTION
-} Kind;
+} ChatKind;
 
-typedef struct Value Value;
+typedef struct ChatValue ChatValue;
 typedef struct Items Items;
 typedef struct Dict Dict;
-typedef struct Loop Loop;
+typedef struct ChatLoop ChatLoop;
 typedef struct Macro Macro;
-typedef struct Bound Bound;
+typedef struct BoundRoutine BoundRoutine;
 typedef struct Routine Routine;
 
-struct Value {
-        Kind kind;
+struct ChatValue {
+        ChatKind kind;
         bool safe; /* of a text: it went through `safe`; what is added with + is escaped */
         int64_t n; /* of a text: its bytes */
         union {
@@ -45,28 +45,28 @@ struct Value {
                 const char *text; /* of V_UNDEFINED: what is wrong if it is used */
                 Items *items;
                 Dict *dict;
-                Loop *loop;
+                ChatLoop *loop;
                 const Macro *macro;
-                const Bound *bound; /* of V_METHOD and V_FUNCTION */
+                const BoundRoutine *bound; /* of V_METHOD and V_FUNCTION */
         };
 };
 
 struct Items {
-        Value *at;
+        ChatValue *at;
         int64_t n, cap;
         int nesting; /* lists in lists */
 };
 
 struct Dict {
-        Value *key, *value;
+        ChatValue *key, *value;
         int64_t n, cap_keys, cap_values;
         int nesting;
 };
 
-struct Loop {
+struct ChatLoop {
         const Items *items;
         int64_t index;
-        Value changed;
+        ChatValue changed;
 };
 
 /* --- the tree -------------------------------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ typedef enum {
         N_FILTERED,  /* filters, block */
         N_BREAK,
         N_CONTINUE
-} NodeKind;
+} ChatNodeKind;
 
 typedef enum {
         OP_ADD,
@@ -129,11 +129,11 @@ typedef enum {
 
 typedef struct ChatNode ChatNode;
 struct ChatNode {
-        NodeKind kind;
+        ChatNodeKind kind;
         Operator op;
         int32_t at, end;
         int height;
-        Value value;
+        ChatValue value;
         const char *name; /* interned */
         ChatNode *first, *second, *third;
         ChatNode **child;
@@ -164,9 +164,9 @@ typedef enum {
 typedef struct {
         TokenKind kind;
         int32_t at, end;
-        Value value;      /* of data, texts and numbers */
+        ChatValue value;  /* of data, texts and numbers */
         const char *name; /* of names, interned, and of signs */
-} Token;
+} ChatToken;
 
 /* What parsing and evaluating have in common: where they are, and the way out. */
 typedef struct {
@@ -176,61 +176,61 @@ typedef struct {
         int32_t at, end; /* what is being looked at */
         ChatFault *fault;
         jmp_buf out;
-} Work;
-_Noreturn void chat_fail(Work *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+} ChatWork;
+_Noreturn void chat_fail(ChatWork *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 typedef struct {
-        Work *work;
-        const Token *token;
+        ChatWork *work;
+        const ChatToken *token;
         int nesting;
         bool in_loop;
-} Parser;
+} ChatParser;
 
-const Token *chat_scan(Work *w); /* all, T_END behind them */
+const ChatToken *chat_scan(ChatWork *w); /* all tokens; the last is T_END */
 /* chat_parse_expression.c */
-ChatNode *chat_node(Parser *p, NodeKind kind); /* at the token */
+ChatNode *chat_node(ChatParser *p, ChatNodeKind kind); /* at the token */
 /* A node's child; the height of the tree is bounded. */
-ChatNode *chat_child(Parser *p, ChatNode *node, ChatNode *child);
-ChatNode *chat_add_child(Parser *p, ChatNode *node, ChatNode *child);
-ChatNode *chat_expression(Parser *p);
-ChatNode *chat_tuple(Parser *p, bool with_choice);
-ChatNode *chat_filters_of(Parser *p, ChatNode *subject); /* | name(…) | … */
-ChatNode *chat_filter(Parser *p, ChatNode *subject);     /* name(…) */
-bool chat_sees(const Parser *p, const char *sign);
-bool chat_sees_name(const Parser *p, const char *name);
-bool chat_skips(Parser *p, const char *sign);
-bool chat_skips_name(Parser *p, const char *name);
-void chat_expect(Parser *p, const char *sign);
-const char *chat_expect_name(Parser *p, const char *what);
-_Noreturn void chat_unexpected(Parser *p, const char *wanted);
-void chat_nest(Parser *p);
+ChatNode *chat_child(ChatParser *p, ChatNode *node, ChatNode *child);
+ChatNode *chat_add_child(ChatParser *p, ChatNode *node, ChatNode *child);
+ChatNode *chat_expression(ChatParser *p);
+ChatNode *chat_tuple(ChatParser *p, bool with_choice);
+ChatNode *chat_filters_of(ChatParser *p, ChatNode *subject); /* | name(…) | … */
+ChatNode *chat_filter(ChatParser *p, ChatNode *subject);     /* name(…) */
+bool chat_sees(const ChatParser *p, const char *sign);
+bool chat_sees_name(const ChatParser *p, const char *name);
+bool chat_skips(ChatParser *p, const char *sign);
+bool chat_skips_name(ChatParser *p, const char *name);
+void chat_expect(ChatParser *p, const char *sign);
+const char *chat_expect_name(ChatParser *p, const char *what);
+_Noreturn void chat_unexpected(ChatParser *p, const char *wanted);
+void chat_nest(ChatParser *p);
 
 /* --- evaluating ------------------------------------------------------------------------------------------------------ */
 
-typedef struct Binding Binding;
-typedef struct Scope Scope;
-struct Binding {
+typedef struct ChatBinding ChatBinding;
+typedef struct ChatScope ChatScope;
+struct ChatBinding {
         const char *name;
-        Value value;
-        Binding *next;
+        ChatValue value;
+        ChatBinding *next;
 };
-struct Scope {
-        Scope *outer;
-        Binding *first;
+struct ChatScope {
+        ChatScope *outer;
+        ChatBinding *first;
 };
 
 struct Macro {
         const ChatNode *node;
-        Scope *scope;
+        ChatScope *scope;
 };
 
 typedef struct Chat {
-        Work work;
+        ChatWork work;
         Arena *arena;
-        Scope *scope;
+        ChatScope *scope;
         Dict *variables;
         Text *out;
-        Value block; /* what the filters of a block are given */
+        ChatValue block; /* argument of a block's filters */
         int64_t steps;
         int macros, height;
         ChatDate date;
@@ -240,10 +240,10 @@ typedef struct Chat {
 enum { MOST_PARAMETERS = 6 };
 
 typedef struct {
-        Value *at;
+        ChatValue *at;
         int n;
         const char **name;
-        Value *named;
+        ChatValue *named;
         int nnamed;
 } Args;
 
@@ -256,105 +256,126 @@ typedef enum {
         OF_DICT = 16,
         OF_LIST = 32,
         OF_LOOP = 64
-} Use;
+} RoutineUse;
 
 typedef struct {
         Chat *chat;
         const Routine *routine;
-        Use as;
-        Value self;
-        Value arg[MOST_PARAMETERS]; /* V_ABSENT: not given */
+        RoutineUse as;
+        ChatValue self;
+        ChatValue arg[MOST_PARAMETERS]; /* V_ABSENT: not given */
         const Args *all;
-} Call;
+} ChatCall;
 
 /* names, parameters: with a blank between; parameters "*": any.  run NULL: known, and not supported. */
 struct Routine {
         int uses;
         const char *names, *parameters;
         int required;
-        Value (*run)(const Call *k);
+        ChatValue (*run)(const ChatCall *k);
         int variant; /* of several that the function does */
 };
 
 /* A method of a value, a function. */
-struct Bound {
-        Use as;
+struct BoundRoutine {
+        RoutineUse as;
         const char *name;
         const Routine *routine;
-        Value self;
+        ChatValue self;
 };
 
 #define FAIL(c, ...) chat_fail(&(c)->work, __VA_ARGS__)
 
 /* chat_value.c */
-Value chat_undefined(Chat *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-Value chat_bool(bool truth);
-Value chat_int(int64_t i);
-Value chat_float(double x);
-Value chat_text(const char *text, int64_t n); /* no copy */
-Value chat_word(const char *text);
-Value chat_none(void);
-Value chat_list(Kind kind, Items *items);
+ChatValue chat_undefined(Chat *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+ChatValue chat_bool(bool truth);
+ChatValue chat_int(int64_t i);
+ChatValue chat_float(double x);
+ChatValue chat_text(const char *text, int64_t n); /* no copy */
+ChatValue chat_word(const char *text);
+ChatValue chat_none(void);
+ChatValue chat_list(ChatKind kind, Items *items);
 Items *chat_items_new(Chat *c);
-void chat_items_add(Chat *c, Items *items, Value v);
+void chat_items_add(Chat *c, Items *items, ChatValue v);
 Dict *chat_dict_new(Chat *c);
-void chat_dict_set(Chat *c, Dict *d, Value key, Value value);
-const Value *chat_dict_get(Chat *c, const Dict *d, Value key);
+void chat_dict_set(Chat *c, Dict *d, ChatValue key, ChatValue value);
+const ChatValue *chat_dict_get(Chat *c, const Dict *d, ChatValue key);
 void chat_charge(Chat *c, int64_t steps);
 void chat_charge_bytes(Chat *c, int64_t bytes);
-const char *chat_kind_name(Value v);
-bool chat_is_number(Value v); /* truths are */
-double chat_real(Value v);
-bool chat_is_list(Value v); /* places in a row: list, tuple, range */
-bool chat_is_word(Value v, const char *word);
-bool chat_truth(Value v);
-bool chat_hashable(Value v);
-bool chat_equal(Chat *c, Value a, Value b);
-int chat_order(Chat *c, Value a, Value b); /* fails where Python does not compare them */
-bool chat_contains(Chat *c, Value container, Value v);
-int64_t chat_length(Chat *c, Value v);
-Items *chat_iterate(Chat *c, Value v);
+const char *chat_kind_name(ChatValue v);
+bool chat_is_number(ChatValue v); /* truths are */
+double chat_real(ChatValue v);
+bool chat_is_list(ChatValue v); /* places in a row: list, tuple, range */
+bool chat_is_word(ChatValue v, const char *word);
+bool chat_truth(ChatValue v);
+bool chat_hashable(ChatValue v);
+bool chat_equal(Chat *c, ChatValue a, ChatValue b);
+int chat_order(Chat *c, ChatValue a, ChatValue b); /* fails where Python does not compare them */
+bool chat_contains(Chat *c, ChatValue container, ChatValue v);
+int64_t chat_length(Chat *c, ChatValue v);
+Items *chat_iterate(Chat *c, ChatValue v);
 void chat_sort(Chat *c, Items *items, Items *keys, bool reverse); /* stable */
 /* of a text that must not be undefined: fails with its reason */
-void chat_need(Chat *c, Value v);
-int64_t chat_integer(Chat *c, Value v, const char *what);
-Value chat_from_json(Chat *c, const json_t *j, int nesting);
+void chat_need(Chat *c, ChatValue v);
+int64_t chat_integer(Chat *c, ChatValue v, const char *what);
+ChatValue chat_from_json(Chat *c, const json_t *j, int nesting);
 
 /* chat_text.c */
-int64_t chat_points(Value text);                                /* code points */
-Value chat_part(Chat *c, Value text, int64_t from, int64_t to); /* by bytes */
-int64_t chat_offset(Value text, int64_t point);                 /* where a code point begins */
-Value chat_copy(Chat *c, const Text *t);
+int64_t chat_points(ChatValue text);                                    /* code points */
+ChatValue chat_part(Chat *c, ChatValue text, int64_t from, int64_t to); /* by bytes */
+int64_t chat_offset(ChatValue text, int64_t point);                     /* where a code point begins */
+ChatValue chat_copy(Chat *c, const Text *t);
 void chat_add(Chat *c, Text *t, const char *bytes, int64_t n);
-Value chat_str(Chat *c, Value v); /* as Python's str() */
-Value chat_json(Chat *c, Value v, Value ascii, Value indent, Value separators, Value sorted);
-Value chat_escape(Chat *c, Value text);
-Value chat_strip(Chat *c, Value text, Value characters, bool left, bool right);
-int64_t chat_find(Value text, Value part, int64_t from); /* bytes; -1: nowhere */
-Value chat_replace(Chat *c, Value text, Value old, Value new, int64_t most);
-typedef enum { CASE_LOWER, CASE_UPPER, CASE_CAPITAL } Case;
-Value chat_cased(Chat *c, Value text, Case to);
-Items *chat_lines(Chat *c, Value text);
+ChatValue chat_str(Chat *c, ChatValue v); /* as Python's str() */
+ChatValue chat_json(Chat *c, ChatValue v, ChatValue ascii, ChatValue indent, ChatValue separators,
+                    ChatValue sorted);
+ChatValue chat_escape(Chat *c, ChatValue text);
+ChatValue chat_strip(Chat *c, ChatValue text, ChatValue characters, bool left, bool right);
+int64_t chat_find(ChatValue text, ChatValue part, int64_t from); /* bytes; -1: nowhere */
+ChatValue chat_replace(Chat *c, ChatValue text, ChatValue old, ChatValue new, int64_t most);
+typedef enum { CASE_LOWER, CASE_UPPER, CASE_CAPITAL } LetterCase;
+ChatValue chat_cased(Chat *c, ChatValue text, LetterCase to);
+Items *chat_lines(Chat *c, ChatValue text);
 int64_t chat_white_at(const char *text, int64_t n, int64_t at); /* bytes of what is white there, or 0 */
 
 /* chat_evaluate.c */
-Value chat_evaluate(Chat *c, const ChatNode *node);
-Value chat_item(Chat *c, Value v, Value key); /* v[key] */
-bool chat_compare(Chat *c, Operator op, Value a, Value b);
+ChatValue chat_evaluate(Chat *c, const ChatNode *node);
+ChatValue chat_item(Chat *c, ChatValue v, ChatValue key); /* v[key] */
+bool chat_compare(Chat *c, Operator op, ChatValue a, ChatValue b);
 
 /* chat_call.c */
 Args chat_args(Chat *c, const ChatNode *call);
-Value chat_call(Chat *c, Value callee, const Args *args);
-Value chat_apply(Chat *c, const char *filter, Value v, const Args *args);
-bool chat_test(Chat *c, const char *test, Value v, const Args *args);
-Value chat_function(Chat *c, const char *name);           /* V_ABSENT: none is named so */
-Value chat_method(Chat *c, Value self, const char *name); /* V_ABSENT: it has none that is named so */
+ChatValue chat_call(Chat *c, ChatValue callee, const Args *args);
+ChatValue chat_apply(Chat *c, const char *filter, ChatValue v, const Args *args);
+bool chat_test(Chat *c, const char *test, ChatValue v, const Args *args);
+ChatValue chat_function(Chat *c, const char *name);               /* V_ABSENT: none is named so */
+ChatValue chat_method(Chat *c, ChatValue self, const char *name); /* V_ABSENT: it has none that is named so */
 
 /* chat_text_routines.c, chat_value_routines.c, chat_tests.c: tables, NULL names behind them */
 extern const Routine chat_text_routines[], chat_value_routines[], chat_test_routines[];
 /* What "a.b.0" names in a value; none is the value itself. */
-Value chat_attribute(Chat *c, Value v, Value attribute);
+ChatValue chat_attribute(Chat *c, ChatValue v, ChatValue attribute);
 
 /* chat_render.c */
-Value chat_expand(Chat *c, const Macro *m, const Args *args);
+ChatValue chat_expand(Chat *c, const Macro *m, const Args *args);
+/* chat_conversation.c: the conversation as the pieces write it. */
+const char *chat_by_pieces(Arena *a, const ChatPieces *p, const ChatSaid *system, const ChatSaid *turn,
+                           int n);
+
+/* chat_compare.c: conversations as the template and as the pieces write them. */
+typedef struct {
+        Arena *arena;
+        Arena scratch;
+        const ChatWriter *writer;
+        ChatPieces *pieces;
+        const char *const *literal; /* chat_literals() */
+        int nliteral;
+} Comparison;
+bool chat_agrees(Comparison *c, const ChatPieces *p, const char *system, const char *const *said, int n);
+void chat_find_gaps(Arena *a, const ChatWriter *w,
+                    ChatPieces *p); /* sets thought_end, thought_white, partly */
+/* chat_thoughts.c: sets the rule of the pieces that drops thoughts, if the template drops them; whether template and pieces write answers
+ * that contain `text` alike. */
+void chat_find_thoughts(Comparison *c);
+bool chat_answers_agree(Comparison *c, const ChatPieces *p, const char *text);
 #endif

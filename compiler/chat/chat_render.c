@@ -1,41 +1,41 @@
 /* Statements of a template: what they print. */
 #include "chat_private.h"
 
-typedef enum { GOES_ON, BREAKS, CONTINUES } Flow;
+typedef enum { GOES_ON, BREAKS, CONTINUES } ControlFlow;
 
-static Flow run(Chat *c, const ChatNode *node);
+static ControlFlow render_statement(Chat *c, const ChatNode *node);
 
-static Scope *scope_within(Chat *c, Scope *outer)
+static ChatScope *scope_within(Chat *c, ChatScope *outer)
 {
-        Scope *s = NEW(c->arena, Scope);
+        ChatScope *s = NEW(c->arena, ChatScope);
         s->outer = outer;
         return s;
 }
 
 /* In the innermost scope. */
-static void set_name(Chat *c, const char *name, Value v)
+static void set_name(Chat *c, const char *name, ChatValue v)
 {
         chat_charge(c, 1);
-        for (Binding *b = c->scope->first; b; b = b->next)
+        for (ChatBinding *b = c->scope->first; b; b = b->next)
                 if (b->name == name) {
                         b->value = v;
                         return;
                 }
-        Binding *b = NEW(c->arena, Binding);
-        *b = (Binding){name, v, c->scope->first};
+        ChatBinding *b = NEW(c->arena, ChatBinding);
+        *b = (ChatBinding){name, v, c->scope->first};
         c->scope->first = b;
 }
 
-static void set_member(Chat *c, const ChatNode *target, Value v)
+static void render_set_member(Chat *c, const ChatNode *target, ChatValue v)
 {
-        Value space = chat_evaluate(c, target->first);
+        ChatValue space = chat_evaluate(c, target->first);
         if (space.kind != V_NAMESPACE)
                 FAIL(c, "members of a namespace alone can be set; %s is a %s", target->first->name,
                      chat_kind_name(space));
         chat_dict_set(c, space.dict, chat_word(target->name), v);
 }
 
-static void assign(Chat *c, const ChatNode *target, Value v)
+static void assign(Chat *c, const ChatNode *target, ChatValue v)
 {
         c->work.at = target->at;
         c->work.end = target->end;
@@ -44,7 +44,7 @@ static void assign(Chat *c, const ChatNode *target, Value v)
                 return;
         }
         if (target->kind == N_MEMBER) {
-                set_member(c, target, v);
+                render_set_member(c, target, v);
                 return;
         }
         chat_need(c, v);
@@ -56,23 +56,23 @@ static void assign(Chat *c, const ChatNode *target, Value v)
 }
 
 /* What a block prints, in a scope of its own. */
-static Value printed(Chat *c, const ChatNode *block)
+static ChatValue printed(Chat *c, const ChatNode *block)
 {
         Text *out = c->out;
-        Scope *scope = c->scope;
+        ChatScope *scope = c->scope;
         c->out = text_new(c->arena);
         c->scope = scope_within(c, scope);
-        run(c, block);
-        Value v = chat_copy(c, c->out);
+        render_statement(c, block);
+        ChatValue v = chat_copy(c, c->out);
         c->out = out;
         c->scope = scope;
         return v;
 }
 
 /* What a block prints, through filters. */
-static Value printed_through(Chat *c, const ChatNode *filters, const ChatNode *block)
+static ChatValue printed_through(Chat *c, const ChatNode *filters, const ChatNode *block)
 {
-        Value text = printed(c, block), outer = c->block;
+        ChatValue text = printed(c, block), outer = c->block;
         if (!filters)
                 return text;
         c->block = text;
@@ -81,9 +81,9 @@ static Value printed_through(Chat *c, const ChatNode *filters, const ChatNode *b
         return text;
 }
 
-static void print(Chat *c, Value v)
+static void render_print(Chat *c, ChatValue v)
 {
-        Value text = chat_str(c, v);
+        ChatValue text = chat_str(c, v);
         chat_add(c, c->out, text.text, text.n);
 }
 
@@ -93,7 +93,7 @@ static void print(Chat *c, Value v)
 static Items *chosen(Chat *c, const ChatNode *node, Items *all)
 {
         Items *items = chat_items_new(c);
-        Scope *scope = c->scope;
+        ChatScope *scope = c->scope;
         for (int64_t i = 0; i < all->n; i++) {
                 c->scope = scope_within(c, scope);
                 assign(c, node->first, all->at[i]);
@@ -104,45 +104,45 @@ static Items *chosen(Chat *c, const ChatNode *node, Items *all)
         return items;
 }
 
-static void run_loop(Chat *c, const ChatNode *node, const Items *items, const char *loop_name)
+static void render_loop(Chat *c, const ChatNode *node, const Items *items, const char *loop_name)
 {
-        Scope *scope = c->scope;
-        Loop *loop = NEW(c->arena, Loop);
+        ChatScope *scope = c->scope;
+        ChatLoop *loop = NEW(c->arena, ChatLoop);
         loop->items = items;
-        for (Flow flow = GOES_ON; loop->index < items->n && flow != BREAKS; loop->index++) {
+        for (ControlFlow flow = GOES_ON; loop->index < items->n && flow != BREAKS; loop->index++) {
                 chat_charge(c, 1);
                 c->scope = scope_within(c, scope);
                 assign(c, node->first, items->at[loop->index]);
-                set_name(c, loop_name, (Value){.kind = V_LOOP, .loop = loop});
-                flow = run(c, node->child[0]);
+                set_name(c, loop_name, (ChatValue){.kind = V_LOOP, .loop = loop});
+                flow = render_statement(c, node->child[0]);
         }
         c->scope = scope;
 }
 
-static Flow run_for(Chat *c, const ChatNode *node)
+static ControlFlow run_for(Chat *c, const ChatNode *node)
 {
-        Value v = chat_evaluate(c, node->second);
+        ChatValue v = chat_evaluate(c, node->second);
         Items *items = chat_iterate(c, v);
         if (node->third)
                 items = chosen(c, node, items);
         if (items->n) {
-                run_loop(c, node, items, intern(c->work.names, "loop", -1));
+                render_loop(c, node, items, intern(c->work.names, "loop", -1));
                 return GOES_ON;
         }
         if (node->n < 2)
                 return GOES_ON;
-        Scope *scope = c->scope;
+        ChatScope *scope = c->scope;
         c->scope = scope_within(c, scope);
-        Flow flow = run(c, node->child[1]);
+        ControlFlow flow = render_statement(c, node->child[1]);
         c->scope = scope;
         return flow;
 }
 
 /* --- macros --- */
 
-static const Value *argument(Chat *c, const ChatNode *macro, const Args *args, int i)
+static const ChatValue *macro_argument(Chat *c, const ChatNode *macro, const Args *args, int i)
 {
-        const Value *given = i < args->n ? &args->at[i] : NULL;
+        const ChatValue *given = i < args->n ? &args->at[i] : NULL;
         for (int k = 0; k < args->nnamed; k++)
                 if (args->name[k] == macro->child[i]->name) {
                         if (given)
@@ -152,7 +152,7 @@ static const Value *argument(Chat *c, const ChatNode *macro, const Args *args, i
         return given;
 }
 
-static void check_names(Chat *c, const ChatNode *macro, const Args *args)
+static void macro_check_names(Chat *c, const ChatNode *macro, const Args *args)
 {
         if (args->n > macro->n)
                 FAIL(c, "macro %s takes at most %d arguments", macro->name, macro->n);
@@ -165,11 +165,11 @@ static void check_names(Chat *c, const ChatNode *macro, const Args *args)
         }
 }
 
-static void bind_parameters(Chat *c, const ChatNode *macro, const Args *args)
+static void macro_bind(Chat *c, const ChatNode *macro, const Args *args)
 {
         for (int i = 0; i < macro->n; i++) {
                 const ChatNode *parameter = macro->child[i];
-                const Value *given = argument(c, macro, args, i);
+                const ChatValue *given = macro_argument(c, macro, args, i);
                 if (given)
                         set_name(c, parameter->name, *given);
                 else
@@ -180,15 +180,15 @@ static void bind_parameters(Chat *c, const ChatNode *macro, const Args *args)
         }
 }
 
-Value chat_expand(Chat *c, const Macro *m, const Args *args)
+ChatValue chat_expand(Chat *c, const Macro *m, const Args *args)
 {
-        check_names(c, m->node, args);
+        macro_check_names(c, m->node, args);
         if (++c->macros > CHAT_NESTING)
                 FAIL(c, "macros call each other too deeply: at most %d", CHAT_NESTING);
-        Scope *scope = c->scope;
+        ChatScope *scope = c->scope;
         c->scope = scope_within(c, m->scope);
-        bind_parameters(c, m->node, args);
-        Value v = printed(c, m->node->first);
+        macro_bind(c, m->node, args);
+        ChatValue v = printed(c, m->node->first);
         c->scope = scope;
         c->macros--;
         return v;
@@ -198,56 +198,56 @@ static void define_macro(Chat *c, const ChatNode *node)
 {
         Macro *m = NEW(c->arena, Macro);
         *m = (Macro){node, c->scope};
-        set_name(c, node->name, (Value){.kind = V_MACRO, .macro = m});
+        set_name(c, node->name, (ChatValue){.kind = V_MACRO, .macro = m});
 }
 
 /* --- statements --- */
 
-static Flow run_if(Chat *c, const ChatNode *node)
+static ControlFlow render_if(Chat *c, const ChatNode *node)
 {
         int i = 0;
         for (; i + 1 < node->n; i += 2)
                 if (chat_truth(chat_evaluate(c, node->child[i])))
-                        return run(c, node->child[i + 1]);
-        return i < node->n ? run(c, node->child[i]) : GOES_ON;
+                        return render_statement(c, node->child[i + 1]);
+        return i < node->n ? render_statement(c, node->child[i]) : GOES_ON;
 }
 
-static Flow run_block(Chat *c, const ChatNode *node)
+static ControlFlow render_block(Chat *c, const ChatNode *node)
 {
-        Flow flow = GOES_ON;
+        ControlFlow flow = GOES_ON;
         for (int i = 0; i < node->n && flow == GOES_ON; i++)
-                flow = run(c, node->child[i]);
+                flow = render_statement(c, node->child[i]);
         return flow;
 }
 
 /* {% with %}: values of the scope outside */
 static void run_scope(Chat *c, const ChatNode *node)
 {
-        Scope *outer = c->scope, *inner = scope_within(c, outer);
+        ChatScope *outer = c->scope, *inner = scope_within(c, outer);
         for (int i = 0; i < node->n; i++) {
-                Value v = chat_evaluate(c, node->child[i]->second);
+                ChatValue v = chat_evaluate(c, node->child[i]->second);
                 c->scope = inner;
                 assign(c, node->child[i]->first, v);
                 c->scope = outer;
         }
         c->scope = inner;
-        print(c, printed(c, node->first));
+        render_print(c, printed(c, node->first));
         c->scope = outer;
 }
 
-static Flow statement(Chat *c, const ChatNode *node)
+static ControlFlow render_node(Chat *c, const ChatNode *node)
 {
         switch (node->kind) {
-        case N_BLOCK: return run_block(c, node);
+        case N_BLOCK: return render_block(c, node);
         case N_DATA: chat_add(c, c->out, node->value.text, node->value.n); break;
-        case N_PRINT: print(c, chat_evaluate(c, node->first)); break;
-        case N_IF: return run_if(c, node);
+        case N_PRINT: render_print(c, chat_evaluate(c, node->first)); break;
+        case N_IF: return render_if(c, node);
         case N_FOR: return run_for(c, node);
         case N_SET: assign(c, node->first, chat_evaluate(c, node->second)); break;
         case N_SET_BLOCK: assign(c, node->first, printed_through(c, node->second, node->third)); break;
         case N_MACRO: define_macro(c, node); break;
         case N_SCOPE: run_scope(c, node); break;
-        case N_FILTERED: print(c, printed_through(c, node->first, node->second)); break;
+        case N_FILTERED: render_print(c, printed_through(c, node->first, node->second)); break;
         case N_BREAK: return BREAKS;
         case N_CONTINUE: return CONTINUES;
         default: break;
@@ -255,14 +255,14 @@ static Flow statement(Chat *c, const ChatNode *node)
         return GOES_ON;
 }
 
-static Flow run(Chat *c, const ChatNode *node)
+static ControlFlow render_statement(Chat *c, const ChatNode *node)
 {
         c->work.at = node->at;
         c->work.end = node->end;
         chat_charge(c, 1);
         if (++c->height > 1000)
                 FAIL(c, "statements are nested too deeply");
-        Flow flow = statement(c, node);
+        ControlFlow flow = render_node(c, node);
         c->height--;
         return flow;
 }
@@ -273,14 +273,14 @@ bool chat_render(Arena *a, const ChatTemplate *t, const json_t *variables, ChatD
         Chat *c = NEW(a, Chat);
         *fault = (ChatFault){0};
         *c = (Chat){.arena = a, .date = date};
-        c->work = (Work){.arena = a, .source = t->source, .names = t->names, .fault = fault};
+        c->work = (ChatWork){.arena = a, .source = t->source, .names = t->names, .fault = fault};
         if (setjmp(c->work.out))
                 return false;
         c->scope = scope_within(c, NULL);
         c->out = text_new(a);
-        Value given = variables ? chat_from_json(c, variables, 0) : chat_none();
+        ChatValue given = variables ? chat_from_json(c, variables, 0) : chat_none();
         c->variables = given.kind == V_DICT ? given.dict : chat_dict_new(c);
-        run(c, t->body);
+        render_statement(c, t->body);
         *out = (ChatText){c->out->data, c->out->n, c->dated};
         return true;
 }

@@ -4,37 +4,37 @@
 #include "chat_private.h"
 
 typedef struct {
-        Work *work;
+        ChatWork *work;
         const char *text;
         int64_t n, at;
-        Token *token;
+        ChatToken *token;
         int64_t tokens, cap;
         char open[CHAT_NESTING]; /* brackets that wait for their ends */
         int nopen;
-} Scan;
+} ChatScan;
 
-static _Noreturn void fail_at(Scan *s, int64_t at, const char *what)
+static _Noreturn void fail_at(ChatScan *s, int64_t at, const char *what)
 {
         s->work->at = (int32_t)at;
         s->work->end = (int32_t)(at + 1);
         chat_fail(s->work, "%s", what);
 }
 
-static Token *add(Scan *s, TokenKind kind, int64_t from, int64_t to)
+static ChatToken *scan_add(ChatScan *s, TokenKind kind, int64_t from, int64_t to)
 {
         GROW(s->work->arena, s->token, s->tokens, s->cap);
-        Token *t = &s->token[s->tokens++];
-        *t = (Token){.kind = kind, .at = (int32_t)from, .end = (int32_t)to};
+        ChatToken *t = &s->token[s->tokens++];
+        *t = (ChatToken){.kind = kind, .at = (int32_t)from, .end = (int32_t)to};
         return t;
 }
 
-static bool looks_at(const Scan *s, int64_t at, const char *word)
+static bool looks_at(const ChatScan *s, int64_t at, const char *word)
 {
         int64_t n = (int64_t)strlen(word);
         return at + n <= s->n && !memcmp(s->text + at, word, (size_t)n);
 }
 
-static int64_t after_white(const Scan *s, int64_t at)
+static int64_t after_white(const ChatScan *s, int64_t at)
 {
         for (int64_t n; at < s->n && (n = chat_white_at(s->text, s->n, at)) > 0;)
                 at += n;
@@ -42,7 +42,7 @@ static int64_t after_white(const Scan *s, int64_t at)
 }
 
 /* where the white at the end of text [from, to) begins */
-static int64_t before_white(const Scan *s, int64_t from, int64_t to)
+static int64_t before_white(const ChatScan *s, int64_t from, int64_t to)
 {
         int64_t end = from;
         for (int64_t at = from; at < to;) {
@@ -54,7 +54,7 @@ static int64_t before_white(const Scan *s, int64_t from, int64_t to)
 }
 
 /* Text up to a tag, without what the tag takes of it: all white before `-`; a line's indent before a block. */
-static void add_data(Scan *s, int64_t from, int64_t to, char sign, bool block)
+static void scan_data(ChatScan *s, int64_t from, int64_t to, char sign, bool block)
 {
         int64_t end = to;
         if (sign == '-')
@@ -68,24 +68,24 @@ static void add_data(Scan *s, int64_t from, int64_t to, char sign, bool block)
                         end = line;
         }
         if (end > from)
-                add(s, T_DATA, from, end)->value = chat_text(s->text + from, end - from);
+                scan_add(s, T_DATA, from, end)->value = chat_text(s->text + from, end - from);
 }
 
 /* Behind the end of a block or a comment: its sign, then the newline that goes with it. */
-static int64_t after_end(const Scan *s, int64_t at, char sign)
+static int64_t after_end(const ChatScan *s, int64_t at, char sign)
 {
         if (sign == '-')
                 return after_white(s, at);
         return sign != '+' && at < s->n && s->text[at] == '\n' ? at + 1 : at;
 }
 
-static char sign_at(const Scan *s, int64_t at)
+static char sign_at(const ChatScan *s, int64_t at)
 {
         return at < s->n && (s->text[at] == '-' || s->text[at] == '+') ? s->text[at] : 0;
 }
 
 /* The end `end` of a tag at s->at, with its sign before it; -1: it is not there. */
-static int64_t tag_end(const Scan *s, const char *end)
+static int64_t tag_end(const ChatScan *s, const char *end)
 {
         char sign = sign_at(s, s->at);
         if (*end == '}' && sign == '+')
@@ -98,7 +98,7 @@ static int64_t tag_end(const Scan *s, const char *end)
         return after_end(s, at + 2, sign);
 }
 
-static void scan_comment(Scan *s, int64_t begin)
+static void scan_comment(ChatScan *s, int64_t begin)
 {
         for (; s->at < s->n; s->at++) {
                 if (!looks_at(s, s->at, "#}"))
@@ -112,17 +112,7 @@ static void scan_comment(Scan *s, int64_t begin)
 
 /* --- what stands within tags --- */
 
-static bool is_digit(char c)
-{
-        return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static int64_t after_digits(const Scan *s, int64_t at)
+static int64_t after_digits(const ChatScan *s, int64_t at)
 {
         while (at < s->n &&
                (is_digit(s->text[at]) || (s->text[at] == '_' && at + 1 < s->n && is_digit(s->text[at + 1]))))
@@ -131,7 +121,7 @@ static int64_t after_digits(const Scan *s, int64_t at)
 }
 
 /* Where a float at s->at ends; s->at: there is none. */
-static int64_t after_float(const Scan *s)
+static int64_t after_float(const ChatScan *s)
 {
         int64_t whole = after_digits(s, s->at), at = whole;
         if (s->at > 0 && s->text[s->at - 1] == '.')
@@ -147,7 +137,7 @@ static int64_t after_float(const Scan *s)
 }
 
 /* the digits without their underscores */
-static char *digits(Scan *s, int64_t from, int64_t to)
+static char *digits(ChatScan *s, int64_t from, int64_t to)
 {
         char *copy = arena_alloc(s->work->arena, to - from + 1);
         int64_t n = 0;
@@ -157,23 +147,23 @@ static char *digits(Scan *s, int64_t from, int64_t to)
         return copy;
 }
 
-static void scan_number(Scan *s)
+static void scan_number(ChatScan *s)
 {
         int64_t begin = s->at, end = after_float(s);
         if (end > begin) {
-                add(s, T_FLOAT, begin, end)->value = chat_float(strtod(digits(s, begin, end), NULL));
+                scan_add(s, T_FLOAT, begin, end)->value = chat_float(strtod(digits(s, begin, end), NULL));
                 s->at = end;
                 return;
         }
         end = after_digits(s, begin);
-        if (s->text[begin] == '0' && end < s->n && is_letter(s->text[end]))
+        if (s->text[begin] == '0' && end < s->n && is_name_start(s->text[end]))
                 fail_at(s, begin, "numbers in hexadecimal, octal and binary are not supported");
         char *copy = digits(s, begin, end);
         if (copy[0] == '0' && strspn(copy, "0") != strlen(copy))
                 fail_at(s, begin, "a whole number begins with 0");
         if (strlen(copy) > 18)
                 fail_at(s, begin, "whole numbers have at most 18 digits here");
-        add(s, T_INTEGER, begin, end)->value = chat_int(strtoll(copy, NULL, 10));
+        scan_add(s, T_INTEGER, begin, end)->value = chat_int(strtoll(copy, NULL, 10));
         s->at = end;
 }
 
@@ -204,7 +194,7 @@ static int hex_digit(char c)
 }
 
 /* \xhh, \uhhhh, \Uhhhhhhhh: the digits at `at` */
-static int64_t hex_escape(Scan *s, Text *t, int64_t at, int count)
+static int64_t hex_escape(ChatScan *s, Text *t, int64_t at, int count)
 {
         uint32_t code = 0;
         for (int i = 0; i < count; i++, at++) {
@@ -219,7 +209,7 @@ static int64_t hex_escape(Scan *s, Text *t, int64_t at, int count)
 }
 
 /* A backslash before what is no ASCII: Jinja2 reads the code of it as letters. */
-static int64_t odd_escape(Scan *s, Text *t, int64_t at)
+static int64_t odd_escape(ChatScan *s, Text *t, int64_t at)
 {
         uint32_t code = 0;
         int n = decode_utf8(s->text + at, (int32_t)(s->n - at), &code);
@@ -227,7 +217,7 @@ static int64_t odd_escape(Scan *s, Text *t, int64_t at)
         return at + (n ? n : 1);
 }
 
-static int64_t octal_escape(Scan *s, Text *t, int64_t at)
+static int64_t octal_escape(ChatScan *s, Text *t, int64_t at)
 {
         uint32_t code = 0;
         for (int i = 0; i < 3 && at < s->n && s->text[at] >= '0' && s->text[at] <= '7'; i++)
@@ -237,7 +227,7 @@ static int64_t octal_escape(Scan *s, Text *t, int64_t at)
 }
 
 /* What follows a backslash at `at`. */
-static int64_t escape(Scan *s, Text *t, int64_t at)
+static int64_t scan_escape(ChatScan *s, Text *t, int64_t at)
 {
         static const char from[] = "\\'\"abfnrtv", to[] = "\\'\"\a\b\f\n\r\t\v";
         char c = s->text[at];
@@ -260,28 +250,28 @@ static int64_t escape(Scan *s, Text *t, int64_t at)
         return at;
 }
 
-static void scan_text(Scan *s)
+static void scan_text(ChatScan *s)
 {
         int64_t begin = s->at;
         char quote = s->text[s->at++];
         Text *t = text_new(s->work->arena);
         while (s->at < s->n && s->text[s->at] != quote) {
                 if (s->text[s->at] == '\\' && s->at + 1 < s->n)
-                        s->at = escape(s, t, s->at + 1);
+                        s->at = scan_escape(s, t, s->at + 1);
                 else
                         text_add(t, s->text + s->at++, 1);
         }
         if (s->at >= s->n)
                 fail_at(s, begin, "the text has no end");
         s->at++;
-        add(s, T_TEXT, begin, s->at)->value = chat_text(t->data, t->n);
+        scan_add(s, T_TEXT, begin, s->at)->value = chat_text(t->data, t->n);
 }
 
 static const char *const sign_table[] = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/",
                                          "*",  "%",  "~",  "[",  "]",  "(",  ")", "{", "}",
                                          ">",  "<",  "=",  ".",  ":",  "|",  ",", ";"};
 
-static const char *find_sign(const Scan *s)
+static const char *find_sign(const ChatScan *s)
 {
         for (size_t i = 0; i < sizeof sign_table / sizeof sign_table[0]; i++)
                 if (looks_at(s, s->at, sign_table[i]))
@@ -289,7 +279,7 @@ static const char *find_sign(const Scan *s)
         return NULL;
 }
 
-static void balance(Scan *s, char sign)
+static void balance(ChatScan *s, char sign)
 {
         if (strchr("([{", sign)) {
                 if (s->nopen == CHAT_NESTING)
@@ -301,7 +291,7 @@ static void balance(Scan *s, char sign)
         }
 }
 
-static void scan_sign(Scan *s)
+static void scan_sign(ChatScan *s)
 {
         const char *sign = find_sign(s);
         if (!sign)
@@ -309,28 +299,28 @@ static void scan_sign(Scan *s)
         if (!sign[1])
                 balance(s, *sign);
         int64_t end = s->at + (int64_t)strlen(sign);
-        add(s, T_SIGN, s->at, end)->name = sign;
+        scan_add(s, T_SIGN, s->at, end)->name = sign;
         s->at = end;
 }
 
-static void scan_name(Scan *s)
+static void scan_name(ChatScan *s)
 {
         int64_t end = s->at;
-        while (end < s->n && (is_letter(s->text[end]) || is_digit(s->text[end])))
+        while (end < s->n && (is_name_char(s->text[end])))
                 end++;
-        add(s, T_NAME, s->at, end)->name = intern(s->work->names, s->text + s->at, (int)(end - s->at));
+        scan_add(s, T_NAME, s->at, end)->name = intern(s->work->names, s->text + s->at, (int)(end - s->at));
         s->at = end;
 }
 
 /* All of a tag; s->at is behind its begin. */
-static void scan_tag(Scan *s, int64_t begin, const char *end, TokenKind end_kind)
+static void scan_tag(ChatScan *s, int64_t begin, const char *end, TokenKind end_kind)
 {
         s->nopen = 0;
         while (s->at < s->n) {
                 int64_t behind = s->nopen ? -1 : tag_end(s, end);
                 char c = s->text[s->at];
                 if (behind >= 0) {
-                        add(s, end_kind, s->at, behind);
+                        scan_add(s, end_kind, s->at, behind);
                         s->at = behind;
                         return;
                 }
@@ -339,7 +329,7 @@ static void scan_tag(Scan *s, int64_t begin, const char *end, TokenKind end_kind
                         s->at += white;
                 else if (is_digit(c))
                         scan_number(s);
-                else if (is_letter(c))
+                else if (is_name_start(c))
                         scan_name(s);
                 else if (c == '\'' || c == '"')
                         scan_text(s);
@@ -351,7 +341,7 @@ static void scan_tag(Scan *s, int64_t begin, const char *end, TokenKind end_kind
 }
 
 /* {% raw %}: behind it, or -1 */
-static int64_t after_raw(const Scan *s, int64_t at, const char *word, char *end_sign)
+static int64_t after_raw(const ChatScan *s, int64_t at, const char *word, char *end_sign)
 {
         at = after_white(s, at + 2 + (sign_at(s, at + 2) != 0));
         if (!looks_at(s, at, word))
@@ -363,7 +353,7 @@ static int64_t after_raw(const Scan *s, int64_t at, const char *word, char *end_
 }
 
 /* The text of {% raw %} … {% endraw %}; s->at is behind the first. */
-static void scan_raw(Scan *s, int64_t begin)
+static void scan_raw(ChatScan *s, int64_t begin)
 {
         int64_t from = s->at;
         for (int64_t at = from; at < s->n; at++) {
@@ -371,17 +361,17 @@ static void scan_raw(Scan *s, int64_t begin)
                 int64_t behind = looks_at(s, at, "{%") ? after_raw(s, at, "endraw", &end_sign) : -1;
                 if (behind < 0)
                         continue;
-                add_data(s, from, at, sign_at(s, at + 2), true);
+                scan_data(s, from, at, sign_at(s, at + 2), true);
                 s->at = after_end(s, behind, end_sign);
                 return;
         }
         fail_at(s, begin, "raw has no end: expected {% endraw %}");
 }
 
-static void scan_from_tag(Scan *s, int64_t data, int64_t begin)
+static void scan_from_tag(ChatScan *s, int64_t data, int64_t begin)
 {
         char kind = s->text[begin + 1], sign = sign_at(s, begin + 2), end_sign = 0;
-        add_data(s, data, begin, sign, kind != '{');
+        scan_data(s, data, begin, sign, kind != '{');
         int64_t raw = kind == '%' ? after_raw(s, begin, "raw", &end_sign) : -1;
         s->at = begin + 2 + (sign != 0);
         if (raw >= 0 && end_sign != '+') {
@@ -390,14 +380,14 @@ static void scan_from_tag(Scan *s, int64_t data, int64_t begin)
         } else if (kind == '#')
                 scan_comment(s, s->at);
         else {
-                add(s, kind == '{' ? T_PRINT_BEGIN : T_BLOCK_BEGIN, begin, s->at);
+                scan_add(s, kind == '{' ? T_PRINT_BEGIN : T_BLOCK_BEGIN, begin, s->at);
                 scan_tag(s, begin, kind == '{' ? "}}" : "%}", kind == '{' ? T_PRINT_END : T_BLOCK_END);
         }
 }
 
-const Token *chat_scan(Work *w)
+const ChatToken *chat_scan(ChatWork *w)
 {
-        Scan s = {.work = w, .text = w->source->text, .n = w->source->length};
+        ChatScan s = {.work = w, .text = w->source->text, .n = w->source->length};
         while (s.at < s.n) {
                 int64_t begin = s.at;
                 while (begin < s.n && !(s.text[begin] == '{' && begin + 1 < s.n &&
@@ -407,9 +397,9 @@ const Token *chat_scan(Work *w)
                         scan_from_tag(&s, s.at, begin);
                         continue;
                 }
-                add_data(&s, s.at, s.n, '+', false);
+                scan_data(&s, s.at, s.n, '+', false);
                 s.at = s.n;
         }
-        add(&s, T_END, s.n, s.n);
+        scan_add(&s, T_END, s.n, s.n);
         return s.token;
 }

@@ -2,57 +2,56 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "chat_private.h"
 
 enum { MOST_BYTES = 64 << 20 }; /* of tokenizer_config.json */
 
-static char *read_file(Arena *a, const char *path, int64_t *n, int *why)
+/* A text's bytes; NULL with *why, and errno ENOENT where there is no such file. */
+static char *source_read(Arena *a, const char *path, int64_t *n, const char **why)
 {
-        FILE *f = fopen(path, "rb");
-        if (!f) {
-                *why = errno;
+        FILE *f = input_open(path, why);
+        if (!f)
                 return NULL;
-        }
         Text *t = text_new(a);
         char part[1 << 16];
         size_t got;
         while (t->n <= MOST_BYTES && (got = fread(part, 1, sizeof part, f)) > 0)
                 text_add(t, part, (int64_t)got);
-        *why = ferror(f) ? errno : t->n > MOST_BYTES ? EFBIG : 0;
+        *why = ferror(f) ? strerror(errno) : t->n > MOST_BYTES ? strerror(EFBIG) : NULL;
         fclose(f);
         input_read(path);
-        *n = t->n;
-        return *why ? NULL : t->data;
+        int64_t mark = text_mark(t->data, t->n);
+        *n = t->n - mark;
+        errno = 0;
+        return *why ? NULL : t->data + mark;
 }
 
-static bool is_folder(const char *path)
-{
-        struct stat s;
-        return !stat(path, &s) && S_ISDIR(s.st_mode);
-}
-
-static const char *beside(Arena *a, const char *path, const char *name)
+static const char *file_beside(Arena *a, const char *path, const char *name)
 {
         const char *slash = strrchr(path, '/');
-        if (is_folder(path))
+        if (path_is_folder(path))
                 return arena_printf(a, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", name);
         return slash ? arena_printf(a, "%.*s%s", (int)(slash + 1 - path), path, name) : name;
 }
 
 /* A token is a text, or an object with its text as content. */
-static const char *token_text(const json_t *j)
+static const char *source_token_text(const json_t *j)
 {
         return json_is_object(j) ? json_string_value(json_object_get(j, "content")) : json_string_value(j);
 }
 
-static json_t *tokens_of(const json_t *config)
+/* What every template sees beside the messages. */
+static json_t *variables_of(const json_t *config)
 {
         static const char *const name[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                            "pad_token", "cls_token", "mask_token"};
         json_t *all = json_object();
+        json_object_set_new(all, "tools", json_null()); /* as transformers passes them where none are given */
+        json_object_set_new(all, "documents", json_null());
         for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
-                const char *text = token_text(json_object_get(config, name[i]));
+                const char *text = source_token_text(json_object_get(config, name[i]));
                 if (text)
                         json_object_set_new(all, name[i], json_string(text));
         }
@@ -75,22 +74,23 @@ static const json_t *template_of(const json_t *all, const json_t **taken)
 static json_t *read_config(Arena *a, const char *path, bool needed, ChatSource *s)
 {
         int64_t n;
-        int why = 0;
+        const char *why = NULL;
         json_error_t error;
-        char *text = read_file(a, path, &n, &why);
+        char *text = source_read(a, path, &n, &why);
         if (!text) {
-                s->absent = needed && why == ENOENT;
-                if (needed || why != ENOENT) {
-                        s->wrong = arena_printf(a, "%s: %s", path, strerror(why));
-                        s->lacking = true;
+                const bool absent = errno == ENOENT;
+                s->absent = needed && absent;
+                if (needed || !absent) {
+                        s->wrong = arena_printf(a, "%s: %s", path, why);
+                        s->env_error = true;
                 }
                 return NULL;
         }
         json_begin();
         json_t *j = json_parse(text, (size_t)n, 0, &error);
-        if (!j && json_starved()) {
+        if (!j && json_out_of_memory()) {
                 s->wrong = (char *)no_memory;
-                s->lacking = true;
+                s->env_error = true;
         } else if (!j)
                 s->wrong = arena_printf(a, "%s:%d:%d: error: %s", path, error.line, error.column, error.text);
         return j;
@@ -130,19 +130,13 @@ static void take_template(Arena *a, const char *path, const json_t *config, Chat
         s->path = arena_printf(a, "%s (chat_template)", path);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-        size_t n = strlen(text), m = strlen(end);
-        return n >= m && !strcmp(text + n - m, end);
-}
-
 /* The file that is a template itself, or NULL. */
 static const char *template_file(Arena *a, const char *path)
 {
         struct stat status;
-        if (!is_folder(path))
-                return ends_with(path, ".json") ? NULL : path;
-        const char *file = beside(a, path, "chat_template.jinja");
+        if (!path_is_folder(path))
+                return text_ends_with(path, ".json") ? NULL : path;
+        const char *file = file_beside(a, path, "chat_template.jinja");
         return stat(file, &status) ? NULL : file;
 }
 
@@ -150,19 +144,20 @@ ChatSource chat_source(Arena *a, const char *path)
 {
         ChatSource s = {.path = path};
         const char *file = template_file(a, path);
-        const char *config_path = ends_with(path, ".json") ? path : beside(a, path, "tokenizer_config.json");
-        int why = 0;
+        const char *config_path =
+                text_ends_with(path, ".json") ? path : file_beside(a, path, "tokenizer_config.json");
+        const char *why = NULL;
         if (file) {
                 s.path = file;
-                s.text = read_file(a, file, &s.n, &why);
+                s.text = source_read(a, file, &s.n, &why);
                 if (!s.text) {
-                        s.wrong = arena_printf(a, "%s: %s", file, strerror(why));
-                        s.lacking = true;
+                        s.wrong = arena_printf(a, "%s: %s", file, why);
+                        s.env_error = true;
                         return s;
                 }
         }
         s.config = read_config(a, config_path, !file, &s);
-        s.variables = tokens_of(s.config);
+        s.variables = variables_of(s.config);
         if (s.wrong)
                 s.text = NULL;
         else if (!file)
@@ -172,7 +167,7 @@ ChatSource chat_source(Arena *a, const char *path)
 
 ChatSource chat_source_of(Arena *a, const char *path, const char *text, int64_t n, json_t *config)
 {
-        ChatSource s = {.path = path, .config = config, .variables = tokens_of(config)};
+        ChatSource s = {.path = path, .config = config, .variables = variables_of(config)};
         s.absent = !text;
         if (text) {
                 s.text = arena_strndup(a, text, n);
@@ -188,4 +183,12 @@ void chat_source_free(ChatSource *s)
         json_decref(s->variables);
         json_decref(s->config);
         s->variables = s->config = NULL;
+}
+
+ChatDate chat_today(void)
+{
+        time_t now = time(NULL);
+        struct tm tm;
+        gmtime_r(&now, &tm);
+        return (ChatDate){tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday};
 }

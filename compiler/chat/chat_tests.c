@@ -9,17 +9,17 @@ enum { /* sets of kinds */
        CALLED = 1 << V_LOOP | 1 << V_MACRO | 1 << V_METHOD | 1 << V_FUNCTION
 };
 
-static Value is_of_kind(const Call *k)
+static ChatValue is_of_kind(const ChatCall *k)
 {
         return chat_bool(k->routine->variant >> k->self.kind & 1);
 }
 
-static Value is_truth(const Call *k)
+static ChatValue is_truth(const ChatCall *k)
 {
         return chat_bool(k->self.kind == V_BOOL && k->self.truth == (k->routine->variant != 0));
 }
 
-static Value divisible(const Call *k, int64_t by, int64_t rest)
+static ChatValue divisible(const ChatCall *k, int64_t by, int64_t rest)
 {
         int64_t i = chat_integer(k->chat, k->self, "what is tested");
         if (by == 0)
@@ -27,26 +27,26 @@ static Value divisible(const Call *k, int64_t by, int64_t rest)
         return chat_bool(by == -1 ? true : (i % by == 0) == (rest == 0));
 }
 
-static Value is_odd_or_even(const Call *k)
+static ChatValue is_odd_or_even(const ChatCall *k)
 {
         return divisible(k, 2, k->routine->variant);
 }
 
-static Value is_divisible(const Call *k)
+static ChatValue is_divisible(const ChatCall *k)
 {
         return divisible(k, chat_integer(k->chat, k->arg[0], "divisibleby"), 0);
 }
 
-static Value is_compared(const Call *k)
+static ChatValue is_compared(const ChatCall *k)
 {
         return chat_bool(chat_compare(k->chat, (Operator)k->routine->variant, k->self, k->arg[0]));
 }
 
 /* All letters of a case, and there is one. */
-static Value is_cased(const Call *k)
+static ChatValue is_cased(const ChatCall *k)
 {
         char first = k->routine->variant == CASE_LOWER ? 'a' : 'A';
-        Value text = chat_str(k->chat, k->self);
+        ChatValue text = chat_str(k->chat, k->self);
         bool some = false;
         for (int64_t i = 0; i < text.n; i++) {
                 char b = text.text[i];

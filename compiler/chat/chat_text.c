@@ -6,32 +6,32 @@
 
 /* --- code points --- */
 
-static bool begins(char byte)
+static bool begins_character(char byte)
 {
         return ((unsigned char)byte & 0xc0) != 0x80;
 }
 
-int64_t chat_points(Value text)
+int64_t chat_points(ChatValue text)
 {
         int64_t n = 0;
         for (int64_t i = 0; i < text.n; i++)
-                n += begins(text.text[i]);
+                n += begins_character(text.text[i]);
         return n;
 }
 
-int64_t chat_offset(Value text, int64_t point)
+int64_t chat_offset(ChatValue text, int64_t point)
 {
         int64_t i = 0;
         for (; i < text.n; i++)
-                if (begins(text.text[i]) && point-- == 0)
+                if (begins_character(text.text[i]) && point-- == 0)
                         break;
         return i;
 }
 
-Value chat_part(Chat *c, Value text, int64_t from, int64_t to)
+ChatValue chat_part(Chat *c, ChatValue text, int64_t from, int64_t to)
 {
         chat_charge(c, 1);
-        Value part = text;
+        ChatValue part = text;
         part.text += from;
         part.n = to > from ? to - from : 0;
         return part;
@@ -59,18 +59,18 @@ void chat_add(Chat *c, Text *t, const char *bytes, int64_t n)
         text_add(t, bytes, n);
 }
 
-static void add_word(Chat *c, Text *t, const char *word)
+static void append_word(Chat *c, Text *t, const char *word)
 {
         chat_add(c, t, word, (int64_t)strlen(word));
 }
 
-Value chat_copy(Chat *c, const Text *t)
+ChatValue chat_copy(Chat *c, const Text *t)
 {
         chat_charge(c, 1);
         return chat_text(t->data, t->n);
 }
 
-int64_t chat_find(Value text, Value part, int64_t from)
+int64_t chat_find(ChatValue text, ChatValue part, int64_t from)
 {
         if (part.n == 0)
                 return from <= text.n ? from : -1;
@@ -104,7 +104,7 @@ static char *float_name(Chat *c, double x)
         return name;
 }
 
-static void add_value(Chat *c, Text *t, Value v);
+static void append_value(Chat *c, Text *t, ChatValue v);
 
 /* Letters of scripts whose blocks are full: these are printed as they are. */
 static bool printable(uint32_t code)
@@ -124,25 +124,25 @@ static void add_quoted_code(Chat *c, Text *t, const char *at, int n, uint32_t co
 {
         const char *letter = code == '\n' ? "\\n" : code == '\r' ? "\\r" : code == '\t' ? "\\t" : NULL;
         if (letter)
-                add_word(c, t, letter);
+                append_word(c, t, letter);
         else if (code == (unsigned char)quote || code == '\\')
-                add_word(c, t, arena_printf(c->arena, "\\%c", (char)code));
+                append_word(c, t, arena_printf(c->arena, "\\%c", (char)code));
         else if (code < 0x20 || (code >= 0x7f && code <= 0xa0) || code == 0xad)
-                add_word(c, t, arena_printf(c->arena, "\\x%02x", code));
+                append_word(c, t, arena_printf(c->arena, "\\x%02x", code));
         else if (code < 0x7f || printable(code))
                 chat_add(c, t, at, n);
         else
                 FAIL(c, "a list or dict with U+%04X in it can't be printed here; use tojson", code);
 }
 
-static void add_repr(Chat *c, Text *t, Value v)
+static void add_repr(Chat *c, Text *t, ChatValue v)
 {
         if (v.kind == V_UNDEFINED) {
-                add_word(c, t, "Undefined");
+                append_word(c, t, "Undefined");
                 return;
         }
         if (v.kind != V_TEXT) {
-                add_value(c, t, v);
+                append_value(c, t, v);
                 return;
         }
         if (v.safe)
@@ -162,37 +162,37 @@ static void add_repr(Chat *c, Text *t, Value v)
 
 static void add_items(Chat *c, Text *t, const Items *items, const char *open, const char *close)
 {
-        add_word(c, t, open);
+        append_word(c, t, open);
         for (int64_t i = 0; i < items->n; i++) {
                 chat_charge(c, 1);
-                add_word(c, t, i ? ", " : "");
+                append_word(c, t, i ? ", " : "");
                 add_repr(c, t, items->at[i]);
         }
-        add_word(c, t, close);
+        append_word(c, t, close);
 }
 
 static void add_dict(Chat *c, Text *t, const Dict *d)
 {
-        add_word(c, t, "{");
+        append_word(c, t, "{");
         for (int64_t i = 0; i < d->n; i++) {
                 chat_charge(c, 1);
-                add_word(c, t, i ? ", " : "");
+                append_word(c, t, i ? ", " : "");
                 add_repr(c, t, d->key[i]);
-                add_word(c, t, ": ");
+                append_word(c, t, ": ");
                 add_repr(c, t, d->value[i]);
         }
-        add_word(c, t, "}");
+        append_word(c, t, "}");
 }
 
-static void add_value(Chat *c, Text *t, Value v)
+static void append_value(Chat *c, Text *t, ChatValue v)
 {
         switch (v.kind) {
         case V_ABSENT:
         case V_UNDEFINED: return;
-        case V_NONE: add_word(c, t, "None"); return;
-        case V_BOOL: add_word(c, t, v.truth ? "True" : "False"); return;
-        case V_INT: add_word(c, t, arena_printf(c->arena, "%lld", (long long)v.integer)); return;
-        case V_FLOAT: add_word(c, t, float_name(c, v.real)); return;
+        case V_NONE: append_word(c, t, "None"); return;
+        case V_BOOL: append_word(c, t, v.truth ? "True" : "False"); return;
+        case V_INT: append_word(c, t, arena_printf(c->arena, "%lld", (long long)v.integer)); return;
+        case V_FLOAT: append_word(c, t, float_name(c, v.real)); return;
         case V_TEXT: chat_add(c, t, v.text, v.n); return;
         case V_LIST: add_items(c, t, v.items, "[", "]"); return;
         case V_TUPLE: add_items(c, t, v.items, "(", v.items->n == 1 ? ",)" : ")"); return;
@@ -201,12 +201,12 @@ static void add_value(Chat *c, Text *t, Value v)
         }
 }
 
-Value chat_str(Chat *c, Value v)
+ChatValue chat_str(Chat *c, ChatValue v)
 {
         if (v.kind == V_TEXT)
                 return v;
         Text *t = text_new(c->arena);
-        add_value(c, t, v);
+        append_value(c, t, v);
         return chat_copy(c, t);
 }
 
@@ -216,10 +216,10 @@ typedef struct {
         Chat *chat;
         Text *text;
         bool ascii, lines, sorted;
-        Value indent, item, key; /* what stands between items, and behind a key */
+        ChatValue indent, item, key; /* separators between items and after a key */
 } Json;
 
-static void add_json(Json *j, Value v, int nesting);
+static void add_json(Json *j, ChatValue v, int nesting);
 
 static void add_json_code(Json *j, const char *at, int n, uint32_t code)
 {
@@ -227,59 +227,59 @@ static void add_json_code(Json *j, const char *at, int n, uint32_t code)
         const char *known = code && code < 0x80 ? strchr(from, (int)code) : NULL;
         Arena *a = j->chat->arena;
         if (known)
-                add_word(j->chat, j->text, arena_printf(a, "\\%c", to[known - from]));
+                append_word(j->chat, j->text, arena_printf(a, "\\%c", to[known - from]));
         else if (code >= 0x20 && (code < 0x7f || !j->ascii))
                 chat_add(j->chat, j->text, at, n);
         else if (code < 0x10000)
-                add_word(j->chat, j->text, arena_printf(a, "\\u%04x", code));
+                append_word(j->chat, j->text, arena_printf(a, "\\u%04x", code));
         else
-                add_word(j->chat, j->text,
-                         arena_printf(a, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
-                                      0xdc00 + (code & 0x3ff)));
+                append_word(j->chat, j->text,
+                            arena_printf(a, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
+                                         0xdc00 + (code & 0x3ff)));
 }
 
-static void add_json_text(Json *j, Value v)
+static void add_json_text(Json *j, ChatValue v)
 {
-        add_word(j->chat, j->text, "\"");
+        append_word(j->chat, j->text, "\"");
         for (int64_t at = 0; at < v.n;) {
                 uint32_t code = 0;
                 int n = decode_utf8(v.text + at, (int32_t)(v.n - at), &code);
                 add_json_code(j, v.text + at, n, code);
                 at += n ? n : 1;
         }
-        add_word(j->chat, j->text, "\"");
+        append_word(j->chat, j->text, "\"");
 }
 
-static void add_line(Json *j, int nesting)
+static void tojson_new_line(Json *j, int nesting)
 {
         if (!j->lines)
                 return;
-        add_word(j->chat, j->text, "\n");
+        append_word(j->chat, j->text, "\n");
         for (int i = 0; i < nesting; i++)
                 chat_add(j->chat, j->text, j->indent.text, j->indent.n);
 }
 
-static void between(Json *j, int64_t i, int nesting)
+static void tojson_separator(Json *j, int64_t i, int nesting)
 {
         chat_charge(j->chat, 1);
         if (i)
                 chat_add(j->chat, j->text, j->item.text, j->item.n);
-        add_line(j, nesting);
+        tojson_new_line(j, nesting);
 }
 
 static void add_json_items(Json *j, const Items *items, int nesting)
 {
-        add_word(j->chat, j->text, "[");
+        append_word(j->chat, j->text, "[");
         for (int64_t i = 0; i < items->n; i++) {
-                between(j, i, nesting + 1);
+                tojson_separator(j, i, nesting + 1);
                 add_json(j, items->at[i], nesting + 1);
         }
         if (items->n)
-                add_line(j, nesting);
-        add_word(j->chat, j->text, "]");
+                tojson_new_line(j, nesting);
+        append_word(j->chat, j->text, "]");
 }
 
-static Value json_key(Json *j, Value key)
+static ChatValue json_key(Json *j, ChatValue key)
 {
         if (key.kind == V_BOOL)
                 return chat_word(key.truth ? "true" : "false");
@@ -303,19 +303,19 @@ static void add_json_dict(Json *j, const Dict *d, int nesting)
                 chat_sort(j->chat, values, order, false);
                 chat_sort(j->chat, keys, order, false);
         }
-        add_word(j->chat, j->text, "{");
+        append_word(j->chat, j->text, "{");
         for (int64_t i = 0; i < d->n; i++) {
-                between(j, i, nesting + 1);
+                tojson_separator(j, i, nesting + 1);
                 add_json_text(j, json_key(j, keys->at[i]));
                 chat_add(j->chat, j->text, j->key.text, j->key.n);
                 add_json(j, values->at[i], nesting + 1);
         }
         if (d->n)
-                add_line(j, nesting);
-        add_word(j->chat, j->text, "}");
+                tojson_new_line(j, nesting);
+        append_word(j->chat, j->text, "}");
 }
 
-static void add_json(Json *j, Value v, int nesting)
+static void add_json(Json *j, ChatValue v, int nesting)
 {
         if (v.kind == V_TEXT)
                 add_json_text(j, v);
@@ -324,16 +324,16 @@ static void add_json(Json *j, Value v, int nesting)
         else if (v.kind == V_DICT)
                 add_json_dict(j, v.dict, nesting);
         else if (v.kind == V_NONE || v.kind == V_BOOL)
-                add_word(j->chat, j->text, v.kind == V_NONE ? "null" : v.truth ? "true" : "false");
+                append_word(j->chat, j->text, v.kind == V_NONE ? "null" : v.truth ? "true" : "false");
         else if (v.kind == V_FLOAT && (isnan(v.real) || isinf(v.real)))
-                add_word(j->chat, j->text, isnan(v.real) ? "NaN" : v.real > 0 ? "Infinity" : "-Infinity");
+                append_word(j->chat, j->text, isnan(v.real) ? "NaN" : v.real > 0 ? "Infinity" : "-Infinity");
         else if (v.kind == V_INT || v.kind == V_FLOAT)
-                add_value(j->chat, j->text, v);
+                append_value(j->chat, j->text, v);
         else
                 FAIL(j->chat, "tojson: a %s is no JSON", chat_kind_name(v));
 }
 
-static Value indent_of(Chat *c, Value v)
+static ChatValue indent_of(Chat *c, ChatValue v)
 {
         if (v.kind == V_TEXT)
                 return v;
@@ -346,7 +346,8 @@ static Value indent_of(Chat *c, Value v)
         return chat_copy(c, t);
 }
 
-Value chat_json(Chat *c, Value v, Value ascii, Value indent, Value separators, Value sorted)
+ChatValue chat_json(Chat *c, ChatValue v, ChatValue ascii, ChatValue indent, ChatValue separators,
+                    ChatValue sorted)
 {
         Json j = {c,
                   text_new(c->arena),
@@ -374,7 +375,7 @@ Value chat_json(Chat *c, Value v, Value ascii, Value indent, Value separators, V
 
 /* --- pieces of texts --- */
 
-Value chat_escape(Chat *c, Value text)
+ChatValue chat_escape(Chat *c, ChatValue text)
 {
         Text *t = text_new(c->arena);
         for (int64_t i = 0; i < text.n; i++) {
@@ -384,37 +385,37 @@ Value chat_escape(Chat *c, Value text)
                 chat_add(c, t, as ? as : &byte, as ? (int64_t)strlen(as) : 1);
         }
         chat_charge(c, text.n / 64);
-        Value v = chat_copy(c, t);
+        ChatValue v = chat_copy(c, t);
         v.safe = true;
         return v;
 }
 
 /* Whether the code point [at, at + n) is one of the characters; ABSENT or none: white. */
-static bool is_of(const char *at, int64_t n, Value characters)
+static bool contains_character(const char *at, int64_t n, ChatValue characters)
 {
         if (characters.kind != V_TEXT)
                 return chat_white_at(at, n, 0) > 0;
         return chat_find(characters, chat_text(at, n), 0) >= 0;
 }
 
-Value chat_strip(Chat *c, Value text, Value characters, bool left, bool right)
+ChatValue chat_strip(Chat *c, ChatValue text, ChatValue characters, bool left, bool right)
 {
         int64_t from = 0, to = text.n;
         if (characters.kind != V_TEXT && characters.kind != V_ABSENT && characters.kind != V_NONE)
                 FAIL(c, "what is stripped is a text of characters, not a %s", chat_kind_name(characters));
         while (left && from < to) {
                 int64_t end = from + 1;
-                while (end < to && !begins(text.text[end]))
+                while (end < to && !begins_character(text.text[end]))
                         end++;
-                if (!is_of(text.text + from, end - from, characters))
+                if (!contains_character(text.text + from, end - from, characters))
                         break;
                 from = end;
         }
         while (right && from < to) {
                 int64_t begin = to - 1;
-                while (begin > from && !begins(text.text[begin]))
+                while (begin > from && !begins_character(text.text[begin]))
                         begin--;
-                if (!is_of(text.text + begin, to - begin, characters))
+                if (!contains_character(text.text + begin, to - begin, characters))
                         break;
                 to = begin;
         }
@@ -422,7 +423,7 @@ Value chat_strip(Chat *c, Value text, Value characters, bool left, bool right)
         return chat_part(c, text, from, to);
 }
 
-Value chat_replace(Chat *c, Value text, Value old, Value new, int64_t most)
+ChatValue chat_replace(Chat *c, ChatValue text, ChatValue old, ChatValue new, int64_t most)
 {
         Text *t = text_new(c->arena);
         int64_t from = 0;
@@ -445,7 +446,7 @@ Value chat_replace(Chat *c, Value text, Value old, Value new, int64_t most)
         return chat_copy(c, t);
 }
 
-Value chat_cased(Chat *c, Value text, Case to)
+ChatValue chat_cased(Chat *c, ChatValue text, LetterCase to)
 {
         Text *t = text_new(c->arena);
         for (int64_t i = 0; i < text.n; i++) {
@@ -460,12 +461,12 @@ Value chat_cased(Chat *c, Value text, Case to)
                 chat_add(c, t, &b, 1);
         }
         chat_charge(c, text.n / 64);
-        Value v = chat_copy(c, t);
+        ChatValue v = chat_copy(c, t);
         v.safe = text.safe;
         return v;
 }
 
-static int64_t line_end_at(Value text, int64_t at)
+static int64_t line_end_at(ChatValue text, int64_t at)
 {
         uint32_t code = 0;
         int n = decode_utf8(text.text + at, (int32_t)(text.n - at), &code);
@@ -477,7 +478,7 @@ static int64_t line_end_at(Value text, int64_t at)
 }
 
 /* as splitlines() */
-Items *chat_lines(Chat *c, Value text)
+Items *chat_lines(Chat *c, ChatValue text)
 {
         Items *lines = chat_items_new(c);
         int64_t from = 0;

@@ -2,7 +2,7 @@
  * given, as str() does; a method has one.  What Python has and is not here is refused by its name. */
 #include "chat_private.h"
 
-static Value plain_text(Chat *c, Value v, const char *what)
+static ChatValue plain_text(Chat *c, ChatValue v, const char *what)
 {
         chat_need(c, v);
         if (v.kind != V_TEXT)
@@ -11,7 +11,7 @@ static Value plain_text(Chat *c, Value v, const char *what)
 }
 
 /* A safe text escapes what its methods are given, which is not done here. */
-static Value self_text(const Call *k)
+static ChatValue call_self(const ChatCall *k)
 {
         if (k->as == A_FILTER)
                 return chat_str(k->chat, k->self);
@@ -20,13 +20,13 @@ static Value self_text(const Call *k)
         return k->self;
 }
 
-static Value argument_text(const Call *k, int i, const char *what)
+static ChatValue call_argument_text(const ChatCall *k, int i, const char *what)
 {
         return k->as == A_FILTER ? chat_str(k->chat, k->arg[i]) : plain_text(k->chat, k->arg[i], what);
 }
 
 /* How often something is done; -1: always. */
-static int64_t times(const Call *k, int i, const char *what)
+static int64_t call_times(const ChatCall *k, int i, const char *what)
 {
         bool always = k->arg[i].kind == V_ABSENT || (k->as == A_FILTER && k->arg[i].kind == V_NONE);
         return always ? -1 : chat_integer(k->chat, k->arg[i], what);
@@ -34,27 +34,27 @@ static int64_t times(const Call *k, int i, const char *what)
 
 enum { LEFT = 1, RIGHT = 2 };
 
-static Value strip(const Call *k)
+static ChatValue call_strip(const ChatCall *k)
 {
         int sides = k->routine->variant;
-        return chat_strip(k->chat, self_text(k), k->arg[0], sides & LEFT, sides & RIGHT);
+        return chat_strip(k->chat, call_self(k), k->arg[0], sides & LEFT, sides & RIGHT);
 }
 
-static Value cased(const Call *k)
+static ChatValue call_case(const ChatCall *k)
 {
-        return chat_cased(k->chat, self_text(k), (Case)k->routine->variant);
+        return chat_cased(k->chat, call_self(k), (LetterCase)k->routine->variant);
 }
 
-static Value replace(const Call *k)
+static ChatValue call_replace(const ChatCall *k)
 {
-        Value text = self_text(k);
+        ChatValue text = call_self(k);
         text.safe = false;
-        int64_t most = times(k, 2, "replace: how often");
-        return chat_replace(k->chat, text, argument_text(k, 0, "what is replaced"),
-                            argument_text(k, 1, "what it is replaced by"), most);
+        int64_t most = call_times(k, 2, "replace: how often");
+        return chat_replace(k->chat, text, call_argument_text(k, 0, "what is replaced"),
+                            call_argument_text(k, 1, "what it is replaced by"), most);
 }
 
-static Items *split_at_white(Chat *c, Value text, int64_t most)
+static Items *split_at_white(Chat *c, ChatValue text, int64_t most)
 {
         Items *parts = chat_items_new(c);
         int64_t at = 0, n;
@@ -74,7 +74,7 @@ static Items *split_at_white(Chat *c, Value text, int64_t most)
         }
 }
 
-static Items *split_at(Chat *c, Value text, Value by, int64_t most)
+static Items *split_at(Chat *c, ChatValue text, ChatValue by, int64_t most)
 {
         Items *parts = chat_items_new(c);
         int64_t from = 0;
@@ -86,11 +86,11 @@ static Items *split_at(Chat *c, Value text, Value by, int64_t most)
         return parts;
 }
 
-static Value split(const Call *k)
+static ChatValue call_split(const ChatCall *k)
 {
         Chat *c = k->chat;
-        Value text = self_text(k), by = k->arg[0];
-        int64_t most = times(k, 1, "split: how often");
+        ChatValue text = call_self(k), by = k->arg[0];
+        int64_t most = call_times(k, 1, "split: how often");
         chat_charge(c, text.n / 64);
         if (by.kind == V_ABSENT || by.kind == V_NONE)
                 return chat_list(V_LIST, split_at_white(c, text, most));
@@ -99,20 +99,20 @@ static Value split(const Call *k)
         return chat_list(V_LIST, split_at(c, text, by, most));
 }
 
-/* from the end; without a number it is split() */
-static Value rsplit(const Call *k)
+/* from the end; without a number it is call_split() */
+static ChatValue call_rsplit(const ChatCall *k)
 {
         Chat *c = k->chat;
-        int64_t most = times(k, 1, "split: how often");
+        int64_t most = call_times(k, 1, "split: how often");
         if (most < 0)
-                return split(k);
+                return call_split(k);
         if (k->arg[0].kind == V_ABSENT || k->arg[0].kind == V_NONE)
                 FAIL(c, "rsplit at white with a number is not supported");
-        const Items *all = split_at(c, self_text(k), plain_text(c, k->arg[0], "what is split by"), -1);
+        const Items *all = split_at(c, call_self(k), plain_text(c, k->arg[0], "what is split by"), -1);
         if (k->arg[0].n == 0)
                 FAIL(c, "split by nothing");
         int64_t kept = all->n - 1 > most ? all->n - 1 - most : 0;
-        const Value *last = &all->at[kept];
+        const ChatValue *last = &all->at[kept];
         Items *parts = chat_items_new(c);
         chat_items_add(c, parts, chat_part(c, k->self, 0, last->text + last->n - k->self.text));
         for (int64_t i = kept + 1; i < all->n; i++)
@@ -120,25 +120,25 @@ static Value rsplit(const Call *k)
         return chat_list(V_LIST, parts);
 }
 
-static Value splitlines(const Call *k)
+static ChatValue call_splitlines(const ChatCall *k)
 {
-        return chat_list(V_LIST, chat_lines(k->chat, self_text(k)));
+        return chat_list(V_LIST, chat_lines(k->chat, call_self(k)));
 }
 
-static bool has_end(Value text, Value part, bool at_end)
+static bool has_end(ChatValue text, ChatValue part, bool at_end)
 {
         return part.n <= text.n &&
                !memcmp(text.text + (at_end ? text.n - part.n : 0), part.text, (size_t)part.n);
 }
 
 /* startswith, endswith: a text, or one of a tuple */
-static Value ends(const Call *k)
+static ChatValue call_ends(const ChatCall *k)
 {
         Chat *c = k->chat;
         bool several = k->arg[0].kind == V_TUPLE;
         for (int64_t i = 0; i < (several ? k->arg[0].items->n : 1); i++) {
                 chat_charge(c, several);
-                if (has_end(self_text(k),
+                if (has_end(call_self(k),
                             plain_text(c, several ? k->arg[0].items->at[i] : k->arg[0], "what is looked for"),
                             k->routine->variant == RIGHT))
                         return chat_bool(true);
@@ -147,29 +147,29 @@ static Value ends(const Call *k)
 }
 
 /* removeprefix, removesuffix */
-static Value without_end(const Call *k)
+static ChatValue call_without_end(const ChatCall *k)
 {
-        Value part = plain_text(k->chat, k->arg[0], "what is removed"), text = self_text(k);
+        ChatValue part = plain_text(k->chat, k->arg[0], "what is removed"), text = call_self(k);
         bool right = k->routine->variant == RIGHT;
         int64_t gone = has_end(text, part, right) ? part.n : 0;
         return chat_part(k->chat, text, right ? 0 : gone, text.n - (right ? gone : 0));
 }
 
 /* The method joins texts alone; the filter what it makes texts of, or an attribute of each. */
-static Value join(const Call *k)
+static ChatValue call_join(const ChatCall *k)
 {
         Chat *c = k->chat;
         bool filter = k->as == A_FILTER;
-        Value between = !filter                      ? chat_word("")
-                        : k->arg[0].kind == V_ABSENT ? chat_word("")
-                                                     : chat_str(c, k->arg[0]);
+        ChatValue between = !filter                      ? chat_word("")
+                            : k->arg[0].kind == V_ABSENT ? chat_word("")
+                                                         : chat_str(c, k->arg[0]);
         const Items *all = chat_iterate(c, filter ? k->self : k->arg[0]);
         Text *t = text_new(c->arena);
         if (!filter)
-                between = self_text(k);
+                between = call_self(k);
         for (int64_t i = 0; i < all->n; i++) {
-                Value v = filter ? chat_str(c, chat_attribute(c, all->at[i], k->arg[1]))
-                                 : plain_text(c, all->at[i], "what is joined");
+                ChatValue v = filter ? chat_str(c, chat_attribute(c, all->at[i], k->arg[1]))
+                                     : plain_text(c, all->at[i], "what is joined");
                 chat_charge(c, 1);
                 if (i)
                         chat_add(c, t, between.text, between.n);
@@ -178,26 +178,26 @@ static Value join(const Call *k)
         return chat_copy(c, t);
 }
 
-static Value find(const Call *k)
+static ChatValue call_find(const ChatCall *k)
 {
-        Value text = self_text(k);
+        ChatValue text = call_self(k);
         chat_charge(k->chat, text.n / 64);
         int64_t at = chat_find(text, plain_text(k->chat, k->arg[0], "what is looked for"), 0);
         return chat_int(at < 0 ? -1 : chat_points(chat_text(text.text, at)));
 }
 
-static Value count(const Call *k)
+static ChatValue call_count(const ChatCall *k)
 {
         Chat *c = k->chat;
-        Value part = plain_text(c, k->arg[0], "what is counted");
+        ChatValue part = plain_text(c, k->arg[0], "what is counted");
         if (part.n == 0)
-                return chat_int(chat_points(self_text(k)) + 1);
-        return chat_int(split_at(c, self_text(k), part, -1)->n - 1);
+                return chat_int(chat_points(call_self(k)) + 1);
+        return chat_int(split_at(c, call_self(k), part, -1)->n - 1);
 }
 
-static Value isdigit_text(const Call *k)
+static ChatValue call_isdigit(const ChatCall *k)
 {
-        Value text = self_text(k);
+        ChatValue text = call_self(k);
         for (int64_t i = 0; i < text.n; i++) {
                 if ((unsigned char)text.text[i] >= 0x80)
                         FAIL(k->chat, "isdigit is not supported beyond ASCII");
@@ -209,34 +209,34 @@ static Value isdigit_text(const Call *k)
 
 /* --- filters alone --- */
 
-static Value string(const Call *k)
+static ChatValue call_string(const ChatCall *k)
 {
-        return self_text(k);
+        return call_self(k);
 }
 
-static Value safe(const Call *k)
+static ChatValue call_safe(const ChatCall *k)
 {
-        Value v = self_text(k);
+        ChatValue v = call_self(k);
         v.safe = true;
         return v;
 }
 
-static Value escape(const Call *k)
+static ChatValue call_escape(const ChatCall *k)
 {
-        Value v = self_text(k);
+        ChatValue v = call_self(k);
         return v.safe ? v : chat_escape(k->chat, v);
 }
 
-static Value tojson(const Call *k)
+static ChatValue call_tojson(const ChatCall *k)
 {
         return chat_json(k->chat, k->self, k->arg[0], k->arg[1], k->arg[2], k->arg[3]);
 }
 
-static Value indent(const Call *k)
+static ChatValue call_indent(const ChatCall *k)
 {
         Chat *c = k->chat;
         Text *t = text_new(c->arena), *width = text_new(c->arena);
-        Value text = self_text(k);
+        ChatValue text = call_self(k);
         if (k->arg[0].kind == V_TEXT)
                 chat_add(c, width, k->arg[0].text, k->arg[0].n);
         else
@@ -259,32 +259,32 @@ static Value indent(const Call *k)
 }
 
 const Routine chat_text_routines[] = {
-        {A_FILTER | OF_TEXT, "capitalize", "", 0, cased, CASE_CAPITAL},
-        {OF_TEXT, "count", "sub", 1, count, 0},
-        {A_FILTER, "e", "", 0, escape, 0},
-        {OF_TEXT, "endswith", "suffix", 1, ends, RIGHT},
-        {A_FILTER, "escape", "", 0, escape, 0},
-        {OF_TEXT, "find", "sub", 1, find, 0},
-        {A_FILTER, "indent", "width first blank", 0, indent, 0},
-        {OF_TEXT, "isdigit", "", 0, isdigit_text, 0},
-        {A_FILTER, "join", "d attribute", 0, join, 0},
-        {OF_TEXT, "join", "iterable", 1, join, 0},
-        {A_FILTER | OF_TEXT, "lower", "", 0, cased, CASE_LOWER},
-        {OF_TEXT, "lstrip", "chars", 0, strip, LEFT},
-        {OF_TEXT, "removeprefix", "prefix", 1, without_end, LEFT},
-        {OF_TEXT, "removesuffix", "suffix", 1, without_end, RIGHT},
-        {A_FILTER | OF_TEXT, "replace", "old new count", 2, replace, 0},
-        {OF_TEXT, "rsplit", "sep maxsplit", 0, rsplit, 0},
-        {OF_TEXT, "rstrip", "chars", 0, strip, RIGHT},
-        {A_FILTER, "safe", "", 0, safe, 0},
-        {OF_TEXT, "split", "sep maxsplit", 0, split, 0},
-        {OF_TEXT, "splitlines", "", 0, splitlines, 0},
-        {OF_TEXT, "startswith", "prefix", 1, ends, LEFT},
-        {A_FILTER, "string", "", 0, string, 0},
-        {OF_TEXT, "strip", "chars", 0, strip, LEFT | RIGHT},
-        {A_FILTER, "tojson", "ensure_ascii indent separators sort_keys", 0, tojson, 0},
-        {A_FILTER, "trim", "chars", 0, strip, LEFT | RIGHT},
-        {A_FILTER | OF_TEXT, "upper", "", 0, cased, CASE_UPPER},
+        {A_FILTER | OF_TEXT, "capitalize", "", 0, call_case, CASE_CAPITAL},
+        {OF_TEXT, "count", "sub", 1, call_count, 0},
+        {A_FILTER, "e", "", 0, call_escape, 0},
+        {OF_TEXT, "endswith", "suffix", 1, call_ends, RIGHT},
+        {A_FILTER, "escape", "", 0, call_escape, 0},
+        {OF_TEXT, "find", "sub", 1, call_find, 0},
+        {A_FILTER, "indent", "width first blank", 0, call_indent, 0},
+        {OF_TEXT, "isdigit", "", 0, call_isdigit, 0},
+        {A_FILTER, "join", "d attribute", 0, call_join, 0},
+        {OF_TEXT, "join", "iterable", 1, call_join, 0},
+        {A_FILTER | OF_TEXT, "lower", "", 0, call_case, CASE_LOWER},
+        {OF_TEXT, "lstrip", "chars", 0, call_strip, LEFT},
+        {OF_TEXT, "removeprefix", "prefix", 1, call_without_end, LEFT},
+        {OF_TEXT, "removesuffix", "suffix", 1, call_without_end, RIGHT},
+        {A_FILTER | OF_TEXT, "replace", "old new count", 2, call_replace, 0},
+        {OF_TEXT, "rsplit", "sep maxsplit", 0, call_rsplit, 0},
+        {OF_TEXT, "rstrip", "chars", 0, call_strip, RIGHT},
+        {A_FILTER, "safe", "", 0, call_safe, 0},
+        {OF_TEXT, "split", "sep maxsplit", 0, call_split, 0},
+        {OF_TEXT, "splitlines", "", 0, call_splitlines, 0},
+        {OF_TEXT, "startswith", "prefix", 1, call_ends, LEFT},
+        {A_FILTER, "string", "", 0, call_string, 0},
+        {OF_TEXT, "strip", "chars", 0, call_strip, LEFT | RIGHT},
+        {A_FILTER, "tojson", "ensure_ascii indent separators sort_keys", 0, call_tojson, 0},
+        {A_FILTER, "trim", "chars", 0, call_strip, LEFT | RIGHT},
+        {A_FILTER | OF_TEXT, "upper", "", 0, call_case, CASE_UPPER},
         {OF_TEXT,
          "casefold center encode expandtabs format format_map index isalnum isalpha isascii isdecimal "
          "isidentifier "

@@ -3,48 +3,48 @@
 
 #include "chat_private.h"
 
-Value chat_undefined(Chat *c, const char *format, ...)
+ChatValue chat_undefined(Chat *c, const char *format, ...)
 {
         va_list args;
         va_start(args, format);
-        Value v = {.kind = V_UNDEFINED, .text = arena_vprintf(c->arena, format, args)};
+        ChatValue v = {.kind = V_UNDEFINED, .text = arena_vprintf(c->arena, format, args)};
         va_end(args);
         return v;
 }
 
-Value chat_bool(bool truth)
+ChatValue chat_bool(bool truth)
 {
-        return (Value){.kind = V_BOOL, .truth = truth};
+        return (ChatValue){.kind = V_BOOL, .truth = truth};
 }
 
-Value chat_int(int64_t i)
+ChatValue chat_int(int64_t i)
 {
-        return (Value){.kind = V_INT, .integer = i};
+        return (ChatValue){.kind = V_INT, .integer = i};
 }
 
-Value chat_float(double x)
+ChatValue chat_float(double x)
 {
-        return (Value){.kind = V_FLOAT, .real = x};
+        return (ChatValue){.kind = V_FLOAT, .real = x};
 }
 
-Value chat_text(const char *text, int64_t n)
+ChatValue chat_text(const char *text, int64_t n)
 {
-        return (Value){.kind = V_TEXT, .text = text, .n = n};
+        return (ChatValue){.kind = V_TEXT, .text = text, .n = n};
 }
 
-Value chat_word(const char *text)
+ChatValue chat_word(const char *text)
 {
         return chat_text(text, (int64_t)strlen(text));
 }
 
-Value chat_none(void)
+ChatValue chat_none(void)
 {
-        return (Value){.kind = V_NONE};
+        return (ChatValue){.kind = V_NONE};
 }
 
-Value chat_list(Kind kind, Items *items)
+ChatValue chat_list(ChatKind kind, Items *items)
 {
-        return (Value){.kind = kind, .items = items};
+        return (ChatValue){.kind = kind, .items = items};
 }
 
 /* Long work takes more steps than one. */
@@ -64,7 +64,7 @@ void chat_charge_bytes(Chat *c, int64_t bytes)
 
 /* --- lists and dicts --- */
 
-static int nesting_of(Value v)
+static int nesting_of(ChatValue v)
 {
         if (v.kind >= V_LIST && v.kind <= V_GENERATOR)
                 return v.items->nesting;
@@ -72,7 +72,7 @@ static int nesting_of(Value v)
 }
 
 /* Values within values are gone through by recursion: never deep. */
-static void hold(Chat *c, int *nesting, Value v)
+static void hold(Chat *c, int *nesting, ChatValue v)
 {
         if (nesting_of(v) >= *nesting)
                 *nesting = nesting_of(v) + 1;
@@ -87,7 +87,7 @@ Items *chat_items_new(Chat *c)
         return items;
 }
 
-void chat_items_add(Chat *c, Items *items, Value v)
+void chat_items_add(Chat *c, Items *items, ChatValue v)
 {
         chat_charge(c, 1);
         hold(c, &items->nesting, v);
@@ -102,7 +102,7 @@ Dict *chat_dict_new(Chat *c)
         return d;
 }
 
-bool chat_hashable(Value v)
+bool chat_hashable(ChatValue v)
 {
         if (v.kind != V_TUPLE)
                 return v.kind != V_LIST && v.kind != V_DICT;
@@ -112,7 +112,7 @@ bool chat_hashable(Value v)
         return true;
 }
 
-static Value *find_key(Chat *c, const Dict *d, Value key)
+static ChatValue *find_key(Chat *c, const Dict *d, ChatValue key)
 {
         if (!chat_hashable(key))
                 FAIL(c, "a %s can't be a key", chat_kind_name(key));
@@ -123,17 +123,17 @@ static Value *find_key(Chat *c, const Dict *d, Value key)
         return NULL;
 }
 
-const Value *chat_dict_get(Chat *c, const Dict *d, Value key)
+const ChatValue *chat_dict_get(Chat *c, const Dict *d, ChatValue key)
 {
         return find_key(c, d, key);
 }
 
-void chat_dict_set(Chat *c, Dict *d, Value key, Value value)
+void chat_dict_set(Chat *c, Dict *d, ChatValue key, ChatValue value)
 {
         chat_charge(c, 1);
         hold(c, &d->nesting, key);
         hold(c, &d->nesting, value);
-        Value *known = find_key(c, d, key);
+        ChatValue *known = find_key(c, d, key);
         if (known) {
                 *known = value;
                 return;
@@ -144,19 +144,19 @@ void chat_dict_set(Chat *c, Dict *d, Value key, Value value)
         d->value[d->n++] = value;
 }
 
-static Value from_json_object(Chat *c, const json_t *j, int nesting)
+static ChatValue from_json_object(Chat *c, const json_t *j, int nesting)
 {
         Dict *d = chat_dict_new(c);
         const char *key;
         json_t *value;
         json_object_foreach ((json_t *)j, key, value) {
-                Value name = chat_word(arena_strdup(c->arena, key));
+                ChatValue name = chat_word(arena_strdup(c->arena, key));
                 chat_dict_set(c, d, name, chat_from_json(c, value, nesting + 1));
         }
-        return (Value){.kind = V_DICT, .dict = d};
+        return (ChatValue){.kind = V_DICT, .dict = d};
 }
 
-Value chat_from_json(Chat *c, const json_t *j, int nesting)
+ChatValue chat_from_json(Chat *c, const json_t *j, int nesting)
 {
         if (nesting > CHAT_NESTING)
                 FAIL(c, "what is given is nested too deeply: at most %d", CHAT_NESTING);
@@ -182,7 +182,7 @@ Value chat_from_json(Chat *c, const json_t *j, int nesting)
 
 /* --- what a value is --- */
 
-const char *chat_kind_name(Value v)
+const char *chat_kind_name(ChatValue v)
 {
         static const char *const name[] = {[V_ABSENT] = "nothing",      [V_UNDEFINED] = "missing value",
                                            [V_NONE] = "none",           [V_BOOL] = "truth",
@@ -196,46 +196,46 @@ const char *chat_kind_name(Value v)
         return name[v.kind];
 }
 
-bool chat_is_number(Value v)
+bool chat_is_number(ChatValue v)
 {
         return v.kind == V_BOOL || v.kind == V_INT || v.kind == V_FLOAT;
 }
 
-static int64_t whole(Value v)
+static int64_t whole_value(ChatValue v)
 {
         return v.kind == V_BOOL ? v.truth : v.integer;
 }
 
-double chat_real(Value v)
+double chat_real(ChatValue v)
 {
-        return v.kind == V_FLOAT ? v.real : (double)whole(v);
+        return v.kind == V_FLOAT ? v.real : (double)whole_value(v);
 }
 
-bool chat_is_list(Value v)
+bool chat_is_list(ChatValue v)
 {
         return v.kind == V_LIST || v.kind == V_TUPLE || v.kind == V_RANGE;
 }
 
-bool chat_is_word(Value v, const char *word)
+bool chat_is_word(ChatValue v, const char *word)
 {
         return v.kind == V_TEXT && v.n == (int64_t)strlen(word) && !memcmp(v.text, word, (size_t)v.n);
 }
 
-void chat_need(Chat *c, Value v)
+void chat_need(Chat *c, ChatValue v)
 {
         if (v.kind == V_UNDEFINED)
                 FAIL(c, "%s", v.text);
 }
 
-int64_t chat_integer(Chat *c, Value v, const char *what)
+int64_t chat_integer(Chat *c, ChatValue v, const char *what)
 {
         chat_need(c, v);
         if (v.kind != V_INT && v.kind != V_BOOL)
                 FAIL(c, "%s is a whole number, not a %s", what, chat_kind_name(v));
-        return whole(v);
+        return whole_value(v);
 }
 
-bool chat_truth(Value v)
+bool chat_truth(ChatValue v)
 {
         switch (v.kind) {
         case V_ABSENT:
@@ -260,7 +260,7 @@ bool chat_truth(Value v)
         return true;
 }
 
-int64_t chat_length(Chat *c, Value v)
+int64_t chat_length(Chat *c, ChatValue v)
 {
         if (v.kind == V_TEXT)
                 return chat_points(v);
@@ -292,7 +292,7 @@ static bool equal_dicts(Chat *c, const Dict *a, const Dict *b)
                 return false;
         chat_charge(c, a->n);
         for (int64_t i = 0; i < a->n; i++) {
-                const Value *other = chat_dict_get(c, b, a->key[i]);
+                const ChatValue *other = chat_dict_get(c, b, a->key[i]);
                 if (!other || !chat_equal(c, a->value[i], *other))
                         return false;
         }
@@ -300,20 +300,21 @@ static bool equal_dicts(Chat *c, const Dict *a, const Dict *b)
 }
 
 /* Of two numbers: -1, 0, 1; 2 where one is not a number.  Whole ones are not rounded. */
-static int order_numbers(Value a, Value b)
+static int order_numbers(ChatValue a, ChatValue b)
 {
         if (a.kind != V_FLOAT && b.kind != V_FLOAT)
-                return (whole(a) > whole(b)) - (whole(a) < whole(b));
+                return (whole_value(a) > whole_value(b)) - (whole_value(a) < whole_value(b));
         double x = chat_real(a), y = chat_real(b);
         if (isnan(x) || isnan(y))
                 return 2;
         if (x != y || (a.kind == V_FLOAT && b.kind == V_FLOAT) || fabs(x) >= 0x1p63)
                 return (x > y) - (x < y);
-        int64_t i = a.kind == V_FLOAT ? (int64_t)x : whole(a), j = b.kind == V_FLOAT ? (int64_t)y : whole(b);
+        int64_t i = a.kind == V_FLOAT ? (int64_t)x : whole_value(a),
+                j = b.kind == V_FLOAT ? (int64_t)y : whole_value(b);
         return (i > j) - (i < j);
 }
 
-bool chat_equal(Chat *c, Value a, Value b)
+bool chat_equal(Chat *c, ChatValue a, ChatValue b)
 {
         if (chat_is_number(a) && chat_is_number(b))
                 return order_numbers(a, b) == 0;
@@ -334,7 +335,7 @@ bool chat_equal(Chat *c, Value a, Value b)
         }
 }
 
-static int order_texts(Chat *c, Value a, Value b)
+static int order_texts(Chat *c, ChatValue a, ChatValue b)
 {
         int64_t n = a.n < b.n ? a.n : b.n;
         chat_charge(c, n / 256);
@@ -342,7 +343,7 @@ static int order_texts(Chat *c, Value a, Value b)
         return first ? (first > 0) - (first < 0) : (a.n > b.n) - (a.n < b.n);
 }
 
-int chat_order(Chat *c, Value a, Value b)
+int chat_order(Chat *c, ChatValue a, ChatValue b)
 {
         chat_need(c, a);
         chat_need(c, b);
@@ -359,7 +360,7 @@ int chat_order(Chat *c, Value a, Value b)
         return (a.items->n > b.items->n) - (a.items->n < b.items->n);
 }
 
-bool chat_contains(Chat *c, Value container, Value v)
+bool chat_contains(Chat *c, ChatValue container, ChatValue v)
 {
         if (container.kind == V_TEXT) {
                 chat_need(c, v);
@@ -380,7 +381,7 @@ bool chat_contains(Chat *c, Value container, Value v)
 
 /* --- what can be run through --- */
 
-static Items *characters(Chat *c, Value text)
+static Items *text_characters(Chat *c, ChatValue text)
 {
         Items *items = chat_items_new(c);
         for (int64_t at = 0; at < text.n;) {
@@ -401,7 +402,7 @@ static Items *keys(Chat *c, const Dict *d)
         return items;
 }
 
-Items *chat_iterate(Chat *c, Value v)
+Items *chat_iterate(Chat *c, ChatValue v)
 {
         if (v.kind == V_GENERATOR) {
                 Items *all = NEW(c->arena, Items);
@@ -415,7 +416,7 @@ Items *chat_iterate(Chat *c, Value v)
         if (v.kind == V_DICT)
                 return keys(c, v.dict);
         if (v.kind == V_TEXT)
-                return characters(c, v);
+                return text_characters(c, v);
         if (v.kind == V_UNDEFINED)
                 return chat_items_new(c);
         FAIL(c, "a %s can't be run through", chat_kind_name(v));
@@ -448,7 +449,7 @@ void chat_sort(Chat *c, Items *items, Items *keys_of, bool reverse)
                 for (int64_t from = 0; from + width < n; from += 2 * width)
                         merge(c, keys_of, reverse, place, aside, from, from + width,
                               from + 2 * width < n ? from + 2 * width : n);
-        Value *sorted = NEW_ARRAY(c->arena, Value, n);
+        ChatValue *sorted = NEW_ARRAY(c->arena, ChatValue, n);
         for (int64_t i = 0; i < n; i++)
                 sorted[i] = items->at[place[i]];
         items->at = sorted;

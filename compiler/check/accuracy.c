@@ -15,7 +15,7 @@
 
 enum { WINDOW = 512 };
 
-static int fail(const char *why, int code)
+static int accuracy_fail(const char *why, int code)
 {
         fprintf(stderr, "lathe verify: %s\n", why);
         return lacks_memory(why) ? WRONG_ENVIRONMENT : code;
@@ -39,7 +39,7 @@ static void close_variant(Variant *v)
 }
 
 /* From the file to the passes; an exit code. */
-static int load_variant(Variant *v, const Options *o)
+static int load_variant(Variant *v, const CommandOptions *o)
 {
         int code;
         if (!model_load(&v->m, o, &code))
@@ -47,34 +47,34 @@ static int load_variant(Variant *v, const Options *o)
         return model_passes(&v->m, o) ? DONE : failure_code(&v->m);
 }
 
-static int plan_variant(Variant *v, const Options *o)
+static int plan_variant(Variant *v, const CommandOptions *o)
 {
-        v->plan = model_plan(&v->m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        v->plan = model_plan(&v->m, o, chosen_target(o));
         return v->plan ? DONE : failure_code(&v->m);
 }
 
-static int compile_variant(Variant *v, const Options *o, const float *weights)
+static int compile_variant(Variant *v, const CommandOptions *o, const float *weights)
 {
         const char *why;
         v->engine = engine_new(v->plan, weights, o->threads, o->jit, &why);
-        return v->engine ? DONE : fail(why, WRONG_ENVIRONMENT);
+        return v->engine ? DONE : accuracy_fail(why, WRONG_ENVIRONMENT);
 }
 
 /* The weights as the options have them. */
-static int open_variant(Variant *v, const Options *o)
+static int open_variant(Variant *v, const CommandOptions *o)
 {
         int code = plan_variant(v, o);
         if (code)
                 return code;
         const char *why = packed_weights(&v->m, o, v->plan, &v->packed);
         if (why)
-                return fail(why, v->packed.code);
+                return accuracy_fail(why, v->packed.code);
         return v->packed.code ? v->packed.code : compile_variant(v, o, v->packed.weights);
 }
 
 /* --- the text ------------------------------------------------------------------------------------------------------ */
 
-static int read_tokens(Accuracy *a)
+static int accuracy_read_tokens(Accuracy *a)
 {
         Windows *t = &a->text;
         const TokenTables *tables = &a->tokenizer.tables;
@@ -82,19 +82,19 @@ static int read_tokens(Accuracy *a)
         const char *path = a->o.text_file, *why = no_memory;
         const Source *source = read_source(&m->arena, path, &why);
         if (!source)
-                return fail(arena_printf(&m->arena, "--text %s: %s", path, why), WRONG_ENVIRONMENT);
+                return accuracy_fail(arena_printf(&m->arena, "--text %s: %s", path, why), WRONG_ENVIRONMENT);
         if (!a->o.tokenizer) {
                 t->token = numbers_to_tokens(m->graph, source->text, &t->n, &why);
                 t->lead = 1;
-                return t->token ? DONE : fail(why, WRONG_INPUT);
+                return t->token ? DONE : accuracy_fail(why, WRONG_INPUT);
         }
         if (source->length > tokens_most(tables))
-                return fail(arena_printf(&m->arena, "--text %s: more than %" PRId64 " bytes", path,
-                                         tokens_most(tables)),
-                            WRONG_INPUT);
+                return accuracy_fail(arena_printf(&m->arena, "--text %s: more than %" PRId64 " bytes", path,
+                                                  tokens_most(tables)),
+                                     WRONG_INPUT);
         t->token = text_to_tokens(&a->tokenizer, source->text, source->length, &t->n);
         if (!t->token)
-                return fail(no_memory, WRONG_ENVIRONMENT);
+                return accuracy_fail(no_memory, WRONG_ENVIRONMENT);
         t->n -= tables->head->behind;
         t->is_fixed = tables->head->before > 0;
         t->lead = t->is_fixed ? tables->head->before : 1;
@@ -108,26 +108,26 @@ static int cut_text(Accuracy *a)
         const Graph *g = a->exact.m.graph;
         Arena *arena = &a->exact.m.arena;
         int64_t context = g->named[g->time].bound;
-        int code = read_tokens(a);
+        int code = accuracy_read_tokens(a);
         if (code)
                 return code;
-        t->most = a->o.given['n'] ? a->o.steps : context < WINDOW ? context : WINDOW;
+        t->most = a->o.given[OPT_N] ? a->o.steps : context < WINDOW ? context : WINDOW;
         if (t->most < t->lead || t->most > context)
-                return fail(arena_printf(arena,
-                                         "-n %" PRId64 ": windows of %s have %" PRId64 " to %" PRId64
-                                         " positions",
-                                         t->most, g->name, t->lead, context),
-                            WRONG_INPUT);
+                return accuracy_fail(arena_printf(arena,
+                                                  "-n %" PRId64 ": windows of %s have %" PRId64 " to %" PRId64
+                                                  " positions",
+                                                  t->most, g->name, t->lead, context),
+                                     WRONG_INPUT);
         if (t->n <= t->lead)
-                return fail(arena_printf(arena,
-                                         "--text %s: %" PRId64
-                                         " token%s; two are wanted, one to go on from and "
-                                         "one to predict",
-                                         a->o.text_file, t->n, t->n == 1 ? "" : "s"),
-                            WRONG_INPUT);
+                return accuracy_fail(arena_printf(arena,
+                                                  "--text %s: %" PRId64
+                                                  " token%s; two are wanted, one to go on from and "
+                                                  "one to predict",
+                                                  a->o.text_file, t->n, t->n == 1 ? "" : "s"),
+                                     WRONG_INPUT);
         for (int64_t i = t->lead; i < t->n; i++)
                 if (t->token[i] >= a->vocab)
-                        return fail(
+                        return accuracy_fail(
                                 arena_printf(
                                         arena,
                                         "--text %s: token %d can't be predicted: %s has logits of %" PRId64
@@ -135,7 +135,7 @@ static int cut_text(Accuracy *a)
                                         a->o.text_file, t->token[i], g->name, a->vocab),
                                 WRONG_INPUT);
         t->window = malloc((size_t)t->most * sizeof *t->window);
-        return t->window ? DONE : fail(no_memory, WRONG_ENVIRONMENT);
+        return t->window ? DONE : accuracy_fail(no_memory, WRONG_ENVIRONMENT);
 }
 
 /* The window whose own tokens begin at `at`: its positions, of which the last `own` predict these. */
@@ -151,9 +151,9 @@ static int64_t fill_window(const Windows *t, int64_t at, int64_t own)
 
 /* Positions done of the work that is shown. */
 typedef struct {
-        const char *what;
+        const char *name;
         int64_t before, total;
-} Work;
+} MeasuredWork;
 
 /* Logits of positions of a window, `n` of them from the first wanted on, to what is known of them. */
 static void compare_rows(Accuracy *a, const Variant *exact, const Variant *narrow, const int32_t *next,
@@ -195,18 +195,18 @@ static const char *measure_window(Accuracy *a, const Variant *exact, const Varia
 }
 
 /* The first p->room predictions.  exact NULL: its logits are those kept; narrow NULL: there is none to compare. */
-static const char *measure(Accuracy *a, const Variant *exact, const Variant *narrow, const Work *work,
-                           Predictions *p)
+static const char *accuracy_measure(Accuracy *a, const Variant *exact, const Variant *narrow,
+                                    const MeasuredWork *work, Predictions *p)
 {
         const Windows *t = &a->text;
         const char *why = NULL;
         int64_t most = t->most - t->lead + 1;
         for (int64_t at = t->lead; p->n < p->room && !why; at += most) {
                 int64_t own = p->room - p->n < most ? p->room - p->n : most;
-                progress(work->what, PROGRESS_STEPS, work->before + p->n, work->total);
+                progress(work->name, PROGRESS_STEPS, work->before + p->n, work->total);
                 why = measure_window(a, exact, narrow, at, own, p);
         }
-        progress(work->what, PROGRESS_STEPS, work->before + p->n, work->total);
+        progress(work->name, PROGRESS_STEPS, work->before + p->n, work->total);
         return why;
 }
 
@@ -241,12 +241,12 @@ static void find_contributors(Accuracy *a)
 typedef struct {
         const float *exact; /* of the slot */
         double error, size; /* sums of squares */
-} Difference;
+} SlotError;
 
 static void add_difference(void *to, int64_t first, int64_t step, int64_t n, const float *from,
                            int64_t from_step)
 {
-        Difference *d = to;
+        SlotError *d = to;
         for (int64_t i = 0; i < n; i++) {
                 double x = d->exact[first + i * step], y = from[i * from_step];
                 d->error += (x - y) * (x - y);
@@ -260,7 +260,7 @@ static bool narrow_weight(Weights *weights, Weight *w, Storage narrow, double *e
 {
         Storage exact = w->storage;
         float *value = malloc((size_t)type_count(&w->type, NULL) * sizeof *value + 1);
-        Difference d = {.exact = value};
+        SlotError d = {.exact = value};
         bool good = value != NULL;
         for (int64_t slot = 0; slot < w->slots && good; slot++) {
                 weight_round(w, exact);
@@ -286,28 +286,30 @@ static int open_alone(Accuracy *a, Contributor *c, Variant *v)
         Weights *weights = open_weights(&v->m, &a->exact_o, &checkpoint);
         code = weights ? DONE : failure_code(&v->m);
         if (!code && !narrow_weight(weights, v->m.graph->weight[c->id], c->storage, &c->error))
-                code = fail(no_memory_or_file, WRONG_ENVIRONMENT);
+                code = weights_why(weights) ? accuracy_fail(weights_why(weights), WRONG_INPUT)
+                                            : accuracy_fail(no_memory_or_file, WRONG_ENVIRONMENT);
         if (!code)
                 code = plan_variant(v, &a->exact_o);
         if (!code && (why = pool_fit(a->pool, v->plan, weights, 1, &base)))
-                code = fail(why, WRONG_ENVIRONMENT);
+                code = accuracy_fail(why, weights_why(weights) ? WRONG_INPUT : WRONG_ENVIRONMENT);
         checkpoint_close(checkpoint);
-        Options o = a->exact_o;
+        CommandOptions o = a->exact_o;
         o.jit = o.jit == JIT_AUTO ? JIT_TCC : o.jit;
         return code ? code : compile_variant(v, &o, base);
 }
 
-static int measure_alone(Accuracy *a, Contributor *c, const Work *work)
+static int measure_alone(Accuracy *a, Contributor *c, const MeasuredWork *work)
 {
         Variant v = {0};
         Predictions p;
         int code = open_alone(a, c, &v);
         if (!code) {
-                const char *why =
-                        predictions_new(&p, a->vocab, a->nkept) ? measure(a, NULL, &v, work, &p) : no_memory;
+                const char *why = predictions_new(&p, a->vocab, a->nkept)
+                                          ? accuracy_measure(a, NULL, &v, work, &p)
+                                          : no_memory;
                 c->divergence = predictions_divergence(&p);
                 predictions_free(&p);
-                code = why ? fail(why, WRONG_ENVIRONMENT) : DONE;
+                code = why ? accuracy_fail(why, WRONG_ENVIRONMENT) : DONE;
         }
         close_variant(&v);
         return code;
@@ -327,10 +329,11 @@ static int measure_contributors(Accuracy *a)
         int code = DONE;
         a->pool = pool_new();
         if (!a->pool)
-                return fail(no_memory, WRONG_ENVIRONMENT);
+                return accuracy_fail(no_memory, WRONG_ENVIRONMENT);
         for (int i = 0; i < a->nweight && !code; i++)
-                code = measure_alone(a, &a->weight[i],
-                                     &(Work){"weight by weight", i * a->nkept, a->nweight * a->nkept});
+                code = measure_alone(
+                        a, &a->weight[i],
+                        &(MeasuredWork){"weight by weight", i * a->nkept, a->nweight * a->nkept});
         if (a->nweight)
                 qsort(a->weight, (size_t)a->nweight, sizeof *a->weight, by_divergence);
         return code;
@@ -338,7 +341,7 @@ static int measure_contributors(Accuracy *a)
 
 /* --- the command ----------------------------------------------------------------------------------------------------- */
 
-static bool text_fits(const Options *o)
+static bool accuracy_text_fits(const CommandOptions *o)
 {
         if (strcmp(o->text_file, "-") != 0 || strcmp(o->file[0], "-") != 0)
                 return true;
@@ -379,7 +382,7 @@ static int open_exact(Accuracy *a)
 /* What --quant and --kv make of it.  Nothing of it is kept for the next start: that has the place of the exact weights. */
 static int open_narrow(Accuracy *a)
 {
-        Options o = a->o;
+        CommandOptions o = a->o;
         o.cache = "off";
         o.quant_beside = o.quant ? "" : NULL;
         int code = load_variant(&a->narrow, &o);
@@ -402,29 +405,30 @@ static int take_rows(Accuracy *a)
         a->row[0] = malloc(chunk * row);
         a->row[1] = malloc(chunk * row);
         a->kept = malloc((size_t)a->nkept * row + 1);
-        return a->row[0] && a->row[1] && a->kept ? DONE : fail(no_memory, WRONG_ENVIRONMENT);
+        return a->row[0] && a->row[1] && a->kept ? DONE : accuracy_fail(no_memory, WRONG_ENVIRONMENT);
 }
 
 static int measure_whole(Accuracy *a)
 {
         Predictions p;
-        const Work work = {"measuring", 0, tokens_predicted(&a->text)};
-        const char *why = predictions_new(&p, a->vocab, work.total)
-                                  ? measure(a, &a->exact, has_narrow(&a->o) ? &a->narrow : NULL, &work, &p)
-                                  : no_memory;
+        const MeasuredWork work = {"measuring", 0, tokens_predicted(&a->text)};
+        const char *why =
+                predictions_new(&p, a->vocab, work.total)
+                        ? accuracy_measure(a, &a->exact, has_narrow(&a->o) ? &a->narrow : NULL, &work, &p)
+                        : no_memory;
         if (!why)
                 report_accuracy(a, &p);
         predictions_free(&p);
-        return why ? fail(why, WRONG_ENVIRONMENT) : DONE;
+        return why ? accuracy_fail(why, WRONG_ENVIRONMENT) : DONE;
 }
 
-int verify_accuracy(const Options *o)
+int verify_accuracy(const CommandOptions *o)
 {
         Accuracy a = {.o = *o, .exact_o = *o};
         a.exact_o.quant = NULL;
         a.exact_o.kv = STORAGE_F32;
         a.exact_o.quant_beside = o->quant;
-        if (!text_fits(o))
+        if (!accuracy_text_fits(o))
                 return WRONG_USAGE;
         int code = open_exact(&a);
         if (!code && has_narrow(o))
@@ -441,7 +445,7 @@ int verify_accuracy(const Options *o)
                         report_contributors(&a);
         }
         if (!code && !report_accuracy_end(&a))
-                code = fail(no_memory, WRONG_ENVIRONMENT);
+                code = accuracy_fail(no_memory, WRONG_ENVIRONMENT);
         close_variant(&a.narrow);
         close_variant(&a.exact);
         tokenizer_free(&a.tokenizer);

@@ -29,7 +29,7 @@ typedef struct {
 } Contributor;
 
 typedef struct {
-        Options o, exact_o;
+        CommandOptions o, exact_o;
         Variant exact, narrow;
         Tokenizer tokenizer;
         Windows text;
@@ -44,7 +44,7 @@ typedef struct {
 } Accuracy;
 
 /* Is there a narrow variant? */
-static inline bool has_narrow(const Options *o)
+static inline bool has_narrow(const CommandOptions *o)
 {
         return o->quant || o->kv != STORAGE_F32;
 }

@@ -24,7 +24,7 @@ static void print_pair(const char *what, double exact, double narrow, bool both)
         printf("\n");
 }
 
-static void print_whole(const Accuracy *a, Predictions *p)
+static void report_whole_text(const Accuracy *a, Predictions *p)
 {
         bool both = has_narrow(&a->o);
         print_heading(a);
@@ -70,15 +70,15 @@ static void print_contributors(const Accuracy *a)
 /* --- as JSON --- */
 
 /* {"exact": .., "narrow": ..}; takes both */
-static void add_pair(json_t *to, const char *name, json_t *exact, json_t *narrow)
+static void report_pair(json_t *to, const char *name, json_t *exact, json_t *narrow)
 {
         json_object_set_new(to, name, json_pack("{s:o, s:o}", "exact", exact, "narrow", narrow));
 }
 
 static void add_bytes_of(json_t *to, const char *name, int64_t exact, const int64_t *narrow)
 {
-        add_pair(to, name, json_integer((json_int_t)exact),
-                 narrow ? json_integer((json_int_t)*narrow) : json_null());
+        report_pair(to, name, json_integer((json_int_t)exact),
+                    narrow ? json_integer((json_int_t)*narrow) : json_null());
 }
 
 static json_t *whole_as_json(const Accuracy *a, Predictions *p)
@@ -92,8 +92,8 @@ static json_t *whole_as_json(const Accuracy *a, Predictions *p)
         const Plan *exact = a->exact.plan, *narrow = a->narrow.plan;
         add_bytes_of(all, "weights_bytes", exact->weights_size, both ? &narrow->weights_size : NULL);
         add_bytes_of(all, "state_bytes", exact->state_size, both ? &narrow->state_size : NULL);
-        add_pair(all, "perplexity", json_finite(predictions_perplexity(p, false)),
-                 both ? json_finite(predictions_perplexity(p, true)) : json_null());
+        report_pair(all, "perplexity", json_finite(predictions_perplexity(p, false)),
+                    both ? json_finite(predictions_perplexity(p, true)) : json_null());
         if (both)
                 json_object_set_new(all, "divergence",
                                     json_pack("{s:o, s:o, s:o}", "mean",
@@ -124,10 +124,10 @@ static void add_contributors(const Accuracy *a, json_t *to)
 
 void report_accuracy(Accuracy *a, Predictions *p)
 {
-        if (a->o.json)
+        if (a->o.given[OPT_JSON])
                 a->report = whole_as_json(a, p);
         else
-                print_whole(a, p);
+                report_whole_text(a, p);
         fflush(stdout);
 }
 
@@ -143,5 +143,5 @@ bool report_accuracy_end(Accuracy *a)
 {
         json_t *all = a->report;
         a->report = NULL;
-        return !a->o.json || json_write(all);
+        return !a->o.given[OPT_JSON] || json_write(all);
 }

@@ -52,6 +52,7 @@ typedef struct {
         bool caches;         /* states are window caches */
         bool sequential;     /* takes its sequence in pieces too */
         bool finite;         /* that was proved for finite values alone */
+        bool whole_only;     /* just in time: all positions in one call, by one thread, and nothing else */
         const Tensor *input; /* [ninput] */
         int threads;         /* at most, instead of test_run_case's 3; 0: as there */
         int64_t steps;       /* ahead of time: so many greedy tokens after the inputs .. */
@@ -112,14 +113,14 @@ bool grows(const Graph *g, const Type *t); /* runs over positions, the outermost
 /* What the kinds of `lathe verify` have in common: targets, test runs of a model, errors. */
 
 /* The targets asked for, or all that can be tried here, the native one at least; none without compiled code.  -1 after a message. */
-int choose_targets(Arena *a, const Options *o, const Target **chosen);
+int choose_targets(Arena *a, const CommandOptions *o, const Target **chosen);
 
 /* Whether the options want it so, and the target can be made so here. */
-bool is_tried(const Options *o, const Target *target, When when);
+bool is_tried(const CommandOptions *o, const Target *target, When when);
 /* "avx2, just in time" */
 const char *test_run_text(Arena *a, const Target *target, When when);
 /* Plans m, whose passes are done, and tries it on t's inputs: t->output [noutput] is the caller's.  False after a message. */
-bool test_run_of_model(Model *m, const Options *o, const Target *target, When when, TestRun *t);
+bool test_run_of_model(Model *m, const CommandOptions *o, const Target *target, When when, TestRun *t);
 
 /* kept_state.c: for KeptSource.value; `from` is a KeptState of a plan without window caches. */
 double kept_value(void *from, const StateVar *s, int64_t slot, const int64_t *index, double *scale);
@@ -138,11 +139,11 @@ double largest_error(Values found, const double *expected, int64_t n, const Outp
 void print_named_sizes(const Graph *g, const int64_t *size);
 json_t *json_named_sizes(const Graph *g, const int64_t *size); /* the same as an object */
 
-int verify_against(const Options *o); /* verify_against.c */
+int verify_against(const CommandOptions *o); /* verify_against.c */
 
 /* What narrower storage of weights costs on a text: `lathe verify --text`. */
 
-int verify_accuracy(const Options *o); /* accuracy.c */
+int verify_accuracy(const CommandOptions *o); /* accuracy.c */
 
 /* predictions.c: what a model with its weights exact, and perhaps one with narrow weights, say of the next tokens of a text. */
 typedef struct {
@@ -165,7 +166,7 @@ double predictions_quantile(Predictions *p, double part); /* of the divergence; 
 /* verify_table.c: errors of all values that have a name, by layer and op, on a target; the first over the bound is named.
  * That is where to look if an output is over it, and no failure by itself: angles of a thousand radians lose digits in floats too.
  * Makes m's graph anew.  What is found is printed or, if there is a report, becomes its "values".  False after a message. */
-bool verify_table(Model *m, const Options *o, const Target *target, When when, const int64_t *size,
+bool verify_table(Model *m, const CommandOptions *o, const Target *target, When when, const int64_t *size,
                   const Tensor *input, double bound, json_t *report);
 
 /* Golden files: what a model's outputs are, to the bit, as text that a person reads and a diff shows.
@@ -205,12 +206,17 @@ typedef struct {
         float *kept;
         int64_t nlikeliest; /* rows; 0: it is not of logits */
         int32_t *likeliest;
+        float *behind; /* [nlikeliest]: the recorded likeliest token's logit is so much below the likeliest; NULL: nothing was recorded */
+        /* The first number of a file that is spelled in another way than golden_text() would, and its field; NULL: there is none. */
+        const char *respelled, *respelled_field;
 } GoldenValue;
 
-typedef struct {
+typedef struct Golden {
         Arena arena;
+        int format;       /* 1 or 2, of the file that was read */
         const char *path; /* of the golden file */
-        Options o; /* model, hyperparameters, weights, tokenizer, prompt, steps, taps; paths as they are opened */
+        CommandOptions
+                o; /* model, hyperparameters, weights, tokenizer, prompt, steps, taps; paths as they are opened */
         uint64_t weights_hash, tokenizer_hash, inputs_hash, calibrate_hash, spec;
         const char *hyper; /* or NULL */
         GoldenValue *value;
@@ -219,8 +225,10 @@ typedef struct {
         const char *text; /* greedy, quoted; or NULL */
         int32_t *piece;   /* [npiece]: bytes of it, token by token */
         int npiece, cap_piece;
-        int code;        /* an exit code: of what was wrong last */
-        const char *why; /* the file can't be read: a message */
+        int code;                      /* an exit code: of what was wrong last */
+        const char *why;               /* the file can't be read: a message */
+        bool other_weights;            /* an option gives them, and the record's are not taken */
+        const struct Golden *recorded; /* what a run is compared with; or NULL */
 } Golden;
 
 /* golden_file.c */
@@ -244,6 +252,7 @@ void golden_drop_repeated(Golden *g);
 /* golden_kept.c: what is kept of an output [n], to tell later what has become of it, .. */
 enum { GOLDEN_KEPT = 1024 /* values, if nobody says how many */ };
 void golden_keep(Golden *g, GoldenValue *v, const float *x, int64_t n);
+/* Also how far the recorded tokens are below. */
 void golden_keep_likeliest(Golden *g, GoldenValue *v, const float *x, int64_t rows, int64_t columns);
 void golden_write_kept(const GoldenValue *v, Text *t); /* as lines of a golden file */
 /* .. and what has: the largest change, other tokens, the text before and after. */
@@ -252,7 +261,8 @@ void golden_say_changes(Text *to, const Golden *was, const Golden *is);
 const char *golden_apart(Arena *a, float was, float is);
 
 /* golden_compare.c */
-/* Says what differs: the first value, then what it is of.  bound 0: to the bit. */
+/* Whether every field of a record is what is found now; says what differs: the first value, the text, then what they are of.  bound 0: to
+ * the bit. */
 bool golden_compare(Text *to, const Golden *was, const Golden *is, double bound);
 /* Lines that go and come, behind - and +; how many. */
 int golden_diff(FILE *to, Arena *a, const char *was, const char *is);
@@ -262,6 +272,7 @@ typedef struct {
         const char *path;
         const Target *target;
         When when;
+        const char *lack; /* missing to try it, which skips the check; NULL: nothing */
         JitMode jit;      /* of those that are just in time */
         pid_t process;    /* 0: not begun, or ended */
         int entry, error; /* of ending.c; why it can't be started */

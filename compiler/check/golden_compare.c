@@ -1,6 +1,8 @@
-/* Two goldens of one model: what was written down and what is found now. */
+/* Two goldens of one model: what was recorded and what is found now.  Every field of the record is compared: to the bit, the file is
+ * what recording again would write. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +23,7 @@ static uint64_t double_units(double a, double b)
         return x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
 }
 
-static double elements(const char *shape)
+static double shape_elements(const char *shape)
 {
         double n = 1;
         for (char *c = (char *)shape + 1; *c >= '0' && *c <= '9'; c += strspn(c, ", "))
@@ -35,20 +37,20 @@ static bool close_enough(double was, double is, double most)
 }
 
 /* Values may be this far off: `bound` of their root mean square. */
-static double most_off(const GoldenValue *was, double bound)
+static double max_off(const GoldenValue *was, double bound)
 {
-        return bound * was->norm / sqrt(fmax(elements(was->shape), 1));
+        return bound * was->norm / sqrt(fmax(shape_elements(was->shape), 1));
 }
 
-/* To the bit, or by the bound: the norm by that much of itself. */
-static bool within(const GoldenValue *was, const GoldenValue *is, double bound)
+/* The norm by `bound` of itself, and the values at either end. */
+static bool value_is_within(const GoldenValue *was, const GoldenValue *is, double bound)
 {
-        double most = most_off(was, bound);
-        bool good = bound > 0 && close_enough(was->norm, is->norm, bound * was->norm);
-        for (int i = 0; i < was->shown; i++)
+        const double most = max_off(was, bound);
+        bool good = close_enough(was->norm, is->norm, bound * was->norm);
+        for (int i = 0; i < was->shown && i < is->shown; i++)
                 good = good && close_enough((double)was->first[i], (double)is->first[i], most) &&
                        close_enough((double)was->last[i], (double)is->last[i], most);
-        return good || was->hash == is->hash;
+        return good;
 }
 
 static void say_value(Text *to, const char *which, int i, float was, float is)
@@ -67,7 +69,7 @@ static void say_where(Text *to, const GoldenValue *was, const GoldenValue *is, d
                 for (int i = 0; i < was->shown; i++) {
                         float a = end ? was->last[i] : was->first[i], b = end ? is->last[i] : is->first[i];
                         bool same = !memcmp(&a, &b, sizeof a) || (isnan(a) && isnan(b));
-                        if (same || (bound > 0 && close_enough((double)a, (double)b, most_off(was, bound))))
+                        if (same || (bound > 0 && close_enough((double)a, (double)b, max_off(was, bound))))
                                 continue;
                         say_value(to, end ? "last" : "first", i, a, b);
                         return;
@@ -89,26 +91,132 @@ static void say_where(Text *to, const GoldenValue *was, const GoldenValue *is, d
                 text_printf(to, "a change of %.2g %%\n", 100 * fabs(is->norm - was->norm) / was->norm);
 }
 
-static bool same_values(Text *to, const Golden *was, const Golden *is, double bound)
+/* --- the fields of a value: the hash decides nothing about them ------------------------------------------------- */
+
+static bool same_float(float a, float b)
 {
-        int n = was->nvalue < is->nvalue ? was->nvalue : is->nvalue;
-        for (int i = 0; i < n; i++) {
-                const GoldenValue *a = &was->value[i], *b = &is->value[i];
-                if (strcmp(a->name, b->name) || strcmp(a->shape, b->shape)) {
-                        text_printf(to, "     value %d was %s %s, is %s %s\n", i + 1, a->name, a->shape,
-                                    b->name, b->shape);
-                        return false;
+        return !memcmp(&a, &b, sizeof a) || (isnan(a) && isnan(b));
+}
+
+/* A field of a value contradicts what is found now. */
+__attribute__((format(printf, 3, 4))) static bool refuse_field(Text *to, const GoldenValue *v,
+                                                               const char *format, ...)
+{
+        char what[256];
+        va_list list;
+        va_start(list, format);
+        vsnprintf(what, sizeof what, format, list);
+        va_end(list);
+        text_printf(to, "     %s %s: %s\n", v->name, v->shape, what);
+        return false;
+}
+
+/* The norm and the values at either end, to the bit and in lathe's own spelling. */
+static bool same_ends(Text *to, const GoldenValue *was, const GoldenValue *is)
+{
+        for (int end = 0; end < 2; end++)
+                for (int i = 0; i < was->shown; i++) {
+                        const float a = end ? was->last[i] : was->first[i],
+                                    b = end ? is->last[i] : is->first[i];
+                        if (!same_float(a, b))
+                                return refuse_field(to, was, "%s value %d is recorded as %.9g, and is %.9g",
+                                                    end ? "last" : "first", i, (double)a, (double)b);
                 }
-                if (within(a, b, bound))
+        if (was->norm != is->norm)
+                return refuse_field(to, was, "norm is recorded as %.17g, and is %.17g", was->norm, is->norm);
+        if (was->respelled)
+                return refuse_field(to, was, "%s is spelled %.40s, which no record is", was->respelled_field,
+                                    was->respelled);
+        return true;
+}
+
+/* What is kept of an output: to the bit, or by the bound.  A file of the first form may lack it. */
+static bool compare_kept(Text *to, const GoldenValue *was, const GoldenValue *is, double bound, bool may_lack)
+{
+        if (!was->nkept && may_lack)
+                return true;
+        if (was->nkept != is->nkept || (is->nkept && was->every != is->every))
+                return refuse_field(to, was,
+                                    "kept has %" PRId64 " values, one of %" PRId64 ", and is to have %" PRId64
+                                    ", one of %" PRId64,
+                                    was->nkept, was->every, is->nkept, is->every);
+        for (int64_t i = 0; i < was->nkept; i++) {
+                const float a = was->kept[i], b = is->kept[i];
+                if (same_float(a, b) ||
+                    (bound > 0 && close_enough((double)a, (double)b, max_off(was, bound))))
                         continue;
-                text_printf(to, "     %s %s is the first that differs", a->name, a->shape);
+                return refuse_field(to, was, "kept value %" PRId64 " was %.9g, is %.9g", i, (double)a,
+                                    (double)b);
+        }
+        return true;
+}
+
+/* By a bound another token may be the likeliest: the recorded one is then at most twice the bound below it. */
+static bool same_likeliest(Text *to, const GoldenValue *was, const GoldenValue *is, double bound,
+                           bool may_lack)
+{
+        if (!was->nlikeliest && may_lack)
+                return true;
+        if (was->nlikeliest != is->nlikeliest)
+                return refuse_field(to, was, "likeliest has %" PRId64 " tokens, and is to have %" PRId64,
+                                    was->nlikeliest, is->nlikeliest);
+        for (int64_t i = 0; i < was->nlikeliest; i++) {
+                const bool near = bound > 0 && is->behind && (double)is->behind[i] <= 2 * max_off(was, bound);
+                if (was->likeliest[i] != is->likeliest[i] && !near)
+                        return refuse_field(to, was, "likeliest token %" PRId64 " was %d, is %d", i,
+                                            (int)was->likeliest[i], (int)is->likeliest[i]);
+        }
+        return true;
+}
+
+static bool same_value(Text *to, const GoldenValue *was, const GoldenValue *is, double bound, bool may_lack)
+{
+        if (strcmp(was->name, is->name) != 0 || strcmp(was->shape, is->shape) != 0)
+                return refuse_field(to, was, "there is %s %s in its place", is->name, is->shape);
+        if (was->shown != is->shown)
+                return refuse_field(to, was, "%d first and last values are recorded, and there are %d",
+                                    was->shown, is->shown);
+        if (bound > 0 ? !value_is_within(was, is, bound) : was->hash != is->hash) {
+                text_printf(to, "     %s %s is the first that differs", was->name, was->shape);
                 text_printf(to, bound > 0 ? " by more than %g\n" : "\n", bound);
-                say_where(to, a, b, bound);
+                say_where(to, was, is, bound);
                 return false;
         }
+        return (bound > 0 || same_ends(to, was, is)) && compare_kept(to, was, is, bound, may_lack) &&
+               same_likeliest(to, was, is, bound, may_lack);
+}
+
+static bool compare_outputs(Text *to, const Golden *was, const Golden *is, double bound)
+{
+        int n = was->nvalue < is->nvalue ? was->nvalue : is->nvalue;
+        for (int i = 0; i < n; i++)
+                if (!same_value(to, &was->value[i], &is->value[i], bound, was->format < 2))
+                        return false;
         if (was->nvalue != is->nvalue)
                 text_printf(to, "     %d values were recorded, and there are %d\n", was->nvalue, is->nvalue);
         return was->nvalue == is->nvalue;
+}
+
+/* --- the text ---------------------------------------------------------------------------------------------------- */
+
+/* To the letter, and without a bound.  The texts themselves are shown with what has become of the outputs. */
+static bool compare_texts(Text *to, const Golden *was, const Golden *is, double bound)
+{
+        const char *a = was->text ? was->text : "", *b = is->text ? is->text : "";
+        if (strcmp(a, b) != 0) {
+                if (!*a || !*b)
+                        text_printf(to, "     the text was %s\n     and is       %s\n",
+                                    *a ? a : "not recorded", *b ? b : "none");
+                return bound > 0;
+        }
+        if (!was->npiece && was->format < 2)
+                return true;
+        if (was->npiece == is->npiece &&
+            (!was->npiece || !memcmp(was->piece, is->piece, (size_t)was->npiece * sizeof *was->piece)))
+                return true;
+        text_printf(to, "     pieces are not those of the text's tokens: %d are recorded, and there are %d\n",
+                    was->npiece, is->npiece);
+        return false;
 }
 
 /* --- what they are of ------------------------------------------------------------------------------------------------- */
@@ -125,54 +233,74 @@ static const char *hyper_value(const char *all, const char *name, size_t n, size
         return NULL;
 }
 
-static void say_hypers(Text *to, const char *was, const char *is)
+/* Hyperparameters whose values differ; whether there is any. */
+static bool say_hypers(Text *to, const char *was, const char *is)
 {
+        bool any = false;
         for (const char *at = was; at; at = strstr(at, "; ") ? strstr(at, "; ") + 2 : NULL) {
                 size_t n = strcspn(at, " "), old_length = 0, new_length = 0;
                 const char *old = hyper_value(was, at, n, &old_length),
                            *new = hyper_value(is, at, n, &new_length);
-                if (old && new && (old_length != new_length || strncmp(old, new, old_length) != 0))
+                if (old && new && (old_length != new_length || strncmp(old, new, old_length) != 0)) {
                         text_printf(to, "     %.*s was %.*s, is %.*s\n", (int)n, at, (int)old_length, old,
                                     (int)new_length, new);
+                        any = true;
+                }
         }
+        return any;
 }
 
-static void say_file(Text *to, const char *path, uint64_t was, uint64_t is)
+/* The graph and its hyperparameters.  By a bound the graph may be another, and they with it. */
+static bool same_model(Text *to, const Golden *was, const Golden *is, double bound)
+{
+        const char *hyper = is->hyper ? is->hyper : "";
+        const bool same_hypers = !was->hyper || !strcmp(was->hyper, hyper);
+        if (was->spec != is->spec)
+                text_printf(to, "     the model is not what it was when this was recorded (spec)\n");
+        else if (!same_hypers)
+                text_printf(to, "     hyper is not what the model has:\n");
+        if (!same_hypers && !say_hypers(to, was->hyper, hyper))
+                text_printf(to, "     hyper was %s\n     and is    %s\n", was->hyper, hyper);
+        return was->spec != is->spec ? bound > 0 : same_hypers;
+}
+
+/* A file that the golden names, by its hash. */
+static bool same_file(Text *to, const char *path, uint64_t was, uint64_t is)
 {
         if (path && was != is)
                 text_printf(to, "     %s has other bytes than when this was recorded\n", path);
+        return !path || was == is;
 }
 
-static void say_what_changed(Text *to, const Golden *was, const Golden *is)
+static bool same_weights(Text *to, const Golden *was, const Golden *is)
 {
-        if (was->spec != is->spec) {
-                text_printf(to, "     the model is not what it was when this was recorded\n");
-                if (was->hyper && is->hyper)
-                        say_hypers(to, was->hyper, is->hyper);
-        }
-        if (was->o.weights != is->o.weights &&
-            (!was->o.weights || !is->o.weights || strcmp(was->o.weights, is->o.weights)))
-                text_printf(to, "     the weights are those of %s\n", is->o.weights);
-        else
-                say_file(to, was->o.weights, was->weights_hash, is->weights_hash);
+        const char *a = was->o.weights, *b = is->o.weights;
+        if (a == b || (a && b && !strcmp(a, b)))
+                return same_file(to, a, was->weights_hash, is->weights_hash);
+        text_printf(to, "     the weights are those of %s\n", b);
+        return is->other_weights;
+}
+
+/* What the values are of.  Options of the check take the place of what was recorded, and by a bound files may be others. */
+static bool same_origin(Text *to, const Golden *was, const Golden *is, double bound)
+{
+        bool good = same_model(to, was, is, bound);
+        good &= same_weights(to, was, is) || bound > 0;
         if (is->o.quant && (!was->o.quant || strcmp(was->o.quant, is->o.quant)))
                 text_printf(to, "     the weights are rounded to %s\n", is->o.quant);
         if (is->o.kv != was->o.kv)
                 text_printf(to, "     keys and values are kept in %s\n", storage_info[is->o.kv].text);
-        say_file(to, was->o.calibrate, was->calibrate_hash, is->calibrate_hash);
-        say_file(to, was->o.tokenizer, was->tokenizer_hash, is->tokenizer_hash);
-        say_file(to, was->o.inputs, was->inputs_hash, is->inputs_hash);
+        bool files = same_file(to, was->o.calibrate, was->calibrate_hash, is->calibrate_hash);
+        files &= same_file(to, was->o.tokenizer, was->tokenizer_hash, is->tokenizer_hash);
+        files &= same_file(to, was->o.input_file.at[0], was->inputs_hash, is->inputs_hash);
+        return good && (files || bound > 0);
 }
 
 bool golden_compare(Text *to, const Golden *was, const Golden *is, double bound)
 {
-        bool good = same_values(to, was, is, bound);
-        if (good && bound == 0 && was->text && strcmp(was->text, is->text ? is->text : "") != 0) {
-                if (!is->text)
-                        text_printf(to, "     the text was %s\n     and is none\n", was->text);
-                good = false;
-        }
-        say_what_changed(to, was, is);
+        bool good = compare_outputs(to, was, is, bound);
+        good &= compare_texts(to, was, is, bound);
+        good &= same_origin(to, was, is, bound);
         if (!good)
                 golden_say_changes(to, was, is);
         return good;
@@ -183,11 +311,11 @@ bool golden_compare(Text *to, const Golden *was, const Golden *is, double bound)
 typedef struct {
         const char **line;
         int n;
-} Lines;
+} TextLines;
 
-static Lines lines_of(Arena *a, const char *text)
+static TextLines lines_of(Arena *a, const char *text)
 {
-        Lines l = {NULL, 0};
+        TextLines l = {NULL, 0};
         int n = 0;
         for (const char *c = text; *c; c++)
                 n += *c == '\n';
@@ -201,7 +329,7 @@ static Lines lines_of(Arena *a, const char *text)
 }
 
 /* Of values that are kept the line is long, and says nothing to a reader. */
-static void print_line(FILE *to, char sign, const char *line)
+static void compare_print_line(FILE *to, char sign, const char *line)
 {
         const size_t n = strlen(line);
         const bool whole = n <= 200 || strncmp(line, "kept ", 5) != 0;
@@ -211,7 +339,7 @@ static void print_line(FILE *to, char sign, const char *line)
 /* By the longest common subsequence: common [was.n + 1][is.n + 1] is its length from line i and k on. */
 int golden_diff(FILE *to, Arena *a, const char *was_text, const char *is_text)
 {
-        Lines was = lines_of(a, was_text), is = lines_of(a, is_text);
+        TextLines was = lines_of(a, was_text), is = lines_of(a, is_text);
         int width = is.n + 1, changed = 0;
         int *common = NEW_ARRAY(a, int, (int64_t)(was.n + 1) * width);
         for (int i = was.n - 1; i >= 0; i--)
@@ -229,7 +357,7 @@ int golden_diff(FILE *to, Arena *a, const char *was_text, const char *is_text)
                 }
                 bool gone =
                         i < was.n && (k == is.n || common[(i + 1) * width + k] >= common[i * width + k + 1]);
-                print_line(to, gone ? '-' : '+', gone ? was.line[i] : is.line[k]);
+                compare_print_line(to, gone ? '-' : '+', gone ? was.line[i] : is.line[k]);
                 changed++;
                 *(gone ? &i : &k) += 1;
         }

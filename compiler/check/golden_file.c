@@ -3,79 +3,104 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { FLOAT_DIGITS = 9, NORM_DIGITS = 17 }; /* enough for every bit */
+
 /* --- paths: in the file relative to its folder ------------------------------------------------------------------- */
 
-static const char *beside(Golden *g, const char *path)
+static const char *path_beside(Golden *g, const char *path)
 {
         return *path == '/' ? path : arena_printf(&g->arena, "%s%s", folder_of(&g->arena, g->path), path);
 }
 
 /* --- writing -------------------------------------------------------------------------------------------------------- */
 
-static void write_bytes(Text *t, const char *bytes)
+static void golden_write_bytes(Text *t, const char *bytes)
 {
         for (const unsigned char *b = (const unsigned char *)bytes; *b; b++)
                 text_printf(t, "%02X", *b);
 }
 
-static void write_head(Golden *g, Text *t)
+/* Options that are recorded as they are, and with a hash of the file that they name. */
+static const struct {
+        const char *key;
+        OptionId id;
+        size_t hash; /* offset in Golden; 0: it names no file */
+} recorded_option[] = {
+        {"weights", OPT_WEIGHTS, offsetof(Golden, weights_hash)},
+        {"quant", OPT_QUANT, 0},
+        {"calibrate", OPT_CALIBRATE, offsetof(Golden, calibrate_hash)},
+        {"kv", OPT_KV, 0},
+        {"tokenizer", OPT_TOKENIZER, offsetof(Golden, tokenizer_hash)},
+        {"inputs", OPT_INPUTS, offsetof(Golden, inputs_hash)},
+};
+enum { RECORDED_OPTIONS = sizeof recorded_option / sizeof *recorded_option };
+
+static uint64_t *recorded_hash(Golden *g, int i)
 {
-        const Options *o = &g->o;
+        return (uint64_t *)(void *)((char *)g + recorded_option[i].hash);
+}
+
+static void write_option(Golden *g, Text *t, int i)
+{
+        const OptionId id = recorded_option[i].id;
+        const char *value = id != OPT_KV ? *option_value(&g->o, id)
+                            : g->o.kv    ? storage_info[g->o.kv].text
+                                         : NULL;
+        if (id == OPT_INPUTS)
+                text_printf(t, "spec 0x%016" PRIx64 "\n", g->spec);
+        if (value && recorded_option[i].hash)
+                text_printf(t, "%s %s 0x%016" PRIx64 "\n", recorded_option[i].key,
+                            path_from(&g->arena, g->path, value), *recorded_hash(g, i));
+        else if (value)
+                text_printf(t, "%s %s\n", recorded_option[i].key, value);
+        else if (id == OPT_WEIGHTS)
+                text_printf(t, "weights by hash\n");
+}
+
+static void golden_write_head(Golden *g, Text *t)
+{
+        const CommandOptions *o = &g->o;
         text_printf(t, "lathe golden 2\nmodel %s %s\n",
-                    path_from(&g->arena, g->path, o->source ? o->source : o->file[0]), o->model);
+                    path_from(&g->arena, g->path, o->source.path ? o->source.path : o->file[0]), o->model);
         for (int i = 0; i < o->noverride; i++)
                 text_printf(t, "set %s %s\n", o->override[i].name, o->override[i].value);
         if (g->hyper)
                 text_printf(t, "hyper %s\n", g->hyper);
-        if (o->weights)
-                text_printf(t, "weights %s 0x%016" PRIx64 "\n", path_from(&g->arena, g->path, o->weights),
-                            g->weights_hash);
-        else
-                text_printf(t, "weights by hash\n");
-        if (o->quant)
-                text_printf(t, "quant %s\n", o->quant);
-        if (o->calibrate)
-                text_printf(t, "calibrate %s 0x%016" PRIx64 "\n", path_from(&g->arena, g->path, o->calibrate),
-                            g->calibrate_hash);
-        if (o->kv)
-                text_printf(t, "kv %s\n", storage_info[o->kv].text);
-        if (o->tokenizer)
-                text_printf(t, "tokenizer %s 0x%016" PRIx64 "\n", path_from(&g->arena, g->path, o->tokenizer),
-                            g->tokenizer_hash);
-        text_printf(t, "spec 0x%016" PRIx64 "\n", g->spec);
-        if (o->inputs)
-                text_printf(t, "inputs %s 0x%016" PRIx64 "\n", path_from(&g->arena, g->path, o->inputs),
-                            g->inputs_hash);
+        for (int i = 0; i < RECORDED_OPTIONS; i++)
+                write_option(g, t, i);
         if (o->prompt) {
                 text_printf(t, "prompt ");
-                write_bytes(t, o->prompt);
+                golden_write_bytes(t, o->prompt);
                 text_printf(t, "\n");
         }
         if (o->steps)
                 text_printf(t, "steps %" PRId64 "\n", o->steps);
         text_printf(t, "keep %" PRId64 "\n", g->keep);
-        for (int i = 0; i < o->ntap; i++)
-                text_printf(t, "tap %s\n", o->tap[i]);
+        for (int i = 0; i < o->tap.n; i++)
+                text_printf(t, "tap %s\n", o->tap.at[i]);
 }
 
 static void write_value(const GoldenValue *v, Text *t)
 {
-        text_printf(t, "%s %s 0x%016" PRIx64 " norm %.17g first", v->name, v->shape, v->hash, v->norm);
+        text_printf(t, "%s %s 0x%016" PRIx64 " norm %.*g first", v->name, v->shape, v->hash, NORM_DIGITS,
+                    v->norm);
         for (int i = 0; i < v->shown; i++)
-                text_printf(t, " %.9g", (double)v->first[i]);
+                text_printf(t, " %.*g", FLOAT_DIGITS, (double)v->first[i]);
         text_printf(t, " last");
         for (int i = 0; i < v->shown; i++)
-                text_printf(t, " %.9g", (double)v->last[i]);
+                text_printf(t, " %.*g", FLOAT_DIGITS, (double)v->last[i]);
         text_printf(t, "\n");
 }
 
 const char *golden_text(Golden *g)
 {
         Text *t = text_new(&g->arena);
-        write_head(g, t);
+        golden_write_head(g, t);
         text_printf(t, "\n");
         for (int i = 0; i < g->nvalue; i++) {
                 write_value(&g->value[i], t);
@@ -102,10 +127,12 @@ typedef struct {
         Golden *g;
         char *at; /* the rest of the line, NUL behind it */
         int line;
+        bool values;   /* an empty line has ended the head */
+        unsigned seen; /* of head_line */
         const char *wrong;
-} Reading;
+} GoldenReading;
 
-static bool fail(Reading *r, const char *what)
+static bool golden_refuse(GoldenReading *r, const char *what)
 {
         if (!r->wrong)
                 r->wrong = what;
@@ -113,7 +140,7 @@ static bool fail(Reading *r, const char *what)
 }
 
 /* The next word of the line, "" at its end. */
-static char *word(Reading *r)
+static char *golden_word(GoldenReading *r)
 {
         r->at += strspn(r->at, " ");
         char *begin = r->at;
@@ -123,123 +150,198 @@ static char *word(Reading *r)
         return begin;
 }
 
-static bool read_hash(Reading *r, uint64_t *hash)
+/* Nothing follows: a word that is not read would not be checked either. */
+static bool line_ends(GoldenReading *r)
 {
-        const char *text = word(r);
+        const char *rest = r->at + strspn(r->at, " ");
+        return !*rest || golden_refuse(r, arena_printf(&r->g->arena,
+                                                       "%.40s is too much: the line ends before it", rest));
+}
+
+static bool read_hash(GoldenReading *r, uint64_t *hash)
+{
+        const char *text = golden_word(r);
         char *end;
         *hash = strtoull(text, &end, 16);
         return (!strncmp(text, "0x", 2) && !*end && end - text == 18) ||
-               fail(r, "a hash of 16 digits is wanted");
+               golden_refuse(r, "a hash of 16 digits is wanted");
 }
 
-static bool read_number(Reading *r, double *x)
+static bool golden_read_number(GoldenReading *r, double *x)
 {
-        const char *text = word(r);
+        const char *text = golden_word(r);
         char *end;
         *x = strtod(text, &end);
-        return (*text && !*end) || fail(r, "a number is wanted");
+        return (*text && !*end) || golden_refuse(r, "a number is wanted");
 }
 
-static bool read_prompt(Reading *r)
+/* A number of a value.  One in another spelling than that of golden_text() is remembered: it may be another number to a reader. */
+static bool read_field(GoldenReading *r, GoldenValue *v, const char *field, int digits, double *x)
 {
-        const char *digits = word(r);
+        const char *text = r->at + strspn(r->at, " ");
+        char own[40];
+        if (!golden_read_number(r, x))
+                return false;
+        const double held = digits == FLOAT_DIGITS ? (double)(float)*x : *x;
+        if (isfinite(*x) && !isfinite(held))
+                return golden_refuse(
+                        r, arena_printf(&r->g->arena, "%s: %.40s is beyond the largest float", field, text));
+        snprintf(own, sizeof own, "%.*g", digits, held);
+        if (strcmp(own, text) != 0 && !v->respelled) {
+                v->respelled = text;
+                v->respelled_field = field;
+        }
+        return true;
+}
+
+static bool golden_read_prompt(GoldenReading *r)
+{
+        const char *digits = golden_word(r);
         size_t n = strlen(digits);
         char *bytes = arena_alloc(&r->g->arena, (int64_t)n / 2 + 1);
         for (size_t i = 0; i + 1 < n; i += 2) {
                 char two[3] = {digits[i], digits[i + 1], 0}, *end;
                 bytes[i / 2] = (char)strtol(two, &end, 16);
                 if (*end || !bytes[i / 2])
-                        return fail(r, "the prompt is bytes in hexadecimal, none of them 0");
+                        return golden_refuse(r, "the prompt is bytes in hexadecimal, none of them 0");
         }
         r->g->o.prompt = bytes;
-        return n % 2 == 0 || fail(r, "the prompt has half a byte");
+        return (n % 2 == 0 || golden_refuse(r, "the prompt has half a byte")) && line_ends(r);
 }
 
 /* A path, and the hash behind it. */
-static bool read_file_line(Reading *r, const char **path, uint64_t *hash)
+static bool read_file_line(GoldenReading *r, const char **path, uint64_t *hash)
 {
         char *last = strrchr(r->at, ' ');
         if (!last || !*r->at)
-                return fail(r, "a file and its hash are wanted");
+                return golden_refuse(r, "a file and its hash are wanted");
         *last = 0;
-        *path = beside(r->g, r->at);
+        *path = path_beside(r->g, r->at);
         r->at = last + 1;
-        return read_hash(r, hash);
+        return read_hash(r, hash) && line_ends(r);
 }
 
-static bool read_model(Reading *r)
+static bool golden_read_model(GoldenReading *r)
 {
         char *last = strrchr(r->at, ' ');
         if (!last)
-                return fail(r, "a file and a model in it are wanted");
+                return golden_refuse(r, "a file and a model in it are wanted");
         *last = 0;
-        r->g->o.file[0] = beside(r->g, r->at);
+        r->g->o.file[0] = path_beside(r->g, r->at);
         r->g->o.nfile = 1;
         r->g->o.model = last + 1;
         return true;
 }
 
-static bool read_setting(Reading *r)
+static bool read_setting(GoldenReading *r)
 {
-        Options *o = &r->g->o;
-        const char *name = word(r);
+        CommandOptions *o = &r->g->o;
+        const char *name = golden_word(r);
         if (!*name || !*r->at || o->noverride == MAX_OVERRIDES)
-                return fail(r, "a hyperparameter and its value are wanted");
+                return golden_refuse(r, "a hyperparameter and its value are wanted");
         o->override[o->noverride++] = (Override){.name = name, .value = r->at, .said = NULL};
         return true;
 }
 
 /* A whole number up to 1000000000. */
-static bool read_count(Reading *r, int64_t *n)
+static bool golden_read_count(GoldenReading *r, int64_t *n)
 {
         double x = 0;
-        const bool good = read_number(r, &x) && x >= 0 && x <= 1e9;
+        const bool good = golden_read_number(r, &x) && x >= 0 && x <= 1e9 && x == floor(x);
         *n = good ? (int64_t)x : 0;
         return good;
 }
 
-static bool read_head_line(Reading *r, const char *key)
+static bool read_hyper(GoldenReading *r)
 {
-        Golden *g = r->g;
+        r->g->hyper = r->at;
+        return true;
+}
+
+static bool read_quant(GoldenReading *r)
+{
         char why[QUANT_WHY];
-        if (!strcmp(key, "model"))
-                return read_model(r);
-        if (!strcmp(key, "set"))
-                return read_setting(r);
-        if (!strcmp(key, "hyper")) {
-                g->hyper = r->at;
+        r->g->o.quant = r->at;
+        return quant_fits(r->at, why) ||
+               golden_refuse(r, "quant is TYPE[,PATH=TYPE…]; types are f32, f16 and bf16");
+}
+
+static bool read_kv(GoldenReading *r)
+{
+        return kv_storage(r->at, &r->g->o.kv) || golden_refuse(r, "kv is f32, f16 or q8");
+}
+
+static bool read_spec(GoldenReading *r)
+{
+        return read_hash(r, &r->g->spec) && line_ends(r);
+}
+
+static bool read_steps(GoldenReading *r)
+{
+        return (golden_read_count(r, &r->g->o.steps) || golden_refuse(r, "steps are 0 to 1000000000")) &&
+               line_ends(r);
+}
+
+static bool read_keep(GoldenReading *r)
+{
+        return (golden_read_count(r, &r->g->keep) ||
+                golden_refuse(r, "values to keep are 0 to 1000000000")) &&
+               line_ends(r);
+}
+
+static bool read_tap(GoldenReading *r)
+{
+        if (r->g->o.tap.n == MAX_TAPS)
+                return golden_refuse(r, "there are too many taps");
+        r->g->o.tap.at[r->g->o.tap.n++] = r->at;
+        return true;
+}
+
+static const struct {
+        const char *key;
+        bool (*read)(GoldenReading *r); /* reads what follows the key; NULL: it is of recorded_option */
+        bool repeats;                   /* may stand in several lines */
+} head_line[] = {
+        {"model", golden_read_model, false},
+        {"set", read_setting, true},
+        {"hyper", read_hyper, false},
+        {"weights", NULL, false},
+        {"quant", read_quant, false},
+        {"calibrate", NULL, false},
+        {"kv", read_kv, false},
+        {"tokenizer", NULL, false},
+        {"spec", read_spec, false},
+        {"inputs", NULL, false},
+        {"prompt", golden_read_prompt, false},
+        {"steps", read_steps, false},
+        {"keep", read_keep, false},
+        {"tap", read_tap, true},
+};
+
+static bool read_recorded_file(GoldenReading *r, const char *key)
+{
+        int i = 0;
+        while (strcmp(recorded_option[i].key, key) != 0)
+                i++;
+        if (recorded_option[i].id == OPT_WEIGHTS && !strcmp(r->at, "by hash"))
                 return true;
+        return read_file_line(r, option_value(&r->g->o, recorded_option[i].id), recorded_hash(r->g, i));
+}
+
+static bool read_head_line(GoldenReading *r, const char *key)
+{
+        for (size_t i = 0; i < sizeof head_line / sizeof *head_line; i++) {
+                if (strcmp(head_line[i].key, key) != 0)
+                        continue;
+                if (!head_line[i].repeats && r->seen >> i & 1)
+                        return golden_refuse(r, arena_printf(&r->g->arena, "%s is given twice", key));
+                r->seen |= 1u << i;
+                return head_line[i].read ? head_line[i].read(r) : read_recorded_file(r, key);
         }
-        if (!strcmp(key, "inputs"))
-                return read_file_line(r, &g->o.inputs, &g->inputs_hash);
-        if (!strcmp(key, "weights"))
-                return !strcmp(r->at, "by hash") || read_file_line(r, &g->o.weights, &g->weights_hash);
-        if (!strcmp(key, "quant")) {
-                g->o.quant = r->at;
-                return quant_fits(r->at, why) ||
-                       fail(r, "quant is TYPE[,PATH=TYPE…]; types are f32, f16 and bf16");
-        }
-        if (!strcmp(key, "calibrate"))
-                return read_file_line(r, &g->o.calibrate, &g->calibrate_hash);
-        if (!strcmp(key, "kv"))
-                return kv_storage(r->at, &g->o.kv) || fail(r, "kv is f32, f16 or q8");
-        if (!strcmp(key, "tokenizer"))
-                return read_file_line(r, &g->o.tokenizer, &g->tokenizer_hash);
-        if (!strcmp(key, "spec"))
-                return read_hash(r, &g->spec);
-        if (!strcmp(key, "prompt"))
-                return read_prompt(r);
-        if (!strcmp(key, "steps"))
-                return read_count(r, &g->o.steps) || fail(r, "steps are 0 to 1000000000");
-        if (!strcmp(key, "keep"))
-                return read_count(r, &g->keep) || fail(r, "values to keep are 0 to 1000000000");
-        if (!strcmp(key, "tap") && g->o.ntap < MAX_TAPS) {
-                g->o.tap[g->o.ntap++] = r->at;
-                return true;
-        }
-        return fail(r, "no such line is known: model, set, hyper, weights, quant, calibrate, kv, tokenizer, "
-                       "spec, inputs, "
-                       "prompt, steps, keep or tap");
+        return golden_refuse(
+                r, "no such line is known: model, set, hyper, weights, quant, calibrate, kv, tokenizer, "
+                   "spec, inputs, "
+                   "prompt, steps, keep or tap");
 }
 
 GoldenValue *golden_value_new(Golden *g)
@@ -248,55 +350,58 @@ GoldenValue *golden_value_new(Golden *g)
         return &g->value[g->nvalue++];
 }
 
-static bool read_values(Reading *r, const char *key, float *to, int *n)
+static bool golden_read_values(GoldenReading *r, GoldenValue *v, const char *key, float *to, int *n)
 {
-        if (strcmp(word(r), key))
-                return fail(r, "norm, first and last values are wanted behind the hash");
+        if (strcmp(golden_word(r), key))
+                return golden_refuse(r, "norm, first and last values are wanted behind the hash");
         *n = 0;
         while (*n < SHOWN && *r->at && strncmp(r->at, "last", 4)) {
                 double x;
-                if (!read_number(r, &x))
+                if (!read_field(r, v, key, FLOAT_DIGITS, &x))
                         return false;
                 to[(*n)++] = (float)x;
         }
         return true;
 }
 
-static bool read_value(Reading *r, const char *name)
+static bool golden_read_value(GoldenReading *r, const char *name)
 {
         char *close = strchr(r->at, ']');
         if (*r->at != '[' || !close || close[1] != ' ')
-                return fail(r, "a value is NAME [SHAPE] HASH norm X first … last …");
+                return golden_refuse(r, "a value is NAME [SHAPE] HASH norm X first … last …");
         GoldenValue *v = golden_value_new(r->g);
         close[1] = 0;
         *v = (GoldenValue){.name = name, .shape = r->at};
         r->at = close + 2;
         int shown = 0;
         if (!read_hash(r, &v->hash) ||
-            (strcmp(word(r), "norm") && !fail(r, "norm is wanted behind the hash")) ||
-            !read_number(r, &v->norm) || !read_values(r, "first", v->first, &v->shown) ||
-            !read_values(r, "last", v->last, &shown))
+            (strcmp(golden_word(r), "norm") && !golden_refuse(r, "norm is wanted behind the hash")) ||
+            !read_field(r, v, "norm", NORM_DIGITS, &v->norm) ||
+            !golden_read_values(r, v, "first", v->first, &v->shown) ||
+            !golden_read_values(r, v, "last", v->last, &shown) || !line_ends(r))
                 return false;
-        return shown == v->shown || fail(r, "as many last values as first ones are wanted");
+        if (!isfinite(v->norm) || v->norm < 0)
+                return golden_refuse(r, "norm is a finite number, 0 or more");
+        return shown == v->shown || golden_refuse(r, "as many last values as first ones are wanted");
 }
 
 /* Whole numbers up to the line's end; how many. */
-static int64_t read_counts(Reading *r, int32_t **to)
+static int64_t read_counts(GoldenReading *r, int32_t **to)
 {
         int64_t n = 0;
         *to = NEW_ARRAY(&r->g->arena, int32_t, (int64_t)strlen(r->at) / 2 + 1);
         for (int64_t x; *r->at && !r->wrong; n++)
-                if (read_count(r, &x))
+                if (golden_read_count(r, &x))
                         (*to)[n] = (int32_t)x;
                 else
-                        fail(r, "whole numbers are wanted");
+                        golden_refuse(r, "whole numbers are wanted");
         return n;
 }
 
 /* EVERY and 8 digits for each value. */
-static bool read_kept(Reading *r, GoldenValue *v)
+static bool read_kept(GoldenReading *r, GoldenValue *v)
 {
-        const char *digits = read_count(r, &v->every) && v->every ? word(r) : "";
+        const char *digits = golden_read_count(r, &v->every) && v->every ? golden_word(r) : "";
         const size_t n = strlen(digits) / 8;
         v->kept = NEW_ARRAY(&r->g->arena, float, (int64_t)n + 1);
         for (size_t i = 0; i < n; i++) {
@@ -305,15 +410,18 @@ static bool read_kept(Reading *r, GoldenValue *v)
                 const uint32_t bits = (uint32_t)strtoul(one, &end, 16);
                 memcpy(&v->kept[i], &bits, sizeof bits);
                 if (*end || strspn(one, "0123456789ABCDEF") != 8)
-                        return fail(r, "8 hexadecimal digits are wanted for each value that is kept");
+                        return golden_refuse(r,
+                                             "8 hexadecimal digits are wanted for each value that is kept");
         }
         v->nkept = (int64_t)n;
-        return (n && 8 * n == strlen(digits)) ||
-               fail(r, "kept wants a whole number above 0, and 8 hexadecimal digits for each value");
+        return ((n && 8 * n == strlen(digits)) ||
+                golden_refuse(
+                        r, "kept wants a whole number above 0, and 8 hexadecimal digits for each value")) &&
+               line_ends(r);
 }
 
 /* What stands behind a value or the text, and is about it; false: it is no such line. */
-static bool is_about_last(Reading *r, const char *key)
+static bool is_about_last(GoldenReading *r, const char *key)
 {
         Golden *g = r->g;
         GoldenValue *v = g->nvalue ? &g->value[g->nvalue - 1] : NULL;
@@ -328,55 +436,89 @@ static bool is_about_last(Reading *r, const char *key)
         return false;
 }
 
-static bool read_line(Reading *r, bool *values)
+/* In quotes, once, and its pieces are as long as it. */
+static bool golden_read_text(GoldenReading *r)
 {
-        if (r->line == 1)
-                return !strcmp(r->at, "lathe golden 1") || !strcmp(r->at, "lathe golden 2") ||
-                       fail(r, "this is no golden file: it begins with `lathe golden 2`, or 1");
+        Golden *g = r->g;
+        const size_t n = strlen(r->at);
+        if (g->text)
+                return golden_refuse(r, "text is given twice");
+        g->text = r->at;
+        return (n > 1 && r->at[n - 1] == '"') || golden_refuse(r, "text is a text in double quotes");
+}
+
+static bool pieces_fit(GoldenReading *r)
+{
+        const Golden *g = r->g;
+        int64_t n = 2;
+        for (int i = 0; i < g->npiece; i++)
+                n += g->piece[i];
+        return !g->npiece || n == (int64_t)strlen(g->text) ||
+               golden_refuse(r, "the pieces are not as long as the text together");
+}
+
+static bool golden_read_line(GoldenReading *r)
+{
+        if (r->line == 1) {
+                r->g->format = !strcmp(r->at, "lathe golden 1") ? 1 : 2;
+                return r->g->format == 1 || !strcmp(r->at, "lathe golden 2") ||
+                       golden_refuse(r, "this is no golden file: it begins with `lathe golden 2`, or 1");
+        }
         if (!*r->at) {
-                *values = true;
+                r->values = true;
                 return true;
         }
         if (*r->at == '#')
                 return true;
-        const char *key = word(r);
-        if (!*values)
+        const char *key = golden_word(r);
+        if (!r->values)
                 return read_head_line(r, key);
-        if (!strcmp(key, "text") && *r->at == '"') {
-                r->g->text = r->at;
-                return true;
-        }
+        if (!strcmp(key, "text") && *r->at == '"')
+                return golden_read_text(r);
         if (is_about_last(r, key))
                 return !r->wrong;
-        return read_value(r, key);
+        return golden_read_value(r, key);
+}
+
+/* The lines of a text; of an editor's a mark of UTF-8 may be before the first, and a carriage return behind each. */
+static void golden_read_lines(GoldenReading *r, char *line, int64_t length)
+{
+        if ((int64_t)strlen(line) != length)
+                golden_refuse(r, "it has a byte 0");
+        if (!strncmp(line, "\xef\xbb\xbf", 3))
+                line += 3;
+        for (char *next; line && !r->wrong; line = next) {
+                next = strchr(line, '\n');
+                const size_t n = next ? (size_t)(next - line) : strlen(line);
+                if (next)
+                        *next++ = 0;
+                else if (!n)
+                        break;
+                if (n && line[n - 1] == '\r')
+                        line[n - 1] = 0;
+                r->at = line;
+                r->line++;
+                golden_read_line(r);
+        }
 }
 
 bool golden_read(Golden *g, const char *path)
 {
         const char *why = NULL;
-        *g = (Golden){.path = path, .keep = GOLDEN_KEPT};
-        g->o = (Options){.chunk = 64, .slots = 1, .threads = 1};
+        *g = (Golden){.path = path, .keep = GOLDEN_KEPT, .format = 2};
+        g->o = (CommandOptions){.chunk = 64, .slots = 1, .threads = 1};
         const Source *all = read_source(&g->arena, path, &why);
         if (!all) {
                 g->why = arena_printf(&g->arena, "lathe: %s: %s", path, why);
                 g->code = WRONG_ENVIRONMENT;
                 return false;
         }
-        Reading r = {.g = g};
-        bool values = false;
-        char *line = arena_strndup(&g->arena, all->text, all->length);
-        for (char *next; line && !r.wrong; line = next) {
-                next = strchr(line, '\n');
-                if (next)
-                        *next++ = 0;
-                else if (!*line)
-                        break;
-                r.at = line;
-                r.line++;
-                read_line(&r, &values);
-        }
+        GoldenReading r = {.g = g};
+        golden_read_lines(&r, arena_strndup(&g->arena, all->text, all->length), all->length);
         if (!r.wrong && !g->o.nfile)
-                fail(&r, "it names no model");
+                golden_refuse(&r, "it names no model");
+        if (!r.wrong)
+                pieces_fit(&r);
         if (r.wrong)
                 g->why = arena_printf(&g->arena, "%s:%d: error: %s", path, r.line, r.wrong);
         g->code = r.wrong ? WRONG_INPUT : DONE;

@@ -22,13 +22,35 @@ void golden_keep(Golden *g, GoldenValue *v, const float *x, int64_t n)
 }
 
 /* Of equals the first; NaN is none. */
-static int64_t largest_of(const float *x, int64_t n)
+static int64_t largest_index(const float *x, int64_t n)
 {
         int64_t best = 0;
         for (int64_t i = 1; i < n; i++)
                 if (x[i] > x[best] || isnan(x[best]))
                         best = i;
         return best;
+}
+
+static const GoldenValue *value_named(const Golden *g, const GoldenValue *like)
+{
+        for (int i = 0; i < g->nvalue; i++)
+                if (!strcmp(g->value[i].name, like->name) && !strcmp(g->value[i].shape, like->shape))
+                        return &g->value[i];
+        return NULL;
+}
+
+/* How far the logit of the token that was recorded for each row is below that of the likeliest. */
+static void keep_behind(Golden *g, GoldenValue *v, const float *x, int64_t columns)
+{
+        const GoldenValue *was = g->recorded ? value_named(g->recorded, v) : NULL;
+        if (!was || was->nlikeliest != v->nlikeliest)
+                return;
+        v->behind = NEW_ARRAY(&g->arena, float, v->nlikeliest);
+        for (int64_t i = 0; i < v->nlikeliest; i++) {
+                const float *row = x + i * columns;
+                v->behind[i] = was->likeliest[i] < columns ? row[v->likeliest[i]] - row[was->likeliest[i]]
+                                                           : INFINITY;
+        }
 }
 
 void golden_keep_likeliest(Golden *g, GoldenValue *v, const float *x, int64_t rows, int64_t columns)
@@ -38,7 +60,8 @@ void golden_keep_likeliest(Golden *g, GoldenValue *v, const float *x, int64_t ro
         v->nlikeliest = rows;
         v->likeliest = NEW_ARRAY(&g->arena, int32_t, rows);
         for (int64_t i = 0; i < rows; i++)
-                v->likeliest[i] = (int32_t)largest_of(x + i * columns, columns);
+                v->likeliest[i] = (int32_t)largest_index(x + i * columns, columns);
+        keep_behind(g, v, x, columns);
 }
 
 void golden_write_kept(const GoldenValue *v, Text *t)
@@ -122,19 +145,13 @@ static OutputChange find_change(const GoldenValue *was, const GoldenValue *is)
 }
 
 /* "[3, 17]": where the k-th element of a shape "[5, 31]" is. */
-static const char *place_text(Arena *a, const char *shape, int64_t k)
+static const char *kept_index_text(Arena *a, const char *shape, int64_t k)
 {
         int64_t dim[MAX_RANK];
         int rank = 0;
-        const char *text = "]";
         for (char *c = (char *)shape + 1; *c >= '0' && *c <= '9' && rank < MAX_RANK; c += strspn(c, ", "))
-                dim[rank++] = strtoll(c, &c, 10);
-        for (int i = rank - 1; i >= 0; i--) {
-                const int64_t n = dim[i] > 0 ? dim[i] : 1;
-                text = arena_printf(a, "%s%" PRId64 "%s", i ? ", " : "[", k % n, text);
-                k /= n;
-        }
-        return rank ? text : "[]";
+                dim[rank++] = max_int64(strtoll(c, &c, 10), 1);
+        return element_index_text(a, rank, dim, k);
 }
 
 static const char *size_of_change(Arena *a, const OutputChange *c)
@@ -160,12 +177,12 @@ static void say_largest(Text *to, Arena *a, const GoldenValue *was, const Golden
         const double before = was->kept[c.at], after = is->kept[c.at];
         const int digits = strcmp(arena_printf(a, "%.6g", before), arena_printf(a, "%.6g", after)) ? 6 : 9;
         text_printf(to, "     %s: %" PRId64 " of %" PRId64 " %s changed, most at %s: %.*g -> %.*g%s\n",
-                    was->name, c.changed, was->nkept, of, place_text(a, was->shape, c.at * was->every),
+                    was->name, c.changed, was->nkept, of, kept_index_text(a, was->shape, c.at * was->every),
                     digits, before, digits, after, size_of_change(a, &c));
 }
 
 /* 17, or 17 " girl" */
-static const char *token_text(Arena *a, const Tokenizer *t, int32_t token)
+static const char *kept_token_text(Arena *a, const Tokenizer *t, int32_t token)
 {
         if (!t || token >= t->vocab)
                 return arena_printf(a, "%d", token);
@@ -184,8 +201,8 @@ static void say_likeliest(Text *to, Arena *a, const GoldenValue *was, const Gold
                         changed++;
                         first = i;
                 }
-        const char *before = token_text(a, t, was->likeliest[first]),
-                   *after = token_text(a, t, is->likeliest[first]);
+        const char *before = kept_token_text(a, t, was->likeliest[first]),
+                   *after = kept_token_text(a, t, is->likeliest[first]);
         text_printf(to, "     %s: the likeliest ", was->name);
         if (alone)
                 text_printf(to, changed ? "was %s, is %s\n" : "is %s, as before\n", before, after);
@@ -198,9 +215,17 @@ static void say_likeliest(Text *to, Arena *a, const GoldenValue *was, const Gold
                             changed, was->nlikeliest, first, before, after);
 }
 
+static bool kept_equal(const GoldenValue *was, const GoldenValue *is)
+{
+        return was->nkept == is->nkept && was->every == is->every && was->nlikeliest == is->nlikeliest &&
+               (!was->nkept || !memcmp(was->kept, is->kept, (size_t)was->nkept * sizeof *was->kept)) &&
+               (!was->nlikeliest ||
+                !memcmp(was->likeliest, is->likeliest, (size_t)was->nlikeliest * sizeof *was->likeliest));
+}
+
 static void say_output(Text *to, Arena *a, const GoldenValue *was, const GoldenValue *is, const Tokenizer *t)
 {
-        if (was->hash == is->hash) {
+        if (was->hash == is->hash && kept_equal(was, is)) {
                 text_printf(to, "     %s: unchanged\n", was->name);
                 return;
         }
@@ -215,14 +240,6 @@ static int columns_of(const char *shape)
 {
         const char *last = strrchr(shape, ' ');
         return (int)strtol(last ? last + 1 : shape + 1, NULL, 10);
-}
-
-static const GoldenValue *value_named(const Golden *g, const GoldenValue *like)
-{
-        for (int i = 0; i < g->nvalue; i++)
-                if (!strcmp(g->value[i].name, like->name) && !strcmp(g->value[i].shape, like->shape))
-                        return &g->value[i];
-        return NULL;
 }
 
 /* --- the text ------------------------------------------------------------------------------------------------------------ */

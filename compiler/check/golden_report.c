@@ -27,18 +27,25 @@ bool golden_junit(const char *path, const GoldenCheck *check, int n)
         char line[4096];
         Arena arena = {0};
         Text *t = text_new(&arena);
-        int failed = 0;
-        for (int i = 0; i < n; i++)
+        int failed = 0, skipped = 0;
+        for (int i = 0; i < n; i++) {
                 failed += check[i].code != DONE;
+                skipped += check[i].lack != NULL;
+        }
         text_printf(
                 t,
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"lathe golden\" tests=\"%d\" "
-                "failures=\"%d\">\n",
-                n, failed);
+                "skipped=\"%d\" failures=\"%d\">\n",
+                n, skipped, failed);
         for (int i = 0; i < n; i++) {
                 text_printf(t, "  <testcase classname=\"");
                 xml(t, check[i].path);
                 text_printf(t, "\" name=\"%s %s\">", check[i].target->name, golden_how(&check[i]));
+                if (check[i].lack) {
+                        text_printf(t, "<skipped message=\"missing: ");
+                        xml(t, check[i].lack);
+                        text_printf(t, "\"/>");
+                }
                 if (check[i].code != DONE) {
                         text_printf(t, "<failure>");
                         if (check[i].said)
@@ -75,10 +82,11 @@ bool golden_json(const GoldenCheck *check, int n)
         for (int i = 0; i < n; i++) {
                 const GoldenCheck *c = &check[i];
                 const char *path = comment_text(&arena, c->path, (int64_t)strlen(c->path));
-                json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b, s:i, s:o}", "file", path,
-                                                      "target", c->target->name, "how", golden_how(c),
-                                                      "passed", c->code == DONE, "code", c->code, "said",
-                                                      lines_said(&arena, c->said)));
+                json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b, s:b, s:s?, s:i, s:o}", "file",
+                                                      path, "target", c->target->name, "how", golden_how(c),
+                                                      "passed", c->code == DONE && !c->lack, "skipped",
+                                                      c->lack != NULL, "missing", c->lack, "code", c->code,
+                                                      "said", lines_said(&arena, c->said)));
         }
         const bool good = json_write(list);
         if (!good)

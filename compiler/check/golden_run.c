@@ -23,11 +23,12 @@ typedef struct {
         int64_t ntoken;
         Tensor *input, *test_run_input; /* made here; what is taken */
         TestRun test_run;
-} Run;
+} GoldenRun;
 
 static bool hash_file(const char *path, uint64_t *hash)
 {
-        FILE *f = fopen(path, "rb");
+        const char *why;
+        FILE *f = input_open(path, &why);
         unsigned char block[1 << 14];
         *hash = HASH_START;
         for (size_t n; f && (n = fread(block, 1, sizeof block, f)) > 0;)
@@ -67,9 +68,9 @@ bool golden_hash(const Graph *g, uint64_t *hash)
 /* --- making ready --------------------------------------------------------------------------------------------------- */
 
 /* A prompt is tokens, by the tokenizer or as numbers. */
-static const char *read_prompt(Run *r, const Graph *g)
+static const char *golden_prompt_tokens(GoldenRun *r, const Graph *g)
 {
-        const Options *o = &r->golden->o;
+        const CommandOptions *o = &r->golden->o;
         bool fits = g->ninput == 1 && g->input[0].bound && g->input[0].type.rank == 1 && g->time >= 0;
         if (!fits)
                 return "a prompt is for a causal model with one input of token ids [time]";
@@ -83,9 +84,9 @@ static const char *read_prompt(Run *r, const Graph *g)
         return why;
 }
 
-static const char *read_inputs(Run *r)
+static const char *golden_given_inputs(GoldenRun *r)
 {
-        const char *path = r->golden->o.inputs,
+        const char *path = r->golden->o.input_file.at[0],
                    *wrong = recorded_read(&r->given, r->m.oracle, path, INPUTS_ALONE);
         if (wrong)
                 return wrong;
@@ -95,16 +96,16 @@ static const char *read_inputs(Run *r)
         return NULL;
 }
 
-static const char *make_inputs(Run *r)
+static const char *make_inputs(GoldenRun *r)
 {
         const Graph *g = r->m.graph;
-        if (r->golden->o.inputs)
-                return read_inputs(r);
+        if (r->golden->o.input_file.at[0])
+                return golden_given_inputs(r);
         hashed_sizes(g, HASHED_POSITIONS, r->size);
         r->test_run_input = r->input = NEW_ARRAY(&r->m.arena, Tensor, g->ninput);
         if (!r->golden->o.prompt)
                 return hashed_inputs(g, r->size, r->input) ? NULL : no_memory;
-        const char *wrong = read_prompt(r, g);
+        const char *wrong = golden_prompt_tokens(r, g);
         if (wrong)
                 return wrong;
         if (r->ntoken > g->named[g->time].bound)
@@ -120,10 +121,10 @@ static const char *make_inputs(Run *r)
 /* Of the model whatever is tapped. */
 static const char *hash_untapped(Golden *golden)
 {
-        Options plain = golden->o;
+        CommandOptions plain = golden->o;
         Model m;
         const char *wrong = NULL;
-        plain.ntap = 0;
+        plain.tap.n = 0;
         if (!model_load(&m, &plain, &golden->code))
                 wrong = "the model can't be read";
         else if (!golden_hash(m.oracle, &golden->spec)) {
@@ -145,10 +146,10 @@ static const char *hypers_of(Arena *a, const Graph *g)
         return text;
 }
 
-static const char *load(Run *r, const Target *target, When when)
+static const char *golden_load(GoldenRun *r, const Target *target, When when)
 {
         Golden *golden = r->golden;
-        const Options *o = &golden->o;
+        const CommandOptions *o = &golden->o;
         if (!model_load(&r->m, o, &golden->code))
                 return "the model can't be read";
         const char *wrong = hash_untapped(golden);
@@ -190,7 +191,7 @@ static const char *load(Run *r, const Target *target, When when)
 
 /* x [n] as it comes out of an output from element `at` on, without the columns after a row's position that a call has nothing
  * in; how many are left. */
-static int64_t drop_later(const Run *r, int output, int64_t at, float *x, int64_t n)
+static int64_t drop_later(const GoldenRun *r, int output, int64_t at, float *x, int64_t n)
 {
         const Output *o = &r->m.graph->output[output];
         OutputShape shape = output_shape(r->m.graph, &o->node->type, r->size);
@@ -201,7 +202,8 @@ static int64_t drop_later(const Run *r, int output, int64_t at, float *x, int64_
         return left;
 }
 
-static GoldenValue *add_value(Golden *g, const char *name, const char *shape, const float *x, int64_t n)
+static GoldenValue *golden_add_value(Golden *g, const char *name, const char *shape, const float *x,
+                                     int64_t n)
 {
         GoldenValue *v = golden_value_new(g);
         *v = (GoldenValue){.name = arena_strdup(&g->arena, name), .shape = arena_strdup(&g->arena, shape)};
@@ -251,15 +253,15 @@ static bool is_of_logits(const Graph *g, int output)
         return false;
 }
 
-static void add_output(Run *r, int output)
+static void add_output(GoldenRun *r, int output)
 {
         const Graph *g = r->m.graph;
         const Type *t = &g->output[output].node->type;
         const int64_t n = type_count(t, r->size);
         float *x = r->test_run.output[output];
         const int64_t left = drop_later(r, output, 0, x, n);
-        GoldenValue *v = add_value(r->golden, output_name(&g->output[output]),
-                                   value_shape(&r->golden->arena, t, r->size, 0), x, left);
+        GoldenValue *v = golden_add_value(r->golden, output_name(&g->output[output]),
+                                          value_shape(&r->golden->arena, t, r->size, 0), x, left);
         if (g->output[output].tap || left < n)
                 return;
         golden_keep(r->golden, v, x, n);
@@ -270,7 +272,7 @@ static void add_output(Run *r, int output)
 }
 
 /* "layer[i].attn" of all iterations is a value for each iteration: "layer[0].attn". */
-static void add_iteration(Run *r, int output, int64_t iteration)
+static void add_iteration(GoldenRun *r, int output, int64_t iteration)
 {
         Arena *a = &r->golden->arena;
         const Output *o = &r->m.graph->output[output];
@@ -278,14 +280,14 @@ static void add_iteration(Run *r, int output, int64_t iteration)
         int length = stacked(o);
         int64_t n = type_count(t, r->size) / dim_value(t->dim[0], r->size);
         float *x = r->test_run.output[output] + iteration * n;
-        add_value(r->golden,
-                  arena_printf(a, "%.*s[%" PRId64 "]%s", length, output_name(o), iteration,
-                               output_name(o) + length + 3),
-                  value_shape(a, t, r->size, 1), x, drop_later(r, output, iteration * n, x, n));
+        golden_add_value(r->golden,
+                         arena_printf(a, "%.*s[%" PRId64 "]%s", length, output_name(o), iteration,
+                                      output_name(o) + length + 3),
+                         value_shape(a, t, r->size, 1), x, drop_later(r, output, iteration * n, x, n));
 }
 
 /* Taps before outputs, and those of one repeat iteration by iteration: as they are computed. */
-static void add_values(Run *r)
+static void golden_add_outputs(GoldenRun *r)
 {
         const Graph *g = r->m.graph;
         for (int taps = 1; taps >= 0; taps--)
@@ -315,10 +317,10 @@ static void add_values(Run *r)
 typedef struct {
         Golden *golden;
         Text *text;
-} Spelled;
+} SpelledText;
 
 /* As in quotes, in a line of UTF-8. */
-static void spell(Text *t, const char *text, int64_t n)
+static void spelled_add(Text *t, const char *text, int64_t n)
 {
         int bytes;
         for (int64_t i = 0; i < n; i += bytes) {
@@ -334,28 +336,28 @@ static void spell(Text *t, const char *text, int64_t n)
 }
 
 /* A token's text. */
-static bool gather(void *to, const char *text, int64_t n)
+static bool golden_gather(void *to, const char *text, int64_t n)
 {
-        Spelled *s = to;
+        SpelledText *s = to;
         Golden *g = s->golden;
         const int64_t before = s->text->n;
         if (n <= 0)
                 return true;
-        spell(s->text, text, n);
+        spelled_add(s->text, text, n);
         GROW(&g->arena, g->piece, g->npiece, g->cap_piece);
         g->piece[g->npiece++] = (int32_t)(s->text->n - before);
         return true;
 }
 
 /* Just in time by an engine. */
-static const char *generate_text(Run *r, Spelled *t)
+static const char *golden_generate(GoldenRun *r, SpelledText *t)
 {
         const char *wrong;
         Engine *e = engine_new(r->plan, r->packed.weights, 1, immediate_mode(r->golden->o.jit), &wrong);
         if (!e)
                 return wrong;
         const Golden *g = r->golden;
-        Generation how = {.steps = g->o.steps, .chunk = INT64_MAX, .show = gather, .to = t};
+        Generation how = {.steps = g->o.steps, .chunk = INT64_MAX, .show = golden_gather, .to = t};
         Generated made;
         wrong = generate(e, r->plan, g->o.tokenizer ? &r->tokenizer : NULL, r->token, r->ntoken, &how, &made);
         engine_free(e);
@@ -363,7 +365,7 @@ static const char *generate_text(Run *r, Spelled *t)
 }
 
 /* Ahead of time: what the program of the test run has made, up to a stop token. */
-static const char *text_of_test_run(Run *r, Spelled *t)
+static const char *text_of_test_run(GoldenRun *r, SpelledText *t)
 {
         const LoopTokens loop = {.stop = loop_tokens(r->m.graph, "stop")};
         const bool spelled = r->golden->o.tokenizer != NULL;
@@ -376,30 +378,30 @@ static const char *text_of_test_run(Run *r, Spelled *t)
                 int32_t token = r->test_run.token[i];
                 if (loop_stops(&loop, token))
                         break;
-                gather(t, piece,
-                       spelled ? tokens_decode(&r->tokenizer.tables, &decoder, token, 0, piece)
-                               : snprintf(number, sizeof number, "%d ", token));
+                golden_gather(t, piece,
+                              spelled ? tokens_decode(&r->tokenizer.tables, &decoder, token, 0, piece)
+                                      : snprintf(number, sizeof number, "%d ", token));
         }
         if (spelled) {
-                gather(t, rest, tokens_decode_end(&decoder, rest));
+                golden_gather(t, rest, tokens_decode_end(&decoder, rest));
                 free(piece);
         }
         return NULL;
 }
 
 /* The steps that fit behind the prompt. */
-static int64_t steps_of(const Run *r)
+static int64_t golden_steps(const GoldenRun *r)
 {
         const Graph *g = r->m.graph;
         int64_t room = g->time >= 0 ? g->named[g->time].bound - (r->ntoken - 1) : 0;
         return r->golden->o.steps < room ? r->golden->o.steps : room;
 }
 
-static const char *make_text(Run *r, When when)
+static const char *make_text(GoldenRun *r, When when)
 {
-        Spelled t = {r->golden, text_new(&r->golden->arena)};
+        SpelledText t = {r->golden, text_new(&r->golden->arena)};
         text_printf(t.text, "\"");
-        const char *wrong = when == JUST_IN_TIME ? generate_text(r, &t) : text_of_test_run(r, &t);
+        const char *wrong = when == JUST_IN_TIME ? golden_generate(r, &t) : text_of_test_run(r, &t);
         text_printf(t.text, "\"");
         r->golden->text = t.text->data;
         return wrong;
@@ -407,7 +409,7 @@ static const char *make_text(Run *r, When when)
 
 /* --- the whole ----------------------------------------------------------------------------------------------------------- */
 
-static const char *try_it(Run *r, When when)
+static const char *try_it(GoldenRun *r, When when)
 {
         if (when == JUST_IN_TIME)
                 return test_run_engine(r->plan, r->packed.weights, immediate_mode(r->golden->o.jit),
@@ -418,7 +420,7 @@ static const char *try_it(Run *r, When when)
         return good ? NULL : "what is emitted can't be built and run";
 }
 
-static const char *work_out(Run *r, When when)
+static const char *work_out(GoldenRun *r, When when)
 {
         const Graph *g = r->m.graph;
         Golden *golden = r->golden;
@@ -431,7 +433,7 @@ static const char *work_out(Run *r, When when)
                 return "steps are for a model that generates, and want a prompt";
         }
         r->test_run = (TestRun){.size = r->size, .input = r->test_run_input, .threads = golden->o.threads};
-        r->test_run.steps = golden->o.steps ? steps_of(r) : 0;
+        r->test_run.steps = golden->o.steps ? golden_steps(r) : 0;
         r->test_run.sequential = is_sequential(g, r->size);
         r->test_run.finite = r->m.rests != NULL;
         r->test_run.output = NEW_ARRAY(&r->m.arena, float *, g->noutput);
@@ -444,7 +446,7 @@ static const char *work_out(Run *r, When when)
                                     "%s[%" PRId64 "] is %a, and by other threads or pieces %a",
                                     output_name(&g->output[r->test_run.at_output]), r->test_run.at,
                                     (double)r->test_run.one, (double)r->test_run.other);
-        add_values(r);
+        golden_add_outputs(r);
         return golden->o.steps ? make_text(r, when) : NULL;
 }
 
@@ -456,10 +458,10 @@ bool golden_open(Golden *g)
 
 const char *golden_run(Golden *g, const Target *t, When when)
 {
-        Run r = {.golden = g};
+        GoldenRun r = {.golden = g};
         g->nvalue = g->npiece = 0;
         g->text = NULL;
-        const char *wrong = golden_open(g) ? load(&r, t, when) : "the model can't be read";
+        const char *wrong = golden_open(g) ? golden_load(&r, t, when) : "the model can't be read";
         if (!wrong)
                 wrong = work_out(&r, when);
         if (wrong)

@@ -21,7 +21,7 @@ void predictions_free(Predictions *p)
         *p = (Predictions){0};
 }
 
-static int64_t likeliest(const float *logits, int64_t n)
+static int64_t likeliest_token(const float *logits, int64_t n)
 {
         int64_t best = 0;
         for (int64_t i = 1; i < n; i++)
@@ -73,11 +73,11 @@ static double log_sum(const float *logits, int64_t n, double most, double *share
 
 void predictions_add(Predictions *p, const float *exact, const float *narrow, int32_t next)
 {
-        int64_t best = likeliest(exact, p->vocab);
+        int64_t best = likeliest_token(exact, p->vocab);
         double all = log_sum(exact, p->vocab, exact[best], narrow ? p->share : NULL), divergence = 0;
         p->loss[0] += all - exact[next];
         if (narrow) {
-                int64_t other = likeliest(narrow, p->vocab);
+                int64_t other = likeliest_token(narrow, p->vocab);
                 double narrow_all = log_sum(narrow, p->vocab, narrow[other], NULL);
                 for (int64_t i = 0; i < p->vocab; i++)
                         if (p->share[i] != 0)
@@ -103,7 +103,7 @@ double predictions_divergence(const Predictions *p)
 }
 
 /* NaN behind all numbers. */
-static int ascending(const void *x, const void *y)
+static int compare_ranks(const void *x, const void *y)
 {
         double a, b;
         memcpy(&a, x, sizeof a);
@@ -113,7 +113,7 @@ static int ascending(const void *x, const void *y)
 
 double predictions_quantile(Predictions *p, double part)
 {
-        qsort(p->divergence, (size_t)p->n, sizeof *p->divergence, ascending);
+        qsort(p->divergence, (size_t)p->n, sizeof *p->divergence, compare_ranks);
         int64_t at = (int64_t)ceil(part * (double)p->n) - 1;
         return p->divergence[at < 0 ? 0 : at];
 }

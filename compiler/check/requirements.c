@@ -12,7 +12,7 @@ typedef struct {
         int64_t first;           /* of those, the first: where .. */
         double left, right;      /* .. and what is there */
         double most;             /* the largest distance */
-} Difference;
+} TensorDifference;
 
 /* --- comparing ------------------------------------------------------------------------------------------- */
 
@@ -45,10 +45,10 @@ static Tensor common_shape(const Tensor *a, const Tensor *b)
         return wide;
 }
 
-static Difference difference(const Tensor *left, const Tensor *right, double within)
+static TensorDifference tensors_difference(const Tensor *left, const Tensor *right, double within)
 {
         Tensor wide = common_shape(left, right);
-        Difference d = {.compared = 1};
+        TensorDifference d = {.compared = 1};
         for (int i = 0; i < wide.rank; i++)
                 d.compared *= wide.dim[i];
         for (int64_t i = 0; i < d.compared; i++) {
@@ -68,25 +68,18 @@ static Difference difference(const Tensor *left, const Tensor *right, double wit
 
 /* --- what is said of a failure ------------------------------------------------------------------------------ */
 
-/* " at [1, 0]", "" for a scalar */
-static const char *place_text(Arena *a, const Tensor *shape, int64_t i)
-{
-        const char *text = "";
-        for (int axis = shape->rank - 1; axis >= 0; axis--) {
-                text = arena_printf(a, "%lld%s%s", (long long)(i % shape->dim[axis]), *text ? ", " : "",
-                                    text);
-                i /= shape->dim[axis];
-        }
-        return shape->rank ? arena_printf(a, " at [%s]", text) : "";
-}
-
 static const char *tensor_text(Arena *a, const Tensor *t)
 {
         return t->rank ? shape_text(a, t->rank, t->dim) : "a number";
 }
 
+static const char *at_index(Arena *a, const Tensor *t, int64_t i)
+{
+        return t->rank ? arena_printf(a, " at %s", element_index_text(a, t->rank, t->dim, i)) : "";
+}
+
 /* The shortest text that is read back as the same number. */
-static const char *number_text(Arena *a, double x)
+static const char *requirement_number(Arena *a, double x)
 {
         const char *text = "";
         for (int digits = 6; digits <= 17; digits++) {
@@ -99,7 +92,7 @@ static const char *number_text(Arena *a, double x)
         return text;
 }
 
-static void report(Diag *diag, const Requirement *r, const char *what)
+static void requirement_report(Diag *diag, const Requirement *r, const char *what)
 {
         diag_error(diag, r->span, "%s", r->message ? r->message : what);
         if (r->message)
@@ -109,21 +102,22 @@ static void report(Diag *diag, const Requirement *r, const char *what)
 static bool check_equal(Diag *diag, const Requirement *r, const Tensor *left, const Tensor *right)
 {
         Arena *a = diag->arena;
-        Difference d = difference(left, right, r->within);
+        TensorDifference d = tensors_difference(left, right, r->within);
         if (r->want_equal ? !d.apart : d.apart > 0)
                 return true;
         Tensor wide = common_shape(left, right);
         const char *allowed = r->within > 0 ? arena_printf(a, "%.6g", r->within) : NULL;
         if (!r->want_equal) {
-                report(diag, r,
-                       allowed ? arena_printf(a, "the two sides are nowhere more than %s apart", allowed)
-                               : "the two sides are equal");
+                requirement_report(
+                        diag, r,
+                        allowed ? arena_printf(a, "the two sides are nowhere more than %s apart", allowed)
+                                : "the two sides are equal");
         } else {
-                report(diag, r,
-                       arena_printf(a, "the two sides differ%s: %s and %s, %.3g apart%s",
-                                    place_text(a, &wide, d.first), number_text(a, d.left),
-                                    number_text(a, d.right), distance(d.left, d.right),
-                                    allowed ? arena_printf(a, ", more than %s", allowed) : ""));
+                requirement_report(diag, r,
+                                   arena_printf(a, "the two sides differ%s: %s and %s, %.3g apart%s",
+                                                at_index(a, &wide, d.first), requirement_number(a, d.left),
+                                                requirement_number(a, d.right), distance(d.left, d.right),
+                                                allowed ? arena_printf(a, ", more than %s", allowed) : ""));
         }
         diag_hint(diag, "shapes %s and %s; %lld of %lld elements differ, by %.3g at most",
                   tensor_text(a, left), tensor_text(a, right), (long long)d.apart, (long long)d.compared,
@@ -145,7 +139,7 @@ static bool check_true(Diag *diag, const Requirement *r, const Tensor *condition
         if (!wrong)
                 return true;
         Arena *a = diag->arena;
-        report(diag, r, arena_printf(a, "this is false%s", place_text(a, condition, first)));
+        requirement_report(diag, r, arena_printf(a, "this is false%s", at_index(a, condition, first)));
         if (condition->rank)
                 diag_hint(diag, "shape %s; false in %lld of %lld elements", tensor_text(a, condition),
                           (long long)wrong, (long long)count);

@@ -33,7 +33,7 @@ bool is_later_spoilt(TestRunCall call)
 }
 
 /* In place of x: other ids and truths; reals that are huge or NaN, or such as x where only finite ones are proved for. */
-static double spoilt(const Input *in, bool finite, TestRunCall call, int64_t k, double x)
+static double spoilt_input(const Input *in, bool finite, TestRunCall call, int64_t k, double x)
 {
         static const double huge[] = {1e38, -INFINITY, -1e38, INFINITY};
         if (in->type.dtype != REAL)
@@ -48,7 +48,7 @@ double test_run_input(const Graph *g, const TestRun *t, TestRunCall call, int i,
         if (!is_later_spoilt(call) || !grows(g, &in->type))
                 return x;
         int64_t n = t->size[g->time], row = type_count(&in->type, t->size) / n;
-        return k < n / 2 * row ? x : spoilt(in, t->finite, call, k, x);
+        return k < n / 2 * row ? x : spoilt_input(in, t->finite, call, k, x);
 }
 
 int64_t test_run_length(const Plan *p, const TestRun *t, int i, int shown)

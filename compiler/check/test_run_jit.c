@@ -18,7 +18,7 @@ typedef struct {
         int half;        /* every second output is wanted, from this one on; -1: all */
 } TestRunJit;
 
-static int64_t elements(const TestRunJit *t, const Type *type)
+static int64_t jit_elements(const TestRunJit *t, const Type *type)
 {
         return type_count(type, t->test_run->size);
 }
@@ -29,9 +29,9 @@ static int64_t positions(const TestRunJit *t)
 }
 
 /* Elements of one position, or of all where it does not run over positions. */
-static int64_t row(const TestRunJit *t, const Type *type)
+static int64_t jit_row_elements(const TestRunJit *t, const Type *type)
 {
-        return grows(t->g, type) ? elements(t, type) / positions(t) : elements(t, type);
+        return grows(t->g, type) ? jit_elements(t, type) / positions(t) : jit_elements(t, type);
 }
 
 bool test_run_jit_runs(const Target *t)
@@ -39,10 +39,11 @@ bool test_run_jit_runs(const Target *t)
         return has_kernels(t) && target_runs_here(t);
 }
 
-static bool take_outputs(TestRunJit *t)
+static bool jit_take_outputs(TestRunJit *t)
 {
         for (int i = 0; i < t->g->noutput; i++) {
-                t->output[i] = malloc(((size_t)elements(t, &t->g->output[i].node->type) + 1) * sizeof(float));
+                t->output[i] =
+                        malloc(((size_t)jit_elements(t, &t->g->output[i].node->type) + 1) * sizeof(float));
                 if (!t->output[i])
                         return false;
         }
@@ -55,11 +56,12 @@ static bool take_batch_wholes(TestRunJit *t)
         const int slots = t->plan->slots;
         bool good = true;
         for (int i = 0; i < t->g->ninput; i++)
-                good &= (t->together[i] =
-                                 malloc((size_t)(slots * elements(t, &t->g->input[i].type) + 1) * 4)) != NULL;
+                good &= (t->together[i] = malloc((size_t)(slots * jit_elements(t, &t->g->input[i].type) + 1) *
+                                                 4)) != NULL;
         for (int i = 0; i < t->g->noutput; i++)
-                good &= (t->given[i] = malloc((size_t)(slots * elements(t, &t->g->output[i].node->type) + 1) *
-                                              4)) != NULL;
+                good &= (t->given[i] = malloc(
+                                 (size_t)(slots * jit_elements(t, &t->g->output[i].node->type) + 1) * 4)) !=
+                        NULL;
         return good;
 }
 
@@ -71,11 +73,12 @@ static bool take_batch_rows(TestRunJit *t)
         int64_t rows = t->plan->rows;
         bool good = true;
         for (int i = 0; i < t->g->ninput; i++)
-                good &= (t->together[i] = malloc((size_t)(rows * row(t, &t->g->input[i].type) + 1) * 4)) !=
-                        NULL;
+                good &= (t->together[i] = malloc(
+                                 (size_t)(rows * jit_row_elements(t, &t->g->input[i].type) + 1) * 4)) != NULL;
         for (int i = 0; i < t->g->noutput; i++)
-                good &= (t->given[i] = malloc((size_t)(rows * row(t, &t->g->output[i].node->type) + 1) *
-                                              4)) != NULL;
+                good &= (t->given[i] = malloc(
+                                 (size_t)(rows * jit_row_elements(t, &t->g->output[i].node->type) + 1) *
+                                 4)) != NULL;
         return good;
 }
 
@@ -84,7 +87,7 @@ static void fill_inputs(TestRunJit *t, TestRunCall call)
 {
         for (int i = 0; i < t->g->ninput; i++) {
                 const Input *in = &t->g->input[i];
-                int64_t n = elements(t, &in->type);
+                int64_t n = jit_elements(t, &in->type);
                 float *real = t->input[i];
                 int32_t *whole = t->input[i];
                 for (int64_t k = 0; k < n; k++)
@@ -95,15 +98,15 @@ static void fill_inputs(TestRunJit *t, TestRunCall call)
         }
 }
 
-static bool take_inputs(TestRunJit *t)
+static bool jit_take_inputs(TestRunJit *t)
 {
         for (int i = 0; i < t->g->ninput; i++) {
-                t->input[i] = malloc((size_t)elements(t, &t->g->input[i].type) * 4 + 4);
+                t->input[i] = malloc((size_t)jit_elements(t, &t->g->input[i].type) * 4 + 4);
                 if (!t->input[i])
                         return false;
         }
         fill_inputs(t, TEST_WHOLE);
-        return take_outputs(t) && (t->plan->slots == 1 || take_batch_rows(t));
+        return jit_take_outputs(t) && (t->plan->slots == 1 || take_batch_rows(t));
 }
 
 /* Positions run along an inner axis: pieces give it in pieces, which are not compared. */
@@ -117,36 +120,39 @@ static bool is_dense(const Graph *g, const Type *type)
 
 /* Whose rows of a piece lie as those of the whole call do; of an output with another inner size of the call, such as pages of each
  * position, only where all of its rows are wanted. */
-static bool is_given(const TestRunJit *t, const Type *type, int64_t n, int64_t first)
+static bool jit_is_given(const TestRunJit *t, const Type *type, int64_t n, int64_t first)
 {
         return n - first == positions(t) || (!is_dense(t->g, type) && (first == 0 || !type_is_dense(type)));
 }
 
 /* Positions from `at` on, n of them; the outputs of those from the first on are wanted. */
-static const char *piece(TestRunJit *t, int64_t at, int64_t n, int64_t first)
+static const char *jit_piece(TestRunJit *t, int64_t at, int64_t n, int64_t first)
 {
         const Graph *g = t->g;
         for (int i = 0; i < g->ninput; i++) {
                 const Type *type = &g->input[i].type;
-                t->input_at[i] = (const char *)t->input[i] + 4 * (grows(g, type) ? at * row(t, type) : 0);
+                t->input_at[i] =
+                        (const char *)t->input[i] + 4 * (grows(g, type) ? at * jit_row_elements(t, type) : 0);
         }
         for (int i = 0; i < g->noutput; i++) {
                 const Type *type = &g->output[i].node->type;
                 bool asked = t->half < 0 || i % 2 == t->half;
-                t->output_at[i] = asked && first < n && is_given(t, type, n, first)
-                                          ? t->output[i] + (grows(g, type) ? (at + first) * row(t, type) : 0)
-                                          : NULL;
+                t->output_at[i] =
+                        asked && first < n && jit_is_given(t, type, n, first)
+                                ? t->output[i] +
+                                          (grows(g, type) ? (at + first) * jit_row_elements(t, type) : 0)
+                                : NULL;
         }
         EngineCall call = {t->input_at, t->output_at, t->test_run->size};
         return g->past >= 0 ? engine_advance(t->engine, &call, n, first) : engine_forward(t->engine, &call);
 }
 
 /* The inputs of n positions from `at` on, or of as many from the last but `at` back, as rows of a batch. */
-static void put_together(TestRunJit *t, int64_t to, int64_t at, int64_t n, bool backwards)
+static void jit_join_calls(TestRunJit *t, int64_t to, int64_t at, int64_t n, bool backwards)
 {
         for (int i = 0; i < t->g->ninput; i++) {
                 const Type *type = &t->g->input[i].type;
-                int64_t size = grows(t->g, type) ? row(t, type) : 0;
+                int64_t size = grows(t->g, type) ? jit_row_elements(t, type) : 0;
                 for (int64_t k = 0; k < n; k++) {
                         int64_t from = backwards ? positions(t) - 1 - at - k : at + k;
                         memcpy((char *)t->together[i] + 4 * (to + k) * size,
@@ -183,7 +189,7 @@ static int plan_batch(TestRunJit *t, TestRunBatch *b, int call, EngineSequence *
                         b->from = wanted;
                 }
                 s[n++] = (EngineSequence){slot, pace, first};
-                put_together(t, rows, b->at[slot], pace, slot != b->shown);
+                jit_join_calls(t, rows, b->at[slot], pace, slot != b->shown);
                 rows += pace;
                 wanted += pace - first;
         }
@@ -193,7 +199,7 @@ static int plan_batch(TestRunJit *t, TestRunBatch *b, int call, EngineSequence *
 static void take_batch(TestRunJit *t, TestRunBatch *b, const EngineSequence *s, int n)
 {
         for (int i = 0; i < t->g->noutput; i++) {
-                int64_t size = row(t, &t->g->output[i].node->type);
+                int64_t size = jit_row_elements(t, &t->g->output[i].node->type);
                 memcpy(t->output[i] + b->at[b->shown] * size, t->given[i] + b->from * size,
                        (size_t)(b->n * size) * sizeof(float));
         }
@@ -208,7 +214,7 @@ static const char *begin_slot(TestRunJit *t, TestRunBatch *b, int slot)
         if (!error)
                 error = engine_rewind(t->engine, 0);
         if (!error && t->g->fed_separately) {
-                error = piece(t, 0, 1, slot != b->shown);
+                error = jit_piece(t, 0, 1, slot != b->shown);
                 b->at[slot] = 1;
         }
         return error;
@@ -239,7 +245,7 @@ static void put_whole(TestRunJit *t, int64_t *at, const int64_t *size, bool back
 {
         for (int i = 0; i < t->g->ninput; i++) {
                 const Type *type = &t->g->input[i].type;
-                int64_t n = type_count(type, size), all = elements(t, type);
+                int64_t n = type_count(type, size), all = jit_elements(t, type);
                 for (int64_t k = 0; k < n; k++)
                         memcpy((char *)t->together[i] + 4 * (at[i] + k),
                                (char *)t->input[i] + 4 * (backwards ? all - 1 - k : k), 4);
@@ -249,7 +255,7 @@ static void put_whole(TestRunJit *t, int64_t *at, const int64_t *size, bool back
 }
 
 /* Whole sequences of several sizes in one call. */
-static const char *run_wholes(TestRunJit *t, int shown)
+static const char *jit_run_wholes(TestRunJit *t, int shown)
 {
         Arena *a = t->g->arena;
         const int slots = t->plan->slots, which = varying_size(t->g);
@@ -272,7 +278,7 @@ static const char *run_wholes(TestRunJit *t, int shown)
                 engine_batch(t->engine, s, n, &(EngineCall){t->input_at, t->given, t->test_run->size});
         for (int o = 0; o < t->g->noutput && !error; o++)
                 memcpy(t->output[o], t->given[o] + before[o],
-                       (size_t)elements(t, &t->g->output[o].node->type) * sizeof(float));
+                       (size_t)jit_elements(t, &t->g->output[o].node->type) * sizeof(float));
         return error;
 }
 
@@ -288,7 +294,7 @@ static const char *run_halves(TestRunJit *t)
         for (t->half = 0; t->half < 2 && !error; t->half++) {
                 error = engine_rewind(t->engine, 0);
                 engine_forget(t->engine);
-                error = error ? error : piece(t, 0, positions(t), 0);
+                error = error ? error : jit_piece(t, 0, positions(t), 0);
         }
         t->half = -1;
         return error;
@@ -301,23 +307,23 @@ static const char *run_calls(TestRunJit *t, TestRunCall call)
         engine_forget(t->engine);
         if (call == TEST_PREFILL_STEP) {
                 if (!error && n > 1)
-                        error = piece(t, 0, n - 1, n - 1);
-                return error ? error : piece(t, n - 1, 1, 0);
+                        error = jit_piece(t, 0, n - 1, n - 1);
+                return error ? error : jit_piece(t, n - 1, 1, 0);
         }
         if (call == TEST_TAIL)
-                return error ? error : piece(t, 0, n, tail(t));
+                return error ? error : jit_piece(t, 0, n, tail(t));
         for (int64_t at = 0; at < n && !error; at += step)
-                error = piece(t, at, n - at < step ? n - at : step, 0);
+                error = jit_piece(t, at, n - at < step ? n - at : step, 0);
         return error;
 }
 
 /* The first element that differs from the first run's. */
-static void compare(TestRunJit *t, int run)
+static void jit_compare(TestRunJit *t, int run)
 {
         TestRun *test_run = t->test_run;
         for (int i = 0; i < t->g->noutput && test_run->run < 0; i++) {
                 const Type *type = &t->g->output[i].node->type;
-                int64_t n = elements(t, type), k = 0;
+                int64_t n = jit_elements(t, type), k = 0;
                 TestRunCall call = test_run_case[run].call;
                 bool whole = call == TEST_WHOLE || call == TEST_HALVES;
                 if (!whole && is_dense(t->g, type))
@@ -325,11 +331,11 @@ static void compare(TestRunJit *t, int run)
                 if (call == TEST_TAIL && type_is_dense(type))
                         continue;
                 if (call == TEST_PREFILL_STEP && grows(t->g, type))
-                        k = (positions(t) - 1) * row(t, type);
+                        k = (positions(t) - 1) * jit_row_elements(t, type);
                 if (call == TEST_TAIL && grows(t->g, type))
-                        k = tail(t) * row(t, type);
+                        k = tail(t) * jit_row_elements(t, type);
                 if (is_later_spoilt(call) && grows(t->g, type))
-                        n = positions(t) / 2 * row(t, type);
+                        n = positions(t) / 2 * jit_row_elements(t, type);
                 for (; k < n; k++) {
                         float one = test_run->output[i][k], other = t->output[i][k];
                         if (!memcmp(&one, &other, sizeof one) || (isnan(one) && isnan(other)))
@@ -349,14 +355,15 @@ static bool keep_first(TestRunJit *t)
 {
         for (int i = 0; i < t->g->noutput; i++) {
                 t->test_run->output[i] = t->output[i];
-                t->output[i] = calloc((size_t)elements(t, &t->g->output[i].node->type) + 1, sizeof(float));
+                t->output[i] =
+                        calloc((size_t)jit_elements(t, &t->g->output[i].node->type) + 1, sizeof(float));
                 if (!t->output[i])
                         return false;
         }
         return true;
 }
 
-static const char *keep_state(TestRunJit *t)
+static const char *jit_keep_state(TestRunJit *t)
 {
         KeptState *kept = t->test_run->kept;
         const size_t size = (size_t)t->plan->state_size, pool = (size_t)t->plan->pool_size;
@@ -370,11 +377,13 @@ static const char *keep_state(TestRunJit *t)
         return NULL;
 }
 
-static const char *run_all(TestRunJit *t)
+static const char *jit_run_all(TestRunJit *t)
 {
-        const char *error = take_inputs(t) ? NULL : no_memory;
+        const char *error = jit_take_inputs(t) ? NULL : no_memory;
         t->test_run->run = -1;
         for (int i = 0; i < test_run_cases && !error; i++) {
+                if (i > 0 && t->test_run->whole_only)
+                        break;
                 if (!test_run_applies(&test_run_case[i], t->plan, t->test_run))
                         continue;
                 if (is_later_spoilt(test_run_case[i].call) ||
@@ -382,23 +391,23 @@ static const char *run_all(TestRunJit *t)
                         fill_inputs(t, test_run_case[i].call);
                 for (int k = 0; k < t->g->noutput; k++) /* as NaN, so that what is not written shows */
                         memset(t->output[k], 0xff,
-                               (size_t)elements(t, &t->g->output[k].node->type) * sizeof(float));
+                               (size_t)jit_elements(t, &t->g->output[k].node->type) * sizeof(float));
                 error = engine_set_threads(t->engine, test_run_threads(t->test_run, &test_run_case[i]));
                 if (!error)
                         error = test_run_case[i].call == TEST_BATCH
-                                        ? (has_whole_sequences(t->plan) ? run_wholes : run_batch)(
+                                        ? (has_whole_sequences(t->plan) ? jit_run_wholes : run_batch)(
                                                   t, (test_run_case[i].threads - 1) % t->plan->slots)
                                 : test_run_case[i].call == TEST_HALVES ? run_halves(t)
                                                                        : run_calls(t, test_run_case[i].call);
                 if (!error && i == 0)
-                        error = keep_first(t) ? keep_state(t) : no_memory;
+                        error = keep_first(t) ? jit_keep_state(t) : no_memory;
                 else if (!error)
-                        compare(t, i);
+                        jit_compare(t, i);
         }
         return error;
 }
 
-static int most_threads(const TestRun *t)
+static int max_threads(const TestRun *t)
 {
         int most = 1;
         for (int i = 0; i < test_run_cases; i++)
@@ -421,11 +430,11 @@ const char *test_run_engine(Plan *p, const float *weights, JitMode mode, TestRun
                         .together = NEW_ARRAY(g->arena, void *, g->ninput),
                         .given = NEW_ARRAY(g->arena, float *, g->noutput)};
         const char *error = NULL;
-        t.engine = engine_new(p, weights, most_threads(result), mode, &error);
+        t.engine = engine_new(p, weights, max_threads(result), mode, &error);
         if (t.engine)
                 error = engine_share_weights(t.engine);
         if (t.engine && !error)
-                error = run_all(&t);
+                error = jit_run_all(&t);
         engine_free(t.engine);
         for (int i = 0; i < g->ninput; i++)
                 free(t.input[i]);

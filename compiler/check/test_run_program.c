@@ -10,7 +10,7 @@ typedef struct {
         const Graph *g;
         const TestRun *test_run;
         int64_t n; /* positions */
-} Writer;
+} ProgramWriter;
 
 OutputShape output_shape(const Graph *g, const Type *t, const int64_t *size)
 {
@@ -63,18 +63,18 @@ bool is_sequential(const Graph *g, const int64_t *size)
         return sequential;
 }
 
-static int64_t elements(const Writer *w, const Type *t)
+static int64_t program_elements(const ProgramWriter *w, const Type *t)
 {
         return type_count(t, w->test_run->size);
 }
 
 /* Elements of one position, or of all where it does not run over positions. */
-static int64_t row(const Writer *w, const Type *t)
+static int64_t program_row_elements(const ProgramWriter *w, const Type *t)
 {
-        return grows(w->g, t) ? elements(w, t) / w->n : elements(w, t);
+        return grows(w->g, t) ? program_elements(w, t) / w->n : program_elements(w, t);
 }
 
-static const Type *output_type(const Writer *w, int i)
+static const Type *output_type(const ProgramWriter *w, int i)
 {
         return &w->g->output[i].node->type;
 }
@@ -82,7 +82,7 @@ static const Type *output_type(const Writer *w, int i)
 /* --- arguments ------------------------------------------------------------------------------------------- */
 
 /* Whether an input has the size: of the group, or of any that is fed separately. */
-static bool has_size(const Writer *w, int group, int size)
+static bool program_has_size(const ProgramWriter *w, int group, int size)
 {
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];
@@ -94,15 +94,15 @@ static bool has_size(const Writer *w, int group, int size)
 }
 
 /* ", 33": sizes that a call states */
-static void add_sizes(const Writer *w, Text *t)
+static void program_sizes(const ProgramWriter *w, Text *t)
 {
         for (int i = 0; i < w->g->nnamed; i++)
-                if ((w->g->past < 0 || (i != w->g->time && i != w->g->past)) && !has_size(w, -1, i))
+                if ((w->g->past < 0 || (i != w->g->time && i != w->g->past)) && !program_has_size(w, -1, i))
                         text_printf(t, ", %" PRId64, w->test_run->size[i]);
 }
 
 /* "(4 + n) * 768": elements of a sequence of size n */
-static const char *count_text(const Writer *w, const Type *type)
+static const char *count_text(const ProgramWriter *w, const Type *type)
 {
         Arena *a = w->p->graph->arena;
         const int size = varying_size(w->g);
@@ -114,12 +114,12 @@ static const char *count_text(const Writer *w, const Type *type)
 }
 
 /* The inputs of a batch of whole sequences, how one's are put behind others', and how large its outputs are. */
-static void add_wholes(const Writer *w, Text *t)
+static void add_wholes(const ProgramWriter *w, Text *t)
 {
         Text *copies = text_new(w->p->graph->arena);
         for (int i = 0; i < w->g->ninput; i++) {
                 const Type *type = &w->g->input[i].type;
-                int64_t all = elements(w, type);
+                int64_t all = program_elements(w, type);
                 text_printf(t, "static %s together_%d[SLOTS * %" PRId64 "];\n",
                             type->dtype == REAL ? "float" : "int32_t", i, all);
                 text_printf(copies,
@@ -151,7 +151,7 @@ static void add_wholes(const Writer *w, Text *t)
 }
 
 /* The inputs of a batch, row after row, and how a sequence's are put there. */
-static void add_batch(const Writer *w, Text *t)
+static void add_batch(const ProgramWriter *w, Text *t)
 {
         text_printf(t, "#define SLOTS %d\n", w->p->slots);
         text_printf(t, "#define WHOLE %d\n", has_whole_sequences(w->p));
@@ -164,7 +164,7 @@ static void add_batch(const Writer *w, Text *t)
                 const Input *in = &w->g->input[i];
                 if (is_fed_separately(w->g, in->group))
                         continue;
-                int64_t size = row(w, &in->type);
+                int64_t size = program_row_elements(w, &in->type);
                 text_printf(t, "static %s together_%d[ROWS * %" PRId64 "];\n",
                             in->type.dtype == REAL ? "float" : "int32_t", i, size);
                 text_printf(copies,
@@ -181,7 +181,7 @@ static void add_batch(const Writer *w, Text *t)
 }
 
 /* ", input_0 + at * 8"; a step takes one number by value */
-static void add_inputs(const Writer *w, bool step, Text *t)
+static void add_inputs(const ProgramWriter *w, bool step, Text *t)
 {
         for (int i = 0; i < w->g->ninput; i++) {
                 const Type *type = &w->g->input[i].type;
@@ -189,15 +189,15 @@ static void add_inputs(const Writer *w, bool step, Text *t)
                         continue;
                 if (!grows(w->g, type))
                         text_printf(t, ", input_%d", i);
-                else if (step && row(w, type) == 1)
+                else if (step && program_row_elements(w, type) == 1)
                         text_printf(t, ", input_%d[at]", i);
                 else
-                        text_printf(t, ", input_%d + at * %" PRId64, i, row(w, type));
+                        text_printf(t, ", input_%d + at * %" PRId64, i, program_row_elements(w, type));
         }
 }
 
 /* "int error = tale_feed_source(m, 33, input_0);" for each group that is fed separately */
-static void add_feeds(const Writer *w, Text *t)
+static void add_feeds(const ProgramWriter *w, Text *t)
 {
         text_printf(t, "int error = 0;\n");
         for (int i = 0; i < w->g->ninput; i++) {
@@ -208,7 +208,7 @@ static void add_feeds(const Writer *w, Text *t)
                 text_printf(t, "        if (!error)\n                error = %s_feed_%s(m", w->p->c_name,
                             first->group_name);
                 for (int d = 0; d < w->g->nnamed; d++)
-                        if (has_size(w, first->group, d))
+                        if (program_has_size(w, first->group, d))
                                 text_printf(t, ", %" PRId64, w->test_run->size[d]);
                 for (int k = i; k < w->g->ninput && w->g->input[k].group == first->group; k++)
                         text_printf(t, ", input_%d", k);
@@ -216,20 +216,20 @@ static void add_feeds(const Writer *w, Text *t)
         }
 }
 
-static void add_outputs(const Writer *w, Text *t)
+static void program_outputs(const ProgramWriter *w, Text *t)
 {
         for (int i = 0; i < w->g->noutput; i++)
                 text_printf(t, ", given[%d]", i);
 }
 
-static void add_together(const Writer *w, Text *t)
+static void add_together(const ProgramWriter *w, Text *t)
 {
         for (int i = 0; i < w->g->ninput; i++)
                 if (!is_fed_separately(w->g, w->g->input[i].group))
                         text_printf(t, ", together_%d", i);
 }
 
-static void add_runs(const Writer *w, Text *t)
+static void add_runs(const ProgramWriter *w, Text *t)
 {
         static const char *const function[] = {"whole", "pieces", "steps",      "prefill_step",
                                                "batch", "halves", "later_huge", "later_nan"};
@@ -246,12 +246,12 @@ static void add_runs(const Writer *w, Text *t)
                 }
 }
 
-static void add_word(const Writer *w, const char *word, size_t n, Text *t)
+static void program_word(const ProgramWriter *w, const char *word, size_t n, Text *t)
 {
         if (!strncmp(word, "$model", n))
                 text_printf(t, "%s", w->p->c_name);
         else if (!strncmp(word, "$sizes", n))
-                add_sizes(w, t);
+                program_sizes(w, t);
         else if (!strncmp(word, "$inputs", n) || !strncmp(word, "$one", n))
                 add_inputs(w, n == 4, t);
         else if (!strncmp(word, "$feeds", n))
@@ -259,7 +259,7 @@ static void add_word(const Writer *w, const char *word, size_t n, Text *t)
         else if (!strncmp(word, "$all", n))
                 text_printf(t, "%s", w->g->past >= 0 ? ", N" : "");
         else if (!strncmp(word, "$outputs", n))
-                add_outputs(w, t);
+                program_outputs(w, t);
         else if (!strncmp(word, "$again", n))
                 text_printf(t, "%s%s", w->g->past >= 0 ? w->p->c_name : "",
                             w->g->past >= 0 ? "_reset(m);" : "");
@@ -273,7 +273,7 @@ static void add_word(const Writer *w, const char *word, size_t n, Text *t)
 
 /* --- the program ------------------------------------------------------------------------------------------ */
 
-static void add_arrays(const Writer *w, Text *t)
+static void add_arrays(const ProgramWriter *w, Text *t)
 {
         text_printf(t, "#define STEPS %" PRId64 "\n", w->test_run->steps);
         text_printf(t,
@@ -284,7 +284,7 @@ static void add_arrays(const Writer *w, Text *t)
         for (int i = 0; i < w->g->ninput; i++) {
                 const Input *in = &w->g->input[i];
                 text_printf(t, "static %s input_%d[%" PRId64 "];\n",
-                            in->type.dtype == REAL ? "float" : "int32_t", i, elements(w, &in->type));
+                            in->type.dtype == REAL ? "float" : "int32_t", i, program_elements(w, &in->type));
         }
         text_printf(
                 t, "typedef struct {\n        int64_t outer, rows, middle, columns, extra, inner;\n} Shape;\n"
@@ -304,11 +304,11 @@ static void add_arrays(const Writer *w, Text *t)
         text_printf(t, "};\n\n");
 }
 
-static void add_read_inputs(const Writer *w, Text *t)
+static void add_read_inputs(const ProgramWriter *w, Text *t)
 {
         int64_t size = 0;
         for (int i = 0; i < w->g->ninput; i++)
-                size += elements(w, &w->g->input[i].type) * 4;
+                size += program_elements(w, &w->g->input[i].type) * 4;
         text_printf(t,
                     "/* The inputs, or those that stand so many times behind them. */\n"
                     "static int read_inputs(const char *path, int which)\n{\n        FILE *f = fopen(path, "
@@ -324,7 +324,8 @@ const char *test_run_program(Arena *a, const Plan *p, const TestRun *test_run, c
 {
         static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
         const Graph *g = p->graph;
-        Writer w = {.p = p, .g = g, .test_run = test_run, .n = g->time >= 0 ? test_run->size[g->time] : 1};
+        ProgramWriter w = {
+                .p = p, .g = g, .test_run = test_run, .n = g->time >= 0 ? test_run->size[g->time] : 1};
         Text *t = text_new(a);
         text_printf(t, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n#include \"%s\"\n\n",
                     header);
@@ -342,7 +343,7 @@ const char *test_run_program(Arena *a, const Plan *p, const TestRun *test_run, c
                 at += n;
                 n = *at ? 1 + strspn(at + 1, letters) : 0;
                 if (n)
-                        add_word(&w, at, n, t);
+                        program_word(&w, at, n, t);
                 at += n;
         }
         return t->data;

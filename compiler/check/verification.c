@@ -8,7 +8,7 @@
 
 /* --- targets ------------------------------------------------------------------------------------------------------ */
 
-static bool can_try(Arena *a, const Options *o, const Target *t)
+static bool can_try(Arena *a, const CommandOptions *o, const Target *t)
 {
         const char *lacks = !jit_is_immediate(o->jit) ? test_run_lacks(a, t)
                             : test_run_jit_runs(t)    ? NULL
@@ -19,29 +19,29 @@ static bool can_try(Arena *a, const Options *o, const Target *t)
         return !lacks;
 }
 
-int choose_targets(Arena *a, const Options *o, const Target **chosen)
+int choose_targets(Arena *a, const CommandOptions *o, const Target **chosen)
 {
         int n = 0;
-        if (o->interpreter)
+        if (o->given[OPT_INTERPRETER])
                 return 0;
-        for (; n < o->ntarget; n++)
-                if (!can_try(a, o, chosen[n] = target_find(o->target[n])))
+        for (; n < o->target.n; n++)
+                if (!can_try(a, o, chosen[n] = target_find(o->target.at[n])))
                         return -1;
         if (!n && !can_try(a, o, target_find("native")))
                 return -1;
-        for (int i = 0; i < target_count && !o->ntarget && n < MAX_TARGETS; i++)
+        for (int i = 0; i < target_count && !o->target.n && n < MAX_TARGETS; i++)
                 if (jit_is_immediate(o->jit) ? test_run_jit_runs(&target_table[i])
                                              : !test_run_lacks(a, &target_table[i]))
                         chosen[n++] = &target_table[i];
         return n;
 }
 
-bool is_tried(const Options *o, const Target *target, When when)
+bool is_tried(const CommandOptions *o, const Target *target, When when)
 {
         if (when == AHEAD_OF_TIME)
                 return !jit_is_immediate(o->jit);
         bool asked = when == JUST_IN_TIME ? o->jit != JIT_CC && o->jit != JIT_CODE
-                                          : o->jit == JIT_CODE || o->each_pass;
+                                          : o->jit == JIT_CODE || o->given[OPT_EACH_PASS];
         return asked && test_run_jit_runs(target);
 }
 
@@ -70,16 +70,16 @@ static const char *hash_program(Plan *p, Weights *weights, uint64_t *hash)
 }
 
 /* Whether the plan's program is the one that is known, if it is to be told. */
-static bool compare_program(Plan *p, const Options *o, Weights *weights, TestRun *t)
+static bool compare_program(Plan *p, const CommandOptions *o, Weights *weights, TestRun *t)
 {
-        const char *error = o->each_pass ? hash_program(p, weights, &t->program) : NULL;
+        const char *error = o->given[OPT_EACH_PASS] ? hash_program(p, weights, &t->program) : NULL;
         if (error)
                 fprintf(stderr, "lathe verify: %s\n", error);
         t->same = !error && t->known && t->known == t->program;
         return !error;
 }
 
-static bool run_just_in_time(Model *m, const Options *o, Plan *p, JitMode mode, TestRun *t)
+static bool run_just_in_time(Model *m, const CommandOptions *o, Plan *p, JitMode mode, TestRun *t)
 {
         PackedWeights packed = {.code = DONE};
         const char *error = packed_weights(m, o, p, &packed);
@@ -92,7 +92,7 @@ static bool run_just_in_time(Model *m, const Options *o, Plan *p, JitMode mode, 
         return good;
 }
 
-bool test_run_of_model(Model *m, const Options *o, const Target *target, When when, TestRun *t)
+bool test_run_of_model(Model *m, const CommandOptions *o, const Target *target, When when, TestRun *t)
 {
         Checkpoint *checkpoint = NULL;
         char *folder = when == AHEAD_OF_TIME ? test_run_folder() : NULL;
@@ -122,7 +122,7 @@ double values_at(Values v, int64_t i)
         return v.wide ? v.wide[i] : (double)v.narrow[i];
 }
 
-static double difference(double found, double expected)
+static double relative_difference(double found, double expected)
 {
         if (found == expected || (isnan(found) && isnan(expected)))
                 return 0;
@@ -135,7 +135,7 @@ double largest_error(Values found, const double *expected, int64_t n, const Outp
         double most = 0, scale = 0;
         *at = 0;
         for (int64_t i = 0; i < n; i++) {
-                double size = fabs(expected[i]), d = difference(values_at(found, i), expected[i]);
+                double size = fabs(expected[i]), d = relative_difference(values_at(found, i), expected[i]);
                 if (hides && is_later(hides, i))
                         continue;
                 if (d > most) {

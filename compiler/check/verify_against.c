@@ -15,7 +15,7 @@ static const double interpreted_bound = 1e-9, compiled_bound = 1e-5;
 
 typedef struct {
         Model m;
-        const Options *o;
+        const CommandOptions *o;
         Recorded file;
         bool failed;
         json_t *report,
@@ -24,20 +24,10 @@ typedef struct {
 
 /* --- what is said -------------------------------------------------------------------------------------------------------- */
 
-static const char *place_text(Arena *a, const CkTensor *t, int64_t at)
-{
-        int64_t index[CK_MAX_RANK];
-        for (int k = t->rank - 1; k >= 0; k--) {
-                index[k] = at % t->shape[k];
-                at /= t->shape[k];
-        }
-        return shape_text(a, t->rank, index);
-}
-
 typedef struct {
         int name, shape; /* columns of the table */
         double bound;
-} Table;
+} AgainstTable;
 
 /* The largest error of a tensor, at element `at`. */
 typedef struct {
@@ -47,7 +37,7 @@ typedef struct {
         bool good;
 } Compared;
 
-static void print_compared(Against *v, const Table *table, const Compared *c)
+static void print_compared(Against *v, const AgainstTable *table, const Compared *c)
 {
         Arena *a = &v->m.arena;
         const CkTensor *t = c->of->given;
@@ -55,7 +45,8 @@ static void print_compared(Against *v, const Table *table, const Compared *c)
         if (c->error == 0)
                 printf("0\n");
         else
-                printf("%.1e  %s%s", c->error, place_text(a, t, c->at), c->good ? "\n" : "");
+                printf("%.1e  %s%s", c->error, element_index_text(a, t->rank, t->shape, c->at),
+                       c->good ? "\n" : "");
         if (!c->good)
                 printf("  FAIL: more than %g: %.9g where the file has %.9g\n", table->bound, c->found,
                        c->of->value[c->at]);
@@ -89,10 +80,10 @@ static void add_compared(json_t *values, const Compared *c)
                                                 "passed", c->good));
 }
 
-static Table table_of(const Against *v, double bound)
+static AgainstTable against_table(const Against *v, double bound)
 {
         const Graph *g = v->m.graph;
-        Table table = {.bound = bound};
+        AgainstTable table = {.bound = bound};
         for (int i = g->ninput; i < v->file.n; i++) {
                 const CkTensor *t = v->file.record[i].given;
                 int name = (int)strlen(t->name), shape = (int)strlen(shape_text(g->arena, t->rank, t->shape));
@@ -139,7 +130,7 @@ static void compare_values(Against *v, const char *what, const Tensor *wide, flo
                            double bound)
 {
         const Graph *g = v->m.graph;
-        const Table table = table_of(v, bound);
+        const AgainstTable table = against_table(v, bound);
         say_check(v, what, bound);
         for (int i = g->ninput; i < v->file.n; i++) {
                 const Record *r = &v->file.record[i];
@@ -165,12 +156,12 @@ static bool interpret_against(Against *v)
 {
         Graph *g = v->m.graph;
         Checkpoint *checkpoint;
-        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read, weights_why};
         Tensor *output = NEW_ARRAY(&v->m.arena, Tensor, g->noutput);
         const char *why =
                 source.from ? interpret(g, v->file.size, recorded_inputs(&v->file), &source, NULL, output)
                             : NULL;
-        v->m.lacking |= lacks_memory(why);
+        v->m.env_error |= lacks_memory(why);
         if (why)
                 fprintf(stderr, "lathe verify: the interpreter: %s\n", why);
         else if (source.from)
@@ -230,7 +221,7 @@ static bool end_report(Against *v)
         json_t *all = v->report;
         v->report = NULL;
         json_object_set_new(all, "passed", json_boolean(!v->failed));
-        if (!v->o->json || json_write(all))
+        if (!v->o->given[OPT_JSON] || json_write(all))
                 return true;
         fprintf(stderr, "lathe verify: out of memory\n");
         return false;
@@ -242,7 +233,7 @@ static int compare_with(Against *v)
         int n = choose_targets(&v->m.arena, v->o, target);
         if (n < 0)
                 return WRONG_ENVIRONMENT;
-        if (v->o->json)
+        if (v->o->given[OPT_JSON])
                 begin_report(v);
         else
                 print_named_sizes(v->m.graph, v->file.size);
@@ -256,7 +247,7 @@ static int compare_with(Against *v)
         return !end_report(v) ? WRONG_ENVIRONMENT : v->failed ? WRONG_INPUT : DONE;
 }
 
-int verify_against(const Options *o)
+int verify_against(const CommandOptions *o)
 {
         Against v = {.o = o};
         int code;
@@ -264,7 +255,7 @@ int verify_against(const Options *o)
                 const char *why = recorded_read(&v.file, v.m.graph, o->against, INPUTS_AND_VALUES);
                 if (why)
                         fprintf(stderr, "lathe verify: %s\n", why);
-                v.m.lacking |= lacks_memory(why);
+                v.m.env_error |= lacks_memory(why);
                 code = why ? failure_code(&v.m) : compare_with(&v);
         }
         json_decref(v.report);

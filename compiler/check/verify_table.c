@@ -34,24 +34,24 @@ typedef struct {
 
 typedef struct {
         Model *m;
-        const Options *o;
+        const CommandOptions *o;
         const int64_t *size;
         Tap *tap; /* in the order in which they are computed */
         int ntap, refused;
         NamedValue *value;
         int n, cap;
-} Table;
+} VerifyTable;
 
 /* --- which values ------------------------------------------------------------------------------------------------- */
 
-static int compare_taps(const void *a, const void *b)
+static int compare_tap_rows(const void *a, const void *b)
 {
         const Tap *x = a, *y = b;
         return (x->at > y->at) - (x->at < y->at);
 }
 
 /* "layer[2].attn" of "layer[i].attn" */
-static const char *of_iteration(const Table *t, const char *name, int64_t iteration)
+static const char *of_iteration(const VerifyTable *t, const char *name, int64_t iteration)
 {
         const char *all = strstr(name, "[i]");
         return all ? arena_printf(&t->m->arena, "%.*s[%" PRId64 "]%s", (int)(all - name), name, iteration,
@@ -59,18 +59,18 @@ static const char *of_iteration(const Table *t, const char *name, int64_t iterat
                    : name;
 }
 
-static int64_t iterations_of(const Tap *tap)
+static int64_t tap_iterations(const Tap *tap)
 {
         return strstr(tap->name, "[i]") ? tap->type.dim[0].fixed : 1;
 }
 
 /* Makes every one an output, iteration by iteration where not all iterations have it. */
-static void add_taps(Table *t)
+static void add_taps(VerifyTable *t)
 {
         const char *why;
         for (int i = 0; i < t->ntap; i++) {
                 const Tap *tap = &t->tap[i];
-                for (int64_t iteration = 0; iteration < (tap->in_all_iterations ? 1 : iterations_of(tap));
+                for (int64_t iteration = 0; iteration < (tap->in_all_iterations ? 1 : tap_iterations(tap));
                      iteration++)
                         tap_add(t->m->graph,
                                 tap->in_all_iterations ? tap->name : of_iteration(t, tap->name, iteration),
@@ -78,12 +78,12 @@ static void add_taps(Table *t)
         }
 }
 
-static void drop_tap(Table *t, const char *name)
+static void drop_tap(VerifyTable *t, const char *name)
 {
         int n = 0;
         for (int i = 0; i < t->ntap; i++) {
                 bool same = false;
-                for (int64_t iteration = 0; iteration < iterations_of(&t->tap[i]); iteration++)
+                for (int64_t iteration = 0; iteration < tap_iterations(&t->tap[i]); iteration++)
                         same |= !strcmp(of_iteration(t, t->tap[i].name, iteration), name);
                 if (!same && strcmp(t->tap[i].name, name) != 0)
                         t->tap[n++] = t->tap[i];
@@ -93,7 +93,7 @@ static void drop_tap(Table *t, const char *name)
 }
 
 /* Of a causal model what can't be given position by position. */
-static bool drop_acausal(Table *t)
+static bool drop_acausal(VerifyTable *t)
 {
         Model *m = t->m;
         add_taps(t);
@@ -110,7 +110,7 @@ static bool drop_acausal(Table *t)
         return model_elaborate(m, t->o, t->o->model);
 }
 
-static bool choose_taps(Table *t)
+static bool choose_taps(VerifyTable *t)
 {
         Model *m = t->m;
         int n = 0;
@@ -121,7 +121,7 @@ static bool choose_taps(Table *t)
                 if (t->tap[i].type.dtype == REAL)
                         t->tap[t->ntap++] = t->tap[i];
         if (t->ntap)
-                qsort(t->tap, (size_t)t->ntap, sizeof *t->tap, compare_taps);
+                qsort(t->tap, (size_t)t->ntap, sizeof *t->tap, compare_tap_rows);
         if (!t->o->off[PASS_causal] && !drop_acausal(t))
                 return false;
         add_taps(t);
@@ -156,7 +156,7 @@ static const Node *origin(const Node *n, int64_t iteration)
         return n;
 }
 
-static int output_named(const Graph *g, const char *name)
+static int verified_output(const Graph *g, const char *name)
 {
         for (int i = 0; i < g->noutput; i++)
                 if (!strcmp(output_name(&g->output[i]), name))
@@ -165,20 +165,20 @@ static int output_named(const Graph *g, const char *name)
 }
 
 /* Up to the iteration of an outermost repeat, else the first part. */
-static const char *row_of(Arena *a, const char *name)
+static const char *table_row_of(Arena *a, const char *name)
 {
         const char *bracket = strchr(name, ']');
         return arena_strndup(a, name, bracket ? bracket + 1 - name : (int64_t)strcspn(name, "."));
 }
 
-static void add_value(Table *t, const char *name, int output, int64_t iteration, int64_t iterations)
+static void table_value(VerifyTable *t, const char *name, int output, int64_t iteration, int64_t iterations)
 {
         GROW(&t->m->arena, t->value, t->n, t->cap);
         const Node *node = t->m->graph->output[output].node;
         NamedValue *v = &t->value[t->n++];
         *v = (NamedValue){
                 .name = name, .output = output, .iteration = iteration, .node = origin(node, iteration)};
-        v->row = row_of(&t->m->arena, name);
+        v->row = table_row_of(&t->m->arena, name);
         v->n = type_count(&node->type, t->size) / iterations;
         v->from = iterations > 1 ? iteration * v->n : 0;
         v->rank = node->type.rank - (iterations > 1);
@@ -186,17 +186,17 @@ static void add_value(Table *t, const char *name, int output, int64_t iteration,
                 v->dim[a] = dim_value(node->type.dim[a + (iterations > 1)], t->size);
 }
 
-static void list_iteration(Table *t, const Tap *tap, int64_t iteration)
+static void list_iteration(VerifyTable *t, const Tap *tap, int64_t iteration)
 {
         const Graph *g = t->m->graph;
         const char *name = of_iteration(t, tap->name, iteration);
-        int output = output_named(g, tap->in_all_iterations ? tap->name : name);
-        if (output >= 0 && iteration < iterations_of(tap))
-                add_value(t, name, output, iteration, tap->in_all_iterations ? iterations_of(tap) : 1);
+        int output = verified_output(g, tap->in_all_iterations ? tap->name : name);
+        if (output >= 0 && iteration < tap_iterations(tap))
+                table_value(t, name, output, iteration, tap->in_all_iterations ? tap_iterations(tap) : 1);
 }
 
 /* Values of one repeat iteration by iteration. */
-static void list_values(Table *t)
+static void table_values(VerifyTable *t)
 {
         const Graph *g = t->m->graph;
         for (int i = 0, end; i < t->ntap; i = end) {
@@ -205,18 +205,18 @@ static void list_values(Table *t)
                 for (end = i + 1; end < t->ntap && prefix; end++)
                         if (strncmp(t->tap[end].name, t->tap[i].name, prefix) != 0)
                                 break;
-                for (int64_t iteration = 0; iteration < iterations_of(&t->tap[i]); iteration++)
+                for (int64_t iteration = 0; iteration < tap_iterations(&t->tap[i]); iteration++)
                         for (int k = i; k < end; k++)
                                 list_iteration(t, &t->tap[k], iteration);
         }
         for (int i = 0; i < g->noutput; i++)
                 if (!g->output[i].tap)
-                        add_value(t, output_name(&g->output[i]), i, 0, 1);
+                        table_value(t, output_name(&g->output[i]), i, 0, 1);
 }
 
 /* --- errors ------------------------------------------------------------------------------------------------------------ */
 
-static void find_errors(Table *t, const Tensor *expected, float *const *found)
+static void find_errors(VerifyTable *t, const Tensor *expected, float *const *found)
 {
         const Graph *g = t->m->graph;
         for (int i = 0; i < t->n; i++) {
@@ -229,7 +229,7 @@ static void find_errors(Table *t, const Tensor *expected, float *const *found)
         }
 }
 
-static bool is_new(const Table *t, int i, bool row)
+static bool is_new(const VerifyTable *t, int i, bool row)
 {
         for (int k = 0; k < i; k++)
                 if (row ? !strcmp(t->value[k].row, t->value[i].row)
@@ -239,7 +239,7 @@ static bool is_new(const Table *t, int i, bool row)
 }
 
 /* The largest of a row and an op; -1: there is none. */
-static double cell(const Table *t, const char *row, Op op)
+static double cell(const VerifyTable *t, const char *row, Op op)
 {
         double most = -1;
         for (int i = 0; i < t->n; i++)
@@ -251,7 +251,7 @@ static double cell(const Table *t, const char *row, Op op)
 enum { CELL = 8 };
 
 /* Without the spaces at its end. */
-static void print_line(const char *line)
+static void table_print_line(const char *line)
 {
         size_t n = strlen(line);
         while (n && line[n - 1] == ' ')
@@ -259,7 +259,7 @@ static void print_line(const char *line)
         printf("%.*s\n", (int)n, line);
 }
 
-static void print_row(const Table *t, const char *row, int width)
+static void table_print_row(const VerifyTable *t, const char *row, int width)
 {
         Arena *a = &t->m->arena;
         const char *line = arena_printf(a, "%-*s", width, row);
@@ -270,10 +270,10 @@ static void print_row(const Table *t, const char *row, int width)
                 const char *text = error < 0 ? "" : error == 0 ? "0" : arena_printf(a, "%.1e", error);
                 line = arena_printf(a, "%s %-*s", line, CELL, text);
         }
-        print_line(line);
+        table_print_line(line);
 }
 
-static void print_errors(const Table *t)
+static void print_errors(const VerifyTable *t)
 {
         int width = 0;
         for (int i = 0; i < t->n; i++)
@@ -283,10 +283,10 @@ static void print_errors(const Table *t)
                 if (is_new(t, i, false))
                         head = arena_printf(&t->m->arena, "%s %-*s", head, CELL,
                                             op_info[t->value[i].node->op].text);
-        print_line(head);
+        table_print_line(head);
         for (int i = 0; i < t->n; i++)
                 if (is_new(t, i, true))
-                        print_row(t, t->value[i].row, width);
+                        table_print_row(t, t->value[i].row, width);
 }
 
 /* Where in v its error is largest. */
@@ -300,8 +300,8 @@ static int64_t *index_of_error(Arena *a, const NamedValue *v)
         return index;
 }
 
-static void print_first_over(const Table *t, const NamedValue *v, const Tensor *expected, float *const *found,
-                             double bound)
+static void print_first_over(const VerifyTable *t, const NamedValue *v, const Tensor *expected,
+                             float *const *found, double bound)
 {
         Arena *a = &t->m->arena;
         printf("first over %g: %s (%s", bound, v->name, op_info[v->node->op].text);
@@ -312,7 +312,7 @@ static void print_first_over(const Table *t, const NamedValue *v, const Tensor *
                expected[v->output].data[v->from + v->at], v->error);
 }
 
-static const NamedValue *first_over(const Table *t, double bound)
+static const NamedValue *first_over(const VerifyTable *t, double bound)
 {
         for (int i = 0; i < t->n; i++)
                 if (!(t->value[i].error <= bound))
@@ -320,7 +320,8 @@ static const NamedValue *first_over(const Table *t, double bound)
         return NULL;
 }
 
-static void report(const Table *t, const char *how, const Tensor *expected, float *const *found, double bound)
+static void table_report(const VerifyTable *t, const char *how, const Tensor *expected, float *const *found,
+                         double bound)
 {
         const NamedValue *most = NULL, *first = first_over(t, bound);
         for (int i = 0; i < t->n; i++)
@@ -337,7 +338,8 @@ static void report(const Table *t, const char *how, const Tensor *expected, floa
 }
 
 /* A value: where it is in the model, its error, and where in it that is. */
-static json_t *value_json(const Table *t, const NamedValue *v, const Tensor *expected, float *const *found)
+static json_t *value_json(const VerifyTable *t, const NamedValue *v, const Tensor *expected,
+                          float *const *found)
 {
         Arena *a = &t->m->arena;
         const Span span = v->node->span;
@@ -355,7 +357,7 @@ static json_t *value_json(const Table *t, const NamedValue *v, const Tensor *exp
                          json_finite(v->n ? expected[v->output].data[v->from + v->at] : 0));
 }
 
-static void report_json(const Table *t, const char *how, const Tensor *expected, float *const *found,
+static void report_json(const VerifyTable *t, const char *how, const Tensor *expected, float *const *found,
                         double bound, json_t *report)
 {
         const NamedValue *first = first_over(t, bound);
@@ -371,12 +373,12 @@ static void report_json(const Table *t, const char *how, const Tensor *expected,
 /* --- the whole ----------------------------------------------------------------------------------------------------------- */
 
 /* Before the passes, or after them as compiled code rounds what it keeps. */
-static const char *interpret_values(Table *t, KeptState *kept, const Tensor *input, Tensor *expected)
+static const char *interpret_values(VerifyTable *t, KeptState *kept, const Tensor *input, Tensor *expected)
 {
         const Graph *g = t->m->graph;
         int64_t size[MAX_NAMED];
         Checkpoint *checkpoint;
-        WeightSource source = {open_weights(t->m, t->o, &checkpoint), weights_read};
+        WeightSource source = {open_weights(t->m, t->o, &checkpoint), weights_read, weights_why};
         KeptSource follows = {kept, kept_value};
         InterpState *state = interp_state_new(g);
         if (state && kept->state)
@@ -392,18 +394,18 @@ static const char *interpret_values(Table *t, KeptState *kept, const Tensor *inp
         return why;
 }
 
-bool verify_table(Model *m, const Options *o, const Target *target, When when, const int64_t *size,
+bool verify_table(Model *m, const CommandOptions *o, const Target *target, When when, const int64_t *size,
                   const Tensor *input, double bound, json_t *to)
 {
-        Table t = {.m = m, .o = o, .size = size};
+        VerifyTable t = {.m = m, .o = o, .size = size};
         KeptState kept = {0};
         TestRun test_run = {.size = size, .input = input, .kept = o->kv ? &kept : NULL};
-        Options alone = *o;
+        CommandOptions alone = *o;
         alone.slots = 1;                                /* values are not rows of a batch */
         alone.off[PASS_window] |= o->kv != STORAGE_F32; /* all that is kept is there in the end */
         if (!choose_taps(&t))
                 return false;
-        list_values(&t);
+        table_values(&t);
         int n = m->graph->noutput;
         Tensor *expected = NEW_ARRAY(&m->arena, Tensor, n);
         bool first = o->kv != STORAGE_F32; /* there is something to follow then */
@@ -419,7 +421,7 @@ bool verify_table(Model *m, const Options *o, const Target *target, When when, c
                 if (to)
                         report_json(&t, how, expected, test_run.output, bound, to);
                 else
-                        report(&t, how, expected, test_run.output, bound);
+                        table_report(&t, how, expected, test_run.output, bound);
         }
         for (int i = 0; i < n; i++) {
                 tensor_free(&expected[i]);

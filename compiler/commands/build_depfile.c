@@ -4,7 +4,7 @@
 #include "build_private.h"
 
 /* A name as make reads it. */
-static void add_name(Text *t, const char *name)
+static void depfile_name(Text *t, const char *name)
 {
         for (; *name; name++) {
                 if (*name == ' ' || *name == '#')
@@ -22,17 +22,17 @@ bool build_depfile(Arena *a, WrittenFile *to, const char *path, const WrittenFil
         const char *const *input = inputs_read(&inputs);
         for (int i = 0; i < n; i++) {
                 text_put(t, i ? " " : "");
-                add_name(t, made[i].path);
+                depfile_name(t, made[i].path);
         }
         text_put(t, ":");
         for (int i = 0; i < inputs; i++) {
                 text_put(t, " \\\n  ");
-                add_name(t, input[i]);
+                depfile_name(t, input[i]);
         }
         /* a file that goes is no reason to stop */
         for (int i = 0; i < inputs; i++) {
                 text_put(t, i ? "\n" : "\n\n");
-                add_name(t, input[i]);
+                depfile_name(t, input[i]);
                 text_put(t, ":");
         }
         text_put(t, "\n");

@@ -19,7 +19,7 @@ typedef struct {
 } Workshop;
 enum { THE_C, THE_HEADER, THE_WEIGHTS, THE_OBJECT, THE_ARCHIVE, THE_SHARED, THE_LOG };
 
-static const char *path_of(const Workshop *w, int which)
+static const char *library_path(const Workshop *w, int which)
 {
         return arena_printf(w->arena, "%s/%s", w->folder, w->name[which]);
 }
@@ -31,8 +31,8 @@ static const char *command_of(const char *variable, const char *otherwise)
 }
 
 /* Runs it with further words, NULL behind them; false after a message. */
-static bool run(Workshop *w, const char *variable, const char *otherwise, const char *flags,
-                const char *const *word)
+static bool library_run(Workshop *w, const char *variable, const char *otherwise, const char *flags,
+                        const char *const *word)
 {
         const char *command = command_of(variable, otherwise);
         char *argument[MOST_WORDS + 1];
@@ -41,7 +41,8 @@ static bool run(Workshop *w, const char *variable, const char *otherwise, const 
         for (; *word && n < MOST_WORDS; word++)
                 argument[n++] = arena_strdup(w->arena, *word);
         argument[n] = NULL;
-        const int error = tool_run(argument, w->folder, path_of(w, THE_LOG), w->message, sizeof w->message);
+        const int error =
+                tool_run(argument, w->folder, library_path(w, THE_LOG), w->message, sizeof w->message);
         if (error)
                 fprintf(stderr,
                         "lathe build: --lib wants a C compiler and ar: %s: %s.  CC and AR name others; "
@@ -59,38 +60,39 @@ static bool run(Workshop *w, const char *variable, const char *otherwise, const 
 static bool set_up(Workshop *w)
 {
         const LibraryParts *p = w->parts;
-        if (!write_file(path_of(w, THE_C), p->c->data, p->c->n) ||
-            !write_file(path_of(w, THE_HEADER), p->h->data, p->h->n))
+        if (!write_file(library_path(w, THE_C), p->c->data, p->c->n) ||
+            !write_file(library_path(w, THE_HEADER), p->h->data, p->h->n))
                 return false;
         char *weights = p->weights ? realpath(p->weights, NULL) : NULL;
-        const bool good = !p->weights || (weights && !symlink(weights, path_of(w, THE_WEIGHTS)));
+        const bool good = !p->weights || (weights && !symlink(weights, library_path(w, THE_WEIGHTS)));
         if (!good)
-                fprintf(stderr, "lathe build: %s: %s\n", path_of(w, THE_WEIGHTS), strerror(errno));
+                fprintf(stderr, "lathe build: %s: %s\n", library_path(w, THE_WEIGHTS), strerror(errno));
         free(weights);
         return good;
 }
 
-static bool compile(Workshop *w)
+static bool library_compile(Workshop *w)
 {
         const LibraryParts *p = w->parts;
-        const char *object = path_of(w, THE_OBJECT), *archive = path_of(w, THE_ARCHIVE);
-        const char *to_object[] = {"-std=c11",        "-O2", "-fPIC", "-pthread", "-c",
-                                   path_of(w, THE_C), "-o",  object,  NULL};
+        const char *object = library_path(w, THE_OBJECT), *archive = library_path(w, THE_ARCHIVE);
+        const char *to_object[] = {"-std=c11", "-O2",  "-fPIC", "-pthread", "-c", library_path(w, THE_C),
+                                   "-o",       object, NULL};
         const char *to_archive[] = {"rcs", archive, object, NULL};
         const char *to_shared[] = {
                 "-shared", "-pthread", arena_printf(w->arena, "-Wl,-soname,%s", w->name[THE_SHARED]),
-                object,    "-o",       path_of(w, THE_SHARED),
+                object,    "-o",       library_path(w, THE_SHARED),
                 NULL};
         const bool told = isatty(STDERR_FILENO);
         if (told)
                 fprintf(stderr, "%s compiles %s.c ..", command_of("CC", "cc"), p->base);
-        const bool good = run(w, "CC", "cc", p->target->flags, to_object);
+        const bool good = library_run(w, "CC", "cc", p->target->flags, to_object);
         if (told)
-                fprintf(stderr, "\r\033[K");
-        return good && run(w, "AR", "ar", "", to_archive) && run(w, "CC", "cc", "", to_shared);
+                terminal_control(stderr, "\r\033[K");
+        return good && library_run(w, "AR", "ar", "", to_archive) &&
+               library_run(w, "CC", "cc", "", to_shared);
 }
 
-static bool copy(WrittenFile *to, const char *path, const char *from)
+static bool library_copy(WrittenFile *to, const char *path, const char *from)
 {
         char part[1 << 16];
         FILE *f = fopen(from, "rb");
@@ -109,7 +111,7 @@ static bool copy(WrittenFile *to, const char *path, const char *from)
         return !to->error;
 }
 
-static bool describe(const Workshop *w, WrittenFile *to, const char *folder)
+static bool library_describe(const Workshop *w, WrittenFile *to, const char *folder)
 {
         const LibraryParts *p = w->parts;
         const char *weights =
@@ -138,11 +140,11 @@ int build_library(Arena *a, const LibraryParts *parts, const char *folder, Writt
                 return WRONG_ENVIRONMENT;
         }
         const int entry = ending_folder(w.folder, w.name);
-        const bool good = set_up(&w) && compile(&w);
+        const bool good = set_up(&w) && library_compile(&w);
         for (int i = THE_ARCHIVE; i <= THE_SHARED && good; i++)
-                copy(&file[(*n)++], arena_printf(a, "%s%s", folder, w.name[i]), path_of(&w, i));
+                library_copy(&file[(*n)++], arena_printf(a, "%s%s", folder, w.name[i]), library_path(&w, i));
         if (good)
-                describe(&w, &file[(*n)++], folder);
+                library_describe(&w, &file[(*n)++], folder);
         remove_folder(w.folder, w.name);
         ending_forget(entry);
         return good ? DONE : WRONG_ENVIRONMENT;

@@ -26,7 +26,7 @@ typedef struct {
 } PythonParts;
 bool build_python(Arena *a, const PythonParts *parts, const char *folder, WrittenFile *file, int *n);
 /* There is a folder for it, and no file of others stands there; Python can call it so.  false after a message. */
-bool python_fits(const Options *o);
+bool python_fits(const CommandOptions *o);
 bool python_name_fits(const char *name);
 
 /* --depfile: the files that the others depend on, all that were read, as make reads it. */

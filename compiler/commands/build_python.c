@@ -19,7 +19,7 @@ static bool is_ours(const char *path)
         return !f || !n || !strcmp(head, mark);
 }
 
-bool python_fits(const Options *o)
+bool python_fits(const CommandOptions *o)
 {
         Arena a = {0};
         const char *folder = folder_of(&a, o->out);

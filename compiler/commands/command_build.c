@@ -43,27 +43,26 @@ static void split_path(Arena *a, const char *out, const char **stem, const char 
         *base = slash ? slash + 1 : *stem;
 }
 
-static bool is_stream(const Options *o)
+static bool is_stream(const CommandOptions *o)
 {
         return o->out && !strcmp(o->out, "-");
 }
 
 /* -o names the C file; others take its name, so that it can have no suffix but that of C. */
-static bool out_fits(const Options *o)
+static bool out_fits(const CommandOptions *o)
 {
         const char *slash = o->out ? strrchr(o->out, '/') : NULL, *name = slash ? slash + 1 : o->out;
         const char *dot = name ? strrchr(name, '.') : NULL;
-        if (is_stream(o) && (o->library || o->depfile || o->depfile_beside || o->python))
+        if (is_stream(o) && (o->given[OPT_LIB] || o->depfile || o->given[OPT_PYTHON]))
                 fprintf(stderr, "lathe build: -o - writes the C to standard output, and %s is about files\n",
-                        o->library          ? "--lib"
-                        : o->depfile        ? "--depfile"
-                        : o->depfile_beside ? "-MD"
-                                            : "--python");
-        else if (is_stream(o) && o->incbin)
+                        o->given[OPT_LIB] ? "--lib"
+                        : o->depfile      ? "--depfile"
+                                          : "--python");
+        else if (is_stream(o) && o->given[OPT_INCBIN])
                 fprintf(stderr,
                         "lathe build: -o - writes the C to standard output, and --incbin wants a file "
                         "of weights beside it: --embed puts them into the C\n");
-        else if (is_stream(o) && !o->embed && !o->code_only)
+        else if (is_stream(o) && !o->given[OPT_EMBED] && !o->given[OPT_CODE_ONLY])
                 fprintf(stderr, "lathe build: -o - writes the C to standard output, and has no place for the "
                                 "weights: --embed puts them into the C, --code-only leaves them out\n");
         else if (name && (!*name || !strcmp(name, ".c")))
@@ -75,7 +74,7 @@ static bool out_fits(const Options *o)
                         "is C\n",
                         o->out);
         else
-                return !o->python || python_fits(o);
+                return !o->given[OPT_PYTHON] || python_fits(o);
         return false;
 }
 
@@ -88,7 +87,7 @@ static void note_name(const char *what, const char *name, const char *in_c, cons
 }
 
 /* Names that C could not bear have become others. */
-static void note_names(const Plan *p, const Options *o)
+static void note_renamed(const Plan *p, const CommandOptions *o)
 {
         const Graph *g = p->graph;
         if (!o->prefix)
@@ -96,14 +95,15 @@ static void note_names(const Plan *p, const Options *o)
                           "; --prefix gives it a name of your own");
         for (int i = 0; i < g->nnamed; i++)
                 if (g->past < 0 || (i != g->time && i != g->past))
-                        note_name("size", g->named[i].said, g->named[i].name, c_word_kind(g->named[i].said),
-                                  "");
+                        note_name("size", g->named[i].model_name, g->named[i].name,
+                                  c_word_kind(g->named[i].model_name), "");
         for (int i = 0; i < g->ninput; i++)
-                note_name("input", g->input[i].said, g->input[i].name, c_word_kind(g->input[i].said), "");
+                note_name("input", g->input[i].model_name, g->input[i].name,
+                          c_word_kind(g->input[i].model_name), "");
         for (int i = 0; i < g->noutput; i++)
                 if (!g->output[i].tap)
-                        note_name("output", g->output[i].said, g->output[i].name,
-                                  c_word_kind(g->output[i].said), "");
+                        note_name("output", g->output[i].model_name, g->output[i].name,
+                                  c_word_kind(g->output[i].model_name), "");
 }
 
 static void note_large(Model *m, const Plan *p)
@@ -123,37 +123,39 @@ typedef struct {
         const WeightTail *tail;
         const Text *c, *h, *module; /* module: in Python, or NULL */
         const char *stem, *base;
-} Written;
+} BuiltFile;
 
-static int write_files(Model *m, const Options *o, const Written *w)
+static int write_files(Model *m, const CommandOptions *o, const BuiltFile *w)
 {
         Arena *a = &m->arena;
-        const bool apart = !o->embed && !o->code_only;
+        const bool apart = !o->given[OPT_EMBED] && !o->given[OPT_CODE_ONLY];
         /* C, header, weights: ninja knows the rule of a depfile by its first file */
         WrittenFile file[4 + LIBRARY_FILES + PYTHON_FILES] = {{.entry = -1}, {.entry = -1}};
         int n = apart ? 3 : 2, code = DONE;
-        bool good = (!apart ||
-                     output_weights(&file[2], arena_printf(a, "%s%s.weights", w->stem, o->incbin ? ".c" : ""),
-                                    w->plan, w->weights, w->tail, 0)) &&
+        bool good = (!apart || output_weights(&file[2],
+                                              arena_printf(a, "%s%s.weights", w->stem,
+                                                           o->given[OPT_INCBIN] ? ".c" : ""),
+                                              w->plan, w->weights, w->tail, 0)) &&
                     output_bytes(&file[0], arena_printf(a, "%s.c", w->stem), w->c->data, w->c->n) &&
                     output_bytes(&file[1], arena_printf(a, "%s.h", w->stem), w->h->data, w->h->n);
-        if (good && o->library) {
+        if (good && o->given[OPT_LIB]) {
                 const LibraryParts parts = {.base = w->base,
                                             .model = m->graph->name,
                                             .c = w->c,
                                             .h = w->h,
-                                            .weights = o->incbin ? file[2].aside : NULL,
-                                            .weights_beside = apart && !o->incbin,
+                                            .weights = o->given[OPT_INCBIN] ? file[2].aside : NULL,
+                                            .weights_beside = apart && !o->given[OPT_INCBIN],
                                             .target = w->plan->target};
                 code = build_library(a, &parts, folder_of(a, w->stem), file, &n);
         }
-        if (good && o->python && code == DONE) {
-                const char *weights = arena_printf(a, "%s%s.weights", w->base, o->incbin ? ".c" : "");
+        if (good && o->given[OPT_PYTHON] && code == DONE) {
+                const char *weights =
+                        arena_printf(a, "%s%s.weights", w->base, o->given[OPT_INCBIN] ? ".c" : "");
                 const PythonParts parts = {.base = w->base,
                                            .name = w->plan->c_name,
                                            .module = w->module,
-                                           .weights = apart && !o->incbin ? weights : NULL,
-                                           .c_weights = o->incbin ? weights : NULL,
+                                           .weights = apart && !o->given[OPT_INCBIN] ? weights : NULL,
+                                           .c_weights = o->given[OPT_INCBIN] ? weights : NULL,
                                            .target = w->plan->target};
                 good = build_python(a, &parts, folder_of(a, w->stem), file, &n);
         }
@@ -162,65 +164,69 @@ static int write_files(Model *m, const Options *o, const Written *w)
                         output_drop(&file[--n]);
                 return code;
         }
-        const char *depfile = o->depfile_beside ? arena_printf(a, "%s.d", w->stem) : o->depfile;
-        if (good && depfile) {
-                build_depfile(a, &file[n], depfile, file, n);
+        if (good && o->depfile) {
+                build_depfile(a, &file[n], o->depfile, file, n);
                 n++;
         }
         return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;
 }
 
-static WeightHome weight_home(const Options *o)
+static WeightHome weight_home(const CommandOptions *o)
 {
-        return o->embed ? WEIGHTS_AS_TEXT : o->incbin ? WEIGHTS_BY_ASSEMBLER : WEIGHTS_MAPPED;
+        return o->given[OPT_EMBED]    ? WEIGHTS_AS_TEXT
+               : o->given[OPT_INCBIN] ? WEIGHTS_BY_ASSEMBLER
+                                      : WEIGHTS_MAPPED;
 }
 
 /* Packs, emits and writes; the tokenizer may be NULL. */
-static int write_model(Model *m, const Options *o, Plan *p, const Tokenizer *tokenizer, Weights *weights,
-                       const EmittedLoops *loops, const Grammar *grammar)
+static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokenizer *tokenizer,
+                       Weights *weights, const EmittedLoops *loops, const Grammar *grammar)
 {
         const char *stem, *base;
         split_path(&m->arena, o->out && !is_stream(o) ? o->out : p->c_name, &stem, &base);
-        float *packed = o->embed ? calloc((size_t)FLOATS(p->weights_size), sizeof *packed) : NULL;
-        const char *error = !o->embed ? NULL : packed ? pack_weights(p, weights, packed) : no_memory;
+        float *packed = o->given[OPT_EMBED] ? calloc((size_t)FLOATS(p->weights_size), sizeof *packed) : NULL;
+        const char *error = !o->given[OPT_EMBED] ? NULL
+                            : packed             ? pack_weights(p, weights, packed)
+                                                 : no_memory;
         WeightTail tail;
         EmitOptions options = emitted_model(m, loops, tokenizer, weight_home(o), &tail);
         options.name = base;
-        options.with_main = o->with_main;
-        options.main_loop = o->with_main ? loops->main : NULL;
+        options.with_main = o->given[OPT_MAIN];
+        options.main_loop = o->given[OPT_MAIN] ? loops->main : NULL;
         options.alone = is_stream(o);
         options.weights = packed;
         options.grammar = grammar ? grammar_tables(grammar) : NULL;
-        const TalkForm *form = o->with_main ? model_talks(m, o, tokenizer, "build") : NULL;
+        const TalkForm *form = o->given[OPT_MAIN] ? model_talks(m, o, tokenizer, "build") : NULL;
         options.talk = form ? talk_form_text(&m->arena, form) : NULL;
         Text *c = text_new(&m->arena), *h = text_new(&m->arena), *module = text_new(&m->arena);
         if (!error)
                 emit(p, &options, c, h);
-        if (!error && o->python)
+        if (!error && o->given[OPT_PYTHON])
                 emit_python(p, &options, module);
         free(packed);
-        if (!error && o->incbin && p->weights_size + tail.size > MOST_IN_PROGRAM)
+        if (!error && o->given[OPT_INCBIN] && p->weights_size + tail.size > MOST_IN_PROGRAM)
                 error = arena_printf(&m->arena,
                                      "--incbin: they take %s, and a program bears 1.9 GB: without it "
                                      "they are mapped",
                                      in_units(&m->arena, (double)p->weights_size, "B"));
-        if (!error && o->embed)
+        if (!error && o->given[OPT_EMBED])
                 note_large(m, p);
         if (error) {
                 fprintf(stderr, "lathe: weights: %s\n", error);
-                return WRONG_ENVIRONMENT;
+                return weights_why(weights) ? WRONG_INPUT : WRONG_ENVIRONMENT;
         }
         if (is_stream(o))
                 return write_file("-", c->data, c->n) ? DONE : WRONG_ENVIRONMENT;
-        return write_files(m, o, &(const Written){p, weights, &tail, c, h, module, stem, base});
+        const int code = write_files(m, o, &(const BuiltFile){p, weights, &tail, c, h, module, stem, base});
+        return code != DONE && weights_why(weights) ? WRONG_INPUT : code;
 }
 
 /* The loops of its C; an exit code. */
-static int choose_loops(Model *m, const Options *o, EmittedLoops *loops)
+static int choose_loops(Model *m, const CommandOptions *o, EmittedLoops *loops)
 {
         const int code = emitted_loops(m, "build", loops);
         fputs(loops->notes->data, stderr);
-        if (code != DONE || !o->with_main || !loops->why_no_main)
+        if (code != DONE || !o->given[OPT_MAIN] || !loops->why_no_main)
                 return code;
         fprintf(stderr,
                 "lathe: --main is for a model with a loop, or a causal one from one input of token ids "
@@ -232,7 +238,7 @@ static int choose_loops(Model *m, const Options *o, EmittedLoops *loops)
 }
 
 /* The grammar of its texts, or NULL; an exit code. */
-static int choose_grammar(Model *m, const Options *o, const Grammar **grammar)
+static int choose_grammar(Model *m, const CommandOptions *o, const Grammar **grammar)
 {
         *grammar = NULL;
         if (o->grammar && !generates_when_fed(m->graph)) {
@@ -244,21 +250,21 @@ static int choose_grammar(Model *m, const Options *o, const Grammar **grammar)
 }
 
 /* A model whose passes have been run. */
-static int build_model(Model *m, const Options *o, const EmittedLoops *loops, const Grammar *grammar)
+static int build_model(Model *m, const CommandOptions *o, const EmittedLoops *loops, const Grammar *grammar)
 {
         Checkpoint *checkpoint = NULL;
         Tokenizer tokenizer = {0};
         Weights *weights = NULL;
         if (!o->tokenizer || load_tokenizer(m, o, &tokenizer))
                 weights = open_weights(m, o, &checkpoint);
-        if (weights && !o->code_only)
+        if (weights && !o->given[OPT_CODE_ONLY])
                 note_hashed(m, o, "build");
-        Plan *plan = weights ? model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
+        Plan *plan = weights ? model_plan(m, o, chosen_target(o)) : NULL;
         if (plan)
-                note_names(plan, o);
+                note_renamed(plan, o);
         const int code =
                 !plan ? failure_code(m)
-                : o->python && !python_name_fits(plan->c_name)
+                : o->given[OPT_PYTHON] && !python_name_fits(plan->c_name)
                         ? WRONG_USAGE
                         : write_model(m, o, plan, o->tokenizer ? &tokenizer : NULL, weights, loops, grammar);
         tokenizer_free(&tokenizer);
@@ -266,7 +272,7 @@ static int build_model(Model *m, const Options *o, const EmittedLoops *loops, co
         return code;
 }
 
-int build_command(const Options *o)
+int build_command(const CommandOptions *o)
 {
         Model m;
         EmittedLoops loops;

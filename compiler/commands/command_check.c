@@ -18,7 +18,7 @@ static bool check_tests(Model *m)
         return good;
 }
 
-static bool check_program(Model *m, const Options *o)
+static bool check_program_parts(Model *m, const CommandOptions *o)
 {
         if (o->model)
                 return model_check(m, o, o->model);
@@ -35,14 +35,14 @@ static bool check_program(Model *m, const Options *o)
         return check_tests(m) && good;
 }
 
-int check_command(const Options *o)
+int check_command(const CommandOptions *o)
 {
         int worst = DONE;
         for (int i = 0; i < o->nfile; i++) {
                 Model m;
                 int code;
                 if (model_open(&m, o->file[i], &code))
-                        code = check_program(&m, o) ? DONE : WRONG_INPUT;
+                        code = check_program_parts(&m, o) ? DONE : WRONG_INPUT;
                 worst = code > worst ? code : worst;
                 model_free(&m);
         }

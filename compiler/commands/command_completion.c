@@ -5,7 +5,7 @@
 #include "commands_private.h"
 
 /* What is known of a command's first word, or of an option's value: words with a space behind each; NULL: a file, or anything. */
-static const char *words_of(Arena *a, const Command *c)
+static const char *command_words(Arena *a, const Command *c)
 {
         const char *const *part;
         Text *t = text_new(a);
@@ -20,64 +20,46 @@ static const char *words_of(Arena *a, const Command *c)
         return t->data;
 }
 
-static const char *values_of(Arena *a, const char *option)
+/* The values of an option: those that its placeholder lists, or those of a table that it names. */
+static const char *option_values(Arena *a, OptionId id)
 {
-        static const char *const known[][2] = {
-                {"--kv", "f32 f16 q8 "}, {"--jit", "auto tcc cc code "}, {"--cache", "beside user off "}};
+        const char *value = option_info(id)->value;
         Text *t = text_new(a);
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-                if (!strcmp(option, known[i][0]))
-                        return known[i][1];
-        if (!strcmp(option, "--target"))
-                text_put(t, "native ");
-        for (int i = 0; i < target_count && t->n; i++)
-                text_printf(t, "%s ", target_table[i].name);
-        for (int i = 0; i < LOOPS && !strcmp(option, "--loop"); i++)
+        if (!value)
+                return NULL;
+        for (int i = 0; i < target_count && !strcmp(value, "TARGET"); i++)
+                text_printf(t, "%s%s ", i ? "" : "native ", target_table[i].name);
+        for (int i = 0; i < LOOPS && !strcmp(value, "LOOP"); i++)
                 text_printf(t, "%s ", loop_info[i].name);
-        for (int i = 0; i < PASS_COUNT && !strcmp(option, "--dump"); i++)
+        for (int i = 0; i < PASS_COUNT && !strcmp(value, "PASS"); i++)
                 text_printf(t, "%s ", pass_table[i].name);
+        for (const char *at = option_has_choice(id) ? value : ""; *at;
+             at += strcspn(at, "|") + (strchr(at, '|') != NULL))
+                text_printf(t, "%.*s ", (int)strcspn(at, "|"), at);
         return t->n ? t->data : NULL;
-}
-
-/* Passes that can be left out. */
-static bool is_left_out(int pass)
-{
-        return pass_table[pass].kind != NEEDED;
 }
 
 /* All that may begin with - behind a command. */
 static const char *options_of(Arena *a, const Command *c)
 {
         Text *t = text_new(a);
-        bool has_value;
-        for (int i = 0; i < option_count(); i++) {
-                const char *name = option_of(c->takes, i, &has_value);
-                for (int pass = 0; name && pass < PASS_COUNT && !strcmp(name, "--no-"); pass++)
-                        if (is_left_out(pass))
+        for (OptionId id = 0; id < OPTIONS; id++) {
+                if (!option_is_taken(id, c->name))
+                        continue;
+                if (id != OPT_NO)
+                        text_printf(t, "%s ", option_info(id)->name);
+                for (int pass = 0; id == OPT_NO && pass < PASS_COUNT; pass++)
+                        if (pass_table[pass].kind != NEEDED)
                                 text_printf(t, "--no-%s ", pass_table[pass].name);
-                if (name && strcmp(name, "--no-") != 0)
-                        text_printf(t, "%s ", name);
         }
         text_put(t, "--help");
         return t->data;
 }
 
-static void print_names(void)
+static void completion_names(void)
 {
         for (int i = 0; i < command_count; i++)
                 printf("%s ", command_table[i].name);
-}
-
-/* The row of every option that has a value, of any command. */
-static const char *valued(int i)
-{
-        bool has_value;
-        for (int c = 0; c < command_count; c++) {
-                const char *name = option_of(command_table[c].takes, i, &has_value);
-                if (name && has_value)
-                        return name;
-        }
-        return NULL;
 }
 
 static void print_bash(Arena *a)
@@ -88,24 +70,22 @@ static void print_bash(Arena *a)
                "        COMPREPLY=()\n        case ${COMP_WORDS[1]} in\n");
         for (int i = 0; i < command_count; i++) {
                 const Command *c = &command_table[i];
-                const char *words = words_of(a, c);
+                const char *words = command_words(a, c);
                 printf("        %s) options='%s'", c->name, options_of(a, c));
                 if (words)
                         printf(" words='%s'", words);
                 printf(" ;;\n");
         }
         printf("        help) words='");
-        print_names();
+        completion_names();
         printf("' ;;\n        esac\n"
                "        if [ \"$COMP_CWORD\" -eq 1 ]; then\n                words='");
-        print_names();
+        completion_names();
         printf("help --version'\n                before=\n        fi\n        case $before in\n");
-        for (int i = 0; i < option_count(); i++) {
-                const char *name = valued(i), *values = name ? values_of(a, name) : NULL;
-                if (name && values)
-                        printf("        %s) COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n", name,
-                               values);
-        }
+        for (OptionId id = 0; id < OPTIONS; id++)
+                if (id != OPT_NO && option_values(a, id))
+                        printf("        %s) COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n",
+                               option_info(id)->name, option_values(a, id));
         printf("        esac\n"
                "        case $word in\n"
                "        -*) COMPREPLY=($(compgen -W \"$options $words\" -- \"$word\")) ;;\n"
@@ -142,15 +122,14 @@ static void print_zsh(Arena *a)
                "$command in\n");
         for (int i = 0; i < command_count; i++) {
                 const Command *c = &command_table[i];
-                const char *words = words_of(a, c);
+                const char *words = command_words(a, c);
                 printf("        %s) _arguments '*:file:", c->name);
                 printf(words ? "_alternative \"words:word:(%s)\" \"files:file:_files\"'" : "_files'", words);
-                for (int o = 0; o < option_count(); o++) {
-                        bool has_value;
-                        const char *name = option_of(c->takes, o, &has_value), *values;
-                        if (!name || !strcmp(name, "--no-"))
+                for (OptionId o = 0; o < OPTIONS; o++) {
+                        if (!option_is_taken(o, c->name) || o == OPT_NO)
                                 continue;
-                        values = has_value ? values_of(a, name) : NULL;
+                        const bool has_value = option_has_value(o);
+                        const char *name = option_info(o)->name, *values = option_values(a, o);
                         printf(" \\\n                '*%s%s", name,
                                has_value ? name[1] == '-' ? "=" : "+" : "");
                         printf(!has_value ? "'" : values ? ":value:(%s)'" : ":value:_files'", values);
@@ -166,19 +145,18 @@ static void print_fish(Arena *a)
         printf("# Completion of lathe for fish, written by `lathe completion fish`.\n");
         for (int i = 0; i < command_count; i++) {
                 const Command *c = &command_table[i];
-                const char *words = words_of(a, c);
+                const char *words = command_words(a, c);
                 printf("complete -c lathe -n __fish_use_subcommand -f -a %s -d '", c->name);
                 print_quoted(c->about, "\\'", "\\");
                 printf("'\n");
                 if (words)
                         printf("complete -c lathe -n '__fish_seen_subcommand_from %s' -a '%s'\n", c->name,
                                words);
-                for (int o = 0; o < option_count(); o++) {
-                        bool has_value;
-                        const char *name = option_of(c->takes, o, &has_value), *values;
-                        if (!name || !strcmp(name, "--no-"))
+                for (OptionId o = 0; o < OPTIONS; o++) {
+                        if (!option_is_taken(o, c->name) || o == OPT_NO)
                                 continue;
-                        values = has_value ? values_of(a, name) : NULL;
+                        const bool has_value = option_has_value(o);
+                        const char *name = option_info(o)->name, *values = option_values(a, o);
                         printf("complete -c lathe -n '__fish_seen_subcommand_from %s' -%s%s", c->name,
                                name[1] == '-' ? "l " : "s ", name + (name[1] == '-' ? 2 : 1));
                         printf(values ? " -x -a '%s'\n" : has_value ? " -r\n" : "\n", values);
@@ -186,11 +164,11 @@ static void print_fish(Arena *a)
         }
         printf("complete -c lathe -n __fish_use_subcommand -f -a help -d 'what a command does'\n");
         printf("complete -c lathe -n '__fish_seen_subcommand_from help' -f -a '");
-        print_names();
+        completion_names();
         printf("'\n");
 }
 
-int completion_command(const Options *o)
+int completion_command(const CommandOptions *o)
 {
         static const struct {
                 const char *name;

@@ -22,28 +22,29 @@ typedef struct {
         int32_t *ids; /* [ids_room] */
         int64_t ids_room;
         int64_t number; /* of the line */
-} Lines;
+} EncodeLines;
 
-static int fail(const Lines *l, const char *wrong, int code)
+static int encode_fail(const EncodeLines *l, const char *wrong, int code)
 {
         fprintf(stderr, "lathe %s: %s\n", l->command, wrong);
         return code;
 }
 
-static int open_tokenizer(Lines *l, const char *path)
+static int encode_open(EncodeLines *l, const char *path)
 {
         TokenBlock block;
-        bool lacking;
-        const char *wrong = tokenizer_open(&l->arena, path, &block, &lacking);
+        bool env_error;
+        const char *wrong = tokenizer_open(&l->arena, path, &block, &env_error);
         if (wrong)
-                return fail(l, wrong, lacking || lacks_memory(wrong) ? WRONG_ENVIRONMENT : WRONG_INPUT);
+                return encode_fail(l, wrong,
+                                   env_error || lacks_memory(wrong) ? WRONG_ENVIRONMENT : WRONG_INPUT);
         return tokens_open(&l->tables, block.block, (uint64_t)block.size)
                        ? DONE
-                       : fail(l, no_memory, WRONG_ENVIRONMENT);
+                       : encode_fail(l, no_memory, WRONG_ENVIRONMENT);
 }
 
 /* *block has at least `size` bytes. */
-static bool room_for(void **block, int64_t *has, int64_t size)
+static bool encode_room(void **block, int64_t *has, int64_t size)
 {
         if (size <= *has)
                 return true;
@@ -53,21 +54,21 @@ static bool room_for(void **block, int64_t *has, int64_t size)
         return *block != NULL;
 }
 
-static int encode_one(Lines *l, const char *text, int64_t n)
+static int encode_one(EncodeLines *l, const char *text, int64_t n)
 {
         void *ids = l->ids;
         int64_t ids_size = l->ids_room * (int64_t)sizeof *l->ids;
         if (n > tokens_most(&l->tables))
-                return fail(l,
-                            arena_printf(&l->arena, "line %" PRId64 ": more than %" PRId64 " bytes",
-                                         l->number, tokens_most(&l->tables)),
-                            WRONG_INPUT);
-        bool good = room_for(&l->scratch, &l->scratch_size, tokens_scratch(&l->tables, n)) &&
-                    room_for(&ids, &ids_size, tokens_room(&l->tables, n) * (int64_t)sizeof *l->ids);
+                return encode_fail(l,
+                                   arena_printf(&l->arena, "line %" PRId64 ": more than %" PRId64 " bytes",
+                                                l->number, tokens_most(&l->tables)),
+                                   WRONG_INPUT);
+        bool good = encode_room(&l->scratch, &l->scratch_size, tokens_scratch(&l->tables, n)) &&
+                    encode_room(&ids, &ids_size, tokens_room(&l->tables, n) * (int64_t)sizeof *l->ids);
         l->ids = ids;
         l->ids_room = ids_size / (int64_t)sizeof *l->ids;
         if (!good)
-                return fail(l, no_memory, WRONG_ENVIRONMENT);
+                return encode_fail(l, no_memory, WRONG_ENVIRONMENT);
         int64_t count = tokens_encode(&l->tables, text, n, l->flags, l->ids, l->ids_room, l->scratch);
         for (int64_t i = 0; i < count; i++)
                 printf("%s%" PRId32, i ? " " : "", l->ids[i]);
@@ -75,7 +76,7 @@ static int encode_one(Lines *l, const char *text, int64_t n)
         return DONE;
 }
 
-static int encode_line(Lines *l, int64_t n)
+static int encode_line(EncodeLines *l, int64_t n)
 {
         if (!l->json)
                 return encode_one(l, l->line, n);
@@ -85,17 +86,18 @@ static int encode_line(Lines *l, int64_t n)
         int code = WRONG_INPUT;
         if (json_is_string(text))
                 code = encode_one(l, json_string_value(text), (int64_t)json_string_length(text));
-        else if (json_starved())
-                code = fail(l, no_memory, WRONG_ENVIRONMENT);
+        else if (json_out_of_memory())
+                code = encode_fail(l, no_memory, WRONG_ENVIRONMENT);
         else
-                fail(l, arena_printf(&l->arena, "line %" PRId64 ": a string of JSON is wanted", l->number),
-                     code);
+                encode_fail(
+                        l, arena_printf(&l->arena, "line %" PRId64 ": a string of JSON is wanted", l->number),
+                        code);
         json_decref(text);
         return code;
 }
 
 /* All that a line decodes to. */
-static void show(const Lines *l, const char *text, int64_t n)
+static void encode_show(const EncodeLines *l, const char *text, int64_t n)
 {
         if (l->json)
                 json_print(stdout, text, n);
@@ -103,13 +105,13 @@ static void show(const Lines *l, const char *text, int64_t n)
                 fwrite(text, 1, (size_t)n, stdout);
 }
 
-static int decode_line(Lines *l, int64_t n)
+static int decode_line(EncodeLines *l, int64_t n)
 {
         TokenDecoder decoder = {.n = 0};
         char *at = l->line, *end, rest[TOKEN_RESIDUE];
         void *text = l->scratch;
-        if (!room_for(&text, &l->scratch_size, tokens_decode_room(&l->tables)))
-                return fail(l, no_memory, WRONG_ENVIRONMENT);
+        if (!encode_room(&text, &l->scratch_size, tokens_decode_room(&l->tables)))
+                return encode_fail(l, no_memory, WRONG_ENVIRONMENT);
         l->scratch = text;
         if (l->json)
                 putchar('"');
@@ -120,7 +122,7 @@ static int decode_line(Lines *l, int64_t n)
                                 l->number, (int)(end - at), at, l->tables.head->vocab - 1);
                         return WRONG_INPUT;
                 }
-                show(l, text, tokens_decode(&l->tables, &decoder, (int32_t)id, l->flags, text));
+                encode_show(l, text, tokens_decode(&l->tables, &decoder, (int32_t)id, l->flags, text));
         }
         at += strspn(at, " \t\r");
         if (at < l->line + n) {
@@ -130,17 +132,18 @@ static int decode_line(Lines *l, int64_t n)
                         l->number, at);
                 return WRONG_INPUT;
         }
-        show(l, rest, tokens_decode_end(&decoder, rest));
+        encode_show(l, rest, tokens_decode_end(&decoder, rest));
         printf(l->json ? "\"\n" : "\n");
         return DONE;
 }
 
-static int lines(const Options *o, const char *command, int (*line)(Lines *l, int64_t n))
+static int lines(const CommandOptions *o, const char *command, int (*line)(EncodeLines *l, int64_t n))
 {
-        Lines l = {.command = command,
-                   .json = o->json,
-                   .flags = (o->special ? TOKENS_CONTROL : 0) | (o->bare ? TOKENS_BARE : 0)};
-        int code = open_tokenizer(&l, o->file[0]);
+        EncodeLines l = {.command = command,
+                         .json = o->given[OPT_JSON],
+                         .flags = (o->given[OPT_SPECIAL] ? TOKENS_CONTROL : 0) |
+                                  (o->given[OPT_BARE] ? TOKENS_BARE : 0)};
+        int code = encode_open(&l, o->file[0]);
         for (ssize_t n; code == DONE && (n = getline(&l.line, &l.room, stdin)) >= 0;) {
                 if (n && l.line[n - 1] == '\n')
                         l.line[--n] = 0;
@@ -148,8 +151,8 @@ static int lines(const Options *o, const char *command, int (*line)(Lines *l, in
                 code = line(&l, n);
         }
         if (code == DONE && ferror(stdin))
-                code = fail(&l, arena_printf(&l.arena, "standard input: %s", strerror(errno)),
-                            WRONG_ENVIRONMENT);
+                code = encode_fail(&l, arena_printf(&l.arena, "standard input: %s", strerror(errno)),
+                                   WRONG_ENVIRONMENT);
         free(l.line);
         free(l.scratch);
         free(l.ids);
@@ -157,12 +160,12 @@ static int lines(const Options *o, const char *command, int (*line)(Lines *l, in
         return code;
 }
 
-int encode_command(const Options *o)
+int encode_command(const CommandOptions *o)
 {
         return lines(o, "encode", encode_line);
 }
 
-int decode_command(const Options *o)
+int decode_command(const CommandOptions *o)
 {
         return lines(o, "decode", decode_line);
 }

@@ -9,23 +9,11 @@
 
 enum { MOST_PRINTED = 1 << 20 /* numbers that are shown as JSON */ };
 
-static int wrong(const char *message)
-{
-        fprintf(stderr, "lathe eval: %s\n", message);
-        return lacks_memory(message) ? WRONG_ENVIRONMENT : WRONG_INPUT;
-}
-
-static int wrong_file(const CkError *error)
-{
-        wrong(error->message);
-        return error->environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
-}
-
 /* --- inputs ----------------------------------------------------------------------------------------------------------- */
 
 static int gather_inputs(Evaluation *e)
 {
-        const Options *o = e->o;
+        const CommandOptions *o = e->o;
         const char *why = NULL;
         const Source *all = o->prompt_file ? read_source(&e->m->arena, o->prompt_file, &why) : NULL;
         if (o->prompt_file && !all) {
@@ -48,21 +36,21 @@ static int gather_inputs(Evaluation *e)
 
 static int choose_outputs(Evaluation *e)
 {
-        const Options *o = e->o;
+        const CommandOptions *o = e->o;
         const Graph *g = e->m->graph;
         const char **names = NEW_ARRAY(&e->m->arena, const char *, g->noutput);
         for (int i = 0; i < g->noutput; i++)
                 names[i] = output_name(&g->output[i]);
-        e->wanted = NEW_ARRAY(&e->m->arena, int, g->noutput + o->noutput);
-        for (int i = 0; i < g->noutput && !o->noutput; i++)
+        e->wanted = NEW_ARRAY(&e->m->arena, int, g->noutput + o->output.n);
+        for (int i = 0; i < g->noutput && !o->output.n; i++)
                 e->wanted[e->nwanted++] = i;
-        for (int i = 0; i < o->noutput; i++) {
+        for (int i = 0; i < o->output.n; i++) {
                 int k = 0;
-                while (k < g->noutput && strcmp(names[k], o->output[i]) != 0)
+                while (k < g->noutput && strcmp(names[k], o->output.at[i]) != 0)
                         k++;
                 if (k == g->noutput) {
-                        const char *near = nearest_name(o->output[i], names, g->noutput);
-                        fprintf(stderr, "lathe eval: %s has no output %s%s%s%s\n", g->name, o->output[i],
+                        const char *near = nearest_name(o->output.at[i], names, g->noutput);
+                        fprintf(stderr, "lathe eval: %s has no output %s%s%s%s\n", g->name, o->output.at[i],
                                 near ? "; did you mean " : "; --tap names other values", near ? near : "",
                                 near ? "?" : "");
                         return WRONG_INPUT;
@@ -75,7 +63,7 @@ static int choose_outputs(Evaluation *e)
 /* --- what came out ------------------------------------------------------------------------------------------------------ */
 
 /* The shape, with the batch's axis before; its rank. */
-static int shape_of(const Evaluation *e, int output, int64_t *dim)
+static int eval_shape(const Evaluation *e, int output, int64_t *dim)
 {
         const Type *t = evaluation_type(e, output);
         int n = 0;
@@ -86,7 +74,7 @@ static int shape_of(const Evaluation *e, int output, int64_t *dim)
         return n;
 }
 
-static bool fill(void *context, int tensor, int64_t first, int64_t count, float *out, CkError *err)
+static bool eval_fill(void *context, int tensor, int64_t first, int64_t count, float *out, CkError *err)
 {
         (void)err;
         const Evaluation *e = context;
@@ -94,7 +82,7 @@ static bool fill(void *context, int tensor, int64_t first, int64_t count, float 
         return true;
 }
 
-static int write_outputs(Evaluation *e)
+static int eval_write_outputs(Evaluation *e)
 {
         static const CkType as[] = {[REAL] = CK_F32, [INT] = CK_I32, [BOOL] = CK_BOOL};
         CkOutput *tensor = NEW_ARRAY(&e->m->arena, CkOutput, e->nwanted);
@@ -102,15 +90,15 @@ static int write_outputs(Evaluation *e)
         for (int i = 0; i < e->nwanted; i++) {
                 const Output *o = &e->m->graph->output[e->wanted[i]];
                 tensor[i] = (CkOutput){.name = output_name(o), .dtype = as[o->node->type.dtype]};
-                tensor[i].rank = shape_of(e, e->wanted[i], tensor[i].shape);
+                tensor[i].rank = eval_shape(e, e->wanted[i], tensor[i].shape);
         }
-        if (tensors_write(e->o->out, e->nwanted, tensor, fill, e, &error))
+        if (tensors_write(e->o->out, e->nwanted, tensor, eval_fill, e, &error))
                 return DONE;
-        return wrong_file(&error);
+        return command_file_error("eval", &error);
 }
 
 /* Nine digits give the float back; what JSON has no number for is null. */
-static void print_number(DType dtype, float x)
+static void eval_print_number(DType dtype, float x)
 {
         if (dtype == BOOL)
                 printf("%s", x != 0 ? "true" : "false");
@@ -123,7 +111,7 @@ static void print_number(DType dtype, float x)
 static const float *print_nested(DType dtype, int rank, const int64_t *dim, const float *x)
 {
         if (rank == 0) {
-                print_number(dtype, *x);
+                eval_print_number(dtype, *x);
                 return x + 1;
         }
         putchar('[');
@@ -135,7 +123,7 @@ static const float *print_nested(DType dtype, int rank, const int64_t *dim, cons
         return x;
 }
 
-static int print_json(const Evaluation *e)
+static int eval_print_json(const Evaluation *e)
 {
         int64_t dim[MAX_RANK + 1], all = 0;
         for (int i = 0; i < e->nwanted; i++)
@@ -152,14 +140,14 @@ static int print_json(const Evaluation *e)
         for (int i = 0; i < e->nwanted; i++) {
                 const Output *o = &e->m->graph->output[e->wanted[i]];
                 printf("%s\"%s\": ", i ? ",\n " : "", output_name(o));
-                int rank = shape_of(e, e->wanted[i], dim);
+                int rank = eval_shape(e, e->wanted[i], dim);
                 print_nested(o->node->type.dtype, rank, dim, e->output[e->wanted[i]]);
         }
         printf("}\n");
         return DONE;
 }
 
-static int print_outputs(const Evaluation *e)
+static int eval_print_outputs(const Evaluation *e)
 {
         int64_t dim[MAX_RANK + 1];
         for (int i = 0; i < e->nwanted; i++) {
@@ -167,10 +155,10 @@ static int print_outputs(const Evaluation *e)
                 int64_t n = evaluation_count(e, e->wanted[i]) * e->times;
                 double *value = malloc((size_t)n * sizeof *value + 1);
                 if (!value)
-                        return wrong(no_memory);
+                        return command_error("eval", no_memory);
                 for (int64_t k = 0; k < n; k++)
                         value[k] = (double)e->output[e->wanted[i]][k];
-                int width = printf("%s = ", output_name(o)), rank = shape_of(e, e->wanted[i], dim);
+                int width = printf("%s = ", output_name(o)), rank = eval_shape(e, e->wanted[i], dim);
                 print_tensor(stdout, &(Shown){o->node->type.dtype, rank, dim, value}, width);
                 free(value);
         }
@@ -198,12 +186,14 @@ static int evaluate_model(Evaluation *e)
         if ((code = gather_inputs(e)) != DONE || (code = choose_outputs(e)) != DONE ||
             (code = evaluation_engine(e)) != DONE || (code = evaluation_run(e)) != DONE)
                 return code;
-        if (e->o->hash)
+        if (e->o->given[OPT_HASH])
                 print_hashes(e);
-        return e->o->out ? write_outputs(e) : e->o->json ? print_json(e) : print_outputs(e);
+        return e->o->out               ? eval_write_outputs(e)
+               : e->o->given[OPT_JSON] ? eval_print_json(e)
+                                       : eval_print_outputs(e);
 }
 
-int eval_command(const Options *o)
+int eval_command(const CommandOptions *o)
 {
         Model m = {.arena = {0}};
         Evaluation e = {.o = o, .command = "eval", .m = &m};

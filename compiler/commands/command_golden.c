@@ -10,9 +10,9 @@
 
 /* --- record ------------------------------------------------------------------------------------------------------- */
 
-static int record(const Options *o)
+static int record(const CommandOptions *o)
 {
-        Golden g = {.o = *o, .keep = o->given['*'] ? o->keep : GOLDEN_KEPT};
+        Golden g = {.o = *o, .keep = o->given[OPT_KEEP] ? o->keep : GOLDEN_KEPT};
         if (o->nfile != 2) {
                 fprintf(stderr,
                         "lathe golden record: wants one model; %s is too much; `lathe help golden` "
@@ -20,7 +20,7 @@ static int record(const Options *o)
                         o->file[2]);
                 return WRONG_USAGE;
         }
-        if (o->ninput_file > 1) {
+        if (o->input_file.n > 1) {
                 fprintf(stderr,
                         "lathe golden record: --inputs is given twice; `lathe help golden` says more\n");
                 return WRONG_USAGE;
@@ -31,14 +31,14 @@ static int record(const Options *o)
         g.o.threads = 0;
         if (g.o.steps == INT64_MAX)
                 g.o.steps = 0;
-        int given = g.o.ntap;
+        int given = g.o.tap.n;
         bool chosen = golden_choose_taps(&g), fits = !chosen || cache_has_effect(&g.o, "golden record");
         int code = fits ? g.code : WRONG_USAGE;
         if (chosen && fits) {
                 if (given)
-                        g.o.ntap = given;
+                        g.o.tap.n = given;
                 g.path = o->out ? o->out : arena_printf(&g.arena, "%s.golden", g.o.model);
-                const Target *t = target_find(o->ntarget ? o->target[0] : "native");
+                const Target *t = chosen_target(o);
                 bool jit = o->jit != JIT_CC && test_run_jit_runs(t);
                 const char *wrong = golden_run(&g, t, jit ? JUST_IN_TIME : AHEAD_OF_TIME);
                 if (!wrong && !given)
@@ -55,7 +55,7 @@ static int record(const Options *o)
 
 /* --- check ---------------------------------------------------------------------------------------------------------- */
 
-bool golden_read_twice(const char *path, const Options *o, Golden *was, Golden *is)
+bool golden_read_twice(const char *path, const CommandOptions *o, Golden *was, Golden *is)
 {
         *is = (Golden){.code = DONE};
         if (!golden_read(was, path) || !golden_read(is, path)) {
@@ -64,16 +64,20 @@ bool golden_read_twice(const char *path, const Options *o, Golden *was, Golden *
         }
         if (o->weights)
                 is->o.weights = o->weights;
+        is->other_weights = o->weights != NULL;
+        is->recorded = was;
         is->o.cache = o->cache;
         if (o->quant)
                 is->o.quant = o->quant;
-        if (o->given['V'])
+        if (o->given[OPT_KV]) {
                 is->o.kv = o->kv;
+                is->o.given[OPT_KV] = 1;
+        }
         is->o.chunk = o->chunk;
         is->o.slots = o->slots;
         is->o.pages = o->pages;
-        is->o.ntap = o->slots > 1 ? 0 : is->o.ntap;
-        is->o.threads = o->given['R'] ? o->threads : 0;
+        is->o.tap.n = o->slots > 1 ? 0 : is->o.tap.n;
+        is->o.threads = o->given[OPT_THREADS] ? o->threads : 0;
         return true;
 }
 
@@ -88,7 +92,7 @@ static void keep_outputs(Golden *was, const Golden *is)
         was->nvalue = n;
 }
 
-static int check_one(const GoldenCheck *c, const Options *o)
+static int check_one(const GoldenCheck *c, const CommandOptions *o)
 {
         Golden was, is;
         if (!golden_read_twice(c->path, o, &was, &is))
@@ -110,7 +114,7 @@ static int check_one(const GoldenCheck *c, const Options *o)
         return code;
 }
 
-static void begin(GoldenCheck *c, const Options *o)
+static void golden_begin(GoldenCheck *c, const CommandOptions *o)
 {
         c->said = tmpfile();
         fflush(NULL);
@@ -177,7 +181,7 @@ static bool show_said(FILE *to, const GoldenCheck *first, const GoldenCheck *c)
 }
 
 /* Of the checks that begin with `first` one that was begun. */
-static void end(FILE *to, const GoldenCheck *first, GoldenCheck *c)
+static void golden_end(FILE *to, const GoldenCheck *first, GoldenCheck *c)
 {
         int status = WRONG_ENVIRONMENT << 8;
         while (c->process > 0 && waitpid(c->process, &status, 0) < 0 && errno == EINTR)
@@ -202,22 +206,32 @@ static void end(FILE *to, const GoldenCheck *first, GoldenCheck *c)
 }
 
 /* As many at once as there are cores; in their order. */
-static int run_checks(FILE *to, GoldenCheck *c, int n, const Options *o)
+static int run_checks(FILE *to, GoldenCheck *c, int n, const CommandOptions *o)
 {
-        int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), begun = 0, passed = 0, worst = DONE;
+        int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), begun = 0, passed = 0, skipped = 0, worst = DONE;
         for (int i = 0; i < n; i++) {
                 for (; begun < n && begun < i + (cores > 0 ? cores : 1); begun++)
-                        begin(&c[begun], o);
-                end(to, c, &c[i]);
+                        if (!c[begun].lack)
+                                golden_begin(&c[begun], o);
+                if (c[i].lack) {
+                        fprintf(to, "skip %s %s %s: missing: %s\n", c[i].path, c[i].target->name,
+                                golden_how(&c[i]), c[i].lack);
+                        skipped++;
+                        continue;
+                }
+                golden_end(to, c, &c[i]);
                 passed += c[i].code == DONE;
                 worst = c[i].code > worst ? c[i].code : worst;
         }
-        fprintf(to, "%d passed, %d failed\n", passed, n - passed);
+        fprintf(to, "%d passed, %d failed", passed, n - skipped - passed);
+        if (skipped)
+                fprintf(to, ", %d skipped", skipped);
+        fprintf(to, "\n");
         return worst;
 }
 
 /* What is found takes the place of what was; lines that change are shown. */
-static int update(const char *path, const Options *o)
+static int update(const char *path, const CommandOptions *o)
 {
         Golden was, is;
         if (!golden_read_twice(path, o, &was, &is))
@@ -246,12 +260,12 @@ static const char *lacks(Arena *a, const Target *t, When when)
 
 /* Just in time on every target that runs here; ahead of time, which takes the system's compiler its time, on the native one. Named
  * targets in both ways, or in those that are possible. */
-static bool is_asked(const Options *o, const Target *t, When when)
+static bool target_is_asked(const CommandOptions *o, const Target *t, When when)
 {
         bool named = false;
-        for (int i = 0; i < o->ntarget; i++)
-                named |= target_find(o->target[i]) == t;
-        if (o->ntarget ? !named : when == AHEAD_OF_TIME ? t != target_find("native") : !test_run_jit_runs(t))
+        for (int i = 0; i < o->target.n; i++)
+                named |= target_find(o->target.at[i]) == t;
+        if (o->target.n ? !named : when == AHEAD_OF_TIME ? t != target_find("native") : !test_run_jit_runs(t))
                 return false;
         return o->jit == JIT_AUTO || jit_is_immediate(o->jit) == (when == JUST_IN_TIME);
 }
@@ -259,38 +273,34 @@ static bool is_asked(const Options *o, const Target *t, When when)
 typedef struct {
         const Target *target;
         When when;
-} Way;
+        const char *lack; /* missing here, so that it is skipped; NULL: nothing */
+} GoldenWay;
 
-/* Ways to check a file; 0 after a message. */
-static int choose_ways(const Options *o, Way *way)
+/* Ways to check a file, of each target at least one that is not skipped; 0 after a message. */
+static int choose_ways(Arena *a, const CommandOptions *o, GoldenWay *way)
 {
-        Arena scratch = {0};
         int n = 0;
         for (int i = 0; i < target_count; i++) {
                 const Target *t = &target_table[i];
-                int before = n;
                 const char *missing = NULL;
+                const GoldenWay *tried = NULL;
                 for (When when = JUST_IN_TIME + 1; when-- > AHEAD_OF_TIME;) {
-                        if (!is_asked(o, t, when))
+                        if (!target_is_asked(o, t, when))
                                 continue;
-                        const char *lack = lacks(&scratch, t, when);
-                        if (!lack)
-                                way[n++] = (Way){t, when};
-                        missing = lack ? lack : missing;
+                        way[n] = (GoldenWay){t, when, lacks(a, t, when)};
+                        missing = way[n].lack ? way[n].lack : missing;
+                        tried = way[n].lack ? tried : &way[n];
+                        n++;
                 }
-                if (!missing)
-                        continue;
-                if (n > before && o->jit == JIT_AUTO) {
+                if (missing && tried)
                         fprintf(stderr, "lathe golden: note: %s is tried by %s alone; missing: %s\n", t->name,
-                                way[before].when == JUST_IN_TIME ? "tcc" : "cc", missing);
-                        continue;
+                                tried->when == JUST_IN_TIME ? "tcc" : "cc", missing);
+                else if (missing) {
+                        fprintf(stderr, "lathe golden: target %s can't be tried here; missing: %s\n", t->name,
+                                missing);
+                        return 0;
                 }
-                fprintf(stderr, "lathe golden: target %s can't be tried here; missing: %s\n", t->name,
-                        missing);
-                n = 0;
-                break;
         }
-        arena_free(&scratch);
         return n;
 }
 
@@ -303,29 +313,36 @@ static bool is_readable(const char *path)
         return good;
 }
 
-static int check(const Options *o)
+/* Of each file each way; of one that can't be read the first that is not skipped.  How many. */
+static int list_checks(const CommandOptions *o, const GoldenWay *way, int ways, GoldenCheck *c)
 {
-        Way way[2 * MAX_TARGETS];
-        int ways = choose_ways(o, way), n = 0;
-        if (!ways)
-                return WRONG_ENVIRONMENT;
-        GoldenCheck *c = calloc((size_t)(o->nfile - 1) * (size_t)ways, sizeof *c);
-        if (!c)
-                end_without_memory();
-        for (int i = 1; i < o->nfile; i++)
-                for (int k = 0; k < (is_readable(o->file[i]) ? ways : 1); k++)
+        int n = 0;
+        for (int i = 1; i < o->nfile; i++) {
+                const bool readable = is_readable(o->file[i]);
+                bool told = false;
+                for (int k = 0; k < ways && !told; k++) {
+                        if (!readable && way[k].lack)
+                                continue;
+                        told = !readable;
                         c[n++] = (GoldenCheck){.path = o->file[i],
                                                .target = way[k].target,
                                                .when = way[k].when,
+                                               .lack = way[k].lack,
                                                .jit = o->jit};
-        FILE *to = o->json ? fopen("/dev/null", "w") : stdout; /* the list says it all */
+                }
+        }
+        return n;
+}
+
+static int report_checks(const CommandOptions *o, GoldenCheck *c, int n)
+{
+        FILE *to = o->given[OPT_JSON] ? fopen("/dev/null", "w") : stdout; /* the list says it all */
         if (!to) {
                 fprintf(stderr, "lathe golden: /dev/null: %s\n", strerror(errno));
-                free(c);
                 return WRONG_ENVIRONMENT;
         }
         int code = run_checks(to, c, n, o);
-        if (o->json) {
+        if (o->given[OPT_JSON]) {
                 fclose(to);
                 code = golden_json(c, n) ? code : WRONG_ENVIRONMENT;
         }
@@ -334,15 +351,31 @@ static int check(const Options *o)
         for (int i = 0; i < n; i++)
                 if (c[i].said)
                         fclose(c[i].said);
-        free(c);
         return code;
 }
 
-int golden_command(const Options *o)
+static int golden_check(const CommandOptions *o)
+{
+        Arena a = {0};
+        GoldenWay way[2 * MAX_TARGETS];
+        const int ways = choose_ways(&a, o, way);
+        int code = WRONG_ENVIRONMENT;
+        if (ways) {
+                GoldenCheck *c = calloc((size_t)(o->nfile - 1) * (size_t)ways, sizeof *c);
+                if (!c)
+                        end_without_memory();
+                code = report_checks(o, c, list_checks(o, way, ways, c));
+                free(c);
+        }
+        arena_free(&a);
+        return code;
+}
+
+int golden_command(const CommandOptions *o)
 {
         const char *what = o->file[0];
         if (!strcmp(what, "record"))
-                return options_fit(o, "golden record", "mDwsZtopnyIT1JhV*") ? record(o) : WRONG_USAGE;
+                return options_fit(o, "golden record") ? record(o) : WRONG_USAGE;
         if (strcmp(what, "check") != 0) {
                 fprintf(stderr,
                         "lathe golden: record MODEL, or check FILE…, not %s; `lathe help golden` "
@@ -350,13 +383,12 @@ int golden_command(const Options *o)
                         what);
                 return WRONG_USAGE;
         }
-        if (o->review)
-                return options_fit(o, "golden check --review", "?wsbhV") ? golden_review(o) : WRONG_USAGE;
-        if (!options_fit(o, o->update ? "golden check --update" : "golden check",
-                         o->update ? "uwshV" : "wsTJbcL4RuUhVj"))
+        if (!options_fit(o, "golden check"))
                 return WRONG_USAGE;
-        if (!o->update)
-                return check(o);
+        if (o->given[OPT_REVIEW])
+                return golden_review(o);
+        if (!o->given[OPT_UPDATE])
+                return golden_check(o);
         int code = DONE;
         for (int i = 1; i < o->nfile; i++) {
                 int one = update(o->file[i], o);

@@ -6,7 +6,7 @@
 #include "import/import.h"
 
 /* "dir/smol" of "dir/smol.model", "dir/smol.c" or itself */
-static const char *stem_of(Arena *arena, const char *out)
+static const char *import_stem(Arena *arena, const char *out)
 {
         static const char *const suffix[] = {".model", ".c"};
         size_t n = strlen(out);
@@ -19,10 +19,10 @@ static const char *stem_of(Arena *arena, const char *out)
 }
 
 /* What is printed is held to what `lathe check` asks of any model.  *parameters, and whether its C can be a program. */
-static bool spec_holds(const Spec *spec, const Options *o, int64_t *parameters, bool *runs)
+static bool spec_holds(const Spec *spec, const CommandOptions *o, int64_t *parameters, bool *runs)
 {
         Model m;
-        Options plain = *o;
+        CommandOptions plain = *o;
         plain.noverride = 0; /* they are in the text */
         bool good = model_open_text(&m, spec->model, spec->text) && model_check(&m, &plain, spec->model);
         if (good) {
@@ -48,39 +48,43 @@ static const char *counted(Arena *arena, int64_t n)
         return text;
 }
 
-static int build_imported(Arena *arena, const Options *o, const Spec *spec, const char *stem, bool runs)
+static int build_imported(Arena *arena, const CommandOptions *o, const Spec *spec, const char *stem,
+                          bool runs)
 {
-        Options build = *o;
+        CommandOptions build = *o;
         build.nfile = 1;
         build.file[0] = arena_printf(arena, "%s.model", stem);
         build.weights = spec->weights;
         build.out = arena_printf(arena, "%s.c", stem);
+        build.source.text = spec->text; /* the model file takes its place when all is written */
         build.noverride = 0;
-        build.with_main = runs;
+        build.given[OPT_MAIN] = runs;
         build.tokenizer = NULL;
         if (runs)
-                source_tokenizer(arena, &build, o->file[0], NULL);
+                source_tokenizer(arena, &build, spec->tokenizer ? spec->tokenizer : o->file[0], NULL);
         return build_command(&build);
 }
 
-static int import_all(Arena *arena, const Options *o)
+static int import_all(Arena *arena, const CommandOptions *asked)
 {
+        CommandOptions own = *asked, *o = &own;
+        own.file[0] = source_file(arena, asked->file[0]);
         bool to_stream = !o->out || !strcmp(o->out, "-");
-        const char *stem = to_stream ? NULL : stem_of(arena, o->out),
+        const char *stem = to_stream ? NULL : import_stem(arena, o->out),
                    *slash = stem ? strrchr(stem, '/') : NULL;
         Spec spec =
                 import_spec(arena, o, o->file[0], o->nfile > 1 ? o->file[1] : NULL, slash ? slash + 1 : stem);
         int64_t parameters = 0;
         bool runs = false;
         if (!spec.text)
-                return spec.lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
+                return spec.env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;
         if (!spec_holds(&spec, o, &parameters, &runs))
                 return WRONG_INPUT;
-        if (to_stream && o->spec_only)
+        if (to_stream && o->given[OPT_SPEC_ONLY])
                 return write_file("-", spec.text, (int64_t)strlen(spec.text)) ? DONE : WRONG_ENVIRONMENT;
         stem = stem ? stem : spec.model;
         const char *path = arena_printf(arena, "%s.model", stem);
-        if (!o->spec_only && !spec.weights) {
+        if (!o->given[OPT_SPEC_ONLY] && !spec.weights) {
                 fprintf(stderr,
                         "lathe import: %s has no weights (*.safetensors) beside its config.json; --spec-only "
                         "writes the model file "
@@ -88,14 +92,24 @@ static int import_all(Arena *arena, const Options *o)
                         o->file[0]);
                 return WRONG_INPUT;
         }
-        if (!write_file(path, spec.text, (int64_t)strlen(spec.text)))
+        WrittenFile written = {0};
+        bool good = output_bytes(&written, path, spec.text, (int64_t)strlen(spec.text));
+        int code = !good                     ? WRONG_ENVIRONMENT
+                   : o->given[OPT_SPEC_ONLY] ? DONE
+                                             : build_imported(arena, o, &spec, stem, runs);
+        if (code != DONE) {
+                if (good)
+                        output_drop(&written);
+                return code;
+        }
+        if (!output_finish(&written, 1))
                 return WRONG_ENVIRONMENT;
         printf("%s     %s, %s parameters; from %s\n", path, spec.family, counted(arena, parameters),
                spec.architecture);
-        return o->spec_only ? DONE : build_imported(arena, o, &spec, stem, runs);
+        return DONE;
 }
 
-int import_command(const Options *o)
+int import_command(const CommandOptions *o)
 {
         Arena arena = {0};
         int code = import_all(&arena, o);

@@ -146,7 +146,7 @@ static const char *link_of(Arena *a, const char *name)
 }
 
 /* "dir/tale.html" -> "dir/tale" */
-static const char *stem_of(Arena *a, const char *out)
+static const char *page_stem(Arena *a, const char *out)
 {
         const char *slash = strrchr(out, '/'), *dot = strrchr(out, '.');
         return dot && (!slash || dot > slash) ? arena_strndup(a, out, dot - out) : out;
@@ -158,7 +158,7 @@ static int write_page(Model *m, const char *out, const char *folder, Plan *p, We
         Arena *a = &m->arena;
         int64_t layers;
         const bool beside = p->weights_size + tail->size > MOST_IN_PAGE;
-        const char *stem = stem_of(a, out), *slash = strrchr(stem, '/');
+        const char *stem = page_stem(a, out), *slash = strrchr(stem, '/');
         const char *path =
                 beside ? arena_printf(a, "%s.weights", stem) : arena_printf(a, "%s/model.weights", folder);
         Page page = {.name = p->c_name,
@@ -191,7 +191,7 @@ static int write_page(Model *m, const char *out, const char *folder, Plan *p, We
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 /* NULL, or why there is no page of the model. */
-static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const Options *o)
+static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const CommandOptions *o)
 {
         const EmitLoop *l = loops->main;
         if (loops->why_no_main)
@@ -213,10 +213,10 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
 }
 
 /* The conversation of the page, if it is of one; false after a message. */
-static bool choose_talk(Model *m, const Options *o, const EmittedLoops *loops, const Tokenizer *tokenizer,
-                        PageTold *told)
+static bool choose_talk(Model *m, const CommandOptions *o, const EmittedLoops *loops,
+                        const Tokenizer *tokenizer, PageTold *told)
 {
-        const TalkForm *talk = o->raw || loops->main ? NULL : model_talks(m, o, tokenizer, "page");
+        const TalkForm *talk = o->given[OPT_RAW] || loops->main ? NULL : model_talks(m, o, tokenizer, "page");
         if (o->system && !talk)
                 fprintf(stderr,
                         "lathe page: --system is for a model with a conversation in its loop generate, and a "
@@ -234,7 +234,7 @@ static bool choose_talk(Model *m, const Options *o, const EmittedLoops *loops, c
         return false;
 }
 
-static int page_in(Model *m, const Options *o, const char *folder, const EmittedLoops *loops,
+static int page_in(Model *m, const CommandOptions *o, const char *folder, const EmittedLoops *loops,
                    const Tokenizer *tokenizer, const PageTold *told)
 {
         Checkpoint *checkpoint = NULL;
@@ -262,7 +262,7 @@ static int page_in(Model *m, const Options *o, const char *folder, const Emitted
 }
 
 /* no_look: why it shows no attention, or NULL. */
-static int page_of(Model *m, const Options *o, const char *no_look)
+static int page_of(Model *m, const CommandOptions *o, const char *no_look)
 {
         EmittedLoops loops;
         Tokenizer tokenizer = {0};
@@ -292,7 +292,7 @@ static int page_of(Model *m, const Options *o, const char *no_look)
 }
 
 /* NULL, or why a text's attention, of a piece of it, takes more room than a page gives it. */
-static const char *why_too_large(const Graph *g, const Options *o)
+static const char *why_too_large(const Graph *g, const CommandOptions *o)
 {
         int64_t layers = 1;
         const int64_t maps = attention_maps(g, &layers), context = g->named[g->time].bound;
@@ -312,7 +312,7 @@ static const char *why_too_large(const Graph *g, const Options *o)
 }
 
 /* The model with its attention as a further output, after the passes; or why it has none that a page can show. */
-static const char *load_with_attention(Model *m, const Options *o)
+static const char *load_with_attention(Model *m, const CommandOptions *o)
 {
         int code;
         const char *why = NULL;
@@ -326,7 +326,7 @@ static const char *load_with_attention(Model *m, const Options *o)
         return why_too_large(m->graph, o);
 }
 
-static int page_of_model(const Options *o)
+static int page_of_model(const CommandOptions *o)
 {
         Model m, attentive;
         int code;
@@ -344,9 +344,9 @@ static int page_of_model(const Options *o)
         return code;
 }
 
-int page_command(const Options *given)
+int page_command(const CommandOptions *given)
 {
-        Options o = *given;
+        CommandOptions o = *given;
         o.chunk = o.chunk < MOST_ROWS ? o.chunk : MOST_ROWS;
         if (o.out && (!strcmp(o.out, "-") || !*o.out)) {
                 fprintf(stderr, "lathe page: -o wants a file's name\n");

@@ -4,21 +4,14 @@
 
 #include "commands_private.h"
 
-/* Loops besides generate, by their number: what runs them, and the options that they take. */
-static const struct {
-        int (*run)(LoopRun *r);
-        const char *takes;
-} way[LOOPS] = {
-        [LOOP_generate] = {NULL, ").mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@"},
-        [LOOP_classify] = {run_classify, ").mDwsZT1xd0kcI7RJhV6@rj"},
-        [LOOP_embed] = {run_embed, ").mDwsZtT1xd0kcI7RJhV6@po~"},
-        [LOOP_denoise] = {run_denoise, ").mDwsZT1xd0kcI7RJhV6@noS$("},
-        [LOOP_fill] = {run_fill, ").mDwsZtT1xd0kcI7RJhV6@prj"},
-        [LOOP_transcribe] = {run_transcribe, ").mDwsZtT1xd0kcpfnI7EKPN239+:;<>=^%&SRzJvHYWhV6@"},
+/* What runs the loops besides generate, by their number. */
+static int (*const loop_function[LOOPS])(LoopRun *r) = {
+        [LOOP_classify] = run_classify, [LOOP_embed] = run_embed,           [LOOP_denoise] = run_denoise,
+        [LOOP_fill] = run_fill,         [LOOP_transcribe] = run_transcribe,
 };
 
 /* The loop of --loop, or the last that the model states; NULL: it has none.  false after a message. */
-static bool choose_loop(const Model *m, const Options *o, const Loop **loop)
+static bool choose_loop(const Model *m, const CommandOptions *o, const Loop **loop)
 {
         const Graph *g = m->graph;
         const char **names = NEW_ARRAY(g->arena, const char *, g->nloop + 1);
@@ -37,7 +30,8 @@ static bool choose_loop(const Model *m, const Options *o, const Loop **loop)
         return false;
 }
 
-static int run_loop(Model *m, const Options *o, const PackedWeights *begun, const Loop *loop, LoopId id)
+static int run_model_loop(Model *m, const CommandOptions *o, const PackedWeights *begun, const Loop *loop,
+                          LoopId id)
 {
         LoopRun r = {.e = {.o = o, .command = "run", .m = m, .packed = *begun}, .loop = loop};
         const char *why = loop_fault(m->graph, loop, &r.parts);
@@ -45,24 +39,24 @@ static int run_loop(Model *m, const Options *o, const PackedWeights *begun, cons
         r.e.wanted = &r.parts.output;
         r.e.nwanted = 1;
         if (code == DONE)
-                code = way[id].run(&r);
+                code = loop_function[id](&r);
         evaluation_free(&r.e);
         return code;
 }
 
-static int run_chosen(Model *m, const Options *o, const PackedWeights *begun)
+static int run_chosen(Model *m, const CommandOptions *o, const PackedWeights *begun)
 {
         const Loop *loop;
         if (!choose_loop(m, o, &loop))
                 return WRONG_USAGE;
         LoopId id = loop ? (LoopId)loop_number(loop->name) : LOOP_generate;
         const char *command = arena_printf(&m->arena, "run %s", loop_info[id].name);
-        if (!options_fit(o, command, way[id].takes))
+        if (!options_fit(o, command))
                 return WRONG_USAGE;
-        return id == LOOP_generate ? run_generate(m, o, begun, NULL) : run_loop(m, o, begun, loop, id);
+        return id == LOOP_generate ? run_generate(m, o, begun, NULL) : run_model_loop(m, o, begun, loop, id);
 }
 
-int run_command(const Options *o)
+int run_command(const CommandOptions *o)
 {
         Model m;
         PackedWeights begun;

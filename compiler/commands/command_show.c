@@ -3,21 +3,8 @@
 
 #include "commands_private.h"
 
-int show_command(const Options *o)
+int show_command(const CommandOptions *o)
 {
-        /* what each part depends on */
-        static const char *const takes[] = {[PART_PARAMS] = "mDj",
-                                            [PART_LOOPS] = "mDj",
-                                            [PART_TAPS] = "mDj",
-                                            [PART_COST] = "mDws0kT1cyL4Vj).\"!#{}n",
-                                            [PART_PLAN] = "mDwsxd0kT1cyL4Voj",
-                                            [PART_THREADS] = "mDwsxd0kT1cyVoR!#j",
-                                            [PART_ROOFLINE] = "mDwsxd0kT1cyVo!#j",
-                                            [PART_CODE] = "mDwsxd0kT1cyL4V",
-                                            [PART_GRAPH] = "mDd0yjVo",
-                                            [PART_ELABORATED] = "mDyjo",
-                                            [PART_PASSES] = "",
-                                            [PART_C] = "mDwsxd0kT1cyL4V"};
         const char *word = o->file[o->nfile - 1];
         bool alone = o->nfile == 1;
         int part = model_part(word);
@@ -29,7 +16,7 @@ int show_command(const Options *o)
         }
         char command[32];
         snprintf(command, sizeof command, "show %s", word);
-        if (!options_fit(o, command, takes[part]))
+        if (!options_fit(o, command))
                 return WRONG_USAGE;
         if (!picture_name_fits(o, (ModelPart)part))
                 return WRONG_USAGE;

@@ -14,7 +14,7 @@ static const char *where(Arena *arena, const Target *t)
 }
 
 /* A list of them all.  runs: "native", "here", "emulated" or null. */
-static int print_json(Arena *arena)
+static int targets_print_json(Arena *arena)
 {
         json_begin();
         json_t *list = json_array();
@@ -33,13 +33,13 @@ static int print_json(Arena *arena)
         return WRONG_ENVIRONMENT;
 }
 
-int targets_command(const Options *o)
+int targets_command(const CommandOptions *o)
 {
         Arena arena = {0};
         int code = DONE;
-        if (o->json)
-                code = print_json(&arena);
-        for (int i = 0; i < target_count && !o->json; i++)
+        if (o->given[OPT_JSON])
+                code = targets_print_json(&arena);
+        for (int i = 0; i < target_count && !o->given[OPT_JSON]; i++)
                 printf("%-12s%-11s%s\n", target_table[i].name, where(&arena, &target_table[i]),
                        target_table[i].about);
         arena_free(&arena);

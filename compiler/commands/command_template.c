@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "commands_private.h"
 #include "import/import.h"
@@ -12,16 +11,8 @@ enum { MOST_TURNS = 10000 };
 static void say_fault(Arena *a, const ChatFault *fault)
 {
         Diag diag = {.arena = a};
-        diag_error(&diag, fault->at, "%s", fault->what);
+        diag_error(&diag, fault->at, "%s", fault->message);
         diag_print(&diag, stderr);
-}
-
-static ChatDate today(void)
-{
-        time_t now = time(NULL);
-        struct tm tm;
-        gmtime_r(&now, &tm);
-        return (ChatDate){tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday};
 }
 
 static bool read_date(const char *text, ChatDate *date)
@@ -52,15 +43,17 @@ static void print_trim(const char *role, ChatTrim trim)
                 printf("trim %s%s\n", role, trim == CHAT_TRIMS_LINES ? " newlines" : "");
 }
 
-static int print_pieces(Arena *a, const ChatTemplate *t, const ChatSource *s, ChatDate date, bool dated)
+static int print_pieces(Arena *a, const ChatWriter *w, const ChatSource *s, bool dated)
 {
-        ChatPieces p = chat_cut(a, t, s->variables, date);
+        ChatPieces p = chat_cut(a, w);
         if (p.reason) {
                 fprintf(stderr, "%s: error: the template can't be cut into pieces: %s\n", s->path, p.reason);
-                if (p.fault.what)
+                if (p.fault.message)
                         say_fault(a, &p.fault);
                 return WRONG_INPUT;
         }
+        if (p.partly)
+                fprintf(stderr, "lathe template: note: %s: %s\n", s->path, p.partly);
         if (!p.default_system && *p.head)
                 print_piece(a, "head", p.head);
         print_piece(a, "default_system", p.default_system);
@@ -72,6 +65,9 @@ static int print_pieces(Arena *a, const ChatTemplate *t, const ChatSource *s, Ch
         print_trim("system", p.trims_system);
         print_trim("user", p.trims_user);
         print_trim("answer", p.trims_answer);
+        print_piece(a, "thought_end", p.thought_end);
+        if (p.thought_white)
+                print_piece(a, "thought_white", chat_white_name(p.thought_white));
         if (p.dated && !dated)
                 fprintf(stderr, "lathe template: note: the pieces hold today's date; --date gives another\n");
         return DONE;
@@ -79,42 +75,44 @@ static int print_pieces(Arena *a, const ChatTemplate *t, const ChatSource *s, Ch
 
 /* --- a conversation --- */
 
-/* A line each of standard input: user, answer, user …; how many, -1 after a message. */
-static int read_turns(json_t *messages, bool parts)
+typedef struct {
+        ChatSaid *said;
+        int n, cap;
+} TemplateTurns;
+
+/* A line each of standard input: user, answer, user …; false after a message. */
+static bool read_turns(Arena *a, TemplateTurns *turns)
 {
         char *line = NULL;
         size_t room = 0;
         ssize_t n;
-        int turns = 0;
-        while (turns >= 0 && (n = getline(&line, &room, stdin)) > 0) {
+        bool good = true;
+        while (good && (n = getline(&line, &room, stdin)) > 0) {
                 n -= line[n - 1] == '\n';
                 json_t *text = json_stringn(line, (size_t)n);
-                if (!text || turns == MOST_TURNS) {
-                        fprintf(stderr, "lathe template: standard input, line %d: %s\n", turns + 1,
+                good = text && turns->n < MOST_TURNS;
+                if (!good) {
+                        fprintf(stderr, "lathe template: standard input, line %d: %s\n", turns->n + 1,
                                 text ? "a conversation has at most 10000 lines" : "this is no UTF-8");
-                        turns = -1;
-                } else
-                        chat_say(messages, turns++ % 2 ? "assistant" : "user", line, (size_t)n, parts);
+                } else {
+                        GROW(a, turns->said, turns->n, turns->cap);
+                        turns->said[turns->n++] = (ChatSaid){arena_strndup(a, line, n), n};
+                }
                 json_decref(text);
         }
         free(line);
-        return turns;
+        return good;
 }
 
-static int render(Arena *a, const ChatTemplate *t, const ChatSource *s, ChatDate date, const Options *o)
+static int render(Arena *a, const ChatWriter *w, const CommandOptions *o)
 {
-        json_t *messages = json_array();
+        ChatSaid system = {o->system, o->system ? (int64_t)strlen(o->system) : 0};
+        TemplateTurns turns = {0};
         ChatText text;
         ChatFault fault;
-        bool parts = chat_wants_parts(a, t, s->variables, date);
-        if (o->system)
-                chat_say(messages, "system", o->system, strlen(o->system), parts);
-        int turns = read_turns(messages, parts);
-        json_object_set_new(s->variables, "messages", messages);
-        if (turns < 0)
+        if (!read_turns(a, &turns))
                 return WRONG_INPUT;
-        json_object_set_new(s->variables, "add_generation_prompt", json_boolean(turns % 2));
-        if (!chat_render(a, t, s->variables, date, &text, &fault)) {
+        if (!chat_write(a, w, o->system ? &system : NULL, turns.said, turns.n, turns.n % 2, &text, &fault)) {
                 say_fault(a, &fault);
                 return WRONG_INPUT;
         }
@@ -124,15 +122,15 @@ static int render(Arena *a, const ChatTemplate *t, const ChatSource *s, ChatDate
         return DONE;
 }
 
-static int with_source(Arena *a, const ChatSource *s, const Options *o)
+static int with_source(Arena *a, const ChatSource *s, const CommandOptions *o)
 {
         ChatFault fault;
-        ChatDate date = today();
+        ChatDate date = chat_today();
         if (o->date && !read_date(o->date, &date))
                 return WRONG_USAGE;
         if (!s->text) {
-                fprintf(stderr, s->lacking ? "lathe template: %s\n" : "%s\n", s->wrong);
-                return s->lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
+                fprintf(stderr, s->env_error ? "lathe template: %s\n" : "%s\n", s->wrong);
+                return s->env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;
         }
         if (s->left_out)
                 fprintf(stderr, "lathe template: note: %s: the template named default is taken, not %s\n",
@@ -142,30 +140,16 @@ static int with_source(Arena *a, const ChatSource *s, const Options *o)
                 say_fault(a, &fault);
                 return WRONG_INPUT;
         }
-        return o->pieces ? print_pieces(a, t, s, date, o->date != NULL) : render(a, t, s, date, o);
+        const ChatWriter w = chat_writer(a, t, s->variables, date);
+        return o->given[OPT_PIECES] ? print_pieces(a, &w, s, o->date != NULL) : render(a, &w, o);
 }
 
-/* Of a file or a directory, or of a GGUF, which stays open for it. */
-static ChatSource source_of(Arena *a, const char *path, Checkpoint **gguf)
-{
-        const Format *format = format_of_file(path);
-        CkError error = {.environment = false};
-        if (!format || format->kind != FORMAT_GGUF)
-                return chat_source(a, path);
-        *gguf = checkpoint_open(path, &error);
-        if (*gguf)
-                return gguf_chat_source(a, *gguf);
-        return (ChatSource){.wrong = arena_printf(a, "%s", error.message), .lacking = error.environment};
-}
-
-int template_command(const Options *o)
+int template_command(const CommandOptions *o)
 {
         Arena a = {0};
-        Checkpoint *gguf = NULL;
-        ChatSource s = source_of(&a, o->file[0], &gguf);
+        ChatSource s = published_chat_source(&a, o->file[0]);
         int code = with_source(&a, &s, o);
         chat_source_free(&s);
-        checkpoint_close(gguf);
         arena_free(&a);
         return code;
 }

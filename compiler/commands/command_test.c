@@ -23,7 +23,7 @@ static void run_test(Model *m, Graph *g, Diag *diag)
                 diag_error(diag, g->input[0].span, "a test has no inputs");
                 return;
         }
-        WeightSource source = {weights_hashed(&m->arena, g), weights_read};
+        WeightSource source = {weights_hashed(&m->arena, g), weights_read, weights_why};
         const char *error = interpret_nodes(g, size, NULL, &source, NULL, want, 2 * g->nrequire, value);
         if (lacks_memory(error))
                 end_without_memory();
@@ -43,14 +43,16 @@ static bool test_passes(Model *m, int which, bool in_colour)
                 run_test(m, g, &diag);
         bool good = g && !diag.count;
         const char *mark = !in_colour ? "" : good ? "\033[32m" : "\033[1;31m";
-        printf("%s%s%s %s\n", mark, good ? "ok" : "FAIL", in_colour ? "\033[0m" : "",
-               program_test_name(m->program, which));
+        terminal_control(stdout, mark);
+        printf("%s", good ? "ok" : "FAIL");
+        terminal_control(stdout, in_colour ? "\033[0m" : "");
+        printf(" %s\n", program_test_name(m->program, which));
         diag_print(&diag, stdout);
         fflush(stdout);
         return good;
 }
 
-int test_command(const Options *o)
+int test_command(const CommandOptions *o)
 {
         bool in_colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
         int passed = 0, failed = 0, worst = DONE;

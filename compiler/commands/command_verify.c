@@ -12,7 +12,7 @@
 
 #include "verify_private.h"
 
-static const double most_error = 1e-5, most_pass_error = 1e-9;
+static const double max_error = 1e-5, max_pass_error = 1e-9;
 
 /* -n: a sequence of the model may have so many positions. */
 static bool length_fits(const Verify *v)
@@ -21,7 +21,7 @@ static bool length_fits(const Verify *v)
         int64_t most = 0;
         for (int i = 0; i < g->nnamed; i++)
                 most = g->named[i].bound > most ? g->named[i].bound : most;
-        if (!v->o->given['n'] || (v->o->steps >= 1 && v->o->steps <= most))
+        if (!v->o->given[OPT_N] || (v->o->steps >= 1 && v->o->steps <= most))
                 return true;
         fprintf(stderr,
                 most ? "lathe verify: -n %" PRId64 ": %s takes 1 to %" PRId64 " positions\n"
@@ -45,12 +45,14 @@ static int verify_model(Verify *v)
         int n = choose_targets(&v->m.arena, v->o, target);
         if (n < 0)
                 return WRONG_ENVIRONMENT;
+        if (!ranks_can_be_tried(v, target, n))
+                return WRONG_USAGE;
         int test_runs = 0;
         for (int i = 0; i < n; i++)
                 for (When when = 0; when < WAYS; when++)
                         test_runs += is_tried(v->o, target[i], when);
-        v->steps = 1 + GRAPH_PASSES + test_runs + (n ? v->o->nranks : 0) +
-                   (v->o->each_pass ? GRAPH_PASSES + PASS_COUNT * test_runs : 0);
+        v->steps = 1 + GRAPH_PASSES + test_runs + (n ? v->o->ranks.n + other_plans(v, target[0]) : 0) +
+                   (v->o->given[OPT_EACH_PASS] ? GRAPH_PASSES + PASS_COUNT * test_runs : 0);
         progress("verifying", PROGRESS_STEPS, 0, v->steps);
         if (!interpret_oracle(v))
                 return failure_code(&v->m);
@@ -63,18 +65,18 @@ static int verify_model(Verify *v)
         for (int i = 0; i < n; i++)
                 if (!verify_target(v, target[i]))
                         return WRONG_ENVIRONMENT;
-        if (n && !verify_ranks(v, target[0]))
+        if ((n && !verify_plans(v, target[0])) || !verify_ranks(v, target, n))
                 return failure_code(&v->m);
-        if (v->o->each_pass && !verify_each_pass(v, target, n))
+        if (v->o->given[OPT_EACH_PASS] && !verify_each_pass(v, target, n))
                 return failure_code(&v->m);
-        if (!v->o->each_pass && v->caches && !verify_without(v, PASS_window, target, 1))
+        if (!v->o->given[OPT_EACH_PASS] && v->caches && !verify_without(v, PASS_window, target, 1))
                 return failure_code(&v->m);
         When when = !n                                        ? AHEAD_OF_TIME
                     : is_tried(v->o, target[0], JUST_IN_TIME) ? JUST_IN_TIME
                     : v->o->jit == JIT_CODE                   ? BY_STATEMENT
                                                               : AHEAD_OF_TIME;
-        const Options alone = pass_options(v);
-        if (n && !v->o->each_pass &&
+        const CommandOptions alone = pass_options(v);
+        if (n && !v->o->given[OPT_EACH_PASS] &&
             !verify_table(&v->m, &alone, target[0], when, v->size, v->input, v->bound, v->report))
                 return WRONG_ENVIRONMENT;
         if (v->failed)
@@ -82,19 +84,14 @@ static int verify_model(Verify *v)
         return !report_end(v) ? WRONG_ENVIRONMENT : v->failed ? WRONG_INPUT : DONE;
 }
 
-int verify_command(const Options *o)
+int verify_command(const CommandOptions *o)
 {
         Verify v = {.o = o,
                     .without = PASS_COUNT,
-                    .bound = o->bound > 0 ? o->bound : most_error,
-                    .pass_bound = most_pass_error};
+                    .bound = o->bound > 0 ? o->bound : max_error,
+                    .pass_bound = max_pass_error};
         int code;
-        bool fits = o->interpreter
-                            ? options_fit(o, "verify --interpreter", o->against ? "mDwabi0" : "mDwiAyn0j")
-                    : o->against   ? options_fit(o, "verify --against", "mDwTx0kcabJLhj")
-                    : o->text_file ? options_fit(o, "verify --text", "mDwsZtQr5RT1x0kcnJhVj")
-                                   : true;
-        if (!fits || !cache_has_effect(o, "verify"))
+        if (!cache_has_effect(o, "verify"))
                 return WRONG_USAGE;
         if (o->against)
                 return verify_against(o);

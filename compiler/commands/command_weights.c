@@ -18,7 +18,7 @@ static CkType type_named(const char *name)
         return CK_TYPE_COUNT;
 }
 
-static int write_published(Model *m, const Options *o)
+static int write_published(Model *m, const CommandOptions *o)
 {
         Checkpoint *checkpoint = NULL;
         CkError error;
@@ -30,29 +30,30 @@ static int write_published(Model *m, const Options *o)
                 bool written = weights_write(m->graph, weights, o->out, type_named(o->quant), &error);
                 if (!written)
                         fprintf(stderr, "lathe: %s\n", error.message);
-                code = written ? DONE : WRONG_ENVIRONMENT;
+                code = written ? DONE : error.environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
         }
         checkpoint_close(checkpoint);
         return code;
 }
 
 /* Of a model for ranks: one rank's share of a packed file. */
-static int write_share(Model *m, const Options *o)
+static int write_share(Model *m, const CommandOptions *o)
 {
         PackedFile whole = {0};
-        Plan *p = model_passes(m, o) ? model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"))
-                                     : NULL;
+        Plan *p = model_passes(m, o) ? model_plan(m, o, chosen_target(o)) : NULL;
         if (!p)
                 return failure_code(m);
         const char *error = packed_file_open(o->weights, p, 0, &whole);
-        const bool lacking = whole.lacking;
+        if (!error)
+                error = packed_file_check(o->weights, &m->arena, &whole);
+        const bool env_error = whole.env_error;
         WrittenFile file;
         if (!error)
-                output_rank_file(&file, o->out, p, &whole, o->place);
+                output_rank_file(&file, o->out, p, &whole, o->ranks.place);
         packed_file_close(&whole);
         if (error)
                 fprintf(stderr, "lathe: %s\n", error);
-        return error                     ? lacking ? WRONG_ENVIRONMENT : WRONG_INPUT
+        return error                     ? env_error ? WRONG_ENVIRONMENT : WRONG_INPUT
                : output_finish(&file, 1) ? DONE
                                          : WRONG_ENVIRONMENT;
 }
@@ -63,7 +64,7 @@ static bool is_same_file(const char *one, const char *other)
         return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-static int share_command(const Options *o)
+static int share_command(const CommandOptions *o)
 {
         const char *why;
         if (is_same_file(o->weights, o->out)) {
@@ -80,15 +81,15 @@ static int share_command(const Options *o)
         }
         Model m;
         int code;
-        Options ranked = *o;
-        ranked.ranked = true;
+        CommandOptions ranked = *o;
+        ranked.given[OPT_RANKED] = 1;
         if (model_load(&m, &ranked, &code))
                 code = write_share(&m, &ranked);
         model_free(&m);
         return code;
 }
 
-int weights_command(const Options *o)
+int weights_command(const CommandOptions *o)
 {
         if (!o->out) {
                 fprintf(stderr, "lathe weights: wants -o FILE; `lathe help weights` says more\n");
@@ -107,7 +108,7 @@ int weights_command(const Options *o)
                         "lathe weights: --quant is f32, f16 or bf16 here: the types of safetensors\n");
                 return WRONG_USAGE;
         }
-        if (o->place.ranks)
+        if (o->ranks.place.ranks)
                 return share_command(o);
         Model m;
         int code;

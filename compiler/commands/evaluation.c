@@ -9,12 +9,6 @@
 
 enum { MOST_TOGETHER = 64 /* sequences of a call */ };
 
-static int wrong(const Evaluation *e, const char *message)
-{
-        fprintf(stderr, "lathe %s: %s\n", e->command, message);
-        return lacks_memory(message) ? WRONG_ENVIRONMENT : WRONG_INPUT;
-}
-
 const Type *evaluation_type(const Evaluation *e, int output)
 {
         return &e->m->graph->output[output].node->type;
@@ -25,7 +19,7 @@ int64_t evaluation_count(const Evaluation *e, int output)
         return type_count(evaluation_type(e, output), e->given.values.size);
 }
 
-static int make_room(Evaluation *e)
+static int evaluation_room(Evaluation *e)
 {
         const Graph *g = e->m->graph;
         double bytes = 0;
@@ -44,7 +38,7 @@ static int make_room(Evaluation *e)
                 if (!*to &&
                     !(*to = malloc((size_t)(evaluation_count(e, e->wanted[i]) * e->times) * sizeof **to +
                                    64)))
-                        return wrong(e, no_memory);
+                        return command_error(e->command, no_memory);
         }
         return DONE;
 }
@@ -53,12 +47,12 @@ static int make_room(Evaluation *e)
 
 int evaluation_engine(Evaluation *e)
 {
-        const Options *o = e->o;
-        const Target *target = target_find(o->ntarget ? o->target[0] : "native");
+        const CommandOptions *o = e->o;
+        const Target *target = chosen_target(o);
         const int64_t batch = e->given.values.batch;
         const int slots = batch < MOST_TOGETHER ? (int)batch : MOST_TOGETHER;
         const char *why;
-        Options several = *o;
+        CommandOptions several = *o;
         several.slots = batch > 1 && model_takes_several(e->m, o, target, slots) ? slots : 1;
         e->plan = model_plan(e->m, &several, target);
         if (!e->plan)
@@ -67,12 +61,12 @@ int evaluation_engine(Evaluation *e)
         why = packed_weights(e->m, o, e->plan, &e->packed);
         if (why || e->packed.code) {
                 if (why)
-                        wrong(e, why);
+                        command_error(e->command, why);
                 return e->packed.code ? e->packed.code : WRONG_ENVIRONMENT;
         }
         e->engine = engine_new(e->plan, e->packed.weights, o->threads, o->jit == JIT_AUTO ? JIT_TCC : o->jit,
                                &why);
-        return e->engine ? DONE : wrong(e, why);
+        return e->engine ? DONE : command_error(e->command, why);
 }
 
 static const char *run_once(Evaluation *e, int64_t in_batch)
@@ -98,7 +92,7 @@ static const char *run_once(Evaluation *e, int64_t in_batch)
 }
 
 /* How many of the batch go into a call. */
-static int64_t most_together(const Evaluation *e)
+static int64_t max_together(const Evaluation *e)
 {
         const Plan *p = e->plan;
         if (p->slots == 1)
@@ -148,9 +142,9 @@ static const char *run_together(Evaluation *e, int64_t first, int64_t n)
         return why;
 }
 
-static int run_all(Evaluation *e)
+static int evaluation_run_all(Evaluation *e)
 {
-        int64_t most = most_together(e), n;
+        int64_t most = max_together(e), n;
         for (int64_t i = 0; i < e->times; i += n) {
                 n = e->times - i < most ? e->times - i : most;
                 const char *why = n > 1 ? run_together(e, i, n) : run_once(e, i);
@@ -162,7 +156,7 @@ static int run_all(Evaluation *e)
                 if (why && e->given.values.batch)
                         why = arena_printf(&e->m->arena, "number %" PRId64 " of the batch: %s", i, why);
                 if (why)
-                        return wrong(e, why);
+                        return command_error(e->command, why);
                 progress("evaluating", PROGRESS_STEPS, i + n, e->times);
         }
         return DONE;
@@ -171,8 +165,8 @@ static int run_all(Evaluation *e)
 int evaluation_run(Evaluation *e)
 {
         e->times = e->given.values.batch ? e->given.values.batch : 1;
-        int code = make_room(e);
-        return code ? code : run_all(e);
+        int code = evaluation_room(e);
+        return code ? code : evaluation_run_all(e);
 }
 
 void evaluation_forget(Evaluation *e)

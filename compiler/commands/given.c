@@ -6,44 +6,34 @@
 
 #include "commands_private.h"
 
-static int wrong(const Given *e, const char *message)
-{
-        fprintf(stderr, "lathe %s: %s\n", e->command, message);
-        return lacks_memory(message) ? WRONG_ENVIRONMENT : WRONG_INPUT;
-}
-
-static int wrong_file(const Given *e, const CkError *error)
-{
-        wrong(e, error->message);
-        return error->environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
-}
-
 static int open_values(Given *e, const char *path)
 {
         CkError error;
         Recorded *r = &e->values;
         if (r->nfile == MAX_GIVEN)
-                return wrong(e, "too many files of inputs");
+                return command_error(e->command, "too many files of inputs");
         r->file[r->nfile] = values_open(path, &error);
         if (r->file[r->nfile]) {
                 r->nfile++;
                 return DONE;
         }
-        return wrong_file(e, &error);
+        return command_file_error(e->command, &error);
 }
 
 /* Takes value, which is malloc'd. */
 static int add_made(Given *e, const char *name, int rank, const int64_t *dim, double *value)
 {
-        return recorded_add(&e->values, name, rank, dim, value) ? DONE : wrong(e, "too many inputs");
+        return recorded_add(&e->values, name, rank, dim, value)
+                       ? DONE
+                       : command_error(e->command, "too many inputs");
 }
 
-static int add_file(Given *e, const char *name, const char *path)
+static int given_add_file(Given *e, const char *name, const char *path)
 {
         CkError error;
         NamedValues v;
         return values_load(path, name, &v, &error) ? add_made(e, name, v.rank, v.dim, v.value)
-                                                   : wrong_file(e, &error);
+                                                   : command_file_error(e->command, &error);
 }
 
 /* A picture or a sound; in NULL: the model has no input that can be one. */
@@ -54,9 +44,11 @@ static int add_medium(Given *e, const Input *in, const char *path, bool is_sound
         const char *name = in ? input_name(in) : "", *why = medium_values(g, in, path, is_sound, &v);
         if (!why)
                 return add_made(e, name, v.rank, v.dim, v.value);
-        const int code = wrong(
-                e, v.unfit ? arena_printf(g->arena, "-I %s=%s: wanted for it is %s", name, path, why) : why);
-        return v.lacking ? WRONG_ENVIRONMENT : code;
+        const int code = command_error(
+                e->command, v.wrong_shape
+                                    ? arena_printf(g->arena, "-I %s=%s: wanted for it is %s", name, path, why)
+                                    : why);
+        return v.env_error ? WRONG_ENVIRONMENT : code;
 }
 
 /* An expression is the output of a model that has no inputs. */
@@ -68,12 +60,12 @@ static int add_expression(Given *e, const char *name, const char *text)
         bool good =
                 model_open_text(&m, arena_printf(&e->m->arena, "-I %s", name),
                                 arena_printf(&e->m->arena, "model given {\noutput value =\n%s\n}\n", text)) &&
-                model_elaborate(&m, &(Options){.chunk = 1}, "given");
+                model_elaborate(&m, &(CommandOptions){.chunk = 1}, "given");
         if (good) {
-                WeightSource none = {weights_hashed(&m.arena, m.graph), weights_read};
+                WeightSource none = {weights_hashed(&m.arena, m.graph), weights_read, weights_why};
                 why = interpret(m.graph, (int64_t[MAX_NAMED]){0}, NULL, &none, NULL, &value);
         }
-        int code = !good ? failure_code(&m) : why ? wrong(e, why) : DONE;
+        int code = !good ? failure_code(&m) : why ? command_error(e->command, why) : DONE;
         if (code == DONE)
                 code = add_made(e, name, value.rank, value.dim, value.data);
         model_free(&m);
@@ -100,29 +92,63 @@ static int add_named(Given *e, const char *text)
         }
         if (is_medium_file(equals + 1))
                 return add_medium(e, input_named(g, name), equals + 1, false);
-        return is_values_file(equals + 1) ? add_file(e, name, equals + 1)
+        return is_values_file(equals + 1) ? given_add_file(e, name, equals + 1)
                                           : add_expression(e, name, equals + 1);
 }
 
-static int add_text(Given *e)
+/* What is wrong is the text. */
+static int wrong_text(Given *e, const char *message)
+{
+        e->text_fault = !lacks_memory(message);
+        return command_error(e->command,
+                             e->where ? arena_printf(&e->m->arena, "%s: %s", e->where, message) : message);
+}
+
+/* Cuts a loop's text where that is asked for, and holds it to the model's limit. */
+static int fit_text(Given *e, int32_t *tokens, int64_t *count)
+{
+        if (e->max_tokens && *count > e->max_tokens) {
+                const int64_t n = *count;
+                *count = e->o->tokenizer ? tokens_shorten(&e->tokenizer->tables, tokens, n, e->max_tokens)
+                                         : e->max_tokens;
+                e->was_cut = *count < n;
+        }
+        if (e->longest && *count == 0)
+                return wrong_text(e, "the text has no tokens");
+        if (!e->longest || *count <= e->longest)
+                return DONE;
+        return wrong_text(e,
+                          arena_printf(&e->m->arena,
+                                       "the text has %" PRId64 " tokens, and the model takes at most %" PRId64
+                                       "; --truncate cuts longer texts",
+                                       *count, e->longest));
+}
+
+static int given_add_text(Given *e)
 {
         const Graph *g = e->m->graph;
         const Input *ids = text_input(g);
         const char *why = NULL;
         int64_t count = 0;
         if (!ids)
-                return wrong(e, "a text is for a model with an input of token ids [time]; this one has none");
+                return command_error(
+                        e->command,
+                        "a text is for a model with an input of token ids [time]; this one has none");
         if (e->o->tokenizer && !e->tokenizer->block.block && !load_tokenizer(e->m, e->o, e->tokenizer))
                 return failure_code(e->m);
         int32_t *tokens = e->o->tokenizer ? text_to_tokens(e->tokenizer, e->text, e->ntext, &count)
                                           : numbers_to_tokens(g, e->text, &count, &why);
         if (!tokens)
-                return wrong(e, why ? why : no_memory);
-        double *value = malloc((size_t)count * sizeof *value + 1);
+                return why && e->longest ? wrong_text(e, why)
+                                         : command_error(e->command, why ? why : no_memory);
+        const int code = fit_text(e, tokens, &count);
+        double *value = code == DONE ? malloc((size_t)count * sizeof *value + 1) : NULL;
         for (int64_t i = 0; value && i < count; i++)
                 value[i] = tokens[i];
         free(tokens);
-        return value ? add_made(e, input_name(ids), 1, &count, value) : wrong(e, no_memory);
+        if (code != DONE)
+                return code;
+        return value ? add_made(e, input_name(ids), 1, &count, value) : command_error(e->command, no_memory);
 }
 
 static int check_bounds(const Given *e)
@@ -140,16 +166,16 @@ static int check_bounds(const Given *e)
 
 int given_gather(Given *e, WhatIsRecorded what)
 {
-        const Options *o = e->o;
+        const CommandOptions *o = e->o;
         int code = DONE;
-        for (int i = 0; i < o->ninput_file && code == DONE; i++)
-                code = open_values(e, o->input_file[i]);
-        for (int i = 0; i < o->ninput && code == DONE; i++)
-                code = add_named(e, o->input[i]);
+        for (int i = 0; i < o->input_file.n && code == DONE; i++)
+                code = open_values(e, o->input_file.at[i]);
+        for (int i = 0; i < o->input.n && code == DONE; i++)
+                code = add_named(e, o->input.at[i]);
         if (code == DONE && e->sound)
                 code = add_medium(e, sound_input(e->m->oracle), e->sound, true);
         if (code == DONE && e->text)
-                code = add_text(e);
+                code = given_add_text(e);
         if (code != DONE)
                 return code;
         const char *from = e->values.nfile == 1 && !e->values.nmade ? checkpoint_path(e->values.file[0])
@@ -158,5 +184,5 @@ int given_gather(Given *e, WhatIsRecorded what)
         if (why && !lacks_memory(why))
                 why = arena_printf(&e->m->arena, "%s; --inputs FILE, -I NAME=VALUE and -p TEXT give inputs",
                                    why);
-        return why ? wrong(e, why) : check_bounds(e);
+        return why ? command_error(e->command, why) : check_bounds(e);
 }

@@ -5,16 +5,16 @@
 
 #include "commands_private.h"
 
-typedef enum { ACCEPT, KEEP, QUIT } Answer;
+typedef enum { ACCEPT, KEEP, QUIT } ReviewAnswer;
 
 typedef struct {
-        const Options *o;
+        const CommandOptions *o;
         bool all;                     /* what comes now is accepted */
         int same, accepted, left, at; /* files */
         int code;                     /* the worst so far, of what can't be worked out or written */
 } Review;
 
-static void explain(void)
+static void review_explain(void)
 {
         printf("a  accept: the file is written with what is found now\n"
                "k  keep: the file stays as it is, and checks go on to fail\n"
@@ -23,7 +23,7 @@ static void explain(void)
 }
 
 /* The end of input quits. */
-static Answer ask(Review *r)
+static ReviewAnswer review_ask(Review *r)
 {
         char line[256];
         for (;;) {
@@ -48,7 +48,7 @@ static Answer ask(Review *r)
                 }
                 if (!(n == 1 && line[0] == '?'))
                         printf("%.*s is no answer:\n", (int)(n < 40 ? n : 40), n ? line : "an empty line");
-                explain();
+                review_explain();
         }
 }
 
@@ -58,10 +58,10 @@ static void worse(Review *r, int code)
 }
 
 /* Shows what has changed, and does what is answered; false: that is the end. */
-static bool decide(Review *r, Golden *was, Golden *is, const Text *log)
+static bool review_decide(Review *r, Golden *was, Golden *is, const Text *log)
 {
         printf("changed %s (%d of %d)\n%s", was->path, r->at, r->o->nfile - 1, log->data ? log->data : "");
-        const Answer answer = r->all ? ACCEPT : ask(r);
+        const ReviewAnswer answer = r->all ? ACCEPT : review_ask(r);
         if (answer == QUIT)
                 return false;
         if (answer == KEEP) {
@@ -99,13 +99,13 @@ static bool review_one(Review *r, const char *path)
                 printf("ok %s\n", path);
                 r->same++;
         } else
-                goes_on = decide(r, &was, &is, log);
+                goes_on = review_decide(r, &was, &is, log);
         arena_free(&was.arena);
         arena_free(&is.arena);
         return goes_on;
 }
 
-int golden_review(const Options *o)
+int golden_review(const CommandOptions *o)
 {
         Review r = {.o = o, .code = DONE};
         const int n = o->nfile - 1;

@@ -8,13 +8,12 @@
 
 int loop_wrong(const char *message)
 {
-        fprintf(stderr, "lathe run: %s\n", message);
-        return lacks_memory(message) ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        return command_error("run", message);
 }
 
 bool loop_reads_once(const LoopRun *r)
 {
-        const Options *o = r->e.o;
+        const CommandOptions *o = r->e.o;
         int times = 0;
         for (int i = 0; i < o->nfile; i++)
                 times += !strcmp(o->file[i], "-");
@@ -26,11 +25,11 @@ bool loop_reads_once(const LoopRun *r)
 
 /* --- a run ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_given_by_name(const Options *o, const char *name)
+static bool is_given_by_name(const CommandOptions *o, const char *name)
 {
         size_t n = strlen(name);
-        for (int i = 0; i < o->ninput; i++)
-                if (!strncmp(o->input[i], name, n) && o->input[i][n] == '=')
+        for (int i = 0; i < o->input.n; i++)
+                if (!strncmp(o->input.at[i], name, n) && o->input.at[i][n] == '=')
                         return true;
         return false;
 }
@@ -65,16 +64,53 @@ const float *loop_output(const LoopRun *r, int64_t *n)
 
 /* --- texts ---------------------------------------------------------------------------------------------------------- */
 
+int loop_wrong_text(LoopRun *r, const char *message)
+{
+        r->text_fault = !lacks_memory(message);
+        return loop_wrong(arena_printf(&r->e.m->arena, "%s: %s", r->where, message));
+}
+
+/* Tokens that the model takes at most; 0: no limit. */
+static int64_t loop_longest_text(const LoopRun *r)
+{
+        const Graph *g = r->e.m->graph;
+        for (int i = 0; i < g->nnamed; i++)
+                if (dim_equal(r->parts.input->type.dim[0], dim_named(i)))
+                        return g->named[i].bound;
+        return dim_is_fixed(r->parts.input->type.dim[0]) ? dim_value(r->parts.input->type.dim[0], NULL) : 0;
+}
+
+/* Tokens that a text is cut to: as the loop says, or with --truncate those that the model takes; 0: it is not cut. */
+static int64_t cut_length(const LoopRun *r)
+{
+        const Setting *s = loop_setting(r->loop, "max_tokens");
+        const int64_t longest = loop_longest_text(r), stated = s ? (int64_t)s->number : 0;
+        if (stated && (!longest || stated <= longest))
+                return stated;
+        return stated || r->e.o->given[OPT_TRUNCATE] ? longest : 0;
+}
+
 int loop_run_text(LoopRun *r, const char *text, int64_t n)
 {
+        if (memchr(text, 0, (size_t)n))
+                return loop_wrong_text(r, "the line has a byte 0");
+        Arena *a = &r->e.m->arena;
         evaluation_forget(&r->e);
+        r->max_tokens = cut_length(r);
         r->e.given = (Given){.o = r->e.o,
                              .command = "run",
                              .m = r->e.m,
                              .tokenizer = &r->e.tokenizer,
-                             .text = text,
-                             .ntext = n};
-        return loop_run_once(r);
+                             .text = r->prompt ? arena_printf(a, "%s%s", r->prompt, text) : text,
+                             .ntext = n + (r->prompt ? (int64_t)strlen(r->prompt) : 0),
+                             .where = r->where,
+                             .longest = loop_longest_text(r),
+                             .max_tokens = r->max_tokens};
+        const int code = loop_run_once(r);
+        r->text_fault = r->e.given.text_fault;
+        r->texts++;
+        r->cut += r->e.given.was_cut;
+        return code;
 }
 
 const double *loop_tokens_given(const LoopRun *r, int64_t *n)
@@ -89,18 +125,30 @@ const double *loop_tokens_given(const LoopRun *r, int64_t *n)
         return NULL;
 }
 
-static int take_lines(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, int64_t n), void *of)
+typedef int TakeText(LoopRun *r, void *of, const char *text, int64_t n);
+
+/* A text; *faults counts those that can't be taken. */
+static int take_one(LoopRun *r, TakeText *take, void *of, const char *text, int64_t n, int64_t *faults)
+{
+        r->text_fault = false;
+        const int code = take(r, of, text, n);
+        if (code != WRONG_INPUT || !r->text_fault)
+                return code;
+        ++*faults;
+        return DONE;
+}
+
+static int take_lines(LoopRun *r, TakeText *take, void *of, int64_t *faults)
 {
         char *line = NULL;
         size_t room = 0;
+        int64_t number = 0;
         int code = DONE;
         for (ssize_t n; code == DONE && (n = getline(&line, &room, stdin)) >= 0;) {
                 n -= n > 0 && line[n - 1] == '\n';
                 line[n] = 0;
-                if (strlen(line) != (size_t)n)
-                        code = loop_wrong("standard input: a line has a byte 0");
-                else
-                        code = take(r, of, line, n);
+                snprintf(r->where, sizeof r->where, "standard input, line %lld", (long long)++number);
+                code = take_one(r, take, of, line, n, faults);
         }
         if (code == DONE && ferror(stdin))
                 code = loop_wrong(strerror(errno));
@@ -108,9 +156,33 @@ static int take_lines(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *
         return code;
 }
 
+static void tell_of_cuts(const LoopRun *r)
+{
+        if (r->cut)
+                fprintf(stderr, "lathe run: note: %lld of %lld texts %s cut to %lld tokens\n",
+                        (long long)r->cut, (long long)r->texts, r->cut == 1 ? "was" : "were",
+                        (long long)r->max_tokens);
+}
+
+static int loop_take_texts(LoopRun *r, TakeText *take, void *of, int64_t *faults)
+{
+        const CommandOptions *o = r->e.o;
+        int code = DONE;
+        snprintf(r->where, sizeof r->where, "-p");
+        if (o->prompt)
+                code = take_one(r, take, of, o->prompt, (int64_t)strlen(o->prompt), faults);
+        for (int i = 1; i < o->nfile && code == DONE; i++) {
+                snprintf(r->where, sizeof r->where, "text %d", i);
+                code = strcmp(o->file[i], "-")
+                               ? take_one(r, take, of, o->file[i], (int64_t)strlen(o->file[i]), faults)
+                               : take_lines(r, take, of, faults);
+        }
+        return code;
+}
+
 int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, int64_t n), void *of)
 {
-        const Options *o = r->e.o;
+        const CommandOptions *o = r->e.o;
         if (!loop_reads_once(r))
                 return WRONG_USAGE;
         if (o->nfile < 2 && !o->prompt) {
@@ -121,9 +193,9 @@ int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, i
                         r->loop->name);
                 return WRONG_USAGE;
         }
-        int code = o->prompt ? take(r, of, o->prompt, (int64_t)strlen(o->prompt)) : DONE;
-        for (int i = 1; i < o->nfile && code == DONE; i++)
-                code = strcmp(o->file[i], "-") ? take(r, of, o->file[i], (int64_t)strlen(o->file[i]))
-                                               : take_lines(r, take, of);
-        return code;
+        int64_t faults = 0;
+        const int code = loop_take_texts(r, take, of, &faults);
+        tell_of_cuts(r);
+        r->finished = code == DONE;
+        return code == DONE && faults ? WRONG_INPUT : code;
 }

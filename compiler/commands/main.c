@@ -11,7 +11,7 @@
 #include "import/import.h"
 #include "repl/repl.h"
 
-static void usage(FILE *f)
+static void print_usage(FILE *f)
 {
         fprintf(f, "usage: lathe COMMAND …\n\n");
         for (int i = 0; i < command_count; i++)
@@ -26,14 +26,7 @@ static void usage(FILE *f)
                    "         lathe run SmolLM2-135M/ -p \"Once\"\n");
 }
 
-static void help(const Command *c)
-{
-        printf("usage: lathe %s %s\n\n%s\n\n%s", c->name, c->usage, c->about, c->more);
-        if (c->run == run_command)
-                printf("%s", help_of_loops);
-}
-
-static const Command *find(const char *name)
+static const Command *command_find(const char *name)
 {
         for (int i = 0; i < command_count; i++)
                 if (!strcmp(command_table[i].name, name))
@@ -47,7 +40,7 @@ static const Command *find(const char *name)
         return NULL;
 }
 
-static bool words_fit(const Command *c, const Options *o)
+static bool words_fit(const Command *c, const CommandOptions *o)
 {
         if (o->nfile >= c->least && o->nfile <= c->most)
                 return true;
@@ -64,7 +57,7 @@ static int too_much(const char *word)
         return WRONG_USAGE;
 }
 
-static bool asks_for_help(int argc, char **argv)
+static bool asks_help(int argc, char **argv)
 {
         for (int i = 0; i < argc; i++)
                 if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
@@ -73,7 +66,7 @@ static bool asks_for_help(int argc, char **argv)
 }
 
 /* Commands on one model take a published one in place of its file. */
-static bool takes_source(const Command *c, const Options *o)
+static bool takes_source(const Command *c, const CommandOptions *o)
 {
         if (c->run == show_command)
                 return o->nfile > 1;
@@ -82,18 +75,20 @@ static bool takes_source(const Command *c, const Options *o)
 }
 
 /* Its tokenizer is for a program or a prompt. */
-static SourceParts source_parts(const Command *c, const Options *o)
+static SourceParts source_parts(const Command *c, const CommandOptions *o)
 {
-        bool text = o->with_main || o->text_file || c->run == page_command || strchr(c->takes, 'p');
-        return (SourceParts){.weights = strchr(c->takes, 'w') != NULL,
-                             .tokenizer = text && strchr(c->takes, 't'),
-                             .kept = strchr(c->takes, 'h') != NULL};
+        const bool text = o->given[OPT_MAIN] || o->text_file || c->run == page_command ||
+                          option_is_taken(OPT_P, c->name);
+        return (SourceParts){.weights = option_is_taken(OPT_WEIGHTS, c->name),
+                             .tokenizer = text && option_is_taken(OPT_TOKENIZER, c->name),
+                             .kept = option_is_taken(OPT_CACHE, c->name),
+                             .wants = option_is_taken(OPT_RANDOM, c->name) && !o->given[OPT_CODE_ONLY]};
 }
 
-static int run(int argc, char **argv)
+static int run_lathe(int argc, char **argv)
 {
         if (argc < 2) {
-                usage(stderr);
+                print_usage(stderr);
                 return WRONG_USAGE;
         }
         const char *word = argv[1];
@@ -109,22 +104,22 @@ static int run(int argc, char **argv)
                 return elaborate_command(argc - 1, argv + 1);
         bool wants_help = !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
         if (wants_help && argc == 2) {
-                usage(stdout);
+                print_usage(stdout);
                 return DONE;
         }
         if (wants_help && argc > 3)
                 return too_much(argv[3]);
-        const Command *c = find(wants_help ? argv[2] : word);
+        const Command *c = command_find(wants_help ? argv[2] : word);
         if (!c)
                 return WRONG_USAGE;
-        if (wants_help || asks_for_help(argc - 2, argv + 2)) {
-                help(c);
+        if (wants_help || asks_help(argc - 2, argv + 2)) {
+                command_help(c);
                 return DONE;
         }
-        Options o;
+        CommandOptions o;
         double begun = seconds();
-        if (!options_read(&o, c->name, c->takes, argc - 2, argv + 2) || !words_fit(c, &o) ||
-            !options_fit(&o, c->name, c->takes))
+        if (!options_read(&o, c->name, c->name, argc - 2, argv + 2) || !words_fit(c, &o) ||
+            !options_fit(&o, c->name))
                 return WRONG_USAGE;
         Arena arena = {0};
         int code = DONE;
@@ -142,7 +137,8 @@ int main(int argc, char **argv)
 #endif
         arena_without_memory = end_without_memory;
         ending_watch();
-        int code = run(argc, argv);
+        guard_terminals();
+        int code = run_lathe(argc, argv);
         errno = 0; /* of what was written before nothing else is known */
         if (!fflush(stdout) && !ferror(stdout))
                 return code;

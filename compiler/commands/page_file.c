@@ -34,7 +34,7 @@ static uint32_t check_of(const PagePart *part)
         return h;
 }
 
-static void add_part(const char *name, const PagePart *part, Text *to)
+static void page_add_part(const char *name, const PagePart *part, Text *to)
 {
         text_printf(to, ", \"%s\": {\"bytes\": %" PRId64 ", \"check\": %" PRIu32 "}", name, part->n,
                     check_of(part));
@@ -55,13 +55,13 @@ static void add_config(const Page *p, Text *to)
                     LATHE_VERSION, p->settings);
         if (p->link)
                 text_printf(to, ", \"link\": \"%s\"", p->link);
-        add_part("relaxed", &p->relaxed, to);
-        add_part("exact", &p->exact, to);
-        add_part("weights", &p->weights, to);
+        page_add_part("relaxed", &p->relaxed, to);
+        page_add_part("exact", &p->exact, to);
+        page_add_part("weights", &p->weights, to);
         text_printf(to, "}");
 }
 
-static void add_data(const Page *p, Text *to)
+static void page_add_data(const Page *p, Text *to)
 {
         const PagePart *const part[] = {&p->relaxed, &p->exact, &p->weights};
         static const char *const name[] = {"relaxed", "exact", "weights"};
@@ -74,10 +74,24 @@ static void add_data(const Page *p, Text *to)
         }
 }
 
-static void add_word(const Page *p, const char *word, size_t n, Text *to)
+/* Of the page's own parts all that it needs, and nothing from outside but weights that lie beside it: a text that a model makes could not
+ * load or send anything even if it became markup.  Workers that are made of a text inherit this. */
+static void add_policy(const Page *p, Text *to)
+{
+        text_printf(to,
+                    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; worker-src blob:; "
+                    "style-src 'unsafe-inline'; connect-src %s; base-uri 'none'; form-action 'none'",
+                    p->link ? "'self'" : "'none'");
+        if (!strcmp(p->kind, "transcribe"))
+                text_printf(to, "; media-src blob:");
+}
+
+static void page_word(const Page *p, const char *word, size_t n, Text *to)
 {
         Arena *a = to->arena;
-        if (!strncmp(word, "$name", n))
+        if (!strncmp(word, "$policy", n))
+                add_policy(p, to);
+        else if (!strncmp(word, "$name", n))
                 text_put(to, p->name);
         else if (!strncmp(word, "$about", n))
                 text_put(to, p->about);
@@ -96,7 +110,7 @@ static void add_word(const Page *p, const char *word, size_t n, Text *to)
                 text_printf(to, "%s%s", p->attends ? embedded_text("page_attention.js") : "",
                             embedded_text(arena_printf(a, "page_%s.js", p->kind)));
         else if (!strncmp(word, "$data", n))
-                add_data(p, to);
+                page_add_data(p, to);
 }
 
 void page_text(const Page *page, Text *to)
@@ -108,7 +122,7 @@ void page_text(const Page *page, Text *to)
                 at += n;
                 n = *at ? 1 + strspn(at + 1, letters) : 0;
                 if (n)
-                        add_word(page, at, n, to);
+                        page_word(page, at, n, to);
                 at += n;
         }
 }

@@ -17,12 +17,12 @@ static int run_picture(LoopRun *r, const char *path)
         const Type *t = &r->parts.input->type;
         int64_t dim[3];
         double *value;
-        bool lacking = false;
+        bool env_error = false;
         for (int axis = 0; axis < 3; axis++)
                 dim[axis] = dim_value(t->dim[axis], NULL);
-        const char *why = picture_values(a, r->loop, path, dim, &value, &lacking);
+        const char *why = picture_values(a, r->loop, path, dim, &value, &env_error);
         if (why)
-                return lacking ? (loop_wrong(why), WRONG_ENVIRONMENT) : loop_wrong(why);
+                return env_error ? (loop_wrong(why), WRONG_ENVIRONMENT) : loop_wrong(why);
         evaluation_forget(&r->e);
         r->e.given = (Given){.o = r->e.o, .command = "run", .m = r->e.m, .tokenizer = &r->e.tokenizer};
         if (!recorded_add(&r->e.given.values, input_name(r->parts.input), 3, dim, value))
@@ -30,15 +30,15 @@ static int run_picture(LoopRun *r, const char *path)
         return loop_run_once(r);
 }
 
-static void print_classes(const Classes *c, const Likely *likely, int64_t n, const char *path)
+static void classify_print(const Classes *c, const Likely *likely, int64_t n, const char *path)
 {
-        const Options *o = c->r->e.o;
-        if (!o->json && o->nfile > 2)
+        const CommandOptions *o = c->r->e.o;
+        if (!o->given[OPT_JSON] && o->nfile > 2)
                 printf("%s\n", path);
-        for (int64_t i = 0; i < n && !o->json; i++)
+        for (int64_t i = 0; i < n && !o->given[OPT_JSON]; i++)
                 printf("%8.4f  %lld%s%s\n", likely[i].probability, (long long)likely[i].number,
                        c->label ? "  " : "", c->label ? c->label[likely[i].number] : "");
-        if (!o->json)
+        if (!o->given[OPT_JSON])
                 return;
         printf("{\"file\": \"");
         json_print(stdout, path, (int64_t)strlen(path));
@@ -55,9 +55,9 @@ static void print_classes(const Classes *c, const Likely *likely, int64_t n, con
         printf("]}\n");
 }
 
-static int classify(Classes *c, const char *path)
+static int classify_path(Classes *c, const char *path)
 {
-        int64_t n, top = c->r->e.o->given['r'] ? c->r->e.o->top : 5;
+        int64_t n, top = c->r->e.o->given[OPT_TOP] ? c->r->e.o->top : 5;
         Arena scratch = {0};
         int code = run_picture(c->r, path);
         if (code)
@@ -65,7 +65,7 @@ static int classify(Classes *c, const char *path)
         const float *scores = loop_output(c->r, &n);
         const Likely *likely = likeliest_first(&scratch, scores, n);
         if (likely)
-                print_classes(c, likely, top < n ? top : n, path);
+                classify_print(c, likely, top < n ? top : n, path);
         else
                 code = loop_wrong(arena_printf(&c->r->e.m->arena,
                                                "%s: its scores give no probabilities: one is NaN or infinite",
@@ -76,7 +76,7 @@ static int classify(Classes *c, const char *path)
 
 int run_classify(LoopRun *r)
 {
-        const Options *o = r->e.o;
+        const CommandOptions *o = r->e.o;
         Classes c = {.r = r,
                      .classes = dim_value(r->e.m->graph->output[r->parts.output].node->type.dim[0], NULL)};
         if (o->nfile < 2) {
@@ -89,6 +89,6 @@ int run_classify(LoopRun *r)
                 return WRONG_USAGE;
         int code = loop_labels(r->e.m, r->loop, c.classes, "run", &c.label);
         for (int i = 1; i < o->nfile && code == DONE; i++)
-                code = classify(&c, o->file[i]);
+                code = classify_path(&c, o->file[i]);
         return code;
 }

@@ -33,7 +33,7 @@ static Record *record_of(const Denoise *w, const Input *in)
 static const char by_loop[] = "by the loop";
 
 /* Values for an input that nobody has given. */
-static bool give(const Denoise *w, const Input *in, int64_t n)
+static bool denoise_give(const Denoise *w, const Input *in, int64_t n)
 {
         static const CkTensor ours = {.name = by_loop};
         Record *r = record_of(w, in);
@@ -43,7 +43,7 @@ static bool give(const Denoise *w, const Input *in, int64_t n)
         return r->value != NULL;
 }
 
-static void set(const Denoise *w, const Input *in, const float *x, double all)
+static void denoise_set(const Denoise *w, const Input *in, const float *x, double all)
 {
         Record *r = record_of(w, in);
         for (int64_t i = 0; i < r->count; i++)
@@ -51,7 +51,7 @@ static void set(const Denoise *w, const Input *in, const float *x, double all)
 }
 
 /* All inputs, with values for those that the loop gives.  An exit code. */
-static int gather(Denoise *w, const Options *o)
+static int denoise_given(Denoise *w, const CommandOptions *o)
 {
         LoopRun *r = w->r;
         const Graph *g = r->e.m->graph;
@@ -71,44 +71,44 @@ static int gather(Denoise *w, const Options *o)
                                 g->arena,
                                 "the input %s is missing; -I NAME=VALUE and --inputs FILE give inputs",
                                 input_name(in)));
-                if (given ? !recorded_fill(&r->e.given.values, i) : !give(w, in, latent ? w->n : 1))
+                if (given ? !recorded_fill(&r->e.given.values, i) : !denoise_give(w, in, latent ? w->n : 1))
                         return loop_wrong(no_memory);
         }
         return DONE;
 }
 
 /* The options with each input of --without in the place of that of -I. */
-static Options options_without(const Options *o)
+static CommandOptions options_without(const CommandOptions *o)
 {
-        Options own = *o;
-        own.ninput = 0;
-        for (int i = 0; i < o->nwithout; i++)
-                own.input[own.ninput++] = o->without[i];
-        for (int i = 0; i < o->ninput && own.ninput < MAX_FILES; i++) {
-                const size_t name = strcspn(o->input[i], "=") + 1;
+        CommandOptions own = *o;
+        own.input.n = 0;
+        for (int i = 0; i < o->without.n; i++)
+                own.input.at[own.input.n++] = o->without.at[i];
+        for (int i = 0; i < o->input.n && own.input.n < MAX_FILES; i++) {
+                const size_t name = strcspn(o->input.at[i], "=") + 1;
                 bool replaced = false;
-                for (int k = 0; k < o->nwithout; k++)
-                        replaced |= !strncmp(o->input[i], o->without[k], name);
+                for (int k = 0; k < o->without.n; k++)
+                        replaced |= !strncmp(o->input.at[i], o->without.at[k], name);
                 if (!replaced)
-                        own.input[own.ninput++] = o->input[i];
+                        own.input.at[own.input.n++] = o->input.at[i];
         }
         return own;
 }
 
 /* The first latent is what -I or --inputs give, or noise.  An exit code. */
-static int gather_all(Denoise *w, const Options *without)
+static int gather_all(Denoise *w, const CommandOptions *without)
 {
         LoopRun *r = w->r;
         int code = DONE;
-        if (r->e.o->nwithout) {
-                code = gather(w, without);
+        if (r->e.o->without.n) {
+                code = denoise_given(w, without);
                 if (code == DONE && r->parts.class &&
                     (!loop_setting(r->loop, "no_class") || is_without(r->e.o, r->parts.class)))
                         w->none = record_of(w, r->parts.class)->value[0];
                 if (code == DONE)
                         w->without = r->e.given;
         }
-        code = code ? code : gather(w, r->e.o);
+        code = code ? code : denoise_given(w, r->e.o);
         if (code)
                 return code;
         const Record *latent = record_of(w, r->parts.input);
@@ -124,13 +124,13 @@ static int gather_all(Denoise *w, const Options *without)
 /* --- a call of the model ------------------------------------------------------------------------------------------------ */
 
 /* What the model tells of x at the next call.  An exit code. */
-static int ask(const Denoise *w, double class)
+static int ask_denoiser(const Denoise *w, double class)
 {
         const LoopParts *parts = &w->r->parts;
-        set(w, parts->input, w->x, 0);
-        set(w, parts->step, NULL, denoise_step(&w->d));
+        denoise_set(w, parts->input, w->x, 0);
+        denoise_set(w, parts->step, NULL, denoise_step(&w->d));
         if (parts->class)
-                set(w, parts->class, NULL, class);
+                denoise_set(w, parts->class, NULL, class);
         return evaluation_run(&w->r->e);
 }
 
@@ -138,10 +138,10 @@ static int ask(const Denoise *w, double class)
 static int ask_without(Denoise *w)
 {
         const Given wanted = w->r->e.given;
-        if (!w->r->e.o->nwithout)
-                return ask(w, w->none);
+        if (!w->r->e.o->without.n)
+                return ask_denoiser(w, w->none);
         w->r->e.given = w->without;
-        const int code = ask(w, w->none);
+        const int code = ask_denoiser(w, w->none);
         w->without = w->r->e.given;
         w->r->e.given = wanted;
         return code;
@@ -155,7 +155,7 @@ static int step_on(Denoise *w)
         int code = guided ? ask_without(w) : DONE;
         if (code == DONE && guided)
                 memcpy(w->plain, loop_output(w->r, &n), (size_t)w->n * sizeof *w->plain);
-        code = code ? code : ask(w, w->wanted);
+        code = code ? code : ask_denoiser(w, w->wanted);
         if (code)
                 return code;
         const float *out = loop_output(w->r, &n);
@@ -167,14 +167,8 @@ static int step_on(Denoise *w)
 
 /* --- what comes of it ------------------------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *path, const char *end)
-{
-        size_t n = strlen(path), k = strlen(end);
-        return n > k && !strcmp(path + n - k, end);
-}
-
 /* -1 to 1 as 0 to 255, grey or in colours. */
-static int write_picture(const Denoise *w, const char *path)
+static int denoise_write_picture(const Denoise *w, const char *path)
 {
         const int64_t channels = w->dim[0], height = w->dim[1], width = w->dim[2], plane = height * width;
         uint8_t *pixel = malloc((size_t)plane * 3);
@@ -187,7 +181,7 @@ static int write_picture(const Denoise *w, const char *path)
         return good ? DONE : pixel ? WRONG_ENVIRONMENT : loop_wrong(no_memory);
 }
 
-static bool fill(void *of, int tensor, int64_t first, int64_t count, float *out, CkError *err)
+static bool denoise_fill(void *of, int tensor, int64_t first, int64_t count, float *out, CkError *err)
 {
         const Denoise *w = of;
         (void)tensor;
@@ -202,28 +196,28 @@ static int write_values(Denoise *w, const char *path)
                 .name = input_name(w->r->parts.input), .dtype = CK_F32, .rank = w->r->parts.input->type.rank};
         CkError error;
         memcpy(all.shape, w->dim, (size_t)all.rank * sizeof *all.shape);
-        if (tensors_write(path, 1, &all, fill, w, &error))
+        if (tensors_write(path, 1, &all, denoise_fill, w, &error))
                 return DONE;
         loop_wrong(error.message);
         return error.environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
 }
 
-static int finish(Denoise *w)
+static int denoise_finish(Denoise *w)
 {
-        const Options *o = w->r->e.o;
+        const CommandOptions *o = w->r->e.o;
         for (int64_t i = 0; i < w->n; i++)
                 if (!isfinite(w->x[i]))
                         return loop_wrong("what was made is no picture: it has a NaN or an infinity");
-        return ends_with(o->out, ".png") ? write_picture(w, o->out) : write_values(w, o->out);
+        return text_ends_with(o->out, ".png") ? denoise_write_picture(w, o->out) : write_values(w, o->out);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------------- */
 
 /* NULL, or what is wrong. */
-static const char *begin(Denoise *w)
+static const char *denoise_run_begin(Denoise *w)
 {
         LoopRun *r = w->r;
-        const Options *o = r->e.o;
+        const CommandOptions *o = r->e.o;
         const Setting *none = loop_setting(r->loop, "no_class");
         Arena *a = &r->e.m->arena;
         const Type *t = &r->parts.input->type;
@@ -232,26 +226,26 @@ static const char *begin(Denoise *w)
         for (int i = 0; i < t->rank; i++)
                 w->dim[i] = dim_value(t->dim[i], NULL);
         w->n = type_count(t, NULL);
-        if (o->given['n'])
+        if (o->given[OPT_N])
                 way.steps = o->steps < INT32_MAX ? (int)o->steps : INT32_MAX;
-        w->guidance = o->given['$'] ? o->guidance : guidance ? guidance->number : 1;
+        w->guidance = o->given[OPT_GUIDANCE] ? o->guidance : guidance ? guidance->number : 1;
         w->none = none ? none->number : 0;
         w->guided = guided_values(r->loop, t);
-        if (w->guidance != 1 && (!none || !r->parts.class) && !o->nwithout)
+        if (w->guidance != 1 && (!none || !r->parts.class) && !o->without.n)
                 return "guidance wants an input of the class, and in loop denoise `no_class`, the number "
                        "that stands for no class; or --without NAME=VALUE, an input that says nothing";
         if (is_without(o, r->parts.input) || is_without(o, r->parts.step))
                 return "--without: latent and step are what loop denoise gives";
-        if (w->guidance == 1 && o->nwithout)
+        if (w->guidance == 1 && o->without.n)
                 return "--without has no effect without --guidance";
         if (o->nfile > 1)
                 return "loop denoise takes a model alone; -I gives inputs, as -I class=7";
         if (!o->out || !strcmp(o->out, "-"))
                 return "what is made is written to a file: -o PICTURE.png, or .safetensors or .npy";
-        if (!ends_with(o->out, ".png") && !is_values_file(o->out))
+        if (!text_ends_with(o->out, ".png") && !is_values_file(o->out))
                 return arena_printf(a, "-o %s: what is made is written as .png, .safetensors or .npy",
                                     o->out);
-        if (ends_with(o->out, ".png") && (t->rank != 3 || (w->dim[0] != 1 && w->dim[0] != 3)))
+        if (text_ends_with(o->out, ".png") && (t->rank != 3 || (w->dim[0] != 1 && w->dim[0] != 3)))
                 return arena_printf(a,
                                     "a PNG has 1 or 3 channels, [channels, height, width], and %s is %s; -o "
                                     "FILE.safetensors takes any",
@@ -264,14 +258,14 @@ static const char *begin(Denoise *w)
 int run_denoise(LoopRun *r)
 {
         Denoise w = {.r = r};
-        const Options without = options_without(r->e.o);
-        const char *why = begin(&w);
+        const CommandOptions without = options_without(r->e.o);
+        const char *why = denoise_run_begin(&w);
         int code = why ? loop_wrong(why) : gather_all(&w, &without);
         while (code == DONE && w.d.call < w.d.calls) {
                 code = step_on(&w);
                 progress("denoising", PROGRESS_STEPS, w.d.call, w.d.calls);
         }
-        code = code ? code : finish(&w);
+        code = code ? code : denoise_finish(&w);
         recorded_free(&w.without.values);
         return code;
 }

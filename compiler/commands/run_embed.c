@@ -27,7 +27,7 @@ static double dot(int64_t n, const float *x, const float *y)
 /* As the loop says, into out [width]. */
 static void make_vector(const LoopRun *r, int64_t width, float *out)
 {
-        const char *pool = loop_text(r->loop, "pool");
+        const char *pool = loop_text_setting(r->loop, "pool");
         const Setting *normalise = loop_setting(r->loop, "normalise");
         int64_t n;
         const float *x = loop_output(r, &n);
@@ -45,7 +45,7 @@ static void print_vector(const float *x, int64_t n)
 }
 
 /* Room for one vector more. */
-static bool grow(Vectors *v)
+static bool vectors_grow(Vectors *v)
 {
         if (v->n < v->cap)
                 return true;
@@ -62,22 +62,49 @@ static bool grow(Vectors *v)
         return true;
 }
 
-static int take_text(LoopRun *r, void *of, const char *text, int64_t n)
+static int embed_take_text(LoopRun *r, void *of, const char *text, int64_t n)
 {
         Vectors *v = of;
-        int code = loop_run_text(r, text, n);
-        if (code)
+        const int code = loop_run_text(r, text, n);
+        if (code && !r->text_fault)
                 return code;
-        if (!grow(v))
+        if (!vectors_grow(v))
                 return loop_wrong(no_memory);
-        make_vector(r, v->width, v->vector + v->n * v->width);
-        if (!v->keeps) {
-                print_vector(v->vector, v->width);
-                return DONE;
-        }
-        if (!(v->text[v->n++] = strdup(text)))
+        float *vector = v->vector + v->n * v->width;
+        if (code)
+                for (int64_t i = 0; i < v->width; i++)
+                        vector[i] = NAN; /* its row stays, so that rows and texts are as many */
+        else
+                make_vector(r, v->width, vector);
+        if (!v->keeps && code)
+                printf("null\n");
+        else if (!v->keeps)
+                print_vector(vector, v->width);
+        else if (!(v->text[v->n++] = strdup(text)))
                 return loop_wrong(no_memory);
-        return DONE;
+        return code;
+}
+
+/* The prompt of that name, or the loop's own; *prompt NULL: none.  An exit code. */
+static int choose_prompt(const LoopRun *r, const char **prompt)
+{
+        Arena *a = &r->e.m->arena;
+        const char *all = loop_text_setting(r->loop, "prompts"), *name = r->e.o->prompt_name, *list = "",
+                   *key;
+        json_error_t error;
+        json_t *object = json_loads(all ? all : "{}", 0, &error), *value;
+        name = name ? name : loop_text_setting(r->loop, "prompt");
+        *prompt = NULL;
+        json_object_foreach (object, key, value)
+                list = arena_printf(a, "%s%s%s", list, *list ? ", " : "", key);
+        value = name ? json_object_get(object, name) : NULL;
+        if (value)
+                *prompt = arena_strdup(a, json_string_value(value));
+        const bool good = value || !name || !strcmp(name, "none");
+        json_decref(object);
+        return good ? DONE
+                    : loop_wrong(arena_printf(a, "there is no prompt %s%s%s; none is for no prompt", name,
+                                              *list ? "; there are " : ", and no other", list));
 }
 
 /* A row for each text, with the cosine of its vector and that of each in turn, and the text. */
@@ -115,20 +142,25 @@ static int write_vectors(Vectors *v, const char *path)
 
 int run_embed(LoopRun *r)
 {
-        const Options *o = r->e.o;
+        const CommandOptions *o = r->e.o;
         const Type *t = &r->e.m->graph->output[r->parts.output].node->type;
-        Vectors v = {.keeps = o->out || o->similar, .width = dim_value(t->dim[t->rank - 1], NULL)};
+        Vectors v = {.keeps = o->out || o->given[OPT_SIMILAR], .width = dim_value(t->dim[t->rank - 1], NULL)};
         if (o->out && !strcmp(o->out, "-")) {
                 fprintf(stderr,
                         "lathe run: vectors are written to a file, .npy or .safetensors; without -o they are "
                         "printed, a line each\n");
                 return WRONG_USAGE;
         }
-        int code = loop_texts(r, take_text, &v);
-        if (code == DONE && o->similar)
+        int code = choose_prompt(r, &r->prompt);
+        if (code == DONE)
+                code = loop_texts(r, embed_take_text, &v);
+        const bool all = code == DONE || r->finished;
+        if (all && o->given[OPT_SIMILAR])
                 print_cosines(&v);
-        if (code == DONE && o->out)
-                code = write_vectors(&v, o->out);
+        if (all && o->out) {
+                const int written = write_vectors(&v, o->out);
+                code = written == DONE ? code : written;
+        }
         for (int64_t i = 0; i < v.n; i++)
                 free(v.text[i]);
         free(v.text);

@@ -20,7 +20,7 @@ static int64_t count_masks(const LoopRun *r, int32_t mask)
 }
 
 /* A token by itself, as text, into out [longest + TOKEN_RESIDUE]; its bytes, 0 where there is no tokenizer. */
-static int64_t token_text(const LoopRun *r, int64_t token, char *out)
+static int64_t fill_token_text(const LoopRun *r, int64_t token, char *out)
 {
         const Tokenizer *t = &r->e.tokenizer;
         TokenDecoder decoder = {.n = 0};
@@ -30,7 +30,7 @@ static int64_t token_text(const LoopRun *r, int64_t token, char *out)
         return n + tokens_decode_end(&decoder, out + n);
 }
 
-static void print_json(const LoopRun *r, const Blank *b, const Likely *likely, int64_t n, char *room)
+static void fill_print_json(const LoopRun *r, const Blank *b, const Likely *likely, int64_t n, char *room)
 {
         printf("{\"text\": \"");
         json_print(stdout, b->text, (int64_t)strlen(b->text));
@@ -40,7 +40,7 @@ static void print_json(const LoopRun *r, const Blank *b, const Likely *likely, i
                        (long long)likely[i].number, likely[i].probability);
                 if (r->e.tokenizer.block.block) {
                         printf(", \"text\": \"");
-                        json_print(stdout, room, token_text(r, likely[i].number, room));
+                        json_print(stdout, room, fill_token_text(r, likely[i].number, room));
                         printf("\"");
                 }
                 printf("}");
@@ -48,37 +48,39 @@ static void print_json(const LoopRun *r, const Blank *b, const Likely *likely, i
         printf("]}\n");
 }
 
-static void print_tokens(const LoopRun *r, const Blank *b, const Likely *likely, int64_t n, char *room)
+static void fill_print_tokens(const LoopRun *r, const Blank *b, const Likely *likely, int64_t n, char *room)
 {
-        const Options *o = r->e.o;
+        const CommandOptions *o = r->e.o;
         if (o->nfile + (o->prompt != NULL) > 2 || !strcmp(o->file[o->nfile - 1], "-") || b->masks > 1)
                 printf("%s, mask %lld\n", b->text, (long long)b->mask);
         for (int64_t i = 0; i < n; i++) {
                 printf("%8.4f  %lld", likely[i].probability, (long long)likely[i].number);
-                int64_t bytes = token_text(r, likely[i].number, room);
+                int64_t bytes = fill_token_text(r, likely[i].number, room);
                 printf("%s%.*s\n", bytes ? "  " : "", (int)bytes, room);
         }
 }
 
-static int show_blank(const LoopRun *r, const Blank *b, char *room)
+static int show_blank(LoopRun *r, const Blank *b, char *room)
 {
-        const Options *o = r->e.o;
-        int64_t all, columns = r->parts.input->bound, top = o->given['r'] ? o->top : 5;
+        const CommandOptions *o = r->e.o;
+        int64_t all, columns = r->parts.input->bound, top = o->given[OPT_TOP] ? o->top : 5;
         const float *logits = loop_output(r, &all);
         Arena scratch = {0};
         const Likely *likely = likeliest_first(&scratch, logits + b->at * columns, columns);
         top = top < columns ? top : columns;
         if (likely)
-                (o->json ? print_json : print_tokens)(r, b, likely, top, room);
+                (o->given[OPT_JSON] ? fill_print_json : fill_print_tokens)(r, b, likely, top, room);
         arena_free(&scratch);
         return likely ? DONE
-                      : loop_wrong(arena_printf(
-                                &r->e.m->arena,
-                                "\"%.40s\": its logits give no probabilities: one is NaN or infinite",
-                                b->text));
+                      : loop_wrong_text(
+                                r,
+                                arena_printf(
+                                        &r->e.m->arena,
+                                        "\"%.40s\": its logits give no probabilities: one is NaN or infinite",
+                                        b->text));
 }
 
-static int take_text(LoopRun *r, void *of, const char *text, int64_t n)
+static int fill_take_text(LoopRun *r, void *of, const char *text, int64_t n)
 {
         int32_t mask = (int32_t)loop_setting(r->loop, "mask")->number;
         (void)of;
@@ -96,16 +98,18 @@ static int take_text(LoopRun *r, void *of, const char *text, int64_t n)
                         code = show_blank(r, &b, room);
                 }
         if (!b.masks)
-                code = loop_wrong(arena_printf(
-                        &r->e.m->arena, "\"%.40s\" has no mask: token %d%s%.*s is wanted in it", text, mask,
-                        r->e.tokenizer.block.block ? ", " : "", (int)token_text(r, mask, room), room));
+                code = loop_wrong_text(r,
+                                       arena_printf(&r->e.m->arena,
+                                                    "\"%.40s\" has no mask: token %d%s%.*s is wanted in it",
+                                                    text, mask, r->e.tokenizer.block.block ? ", " : "",
+                                                    (int)fill_token_text(r, mask, room), room));
         free(room);
         return code;
 }
 
 int run_fill(LoopRun *r)
 {
-        const Options *o = r->e.o;
+        const CommandOptions *o = r->e.o;
         const Setting *mask = loop_setting(r->loop, "mask");
         if (mask->number >= (double)r->parts.input->bound)
                 return loop_wrong(arena_printf(
@@ -114,5 +118,5 @@ int run_fill(LoopRun *r)
         if (o->tokenizer && !load_tokenizer(r->e.m, o, &r->e.tokenizer))
                 return failure_code(r->e.m);
         r->e.tokenizer.flags = TOKENS_CONTROL; /* the mask is one */
-        return loop_texts(r, take_text, NULL);
+        return loop_texts(r, fill_take_text, NULL);
 }

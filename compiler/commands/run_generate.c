@@ -14,7 +14,7 @@
 
 enum { INTERRUPTED = 130 };
 
-static void on_interrupt(int number)
+static void generate_on_interrupt(int number)
 {
         (void)number;
         atomic_store(&interrupted, true);
@@ -24,14 +24,14 @@ static void on_interrupt(int number)
 /* Where it is ignored it stays so. */
 static void catch_interrupt(void)
 {
-        struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART}, before;
+        struct sigaction act = {.sa_handler = generate_on_interrupt, .sa_flags = SA_RESTART}, before;
         if (!sigaction(SIGINT, NULL, &before) && before.sa_handler != SIG_IGN)
                 sigaction(SIGINT, &act, NULL);
 }
 
 /* What a run is made of, released in one place. */
 typedef struct {
-        const Options *o;
+        const CommandOptions *o;
         Generation how;
         Model *m;
         Plan *plan;
@@ -40,39 +40,59 @@ typedef struct {
         Engine *engine;
         DraftModel draft;
         const char *sound;             /* a file that is fed; NULL: none */
+        ChatSource chat;               /* the chat template of a published model, */
+        ChatWriter writer;             /* as it writes conversations; its template NULL: there is none */
         Given given;                   /* to a model with inputs that are fed separately */
         double begin, planned, loaded; /* seconds */
-} Session;
+} GenerateSession;
 
-static int wrong(const char *message)
+static int generate_error(const char *message)
 {
         fprintf(stderr, "lathe run: %s\n", message);
         return WRONG_ENVIRONMENT;
 }
 
-static int load_weights(Session *s)
+static int load_weights(GenerateSession *s)
 {
         note_hashed(s->m, s->o, "run");
-        const char *error = packed_weights(s->m, s->o, s->plan, &s->packed);
+        const char *error = packed_weights_unchecked(s->m, s->o, s->plan, &s->packed);
         if (error)
-                wrong(error);
+                generate_error(error);
         return s->packed.code;
 }
 
-/* Tokens whose text is this, into tokens, or NULL: how many. */
-static int64_t text_tokens(const void *of, const char *text, int64_t n, int32_t *tokens)
+/* Compiles while a packed file is checked; compiles again if the file is damaged and its weights are packed anew. */
+static int start_engine(GenerateSession *s)
 {
-        const Session *s = of;
+        const char *why;
+        bool changed = true;
+        for (int tries = 0; tries < 2 && changed; tries++) {
+                engine_free(s->engine);
+                s->engine = engine_new(s->plan, s->packed.weights, s->o->threads, s->o->jit, &why);
+                if (!s->engine)
+                        return generate_error(why);
+                if ((why = packed_weights_check(s->m, s->o, s->plan, &s->packed, &changed)))
+                        return generate_error(why), s->packed.code;
+                if (s->packed.code)
+                        return s->packed.code;
+        }
+        return DONE;
+}
+
+/* Tokens whose text is this, into tokens, or NULL: how many. */
+static int64_t generate_text_tokens(const void *of, const char *text, int64_t n, int32_t *tokens)
+{
+        const GenerateSession *s = of;
         return s->o->tokenizer ? tokens_with_text(&s->tokenizer.tables, s->tokenizer.vocab, text, n, tokens)
                                : 0;
 }
 
 /* --suppress becomes tokens; false after a message. */
-static bool read_suppressed(Session *s)
+static bool read_suppressed(GenerateSession *s)
 {
         const char *list = s->o->suppress;
         const int64_t vocab = row_elements(s->plan, &s->m->graph->output[0].node->type),
-                      n = list ? loop_read_tokens(list, vocab, text_tokens, s, NULL) : 0;
+                      n = list ? loop_read_tokens(list, vocab, generate_text_tokens, s, NULL) : 0;
         if (n < 0) {
                 fprintf(stderr,
                         "lathe run: --suppress wants token numbers from 0 to %" PRId64
@@ -83,7 +103,7 @@ static bool read_suppressed(Session *s)
         }
         if (list) {
                 int32_t *tokens = arena_alloc_array(&s->m->arena, n + 1, sizeof *tokens);
-                loop_read_tokens(list, vocab, text_tokens, s, tokens);
+                loop_read_tokens(list, vocab, generate_text_tokens, s, tokens);
                 s->how.suppress = tokens;
         }
         return true;
@@ -92,13 +112,13 @@ static bool read_suppressed(Session *s)
 /* --- the prompt ------------------------------------------------------------------------------------------------- */
 
 /* Behind the model's name, or behind -p. */
-static const char *prompt_given(const Options *o)
+static const char *prompt_given(const CommandOptions *o)
 {
         return o->nfile > 1 ? o->file[1] : o->prompt;
 }
 
 /* There is one prompt, and one standard input. */
-static bool prompt_fits(const Options *o)
+static bool prompt_fits(const CommandOptions *o)
 {
         const char *given = prompt_given(o);
         bool reads = (given && !strcmp(given, "-")) || (o->prompt_file && !strcmp(o->prompt_file, "-"));
@@ -121,9 +141,9 @@ static bool prompt_fits(const Options *o)
 }
 
 /* What the prompt says, "" without one; NULL after a message. */
-static const char *prompt_text(Session *s, int64_t *n)
+static const char *prompt_text(GenerateSession *s, int64_t *n)
 {
-        const Options *o = s->o;
+        const CommandOptions *o = s->o;
         const char *given = prompt_given(o), *path = o->prompt_file, *text = given ? given : "", *why = NULL;
         if (given && !strcmp(given, "-"))
                 path = "-";
@@ -139,7 +159,7 @@ static const char *prompt_text(Session *s, int64_t *n)
 /* --- inputs that are fed separately ------------------------------------------------------------------------------- */
 
 /* Is the prompt for an encoder?  Then the text that is made begins anew. */
-static bool feeds_prompt(const Session *s)
+static bool feeds_prompt(const GenerateSession *s)
 {
         const Graph *g = s->m->graph;
         const Input *ids = g->fed_separately ? text_input(g) : NULL;
@@ -147,7 +167,7 @@ static bool feeds_prompt(const Session *s)
 }
 
 /* All that is fed, as the engine takes it; an exit code. */
-static int keep_fed(Session *s)
+static int keep_fed(GenerateSession *s)
 {
         const Graph *g = s->m->graph;
         Recorded *r = &s->given.values;
@@ -166,15 +186,15 @@ static int keep_fed(Session *s)
                         return WRONG_INPUT;
                 }
                 if (fed && (!recorded_fill(r, i) || !(s->how.fed[i] = recorded_input(r, i, 0))))
-                        return wrong(no_memory);
+                        return generate_error(no_memory);
         }
         return DONE;
 }
 
-static int feed(Session *s)
+static int generate_feed(GenerateSession *s)
 {
-        const Options *o = s->o;
-        if (!s->m->graph->fed_separately && (o->ninput || o->ninput_file)) {
+        const CommandOptions *o = s->o;
+        if (!s->m->graph->fed_separately && (o->input.n || o->input_file.n)) {
                 fprintf(stderr,
                         "lathe run: -I and --inputs are for inputs that are fed separately, and %s has "
                         "none\n",
@@ -193,19 +213,20 @@ static int feed(Session *s)
 }
 
 /* An exit code. */
-static int open_draft(Session *s)
+static int open_draft(GenerateSession *s)
 {
-        const Options *o = s->o;
+        const CommandOptions *o = s->o;
         int code = WRONG_INPUT;
         s->draft.o = draft_options(&s->m->arena, o);
-        if (!source_open(&s->m->arena, &s->draft.o, (SourceParts){true, o->tokenizer != NULL, true}, &code))
+        if (!source_open(&s->m->arena, &s->draft.o, (SourceParts){true, o->tokenizer != NULL, true, true},
+                         &code))
                 return code;
         return draft_model_open(&s->draft, s->m, s->plan, o->tokenizer ? &s->tokenizer : NULL);
 }
 
-static int prepare(Session *s)
+static int generate_prepare(GenerateSession *s)
 {
-        const Options *o = s->o;
+        const CommandOptions *o = s->o;
         int code;
         const char *why = why_not_generating(s->m->graph);
         if (why && !generates_when_fed(s->m->graph)) {
@@ -216,12 +237,12 @@ static int prepare(Session *s)
         }
         if (o->tokenizer && !load_tokenizer(s->m, o, &s->tokenizer))
                 return failure_code(s->m);
-        s->plan = model_plan(s->m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        s->plan = model_plan(s->m, o, chosen_target(o));
         if (!s->plan)
                 return WRONG_INPUT;
         if (!read_suppressed(s))
                 return WRONG_USAGE;
-        if ((code = feed(s)) != DONE)
+        if ((code = generate_feed(s)) != DONE)
                 return code;
         code = constraint_open(&s->m->arena, s->m->graph, o->grammar, o->tokenizer ? &s->tokenizer : NULL,
                                &s->how.constraint);
@@ -232,13 +253,12 @@ static int prepare(Session *s)
         s->loaded = seconds();
         if (code)
                 return code;
-        packed_file_touch(&s->packed.file); /* one that was kept */
-        s->engine = engine_new(s->plan, s->packed.weights, o->threads, o->jit, &why);
-        return !s->engine ? wrong(why) : o->draft ? open_draft(s) : DONE;
+        code = start_engine(s);
+        return code == DONE && o->draft.model ? open_draft(s) : code;
 }
 
 /* Tokens, malloc'd; NULL after a message, with *code. */
-static int32_t *read_prompt(Session *s, int64_t *count, int *code)
+static int32_t *generate_read_prompt(GenerateSession *s, int64_t *count, int *code)
 {
         int64_t n;
         const char *text = prompt_text(s, &n), *why = NULL;
@@ -248,20 +268,20 @@ static int32_t *read_prompt(Session *s, int64_t *count, int *code)
         int32_t *tokens = s->o->tokenizer ? text_to_tokens(&s->tokenizer, text, n, count)
                                           : numbers_to_tokens(s->m->graph, text, count, &why);
         if (!tokens && (!why || lacks_memory(why)))
-                *code = wrong(no_memory);
+                *code = generate_error(no_memory);
         else if (!tokens)
-                wrong(why);
+                generate_error(why);
         return tokens;
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------ */
 
-static bool show(void *to, const char *text, int64_t n)
+static bool generate_show(void *to, const char *text, int64_t n)
 {
         return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
 }
 
-static void report(const Session *s, const Generated *g)
+static void generate_report(const GenerateSession *s, const Generated *g)
 {
         fprintf(stderr, "spec to plan %.1f ms, weights %.1f ms, plan to code %.1f ms (%s, %s)\n",
                 1e3 * (s->planned - s->begin), 1e3 * (s->loaded - s->planned),
@@ -289,10 +309,10 @@ static void report(const Session *s, const Generated *g)
 }
 
 /* Goes on from tokens and shows that; an exit code. */
-static int show_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
+static int generate_show_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
 {
-        Session *s = of;
-        const Options *o = s->o;
+        GenerateSession *s = of;
+        const CommandOptions *o = s->o;
         catch_interrupt();
         const char *error =
                 generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, &s->how, made);
@@ -303,10 +323,10 @@ static int show_text(void *of, const int32_t *tokens, int64_t n, Generated *made
                 putchar('\n');
         if (error && error != output_failed && !stopped)
                 fprintf(stderr, "lathe run: %s\n", error);
-        if (o->hash && !error)
+        if (o->given[OPT_HASH] && !error)
                 fprintf(stderr, "hash %016" PRIx64 "\n", made->hash);
-        if (o->verbose)
-                report(s, made);
+        if (o->given[OPT_V])
+                generate_report(s, made);
         if (error == output_failed || fflush(stdout) || ferror(stdout)) {
                 fprintf(stderr, "lathe run: standard output: %s\n",
                         strerror(error == output_failed ? why : errno));
@@ -319,34 +339,60 @@ static int show_text(void *of, const int32_t *tokens, int64_t n, Generated *made
 
 static int64_t taken(void *of)
 {
-        return engine_position(((Session *)of)->engine);
+        return engine_position(((GenerateSession *)of)->engine);
 }
 
 static void rewind_to(void *of, int64_t n)
 {
-        Engine *e = ((Session *)of)->engine;
+        Engine *e = ((GenerateSession *)of)->engine;
         if (engine_rewind(e, n))
                 engine_rewind(e, 0);
 }
 
-static int converse(Session *s, const TalkForm *form)
+/* Of a published model with a tokenizer: its template writes the conversation. */
+static void open_chat(GenerateSession *s)
 {
-        const Options *o = s->o;
+        const CommandOptions *o = s->o;
+        Arena *a = &s->m->arena;
+        ChatFault fault;
+        if (!o->source.chat || o->given[OPT_RAW] || s->sound || !o->tokenizer)
+                return;
+        s->chat = published_chat_source(a, o->source.chat);
+        ChatTemplate *t = s->chat.text ? chat_parse(a, s->chat.path, s->chat.text, s->chat.n, &fault) : NULL;
+        if (t)
+                s->writer = chat_writer(a, t, s->chat.variables, chat_today());
+}
+
+/* Whether --system has a place, if it is given. */
+static bool system_fits(const GenerateSession *s, const TalkForm *form)
+{
+        Arena *a = &s->m->arena;
+        const bool by_template = s->writer.template;
+        if (!s->o->system ||
+            (by_template ? chat_takes_system(a, &s->writer) : form->system || form->first_user))
+                return true;
+        fprintf(stderr, "lathe run: --system: the conversations of %s have no place for it: %s\n",
+                s->m->graph->name,
+                by_template ? "its chat template writes none"
+                            : "loop generate has no system and no first_user");
+        return false;
+}
+
+static int generate_converse(GenerateSession *s, const TalkForm *form)
+{
+        const CommandOptions *o = s->o;
         Talk talk = {.form = form, .tables = &s->tokenizer.tables, .system = o->system};
-        if (o->system && !form->system && !form->first_user) {
-                fprintf(stderr,
-                        "lathe run: --system: the conversations of %s have no place for it: loop generate "
-                        "has no system and no first_user\n",
-                        s->m->graph->name);
+        if (!system_fits(s, form))
                 return WRONG_USAGE;
-        }
+        if (s->writer.template)
+                talk_by_template(&s->m->arena, &talk, &s->writer);
         s->how.talk = &talk;
         const Conversation c = {.talk = &talk,
                                 .context = s->m->graph->named[s->m->graph->time].bound,
                                 .of = s,
                                 .position = taken,
                                 .rewind = rewind_to,
-                                .answer = show_text};
+                                .answer = generate_show_text};
         int64_t n = 0;
         bool given = prompt_given(o) || o->prompt_file;
         const char *text = given ? prompt_text(s, &n) : NULL;
@@ -354,10 +400,12 @@ static int converse(Session *s, const TalkForm *form)
                    : text ? conversation_turn(&c, text, n)
                           : WRONG_ENVIRONMENT;
         talk_free(&talk);
-        return code == GENERATION_MEMORY ? wrong(no_memory) : code == CONVERSATION_FULL ? WRONG_INPUT : code;
+        return code == GENERATION_MEMORY                                   ? generate_error(no_memory)
+               : code == CONVERSATION_FULL || code == CONVERSATION_REFUSED ? WRONG_INPUT
+                                                                           : code;
 }
 
-static int complete(Session *s)
+static int complete_text(GenerateSession *s)
 {
         int code;
         int64_t n;
@@ -366,53 +414,58 @@ static int complete(Session *s)
         const int32_t *tokens = &start;
         n = 1;
         if (!feeds_prompt(s) && (!s->sound || prompt_given(s->o) || s->o->prompt_file))
-                tokens = read = read_prompt(s, &n, &code);
+                tokens = read = generate_read_prompt(s, &n, &code);
         if (tokens)
-                code = show_text(s, tokens, n, &made);
+                code = generate_show_text(s, tokens, n, &made);
         free(read);
         return code;
 }
 
-static int generate_text(Session *s)
+static int run_generate_text(GenerateSession *s)
 {
-        const Options *o = s->o;
-        s->how = (Generation){.steps = o->steps,
-                              .chunk = INT64_MAX,
-                              .sampler = o->sampler,
-                              .penalties = o->penalties,
-                              .beams = o->beams,
-                              .fed = s->how.fed,
-                              .size = s->how.size,
-                              .suppress = s->how.suppress,
-                              .constraint = s->how.constraint,
-                              .drafts = o->draft && !o->drafts ? DRAFTS_OF_MODEL : o->drafts,
-                              .draft = s->draft.draft,
-                              .nstop = o->nstop,
-                              .hash = o->hash,
-                              .show = show,
-                              .to = stdout,
-                              .interrupted = &interrupted};
-        memcpy(s->how.stop, o->stop, sizeof s->how.stop);
+        const CommandOptions *o = s->o;
+        s->how =
+                (Generation){.steps = o->steps,
+                             .chunk = INT64_MAX,
+                             .sampler = o->sampler,
+                             .penalties = o->penalties,
+                             .beams = o->beams,
+                             .fed = s->how.fed,
+                             .size = s->how.size,
+                             .suppress = s->how.suppress,
+                             .constraint = s->how.constraint,
+                             .drafts = o->draft.model && !o->draft.tokens ? DRAFTS_OF_MODEL : o->draft.tokens,
+                             .draft = s->draft.draft,
+                             .nstop = o->stop.n,
+                             .hash = o->given[OPT_HASH],
+                             .show = generate_show,
+                             .to = stdout,
+                             .interrupted = &interrupted};
+        memcpy(s->how.stop, o->stop.at, sizeof s->how.stop);
         const TalkForm *form =
-                o->raw ? NULL : model_talks(s->m, o, o->tokenizer ? &s->tokenizer : NULL, "run");
+                o->given[OPT_RAW] ? NULL : model_talks(s->m, o, o->tokenizer ? &s->tokenizer : NULL, "run");
+        static const TalkForm no_form;
+        open_chat(s);
+        if (!form && s->writer.template)
+                form = &no_form;
         if (form && o->beams.beams) {
                 fprintf(stderr, "lathe run: --beams is for a text, not a conversation; --raw goes on from "
                                 "the prompt as it is\n");
                 return WRONG_USAGE;
         }
         if (form)
-                return converse(s, form);
+                return generate_converse(s, form);
         if (o->system) {
                 fprintf(stderr,
                         "lathe run: --system is for a model with a conversation in its loop generate, "
                         "and a tokenizer with special tokens\n");
                 return WRONG_USAGE;
         }
-        return complete(s);
+        return complete_text(s);
 }
 
 /* At most one word behind the model is no option. */
-static bool is_one_prompt(const Options *o)
+static bool is_one_prompt(const CommandOptions *o)
 {
         if (o->nfile > 2)
                 fprintf(stderr,
@@ -423,15 +476,15 @@ static bool is_one_prompt(const Options *o)
         return o->nfile <= 2 && prompt_fits(o);
 }
 
-int run_generate(Model *m, const Options *o, const PackedWeights *begun, const char *sound)
+int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, const char *sound)
 {
-        Options own = *o;
-        Session s = {.o = &own, .m = m, .packed = *begun, .sound = sound, .begin = o->begun};
+        CommandOptions own = *o;
+        GenerateSession s = {.o = &own, .m = m, .packed = *begun, .sound = sound, .begin = o->begun};
         if (o->beams.beams)
                 own.slots = o->beams.beams;
-        int code = is_one_prompt(o) ? prepare(&s) : WRONG_USAGE;
+        int code = is_one_prompt(o) ? generate_prepare(&s) : WRONG_USAGE;
         if (code == DONE)
-                code = generate_text(&s);
+                code = run_generate_text(&s);
         for (int i = 0; s.how.fed && i < m->graph->ninput; i++)
                 free(s.how.fed[i]);
         recorded_free(&s.given.values);
@@ -439,6 +492,7 @@ int run_generate(Model *m, const Options *o, const PackedWeights *begun, const c
         draft_model_close(&s.draft);
         engine_free(s.engine);
         packed_weights_close(&s.packed);
+        chat_source_free(&s.chat);
         tokenizer_free(&s.tokenizer);
         return code;
 }

@@ -5,7 +5,7 @@
 
 int run_transcribe(LoopRun *r)
 {
-        Options own = *r->e.o;
+        CommandOptions own = *r->e.o;
         PackedWeights begun = r->e.packed; /* becomes run_generate's */
         const char *sound = own.file[1];
         if (own.nfile != 2) {

@@ -20,21 +20,35 @@ static const char *call_text(Arena *a, const TestRunCase *r)
         return arena_printf(a, "%s by %d thread%s", call[r->call], r->threads, r->threads > 1 ? "s" : "");
 }
 
+static const char *calls_text(const Verify *v, const TestRun *t)
+{
+        const bool batches = v->o->slots > 1;
+        return t->sequential && batches ? "the same by 1, 2 and 3 threads, whole, in pieces and in batches"
+               : batches && v->m.graph->past < 0 ? "the same by 1, 2 and 3 threads, alone and in batches"
+               : t->sequential                   ? "the same by 1, 2 and 3 threads, whole and in pieces"
+                                                 : "the same by 1, 2 and 3 threads";
+}
+
 /* Whether a target's own calls, and this target and the first, give the same bits; *said is how, or where they differ. */
 static bool compare_bits(Verify *v, const TestRun *t, const char *target, const char **said)
 {
         Arena *a = &v->m.arena;
         const Graph *g = v->m.graph;
+        float *const *first = v->first;
+        if (!first) {
+                v->first = t->output;
+                v->first_target = target;
+        }
         if (t->run >= 0) {
                 *said = arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a",
                                      output_name(&g->output[t->at_output]), t->at, (double)t->one,
                                      call_text(a, &test_run_case[t->run]), (double)t->other);
                 return false;
         }
-        for (int i = 0; v->first && i < g->noutput; i++) {
+        for (int i = 0; first && i < g->noutput; i++) {
                 int64_t n = type_count(&v->oracle->output[i].node->type, v->size);
                 for (int64_t k = 0; k < n; k++) {
-                        float x = v->first[i][k], y = t->output[i][k];
+                        float x = first[i][k], y = t->output[i][k];
                         if (!memcmp(&x, &y, sizeof x) || (isnan(x) && isnan(y)))
                                 continue;
                         *said = arena_printf(a, "FAIL: %s[%" PRId64 "] is %a, by %s %a",
@@ -43,16 +57,7 @@ static bool compare_bits(Verify *v, const TestRun *t, const char *target, const 
                         return false;
                 }
         }
-        *said = v->first ? arena_printf(a, "as %s", v->first_target)
-                : t->sequential && v->o->slots > 1
-                        ? "the same by 1, 2 and 3 threads, whole, in pieces and in batches"
-                : v->o->slots > 1 && g->past < 0 ? "the same by 1, 2 and 3 threads, alone and in batches"
-                : t->sequential                  ? "the same by 1, 2 and 3 threads, whole and in pieces"
-                                                 : "the same by 1, 2 and 3 threads";
-        if (!v->first) {
-                v->first = t->output;
-                v->first_target = target;
-        }
+        *said = first ? arena_printf(a, "as %s", v->first_target) : calls_text(v, t);
         return true;
 }
 
@@ -83,10 +88,13 @@ void free_outputs(const Verify *v, float **output)
 }
 
 /* ", 3 ranks" */
-static const char *ranks_text(const Verify *v)
+static const char *verified_plan_text(const Verify *v)
 {
         Arena *a = (Arena *)&v->m.arena;
-        const char *stages = v->o->stages > 1 ? arena_printf(a, " x %d stages", v->o->stages) : "";
+        if (v->chunk)
+                return arena_printf(a, ", chunk %" PRId64, v->chunk);
+        const char *stages =
+                v->o->ranks.stages > 1 ? arena_printf(a, " x %d stages", v->o->ranks.stages) : "";
         return v->ranks ? arena_printf(a, ", %d rank%s%s", v->ranks, v->ranks > 1 ? "s" : "", stages) : "";
 }
 
@@ -95,10 +103,14 @@ static bool verify_code(Verify *v, const Target *target, When when)
         if (!is_tried(v->o, target, when))
                 return true;
         TestRun *known = &v->known[target - target_table][when];
-        TestRun t = {.size = v->size, .input = v->input, .known = v->ranks ? 0 : known->program};
+        const bool usual = !v->ranks && !v->chunk && v->without == PASS_COUNT;
+        TestRun t = {.size = v->size,
+                     .input = v->input,
+                     .known = v->ranks || v->chunk ? 0 : known->program,
+                     .whole_only = v->whole_only};
         double error = 0;
-        Options o = pass_options(v);
-        o.explain &= v->without == PASS_COUNT;
+        CommandOptions o = pass_options(v);
+        o.given[OPT_EXPLAIN] &= v->without == PASS_COUNT;
         bool good = pass_graph(v, GRAPH_PASSES, o.kv) && test_run_of_model(&v->m, &o, target, when, &t) &&
                     (!t.same || take_known(v, known, &t) || give_up(v, target->name, no_memory));
         v->caches |= t.caches;
@@ -113,10 +125,11 @@ static bool verify_code(Verify *v, const Target *target, When when)
                         v->without != PASS_COUNT
                                 ? arena_printf(&v->m.arena, "no %s: %s", pass_table[v->without].name, name)
                                 : arena_printf(&v->m.arena, "%s%s%s",
-                                               when == BY_STATEMENT ? "" : "compiled, ", name, ranks_text(v));
+                                               when == BY_STATEMENT ? "" : "compiled, ", name,
+                                               verified_plan_text(v));
                 report_check(v, what, error, v->bound, agrees, bits);
         }
-        if (good && v->without == PASS_COUNT && !v->ranks)
+        if (good && usual)
                 *known = t;
         else if (v->first != t.output)
                 free_outputs(v, t.output);
@@ -130,13 +143,70 @@ bool verify_target(Verify *v, const Target *target)
                (!interpreted || verify_code(v, target, BY_STATEMENT));
 }
 
-/* The bits of several ranks, each an instance of its own in this process. */
-bool verify_ranks(Verify *v, const Target *target)
+/* By what the target's first test run was made without a C compiler; WAYS: by nothing. */
+static When quick_way(const Verify *v, const Target *target)
+{
+        return is_tried(v->o, target, JUST_IN_TIME)   ? JUST_IN_TIME
+               : is_tried(v->o, target, BY_STATEMENT) ? BY_STATEMENT
+                                                      : WAYS;
+}
+
+/* The most positions in one go that are tried besides those of the options; 0: none, for a model that takes the whole. */
+static int64_t other_chunk(const Verify *v)
+{
+        return v->m.graph->past < 0 ? 0 : v->o->chunk > 1 ? 1 : 64;
+}
+
+int other_plans(const Verify *v, const Target *target)
+{
+        return quick_way(v, target) == WAYS ? 0 : 1 + (v->o->ranks.n == 0);
+}
+
+/* Plans for calls of another size, and for ranks: what is fused, and each order of sums, is for the graph to decide. */
+bool verify_plans(Verify *v, const Target *target)
+{
+        const When when = quick_way(v, target);
+        bool good = true;
+        if (when == WAYS)
+                return true;
+        v->whole_only = true;
+        v->chunk = other_chunk(v);
+        if (v->chunk)
+                good = verify_code(v, target, when);
+        v->chunk = 0;
+        if (v->o->ranks.n == 0 && good) {
+                v->ranks = 1;
+                good = verify_code(v, target, when);
+                v->ranks = 0;
+        }
+        v->whole_only = false;
+        return good;
+}
+
+bool ranks_can_be_tried(const Verify *v, const Target *const *target, int n)
+{
+        for (int i = 0; i < n; i++)
+                if (quick_way(v, target[i]) != WAYS)
+                        return true;
+        if (n && v->o->ranks.n)
+                fprintf(stderr,
+                        "lathe verify: --ranks has no effect with --target %s: ranks are tried in this "
+                        "process; "
+                        "add --target native\n",
+                        target[0]->name);
+        return !n || !v->o->ranks.n;
+}
+
+/* The bits of several ranks, each an instance of its own in this process, for the first target that runs here. */
+bool verify_ranks(Verify *v, const Target *const *target, int n)
 {
         bool good = true;
-        for (int i = 0; i < v->o->nranks && good; i++) {
-                v->ranks = v->o->ranks[i];
-                good = verify_code(v, target, JUST_IN_TIME);
+        int first = 0;
+        while (first < n && quick_way(v, target[first]) == WAYS)
+                first++;
+        for (int i = 0; i < v->o->ranks.n && first < n && good; i++) {
+                v->ranks = v->o->ranks.count[i];
+                good = verify_code(v, target[first], quick_way(v, target[first]));
         }
         v->ranks = 0;
         return good;
@@ -159,8 +229,8 @@ static bool keep_compiled(Verify *v)
         free(v->kept.state);
         v->kept.state = NULL;
         TestRun t = {.size = v->size, .input = v->input, .kept = &v->kept};
-        Options o = pass_options(v);
-        o.explain = false;
+        CommandOptions o = pass_options(v);
+        o.given[OPT_EXPLAIN] = 0;
         o.off[PASS_window] = true;
         memset(o.dump, 0, sizeof o.dump);
         When when = o.jit == JIT_CODE ? BY_STATEMENT : JUST_IN_TIME;
@@ -175,11 +245,11 @@ bool interpret_narrow(Verify *v)
 {
         Checkpoint *checkpoint;
         double cost = 0, error = 0;
-        if (!pass_graph(v, GRAPH_PASSES, v->o->kv) || (!v->o->interpreter && !keep_compiled(v)))
+        if (!pass_graph(v, GRAPH_PASSES, v->o->kv) || (!v->o->given[OPT_INTERPRETER] && !keep_compiled(v)))
                 return false;
         const Graph *g = v->m.graph;
         Tensor *narrow = NEW_ARRAY(g->arena, Tensor, g->noutput);
-        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read, weights_why};
         const char *why = source.from ? interpret_whole(v, g, &source, false, narrow) : NULL;
         for (int i = 0; source.from && i < g->noutput && !why; i++)
                 cost = fmax(cost, output_error(v, v->exact, i, (Values){narrow[i].data, NULL}));

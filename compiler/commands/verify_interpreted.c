@@ -24,7 +24,7 @@ void free_tensors(Tensor *t, int n)
 }
 
 /* Elements of a position, or all where the tensor has none. */
-static int64_t row_of(const Graph *g, const Type *t, const int64_t *size)
+static int64_t elements_of_row(const Graph *g, const Type *t, const int64_t *size)
 {
         return grows(g, t) ? type_count(t, size) / size[g->time] : type_count(t, size);
 }
@@ -45,7 +45,7 @@ static void place_rows(const OutputShape *s, int64_t at, int64_t n, double later
 }
 
 /* Where keys and values are rounded, as compiled code rounds them.  NULL: out of memory. */
-static InterpState *state_of(const Verify *v, const Graph *g, KeptSource *follows)
+static InterpState *verified_state(const Verify *v, const Graph *g, KeptSource *follows)
 {
         InterpState *state = interp_state_new(g);
         *follows = (KeptSource){(void *)&v->kept, kept_value};
@@ -69,7 +69,7 @@ static const char *interpret_piece(const Verify *v, const Graph *g, const Weight
                 if (!grows(g, &g->input[i].type))
                         continue;
                 input[i].dim[0] = n;
-                input[i].data += at * row_of(g, &g->input[i].type, v->size);
+                input[i].data += at * elements_of_row(g, &g->input[i].type, v->size);
         }
         const char *error = interpret(g, size, input, w, state, output);
         for (int i = 0; i < g->noutput && !error; i++) {
@@ -86,7 +86,7 @@ const char *interpret_pieces(const Verify *v, const Graph *g, const WeightSource
 {
         KeptSource follows;
         double **whole = NEW_ARRAY(g->arena, double *, g->noutput);
-        InterpState *state = state_of(v, g, &follows);
+        InterpState *state = verified_state(v, g, &follows);
         const char *why = state ? NULL : no_memory;
         for (int i = 0; i < g->noutput; i++)
                 whole[i] = NEW_ARRAY(g->arena, double, type_count(&v->oracle->output[i].node->type, v->size));
@@ -105,7 +105,7 @@ const char *interpret_whole(const Verify *v, const Graph *g, const WeightSource 
 {
         KeptSource follows;
         int64_t size[MAX_NAMED];
-        InterpState *state = state_of(v, g, &follows);
+        InterpState *state = verified_state(v, g, &follows);
         memcpy(size, v->size, sizeof size);
         if (g->past >= 0)
                 size[g->past] = 0;
@@ -129,11 +129,12 @@ static const char *interpret_whole_error(const Verify *v, const Graph *g, const 
 }
 
 /* The options, with another pass off. */
-Options pass_options(const Verify *v)
+CommandOptions pass_options(const Verify *v)
 {
-        Options o = *v->o;
-        o.ranks[0] = v->ranks;
-        o.nranks = v->ranks > 0;
+        CommandOptions o = *v->o;
+        o.ranks.count[0] = v->ranks;
+        o.ranks.n = v->ranks > 0;
+        o.chunk = v->chunk ? v->chunk : o.chunk;
         if (v->without != PASS_COUNT)
                 o.off[v->without] = true;
         return o;
@@ -142,9 +143,9 @@ Options pass_options(const Verify *v)
 /* The graph once more, with the first n passes done. */
 bool pass_graph(Verify *v, int n, Storage kv)
 {
-        Options o = pass_options(v);
+        CommandOptions o = pass_options(v);
         o.kv = kv;
-        o.explain = false;
+        o.given[OPT_EXPLAIN] = 0;
         memset(o.dump, 0, sizeof o.dump);
         for (int i = n; i < GRAPH_PASSES; i++)
                 o.off[i] = true;
@@ -159,7 +160,7 @@ bool verify_graph(Verify *v, int n, int pass)
         double error = 0;
         if (!pass_graph(v, n, STORAGE_F32))
                 return false;
-        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read, weights_why};
         if (!source.from)
                 return false;
         const Graph *g = v->m.graph;
@@ -205,7 +206,7 @@ void report_rounded(Verify *v)
         v->without = PASS_COUNT;
         if (!pass_graph(v, v->o->kv ? GRAPH_PASSES : PASS_causal + 1, v->o->kv))
                 return;
-        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read, weights_why};
         if (!source.from)
                 return;
         const char *why = interpret_whole_error(v, v->m.graph, &source, true, v->expected, &error);
@@ -219,7 +220,7 @@ void report_rounded(Verify *v)
 bool interpret_oracle(Verify *v)
 {
         Checkpoint *checkpoint;
-        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read};
+        WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read, weights_why};
         v->exact = v->expected = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->noutput);
         const char *why =
                 source.from ? interpret(v->oracle, v->size, v->input, &source, NULL, v->exact) : NULL;

@@ -5,7 +5,7 @@
 
 typedef struct {
         Model m;
-        const Options *o;
+        const CommandOptions *o;
         Graph *oracle;
         int64_t size[MAX_NAMED];
         Tensor *input, *exact,
@@ -15,6 +15,8 @@ typedef struct {
         const char *first_target;
         TestRun known[MAX_TARGETS][WAYS]; /* [target][When]: with no pass off; the outputs are ours */
         int ranks;                        /* of an engine; 0: there is one process */
+        int64_t chunk;   /* most positions in one go, if not those of the options; 0: these */
+        bool whole_only; /* the code runs once, with all positions in one call */
         PassId without; /* --each-pass: the pass that is off; PASS_COUNT: none besides those of the options */
         int done, steps;          /* for the bar */
         bool caches;              /* states of the compiled code are window caches */
@@ -42,7 +44,7 @@ bool verify_graph(Verify *v, int n,
                   int pass); /* after the first n; `pass` is the last of them, or the one left out */
 bool pass_graph(Verify *v, int n, Storage kv); /* the graph once more, with the first n passes done */
 void report_rounded(Verify *v);                /* after a failure */
-Options pass_options(const Verify *v);         /* the options, with another pass off */
+CommandOptions pass_options(const Verify *v);  /* the options, with another pass off */
 double output_error(const Verify *v, const Tensor *expected, int i,
                     Values found); /* the largest of output i */
 void free_tensors(Tensor *t, int n);
@@ -56,8 +58,12 @@ const char *interpret_pieces(const Verify *v, const Graph *g, const WeightSource
 /* verify_compiled.c; each false after a message */
 bool interpret_narrow(Verify *v); /* --kv: what compiled code is compared with */
 bool verify_target(Verify *v, const Target *target);
-bool verify_ranks(Verify *v,
-                  const Target *target); /* the bits of several ranks, each an instance in this process */
+/* --ranks: is there a target whose code runs in this process?  False after a message. */
+bool ranks_can_be_tried(const Verify *v, const Target *const *target, int n);
+bool verify_ranks(Verify *v, const Target *const *target,
+                  int n); /* the bits of several ranks, each an instance in this process */
+int other_plans(const Verify *v, const Target *target); /* how many verify_plans() tries */
+bool verify_plans(Verify *v, const Target *target);     /* the bits of other plans of the same graph */
 bool verify_without(Verify *v, PassId pass, const Target *const *target,
                     int n); /* all of it with a pass off */
 bool verify_each_pass(Verify *v, const Target *const *target, int n);

@@ -7,7 +7,7 @@
 void report_begin(Verify *v)
 {
         const Graph *g = v->oracle;
-        if (!v->o->json) {
+        if (!v->o->given[OPT_JSON]) {
                 print_named_sizes(g, v->size);
                 printf("%-40s%-9s%s\n", "", "error", "bits");
                 fflush(stdout);
@@ -20,28 +20,20 @@ void report_begin(Verify *v)
         json_object_set_new(v->report, "checks", json_array());
 }
 
-/* A code of 8 bits is one more or less where double and float round apart: such outputs are no measure of compiled code, which is checked
- * product by product in tests/blocks. */
-static bool has_blocks(const Graph *g)
-{
-        for (int i = 0; i < g->nweight; i++)
-                if (is_in_blocks(g->weight[i]->storage))
-                        return true;
-        return false;
-}
-
 static void print_check(Arena *a, const char *what, double error, double most, bool good, const char *bits)
 {
         const char *rest =
                 good ? bits : arena_printf(a, "FAIL: more than %g%s%s", most, *bits ? "; " : "", bits);
-        printf("%-39s %-*s%s\n", what, *rest ? 9 : 0, error == 0 ? "0" : arena_printf(a, "%.1e", error),
+        printf("%-38s  %-*s%s\n", what, *rest ? 9 : 0, error == 0 ? "0" : arena_printf(a, "%.1e", error),
                rest);
         fflush(stdout);
 }
 
 void report_check(Verify *v, const char *what, double error, double most, bool agrees, const char *bits)
 {
-        bool flips = has_blocks(v->oracle) && error > most && !isnan(error);
+        /* A code of 8 bits is one more or less where double and float round apart: such outputs are no measure of compiled code, which is
+         * checked product by product in tests/blocks. */
+        bool flips = graph_has_blocks(v->oracle) && error > most && !isnan(error);
         bool good = error <= most || flips;
         v->failed |= !good || !agrees;
         if (flips)
@@ -81,7 +73,7 @@ bool report_end(Verify *v)
 
 bool give_up(Verify *v, const char *what, const char *why)
 {
-        v->m.lacking |= lacks_memory(why);
+        v->m.env_error |= lacks_memory(why);
         fprintf(stderr, "lathe verify: %s: %s\n", what, why);
         return false;
 }

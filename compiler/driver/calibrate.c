@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
         Model *m;
         const char *file;
-        Options o; /* of the exact model */
+        CommandOptions o; /* of the exact model */
         ProductTap *tap;
         int ntap;
         Squares *of; /* by the weight's id, in the graph as elaborated */
@@ -42,9 +42,9 @@ static struct {
         Importance found;
 } kept;
 
-static bool refuse(Gathering *c, const char *why)
+static bool gather_refuse(Gathering *c, const char *why)
 {
-        c->m->lacking |= lacks_memory(why);
+        c->m->env_error |= lacks_memory(why);
         fprintf(stderr, "lathe: --calibrate %s: %s\n", c->file, why);
         return false;
 }
@@ -65,7 +65,7 @@ static void begin_squares(Gathering *c)
         }
 }
 
-static bool open_model(Gathering *c, const char *name)
+static bool gather_open(Gathering *c, const char *name)
 {
         Model *m = c->m;
         if (!model_elaborate(m, &c->o, name))
@@ -77,9 +77,9 @@ static bool open_model(Gathering *c, const char *name)
                 return false;
         const char *why = why_not_generating(m->graph);
         if (why) {
-                refuse(c,
-                       arena_printf(&m->arena, "a model of the next token is wanted, and %s is none: it %s",
-                                    m->graph->name, why));
+                gather_refuse(c, arena_printf(&m->arena,
+                                              "a model of the next token is wanted, and %s is none: it %s",
+                                              m->graph->name, why));
                 note_not_causal(m);
                 return false;
         }
@@ -87,44 +87,45 @@ static bool open_model(Gathering *c, const char *name)
         c->plan = model_plan(m, &c->o, target_find("native"));
         why = c->plan ? packed_weights(m, &c->o, c->plan, &c->packed) : NULL;
         if (why)
-                return refuse(c, why);
+                return gather_refuse(c, why);
         if (!c->plan || !c->packed.weights)
                 return false;
         c->engine = engine_new(c->plan, c->packed.weights, c->o.threads, immediate_mode(c->o.jit), &why);
-        return c->engine || refuse(c, why);
+        return c->engine || gather_refuse(c, why);
 }
 
 /* --- the text --------------------------------------------------------------------------------------------------------- */
 
-static bool read_text(Gathering *c)
+static bool gather_read_text(Gathering *c)
 {
         Model *m = c->m;
         const char *why = no_memory;
         const Source *source = read_source(&m->arena, c->file, &why);
         if (!source) {
-                m->lacking = true;
-                return refuse(c, why);
+                m->env_error = true;
+                return gather_refuse(c, why);
         }
         if (c->o.tokenizer && !load_tokenizer(m, &c->o, &c->tokenizer))
                 return false;
         const TokenTables *tables = &c->tokenizer.tables;
         if (c->o.tokenizer && source->length > tokens_most(tables))
-                return refuse(c, arena_printf(&m->arena, "more than %" PRId64 " bytes", tokens_most(tables)));
+                return gather_refuse(
+                        c, arena_printf(&m->arena, "more than %" PRId64 " bytes", tokens_most(tables)));
         c->token = c->o.tokenizer ? text_to_tokens(&c->tokenizer, source->text, source->length, &c->n)
                                   : numbers_to_tokens(m->graph, source->text, &c->n, &why);
         if (!c->token)
-                return refuse(c, why);
+                return gather_refuse(c, why);
         c->lead = c->o.tokenizer ? tables->head->before : 0;
         c->n -= c->o.tokenizer ? tables->head->behind : 0;
         int64_t context = m->graph->named[m->graph->time].bound;
         c->most = context < WINDOW ? context : WINDOW;
         if (c->n <= c->lead || c->most <= c->lead)
-                return refuse(c, "it has no token to read");
+                return gather_refuse(c, "it has no token to read");
         c->window = NEW_ARRAY(&m->arena, int32_t, c->most);
         return true;
 }
 
-static bool take_outputs(Gathering *c)
+static bool gather_outputs(Gathering *c)
 {
         const Graph *g = c->m->graph;
         int64_t size[MAX_NAMED] = {0};
@@ -134,7 +135,7 @@ static bool take_outputs(Gathering *c)
                 int at = c->tap[i].output;
                 size_t count = (size_t)type_count(&g->output[at].node->type, size);
                 if (!c->output[at] && !(c->output[at] = malloc(count * sizeof **c->output + 1)))
-                        return refuse(c, no_memory);
+                        return gather_refuse(c, no_memory);
         }
         return true;
 }
@@ -146,11 +147,11 @@ typedef struct {
         const Body *body[MOST_REPEATS];
         int64_t iteration[MOST_REPEATS];
         int n;
-} Around;
+} RepeatIterations;
 
-static Around around(const Body *b)
+static RepeatIterations body_iterations(const Body *b)
 {
-        Around a = {.n = 0};
+        RepeatIterations a = {.n = 0};
         for (const Body *at = b; at->region && a.n < MOST_REPEATS; at = at->region->repeat->body)
                 a.n++;
         for (int i = a.n; i-- > 0; b = b->region->repeat->body)
@@ -159,7 +160,7 @@ static Around around(const Body *b)
 }
 
 /* false: that was the last */
-static bool next_iteration(Around *a)
+static bool next_iteration(RepeatIterations *a)
 {
         for (int i = a->n; i-- > 0; a->iteration[i] = 0)
                 if (++a->iteration[i] < a->body[i]->region->iterations)
@@ -168,7 +169,7 @@ static bool next_iteration(Around *a)
 }
 
 /* The iteration, counted over the n outermost repeats. */
-static int64_t count_of(const Around *a, int n)
+static int64_t repeat_iteration_count(const RepeatIterations *a, int n)
 {
         int64_t at = 0;
         for (int i = 0; i < n; i++)
@@ -177,7 +178,7 @@ static int64_t count_of(const Around *a, int n)
 }
 
 /* Whether the bodies that the iteration runs are those of the product. */
-static bool is_run(const Around *a)
+static bool is_run(const RepeatIterations *a)
 {
         for (int i = 0; i < a->n; i++) {
                 const Region *r = a->body[i]->region;
@@ -187,7 +188,7 @@ static bool is_run(const Around *a)
         return true;
 }
 
-static int64_t slot_of(const Node *weight, const Around *a)
+static int64_t gathered_slot(const Node *weight, const RepeatIterations *a)
 {
         const Weight *w = weight->attr.weight;
         int64_t at = 0;
@@ -200,7 +201,7 @@ static int64_t slot_of(const Node *weight, const Around *a)
         return w->slot_of ? w->slot_of[at] : at;
 }
 
-static void add_rows(Squares *to, int64_t slot, const float *row, int64_t rows)
+static void squares_add_rows(Squares *to, int64_t slot, const float *row, int64_t rows)
 {
         double *sum = to->sum + slot * to->width;
         for (int64_t r = 0; r < rows; r++, row += to->width)
@@ -216,15 +217,17 @@ static void add_tap(Gathering *c, const ProductTap *t, int64_t n)
         Squares *to = &c->of[t->weight->attr.weight->id];
         int64_t size[MAX_NAMED] = {0};
         size[g->time] = n;
-        Around a = around(t->product->body), value = around(t->product->in[0]->body);
+        RepeatIterations a = body_iterations(t->product->body),
+                         value = body_iterations(t->product->in[0]->body);
         int64_t each = type_count(&g->output[t->output].node->type, size);
         for (int i = 0; i < value.n; i++)
                 each /= value.body[i]->region->iterations;
         do {
-                int64_t slot = is_run(&a) ? slot_of(t->weight, &a) : -1;
+                int64_t slot = is_run(&a) ? gathered_slot(t->weight, &a) : -1;
                 if (slot >= 0)
-                        add_rows(to, slot, c->output[t->output] + count_of(&a, value.n) * each,
-                                 each / to->width);
+                        squares_add_rows(to, slot,
+                                         c->output[t->output] + repeat_iteration_count(&a, value.n) * each,
+                                         each / to->width);
         } while (next_iteration(&a));
 }
 
@@ -242,7 +245,7 @@ static const char *read_window(Gathering *c, int64_t positions)
         return why;
 }
 
-static bool gather(Gathering *c)
+static bool gather_squares(Gathering *c)
 {
         const char *why = NULL;
         memcpy(c->window, c->token, (size_t)c->lead * sizeof *c->token);
@@ -253,7 +256,7 @@ static bool gather(Gathering *c)
                 why = read_window(c, c->lead + own);
         }
         progress("calibrating", PROGRESS_STEPS, c->n, c->n);
-        return !why || refuse(c, why);
+        return !why || gather_refuse(c, why);
 }
 
 /* --- means --------------------------------------------------------------------------------------------------------------- */
@@ -263,7 +266,7 @@ static int compare_slots(const void *x, const void *y)
         return strcmp(((const SlotImportance *)x)->slot, ((const SlotImportance *)y)->slot);
 }
 
-static bool keep_slot(Gathering *c, const Weight *w, int64_t slot, SlotImportance *to)
+static bool gather_slot(Gathering *c, const Weight *w, int64_t slot, SlotImportance *to)
 {
         const Squares *s = &c->of[w->id];
         const double *sum = s->sum + slot * s->width;
@@ -272,10 +275,10 @@ static bool keep_slot(Gathering *c, const Weight *w, int64_t slot, SlotImportanc
         for (int64_t i = 0; i < s->width; i++) {
                 mean[i] = (float)(sum[i] / (double)s->rows[slot]);
                 if (!isfinite(mean[i]))
-                        return refuse(c,
-                                      arena_printf(&c->m->arena,
-                                                   "what meets %s is not finite, or too large to be squared",
-                                                   to->slot));
+                        return gather_refuse(
+                                c, arena_printf(&c->m->arena,
+                                                "what meets %s is not finite, or too large to be squared",
+                                                to->slot));
         }
         return true;
 }
@@ -289,7 +292,7 @@ static bool keep_means(Gathering *c, const Graph *g)
         n = 0;
         for (int i = 0; i < g->nweight; i++)
                 for (int64_t slot = 0; c->of[i].sum && slot < g->weight[i]->slots; slot++)
-                        if (c->of[i].rows[slot] && !keep_slot(c, g->weight[i], slot, &all[n++]))
+                        if (c->of[i].rows[slot] && !gather_slot(c, g->weight[i], slot, &all[n++]))
                                 return false;
         if (n)
                 qsort(all, (size_t)n, sizeof *all, compare_slots);
@@ -300,18 +303,18 @@ static bool keep_means(Gathering *c, const Graph *g)
 /* --- all ------------------------------------------------------------------------------------------------------------------ */
 
 /* As the model is without what narrows it, or what shows it. */
-static Options exact_options(const Options *o)
+static CommandOptions exact_options(const CommandOptions *o)
 {
-        Options exact = *o;
+        CommandOptions exact = *o;
         exact.quant = exact.quant_beside = exact.calibrate = NULL;
         exact.kv = STORAGE_F32;
-        exact.ntap = 0;
+        exact.tap.n = 0;
         exact.slots = 1;
         exact.chunk = 64;
-        exact.given['c'] = 0;
+        exact.given[OPT_CHUNK] = 0;
         exact.prefix = NULL;
         exact.cache = "off";
-        exact.explain = false;
+        exact.given[OPT_EXPLAIN] = 0;
         exact.threads = o->threads ? o->threads : 1;
         memset(exact.dump, 0, sizeof exact.dump);
         memset(exact.off, 0, sizeof exact.off);
@@ -328,9 +331,10 @@ static void close_gathering(Gathering *c)
         free(c->token);
 }
 
-const Importance *calibrated(Model *m, const Options *o)
+const Importance *calibrated(Model *m, const CommandOptions *o)
 {
-        uint64_t key = hash_file_named(hash_calibration(hash_model(HASH_START, m, o), o), o->weights);
+        uint64_t key = hash_calibration(hash_model(HASH_START, m, o), o);
+        key = o->weights ? hash_file_identity(key, o->weights) : key;
         if (key == kept.key)
                 return &kept.found;
         Model was = *m;
@@ -338,15 +342,15 @@ const Importance *calibrated(Model *m, const Options *o)
         arena_free(&kept.arena);
         kept.arena = (Arena){.out_of_memory = m->arena.out_of_memory};
         kept.key = 0;
-        bool good = open_model(&c, m->graph->name) && read_text(&c) && take_outputs(&c) && gather(&c) &&
-                    keep_means(&c, m->oracle);
+        bool good = gather_open(&c, m->graph->name) && gather_read_text(&c) && gather_outputs(&c) &&
+                    gather_squares(&c) && keep_means(&c, m->oracle);
         kept.key = good ? key : 0;
         close_gathering(&c);
         /* what was made meanwhile stays in the arena */
         was.arena = m->arena;
         was.names = m->names;
         was.diag = m->diag;
-        was.lacking |= m->lacking;
+        was.env_error |= m->env_error;
         *m = was;
         return good ? &kept.found : NULL;
 }

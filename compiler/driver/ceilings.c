@@ -64,8 +64,8 @@ static double product_ceiling(int threads)
         static const char text[] =
                 "model peak { input x : real[64, 256]; w : weight[256, 256]; output y = x @ w' }\n";
         Model m = {0};
-        Options o;
-        options_read(&o, "repl", "", 0, NULL);
+        CommandOptions o;
+        options_begin(&o);
         m.names.arena = m.diag.arena = &m.arena;
         const Source *source = source_new(&m.arena, "peak", text, (int32_t)sizeof text - 1);
         m.program = program_load(&m.arena, &m.names, &m.diag, "peak", source);

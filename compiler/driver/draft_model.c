@@ -14,31 +14,30 @@ static const char *type_of_all(Arena *a, const char *quant)
         return n && !memchr(quant, '=', n) ? arena_strndup(a, quant, (int64_t)n) : NULL;
 }
 
-Options draft_options(Arena *a, const Options *o)
+CommandOptions draft_options(Arena *a, const CommandOptions *o)
 {
-        Options d = {.file = {o->draft},
-                     .nfile = 1,
-                     .weights = o->draft_weights,
-                     .chunk = o->chunk,
-                     .slots = 1,
-                     .threads = o->threads,
-                     .jit = o->jit,
-                     .cache = o->cache,
-                     .quant = type_of_all(a, o->quant),
-                     .kv = o->kv,
-                     .tune = o->tune,
-                     .ntarget = o->ntarget};
-        memcpy(d.target, o->target, sizeof d.target);
+        CommandOptions d = {.file = {o->draft.model},
+                            .nfile = 1,
+                            .weights = o->draft.weights,
+                            .chunk = o->chunk,
+                            .slots = 1,
+                            .threads = o->threads,
+                            .jit = o->jit,
+                            .cache = o->cache,
+                            .quant = type_of_all(a, o->quant),
+                            .kv = o->kv,
+                            .tune = o->tune,
+                            .target = o->target};
         return d;
 }
 
 static const char *name_of(const DraftModel *d)
 {
-        return d->o.source ? d->o.source : d->o.file[0];
+        return d->o.source.path ? d->o.source.path : d->o.file[0];
 }
 
 /* After a message behind which stands `more`. */
-static int refuse(const DraftModel *d, const char *why, const char *more)
+static int draft_refuse(const DraftModel *d, const char *why, const char *more)
 {
         fprintf(stderr, "lathe: --draft %s %s%s%s\n", name_of(d), why, more ? ": " : "", more ? more : "");
         return lacks_memory(more) ? WRONG_ENVIRONMENT : WRONG_INPUT;
@@ -69,17 +68,17 @@ static int check_vocabulary(DraftModel *d, const Model *m, const Plan *p, const 
                       k = row_elements(p, &of_model->node->type);
         Arena *a = &d->m.arena;
         if (n != k)
-                return refuse(d, "drafts in another vocabulary",
-                              arena_printf(a,
-                                           "it has %" PRId64 " tokens, and %s has %" PRId64
-                                           "; both models need the same one",
-                                           n, m->graph->name, k));
+                return draft_refuse(d, "drafts in another vocabulary",
+                                    arena_printf(a,
+                                                 "it has %" PRId64 " tokens, and %s has %" PRId64
+                                                 "; both models need the same one",
+                                                 n, m->graph->name, k));
         if (!t || !d->o.tokenizer)
                 return DONE;
         if (!load_tokenizer(&d->m, &d->o, &d->tokenizer))
                 return failure_code(&d->m);
         const char *other = other_text(d, t);
-        return other ? refuse(d, "drafts in another vocabulary", other) : DONE;
+        return other ? draft_refuse(d, "drafts in another vocabulary", other) : DONE;
 }
 
 static void note_hashed_draft(const DraftModel *d)
@@ -115,7 +114,7 @@ int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokeniz
                 return failure_code(&d->m);
         const char *why = why_not_generating(d->m.graph);
         if (why) {
-                refuse(d, "can't draft", arena_printf(&d->m.arena, "it %s", why));
+                draft_refuse(d, "can't draft", arena_printf(&d->m.arena, "it %s", why));
                 note_not_causal(&d->m);
                 return WRONG_INPUT;
         }
@@ -127,15 +126,14 @@ int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokeniz
         note_hashed_draft(d);
         why = packed_weights(&d->m, &d->o, d->plan, &d->packed);
         if (why)
-                refuse(d, "has no weights", why);
+                draft_refuse(d, "has no weights", why);
         if (d->packed.code)
                 return d->packed.code;
-        packed_file_touch(&d->packed.file);
         d->engine = engine_new(d->plan, d->packed.weights, d->o.threads, d->o.jit, &why);
         if (!d->engine)
-                return refuse(d, "can't be run", why), WRONG_ENVIRONMENT;
+                return draft_refuse(d, "can't be run", why), WRONG_ENVIRONMENT;
         d->draft = draft_new(d->engine, d->plan);
-        return d->draft ? DONE : refuse(d, "can't be run", no_memory);
+        return d->draft ? DONE : draft_refuse(d, "can't be run", no_memory);
 }
 
 void draft_model_close(DraftModel *d)

@@ -15,91 +15,126 @@ enum {
         MAX_PAGES = 1 << 24
 };
 
+/* --- options: a table, options.def -------------------------------------------------------------------------------- */
+
+typedef enum {
+#define HELP(...)
+#define OPTION(id, ...) OPT_##id,
+#include "options.def"
+#undef OPTION
+#undef HELP
+        OPTIONS
+} OptionId;
+
+/* Of options.def.  LIST and EACH: may be repeated; PREFIX: --no-PASS */
+typedef enum {
+        OPTION_FLAG,
+        OPTION_TEXT,
+        OPTION_LIST,
+        OPTION_FLOAT,
+        OPTION_REAL,
+        OPTION_INT,
+        OPTION_INT64,
+        OPTION_UINT64,
+        OPTION_CHOICE,
+        OPTION_SET,
+        OPTION_EACH,
+        OPTION_PREFIX
+} OptionKind;
+
+/* Parts of `lathe show` that plan kernels, in a list of commands of options.def. */
+#define PLANNED_PARTS "show cost, show plan, show program, show threads, show roofline, show code, show c"
+
+/* Groups of the help, in its order. */
+typedef enum {
+        GROUP_MODEL,
+        GROUP_WEIGHTS,
+        GROUP_INPUT,
+        GROUP_OUTPUT,
+        GROUP_RUNNING,
+        GROUP_SAMPLING,
+        GROUP_CHECKING,
+        GROUP_MEASURING,
+        GROUP_PASSES
+} OptionGroup;
+
 typedef struct {
-        const char *file[MAX_FILES]; /* what is no option: model files, and words of the command */
+        const char *name, *value; /* value: its placeholder; NULL: it has none */
+        const char *commands, *text;
+        OptionGroup group;
+} OptionInfo;
+
+/* Values of an option that may be repeated. */
+typedef struct {
+        const char *at[MAX_FILES];
+        int n;
+} OptionList;
+
+/* A published model in place of a model file. */
+typedef struct {
+        const char *path;         /* as it was given; NULL: the first file is a model file */
+        const char *text;         /* of the model file that was made of it */
+        const char *chat;         /* the file with a chat template; NULL: there is none */
+        const char *chat_fault;   /* why `loop generate` can't express the template; NULL: it can */
+        const TokenBlock *tables; /* of its tokenizer, read already; or NULL */
+} SourceModel;
+
+typedef struct {
+        int count[MAX_TARGETS], n; /* ranks of an engine; verify and show cost: one number after another */
+        int stages;                /* pipeline stages, each of this many ranks; 0: one stage */
+        RankPlace place; /* weights: the rank whose share is written; ranks 0: all published tensors */
+} RankOptions;
+
+/* --draft */
+typedef struct {
+        int tokens;          /* drafted at a time */
+        const char *model;   /* NULL: they are drafted from earlier text */
+        const char *weights; /* of the model */
+} DraftOptions;
+
+/* --roof, --link: of one thread, or rank, in 10^9 a second; of a link between ranks, in 10^9 bytes a second and microseconds.
+ * 0: not given */
+typedef struct {
+        float gflops, gbytes, link, latency;
+} SpeedOptions;
+
+/* Options of a command line.  Flags have no member: given[] has them. */
+typedef struct {
+        int given[OPTIONS]; /* how often */
+        const char
+                *file[MAX_FILES]; /* the words that are no options: model files, and words of the command */
         int nfile;
-        const char *
-                source; /* the published model that the first file was made from, as it was given; NULL: it is a model file */
-        const char *text;  /* then the file's */
-        const char *model; /* -m: which model of the file */
+        SourceModel source;
+        const char *model, *loop;
         Override override[MAX_OVERRIDES];
         int noverride;
-        const char *weights, *tokenizer, *out;
-        const TokenBlock *tables; /* of the tokenizer, read already; or NULL */
-        const char *depfile;      /* build: what make is told */
-        bool depfile_beside;      /* -MD: that is OUT.d */
-        const char *prefix;       /* --prefix: the model's name in C */
-        const char *target[MAX_TARGETS];
-        int ntarget;
-        const char *tap[MAX_TAPS]; /* --tap: names of values, by commas */
-        int ntap;
-        bool dump[PASS_COUNT], off[PASS_COUNT]; /* --dump=PASS, --no-PASS */
+        const char *weights, *tokenizer, *out, *depfile, *prefix, *tune, *cache, *junit;
+        OptionList target, tap, output, input_file, input, without, stop;
+        bool dump[PASS_COUNT], off[PASS_COUNT];
         int64_t chunk;
-        int slots;                      /* sequences that an instance holds */
-        int ranks[MAX_TARGETS], nranks; /* of an engine; verify: one after another */
-        bool ranked;                    /* build: for any number of ranks */
-        bool prompt_rows;               /* ranks share the rows of prompts too */
-        RankPlace place;                /* weights: whose share is written; ranks 0: all published tensors */
-        int stages;                     /* of ranks, which share layers in turn; 0: one */
-        int64_t pages;     /* that their keys and values share; 0: each slot has room for all positions */
-        const char *quant; /* NULL: weights lie as the checkpoint has them */
+        int slots, threads;
+        int64_t pages; /* 0: each slot has room for all positions */
+        RankOptions ranks;
+        JitMode jit;
+        const char *quant; /* NULL: weights have the types of the checkpoint */
         const char *
-                quant_beside; /* another list: weights are split as that one ("": the checkpoint) has them too */
-        Storage kv;           /* of keys and values in the cache */
-        const char *calibrate; /* a text: quantisers weigh errors by what meets the weights on it */
-        const char *against;   /* verify: a file of values that something else computed */
-        const char *text_file; /* verify: what --quant costs is measured on it */
-        int top;               /* .. by weight, so many shown .. */
-        int64_t sample;        /* .. of so many positions */
-        double bound;          /* 0: the command's own */
-        const char *tune;      /* a file of measured tilings */
-        bool interpreter;      /* verify: leave compiled code out */
-        bool each_pass;        /* verify: once more with each pass off */
-        /* generation */
-        const char *prompt, *prompt_file, *stop[MAX_STOPS];
-        int nstop, threads;
-        int64_t steps;
+                quant_beside; /* another list: weights are split as that one ("": the checkpoint) needs it, too */
+        const char *calibrate;
+        Storage kv;
+        const char *against, *text_file; /* verify */
+        int top;
+        int64_t sample, keep;
+        double bound; /* 0: the command's own */
+        const char *prompt, *prompt_file, *system, *date, *prompt_name, *suppress, *grammar;
+        int64_t steps; /* -n */
         Sampler sampler;
         Penalties penalties;
         BeamOptions beams;
-        float gflops,
-                gbytes; /* show: what one thread, or rank, does at most in a second; 0: that is measured */
-        float link, latency; /* show cost: what a link carries in a second, in GB, and its microseconds */
-        float guidance;      /* of loop denoise */
-        int drafts;          /* tokens that are drafted at a time, .. */
-        const char *draft,
-                *draft_weights; /* .. by this model with these weights; NULL: from what the text has said before */
-        const char *suppress; /* token numbers and texts, with commas between them */
-        const char *grammar;  /* a file, or the name of one that lathe has */
-        JitMode jit;
-        bool verbose, hash;
-        const char
-                *cache; /* where what a source becomes is kept: "beside" it, in the "user"'s folder, "off" */
-        const char *inputs;                /* golden: a file of inputs, the last of .. */
-        const char *input_file[MAX_FILES]; /* .. those that are given */
-        int ninput_file;
-        const char *input[MAX_FILES];   /* eval, -I: NAME=VALUE */
-        const char *without[MAX_FILES]; /* the same, of what guidance leads away from */
-        int nwithout;
-        int ninput;
-        const char *output[MAX_TAPS]; /* eval, --output: those that are wanted */
-        int noutput;
-        const char *junit; /* golden: a report as JUnit XML */
-        bool update, review;
-        int64_t keep;          /* golden record: so many values of each output; 0 may be given */
-        bool json;             /* show, verify: for programs; encode, decode: strings of JSON */
-        bool force, spec_only; /* import */
-        bool special, bare;    /* encode, decode */
-        const char *system;    /* run, template: the system's message */
-        const char *date;      /* template: what strftime_now says */
-        bool raw;              /* run: the prompt is no user's turn */
-        const char *loop;      /* run: which one of the model's; NULL: the last */
-        bool similar;          /* run, loop embed: cosines of the vectors */
-        bool pieces;
-        bool with_main, embed, incbin, library, python, explain, code_only, echo;
-        double begun;   /* seconds(): when the command was */
-        int given[128]; /* how often, by the option's letter */
-} Options;
+        float guidance;
+        DraftOptions draft;
+        SpeedOptions speed;
+        double begun; /* seconds(): when the command began */
+} CommandOptions;
 
 /* A model on its way: everything lives in the arena. */
 typedef struct {
@@ -119,23 +154,35 @@ typedef struct {
         bool storage_known; /* the graph's weights have the storage that they will be packed in */
         bool is_split;      /* its weights have one storage each: split_storages() */
         bool taps_may_fail; /* of a causal model, by position: it is tried, and nothing is said */
-        bool lacking;       /* open_weights() or load_tokenizer() failed by the environment */
+        bool env_error;     /* open_weights() or load_tokenizer() failed by the environment */
 } Model;
 
 /* The exit code for what of a model has failed. */
 static inline int failure_code(const Model *m)
 {
-        return m->lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        return m->env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;
 }
 
-/* options.c: both false after a message: wrong usage.  `takes` lists the options that the command knows, by letters of its row; a
- * list with 1 behind it takes one value; k: passes of the plan may be named too. */
-/* Each row of options.def: the option's name, or NULL if `takes` has it not. */
-int option_count(void);
-const char *option_of(const char *takes, int i, bool *has_value);
-bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv);
-/* Whether all that is given has an effect: of a command, or of a word of it ("golden record"). */
-bool options_fit(const Options *o, const char *command, const char *takes);
+/* model.c: print the error and return the exit code. */
+int command_error(const char *command, const char *message);
+int command_file_error(const char *command, const CkError *error);
+
+/* options.c.  A command is named as in options.def: "run", or a part of it, as "run embed". */
+const OptionInfo *option_info(OptionId id);
+bool option_has_value(OptionId id);  /* in a word of its own */
+bool option_has_choice(OptionId id); /* its placeholder lists all values: f32|f16|q8 */
+/* Whether a list of options.def has the command, or with `parts` a part of it. */
+bool commands_have(const char *commands, const char *command, bool parts);
+bool option_is_taken(OptionId id, const char *command); /* by the command, or a part of it */
+const char *option_text(OptionId id, const char *command);
+const char **option_value(CommandOptions *o, OptionId id); /* of kind TEXT; of LIST, the first */
+void options_begin(CommandOptions *o);                     /* nothing is given */
+/* Reads the options that `takes` accepts, for messages of the command; false after a message: wrong usage. */
+bool options_read(CommandOptions *o, const char *command, const char *takes, int argc, char **argv);
+/* Rejects options that would have no effect: false after a message.  option_rules.c: those that need, or exclude, others. */
+bool options_fit(const CommandOptions *o, const char *command);
+bool rules_fit(const CommandOptions *o, const char *command);
+const Target *chosen_target(const CommandOptions *o); /* the first of --target; native if there is none */
 /* Of a value of --kv; false: it is none. */
 bool kv_storage(const char *name, Storage *storage);
 
@@ -151,37 +198,37 @@ bool model_open(Model *m, const char *path, int *code);
 /* The same of text at hand. */
 bool model_open_text(Model *m, const char *path, const char *text);
 /* One of its models (NULL: the last that lacks no hyperparameter). */
-bool model_elaborate(Model *m, const Options *o, const char *which);
+bool model_elaborate(Model *m, const CommandOptions *o, const char *which);
 /* Both, for the first file and the model that the options name. */
-bool model_load(Model *m, const Options *o, int *code);
+bool model_load(Model *m, const CommandOptions *o, int *code);
 /* The graph passes: simplify, stage, recur, causal.  want_steps: an error if the model is not causal. */
-bool model_passes(Model *m, const Options *o);
+bool model_passes(Model *m, const CommandOptions *o);
 /* Prints where and why a model is not causal, if it is not: below a message that says so. */
 void note_not_causal(Model *m);
 /* As lathe check: elaborated, mapped onto its weights, and through the graph passes. */
-bool model_check(Model *m, const Options *o, const char *which);
+bool model_check(Model *m, const CommandOptions *o, const char *which);
 /* Kernels, memory and barriers for a target; NULL after a message. */
-Plan *model_plan(Model *m, const Options *o, const Target *t);
+Plan *model_plan(Model *m, const CommandOptions *o, const Target *t);
 /* Whether up to so many whole texts can go into a call, of a model that is not causal and has one size that varies: the call has rows for
  * the longest text, or --chunk's if these are more.  Nothing is said. */
-bool model_takes_several(Model *m, const Options *o, const Target *t, int slots);
+bool model_takes_several(Model *m, const CommandOptions *o, const Target *t, int slots);
 /* tune.c: gives a plan, before its passes, the tilings of the file that the options name, which are measured where it lacks them; false
  * after a message. */
-bool tune(Model *m, const Options *o, Plan *p);
+bool tune(Model *m, const CommandOptions *o, Plan *p);
 void model_free(Model *m);
 int64_t parameter_count(const Graph *g);
 /* model.c */
 /* Of the file that the options name, or made by the hash; NULL after a message.  The checkpoint stays open for them. */
-Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint);
+Weights *open_weights(Model *m, const CommandOptions *o, Checkpoint **checkpoint);
 /* Before the passes: weights whose slots get several storages become several.  False after a message. */
-bool split_storages(Model *m, const Options *o);
+bool split_storages(Model *m, const CommandOptions *o);
 /* Before a plan is made: the storage of each weight, as the checkpoint, the packed file or the options say; false after a message. */
-bool settle_storage(Model *m, const Options *o);
+bool settle_storage(Model *m, const CommandOptions *o);
 /* Says so if the weights are made by the hash and there are any. */
-void note_hashed(const Model *m, const Options *o, const char *command);
+void note_hashed(const Model *m, const CommandOptions *o, const char *command);
 
 /* talk_form(), and notes: that its conversation has no tokenizer to be written with, or that the tokenizer lacks tokens of it. */
-const TalkForm *model_talks(Model *m, const Options *o, const Tokenizer *t, const char *command);
+const TalkForm *model_talks(Model *m, const CommandOptions *o, const Tokenizer *t, const char *command);
 
 /* show.c: "layer[0, 2..4].attn.v.w", with the iterations that have the weight; a range ends before its second number */
 const char *weight_text(Arena *a, const Weight *w);
@@ -201,22 +248,21 @@ bool quant_weights(Arena *arena, const Graph *g, const Weights *from, const char
 
 /* calibrate.c: what errors of the model's weights weigh by the text of --calibrate, gathered once and kept for later calls; NULL after
  * a message. */
-const Importance *calibrated(Model *m, const Options *o);
+const Importance *calibrated(Model *m, const CommandOptions *o);
 
 /* kept.c: the path of a file that is kept of the source for the next start, beside it or in the user's folder; NULL: nothing is kept. */
-const char *kept_path(Arena *a, const Options *o, const char *name);
-int kept_place(const char *name); /* a value of --cache; -1: it is none */
-/* What keys of kept files are made of: a file's size and time, to the nanosecond; and this lathe, as another may make otherwise. */
+const char *kept_path(Arena *a, const CommandOptions *o, const char *name);
+/* Keys of kept files are made of these: a file's inode, size and time to the nanosecond, however its path is spelled; and this lathe,
+ * since another may pack in another way. */
 uint64_t hash_file_identity(uint64_t h, const char *path);
 uint64_t hash_lathe(uint64_t h);
 /* packed.c: of the model's files and what the command says instead; of --calibrate, the tokenizer with it. */
-uint64_t hash_model(uint64_t h, const Model *m, const Options *o);
-uint64_t hash_calibration(uint64_t h, const Options *o);
-uint64_t hash_file_named(uint64_t h, const char *path); /* the path too; NULL: h */
+uint64_t hash_model(uint64_t h, const Model *m, const CommandOptions *o);
+uint64_t hash_calibration(uint64_t h, const CommandOptions *o);
 
 /* tokens.c: the tables of a source's tokenizer, in the arena.  name: what they are kept under for the next start; NULL: they are not.  NULL, or
  * what is wrong. */
-const char *source_tables(Arena *a, const Options *o, const char *path, const char *name,
+const char *source_tables(Arena *a, const CommandOptions *o, const char *path, const char *name,
                           const TokenBlock **tables);
 
 /* packed.c: the weights that the options name, or hash weights, packed for a plan. */
@@ -226,18 +272,23 @@ typedef struct {
         WeightPool *pool;
         int code; /* an exit code: of what was wrong */
 } PackedWeights;
-/* A packed file that the options name is mapped, and its pages are touched, before there is a plan.  Then packed_weights(). */
-void packed_weights_begin(const Options *o, PackedWeights *packed);
+/* A packed file that the options name is mapped, and its check is started, before there is a plan.  Then packed_weights(). */
+void packed_weights_begin(const CommandOptions *o, PackedWeights *packed);
 /* packed: begun, or zero.  NULL, or what is wrong. */
-const char *packed_weights(Model *m, const Options *o, Plan *p, PackedWeights *packed);
+const char *packed_weights(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed);
+/* The same, while the check of a file still runs beside the caller.  packed_weights_check() must precede any use of the weights: it waits,
+ * and if the file is damaged it packs the weights again (*changed: packed->weights is another then) or returns what is wrong. */
+const char *packed_weights_unchecked(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed);
+const char *packed_weights_check(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed,
+                                 bool *changed);
 /* Of a source, from the file that is kept, which is made where there is none that fits; false: pack them, or m has messages. */
-bool packed_weights_kept(Model *m, const Options *o, Plan *p, PackedWeights *packed);
+bool packed_weights_kept(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed);
 /* false after a message: --cache is given, and no source. */
-bool cache_has_effect(const Options *o, const char *command);
+bool cache_has_effect(const CommandOptions *o, const char *command);
 void packed_weights_close(PackedWeights *packed);
 
 /* For a model with an input of token ids; false after a message. */
-bool load_tokenizer(Model *m, const Options *o, Tokenizer *t);
+bool load_tokenizer(Model *m, const CommandOptions *o, Tokenizer *t);
 
 /* grammar_option.c: of --grammar (NULL: nothing), for a model's graph and its tokenizer (NULL: none), made in the arena.  Exit codes, after
  * messages. */
@@ -247,7 +298,7 @@ int constraint_open(Arena *a, const Graph *g, const char *name, const Tokenizer 
 
 /* draft_model.c: the model of --draft. */
 typedef struct {
-        Options o; /* draft_options(), a source opened */
+        CommandOptions o; /* draft_options(), a source opened */
         Model m;
         Plan *plan;
         PackedWeights packed;
@@ -257,7 +308,7 @@ typedef struct {
 } DraftModel;
 enum { DRAFTS_OF_MODEL = 5 }; /* without --drafts */
 /* Its own file and weights, and what is about the machine and about storage: threads, target, --quant, --kv .. */
-Options draft_options(Arena *a, const Options *o);
+CommandOptions draft_options(Arena *a, const CommandOptions *o);
 /* For a model, with its plan and its tokenizer (NULL: none).  An exit code, after messages; draft_model_close() in any case. */
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
 void draft_model_close(DraftModel *d);
@@ -278,7 +329,7 @@ bool loop_fill(const Loop *l, const Input *in, Recorded *r);
 PictureForm picture_form(Arena *a, const Loop *l, const int64_t *dim);
 /* Of a latent, the values that the guidance of loop denoise is for: those of its first channels. */
 int64_t guided_values(const Loop *l, const Type *latent);
-bool is_without(const Options *o, const Input *in); /* --without gives the input */
+bool is_without(const CommandOptions *o, const Input *in); /* --without gives the input */
 /* The constants that its file of runtime/ goes by, as C.  label [classes]: of classify, or NULL. */
 const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label);
 /* emitted_loops.c: what of a model's loops its C does. */
@@ -295,21 +346,21 @@ int emitted_loops(Model *m, const char *command,
 /* What the loop wants and does not find in the model; NULL: nothing. */
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
 /* picture_input.c: a picture's values as an input of the dimensions [channels, height, width], as the loop says, NULL: stretched, from 0
- * to 1.  malloc'd; or what is wrong.  *lacking: the file can't be read. */
+ * to 1.  malloc'd; or what is wrong.  *env_error: the file can't be read. */
 const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
-                           bool *lacking);
+                           bool *env_error);
 bool is_picture_file(const char *path); /* by its name: .png, .ppm, .pgm */
 /* sound_input.c: likewise a sound's values, of the dimension [samples], with silence behind it.  Without a loop it may have any rate. */
 const char *sound_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
-                         bool *lacking);
+                         bool *env_error);
 bool is_sound_file(const char *path); /* by its name: .wav */
 /* medium_input.c: either of them as an input. */
 typedef struct {
         int rank;
         int64_t dim[3];
-        double *value; /* malloc'd */
-        bool lacking;  /* the file can't be read */
-        bool unfit;    /* the input can't be such a thing: what is wrong says what it would have to be */
+        double *value;    /* malloc'd */
+        bool env_error;   /* the file can't be read */
+        bool wrong_shape; /* the input can't be such a thing: what is wrong says what it would have to be */
 } MediumValues;
 bool is_medium_file(const char *path); /* by its name */
 /* Of such a file; is_sound: it is one, whatever its name, also standard input, -.  NULL, or what is wrong.  in: NULL, there is no such
@@ -335,6 +386,7 @@ typedef enum {
         PART_TAPS,
         PART_COST,
         PART_PLAN,
+        PART_PROGRAM,
         PART_THREADS,
         PART_ROOFLINE,
         PART_CODE,
@@ -343,10 +395,10 @@ typedef enum {
         PART_PASSES, /* needs no model */
         PART_C
 } ModelPart;
-int model_parts(const char *const **name);                  /* how many, and their names */
-int model_part(const char *name);                           /* -1 after a message */
-int show_model(Model *m, const Options *o, ModelPart part); /* an exit code */
-const char *grouped(Arena *a, int64_t n);                   /* "124,439,808" */
+int model_parts(const char *const **name);                         /* how many, and their names */
+int model_part(const char *name);                                  /* -1 after a message */
+int show_model(Model *m, const CommandOptions *o, ModelPart part); /* an exit code */
+const char *grouped(Arena *a, int64_t n);                          /* "124,439,808" */
 
 /* Of a weight "layer.{i}.attn.q.w": the iterations of a repeat stand after its name. */
 const char *name_pattern(Arena *a, const Weight *w);
@@ -364,20 +416,21 @@ typedef struct {
 /* Sizes for a call: of what grows, one new position (dimension `time`, or -1) after none. */
 void whole_call(const Graph *g, int time, int64_t *size);
 /* show_ranks.c: what each number of ranks shares; false after a message. */
-bool show_ranks(Model *m, const Options *o, int time);
-json_t *ranks_json(Model *m, const Options *o, int time); /* the same for programs; NULL after a message */
+bool show_ranks(Model *m, const CommandOptions *o, int time);
+json_t *ranks_json(Model *m, const CommandOptions *o,
+                   int time); /* the same for programs; NULL after a message */
 /* show_json.c: the same for programs; exit codes */
 int json_of_params(Model *m);
 int json_of_taps(Model *m);
-int json_of_cost(Model *m, const Options *o, const CallCosts *c);
+int json_of_cost(Model *m, const CommandOptions *o, const CallCosts *c);
 int json_of_loops(const Model *m);
 int json_of_plan(const Plan *p, ModelPart part, int threads); /* of plan, threads and roofline */
 
 /* show_picture.c: the same as SVG (of a graph also as a text for Graphviz), into the file of -o */
-bool picture_name_fits(const Options *o,
-                       ModelPart part);           /* false after a message; without -o nothing is asked */
-int picture_of_graph(Model *m, const Options *o); /* an exit code */
-int picture_of_plan(Model *m, const Options *o, ModelPart part, const Plan *p); /* likewise */
-int shown_threads(const Options *o);
+bool picture_name_fits(const CommandOptions *o,
+                       ModelPart part); /* false after a message; without -o nothing is asked */
+int picture_of_graph(Model *m, const CommandOptions *o);                               /* an exit code */
+int picture_of_plan(Model *m, const CommandOptions *o, ModelPart part, const Plan *p); /* likewise */
+int shown_threads(const CommandOptions *o);
 
 #endif

@@ -7,11 +7,12 @@
 
 #include "driver.h"
 
-typedef enum { BESIDE, IN_USERS_FOLDER, NOWHERE } Place;
+typedef enum { BESIDE, IN_USERS_FOLDER, NOWHERE } KeptPlace;
 
 static const char *const place_name[] = {"beside", "user", "off"};
 
-int kept_place(const char *name)
+/* A value of --cache; -1: it is none. */
+static int kept_place(const char *name)
 {
         for (int i = 0; i < 3; i++)
                 if (!strcmp(name, place_name[i]))
@@ -20,7 +21,7 @@ int kept_place(const char *name)
 }
 
 /* What is said on the command line goes before what the environment says. */
-static Place chosen_place(const Options *o)
+static KeptPlace chosen_place(const CommandOptions *o)
 {
         const char *variable = getenv("LATHE_CACHE");
         int place = o->cache ? kept_place(o->cache) : variable && *variable ? kept_place(variable) : BESIDE;
@@ -29,7 +30,7 @@ static Place chosen_place(const Options *o)
                 fprintf(stderr, "lathe: note: LATHE_CACHE is beside, user or off, not %s; nothing is kept\n",
                         variable);
         said = said || place < 0;
-        return place < 0 ? NOWHERE : (Place)place;
+        return place < 0 ? NOWHERE : (KeptPlace)place;
 }
 
 uint64_t hash_file_identity(uint64_t h, const char *path)
@@ -37,7 +38,8 @@ uint64_t hash_file_identity(uint64_t h, const char *path)
         struct stat about;
         if (stat(path, &about))
                 return h;
-        int64_t number[3] = {about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec};
+        int64_t number[4] = {(int64_t)about.st_ino, about.st_size, about.st_mtim.tv_sec,
+                             about.st_mtim.tv_nsec};
         return hash_bytes(h, number, sizeof number);
 }
 
@@ -69,25 +71,19 @@ static const char *users_folder(Arena *a)
         return path && make_folder(path) && !access(path, W_OK) ? path : NULL;
 }
 
-static bool is_folder(const char *path)
+/* Whatever the path of the source looks like (relative, with .., through links), its files are kept in one place. */
+const char *kept_path(Arena *a, const CommandOptions *o, const char *name)
 {
-        struct stat about;
-        return !stat(path, &about) && S_ISDIR(about.st_mode);
-}
-
-const char *kept_path(Arena *a, const Options *o, const char *name)
-{
-        Place place = chosen_place(o);
-        const char *source = o->source;
-        if (place == NOWHERE || !source)
+        KeptPlace place = chosen_place(o);
+        char *whole = place == NOWHERE || !o->source.path ? NULL : realpath(o->source.path, NULL);
+        if (!whole)
                 return NULL;
-        bool folder = is_folder(source);
-        const char *beside = folder ? arena_printf(a, "%s/", source) : folder_of(a, source);
-        if (place == BESIDE && !access(*beside ? beside : ".", W_OK))
-                return arena_printf(a, "%s%s", beside, name);
-        char *whole = realpath(source, NULL);
-        const char *users = whole ? users_folder(a) : NULL;
-        uint64_t hash = whole ? hash_bytes(HASH_START, whole, strlen(whole)) : 0;
+        const char *source = arena_strdup(a, whole);
         free(whole);
+        const char *beside = path_is_folder(source) ? arena_printf(a, "%s/", source) : folder_of(a, source);
+        if (place == BESIDE && !access(beside, W_OK))
+                return arena_printf(a, "%s%s", beside, name);
+        const char *users = users_folder(a);
+        uint64_t hash = hash_bytes(HASH_START, source, strlen(source));
         return users ? arena_printf(a, "%s%016llx.%s", users, (unsigned long long)hash, name) : NULL;
 }

@@ -44,9 +44,10 @@ static const char *labels_of_json(Labels *c, const Source *s)
         json_error_t error;
         json_begin();
         json_t *root = json_parse(s->text, (size_t)s->length, 0, &error);
-        const char *why = root             ? NULL
-                          : json_starved() ? no_memory
-                                           : arena_printf(a, "%s:%d: %s", s->path, error.line, error.text);
+        const char *why = root ? NULL
+                          : json_out_of_memory()
+                                  ? no_memory
+                                  : arena_printf(a, "%s:%d: %s", s->path, error.line, error.text);
         const json_t *names = json_object_get(root, "id2label");
         for (int64_t i = 0; i < c->classes && !why; i++) {
                 const char *name =
@@ -88,8 +89,5 @@ int loop_labels(Model *m, const Loop *l, int64_t classes, const char *command, c
         }
         *label = c.label = NEW_ARRAY(&m->arena, const char *, classes);
         why = *text->text == '{' ? labels_of_json(&c, text) : labels_of_lines(&c, text);
-        if (!why)
-                return DONE;
-        fprintf(stderr, "lathe %s: %s\n", command, why);
-        return lacks_memory(why) ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        return why ? command_error(command, why) : DONE;
 }

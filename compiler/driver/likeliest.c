@@ -6,7 +6,7 @@
 #include "../../runtime/likely.h"
 
 /* The larger probability first; of equals the smaller number. */
-static int compare(const void *a, const void *b)
+static int compare_likely(const void *a, const void *b)
 {
         const Likely *x = a, *y = b;
         if (x->probability != y->probability)
@@ -22,6 +22,6 @@ const Likely *likeliest_first(Arena *a, const float *logits, int64_t n)
                 return NULL;
         for (int64_t i = 0; i < n; i++)
                 all[i] = (Likely){i, probability[i]};
-        qsort(all, (size_t)n, sizeof *all, compare);
+        qsort(all, (size_t)n, sizeof *all, compare_likely);
         return all;
 }

@@ -19,7 +19,7 @@ static int64_t whole_setting(const Loop *l, const char *name, int64_t without)
 
 static bool setting_is(const Loop *l, const char *name, const char *word)
 {
-        const char *text = loop_text(l, name);
+        const char *text = loop_text_setting(l, name);
         return text && !strcmp(text, word);
 }
 
@@ -97,11 +97,11 @@ int64_t guided_values(const Loop *l, const Type *latent)
         return guided < channels ? all / channels * guided : all;
 }
 
-bool is_without(const Options *o, const Input *in)
+bool is_without(const CommandOptions *o, const Input *in)
 {
         const size_t n = strlen(input_name(in));
-        for (int i = 0; i < o->nwithout; i++)
-                if (!strncmp(o->without[i], input_name(in), n) && o->without[i][n] == '=')
+        for (int i = 0; i < o->without.n; i++)
+                if (!strncmp(o->without.at[i], input_name(in), n) && o->without.at[i][n] == '=')
                         return true;
         return false;
 }

@@ -70,7 +70,7 @@ const char *sound_fault(const Graph *g, const Input *in)
 /* The input that a setting names, or that is called as the setting is. */
 static const Input *input_of_setting(const Graph *g, const Loop *l, const char *setting, const char **name)
 {
-        *name = loop_text(l, setting) ? loop_text(l, setting) : setting;
+        *name = loop_text_setting(l, setting) ? loop_text_setting(l, setting) : setting;
         for (int i = 0; i < g->ninput; i++)
                 if (!strcmp(input_name(&g->input[i]), *name) ||
                     (g->input[i].name && !strcmp(g->input[i].name, *name)))
@@ -89,7 +89,7 @@ static const char *latent_fault(const Graph *g, const Loop *l, LoopParts *parts)
                 return arena_printf(g->arena, "an input %s of reals, of a fixed size", latent);
         if (!parts->step || parts->step->type.dtype != REAL || parts->step->type.rank != 0)
                 return arena_printf(g->arena, "an input %s, a real", step);
-        if ((loop_text(l, "class") && !parts->class) ||
+        if ((loop_text_setting(l, "class") && !parts->class) ||
             (parts->class && (parts->class->type.dtype != INT || parts->class->type.rank != 0)))
                 return arena_printf(g->arena, "an input %s, the number of a class", class);
         return NULL;
@@ -115,27 +115,27 @@ static const char *input_fault(const Graph *g, const Loop *l, LoopId id, LoopPar
 typedef struct {
         int rank;
         int64_t columns;
-        const char *what;
-} Wanted;
+        const char *kind; /* in messages: "an output of .." */
+} WantedOutput;
 
-static Wanted wanted_output(const Graph *g, const Loop *l, LoopId id, const LoopParts *parts)
+static WantedOutput wanted_output(const Graph *g, const Loop *l, LoopId id, const LoopParts *parts)
 {
-        const char *pool = loop_text(l, "pool");
+        const char *pool = loop_text_setting(l, "pool");
         switch (loop_info[id].out) {
         case LOOP_OUT_LOGITS:
-                return (Wanted){
+                return (WantedOutput){
                         2, parts->input->bound,
                         arena_printf(g->arena, "logits, reals [time, %lld]", (long long)parts->input->bound)};
-        case LOOP_OUT_SCORES: return (Wanted){1, 0, "scores, reals [classes]"};
+        case LOOP_OUT_SCORES: return (WantedOutput){1, 0, "scores, reals [classes]"};
         case LOOP_OUT_LATENT:
         case LOOP_OUT_VECTORS:
         case LOOP_OUT_TEXT: break;
         }
-        return pool && strcmp(pool, "none") != 0 ? (Wanted){2, 0, "vectors, reals [time, width]"}
-                                                 : (Wanted){1, 0, "a vector, reals [width]"};
+        return pool && strcmp(pool, "none") != 0 ? (WantedOutput){2, 0, "vectors, reals [time, width]"}
+                                                 : (WantedOutput){1, 0, "a vector, reals [width]"};
 }
 
-static const char *output_named(const Graph *g, const char *name, LoopParts *parts)
+static const char *output_of_loop(const Graph *g, const char *name, LoopParts *parts)
 {
         const char **names = NEW_ARRAY(g->arena, const char *, g->noutput);
         for (int i = 0; i < g->noutput; i++) {
@@ -154,10 +154,10 @@ static const char *output_named(const Graph *g, const char *name, LoopParts *par
 /* Of denoise: as large as the latent, or twice, with a variance. */
 static const char *latent_output_fault(const Graph *g, const Loop *l, LoopParts *parts)
 {
-        const char *name = loop_text(l, "from"), *variance = loop_text(l, "variance");
+        const char *name = loop_text_setting(l, "from"), *variance = loop_text_setting(l, "variance");
         const bool learned = variance && !strcmp(variance, "learned");
         const int64_t wanted = (learned ? 2 : 1) * type_count(&parts->input->type, NULL);
-        const char *why = name ? output_named(g, name, parts) : NULL;
+        const char *why = name ? output_of_loop(g, name, parts) : NULL;
         if (why)
                 return why;
         for (int i = name ? parts->output : 0; i < g->noutput; i++) {
@@ -173,7 +173,7 @@ static const char *latent_output_fault(const Graph *g, const Loop *l, LoopParts 
                             learned ? "twice as large as" : "as large as", input_name(parts->input), g->name);
 }
 
-static bool output_fits(const Output *o, const Wanted *w, const LoopParts *parts)
+static bool output_fits(const Output *o, const WantedOutput *w, const LoopParts *parts)
 {
         const Type *t = &o->node->type;
         if (t->dtype != REAL || t->rank != w->rank || !dim_is_fixed(t->dim[t->rank - 1]) ||
@@ -184,24 +184,24 @@ static bool output_fits(const Output *o, const Wanted *w, const LoopParts *parts
 
 static const char *output_fault(const Graph *g, const Loop *l, LoopId id, LoopParts *parts)
 {
-        const char *name = loop_text(l, "from");
+        const char *name = loop_text_setting(l, "from");
         if (loop_info[id].out == LOOP_OUT_LATENT)
                 return latent_output_fault(g, l, parts);
         if (loop_info[id].out == LOOP_OUT_TEXT)
                 return NULL; /* run_generate() says what it lacks */
-        Wanted w = wanted_output(g, l, id, parts);
-        const char *why = name ? output_named(g, name, parts) : NULL;
+        WantedOutput w = wanted_output(g, l, id, parts);
+        const char *why = name ? output_of_loop(g, name, parts) : NULL;
         if (why)
                 return why;
         if (name && !output_fits(&g->output[parts->output], &w, parts))
-                return arena_printf(g->arena, "an output of %s, and %s is %s", w.what, name,
+                return arena_printf(g->arena, "an output of %s, and %s is %s", w.kind, name,
                                     type_text(g->arena, g, &g->output[parts->output].node->type));
         for (int i = 0; i < g->noutput && parts->output < 0; i++)
                 if (output_fits(&g->output[i], &w, parts))
                         parts->output = i;
         return parts->output >= 0
                        ? NULL
-                       : arena_printf(g->arena, "an output of %s, and %s has none", w.what, g->name);
+                       : arena_printf(g->arena, "an output of %s, and %s has none", w.kind, g->name);
 }
 
 /* --- knobs that belong together ------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@ static const struct {
         bool (*is_file)(const char *path);
         const char *(*fault)(const Graph *g, const Input *in);
         const char *(*values)(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
-                              bool *lacking);
+                              bool *env_error);
 } medium[] = {{"classify", 3, is_picture_file, picture_fault, picture_values},
               {"transcribe", 1, is_sound_file, sound_fault, sound_values}};
 enum { MEDIA = sizeof medium / sizeof *medium };
@@ -32,11 +32,11 @@ const char *medium_values(const Graph *g, const Input *in, const char *path, boo
         *out = (MediumValues){.rank = medium[kind].rank};
         const char *why = medium[kind].fault(g, in);
         if (why) {
-                out->unfit = true;
+                out->wrong_shape = true;
                 return why;
         }
         for (int axis = 0; axis < out->rank; axis++)
                 out->dim[axis] = dim_value(in->type.dim[axis], NULL);
         return medium[kind].values(g->arena, graph_loop(g, medium[kind].loop), path, out->dim, &out->value,
-                                   &out->lacking);
+                                   &out->env_error);
 }

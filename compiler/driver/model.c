@@ -4,7 +4,19 @@
 
 #include "driver.h"
 
-void note_hashed(const Model *m, const Options *o, const char *command)
+int command_error(const char *command, const char *message)
+{
+        fprintf(stderr, "lathe %s: %s\n", command, message);
+        return lacks_memory(message) ? WRONG_ENVIRONMENT : WRONG_INPUT;
+}
+
+int command_file_error(const char *command, const CkError *error)
+{
+        command_error(command, error->message);
+        return error->environment ? WRONG_ENVIRONMENT : WRONG_INPUT;
+}
+
+void note_hashed(const Model *m, const CommandOptions *o, const char *command)
 {
         if (!o->weights && m->graph->nweight)
                 fprintf(stderr,
@@ -14,35 +26,50 @@ void note_hashed(const Model *m, const Options *o, const char *command)
                         command, m->graph->name);
 }
 
-const TalkForm *model_talks(Model *m, const Options *o, const Tokenizer *t, const char *command)
+const TalkForm *model_talks(Model *m, const CommandOptions *o, const Tokenizer *t, const char *command)
 {
-        const char *strange = NULL;
-        const TalkForm *form = talk_form(&m->arena, m->graph, t, &strange);
+        const char *unknown = NULL;
+        const TalkForm *form = talk_form(&m->arena, m->graph, t, &unknown);
+        if (t && o->source.chat_fault && !strcmp(command, "run"))
+                fprintf(stderr,
+                        "lathe run: note: the chat template of %s writes each turn itself, as texts of loop "
+                        "generate can't: %s\n",
+                        o->source.path, o->source.chat_fault);
+        else if (t && o->source.chat_fault && form)
+                fprintf(stderr,
+                        "lathe %s: note: the conversation differs from the chat template of %s: %s; `lathe "
+                        "run` follows the template\n",
+                        command, o->source.path, o->source.chat_fault);
+        else if (t && o->source.chat_fault)
+                fprintf(stderr,
+                        "lathe %s: note: prompts are taken as they are: the chat template of %s can't be cut "
+                        "into pieces, as %s; `lathe run` follows the template\n",
+                        command, o->source.path, o->source.chat_fault);
         if (!form && graph_talks(m->graph))
                 fprintf(stderr,
                         "lathe %s: note: the conversation of loop generate wants a tokenizer with special "
                         "tokens (--tokenizer); without one prompts are taken as they are\n",
                         command);
-        if (strange)
+        if (unknown)
                 fprintf(stderr,
                         "lathe %s: note: the conversation of %s writes %s, which %s does not have as special "
                         "tokens: it becomes plain text\n",
-                        command, m->graph->name, strange, o->tokenizer);
+                        command, m->graph->name, unknown, o->tokenizer);
         return form;
 }
 
-bool load_tokenizer(Model *m, const Options *o, Tokenizer *t)
+bool load_tokenizer(Model *m, const CommandOptions *o, Tokenizer *t)
 {
         const Input *ids =
                 ids_of(m->graph, m->graph->past >= 0 ? m->graph->time : growing_dimension(m->graph));
         int64_t vocab = ids ? ids->bound : 0;
         CkError error = {.environment = false};
         if (vocab > 0 && vocab < INT32_MAX &&
-            tokenizer_read(o->tokenizer, o->tables, (int)vocab, t, &error)) {
+            tokenizer_read(o->tokenizer, o->source.tables, (int)vocab, t, &error)) {
                 t->start = start_token(m->graph);
                 return true;
         }
-        m->lacking = error.environment;
+        m->env_error = error.environment;
         fprintf(stderr, "lathe: %s\n",
                 vocab ? error.message
                       : "a tokenizer is for a model with an input of token ids [time]; this one has none");
@@ -76,7 +103,7 @@ static void split_graph(Graph *g, const uint8_t *kind, uint8_t *storage)
         verify(g, "mixture");
 }
 
-static bool split_by_options(Model *m, const Options *o, const Weights *w)
+static bool split_by_options(Model *m, const CommandOptions *o, const Weights *w)
 {
         const Graph *g = m->graph;
         Arena *a = &m->arena;
@@ -95,7 +122,7 @@ static bool split_by_options(Model *m, const Options *o, const Weights *w)
         return of && with;
 }
 
-bool split_storages(Model *m, const Options *o)
+bool split_storages(Model *m, const CommandOptions *o)
 {
         const char *why;
         CkError error;
@@ -121,7 +148,7 @@ bool split_storages(Model *m, const Options *o)
 }
 
 /* To the storage that the options ask for, if they do; NULL after a message. */
-static Weights *rounded(Model *m, const Options *o, Weights *w)
+static Weights *rounded_weights(Model *m, const CommandOptions *o, Weights *w)
 {
         bool good = w && (!o->quant || quant_weights(&m->arena, m->graph, w, o->quant));
         m->storage_known = good;
@@ -129,40 +156,47 @@ static Weights *rounded(Model *m, const Options *o, Weights *w)
 }
 
 /* Errors of its blocks weigh as --calibrate says; NULL after a message. */
-static Weights *weighed(Model *m, const Options *o, Weights *w)
+static Weights *weights_weighed(Model *m, const CommandOptions *o, Weights *w)
 {
+        if (w && o->quant && o->calibrate && !graph_has_blocks(m->graph)) {
+                fprintf(stderr,
+                        "lathe: --calibrate has no effect with --quant %s: no weight of %s has codes whose "
+                        "errors it could weigh\n",
+                        o->quant, m->graph->name);
+                return NULL;
+        }
         const Importance *by = w && o->calibrate ? calibrated(m, o) : NULL;
         if (by)
                 weights_weigh(w, by);
         return by || !o->calibrate ? w : NULL;
 }
 
-Weights *open_weights(Model *m, const Options *o, Checkpoint **checkpoint)
+Weights *open_weights(Model *m, const CommandOptions *o, Checkpoint **checkpoint)
 {
         *checkpoint = NULL;
         if (m->graph == m->oracle && !split_storages(m, o))
                 return NULL;
         if (!o->weights)
-                return weighed(m, o, rounded(m, o, weights_hashed(&m->arena, m->graph)));
+                return weights_weighed(m, o, rounded_weights(m, o, weights_hashed(&m->arena, m->graph)));
         CkError error;
         *checkpoint = checkpoint_open(o->weights, &error);
         if (!*checkpoint) {
                 fprintf(stderr, "lathe: %s\n", error.message);
-                m->lacking = error.environment;
+                m->env_error = error.environment;
                 return NULL;
         }
         Weights *w = weights_loaded(&m->arena, m->graph, *checkpoint, &m->diag);
         diag_print(&m->diag, stderr);
-        return m->diag.count ? NULL : weighed(m, o, rounded(m, o, w));
+        return m->diag.count ? NULL : weights_weighed(m, o, rounded_weights(m, o, w));
 }
 
-bool settle_storage(Model *m, const Options *o)
+bool settle_storage(Model *m, const CommandOptions *o)
 {
         const char *why;
         if (m->storage_known || m->diag.count)
                 return true;
         if (!o->weights)
-                return rounded(m, o, weights_hashed(&m->arena, m->graph));
+                return rounded_weights(m, o, weights_hashed(&m->arena, m->graph));
         if (is_packed_file(o->weights, &why)) {
                 m->storage_known = packed_file_storage(o->weights, m->graph);
                 return true;
@@ -171,7 +205,7 @@ bool settle_storage(Model *m, const Options *o)
         Arena scratch = {.out_of_memory = m->arena.out_of_memory};
         Checkpoint *checkpoint = checkpoint_open(o->weights, &error);
         Weights *w = checkpoint ? weights_loaded(&scratch, m->graph, checkpoint, &m->diag) : NULL;
-        bool good = !w || rounded(m, o, w);
+        bool good = !w || rounded_weights(m, o, w);
         diag_clear(&m->diag); /* they are reported when the weights are opened */
         checkpoint_close(checkpoint);
         arena_free(&scratch);

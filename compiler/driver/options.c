@@ -1,5 +1,6 @@
-/* Options: one table for all commands; a command's row in main.c says by letters which it takes. */
+/* Options: one table for all commands, options.def, and what it is read by. */
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,148 +9,245 @@
 #include "driver.h"
 #include "../../runtime/rank_link.h"
 
-typedef enum { FLAG, VALUE, LIST, PREFIX } OptionKind; /* LIST: values, one at a time; PREFIX: --no-PASS */
+typedef struct OptionRow OptionRow;
 
+/* An option of a command line, with its value. */
 typedef struct {
-        char letter; /* in a command's row */
-        const char *name;
-        OptionKind kind;
-} OptionRow;
+        CommandOptions *o;
+        const char *command; /* in messages */
+        const OptionRow *row;
+        const char *value;
+} OptionUse;
 
-static const OptionRow option_table[] = {
-#define OPTION(letter, name, kind) {letter, name, kind},
+struct OptionRow {
+        OptionInfo info;
+        OptionKind kind;
+        size_t member;               /* offset in CommandOptions; of SET, EACH and PREFIX none */
+        double low, high;            /* of a number; high, of a list: its length */
+        bool (*set)(OptionUse *use); /* sets it, or checks the text that is set; false after a message */
+};
+
+static bool set_override(OptionUse *use), check_quant(OptionUse *use), check_calibrate(OptionUse *use),
+        set_kv(OptionUse *use), set_rank(OptionUse *use), set_stage(OptionUse *use),
+        check_prefix(OptionUse *use), set_output(OptionUse *use), set_target(OptionUse *use),
+        set_ranks(OptionUse *use), set_draft(OptionUse *use), set_roof(OptionUse *use),
+        set_link(OptionUse *use), set_dump(OptionUse *use), set_no(OptionUse *use);
+
+#define LOOPS_OF_TEXT "run generate, run transcribe"
+#define FLAG .kind = OPTION_FLAG
+#define TEXT(at) .kind = OPTION_TEXT, .member = offsetof(CommandOptions, at)
+#define CHECKED(at, function) TEXT(at), .set = (function)
+#define LIST(at, most) .kind = OPTION_LIST, .member = offsetof(CommandOptions, at), .high = (most)
+#define NUMBER(type, at, least, most)                                                                        \
+        .kind = OPTION_##type, .member = offsetof(CommandOptions, at), .low = (least), .high = (most)
+#define CHOICE(at) .kind = OPTION_CHOICE, .member = offsetof(CommandOptions, at)
+#define SET(function) .kind = OPTION_SET, .set = (function)
+#define EACH(function) .kind = OPTION_EACH, .set = (function)
+#define PREFIX(function) .kind = OPTION_PREFIX, .set = (function)
+
+static const OptionRow option_table[OPTIONS] = {
+#define HELP(id, commands, text)
+#define OPTION(id, name, how, value, group, commands, text)                                                  \
+        [OPT_##id] = {{name, value, commands, text, GROUP_##group}, how},
 #include "options.def"
 #undef OPTION
+#undef HELP
 };
-enum { OPTIONS = sizeof option_table / sizeof option_table[0] };
 
-/* What has no effect in a combination is refused.  Of a command, or of one word of it ("golden record"): an option that wants
- * another, or that does not go with it. */
-typedef enum { WANTS, WITHOUT } RuleKind;
-typedef struct {
-        const char *command, *options;
-        RuleKind kind;
-        char other;
-        const char *why;
-} Rule;
-
-static const Rule rule_table[] = {
-#define RULE(command, options, kind, other, why) {command, options, kind, other, why},
-#include "option_rules.def"
-#undef RULE
+/* Other texts of options, by the commands that they are for. */
+static const struct {
+        OptionId id;
+        const char *commands, *text;
+} help_table[] = {
+#define OPTION(...)
+#define HELP(id, commands, text) {OPT_##id, commands, text},
+#include "options.def"
+#undef OPTION
+#undef HELP
 };
-enum { RULES = sizeof rule_table / sizeof rule_table[0] };
 
-static const OptionRow *row_of(char letter)
+const OptionInfo *option_info(OptionId id)
 {
-        for (int i = 0; i < OPTIONS; i++)
-                if (option_table[i].letter == letter)
-                        return &option_table[i];
-        return NULL;
+        return &option_table[id].info;
 }
 
-int option_count(void)
+bool option_has_value(OptionId id)
 {
-        return OPTIONS;
+        return option_table[id].kind != OPTION_FLAG && option_table[id].kind != OPTION_PREFIX;
 }
 
-const char *option_of(const char *takes, int i, bool *has_value)
+/* A placeholder that lists all values has no word in capitals. */
+static bool has_choice(const OptionRow *row)
 {
-        const OptionRow *row = &option_table[i];
-        *has_value = row->kind == VALUE || row->kind == LIST;
-        return strchr(takes, row->letter) ? row->name : NULL;
+        const char *value = row->info.value;
+        return value && strchr(value, '|') && !value[strcspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")];
 }
 
-/* PASS_COUNT: there is none. */
-static PassId find_pass(const char *name)
+bool option_has_choice(OptionId id)
 {
-        PassId pass = 0;
-        while (pass < PASS_COUNT && strcmp(pass_table[pass].name, name) != 0)
-                pass++;
-        return pass;
+        return has_choice(&option_table[id]);
 }
 
-static bool wrong(const char *command, const char *format, const char *what)
+const char **option_value(CommandOptions *o, OptionId id)
 {
-        fprintf(stderr, "lathe %s: ", command);
-        fprintf(stderr, format, what);
-        fprintf(stderr, "; `lathe help %.*s` says more\n", (int)strcspn(command, " "), command);
-        return false;
+        void *member = (char *)o + option_table[id].member;
+        return option_table[id].kind == OPTION_LIST ? ((OptionList *)member)->at : member;
 }
 
-static bool add(const char **list, int *n, int most, const char *value)
+/* "run" begins "run embed", and is it. */
+static bool begins_name(const char *begin, size_t n, const char *name)
 {
-        if (*n == most)
-                return false;
-        list[(*n)++] = value;
-        return true;
+        return !strncmp(begin, name, n) && (!name[n] || name[n] == ' ');
 }
 
-/* NAME=VALUE is cut in two where it stands, in argv. */
-static bool set_override(Options *o, const char *command, const char *text)
+bool commands_have(const char *commands, const char *name, bool parts)
 {
-        char *equals = strchr(text, '=');
-        if (!equals || equals == text)
-                return wrong(command, "-D wants NAME=VALUE, not %s", text);
-        if (o->noverride == MAX_OVERRIDES)
-                return wrong(command, "%s", "too many -D");
-        *equals = 0;
-        o->override[o->noverride++] = (Override){text, equals + 1, NULL};
-        return true;
-}
-
-/* A number from low to high; else *x is low. */
-static bool number(const char *command, const char *option, const char *value, double low, double high,
-                   double *x)
-{
-        char *end;
-        *x = strtod(value, &end);
-        if (end != value && !*end && *x >= low && *x <= high)
-                return true;
-        *x = low;
-        fprintf(stderr, "lathe %s: %s wants a number from %g to %g, not %s; `lathe help %s` says more\n",
-                command, option, low, high, value, command);
-        return false;
-}
-
-static bool set_prefix(Options *o, const char *command, const char *value)
-{
-        const char *fault = c_name_fault(value);
-        o->prefix = value;
-        if (!fault)
-                return true;
-        fprintf(stderr,
-                "lathe %s: --prefix wants a name that C can bear, and %s is %s; `lathe help %s` says more\n",
-                command, *value ? value : "nothing", fault, command);
-        return false;
-}
-
-static bool set_target(Options *o, const char *command, const char *value)
-{
-        if (!target_find(value))
-                return wrong(command, "no target is named %s (`lathe targets` lists them)", value);
-        for (int i = 0; i < o->ntarget; i++)
-                if (target_find(o->target[i]) == target_find(value))
-                        return wrong(command, "--target %s is given twice", value);
-        return add(o->target, &o->ntarget, MAX_TARGETS, value) || wrong(command, "%s", "too many targets");
-}
-
-static bool set_jit(Options *o, const char *command, const char *value)
-{
-        static const char *const mode[] = {
-                [JIT_AUTO] = "auto", [JIT_TCC] = "tcc", [JIT_CC] = "cc", [JIT_CODE] = "code"};
-        for (int i = JIT_AUTO; i <= JIT_CODE; i++)
-                if (!strcmp(value, mode[i])) {
-                        o->jit = (JitMode)i;
+        for (const char *at = commands; at; at = strchr(at, ',')) {
+                at += strspn(at, ", ");
+                const size_t n = strcspn(at, ",");
+                if (begins_name(at, n, name) ||
+                    (parts && !strncmp(at, name, strlen(name)) && at[strlen(name)] == ' '))
                         return true;
-                }
-        return wrong(command, "--jit is auto, tcc, cc or code, not %s", value);
+        }
+        return false;
 }
 
-static bool set_cache(Options *o, const char *command, const char *value)
+bool option_is_taken(OptionId id, const char *command)
 {
-        o->cache = value;
-        return kept_place(value) >= 0 || wrong(command, "--cache is beside, user or off, not %s", value);
+        return commands_have(option_table[id].info.commands, command, true);
+}
+
+const char *option_text(OptionId id, const char *command)
+{
+        for (size_t i = 0; i < sizeof help_table / sizeof *help_table; i++)
+                if (help_table[i].id == id && commands_have(help_table[i].commands, command, false))
+                        return help_table[i].text;
+        return option_table[id].info.text;
+}
+
+/* --- values --------------------------------------------------------------------------------------------------------- */
+
+/* Prints "lathe COMMAND: …; `lathe help COMMAND` says more". */
+static bool option_error(const char *command, const char *format, ...)
+{
+        va_list more;
+        va_start(more, format);
+        fprintf(stderr, "lathe %s: ", command);
+        vfprintf(stderr, format, more);
+        fprintf(stderr, "; `lathe help %.*s` says more\n", (int)strcspn(command, " "), command);
+        va_end(more);
+        return false;
+}
+
+/* false after a message: too many are given, or an empty one. */
+static bool option_list_add(OptionUse *use, OptionList *list, int most, const char *value)
+{
+        const char *name = use->row->info.name;
+        if (!*value)
+                return option_error(use->command, "%s wants %s, not an empty word", name,
+                                    use->row->info.value);
+        if (list->n == most)
+                return option_error(use->command, "%s is given more than %d times", name, most);
+        list->at[list->n++] = value;
+        return true;
+}
+
+static bool option_read_number(OptionUse *use, double *x)
+{
+        const OptionRow *row = use->row;
+        char *end;
+        *x = strtod(use->value, &end);
+        if (end == use->value || *end || !(*x >= row->low && *x <= row->high))
+                return option_error(use->command, "%s wants a number from %.15g to %.15g, not %s",
+                                    row->info.name, row->low, row->high, use->value);
+        if (row->kind != OPTION_FLOAT && row->kind != OPTION_REAL && *x != floor(*x))
+                return option_error(use->command, "%s wants a whole number, not %s", row->info.name,
+                                    use->value);
+        return true;
+}
+
+/* The position of the value among those of the placeholder; -1 after a message. */
+static int option_choice(OptionUse *use)
+{
+        char list[64];
+        int n = 0, i = 0;
+        const size_t length = strlen(use->value);
+        for (const char *at = use->row->info.value;; at++, i++) {
+                const size_t word = strcspn(at, "|");
+                if (word == length && !strncmp(at, use->value, word))
+                        return i;
+                n += snprintf(list + n, sizeof list - (size_t)n, "%s%.*s",
+                              !i         ? ""
+                              : at[word] ? ", "
+                                         : " or ",
+                              (int)word, at);
+                at += word;
+                if (!*at)
+                        break;
+        }
+        option_error(use->command, "%s is %s, not %s", use->row->info.name, list, use->value);
+        return -1;
+}
+
+/* What is wrong leaves the member as it was. */
+static bool option_set(OptionUse *use)
+{
+        const OptionRow *row = use->row;
+        void *to = (char *)use->o + row->member;
+        double x = 0;
+        const int choice = has_choice(row) ? option_choice(use) : 0;
+        if (choice < 0 || (row->high > row->low && row->kind != OPTION_LIST && !option_read_number(use, &x)))
+                return false;
+        switch (row->kind) {
+        case OPTION_FLAG: break;
+        case OPTION_TEXT: *(const char **)to = use->value; return !row->set || row->set(use);
+        case OPTION_LIST: return option_list_add(use, to, (int)row->high, use->value);
+        case OPTION_FLOAT: *(float *)to = (float)x; break;
+        case OPTION_REAL: *(double *)to = x; break;
+        case OPTION_INT: *(int *)to = (int)x; break;
+        case OPTION_INT64: *(int64_t *)to = (int64_t)x; break;
+        case OPTION_UINT64: *(uint64_t *)to = (uint64_t)x; break;
+        case OPTION_CHOICE: *(int *)to = choice; break;
+        case OPTION_SET:
+        case OPTION_EACH:
+        case OPTION_PREFIX: return row->set(use);
+        }
+        return true;
+}
+
+/* --- values with a form of their own -------------------------------------------------------------------------------- */
+
+/* NAME=VALUE is cut in two in argv. */
+static bool set_override(OptionUse *use)
+{
+        CommandOptions *o = use->o;
+        char *equals = strchr(use->value, '=');
+        if (!equals || equals == use->value)
+                return option_error(use->command, "-D wants NAME=VALUE, not %s", use->value);
+        if (o->noverride == MAX_OVERRIDES)
+                return option_error(use->command, "-D is given more than %d times", MAX_OVERRIDES);
+        *equals = 0;
+        o->override[o->noverride++] = (Override){use->value, equals + 1, NULL};
+        return true;
+}
+
+static bool check_prefix(OptionUse *use)
+{
+        const char *fault = c_name_fault(use->value);
+        return !fault || option_error(use->command, "--prefix wants a valid name in C, and %s is %s",
+                                      *use->value ? use->value : "nothing", fault);
+}
+
+static bool set_target(OptionUse *use)
+{
+        OptionList *target = &use->o->target;
+        if (!target_find(use->value))
+                return option_error(use->command, "no target is named %s (`lathe targets` lists them)",
+                                    use->value);
+        for (int i = 0; i < target->n; i++)
+                if (target_find(target->at[i]) == target_find(use->value))
+                        return option_error(use->command, "--target %s is given twice", use->value);
+        return option_list_add(use, target, MAX_TARGETS, use->value);
 }
 
 bool kv_storage(const char *name, Storage *storage)
@@ -164,158 +262,61 @@ bool kv_storage(const char *name, Storage *storage)
         return false;
 }
 
-/* Options that go into one member of Options as they are; numbers from which to which. */
-typedef enum { AS_TRUE, AS_TEXT, AS_FLOAT, AS_INT, AS_INT64, AS_UINT64 } MemberKind;
-typedef struct {
-        char letter;
-        MemberKind kind;
-        size_t at;
-        double low, high;
-} MemberRow;
-#define MEMBER(name) offsetof(Options, name)
-
-static const MemberRow member_table[] = {
-        {'v', AS_TRUE, MEMBER(verbose), 0, 0},
-        {'F', AS_TRUE, MEMBER(force), 0, 0},
-        {'O', AS_TRUE, MEMBER(spec_only), 0, 0},
-        {'H', AS_TRUE, MEMBER(hash), 0, 0},
-        {'M', AS_TRUE, MEMBER(with_main), 0, 0},
-        {'e', AS_TRUE, MEMBER(embed), 0, 0},
-        {']', AS_TRUE, MEMBER(ranked), 0, 0},
-        {'"', AS_TRUE, MEMBER(prompt_rows), 0, 0},
-        {'|', AS_TRUE, MEMBER(incbin), 0, 0},
-        {'_', AS_TRUE, MEMBER(library), 0, 0},
-        {'[', AS_TRUE, MEMBER(python), 0, 0},
-        {',', AS_TEXT, MEMBER(depfile), 0, 0},
-        {'j', AS_TRUE, MEMBER(json), 0, 0},
-        {'`', AS_TRUE, MEMBER(depfile_beside), 0, 0},
-        {'C', AS_TRUE, MEMBER(code_only), 0, 0},
-        {'l', AS_TRUE, MEMBER(special), 0, 0},
-        {'B', AS_TRUE, MEMBER(bare), 0, 0},
-        {'W', AS_TRUE, MEMBER(raw), 0, 0},
-        {'q', AS_TRUE, MEMBER(echo), 0, 0},
-        {'x', AS_TRUE, MEMBER(explain), 0, 0},
-        {'i', AS_TRUE, MEMBER(interpreter), 0, 0},
-        {'A', AS_TRUE, MEMBER(each_pass), 0, 0},
-        {'u', AS_TRUE, MEMBER(update), 0, 0},
-        {'?', AS_TRUE, MEMBER(review), 0, 0},
-        {'g', AS_TRUE, MEMBER(pieces), 0, 0},
-        {'~', AS_TRUE, MEMBER(similar), 0, 0},
-        {'&', AS_TRUE, MEMBER(beams.early), 0, 0},
-        {'@', AS_TEXT, MEMBER(loop), 0, 0},
-        {'m', AS_TEXT, MEMBER(model), 0, 0},
-        {'w', AS_TEXT, MEMBER(weights), 0, 0},
-        {'t', AS_TEXT, MEMBER(tokenizer), 0, 0},
-        {'o', AS_TEXT, MEMBER(out), 0, 0},
-        {'a', AS_TEXT, MEMBER(against), 0, 0},
-        {'Q', AS_TEXT, MEMBER(text_file), 0, 0},
-        {'U', AS_TEXT, MEMBER(junit), 0, 0},
-        {'6', AS_TEXT, MEMBER(tune), 0, 0},
-        {'Y', AS_TEXT, MEMBER(system), 0, 0},
-        {':', AS_TEXT, MEMBER(suppress), 0, 0},
-        {'G', AS_TEXT, MEMBER(date), 0, 0},
-        {'p', AS_TEXT, MEMBER(prompt), 0, 0},
-        {'f', AS_TEXT, MEMBER(prompt_file), 0, 0},
-        {'n', AS_INT64, MEMBER(steps), 0, 1e15},
-        {'E', AS_FLOAT, MEMBER(sampler.temperature), 0, 1e6},
-        {'K', AS_INT, MEMBER(sampler.top_k), 0, 1e9},
-        {'P', AS_FLOAT, MEMBER(sampler.top_p), 0, 1},
-        {'N', AS_FLOAT, MEMBER(sampler.min_p), 0, 1},
-        {'2', AS_FLOAT, MEMBER(sampler.typical_p), 0, 1},
-        {'3', AS_FLOAT, MEMBER(penalties.repetition), 0.01, 100},
-        {'9', AS_FLOAT, MEMBER(penalties.presence), -100, 100},
-        {'+', AS_FLOAT, MEMBER(penalties.frequency), -100, 100},
-        {'S', AS_UINT64, MEMBER(sampler.state), 0, 9e15},
-        {'L', AS_INT, MEMBER(slots), 1, MAX_SLOTS},
-        {'4', AS_INT64, MEMBER(pages), 1, MAX_PAGES},
-        {'R', AS_INT, MEMBER(threads), 1, MAX_THREADS},
-        {'>', AS_INT, MEMBER(drafts), 1, MOST_DRAFTS},
-        {'^', AS_INT, MEMBER(beams.beams), 2, MAX_BEAMS},
-        {'$', AS_FLOAT, MEMBER(guidance), -1000, 1000},
-        {'!', AS_FLOAT, MEMBER(gflops), 1e-3, 1e9},
-        {'#', AS_FLOAT, MEMBER(gbytes), 1e-3, 1e9},
-        {'.', AS_INT, MEMBER(stages), 1, MAX_THREADS},
-        {'{', AS_FLOAT, MEMBER(link), 1e-3, 1e9},
-        {'}', AS_FLOAT, MEMBER(latency), 1e-3, 1e9},
-        {'%', AS_FLOAT, MEMBER(beams.length_penalty), -100, 100},
-        {'<', AS_TEXT, MEMBER(draft_weights), 0, 0},
-        {'=', AS_TEXT, MEMBER(grammar), 0, 0},
-        {'r', AS_INT, MEMBER(top), 0, 1e6},
-        {'5', AS_INT64, MEMBER(sample), 1, 1e9},
-        {'*', AS_INT64, MEMBER(keep), 0, 1e9},
-};
-
-static const MemberRow *member_row(char letter)
+static bool set_kv(OptionUse *use)
 {
-        for (size_t i = 0; i < sizeof member_table / sizeof *member_table; i++)
-                if (member_table[i].letter == letter)
-                        return &member_table[i];
-        return NULL;
+        return kv_storage(use->value, &use->o->kv);
 }
 
-/* What is wrong leaves the least value. */
-static bool set_member(Options *o, const char *command, const MemberRow *row, const char *value)
+static bool check_quant(OptionUse *use)
 {
-        const char *name = row_of(row->letter)->name;
-        void *to = (char *)o + row->at;
-        double x = 0;
-        bool good = row->kind <= AS_TEXT || number(command, name, value, row->low, row->high, &x);
-        if (good && row->kind > AS_FLOAT && x != floor(x)) {
-                fprintf(stderr, "lathe %s: %s wants a whole number, not %s; `lathe help %s` says more\n",
-                        command, name, value, command);
-                x = row->low;
-                good = false;
+        char why[QUANT_WHY];
+        return quant_fits(use->value, why) || option_error(use->command, "--quant: %s", why);
+}
+
+static bool check_calibrate(OptionUse *use)
+{
+        return strcmp(use->value, "-") != 0 ||
+               option_error(use->command,
+                            "--calibrate wants a file, not standard input: it is read more than once");
+}
+
+/* --dump PASS, --no-PASS */
+static bool mark_pass(OptionUse *use, bool *marked)
+{
+        for (PassId pass = 0; pass < PASS_COUNT; pass++) {
+                if (strcmp(pass_table[pass].name, use->value) != 0)
+                        continue;
+                if (marked == use->o->off && pass_table[pass].kind == NEEDED)
+                        return option_error(use->command, "%s can't be left out: all code is made by it",
+                                            use->value);
+                return marked[pass] = true;
         }
-        switch (row->kind) {
-        case AS_TRUE: *(bool *)to = true; break;
-        case AS_TEXT: *(const char **)to = value; break;
-        case AS_FLOAT: *(float *)to = (float)x; break;
-        case AS_INT: *(int *)to = (int)x; break;
-        case AS_INT64: *(int64_t *)to = (int64_t)x; break;
-        case AS_UINT64: *(uint64_t *)to = (uint64_t)x; break;
-        }
-        return good;
+        return option_error(use->command, "no pass is named %s (`lathe show passes` lists them)", use->value);
 }
 
-static bool set_stop(Options *o, const char *command, const char *value)
+static bool set_dump(OptionUse *use)
 {
-        if (!*value)
-                return wrong(command, "%s", "--stop wants a text");
-        return add(o->stop, &o->nstop, MAX_STOPS, value) || wrong(command, "%s", "too many --stop");
+        return mark_pass(use, use->o->dump);
 }
 
-/* --dump=PASS, or --no-PASS */
-static bool mark_pass(const char *command, bool *marked, const char *name, bool leaves_out)
+static bool set_no(OptionUse *use)
 {
-        PassId pass = find_pass(name);
-        if (pass == PASS_COUNT)
-                return wrong(command, "no pass is named %s (`lathe show passes` lists them)", name);
-        if (leaves_out && pass_table[pass].kind == NEEDED)
-                return wrong(command, "%s can't be left out: all code is made by it", name);
-        return marked[pass] = true;
-}
-
-static bool set_calibrate(Options *o, const char *command, const char *value)
-{
-        o->calibrate = value;
-        return strcmp(value, "-") != 0 ||
-               wrong(command, "%s",
-                     "--calibrate wants a file, which is read more than once, not standard input");
+        return mark_pass(use, use->o->off);
 }
 
 /* N, or N,N,… */
-static bool set_ranks(Options *o, const char *command, const char *value)
+static bool set_ranks(OptionUse *use)
 {
-        for (const char *at = value;; at++) {
+        RankOptions *ranks = &use->o->ranks;
+        for (const char *at = use->value;; at++) {
                 char *end;
                 const long n = strtol(at, &end, 10);
-                if (end == at || n < 1 || n > MAX_THREADS || (*end && *end != ',') ||
-                    o->nranks == MAX_TARGETS)
-                        return wrong(command,
-                                     "--ranks wants a number from 1 to 64, or several with commas between "
-                                     "them, not %s",
-                                     value);
-                o->ranks[o->nranks++] = (int)n;
+                if (end == at || n < 1 || n > MAX_THREADS || (*end && *end != ',') || ranks->n == MAX_TARGETS)
+                        return option_error(use->command,
+                                            "--ranks wants a number from 1 to %d, or several with commas "
+                                            "between them, not %s",
+                                            MAX_THREADS, use->value);
+                ranks->count[ranks->n++] = (int)n;
                 at = end;
                 if (!*end)
                         return true;
@@ -323,148 +324,127 @@ static bool set_ranks(Options *o, const char *command, const char *value)
 }
 
 /* R/N: number R, from 0 on, of N. */
-static bool set_place(const char *command, const char *option, const char *value, int *number, int *of)
+static bool set_place(OptionUse *use, int *number, int *of)
 {
         char *slash, *end = NULL;
-        const long r = strtol(value, &slash, 10), n = *slash == '/' ? strtol(slash + 1, &end, 10) : 0;
+        const long r = strtol(use->value, &slash, 10), n = *slash == '/' ? strtol(slash + 1, &end, 10) : 0;
         *number = (int)r;
         *of = (int)n;
-        if (slash > value && end && end > slash + 1 && !*end && n >= 1 && n <= RANKS_MOST && r >= 0 && r < n)
-                return true;
-        fprintf(stderr,
-                "lathe %s: %s wants R/N, number R, from 0 on, of N (at most %d), as 0/4, not %s; `lathe help "
-                "%s` says more\n",
-                command, option, RANKS_MOST, value, command);
-        return false;
+        return (slash > use->value && end && end > slash + 1 && !*end && n >= 1 && n <= RANKS_MOST &&
+                r >= 0 && r < n) ||
+               option_error(
+                       use->command,
+                       "%s wants %s, a number from 0 on and how many there are (at most %d), as 0/4, not %s",
+                       use->row->info.name, use->row->info.value, RANKS_MOST, use->value);
 }
 
-static bool set_tap(Options *o, const char *command, const char *value)
+static bool set_rank(OptionUse *use)
 {
-        if (!*value)
-                return wrong(command, "%s", "--tap wants a name");
-        return add(o->tap, &o->ntap, MAX_TAPS, value) || wrong(command, "%s", "too many --tap");
+        return set_place(use, &use->o->ranks.place.rank, &use->o->ranks.place.ranks);
 }
 
-/* A number: of tokens, drafted from the text.  Else the model that drafts them. */
-static bool set_draft(Options *o, const char *command, const char *value)
+static bool set_stage(OptionUse *use)
 {
-        static const MemberRow from_text = {';', AS_INT, MEMBER(drafts), 0, MOST_DRAFTS};
+        return set_place(use, &use->o->ranks.place.stage, &use->o->ranks.place.stages);
+}
+
+/* A,B */
+static bool set_pair(OptionUse *use, float *a, float *b)
+{
+        char *end = NULL;
+        const double x = strtod(use->value, &end), y = *end == ',' ? strtod(end + 1, &end) : 0;
+        *a = (float)x;
+        *b = (float)y;
+        return (!*end && x >= 1e-3 && x <= 1e9 && y >= 1e-3 && y <= 1e9) ||
+               option_error(use->command, "%s wants %s, two numbers from 0.001 to 1000000000, not %s",
+                            use->row->info.name, use->row->info.value, use->value);
+}
+
+static bool set_roof(OptionUse *use)
+{
+        return set_pair(use, &use->o->speed.gflops, &use->o->speed.gbytes);
+}
+
+static bool set_link(OptionUse *use)
+{
+        return set_pair(use, &use->o->speed.link, &use->o->speed.latency);
+}
+
+/* A number: of tokens, drafted from the text.  Otherwise the model that drafts them. */
+static bool set_draft(OptionUse *use)
+{
+        static const OptionRow from_text = {.info = {.name = "--draft"},
+                                            NUMBER(INT, draft.tokens, 0, MOST_DRAFTS)};
         char *end;
-        (void)strtod(value, &end);
-        if (end != value && !*end)
-                return set_member(o, command, &from_text, value);
-        o->draft = value;
-        return *value || wrong(command, "%s", "--draft wants a number of tokens or a model");
+        (void)strtod(use->value, &end);
+        if (end != use->value && !*end)
+                return option_set(&(OptionUse){use->o, use->command, &from_text, use->value});
+        use->o->draft.model = use->value;
+        return *use->value || option_error(use->command, "--draft wants a number of tokens or a model");
 }
 
 /* NAME,NAME,… */
-static bool set_output(Options *o, const char *command, const char *value)
+static bool set_output(OptionUse *use)
 {
-        for (const char *name = value; name;) {
+        OptionList *output = &use->o->output;
+        for (char *name = (char *)use->value; name;) {
                 char *comma = strchr(name, ',');
                 if (comma)
                         *comma = 0;
-                if (!*name)
-                        return wrong(command, "%s", "--output wants names, with commas between them");
-                for (int i = 0; i < o->noutput; i++)
-                        if (!strcmp(o->output[i], name))
-                                return wrong(command, "--output %s is given twice", name);
-                if (!add(o->output, &o->noutput, MAX_TAPS, name))
-                        return wrong(command, "%s", "too many --output");
+                for (int i = 0; i < output->n; i++)
+                        if (!strcmp(output->at[i], name))
+                                return option_error(use->command, "--output %s is given twice", name);
+                if (!option_list_add(use, output, MAX_TAPS, name))
+                        return false;
                 name = comma ? comma + 1 : NULL;
         }
         return true;
 }
 
-static bool set(Options *o, const char *command, char letter, const char *value)
+const Target *chosen_target(const CommandOptions *o)
 {
-        const MemberRow *row = member_row(letter);
-        if (row)
-                return set_member(o, command, row, value);
-        switch (letter) {
-        case 'z': return set_stop(o, command, value);
-        case ';': return set_draft(o, command, value);
-        case 'J': return set_jit(o, command, value);
-        case 'h': return set_cache(o, command, value);
-        case 'V': return kv_storage(value, &o->kv) || wrong(command, "--kv is f32, f16 or q8, not %s", value);
-        case 'D': return set_override(o, command, value);
-        case 'X': return set_prefix(o, command, value);
-        case 'T': return set_target(o, command, value);
-        case 'd': return mark_pass(command, o->dump, value, false);
-        case '0': return mark_pass(command, o->off, value, true);
-        case 'Z': return set_calibrate(o, command, value);
-        case 'y': return set_tap(o, command, value);
-        case '/': return set_place(command, "--rank", value, &o->place.rank, &o->place.ranks);
-        case '-': return set_place(command, "--stage", value, &o->place.stage, &o->place.stages);
-        case ')': return set_ranks(o, command, value);
-        case 'I':
-                o->inputs = value;
-                return add(o->input_file, &o->ninput_file, MAX_FILES, value) ||
-                       wrong(command, "%s", "too many --inputs");
-        case '7': return add(o->input, &o->ninput, MAX_FILES, value) || wrong(command, "%s", "too many -I");
-        case '(':
-                return add(o->without, &o->nwithout, MAX_FILES, value) ||
-                       wrong(command, "%s", "too many --without");
-        case '8': return set_output(o, command, value);
-        case 'b': {
-                char *end;
-                o->bound = strtod(value, &end);
-                return (!*end && o->bound > 0 && o->bound < 1) ||
-                       wrong(command, "--bound wants a number between 0 and 1, not %s", value);
-        }
-        case 's': {
-                char why[QUANT_WHY];
-                o->quant = value;
-                return quant_fits(value, why) || wrong(command, "--quant: %s", why);
-        }
-        case 'c': {
-                char *end;
-                o->chunk = strtol(value, &end, 10);
-                return (!*end && o->chunk >= 1 && o->chunk <= 1 << 20) ||
-                       wrong(command, "--chunk wants a number from 1 to 1048576, not %s", value);
-        }
-        default: return false;
-        }
+        return target_find(o->target.n ? o->target.at[0] : "native");
 }
 
 /* --- which option a word is ----------------------------------------------------------------------------------------- */
 
-/* An option of those that a command takes (NULL: of any), and its value: what is joined to it, -n4, -n=4, --temp=1, --no-fuse;
- * NULL if that is the next word; "" of an option that has none. */
-static const OptionRow *find_option(const char *takes, const char *arg, const char **joined)
+/* An option of those that the command accepts (NULL: of any), and its value: what is joined to it, -n4, -n=4, --temp=1, --no-fuse;
+ * NULL if that is the next word; "" of an option that has none.  OPTIONS: there is none. */
+static OptionId find_option(const char *command, const char *arg, const char **joined)
 {
         *joined = NULL;
-        for (int i = 0; i < OPTIONS; i++) {
-                const OptionRow *row = &option_table[i];
-                size_t n = strlen(row->name);
-                if ((takes && !strchr(takes, row->letter)) || strncmp(arg, row->name, n) != 0)
+        for (OptionId id = 0; id < OPTIONS; id++) {
+                const OptionKind kind = option_table[id].kind;
+                const size_t n = strlen(option_table[id].info.name);
+                if ((command && !option_is_taken(id, command)) ||
+                    strncmp(arg, option_table[id].info.name, n) != 0)
                         continue;
-                if (!arg[n] && row->kind != PREFIX) {
-                        *joined = row->kind == FLAG ? "" : NULL;
-                        return row;
+                if (!arg[n] && kind != OPTION_PREFIX) {
+                        *joined = kind == OPTION_FLAG ? "" : NULL;
+                        return id;
                 }
-                if (row->kind != FLAG && arg[n] && (arg[n] == '=' || n == 2 || row->kind == PREFIX)) {
+                if (kind != OPTION_FLAG && arg[n] && (arg[n] == '=' || n == 2 || kind == OPTION_PREFIX)) {
                         *joined = arg + n + (arg[n] == '=');
-                        return row;
+                        return id;
                 }
         }
-        return NULL;
+        return OPTIONS;
 }
 
-static bool unknown(const char *command, const char *takes, const char *arg)
+static bool option_unknown(const char *command, const char *takes, const char *arg)
 {
         const char *name[OPTIONS], *joined;
         int n = 0;
-        if (find_option(NULL, arg, &joined))
-                return wrong(command, "takes no %s", arg);
-        for (int i = 0; i < OPTIONS; i++)
-                if (strchr(takes, option_table[i].letter) && option_table[i].kind != PREFIX)
-                        name[n++] = option_table[i].name;
+        if (find_option(NULL, arg, &joined) < OPTIONS)
+                return option_error(command, "takes no %s", arg);
+        for (OptionId id = 0; id < OPTIONS; id++)
+                if (option_is_taken(id, takes) && option_table[id].kind != OPTION_PREFIX)
+                        name[n++] = option_table[id].info.name;
         char given[64];
         snprintf(given, sizeof given, "%.*s", (int)strcspn(arg, "="), arg);
         const char *near = nearest_name(given, name, n);
         if (!near)
-                return wrong(command, "unknown option %s", arg);
+                return option_error(command, "unknown option %s", arg);
         fprintf(stderr, "lathe %s: unknown option %s; did you mean %s?\n", command, arg, near);
         return false;
 }
@@ -480,7 +460,7 @@ static bool is_like_option(const char *word)
 static const char *next_value(const char *command, const char *arg, const char *next)
 {
         if (!next) {
-                wrong(command, "%s wants a value", arg);
+                option_error(command, "%s wants a value", arg);
                 return NULL;
         }
         if (!is_like_option(next))
@@ -490,81 +470,38 @@ static const char *next_value(const char *command, const char *arg, const char *
         return NULL;
 }
 
-/* --- what goes together --------------------------------------------------------------------------------------------- */
+/* --- all options of a command line ---------------------------------------------------------------------------------- */
 
-static bool is_given(const Options *o, char letter)
+bool options_fit(const CommandOptions *o, const char *command)
 {
-        return letter == 'E'   ? o->sampler.temperature > 0
-               : letter == ';' ? o->draft != NULL
-                               : o->given[(unsigned char)letter] > 0;
-}
-
-static bool follows(const Options *o, const char *command, const Rule *r)
-{
-        for (const char *letter = r->options; *letter; letter++) {
-                if (!is_given(o, *letter) || is_given(o, r->other) == (r->kind == WANTS))
-                        continue;
-                fprintf(stderr, "lathe %s: %s has no effect %s %s: %s\n", command, row_of(*letter)->name,
-                        r->kind == WANTS ? "without" : "with", row_of(r->other)->name, r->why);
-                return false;
+        for (OptionId id = 0; id < OPTIONS; id++) {
+                const OptionRow *row = &option_table[id];
+                if (o->given[id] && !option_is_taken(id, command))
+                        return option_error(command, "takes no %s", row->info.name);
+                if (o->given[id] > 1 && row->kind != OPTION_PREFIX && row->kind != OPTION_LIST &&
+                    row->kind != OPTION_EACH)
+                        return option_error(command, "%s is given twice", row->info.name);
         }
-        return true;
+        return rules_fit(o, command);
 }
 
-/* Passes that are named must run, and be of a kind that does. */
-static bool passes_fit(const Options *o, const char *command, const char *takes)
+void options_begin(CommandOptions *o)
 {
-        for (int i = 0; i < 2 * PASS_COUNT; i++) {
-                bool dump = i < PASS_COUNT;
-                PassId pass = (PassId)(i % PASS_COUNT);
-                const char *why = pass_table[pass].kind != GRAPHS && !strchr(takes, 'k')
-                                          ? "no code is planned here"
-                                  : dump && o->off[pass] ? "the pass is off"
-                                                         : NULL;
-                if (!why || !(dump ? o->dump : o->off)[pass])
-                        continue;
-                fprintf(stderr, "lathe %s: %s%s has no effect: %s\n", command, dump ? "--dump=" : "--no-",
-                        pass_table[pass].name, why);
-                return false;
-        }
-        return true;
+        *o = (CommandOptions){.chunk = 64,
+                              .slots = 1,
+                              .steps = INT64_MAX,
+                              .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
+                              .beams = {.length_penalty = 1},
+                              .threads = 1,
+                              .ranks = {.place = {.stages = 1}},
+                              .top = 10,
+                              .sample = 256};
 }
 
-bool options_fit(const Options *o, const char *command, const char *takes)
-{
-        for (int i = 0; i < OPTIONS; i++) {
-                const OptionRow *row = &option_table[i];
-                const char *taken = strchr(takes, row->letter);
-                int times = o->given[(unsigned char)row->letter];
-                if (times && !taken)
-                        return wrong(command, "takes no %s", row->name);
-                bool many = row->kind == PREFIX || (row->kind == LIST && taken && taken[1] != '1');
-                if (times > 1 && !many)
-                        return wrong(command, "%s is given twice", row->name);
-        }
-        if (o->nranks > 1 && strstr(takes, ")1"))
-                return wrong(command, "%s",
-                             "--ranks wants one number from 1 to 64, not several: it is one engine");
-        for (int i = 0; i < RULES; i++)
-                if (!strcmp(rule_table[i].command, command) && !follows(o, command, &rule_table[i]))
-                        return false;
-        return passes_fit(o, command, takes);
-}
-
-/* --- the whole -------------------------------------------------------------------------------------------------------- */
-
-bool options_read(Options *o, const char *command, const char *takes, int argc, char **argv)
+bool options_read(CommandOptions *o, const char *command, const char *takes, int argc, char **argv)
 {
         bool ended = false; /* by -- */
-        *o = (Options){.chunk = 64,
-                       .slots = 1,
-                       .steps = INT64_MAX,
-                       .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
-                       .beams = {.length_penalty = 1},
-                       .threads = 1,
-                       .place = {.stages = 1},
-                       .top = 10,
-                       .sample = 256};
+        options_begin(o);
         for (int i = 0; i < argc; i++) {
                 const char *arg = argv[i], *value;
                 if (!ended && !strcmp(arg, "--")) {
@@ -572,18 +509,20 @@ bool options_read(Options *o, const char *command, const char *takes, int argc, 
                         continue;
                 }
                 if (ended || arg[0] != '-' || !arg[1]) {
-                        if (!add(o->file, &o->nfile, MAX_FILES, arg))
-                                return wrong(command, "%s", "too many files");
+                        if (o->nfile == MAX_FILES)
+                                return option_error(command, "more than %d files are given", MAX_FILES);
+                        o->file[o->nfile++] = arg;
                         continue;
                 }
-                const OptionRow *row = find_option(takes, arg, &value);
-                if (!row)
-                        return unknown(command, takes, arg);
+                const OptionId id = find_option(takes, arg, &value);
+                if (id == OPTIONS)
+                        return option_unknown(command, takes, arg);
                 if (!value && !(value = next_value(command, arg, argv[++i])))
                         return false;
-                o->given[(unsigned char)row->letter]++;
-                if (!set(o, command, row->letter, value))
+                o->given[id]++;
+                if (!option_set(&(OptionUse){o, command, &option_table[id], value}))
                         return false;
         }
+        o->beams.early = o->given[OPT_EARLY_STOPPING];
         return true;
 }

@@ -1,7 +1,7 @@
 /* The weights of a plan, packed: a file that was packed before, a source's kept from an earlier start, or packed now.
  *
  * What a source's weights became is kept as a file beside it, or in the user's folder of such files, one for each target.  Its key says
- * what it was made of: the model and all that changes its layout, the files of the source by name, size and time, and this program.
+ * what it was made of: the model and all that changes its layout, the files of the source by inode, size and time, and this program.
  * It is written aside and renamed: two processes at once pack it twice, and neither sees half of it. */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,42 +17,53 @@ static uint64_t hash_text(uint64_t h, const char *text)
         return hash_bytes(h, text, strlen(text) + 1);
 }
 
+/* The lines of a model file but for those that are comments: one that is made of a source names the source's path in a comment. */
+static uint64_t hash_lines(uint64_t h, const char *text)
+{
+        for (size_t n; *text; text += n) {
+                n = strcspn(text, "\n");
+                n += text[n] == '\n';
+                if (text[strspn(text, " \t")] != '#')
+                        h = hash_bytes(h, text, n);
+        }
+        return h;
+}
+
 /* The model's files, the library's among them, and what the command says instead. */
-uint64_t hash_model(uint64_t h, const Model *m, const Options *o)
+uint64_t hash_model(uint64_t h, const Model *m, const CommandOptions *o)
 {
         for (int i = 0; i < program_files(m->program); i++)
-                h = hash_text(h, program_file(m->program, i)->text);
+                h = hash_lines(h, program_file(m->program, i)->text);
         h = hash_text(h, m->graph->name);
         for (int i = 0; i < o->noverride; i++)
                 h = hash_text(hash_text(h, o->override[i].name), o->override[i].value);
         return hash_bytes(h, o->off, sizeof o->off);
 }
 
-uint64_t hash_file_named(uint64_t h, const char *path)
+uint64_t hash_calibration(uint64_t h, const CommandOptions *o)
 {
-        return path ? hash_file_identity(hash_text(h, path), path) : h;
-}
-
-uint64_t hash_calibration(uint64_t h, const Options *o)
-{
-        return o->calibrate ? hash_file_named(hash_file_named(h, o->calibrate), o->tokenizer) : h;
+        if (!o->calibrate)
+                return h;
+        h = hash_file_identity(h, o->calibrate);
+        return o->tokenizer ? hash_file_identity(h, o->tokenizer) : h;
 }
 
 /* 0: there is none. */
-static uint64_t key_of(const Model *m, const Options *o, const Plan *p, const Checkpoint *checkpoint)
+static uint64_t packed_key(const Model *m, const CommandOptions *o, const Plan *p,
+                           const Checkpoint *checkpoint)
 {
         uint64_t h = hash_model(hash_lathe(HASH_START), m, o), layout = layout_hash(p);
         h = hash_text(hash_bytes(h, &layout, sizeof layout), p->target->name);
         const CkFile *file;
         for (int i = 0; (file = checkpoint_file(checkpoint, i)); i++)
-                h = hash_file_named(h, file->path);
+                h = hash_file_identity(h, file->path);
         h = o->quant ? hash_calibration(h, o) : h;
         return h ? h : 1;
 }
 
 /* ---- kept ---- */
 
-static const char *keep(Model *m, const Options *o, Plan *p, const char *path, uint64_t key)
+static const char *packed_keep(Model *m, const CommandOptions *o, Plan *p, const char *path, uint64_t key)
 {
         Checkpoint *checkpoint;
         WrittenFile file;
@@ -76,22 +87,30 @@ static const char *keep(Model *m, const Options *o, Plan *p, const char *path, u
 }
 
 /* Of the target that was asked for, or this machine's.  What tapped values or a missing pass change takes no other's place. */
-static bool may_keep(const Options *o, const Plan *p, const char *path)
+static bool may_keep(const CommandOptions *o, const Plan *p, const char *path)
 {
         bool plain = true;
         for (int i = 0; i < p->graph->noutput; i++)
                 plain = plain && !p->graph->output[i].tap;
         for (int i = 0; i < PASS_COUNT; i++)
                 plain = plain && !o->off[i];
-        bool meant = o->ntarget ? o->ntarget == 1 : p->target == target_find("native");
+        bool meant = o->target.n ? o->target.n == 1 : p->target == target_find("native");
         return meant && (plain || access(path, F_OK) != 0);
 }
 
-bool packed_weights_kept(Model *m, const Options *o, Plan *p, PackedWeights *packed)
+/* Starts the check of an open file; wait: until that is done.  The file is closed if it is damaged. */
+static const char *check_file(const char *path, const Plan *p, PackedFile *file, bool wait)
 {
-        *packed = (PackedWeights){.code = DONE};
-        if (!o->weights || !o->source)
-                return false;
+        packed_check_begin(file);
+        const char *error = wait ? packed_file_check(path, p->graph->arena, file) : NULL;
+        if (error)
+                packed_file_close(file);
+        return error;
+}
+
+/* The kept file, or NULL: none is kept, or m has messages; *key of its contents. */
+static const char *path_of_kept(Model *m, const CommandOptions *o, const Plan *p, uint64_t *key)
+{
         CkError wrong;
         const char *path =
                 p->weights_size < LEAST_KEPT
@@ -99,19 +118,31 @@ bool packed_weights_kept(Model *m, const Options *o, Plan *p, PackedWeights *pac
                         : kept_path(&m->arena, o,
                                     arena_printf(&m->arena, "%s.%s.packed", m->graph->name, p->target->name));
         Checkpoint *checkpoint = path ? checkpoint_open(o->weights, &wrong) : NULL;
-        uint64_t key = checkpoint ? key_of(m, o, p, checkpoint) : 0;
+        *key = checkpoint ? packed_key(m, o, p, checkpoint) : 0;
         checkpoint_close(checkpoint);
-        if (!key)
+        return *key ? path : NULL;
+}
+
+static bool packed_open_kept(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed, bool wait)
+{
+        uint64_t key;
+        *packed = (PackedWeights){.code = DONE};
+        const char *path = o->weights && o->source.path ? path_of_kept(m, o, p, &key) : NULL;
+        if (!path)
                 return false;
         const char *error = packed_file_open(path, p, key, &packed->file);
+        if (!error && (error = check_file(path, p, &packed->file, wait)))
+                fprintf(stderr, "lathe: note: %s; the weights are packed again\n", error);
         if (error && !may_keep(o, p, path))
                 return false;
         if (error) {
-                error = keep(m, o, p, path, key);
-                if (m->diag.count || m->lacking)
+                error = packed_keep(m, o, p, path, key);
+                if (m->diag.count || m->env_error)
                         return false;
                 if (!error)
                         error = packed_file_open(path, p, key, &packed->file);
+                if (!error)
+                        error = check_file(path, p, &packed->file, wait);
         }
         if (error)
                 fprintf(stderr, "lathe: note: %s: the packed weights can't be kept: %s\n", path, error);
@@ -119,9 +150,14 @@ bool packed_weights_kept(Model *m, const Options *o, Plan *p, PackedWeights *pac
         return !error;
 }
 
+bool packed_weights_kept(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed)
+{
+        return packed_open_kept(m, o, p, packed, true);
+}
+
 /* ---- all ways ---- */
 
-static const char *pack_now(Model *m, const Options *o, Plan *p, PackedWeights *packed)
+static const char *pack_now(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed)
 {
         Checkpoint *checkpoint;
         Weights *w = open_weights(m, o, &checkpoint);
@@ -131,51 +167,82 @@ static const char *pack_now(Model *m, const Options *o, Plan *p, PackedWeights *
                 error = packed->pool ? pool_fit(packed->pool, p, w, 1, &packed->weights) : no_memory;
         }
         checkpoint_close(checkpoint);
-        packed->code = error ? WRONG_ENVIRONMENT : w ? DONE : failure_code(m);
+        packed->code = !w               ? failure_code(m)
+                       : !error         ? DONE
+                       : weights_why(w) ? WRONG_INPUT
+                                        : WRONG_ENVIRONMENT;
         return error;
 }
 
-void packed_weights_begin(const Options *o, PackedWeights *packed)
+void packed_weights_begin(const CommandOptions *o, PackedWeights *packed)
 {
         *packed = (PackedWeights){.code = DONE};
         if (!o->weights || o->quant)
                 return;
         packed_file_begin(o->weights, &packed->file);
-        packed_file_touch(&packed->file);
+        packed_check_begin(&packed->file);
 }
 
-const char *packed_weights(Model *m, const Options *o, Plan *p, PackedWeights *packed)
+/* Of a packed file that the options name. */
+static const char *open_named(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed, bool wait)
+{
+        packed->code = WRONG_USAGE;
+        if (o->quant)
+                return arena_printf(&m->arena, "%s is packed, and --quant rounds before that", o->weights);
+        const char *error = packed_file_open(o->weights, p, 0, &packed->file);
+        if (!error && (error = check_file(o->weights, p, &packed->file, wait)))
+                error = arena_printf(&m->arena, "%s; `lathe build` with the same options packs it again",
+                                     error);
+        packed->weights = packed->file.weights;
+        packed->code = !error ? DONE : packed->file.env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        return error;
+}
+
+static const char *open_packed(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed, bool wait)
 {
         const char *why = NULL;
         packed->code = DONE;
-        if (o->weights && is_packed_file(o->weights, &why)) {
-                packed->code = WRONG_USAGE;
-                if (o->quant)
-                        return arena_printf(&m->arena, "%s is packed, and --quant rounds before that",
-                                            o->weights);
-                const char *error = packed_file_open(o->weights, p, 0, &packed->file);
-                packed->weights = packed->file.weights;
-                packed->code = !error ? DONE : packed->file.lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
-                return error;
-        }
+        if (o->weights && is_packed_file(o->weights, &why))
+                return open_named(m, o, p, packed, wait);
         if (why) {
                 packed->code = WRONG_ENVIRONMENT;
                 return arena_printf(&m->arena, "%s: cannot open: %s", o->weights, why);
         }
-        if (packed_weights_kept(m, o, p, packed))
+        if (packed_open_kept(m, o, p, packed, wait))
                 return NULL;
         packed->code = failure_code(m);
-        return m->diag.count || m->lacking ? NULL : pack_now(m, o, p, packed);
+        return m->diag.count || m->env_error ? NULL : pack_now(m, o, p, packed);
 }
 
-bool cache_has_effect(const Options *o, const char *command)
+const char *packed_weights(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed)
 {
-        if (!o->cache || (o->source && o->weights))
+        return open_packed(m, o, p, packed, true);
+}
+
+const char *packed_weights_unchecked(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed)
+{
+        return open_packed(m, o, p, packed, false);
+}
+
+const char *packed_weights_check(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed,
+                                 bool *changed)
+{
+        *changed = packed_file_check("", &m->arena, &packed->file) != NULL;
+        if (!*changed)
+                return NULL;
+        packed_file_close(&packed->file);
+        return packed_weights(m, o, p, packed);
+}
+
+bool cache_has_effect(const CommandOptions *o, const char *command)
+{
+        if (!o->cache || (o->source.path && o->weights))
                 return true;
         fprintf(stderr,
-                "lathe %s: --cache has no effect: what a published model becomes is kept, and %s is a model "
-                "file; `lathe help %.*s` says more\n",
-                command, o->file[0], (int)strcspn(command, " "), command);
+                "lathe %s: --cache has no effect: what a published model becomes is kept, and %s %s; `lathe "
+                "help %.*s` says more\n",
+                command, o->source.path ? o->source.path : o->file[0],
+                o->source.path ? "has no weights" : "is a model file", (int)strcspn(command, " "), command);
         return false;
 }
 

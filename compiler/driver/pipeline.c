@@ -41,7 +41,7 @@ bool model_open_text(Model *m, const char *path, const char *text)
                            source_new(&m->arena, path, arena_strdup(&m->arena, text), (int32_t)strlen(text)));
 }
 
-bool model_elaborate(Model *m, const Options *o, const char *which)
+bool model_elaborate(Model *m, const CommandOptions *o, const char *which)
 {
         m->not_causal = NULL;
         m->rests = NULL;
@@ -52,8 +52,8 @@ bool model_elaborate(Model *m, const Options *o, const char *which)
         if (!m->graph || m->diag.count)
                 return false;
         const char *why;
-        for (int i = 0; i < o->ntap; i++)
-                if (!taps_add(m->graph, o->tap[i], &why)) {
+        for (int i = 0; i < o->tap.n; i++)
+                if (!taps_add(m->graph, o->tap.at[i], &why)) {
                         fprintf(stderr, "lathe: %s\n", why);
                         return false;
                 }
@@ -61,11 +61,12 @@ bool model_elaborate(Model *m, const Options *o, const char *which)
         return true;
 }
 
-bool model_load(Model *m, const Options *o, int *code)
+bool model_load(Model *m, const CommandOptions *o, int *code)
 {
         *m = (Model){0};
         *code = WRONG_INPUT;
-        bool open = o->text ? model_open_text(m, o->file[0], o->text) : model_open(m, o->file[0], code);
+        bool open = o->source.text ? model_open_text(m, o->file[0], o->source.text)
+                                   : model_open(m, o->file[0], code);
         return open && model_elaborate(m, o, o->model);
 }
 
@@ -158,7 +159,7 @@ void note_not_causal(Model *m)
 }
 
 /* Whether tokens can be chosen as `loop generate` says; else it is reported. */
-static bool generation_stands(Model *m, const Options *o, const Loop *l)
+static bool generation_stands(Model *m, const CommandOptions *o, const Loop *l)
 {
         const char *why = why_no_logits(m->oracle, growing_dimension(m->oracle));
         if (o->off[PASS_causal])
@@ -176,7 +177,7 @@ static bool generation_stands(Model *m, const Options *o, const Loop *l)
 
 /* Whether the model has what the loops want that it states itself, and loop generate; else it is reported.  What others want is asked for
  * when they are run: a descendant may do without an output. */
-static bool loops_stand(Model *m, const Options *o)
+static bool loops_stand(Model *m, const CommandOptions *o)
 {
         for (int i = 0; i < m->graph->nloop; i++) {
                 const Loop *l = &m->graph->loop[i];
@@ -199,42 +200,42 @@ static bool loops_stand(Model *m, const Options *o)
 /* --- the passes over graphs ----------------------------------------------------------------------------------- */
 
 /* Verified, and shown if it is to be. */
-static void after_pass(const Graph *g, const Options *o, PassId pass)
+static void after_pass(const Graph *g, const CommandOptions *o, PassId pass)
 {
         verify(g, pass_table[pass].name);
         if (o->dump[pass])
                 graph_dump(stdout, g);
 }
 
-static bool pass_simplify(Model *m, const Options *o)
+static bool pass_simplify(Model *m, const CommandOptions *o)
 {
         (void)o;
         m->graph = simplify(m->graph);
         return true;
 }
 
-static bool pass_recognise(Model *m, const Options *o)
+static bool pass_recognise(Model *m, const CommandOptions *o)
 {
         (void)o;
         m->graph = recognise(m->graph);
         return true;
 }
 
-static bool pass_stage(Model *m, const Options *o)
+static bool pass_stage(Model *m, const CommandOptions *o)
 {
         (void)o;
         m->graph = hoist(m->graph);
         return true;
 }
 
-static bool pass_cut(Model *m, const Options *o)
+static bool pass_cut(Model *m, const CommandOptions *o)
 {
         m->cut = (CutLines){0};
         m->graph = cut_state(m->graph, !o->off[PASS_simplify], &m->cut);
         return true;
 }
 
-static bool pass_recur(Model *m, const Options *o)
+static bool pass_recur(Model *m, const CommandOptions *o)
 {
         int time = growing_dimension(m->graph);
         m->recurrences = text_new(&m->arena);
@@ -244,7 +245,7 @@ static bool pass_recur(Model *m, const Options *o)
 }
 
 /* Gives a model that is proved causal its state; false: a tap of it can't be had, which is reported. */
-static bool pass_causal(Model *m, const Options *o)
+static bool pass_causal(Model *m, const CommandOptions *o)
 {
         int time = growing_dimension(m->graph);
         if (time < 0)
@@ -275,7 +276,7 @@ static bool pass_causal(Model *m, const Options *o)
         return true;
 }
 
-static bool pass_accumulate(Model *m, const Options *o)
+static bool pass_accumulate(Model *m, const CommandOptions *o)
 {
         m->graph = accumulate(m->graph);
         if (!o->off[PASS_simplify])
@@ -284,7 +285,7 @@ static bool pass_accumulate(Model *m, const Options *o)
 }
 
 /* The last: what parts share is in each of them, and must not be made one. */
-static bool pass_phases(Model *m, const Options *o)
+static bool pass_phases(Model *m, const CommandOptions *o)
 {
         (void)o;
         m->graph = phases(m->graph);
@@ -298,7 +299,7 @@ static bool pass_phases(Model *m, const Options *o)
 #define RUN_FUSING(name)
 #define RUN_KERNELS(name)
 #define RUN_NEEDED(name)
-static bool (*const over_graphs[PASS_COUNT])(Model *m, const Options *o) = {
+static bool (*const over_graphs[PASS_COUNT])(Model *m, const CommandOptions *o) = {
 #include "passes/passes.def"
 };
 #undef RUN_GRAPHS
@@ -318,12 +319,40 @@ const PassInfo pass_table[PASS_COUNT] = {
 #undef PASS
 };
 
-static int ranks_of(const Options *o)
+static int ranks_of(const CommandOptions *o)
 {
-        return o->nranks ? o->ranks[0] : o->ranked;
+        return o->ranks.n ? o->ranks.count[0] : o->given[OPT_RANKED];
 }
 
-bool model_passes(Model *m, const Options *o)
+/* States that --kv does not change. */
+static void explain_states(const Graph *g, Storage storage)
+{
+        for (int i = 0; i < g->nstate && storage != STORAGE_F32; i++)
+                if (g->state[i]->storage != storage)
+                        fprintf(stderr,
+                                "%s: kept in f32: it is not read by attention alone, as keys or as values\n",
+                                g->state[i]->name);
+}
+
+/* Whether --kv changes a state; false after a message.  With passes off there may be none of keys and values. */
+static bool kv_has_effect(Model *m, const CommandOptions *o)
+{
+        const Graph *g = m->graph;
+        bool has = !o->kv || !o->given[OPT_KV];
+        for (int i = 0; i < PASS_COUNT; i++)
+                has |= o->off[i];
+        for (int i = 0; i < g->nstate; i++)
+                has |= g->state[i]->storage == o->kv;
+        if (has)
+                return true;
+        fprintf(stderr, "lathe: --kv has no effect: %s keeps no keys and values between calls\n", g->name);
+        if (g->past < 0)
+                note_not_causal(m);
+        explain_states(g, o->kv);
+        return false;
+}
+
+bool model_passes(Model *m, const CommandOptions *o)
 {
         if (!split_storages(m, o))
                 return false;
@@ -346,16 +375,23 @@ bool model_passes(Model *m, const Options *o)
         }
         taps_apart(m->graph);
         verify(m->graph, "taps apart");
+        find_wanted(m->graph);
+        keep_keys_values(
+                m->graph,
+                o->kv); /* before states are laid out for ranks, so that codes do not depend on these */
         if (ranks_of(o)) {
                 heads_apart(m->graph);
                 verify(m->graph, "heads apart");
         }
-        find_wanted(m->graph);
-        keep_keys_values(m->graph, o->kv);
-        return loops_stand(m, o);
+        if (!o->off[PASS_fuse]) {
+                operands_apart(m->graph);
+                verify(m->graph, "operands apart");
+        }
+        find_wanted(m->graph); /* of the new nodes too */
+        return loops_stand(m, o) && kv_has_effect(m, o);
 }
 
-bool model_check(Model *m, const Options *o, const char *which)
+bool model_check(Model *m, const CommandOptions *o, const char *which)
 {
         diag_clear(&m->diag);
         if (!model_elaborate(m, o, which))
@@ -374,7 +410,7 @@ bool model_check(Model *m, const Options *o, const char *which)
 }
 
 /* The passes over kernels; false: no code can be made, which is reported. */
-static bool plan_passes(Model *m, const Options *o, Plan *p)
+static bool plan_passes(Model *m, const CommandOptions *o, Plan *p)
 {
         bool shown = false;
         for (PassId pass = 0; pass < PASS_COUNT; pass++) {
@@ -397,16 +433,6 @@ static bool plan_passes(Model *m, const Options *o, Plan *p)
         return true;
 }
 
-/* Which states --kv says nothing about. */
-static void explain_states(const Graph *g, Storage storage)
-{
-        for (int i = 0; i < g->nstate && storage != STORAGE_F32; i++)
-                if (g->state[i]->storage != storage)
-                        fprintf(stderr,
-                                "%s: kept in f32: it is not read by attention alone, as keys or as values\n",
-                                g->state[i]->name);
-}
-
 /* What the recur pass said, a line each, is explained with what was fused. */
 static void explain_recurrences(Model *m, Plan *p)
 {
@@ -420,9 +446,9 @@ static void explain_recurrences(Model *m, Plan *p)
         }
 }
 
-Plan *model_plan(Model *m, const Options *o, const Target *t)
+Plan *model_plan(Model *m, const CommandOptions *o, const Target *t)
 {
-        if (o->given['c'] && m->graph->past < 0 && !o->off[PASS_causal] &&
+        if (o->given[OPT_CHUNK] && m->graph->past < 0 && !o->off[PASS_causal] &&
             (o->slots == 1 || !m->graph->nnamed)) {
                 fprintf(stderr, "lathe: --chunk has no effect: %s is not causal, a call takes all of it\n",
                         m->graph->name);
@@ -434,8 +460,8 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
         const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
         Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
         p->ranks = ranks_of(o);
-        p->prompt_rows = o->prompt_rows;
-        p->stages = o->stages > 1 ? o->stages : 1;
+        p->prompt_rows = o->given[OPT_PROMPT_ROWS];
+        p->stages = o->ranks.stages > 1 ? o->ranks.stages : 1;
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
                            op_info[p->unreadable->op].text,
@@ -454,7 +480,7 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                         m->graph->name);
                 return NULL;
         }
-        if (o->prompt_rows && p->ranks && (m->graph->past < 0 || !calls_share_rows(p))) {
+        if (o->given[OPT_PROMPT_ROWS] && p->ranks && (m->graph->past < 0 || !calls_share_rows(p))) {
                 fprintf(stderr, "lathe: --prompt-rows has no effect: %s %s\n", m->graph->name,
                         m->graph->past < 0
                                 ? "is not causal, ranks share the rows of its calls as they are"
@@ -462,24 +488,24 @@ Plan *model_plan(Model *m, const Options *o, const Target *t)
                                   "share");
                 return NULL;
         }
-        if (o->explain && m->graph->past < 0 && m->not_causal)
+        if (o->given[OPT_EXPLAIN] && m->graph->past < 0 && m->not_causal)
                 note_not_causal(m);
-        if (o->explain)
+        if (o->given[OPT_EXPLAIN])
                 show_mixture(stderr, &m->arena, m->graph);
-        if (o->explain)
+        if (o->given[OPT_EXPLAIN])
                 explain_states(m->graph, o->kv);
-        for (int i = 0; o->explain && i < m->cut.n; i++)
+        for (int i = 0; o->given[OPT_EXPLAIN] && i < m->cut.n; i++)
                 fprintf(stderr, "%s\n", m->cut.line[i]);
-        if (o->explain)
+        if (o->given[OPT_EXPLAIN])
                 for (int i = 0; i < p->nexplain; i++)
                         fprintf(stderr, "%s\n", p->explain[i]);
         return p;
 }
 
-bool model_takes_several(Model *m, const Options *o, const Target *t, int slots)
+bool model_takes_several(Model *m, const CommandOptions *o, const Target *t, int slots)
 {
         const Graph *g = m->graph;
-        if (g->past >= 0 || g->nnamed != 1 || o->given['c'])
+        if (g->past >= 0 || g->nnamed != 1 || o->given[OPT_CHUNK])
                 return false;
         Plan *p = fuse(&m->arena, m->graph, c_model_name(&m->arena, g->name), t, o->chunk, slots, 0, o->off);
         bool good = !p->unreadable;

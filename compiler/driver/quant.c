@@ -14,7 +14,7 @@
 
 enum { MAX_PART = 128 };
 
-typedef enum { ALL, FIRST_FOUR, FIRST_EIGHTH, MORE } Layers;
+typedef enum { ALL, FIRST_FOUR, FIRST_EIGHTH, MORE } LayerRange;
 
 static const struct {
         const char *name;
@@ -30,7 +30,7 @@ static const struct {
 static const struct {
         const char *name;
         WeightRole role;
-        Layers layers;
+        LayerRange layers;
         Storage type;
 } mixture_part[] = {
 #define MIXTURE(...)
@@ -46,7 +46,7 @@ enum {
 
 /* --- a list ------------------------------------------------------------------------------------------------------- */
 
-static bool is_name(const char *name, size_t n, const char *known)
+static bool path_name_is(const char *name, size_t n, const char *known)
 {
         return strlen(known) == n && !strncasecmp(name, known, n);
 }
@@ -54,7 +54,7 @@ static bool is_name(const char *name, size_t n, const char *known)
 static Storage weight_storage(const char *name, size_t n)
 {
         for (Storage s = 0; s < WEIGHT_STORAGES; s++)
-                if (is_name(name, n, storage_info[s].text))
+                if (path_name_is(name, n, storage_info[s].text))
                         return s;
         return STORAGE_COUNT;
 }
@@ -63,7 +63,7 @@ static Storage weight_storage(const char *name, size_t n)
 static int mixture_of(const char *name, size_t n)
 {
         for (int i = 0; i < MIXTURES; i++)
-                if (is_name(name, n, mixture_table[i].name))
+                if (path_name_is(name, n, mixture_table[i].name))
                         return i;
         return -1;
 }
@@ -74,13 +74,13 @@ typedef struct {
         size_t path_n, type_n;
         Storage storage;
         int mixture; /* -1: none */
-} Choice;
+} QuantChoice;
 
-static const char *read_choice(const char *at, Choice *c)
+static const char *quant_read_choice(const char *at, QuantChoice *c)
 {
         size_t n = strcspn(at, ","), path = strcspn(at, "=");
         bool named = path < n;
-        *c = (Choice){.path = at, .path_n = named ? path : 0};
+        *c = (QuantChoice){.path = at, .path_n = named ? path : 0};
         c->type = named ? at + path + 1 : at;
         c->type_n = n - (size_t)(c->type - at);
         c->storage = weight_storage(c->type, c->type_n);
@@ -102,10 +102,10 @@ static const char *types(char *to, size_t room)
 
 bool quant_fits(const char *list, char why[QUANT_WHY])
 {
-        Choice c;
+        QuantChoice c;
         char all[160];
         for (const char *at = list, *next; at; at = next) {
-                next = read_choice(at, &c);
+                next = quant_read_choice(at, &c);
                 if (c.storage == STORAGE_COUNT && (c.mixture < 0 || at != list))
                         return snprintf(why, QUANT_WHY, "a type is one of %s, not %.*s",
                                         types(all, sizeof all), (int)(c.type_n < 40 ? c.type_n : 40), c.type),
@@ -148,7 +148,7 @@ static void read_iterations(char *part, IterationRange *is)
 }
 
 /* The path's next part, up to a dot in no brackets; false: too long. */
-static bool next_part(const char **at, const char *end, char *part)
+static bool next_path_part(const char **at, const char *end, char *part)
 {
         size_t n = 0;
         bool inside = false;
@@ -163,7 +163,7 @@ static bool next_part(const char **at, const char *end, char *part)
         return true;
 }
 
-static bool names(const Choice *c, const Weight *w, int64_t slot)
+static bool names(const QuantChoice *c, const Weight *w, int64_t slot)
 {
         char part[MAX_PART];
         const char *at = c->path, *end = c->path + c->path_n;
@@ -171,7 +171,7 @@ static bool names(const Choice *c, const Weight *w, int64_t slot)
         weight_iterations(w, slot, iteration);
         for (int p = 0, r = 0; at < end; p++) {
                 IterationRange is;
-                if (p == w->npart || !next_part(&at, end, part))
+                if (p == w->npart || !next_path_part(&at, end, part))
                         return false;
                 read_iterations(part, &is);
                 bool repeated = r < w->nregion && w->region_part[r] == p;
@@ -185,7 +185,7 @@ static bool names(const Choice *c, const Weight *w, int64_t slot)
 
 /* --- mixtures ----------------------------------------------------------------------------------------------------- */
 
-static bool is_among(Layers which, int64_t i, int64_t n)
+static bool layer_is_among(LayerRange which, int64_t i, int64_t n)
 {
         switch (which) {
         case ALL: return true;
@@ -203,14 +203,14 @@ static Storage mixture_storage(int mixture, const Weight *w, int64_t slot)
         for (int i = 0; i < MIXTURE_PARTS; i++)
                 if (!strcmp(mixture_part[i].name, mixture_table[mixture].name) &&
                     mixture_part[i].role == w->role &&
-                    is_among(mixture_part[i].layers, w->layer + iteration[0], w->layers))
+                    layer_is_among(mixture_part[i].layers, w->layer + iteration[0], w->layers))
                         return mixture_part[i].type;
         return mixture_table[mixture].all;
 }
 
 /* --- storages ----------------------------------------------------------------------------------------------------- */
 
-static bool choose(const Graph *g, const Choice *c, SlotStorage *const *of)
+static bool quant_choose(const Graph *g, const QuantChoice *c, SlotStorage *const *of)
 {
         bool found = !c->path_n;
         for (int i = 0; i < g->nweight; i++) {
@@ -244,10 +244,10 @@ SlotStorage **quant_slots(Arena *arena, const Graph *g, const Weights *from, con
                         of[i][slot] = (SlotStorage){exact, exact, exact};
                 }
         }
-        Choice c;
+        QuantChoice c;
         for (const char *at = list, *next; at && *at; at = next) {
-                next = read_choice(at, &c);
-                if (!choose(g, &c, of))
+                next = quant_read_choice(at, &c);
+                if (!quant_choose(g, &c, of))
                         return NULL;
         }
         return of;

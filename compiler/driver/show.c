@@ -164,7 +164,7 @@ static void show_storage(Arena *a, const int64_t count[STORAGE_COUNT], int64_t b
 }
 
 /* "[0, 2..4]": the iterations of a weight's region r; a range ends before its second number. */
-static const char *iterations_text(Arena *a, const Weight *w, int r)
+static const char *weight_iterations_text(Arena *a, const Weight *w, int r)
 {
         int64_t n = w->region[r]->iterations, in = 0, iteration[4];
         bool *has = NEW_ARRAY(a, bool, n);
@@ -192,7 +192,7 @@ const char *weight_text(Arena *a, const Weight *w)
         for (int p = 0, r = 0; p < w->npart; p++) {
                 name = arena_printf(a, "%s%s%s", name, p ? "." : "", w->part[p]);
                 if (r < w->nregion && w->region_part[r] == p)
-                        name = arena_printf(a, "%s%s", name, iterations_text(a, w, r++));
+                        name = arena_printf(a, "%s%s", name, weight_iterations_text(a, w, r++));
         }
         return name;
 }
@@ -245,19 +245,19 @@ static void show_state_storage(Arena *a, const Graph *g, const int64_t *held)
 }
 
 /* By number of the state: how many positions compiled code holds of it; 0: all. */
-static const int64_t *positions_held(Model *m, const Options *o)
+static const int64_t *show_positions_held(Model *m, const CommandOptions *o)
 {
         Graph *g = m->graph;
         int64_t *held = NEW_ARRAY(&m->arena, int64_t, g->nstate);
-        Options quiet = *o;
+        CommandOptions quiet = *o;
         Named named[MAX_NAMED];
         bool windows = false;
-        quiet.explain = false;
+        quiet.given[OPT_EXPLAIN] = 0;
         memset(quiet.dump, 0, sizeof quiet.dump);
         for (int i = 0; i < g->nstate; i++)
                 windows |= g->state[i]->window > 0;
         memcpy(named, g->named, sizeof named);
-        Plan *p = windows ? model_plan(m, &quiet, target_find(o->ntarget ? o->target[0] : "native")) : NULL;
+        Plan *p = windows ? model_plan(m, &quiet, chosen_target(o)) : NULL;
         memcpy(g->named, named, sizeof named); /* which a plan gives names for C */
         for (int i = 0; p && i < g->nstate; i++)
                 held[i] = p->cache_of[i] >= 0 ? p->cache[p->cache_of[i]].size : 0;
@@ -291,7 +291,7 @@ void whole_call(const Graph *g, int time, int64_t *size)
                 size[i] = i == g->past ? 0 : i == time ? 1 : g->named[i].bound;
 }
 
-static CallCosts costs_of_calls(Model *m, const Options *o)
+static CallCosts costs_of_calls(Model *m, const CommandOptions *o)
 {
         const Graph *g = m->graph;
         int64_t size[MAX_NAMED] = {0};
@@ -300,11 +300,11 @@ static CallCosts costs_of_calls(Model *m, const Options *o)
         whole_call(g, c.time, size);
         c.whole = cost_flops(g, size, c.time);
         c.step = g->past >= 0 ? cost_flops(g, size, g->past) : c.whole;
-        c.held = g->nstate ? positions_held(m, o) : NULL;
+        c.held = g->nstate ? show_positions_held(m, o) : NULL;
         return c;
 }
 
-static int show_cost(Model *m, const Options *o, const CallCosts *c)
+static int show_cost(Model *m, const CommandOptions *o, const CallCosts *c)
 {
         const Graph *g = m->graph;
         Arena *a = &m->arena;
@@ -337,7 +337,7 @@ static int show_cost(Model *m, const Options *o, const CallCosts *c)
                            &c->whole, "n", c->bound);
         if (g->past >= 0)
                 show_flops(a, "a step after p positions", &c->step, "p", c->bound - 1);
-        if (o->nranks && !show_ranks(m, o, time))
+        if (o->ranks.n && !show_ranks(m, o, time))
                 return WRONG_INPUT;
         printf("A multiply-add is 2 FLOPs, an element of an elementwise op or a sum 1, of a softmax 5.  "
                "Products are "
@@ -369,8 +369,9 @@ static int show_passes(void)
 
 /* --- all of them ----------------------------------------------------------------------------------------------- */
 
-static const char *const part_name[] = {"params",   "loops", "taps",       "cost",  "plan",   "threads",
-                                        "roofline", "code",  "elaborated", "graph", "passes", "c"};
+static const char *const part_name[] = {"params",  "loops",   "taps",     "cost", "plan",
+                                        "program", "threads", "roofline", "code", "elaborated",
+                                        "graph",   "passes",  "c"};
 enum { PARTS = sizeof part_name / sizeof part_name[0] };
 
 int model_part(const char *name)
@@ -382,8 +383,8 @@ int model_part(const char *name)
         fprintf(stderr, "lathe show: no part of a model is called %s", name);
         fprintf(stderr,
                 near ? "; did you mean %s?\n"
-                     : "; there are params, loops, taps, cost, plan, threads, roofline, code, elaborated, "
-                       "graph, passes and c\n",
+                     : "; there are params, loops, taps, cost, plan, program, threads, roofline, code, "
+                       "elaborated, graph, passes and c\n",
                 near);
         return -1;
 }
@@ -394,24 +395,24 @@ int model_parts(const char *const **name)
         return PARTS;
 }
 
-static int show_graph(Model *m, const Options *o)
+static int show_graph(Model *m, const CommandOptions *o)
 {
         if (o->out)
                 return picture_of_graph(m, o);
-        if (o->json)
+        if (o->given[OPT_JSON])
                 graph_dump_json(stdout, m->graph);
         else
                 graph_dump(stdout, m->graph);
         return DONE;
 }
 
-static int show_plan(Model *m, const Options *o, ModelPart part, Plan *p)
+static int show_plan(Model *m, const CommandOptions *o, ModelPart part, Plan *p)
 {
         if (o->out)
                 return picture_of_plan(m, o, part, p);
         if (part == PART_C)
                 return show_c(m, p);
-        if (o->json)
+        if (o->given[OPT_JSON])
                 return json_of_plan(p, part, shown_threads(o));
         if (part == PART_CODE)
                 dump_code(stdout, p);
@@ -419,37 +420,40 @@ static int show_plan(Model *m, const Options *o, ModelPart part, Plan *p)
                 print_shares(stdout, p, shown_threads(o));
         else if (part == PART_ROOFLINE)
                 print_costs(stdout, p);
+        else if (part == PART_PROGRAM)
+                program_dump(stdout, p);
         else
                 plan_dump(stdout, p);
         return DONE;
 }
 
-int show_model(Model *m, const Options *o, ModelPart part)
+int show_model(Model *m, const CommandOptions *o, ModelPart part)
 {
         if (part == PART_PASSES)
                 return show_passes();
         if (part == PART_ELABORATED)
                 return show_graph(m, o);
         if (part == PART_PARAMS)
-                return o->json ? json_of_params(m) : show_params(m);
+                return o->given[OPT_JSON] ? json_of_params(m) : show_params(m);
         if (part == PART_LOOPS)
-                return o->json ? json_of_loops(m) : show_loops(m);
+                return o->given[OPT_JSON] ? json_of_loops(m) : show_loops(m);
         if (part == PART_TAPS)
-                return o->json ? json_of_taps(m) : show_taps(m);
+                return o->given[OPT_JSON] ? json_of_taps(m) : show_taps(m);
         if (!model_passes(m, o))
                 return WRONG_INPUT;
         switch (part) {
         case PART_COST: {
                 const CallCosts c = costs_of_calls(m, o);
-                return o->json ? json_of_cost(m, o, &c) : show_cost(m, o, &c);
+                return o->given[OPT_JSON] ? json_of_cost(m, o, &c) : show_cost(m, o, &c);
         }
         case PART_GRAPH: return show_graph(m, o);
         case PART_PLAN:
+        case PART_PROGRAM:
         case PART_THREADS:
         case PART_ROOFLINE:
         case PART_CODE:
         case PART_C: {
-                Plan *p = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
+                Plan *p = model_plan(m, o, chosen_target(o));
                 return p ? show_plan(m, o, part, p) : WRONG_INPUT;
         }
         case PART_PARAMS:

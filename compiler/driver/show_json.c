@@ -5,7 +5,7 @@
 #include "driver.h"
 #include "pictures/pictures.h"
 
-static json_t *whole_or_real(double x)
+static json_t *number_json(double x)
 {
         return fabs(x) < 0x1p53 && x == (double)(int64_t)x ? json_integer((int64_t)x) : json_finite(x);
 }
@@ -17,14 +17,14 @@ static json_t *setting_json(const Setting *s)
         if (s->kind == SETTING_BOOL)
                 return json_boolean(s->number != 0);
         if (s->kind == SETTING_NUMBER)
-                return whole_or_real(s->number);
+                return number_json(s->number);
         json_t *list = json_array();
         for (int i = 0; i < s->nlist; i++)
-                json_array_append_new(list, whole_or_real(s->list[i]));
+                json_array_append_new(list, number_json(s->list[i]));
         return list;
 }
 
-static json_t *begin(const Graph *g)
+static json_t *show_json_begin(const Graph *g)
 {
         json_begin();
         json_t *all = json_object();
@@ -32,7 +32,7 @@ static json_t *begin(const Graph *g)
         return all;
 }
 
-static int end(json_t *all)
+static int show_json_end(json_t *all)
 {
         if (json_write(all))
                 return DONE;
@@ -43,7 +43,7 @@ static int end(json_t *all)
 int json_of_params(Model *m)
 {
         const Graph *g = m->graph;
-        json_t *all = begin(g), *hyper = json_object(), *weights = json_array();
+        json_t *all = show_json_begin(g), *hyper = json_object(), *weights = json_array();
         for (int i = 0; i < g->nhyper; i++)
                 json_object_set_new(hyper, g->hyper[i].name, setting_json(&g->hyper[i]));
         for (int i = 0; i < g->nweight; i++) {
@@ -59,14 +59,14 @@ int json_of_params(Model *m)
         json_object_set_new(all, "weights", weights);
         json_object_set_new(all, "in_use", json_integer(parameters_in_use(g)));
         json_object_set_new(all, "parameters", json_integer(parameter_count(g)));
-        return end(all);
+        return show_json_end(all);
 }
 
 int json_of_taps(Model *m)
 {
         int n;
         const Tap *tap = taps_of(&m->arena, m->graph, &n);
-        json_t *all = begin(m->graph), *list = json_array();
+        json_t *all = show_json_begin(m->graph), *list = json_array();
         for (int i = 0; i < n; i++) {
                 json_t *one = json_object();
                 json_object_set_new(one, "name", json_string(tap[i].name));
@@ -75,7 +75,7 @@ int json_of_taps(Model *m)
                 json_array_append_new(list, one);
         }
         json_object_set_new(all, "taps", list);
-        return end(all);
+        return show_json_end(all);
 }
 
 /* --- cost ---------------------------------------------------------------------------------------------------------- */
@@ -141,13 +141,13 @@ static json_t *stored_json(const Graph *g)
         return all;
 }
 
-int json_of_cost(Model *m, const Options *o, const CallCosts *c)
+int json_of_cost(Model *m, const CommandOptions *o, const CallCosts *c)
 {
         const bool stored = o->weights || o->quant;
         if (stored && !settle_storage(m, o))
                 return WRONG_INPUT;
         const Graph *g = m->graph;
-        json_t *all = begin(g), *sizes = json_object(), *calls = json_array();
+        json_t *all = show_json_begin(g), *sizes = json_object(), *calls = json_array();
         for (int i = 0; i < g->nnamed; i++)
                 if (i != g->past)
                         json_object_set_new(sizes, g->named[i].name, json_integer(g->named[i].bound));
@@ -164,13 +164,13 @@ int json_of_cost(Model *m, const Options *o, const CallCosts *c)
         if (g->past >= 0)
                 json_array_append_new(calls, call_json("step", &c->step, c->bound - 1));
         json_object_set_new(all, "calls", calls);
-        if (o->nranks) {
+        if (o->ranks.n) {
                 json_t *ranks = ranks_json(m, o, c->time);
                 if (!ranks)
                         return WRONG_INPUT;
                 json_object_set_new(all, "ranks", ranks);
         }
-        return end(all);
+        return show_json_end(all);
 }
 
 /* --- loops, and what a plan has ---------------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ int json_of_cost(Model *m, const Options *o, const CallCosts *c)
 int json_of_loops(const Model *m)
 {
         const Graph *g = m->graph;
-        json_t *all = begin(g), *loops = json_array();
+        json_t *all = show_json_begin(g), *loops = json_array();
         for (int i = 0; i < g->nloop; i++) {
                 json_t *settings = json_object();
                 for (int k = 0; k < g->loop[i].nsetting; k++)
@@ -188,18 +188,20 @@ int json_of_loops(const Model *m)
                                       json_pack("{s:s, s:o}", "name", g->loop[i].name, "settings", settings));
         }
         json_object_set_new(all, "loops", loops);
-        return end(all);
+        return show_json_end(all);
 }
 
 int json_of_plan(const Plan *p, ModelPart part, int threads)
 {
-        json_t *all = begin(p->graph);
+        json_t *all = show_json_begin(p->graph);
         json_object_set_new(all, "target", json_string(p->target->name));
         if (part == PART_PLAN)
                 plan_json(p, all);
+        else if (part == PART_PROGRAM)
+                program_json(p, all);
         else if (part == PART_THREADS)
                 shares_json(p, threads, all);
         else
                 costs_json(p, all);
-        return end(all);
+        return show_json_end(all);
 }

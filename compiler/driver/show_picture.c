@@ -13,7 +13,7 @@ static bool ends_in(const char *name, const char *end)
         return n > m && !strcmp(name + n - m, end);
 }
 
-bool picture_name_fits(const Options *o, ModelPart part)
+bool picture_name_fits(const CommandOptions *o, ModelPart part)
 {
         const bool graph = part == PART_GRAPH || part == PART_ELABORATED;
         if (!o->out || !strcmp(o->out, "-") || ends_in(o->out, ".svg") || (graph && ends_in(o->out, ".dot")))
@@ -27,64 +27,63 @@ bool picture_name_fits(const Options *o, ModelPart part)
         return false;
 }
 
-int shown_threads(const Options *o)
+int shown_threads(const CommandOptions *o)
 {
-        return o->given['R'] ? o->threads : THREADS_SHOWN;
+        return o->given[OPT_THREADS] ? o->threads : THREADS_SHOWN;
 }
 
 /* As given, or measured; false after a message. */
-static bool find_roof(const Options *o, const Target *t, Roof *roof)
+static bool find_roof(const CommandOptions *o, const Target *t, Roof *roof)
 {
-        if (o->gflops > 0) {
-                *roof = (Roof){{o->gbytes * 1e9, o->gflops * 1e9}, "one thread, as given"};
+        if (o->speed.gflops > 0) {
+                *roof = (Roof){{o->speed.gbytes * 1e9, o->speed.gflops * 1e9}, "one thread, as given"};
                 return true;
         }
         if (!target_runs_here(t)) {
                 fprintf(stderr,
-                        "lathe show: code for %s does not run here, so its roof can't be measured; --gflops "
-                        "and "
-                        "--gbytes give it\n",
+                        "lathe show: code for %s does not run here, so its roof can't be measured; --roof "
+                        "gives it\n",
                         t->name);
                 return false;
         }
         roof->from = "one thread, measured on this machine";
         if (ceilings_measure(&roof->most, 1))
                 return true;
-        fprintf(stderr, "lathe show: the roof can't be measured here; --gflops and --gbytes give it\n");
+        fprintf(stderr, "lathe show: the roof can't be measured here; --roof gives it\n");
         return false;
 }
 
-static int write_picture(const Options *o, const Text *t)
+static int show_write_picture(const CommandOptions *o, const Text *t)
 {
         return write_file(o->out, t->data, t->n) ? DONE : WRONG_ENVIRONMENT;
 }
 
-int picture_of_graph(Model *m, const Options *o)
+int picture_of_graph(Model *m, const CommandOptions *o)
 {
         Text *t = text_new(&m->arena);
         if (ends_in(o->out, ".dot"))
                 print_graph_dot(t, m->graph);
         else
                 draw_graph(t, m->graph);
-        return write_picture(o, t);
+        return show_write_picture(o, t);
 }
 
-int picture_of_plan(Model *m, const Options *o, ModelPart part, const Plan *p)
+int picture_of_plan(Model *m, const CommandOptions *o, ModelPart part, const Plan *p)
 {
         Text *t = text_new(&m->arena);
         Roof roof;
         if (part == PART_PLAN) {
                 draw_arena(t, p);
-                return write_picture(o, t);
+                return show_write_picture(o, t);
         }
         if (!find_roof(o, p->target, &roof))
                 return WRONG_ENVIRONMENT;
         if (part == PART_THREADS) {
                 draw_threads(t, p, &roof, shown_threads(o));
-                return write_picture(o, t);
+                return show_write_picture(o, t);
         }
         PlanCall *call;
         const int n = calls_of(&m->arena, p, &call);
         draw_roofline(t, p, &roof, call, n);
-        return write_picture(o, t);
+        return show_write_picture(o, t);
 }

@@ -5,7 +5,7 @@
 
 typedef struct {
         Arena *arena;
-        const Options *o;
+        const CommandOptions *o;
         const Plan *plan;
         const char *call; /* "a row" */
         int64_t size[MAX_NAMED];
@@ -14,12 +14,13 @@ typedef struct {
 static const char *ranks_text(const RankTable *s, int ranks)
 {
         const char *text = arena_printf(s->arena, "%d rank%s", ranks, ranks > 1 ? "s" : "");
-        return s->o->stages > 1 ? arena_printf(s->arena, "%s x %d stages", text, s->o->stages) : text;
+        return s->o->ranks.stages > 1 ? arena_printf(s->arena, "%s x %d stages", text, s->o->ranks.stages)
+                                      : text;
 }
 
 static int width_of(const RankTable *s)
 {
-        return s->o->stages > 1 ? 20 : 12;
+        return s->o->ranks.stages > 1 ? 20 : 12;
 }
 
 /* --- bytes --------------------------------------------------------------------------------------------------------- */
@@ -28,16 +29,16 @@ static int width_of(const RankTable *s)
 static void show_shares(const RankTable *s, bool by_rows)
 {
         Arena *a = s->arena;
-        const Options *o = s->o;
-        for (int i = 0; i < o->nranks; i++) {
-                const int ranks = o->ranks[i];
-                const RankCost c = rank_cost(a, s->plan, s->size, ranks, o->stages, by_rows);
+        const CommandOptions *o = s->o;
+        for (int i = 0; i < o->ranks.n; i++) {
+                const int ranks = o->ranks.count[i];
+                const RankCost c = rank_cost(a, s->plan, s->size, ranks, o->ranks.stages, by_rows);
                 const double bytes = (double)sizeof(float) * (double)c.floats,
                              carried = (double)sizeof(float) * (double)c.carried;
                 if (i == 0)
                         printf("  %-*s %s %s, %s bytes (%s)\n", width_of(s), "gathers", grouped(a, c.gathers),
                                s->call, grouped(a, (int64_t)bytes), in_units(a, bytes, "B"));
-                if (i == 0 && o->stages > 1)
+                if (i == 0 && o->ranks.stages > 1)
                         printf("  %-*s hands on %s bytes %s\n", width_of(s), "a stage",
                                grouped(a, (int64_t)carried), s->call);
                 printf("  %-*s weights %s%s; %s, sends %s and receives %s\n", width_of(s),
@@ -60,18 +61,18 @@ static double all_of(const RankTime *t)
 }
 
 /* By what ranks and the links between them do at most; a gather waits for the latency as often as it takes hops among ranks. */
-static RankTime rank_time(const Options *o, const RankCost *c, int ranks)
+static RankTime rank_time(const CommandOptions *o, const RankCost *c, int ranks)
 {
         int hops = 0;
         while (1 << hops < ranks)
                 hops++;
-        return (RankTime){.read = (double)c->read / (o->gbytes * 1e9),
-                          .computed = (double)c->flops / (o->gflops * 1e9),
-                          .sent = 4 * (double)c->floats * (ranks - 1) / ranks / (o->link * 1e9),
-                          .waited = (double)c->gathers * hops * o->latency * 1e-6};
+        return (RankTime){.read = (double)c->read / (o->speed.gbytes * 1e9),
+                          .computed = (double)c->flops / (o->speed.gflops * 1e9),
+                          .sent = 4 * (double)c->floats * (ranks - 1) / ranks / (o->speed.link * 1e9),
+                          .waited = (double)c->gathers * hops * o->speed.latency * 1e-6};
 }
 
-static const char *rows_text(Arena *a, int64_t rows)
+static const char *ranks_rows_text(Arena *a, int64_t rows)
 {
         return arena_printf(a, "a call of %s row%s", grouped(a, rows), rows > 1 ? "s" : "");
 }
@@ -83,13 +84,14 @@ typedef struct {
 
 static StageTime stage_time(const RankTable *s, int ranks, bool by_rows)
 {
-        const Options *o = s->o;
+        const CommandOptions *o = s->o;
         const RankCost whole = rank_cost(s->arena, s->plan, s->size, ranks, 1, by_rows),
-                       stage = rank_cost(s->arena, s->plan, s->size, ranks, o->stages, by_rows);
+                       stage = rank_cost(s->arena, s->plan, s->size, ranks, o->ranks.stages, by_rows);
         const RankTime alone = rank_time(o, &whole, ranks), each = rank_time(o, &stage, ranks);
-        const double hop =
-                o->stages > 1 ? 4 * (double)whole.carried / (o->link * 1e9) + o->latency * 1e-6 : 0;
-        return (StageTime){all_of(&alone) + o->stages * hop, all_of(&each) + 2 * hop};
+        const double hop = o->ranks.stages > 1 ? 4 * (double)whole.carried / (o->speed.link * 1e9) +
+                                                         o->speed.latency * 1e-6
+                                               : 0;
+        return (StageTime){all_of(&alone) + o->ranks.stages * hop, all_of(&each) + 2 * hop};
 }
 
 static void show_stage_time(const RankTable *s, int ranks, bool by_rows)
@@ -97,7 +99,7 @@ static void show_stage_time(const RankTable *s, int ranks, bool by_rows)
         Arena *a = s->arena;
         const StageTime t = stage_time(s, ranks, by_rows);
         printf("  %-*s alone %-10s with %d calls under way one each %s\n", width_of(s), ranks_text(s, ranks),
-               in_seconds(a, t.alone), s->o->stages, in_seconds(a, t.each));
+               in_seconds(a, t.alone), s->o->ranks.stages, in_seconds(a, t.each));
 }
 
 static void show_rank_time(const RankTable *s, int ranks, bool by_rows)
@@ -114,15 +116,15 @@ static void show_rank_time(const RankTable *s, int ranks, bool by_rows)
 static void show_rank_times(const RankTable *s, int time)
 {
         Arena *a = s->arena;
-        const Options *o = s->o;
+        const CommandOptions *o = s->o;
         printf("%s; of each rank %s and %s, between them %s and %s\n",
-               time < 0 ? "a call" : rows_text(a, s->size[time]), in_units(a, o->gbytes * 1e9, "B/s"),
-               in_units(a, o->gflops * 1e9, "FLOP/s"), in_units(a, o->link * 1e9, "B/s"),
-               in_seconds(a, o->latency * 1e-6));
-        for (int i = 0; i < o->nranks; i++) {
-                const int ranks = o->ranks[i];
+               time < 0 ? "a call" : ranks_rows_text(a, s->size[time]),
+               in_units(a, o->speed.gbytes * 1e9, "B/s"), in_units(a, o->speed.gflops * 1e9, "FLOP/s"),
+               in_units(a, o->speed.link * 1e9, "B/s"), in_seconds(a, o->speed.latency * 1e-6));
+        for (int i = 0; i < o->ranks.n; i++) {
+                const int ranks = o->ranks.count[i];
                 const bool by_rows = ranks > 1 && shares_rows(s->plan, s->size, ranks);
-                (o->stages > 1 ? show_stage_time : show_rank_time)(s, ranks, by_rows);
+                (o->ranks.stages > 1 ? show_stage_time : show_rank_time)(s, ranks, by_rows);
         }
 }
 
@@ -130,14 +132,14 @@ static void show_rank_times(const RankTable *s, int time)
 
 static json_t *call_json_of(const RankTable *s, int ranks, bool by_rows)
 {
-        const RankCost c = rank_cost(s->arena, s->plan, s->size, ranks, s->o->stages, by_rows);
+        const RankCost c = rank_cost(s->arena, s->plan, s->size, ranks, s->o->ranks.stages, by_rows);
         json_t *one = json_pack("{s:i, s:i, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "ranks", ranks,
-                                "stages", s->o->stages > 1 ? s->o->stages : 1, "by_rows", by_rows,
+                                "stages", s->o->ranks.stages > 1 ? s->o->ranks.stages : 1, "by_rows", by_rows,
                                 "weight_bytes", (json_int_t)c.weights, "cache_bytes", (json_int_t)c.caches,
                                 "read_bytes", (json_int_t)c.read, "flops", (json_int_t)c.flops, "gathers",
                                 (json_int_t)c.gathers, "gathered_bytes", (json_int_t)(4 * c.floats),
-                                "handed_on_bytes", (json_int_t)(s->o->stages > 1 ? 4 * c.carried : 0));
-        if (s->o->link > 0) {
+                                "handed_on_bytes", (json_int_t)(s->o->ranks.stages > 1 ? 4 * c.carried : 0));
+        if (s->o->speed.link > 0) {
                 const StageTime t = stage_time(s, ranks, by_rows);
                 json_object_set_new(one, "seconds", json_real(t.alone));
                 json_object_set_new(one, "seconds_under_way", json_real(t.each));
@@ -149,8 +151,8 @@ static json_t *call_json_of(const RankTable *s, int ranks, bool by_rows)
 static json_t *table_json(const RankTable *s)
 {
         json_t *all = json_array();
-        for (int i = 0; i < s->o->nranks; i++) {
-                const int ranks = s->o->ranks[i];
+        for (int i = 0; i < s->o->ranks.n; i++) {
+                const int ranks = s->o->ranks.count[i];
                 const bool by_rows = ranks > 1 && shares_rows(s->plan, s->size, ranks);
                 json_array_append_new(all, call_json_of(s, ranks, by_rows));
         }
@@ -159,11 +161,11 @@ static json_t *table_json(const RankTable *s)
 
 /* --- all of it ----------------------------------------------------------------------------------------------------- */
 
-static bool make_table(RankTable *s, Model *m, const Options *o, int time)
+static bool make_table(RankTable *s, Model *m, const CommandOptions *o, int time)
 {
         *s = (RankTable){.arena = &m->arena, .o = o, .call = time < 0 ? "a call" : "a row"};
         whole_call(m->graph, time, s->size);
-        s->plan = model_plan(m, o, target_find(o->ntarget ? o->target[0] : "native"));
+        s->plan = model_plan(m, o, chosen_target(o));
         return s->plan != NULL;
 }
 
@@ -171,10 +173,10 @@ static bool make_table(RankTable *s, Model *m, const Options *o, int time)
 static void set_rows(RankTable *s, int time, int64_t unless_given)
 {
         if (time >= 0)
-                s->size[time] = s->o->given['n'] ? s->o->steps : unless_given;
+                s->size[time] = s->o->given[OPT_N] ? s->o->steps : unless_given;
 }
 
-json_t *ranks_json(Model *m, const Options *o, int time)
+json_t *ranks_json(Model *m, const CommandOptions *o, int time)
 {
         RankTable s;
         if (!make_table(&s, m, o, time))
@@ -183,7 +185,7 @@ json_t *ranks_json(Model *m, const Options *o, int time)
         return table_json(&s);
 }
 
-bool show_ranks(Model *m, const Options *o, int time)
+bool show_ranks(Model *m, const CommandOptions *o, int time)
 {
         const Graph *g = m->graph;
         RankTable s;
@@ -200,7 +202,7 @@ bool show_ranks(Model *m, const Options *o, int time)
                 show_shares(&s, true);
         }
         set_rows(&s, time, 1);
-        if (o->link > 0)
+        if (o->speed.link > 0)
                 show_rank_times(&s, time);
         return true;
 }

@@ -11,7 +11,7 @@ bool is_sound_file(const char *path)
 }
 
 /* Nothing of a sound is left out: a model that hears less of it would answer for all of it. */
-static const char *too_long(Arena *a, const char *path, const Sound *s, int64_t most)
+static const char *sound_too_long(Arena *a, const char *path, const Sound *s, int64_t most)
 {
         double seconds = (double)most / s->rate;
         return arena_printf(
@@ -22,14 +22,16 @@ static const char *too_long(Arena *a, const char *path, const Sound *s, int64_t 
 }
 
 const char *sound_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
-                         bool *lacking)
+                         bool *env_error)
 {
         const Setting *rate = loop_setting(l, "rate");
         Sound s;
         *value = NULL;
-        const char *why = sound_read(a, path, rate ? (int)rate->number : 0, &s, lacking);
+        const char *why = sound_read(a, path, rate ? (int)rate->number : 0, &s, env_error);
+        if (!why && s.note)
+                fprintf(stderr, "lathe: note: %s\n", s.note);
         if (!why && s.n > *dim)
-                why = too_long(a, path, &s, *dim);
+                why = sound_too_long(a, path, &s, *dim);
         if (!why && !(*value = calloc((size_t)*dim, sizeof **value)))
                 why = no_memory;
         for (int64_t i = 0; i < s.n && !why; i++)

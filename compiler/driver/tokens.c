@@ -55,12 +55,14 @@ static uint64_t hash_words(const void *block, uint64_t size)
         return h;
 }
 
-static const TokenBlock *open_kept(Arena *a, const char *path, uint64_t key)
+static const TokenBlock *tokens_open_kept(Arena *a, const char *path, uint64_t key)
 {
         KeptHead head;
         struct stat about;
         TokenTables tables;
-        FILE *file = fopen(path, "rb");
+        bool regular =
+                !stat(path, &about) && S_ISREG(about.st_mode); /* opening a pipe would wait for a writer */
+        FILE *file = regular ? fopen(path, "rb") : NULL;
         void *block = NULL;
         bool good = file && !fstat(fileno(file), &about) && fread(&head, sizeof head, 1, file) == 1 &&
                     !memcmp(head.name, kept_name, sizeof kept_name) && head.key == key &&
@@ -86,7 +88,7 @@ static const TokenBlock *open_kept(Arena *a, const char *path, uint64_t key)
 }
 
 /* Without a word where it can't be: the next start takes longer. */
-static void keep(Arena *a, const char *path, uint64_t key, const TokenBlock *block)
+static void tokens_keep(Arena *a, const char *path, uint64_t key, const TokenBlock *block)
 {
         KeptHead head = {.key = key, .size = (uint64_t)block->size, .vocab = block->vocab};
         WrittenFile file;
@@ -102,19 +104,19 @@ static void keep(Arena *a, const char *path, uint64_t key, const TokenBlock *blo
                 output_drop(&file);
 }
 
-const char *source_tables(Arena *a, const Options *o, const char *path, const char *name,
+const char *source_tables(Arena *a, const CommandOptions *o, const char *path, const char *name,
                           const TokenBlock **tables)
 {
         const char *kept = name ? kept_path(a, o, arena_printf(a, "%s.tokens.packed", name)) : NULL;
         uint64_t key = kept ? files_key(a, path) : 0;
-        bool lacking;
-        *tables = kept ? open_kept(a, kept, key) : NULL;
+        bool env_error;
+        *tables = kept ? tokens_open_kept(a, kept, key) : NULL;
         if (*tables)
                 return NULL;
         TokenBlock *block = NEW(a, TokenBlock);
-        const char *why = tokenizer_open(a, path, block, &lacking);
+        const char *why = tokenizer_open(a, path, block, &env_error);
         if (!why && kept && block->size >= LEAST_KEPT)
-                keep(a, kept, key, block);
+                tokens_keep(a, kept, key, block);
         *tables = block;
         return why;
 }

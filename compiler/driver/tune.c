@@ -80,7 +80,7 @@ static Tuned *read_tuned(Model *m, const char *path)
         const Source *source = read_source(a, path, &why);
         if (!source) {
                 fprintf(stderr, "lathe: --tune: can't read %s: %s\n", path, why);
-                m->lacking = true;
+                m->env_error = true;
                 return NULL;
         }
         for (int line = 1; line <= source->nline; line++) {
@@ -105,7 +105,7 @@ static Tuned *read_tuned(Model *m, const char *path)
         return tuned;
 }
 
-static int compare(int64_t a, int64_t b)
+static int compare_sizes(int64_t a, int64_t b)
 {
         return (a > b) - (a < b);
 }
@@ -119,7 +119,7 @@ static int by_product(const void *a, const void *b)
                                    y->of.panels, y->of.rows, y->of.slots}};
         int order = 0;
         for (int i = 0; i < 6 && !order; i++)
-                order = compare(of[0][i], of[1][i]);
+                order = compare_sizes(of[0][i], of[1][i]);
         return order;
 }
 
@@ -183,7 +183,7 @@ static ProductTiling fastest(const ProductTimer *timer, const ProductShape *of, 
 }
 
 /* One after the other: tiles, pieces of k, rows at once. */
-static bool measure(const Target *t, const ProductShape *of, ProductTiling *tiling)
+static bool tune_measure(const Target *t, const ProductShape *of, ProductTiling *tiling)
 {
         const ProductShape less = shortened(of);
         ProductTimer *timer = product_timer_new(t, &less);
@@ -201,15 +201,15 @@ static bool measure(const Target *t, const ProductShape *of, ProductTiling *tili
 /* Measures what the file lacks, and writes it. */
 static bool measure_lacking(Model *m, const Plan *p, Tuned *tuned, const ProductShape *shape, int n)
 {
-        int lacking = 0, done = 0;
+        int env_error = 0, done = 0;
         for (int i = 0; i < n; i++)
-                lacking += !tuned_find(tuned, p->target, &shape[i]);
-        if (lacking && (!has_kernels(p->target) || !target_runs_here(p->target))) {
+                env_error += !tuned_find(tuned, p->target, &shape[i]);
+        if (env_error && (!has_kernels(p->target) || !target_runs_here(p->target))) {
                 fprintf(stderr,
                         "lathe: note: %s lacks %d of %d products of %s, which can't be measured on this "
                         "machine: their tilings are "
                         "estimates\n",
-                        tuned->path, lacking, n, p->target->name);
+                        tuned->path, env_error, n, p->target->name);
                 return true;
         }
         for (int i = 0; i < n; i++) {
@@ -218,24 +218,24 @@ static bool measure_lacking(Model *m, const Plan *p, Tuned *tuned, const Product
                 const char *why;
                 TunedProduct product = {
                         .target = p->target, .of = shape[i], .tiling = estimated_tiling(p, &shape[i], &why)};
-                progress("measuring products", PROGRESS_STEPS, done++, lacking);
-                if (!measure(p->target, &shape[i], &product.tiling)) {
+                progress("measuring products", PROGRESS_STEPS, done++, env_error);
+                if (!tune_measure(p->target, &shape[i], &product.tiling)) {
                         fprintf(stderr, "lathe: --tune: %s\n", no_memory);
-                        m->lacking = true;
+                        m->env_error = true;
                         return false;
                 }
                 add_tuned(&m->arena, tuned, &product);
         }
-        if (!lacking)
+        if (!env_error)
                 return true;
-        progress("measuring products", PROGRESS_STEPS, lacking, lacking);
-        fprintf(stderr, "lathe: %d product%s of %s measured, and added to %s\n", lacking,
-                lacking == 1 ? "" : "s", p->target->name, tuned->path);
-        m->lacking = !write_tuned(&m->arena, tuned);
-        return !m->lacking;
+        progress("measuring products", PROGRESS_STEPS, env_error, env_error);
+        fprintf(stderr, "lathe: %d product%s of %s measured, and added to %s\n", env_error,
+                env_error == 1 ? "" : "s", p->target->name, tuned->path);
+        m->env_error = !write_tuned(&m->arena, tuned);
+        return !m->env_error;
 }
 
-bool tune(Model *m, const Options *o, Plan *p)
+bool tune(Model *m, const CommandOptions *o, Plan *p)
 {
         ProductShape *shape;
         if (target_is_portable(p->target) || o->off[PASS_tile]) {

@@ -224,7 +224,7 @@ static void emit_comment(const Emit *e, Text *c)
         text_printf(c,
                     " * %s.  The same bits with any number of threads, in any chunks, on any "
                     "target.\n",
-                    barriers_text(e->arena, p, 0, " a call"));
+                    barriers_text(p));
         const char *flags = p->target->flags;
         bool slow = p->target == target_table, wasm = target_is_wasm(p->target);
         text_printf(
@@ -300,18 +300,10 @@ static void emit_constants(const Emit *e, Text *c)
                     e->o->tables_apart ? e->o->tables_hash : 0, is_batched(e) ? batch_constants(e) : "");
 }
 
-static bool has_blocks(const Plan *p)
-{
-        for (int i = 0; i < p->nbuffer; i++)
-                if (p->buffer[i]->home == IN_WEIGHTS && is_in_blocks(p->buffer[i]->storage))
-                        return true;
-        return false;
-}
-
 /* Each further instruction set of a portable file, if the code differs: its own copy of kernels and program, with names of its own. */
 static bool is_section(const Emit *e, const Target *t)
 {
-        return *t->machine->condition && (target_has_own_vectors(t) || has_blocks(e->plan));
+        return *t->machine->condition && (target_has_own_vectors(t) || graph_has_blocks(e->g));
 }
 
 /* A target's features in GCC's words. */
@@ -327,7 +319,7 @@ static const char *gcc_features(const Emit *e, const Target *t)
 
 static void emit_section(const Emit *e, const Target *t, const char *kernels, Text *c)
 {
-        const char *files[] = {KERNEL_FILES(t), NULL};
+        const char *files[] = {KERNEL_FILES(e->plan, t), NULL};
         Text *own = text_new(e->arena);
         emit_tile(e->plan, t, own);
         paste_runtime(own, files, NULL, kernels);
@@ -416,14 +408,39 @@ static void emit_all(const Emit *e, Text *c)
         if (e->o->with_page)
                 emit_page(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
-        const char *files[] = {"guard.h",         "processor.h",  "arm.h",           "team.h",
-                               KERNEL_FILES(t),   "rank_link.h",  "ranks.h",         "rank_file.h",
-                               "window_cache.h",  "pages.h",      "token_tables.h",  "token_wordpiece.h",
-                               "token_unigram.h", "token_bpe.h",  "token_pieces.h",  "token_normaliser.h",
-                               "tokens.h",        "talk.h",       "real_tables.h",   "reals.h",
-                               "likely.h",        "pooling.h",    "picture_input.h", "denoise.h",
-                               "pnm.h",           "wav.h",        "main_shell.h",    "npy.h",
-                               "input_values.h",  "generation.h", "conversation.h",  NULL};
+        const char *files[] = {"guard.h",
+                               "processor.h",
+                               "arm.h",
+                               "team.h",
+                               KERNEL_FILES(e->plan, t),
+                               "rank_link.h",
+                               "ranks.h",
+                               "rank_file.h",
+                               "window_cache.h",
+                               "pages.h",
+                               "token_tables.h",
+                               "token_wordpiece.h",
+                               "token_unigram.h",
+                               "token_bpe.h",
+                               "token_pieces.h",
+                               "token_normaliser.h",
+                               "tokens.h",
+                               "talk.h",
+                               "real_tables.h",
+                               "reals.h",
+                               "likely.h",
+                               "pooling.h",
+                               "picture_input.h",
+                               "denoise.h",
+                               "pnm.h",
+                               "wav.h",
+                               "terminal.h",
+                               "main_shell.h",
+                               "npy.h",
+                               "input_values.h",
+                               "generation.h",
+                               "conversation.h",
+                               NULL};
         emit_tile(e->plan, t, c);
         text_put(user, before->data);
         text_put(user, kernels->data);

@@ -79,6 +79,9 @@ int64_t parts_size(const Plan *p);   /* .. and, behind those of all, that severa
 int64_t row_elements(const Plan *p, const Type *t);
 /* its pointer moves on with the positions taken; what has another named axis stays, and counts them in `done` */
 bool advances(const Plan *p, const Type *t);
+/* Elements by which an output's pointer moves on for each position taken where its rows are not one for each position, as of
+ * [time + 5, d]: of these a piece of a call gives those from its own first position on.  0: it stays, or advances. */
+int64_t elements_passed(const Plan *p, const Type *t);
 uint64_t layout_hash(const Plan *p); /* what the packed weights must have been laid out for */
 
 /* The runtime's text, and the choice of what an emitted file needs of it. */

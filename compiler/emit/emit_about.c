@@ -30,7 +30,7 @@ static const char *comment_line(const Source *source, int line, int32_t *indent,
         return line >= 1 && *indent < *n && text[*indent] == '#' ? text : NULL;
 }
 
-static void add_line(const Emit *e, Text *t, const char *at, const char *end)
+static void about_line(const Emit *e, Text *t, const char *at, const char *end)
 {
         while (at < end && (*at == '#' || *at == ' ' || *at == '\t'))
                 at++;
@@ -52,7 +52,7 @@ static const char *behind_shape(const char *at, const char *end)
 }
 
 /* The comment about a declaration: behind it, with the lines under it that go on in the same column; else in the lines right above it. */
-static void add_comment(const Emit *e, Text *t, Span span)
+static void about_comment(const Emit *e, Text *t, Span span)
 {
         const Source *source = span.source;
         if (!source)
@@ -64,9 +64,9 @@ static void add_comment(const Emit *e, Text *t, Span span)
                    *behind = comment_in(source->text + span.end, end);
         if (behind) {
                 const int32_t column = (int32_t)(behind - text);
-                add_line(e, t, behind_shape(behind, end), end);
+                about_line(e, t, behind_shape(behind, end), end);
                 while ((text = comment_line(source, ++line, &indent, &n)) && indent == column)
-                        add_line(e, t, text + indent, text + n);
+                        about_line(e, t, text + indent, text + n);
                 return;
         }
         const int declared = span_line(span) - source->before;
@@ -75,7 +75,7 @@ static void add_comment(const Emit *e, Text *t, Span span)
                 line--;
         for (; line < declared; line++) {
                 text = comment_line(source, line, &indent, &n);
-                add_line(e, t, text + indent, text + n);
+                about_line(e, t, text + indent, text + n);
         }
 }
 
@@ -124,7 +124,7 @@ static bool has_past(const Emit *e)
         return false;
 }
 
-static void add_sizes(const Emit *e, Text *t)
+static void about_sizes(const Emit *e, Text *t)
 {
         for (int i = 0; i < e->g->nnamed; i++) {
                 const Named *size = &e->g->named[i];
@@ -141,14 +141,14 @@ static void add_sizes(const Emit *e, Text *t)
         }
 }
 
-static void add_input(const Emit *e, int i, Text *t)
+static void about_input(const Emit *e, int i, Text *t)
 {
         const Input *in = &e->g->input[i];
         text_printf(t, " *   %s: %s%s", in->name, in->bound ? "int32_t" : "float", shape_said(e, &in->type));
         if (in->bound)
                 text_printf(t, ", each 0 to %" PRId64, in->bound - 1);
         if (i + 1 == e->g->ninput || !is_same_line(in->span, e->g->input[i + 1].span))
-                add_comment(e, t, in->span);
+                about_comment(e, t, in->span);
         text_put(t, "\n");
 }
 
@@ -156,17 +156,17 @@ void emit_about(const Emit *e, Text *h)
 {
         if (e->g->nnamed)
                 text_printf(h, " * Sizes:\n");
-        add_sizes(e, h);
+        about_sizes(e, h);
         if (e->g->ninput)
                 text_printf(h, " * Inputs; NULL for one is %s_ERROR_RANGE, as is an id out of range:\n",
                             e->upper);
         for (int i = 0; i < e->g->ninput; i++)
-                add_input(e, i, h);
+                about_input(e, i, h);
         text_printf(h, " * Outputs; NULL for one that is not wanted, which is then not computed:\n");
         for (int i = 0; i < e->g->noutput; i++) {
                 text_printf(h, " *   %s: float%s", e->g->output[i].name, output_text(e, &e->g->output[i]));
                 if (!e->g->output[i].tap)
-                        add_comment(e, h, e->g->output[i].span);
+                        about_comment(e, h, e->g->output[i].span);
                 text_put(h, "\n");
         }
 }

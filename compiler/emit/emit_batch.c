@@ -56,7 +56,7 @@ static void move_members(const Emit *e, const char *from, const char *to, Text *
         const char *past = e->g->named[e->g->past].name;
         text_printf(c, "        %s%s = %s%s;\n", to, keeps ? "past" : past, from, keeps ? past : "past");
         for (int i = 0; i < e->g->nnamed; i++)
-                if (is_kept(e, i))
+                if (size_is_kept(e, i))
                         text_printf(c, "        %s%s = %s%s;\n", to, e->g->named[i].name, from,
                                     e->g->named[i].name);
         if (e->g->fed_separately)

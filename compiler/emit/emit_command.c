@@ -18,6 +18,35 @@ static void emit_constants_of_texts(const Emit *e, LoopId id, Text *c)
                             id == LOOP_fill ? model_text(e, "$MODEL_CONTROL") : "0");
 }
 
+/* MAX_TOKENS, LONGEST_TEXT, and the prompts of loop embed. */
+static void emit_limits_of_texts(const Emit *e, const EmitLoop *l, bool named, Text *c)
+{
+        const Setting *cut = loop_setting(l->loop, "max_tokens");
+        const char *all = loop_text_setting(l->loop, "prompts"),
+                   *chosen = loop_text_setting(l->loop, "prompt"), *name;
+        const Dim d = l->parts.input->type.dim[0];
+        int64_t longest = dim_is_fixed(d) ? dim_value(d, NULL) : INT32_MAX;
+        for (int i = 0; i < e->g->nnamed; i++)
+                if (dim_equal(d, dim_named(i)))
+                        longest = e->g->named[i].bound;
+        const int64_t most = cut ? (int64_t)cut->number : 0;
+        json_error_t error;
+        json_t *prompts = json_loads(all ? all : "{}", 0, &error), *value;
+        text_printf(c, "enum { LONGEST_TEXT = %" PRId64 ", MAX_TOKENS = %" PRId64 " };\n", longest,
+                    most < longest ? most : longest);
+        if (named)
+                text_printf(c,
+                            "static const struct {\n        const char *name, *text;\n} text_prompt[] = {");
+        json_object_foreach (prompts, name, value)
+                if (named)
+                        text_printf(c, "{%s, %s}, ", c_string(e->arena, name),
+                                    c_string(e->arena, json_string_value(value)));
+        value = chosen ? json_object_get(prompts, chosen) : NULL;
+        text_printf(c, "%s#define DEFAULT_PROMPT %s\n", named ? "{NULL, NULL}};\n" : "",
+                    value ? c_string(e->arena, json_string_value(value)) : "\"\"");
+        json_decref(prompts);
+}
+
 static void emit_constants_of_loop(const Emit *e, LoopId id, Text *c)
 {
         const bool text = e->o->tables;
@@ -54,6 +83,7 @@ static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text 
         const bool of_texts = loop_info[id].in == LOOP_IN_TOKENS;
         if (of_texts) {
                 emit_constants_of_texts(e, id, c);
+                emit_limits_of_texts(e, l, id == LOOP_embed, c);
                 emit_constants_of_loop(e, id, c);
                 text_printf(c, "%s\n",
                             chosen_text(e, e->o->tables ? "main_prompt_text.h" : "main_prompt_tokens.h"));
@@ -121,6 +151,8 @@ void emit_page(const Emit *e, Text *c)
         text_printf(c, "%s\n", chosen_text(e, "page.h"));
         if (tells || loop_info[id].in == LOOP_IN_TOKENS) {
                 emit_constants_of_texts(e, id, c);
+                if (id == LOOP_embed)
+                        emit_limits_of_texts(e, l, false, c);
                 if (id != LOOP_transcribe)
                         text_printf(c, "\n%s\n",
                                     e->o->talk ? e->o->talk : chosen_text(e, "main_prompt_text.h"));

@@ -152,6 +152,8 @@ static const char *without_member(const Emit *e, const EmitLoop *l)
 const char *denoise_header(const Emit *e, const EmitLoop *l)
 {
         const Setting *trained = loop_setting(l->loop, "trained");
+        const char *way = loop_text_setting(l->loop, "scheduler");
+        const double steps = trained ? trained->number : 1000;
         const char *latent = l->parts.input->name;
         const int64_t values = type_count(&l->parts.input->type, NULL);
         return arena_printf(
@@ -175,9 +177,9 @@ const char *denoise_header(const Emit *e, const EmitLoop *l)
                 "int $model_denoise($model *m%s, const $model_denoising *how, float *%s, $model_on_step "
                 "*on_step,\n        void *of, void *scratch);\n"
                 "size_t $model_denoise_scratch(const $model_denoising *how);\n\n",
-                denoise_has_inputs(e->g, l) ? given_struct(e, l) : "", trained ? trained->number : 1000,
-                without_member(e, l), values, latent, values, e->g->fed_separately ? ", which it feeds" : "",
-                parameters(e, l), latent);
+                denoise_has_inputs(e->g, l) ? given_struct(e, l) : "",
+                steps - (way && !strcmp(way, "dpm_solver") && steps > 1), without_member(e, l), values,
+                latent, values, e->g->fed_separately ? ", which it feeds" : "", parameters(e, l), latent);
 }
 
 /* --- the command line ------------------------------------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ static const struct {
         {"RANK", "the ranks differ in program or weights, or one could not be reached", has_ranks},
         {"SHARE", "the weight file has the share of another rank; `lathe weights --rank` writes that of each",
          has_ranks},
-        {"RULE", "the rule of a text leaves no token that may come", has_rule},
+        {"RULE", "every logit is -inf or NaN, or the rule of a text leaves no token that may come", has_rule},
 };
 
 static bool is_possible(const Emit *e, size_t i)

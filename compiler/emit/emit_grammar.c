@@ -6,12 +6,12 @@
 
 enum { IN_A_LINE = 8 };
 
-static const char *line_end(int64_t i, int64_t n)
+static const char *number_end(int64_t i, int64_t n)
 {
         return i % IN_A_LINE == IN_A_LINE - 1 || i + 1 == n ? "\n" : " ";
 }
 
-static const char *line_begin(int64_t i)
+static const char *number_begin(int64_t i)
 {
         return i % IN_A_LINE ? "" : "        ";
 }
@@ -23,8 +23,8 @@ static void emit_grammar_tables(const GrammarTables *t, Text *c)
         for (int32_t i = 0; i < t->places; i++) {
                 const GrammarPlace *p = &t->place[i];
                 sets = p->takes + 1 > sets ? p->takes + 1 : sets;
-                text_printf(c, "%s{%d, %d, %d},%s", line_begin(i), p->takes, p->next, p->other,
-                            line_end(i, t->places));
+                text_printf(c, "%s{%d, %d, %d},%s", number_begin(i), p->takes, p->next, p->other,
+                            number_end(i, t->places));
         }
         text_printf(c, "};\nstatic const uint64_t grammar_set[%d][4] = {\n", sets);
         for (int32_t i = 0; i < sets; i++)
@@ -32,7 +32,7 @@ static void emit_grammar_tables(const GrammarTables *t, Text *c)
                             t->byte_set[i][0], t->byte_set[i][1], t->byte_set[i][2], t->byte_set[i][3]);
         text_printf(c, "};\nstatic const uint8_t grammar_group[256] = {\n");
         for (int i = 0; i < 256; i++)
-                text_printf(c, "%s%d,%s", line_begin(i), t->group[i], line_end(i, 256));
+                text_printf(c, "%s%d,%s", number_begin(i), t->group[i], number_end(i, 256));
         text_printf(c,
                     "};\nstatic const GrammarTables grammar_tables = {grammar_place, grammar_set, "
                     "grammar_group, %d, %d, %d};\n\n",

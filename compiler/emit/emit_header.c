@@ -12,7 +12,7 @@ typedef struct {
         int n;
 } Enumerators;
 
-static bool stands_in(const Enumerators *sizes, const char *name)
+static bool name_is_in(const Enumerators *sizes, const char *name)
 {
         for (int i = 0; i < sizes->n; i++)
                 if (!strcmp(sizes->name[i], name))
@@ -30,7 +30,7 @@ static void emit_size(const Emit *e, const char *name, int64_t value, Enumerator
         const char *last = own->data + strlen(e->upper) + 1;
         if (!strcmp(last, "OK") || !strcmp(last, "H") || !strncmp(last, "ERROR_", 6))
                 text_printf(own, "_");
-        while (stands_in(sizes, own->data))
+        while (name_is_in(sizes, own->data))
                 text_printf(own, "_");
         sizes->name[sizes->n++] = own->data;
         text_printf(sizes->text, "        %s = %" PRId64 ",\n", own->data, value);
@@ -171,8 +171,9 @@ static void declare_generate(const Emit *e, Text *h)
                         "int32_t *drafts, int64_t room);\n"
                         "/* Rules out what may not come behind tokens [n]: makes its logits -inf.  Returns "
                         "0; below 0, and the text ends\n"
-                        " * here; or above 0, an error that $model_generate() returns, as "
-                        "$MODEL_ERROR_RULE where nothing is left. */\n"
+                        " * here; or above 0, an error that $model_generate() returns.  Where nothing is "
+                        "left, that is "
+                        "$MODEL_ERROR_RULE. */\n"
                         "typedef int $model_rule(void *of, const int32_t *tokens, int64_t n, float "
                         "*logits);\n"
                         "/* How a text goes on; 0 in all: by the likeliest token, to the end of the "
@@ -238,9 +239,8 @@ static void declare_beams(const Emit *e, Text *h)
                         " * All slots of beams hold other texts behind it: reset, or select and reset, "
                         "before the "
                         "next one.  scratch\n"
-                        " * [$model_beam_search_scratch(how, n)], aligned to 8.  $MODEL_ERROR_RANGE also "
-                        "where no "
-                        "token may be chosen. */\n"
+                        " * [$model_beam_search_scratch(how, n)], aligned to 8.  $MODEL_ERROR_RULE: "
+                        "no token may be chosen. */\n"
                         "int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const "
                         "$model_beams *how, "
                         "int32_t *text, int64_t *made,\n        double *worth, void *scratch);\n"

@@ -85,7 +85,7 @@ static uint64_t groups_of_size(const Emit *e, int size)
         return groups;
 }
 
-bool is_kept(const Emit *e, int size)
+bool size_is_kept(const Emit *e, int size)
 {
         return groups_of_size(e, size) != 0;
 }
@@ -171,14 +171,27 @@ bool advances(const Plan *p, const Type *t)
         return type_has_positions(p->graph, t) && !type_is_dense(t);
 }
 
+int64_t elements_passed(const Plan *p, const Type *t)
+{
+        const Graph *g = p->graph;
+        int64_t n = 1, rows = 0;
+        if (g->past < 0 || type_is_dense(t) || type_has_positions(g, t))
+                return 0;
+        for (int a = 0; a < t->rank; a++)
+                if (dim_is_fixed(t->dim[a]))
+                        n *= t->dim[a].fixed;
+                else if (t->dim[a].per[g->past] == 0)
+                        rows = t->dim[a].per[g->time];
+        return n * rows;
+}
+
 /* Do strides of t follow from the positions of the whole call? */
 static bool is_dense_over_time(const Plan *p, const Type *t)
 {
         const Graph *g = p->graph;
         bool counts = false;
         for (int a = 0; a < t->rank; a++)
-                counts |= dim_is_positions(p->graph, t->dim[a]) ||
-                          (g->past >= 0 && t->dim[a].per[g->past] != 0);
+                counts |= g->past >= 0 && (t->dim[a].per[g->time] != 0 || t->dim[a].per[g->past] != 0);
         return counts && type_is_dense(t);
 }
 
@@ -310,6 +323,29 @@ static void emit_caches(const Emit *e, Text *c)
         text_printf(c, "};\n\n");
 }
 
+/* Moves the callers' pointers on to the rows of the next chunk. */
+static void emit_next_rows(const Emit *e, Text *c)
+{
+        for (int i = 0; i < e->g->noutput; i++)
+                if (advances(e->plan, &e->g->output[i].node->type))
+                        text_printf(c,
+                                    "                if (%s)\n                        %s += (chunk - "
+                                    "m->first) * %" PRId64 ";\n",
+                                    e->g->output[i].name, e->g->output[i].name,
+                                    row_elements(e->plan, &e->g->output[i].node->type));
+        for (int i = 0; i < e->g->noutput; i++)
+                if (elements_passed(e->plan, &e->g->output[i].node->type))
+                        text_printf(c,
+                                    "                if (%s)\n                        %s += chunk * %" PRId64
+                                    ";\n",
+                                    e->g->output[i].name, e->g->output[i].name,
+                                    elements_passed(e->plan, &e->g->output[i].node->type));
+        for (int i = 0; i < e->g->ninput; i++)
+                if (advances(e->plan, &e->g->input[i].type))
+                        text_printf(c, "                %s += chunk * %" PRId64 ";\n", e->g->input[i].name,
+                                    row_elements(e->plan, &e->g->input[i].type));
+}
+
 static void emit_advance(const Emit *e, Text *c)
 {
         const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
@@ -352,17 +388,7 @@ static void emit_advance(const Emit *e, Text *c)
                         "cache_make_room(&caches[i], i, &m->base[i], held, %d, m->state, m->%s, chunk);\n",
                         e->plan->ncache, cached_states(e->plan), past);
         text_printf(c, "                %s(m);\n", is_batched(e) ? "run_alone" : "run");
-        for (int i = 0; i < e->g->noutput; i++)
-                if (advances(e->plan, &e->g->output[i].node->type))
-                        text_printf(c,
-                                    "                if (%s)\n                        %s += (chunk - "
-                                    "m->first) * %" PRId64 ";\n",
-                                    e->g->output[i].name, e->g->output[i].name,
-                                    row_elements(e->plan, &e->g->output[i].node->type));
-        for (int i = 0; i < e->g->ninput; i++)
-                if (advances(e->plan, &e->g->input[i].type))
-                        text_printf(c, "                %s += chunk * %" PRId64 ";\n", e->g->input[i].name,
-                                    row_elements(e->plan, &e->g->input[i].type));
+        emit_next_rows(e, c);
         if (has_dense(e->plan))
                 text_printf(c, "                m->done += chunk;\n");
         text_printf(c,

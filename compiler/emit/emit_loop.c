@@ -144,25 +144,25 @@ const char *why_no_generate_command(const Graph *g, const Input *fed)
 /* --- a call of the model ------------------------------------------------------------------------------------------- */
 
 /* Of x0, x1, ..: as an input's type. */
-static const char *filled(const Emit *e, const Input *in, int i)
+static const char *loop_filled_input(const Emit *e, const Input *in, int i)
 {
         return arena_printf(e->arena, in->type.dtype == REAL ? "(const float *)(const void *)x%d" : "x%d", i);
 }
 
 /* What stands for an input in a call. */
-static const char *argument(const Emit *e, const EmitLoop *l, int i)
+static const char *loop_argument(const Emit *e, const EmitLoop *l, int i)
 {
         const Input *in = &e->g->input[i];
         if (in == l->parts.input)
                 return "from";
         if (in == l->parts.step)
                 return "&at_step";
-        return comes_from(e->g, l, in) == FROM_SETTING ? filled(e, in, i)
+        return comes_from(e->g, l, in) == FROM_SETTING ? loop_filled_input(e, in, i)
                                                        : arena_printf(e->arena, "given->%s", in->name);
 }
 
 /* ", n, from, x1": sizes and inputs of a group. */
-static const char *arguments(const Emit *e, const EmitLoop *l, int group)
+static const char *loop_arguments(const Emit *e, const EmitLoop *l, int group)
 {
         Text *t = text_new(e->arena);
         for (int i = 0; i < e->g->nnamed; i++)
@@ -170,7 +170,7 @@ static const char *arguments(const Emit *e, const EmitLoop *l, int group)
                         text_printf(t, id_of(l) == LOOP_denoise ? ", given->%s" : ", n", e->g->named[i].name);
         for (int i = 0; i < e->g->ninput; i++)
                 if (is_given_in(e, &e->g->input[i], group))
-                        text_printf(t, ", %s", argument(e, l, i));
+                        text_printf(t, ", %s", loop_argument(e, l, i));
         return t->data;
 }
 
@@ -250,11 +250,11 @@ static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
                 if (is_fed_separately(e->g, i))
                         text_printf(c, "%s        error = error ? error : %s_feed_%s(m%s);\n",
                                     denoises ? when_fed(e, l, i) : "", e->name, group_name(e, i),
-                                    arguments(e, l, i));
+                                    loop_arguments(e, l, i));
         if (e->causal)
                 text_printf(c, "        %s_reset(m);\n", e->name);
         text_printf(c, "        return error ? error : %s_forward(m%s%s%s);\n}\n\n", e->name,
-                    arguments(e, l, CALLS), e->causal ? ", n" : "", loop_outputs(e, l));
+                    loop_arguments(e, l, CALLS), e->causal ? ", n" : "", loop_outputs(e, l));
 }
 
 /* transcribe_feed(m, samples) */

@@ -1,16 +1,16 @@
 /* What the parts of emission share: emit.c the whole file, emit_header.c and emit_interface.c header and functions that callers see,
- * emit_program.c the instance's struct and the program. */
+ * emit_program.c the instance's struct, emit_steps.c the program. */
 #ifndef EMIT_PRIVATE_H
 #define EMIT_PRIVATE_H
 #include "emit.h"
 #include "language/language.h"
 #include "print_private.h"
 
-/* What kernels are made of for a target, files of runtime/ in the order in which they need each other. */
-#define KERNEL_FILES(t)                                                                                      \
+/* Files of runtime/ with a plan's kernels for a target, in the order in which they need each other. */
+#define KERNEL_FILES(p, t)                                                                                   \
         (t)->vector, "math.h", "rows.h", "far.h", "narrow.h", "kept.h", "tile.h", (t)->integers, (t)->dot,   \
-                "blocks.h", "matmul.h", "contraction.h", "attention.h", "attention_mixed.h", "scan_state.h", \
-                "scan.h"
+                graph_has_blocks((p)->graph) ? "blocks.h" : "no_blocks.h", "matmul.h", "contraction.h",      \
+                "attention.h", "attention_mixed.h", "scan_state.h", "scan.h"
 
 typedef struct {
         Plan *plan;
@@ -56,21 +56,6 @@ void emit_under_way_members(const Emit *e, Text *c);
 void emit_under_way_check(const Emit *e, Text *c); /* of other calls: none is under way */
 void emit_ways(const Emit *e, Text *c);            /* for the program: what of it is run */
 void emit_under_way(const Emit *e, Text *c);
-/* emit_rank_calls.c: what stands between kernels where ranks share them */
-void emit_ranks_by(const Emit *e, Text *c);
-void emit_stage_begin(const Emit *e, const Kernel *k, Text *t);
-void emit_stage_end(const Emit *e, const Kernel *k, Text *t);
-bool ends_under_way(const Emit *e,
-                    const Kernel *k); /* is it a repeat behind which outputs may be taken later? */
-void emit_rank_check(const Emit *e, const Kernel *k, Text *t); /* behind an iteration, if that is asked for */
-/* waits: all threads wait before the next kernel anyway */
-void emit_row_gathers(const Emit *e, const Kernel *k, const RowList *rows, bool waits, Text *t);
-void emit_exchange(const Emit *e, const Kernel *k, bool waits, Text *t);
-/* behind a repeat, or between its two halves: what iterations made together */
-void emit_exchanges_of(const Emit *e, const Kernel *repeat, bool between, bool waits, Text *t);
-/* emit_program.c: a call of a kernel's function; views: NULL, or for each sequence or range of a batch */
-void emit_call_of(const Emit *e, const Kernel *k, const char *views, const char *suffix, const char *thread,
-                  Text *t);
 /* emit_ranks.c: where the plan is for them; what a function returns that has run the program */
 void declare_ranks(const Emit *e, Text *h);
 void emit_ranks(const Emit *e, Text *c);
@@ -100,7 +85,8 @@ void emit_checks(const Emit *e, int group, Text *c, const char *indent);
 void emit_renewal(const Emit *e, Text *c);
 void emit_pointers(const Emit *e, int group, Text *c, const char *indent);
 void emit_output_pointers(const Emit *e, Text *c, const char *indent);
-bool is_kept(const Emit *e, int size); /* the size is that of inputs that are fed separately, so of a slot */
+bool size_is_kept(const Emit *e,
+                  int size); /* the size is that of inputs that are fed separately, so of a slot */
 const char *group_name(const Emit *e, int group); /* of inputs that are fed together */
 
 /* emit_command.c: a command line, or what a page calls */
@@ -138,5 +124,6 @@ void emit_sequence_of(const Emit *e, Text *c); /* which kernels call */
 
 /* emit_program.c */
 void emit_struct(const Emit *e, Text *c);
-void emit_program(const Emit *e, Text *c); /* kernels, bodies, program */
+/* emit_steps.c: kernels, bodies of repeats, and the program that calls them */
+void emit_program(const Emit *e, Text *c);
 #endif

@@ -96,7 +96,7 @@ static void add_denoise(const Emit *e, const EmitLoop *l, Text *py)
 }
 
 /* Of each loop how many values it gives; None: tokens. */
-static void add_loops(const Emit *e, Text *py)
+static void python_loops(const Emit *e, Text *py)
 {
         text_put(py, "    \"loops\": {");
         for (int i = 0; i < e->o->nloop; i++) {
@@ -136,6 +136,6 @@ void emit_python(Plan *p, const EmitOptions *o, Text *py)
                     has_pages(&e) ? "True" : "False");
         add_tensors(&e, py);
         add_calls(&e, py);
-        add_loops(&e, py);
+        python_loops(&e, py);
         text_printf(py, "}\n\n%s", embedded_text("module.py"));
 }

@@ -8,6 +8,10 @@ static void emit_tables(const Emit *e, Text *c)
 {
         const unsigned char *byte = e->o->tables;
         text_printf(c,
+                    "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
+                    "#error \"the tokenizer's tables are little-endian: for this machine build without "
+                    "--tokenizer, and give token ids\"\n"
+                    "#endif\n"
                     "/* The tokenizer, as tokens_open() reads it; little-endian. */\nstatic const uint64_t "
                     "token_block[] = {");
         for (int64_t i = 0; i < e->o->tables_size; i += 8) {
@@ -18,18 +22,72 @@ static void emit_tables(const Emit *e, Text *c)
         text_printf(c, "\n};\n\n");
 }
 
+/* What the four bytes of a word of the weights are; it is how many numbers they hold. */
+typedef enum { ONE_FLOAT = 1, TWO_HALVES = 2, FOUR_BYTES = 4 } Word;
+
+/* Bytes at the beginning of a block of 16 outputs (runtime/blocks.h) that are numbers of 16 bits; behind them are bytes. */
+static int64_t block_halves(Storage s)
+{
+        return s == STORAGE_Q4_1 || s == STORAGE_Q4_K || s == STORAGE_Q5_K ? 64 : 32;
+}
+
+static Word word_at(Storage s, int64_t byte)
+{
+        if (s == STORAGE_F16 || s == STORAGE_BF16)
+                return TWO_HALVES;
+        return !is_in_blocks(s)                                 ? ONE_FLOAT
+               : byte % storage_info[s].bytes < block_halves(s) ? TWO_HALVES
+                                                                : FOUR_BYTES;
+}
+
+/* [words of the weights]; `narrow` becomes whether some are no floats. */
+static unsigned char *weight_words(const Emit *e, bool *narrow)
+{
+        const Plan *p = e->plan;
+        unsigned char *word = NEW_ARRAY(e->arena, unsigned char, FLOATS(p->weights_size));
+        memset(word, ONE_FLOAT, (size_t)FLOATS(p->weights_size));
+        for (int i = 0; i < p->nbuffer; i++) {
+                const Buffer *b = p->buffer[i], *whole = b;
+                if (b->home != IN_WEIGHTS || !b->weight || b->storage == STORAGE_F32)
+                        continue;
+                *narrow = true;
+                while (whole->part_of)
+                        whole = whole->part_of;
+                for (int64_t slot = 0; slot < b->weight->slots; slot++)
+                        for (int64_t byte = 0; byte < whole->size; byte += 4)
+                                word[FLOATS(whole->offset + slot * b->slot_stride + byte)] =
+                                        (unsigned char)word_at(b->storage, byte);
+        }
+        return word;
+}
+
+/* Words of bytes and of halves have their first one in the lowest bits. */
+static const char word_macros[] =
+        "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
+        "#define HALVES(w) (w##u >> 16 | w##u << 16)\n"
+        "#define BYTES(w) (w##u >> 24 | (w##u >> 8 & 0xff00u) | (w##u & 0xff00u) << 8 | w##u << 24)\n"
+        "#else\n#define HALVES(w) w\n#define BYTES(w) w\n#endif\n";
+
 static void emit_values(const Emit *e, Text *c)
 {
-        text_printf(c, "/* The weights, as the bits of floats. */\nstatic const union {\n        uint32_t "
-                       "bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
-                       "weight_data = {{\n");
+        bool narrow = false;
+        const unsigned char *word = weight_words(e, &narrow);
+        text_printf(c,
+                    "/* The weights, as the bits of floats. */\n%sstatic const union {\n        uint32_t "
+                    "bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
+                    "weight_data = {{\n",
+                    narrow ? word_macros : "");
         for (int64_t i = 0; i < FLOATS(e->plan->weights_size); i++) {
                 uint32_t bits;
                 memcpy(&bits, &e->o->weights[i], sizeof bits);
-                text_printf(c, "%s0x%" PRIx32 ",%s", i % 10 ? "" : "        ", bits,
+                text_printf(c,
+                            word[i] == ONE_FLOAT    ? "%s0x%" PRIx32 ",%s"
+                            : word[i] == TWO_HALVES ? "%sHALVES(0x%" PRIx32 "),%s"
+                                                    : "%sBYTES(0x%" PRIx32 "),%s",
+                            i % 10 ? "" : "        ", bits,
                             i % 10 == 9 || i + 1 == FLOATS(e->plan->weights_size) ? "\n" : " ");
         }
-        text_printf(c, "}};\n\n%s",
+        text_printf(c, "}};\n%s\n%s", narrow ? "#undef HALVES\n#undef BYTES\n" : "",
                     model_text(e, "static int weights_inside($model *m)\n{\n"
                                   "        m->weights = weight_data.value;\n"
                                   "        return $MODEL_OK;\n}\n\n"));

@@ -15,7 +15,7 @@ typedef struct {
         bool *hidden;        /* [EMBEDDED_WORDS]: what is given defines it */
 } Paste;
 
-static int place_in_table(const char *name, int64_t n)
+static int name_index(const char *name, int64_t n)
 {
         return word_place(embedded_word, embedded_words, name, n);
 }
@@ -46,17 +46,17 @@ static void need_text(Paste *p, const char *text)
         const char *name;
         int64_t n;
         while ((name = next_name(&s, &n)))
-                need_word(p, place_in_table(name, n));
+                need_word(p, name_index(name, n));
 }
 
 /* What is given defines its names; it is not pasted. */
-static void give(Paste *p, const char *given)
+static void paste_define(Paste *p, const char *given)
 {
         CDeclared d = {.text = given};
         const char *name;
         int64_t n;
         while ((name = next_declared(&d, &n)))
-                p->hidden[place_in_table(name, n)] = true;
+                p->hidden[name_index(name, n)] = true;
         need_text(p, given);
 }
 
@@ -97,7 +97,7 @@ void paste_runtime(Text *out, const char *const *files, const char *given, const
 {
         Paste p = paste_new(out->arena, files);
         if (given)
-                give(&p, given);
+                paste_define(&p, given);
         need_text(&p, user);
         for (int i = 0; files[i] && !given; i++)
                 need_rest(&p, embedded_find(files[i]));

@@ -30,7 +30,8 @@ static const char *vector_type(bool far)
 }
 
 /* t<to> = function(arguments) */
-static void define(const Printer *p, const Stmt *s, const char *function, const char *arguments, Text *out)
+static void print_assigned(const Printer *p, const Stmt *s, const char *function, const char *arguments,
+                           Text *out)
 {
         const char *comment = s->of && s->of->name ? arena_printf(p->arena, " /* %s */", s->of->name) : "";
         const char *constant = s->op == STMT_START ? "" : "const ", *type = vector_type(s->far);
@@ -69,21 +70,23 @@ static void print_load(Printer *p, const Stmt *s, Text *out)
         const char *n = s->lanes == ALL_LANES ? "16" : "n";
         p->rest |= s->lanes == REST_LANES;
         if (is_in_blocks(s->buffer->storage))
-                define(p, s, "v_load_blocks",
-                       arena_printf(p->arena, "%s, %lld, %s", in_blocks(p, s), (long long)s->step, n), out);
+                print_assigned(p, s, "v_load_blocks",
+                               arena_printf(p->arena, "%s, %lld, %s", in_blocks(p, s), (long long)s->step, n),
+                               out);
         else if (s->step != 1)
-                define(p, s, arena_printf(p->arena, "%s_strided", load),
-                       arena_printf(p->arena, "%s, %lld, %s", at, (long long)s->step, n), out);
+                print_assigned(p, s, arena_printf(p->arena, "%s_strided", load),
+                               arena_printf(p->arena, "%s, %lld, %s", at, (long long)s->step, n), out);
         else if (s->lanes == ALL_LANES)
-                define(p, s, load, at, out);
+                print_assigned(p, s, load, at, out);
         else
-                define(p, s, arena_printf(p->arena, "%s_n", load), arena_printf(p->arena, "%s, n", at), out);
+                print_assigned(p, s, arena_printf(p->arena, "%s_n", load),
+                               arena_printf(p->arena, "%s, n", at), out);
 }
 
 static void print_element(Printer *p, const Stmt *s, Text *out)
 {
         const Storage e = s->buffer->storage;
-        define(p, s, storage_info[e].set, element_number(p, s->buffer, s->at), out);
+        print_assigned(p, s, storage_info[e].set, element_number(p, s->buffer, s->at), out);
 }
 
 static void print_gather(Printer *p, const Stmt *s, Text *out)
@@ -91,11 +94,12 @@ static void print_gather(Printer *p, const Stmt *s, Text *out)
         Storage e = s->buffer->storage;
         const char *at = place_in_c(p, s->buffer, s->at);
         if (is_in_blocks(e))
-                define(p, s, s->which ? "v_gather_blocks_far" : "v_gather_blocks",
-                       arena_printf(p->arena, "%s, t%d", in_blocks(p, s), s->from[0]), out);
+                print_assigned(p, s, s->variant ? "v_gather_blocks_far" : "v_gather_blocks",
+                               arena_printf(p->arena, "%s, t%d", in_blocks(p, s), s->from[0]), out);
         else
-                define(p, s, s->which ? storage_info[e].gather_far : storage_info[e].gather,
-                       arena_printf(p->arena, s->which ? "%s, t%d" : "%s, t%d, 1", at, s->from[0]), out);
+                print_assigned(p, s, s->variant ? storage_info[e].gather_far : storage_info[e].gather,
+                               arena_printf(p->arena, s->variant ? "%s, t%d" : "%s, t%d, 1", at, s->from[0]),
+                               out);
 }
 
 static void print_store(Printer *p, const Stmt *s, Text *out)
@@ -121,11 +125,11 @@ static void print_per_iteration(Printer *p, const Stmt *s, Text *out)
         for (int64_t i = 0; i < l->iterations; i++)
                 text_printf(out, "%s%s", i ? ", " : "", literal_in_c(p, s->far, l->value[i]));
         text_printf(out, "};\n");
-        define(p, s, vector_name(p, s->far, "v_set1"),
-               arena_printf(p->arena, "c%d[%s]", s->to, iteration_text(p, s->of->body->region)), out);
+        print_assigned(p, s, vector_name(p, s->far, "v_set1"),
+                       arena_printf(p->arena, "c%d[%s]", s->to, iteration_text(p, s->of->body->region)), out);
 }
 
-static const char *arguments(const Printer *p, const Stmt *s)
+static const char *body_arguments(const Printer *p, const Stmt *s)
 {
         const char *all = arena_printf(p->arena, "t%d", s->from[0]);
         for (int i = 1; i < s->nfrom; i++)
@@ -143,7 +147,7 @@ static const char *as_lane(Printer *p, bool far, const Index *x)
 static void print_given(Printer *p, const Stmt *s, Text *out)
 {
         const bool score = p->f->role == SCORE;
-        const char *as = score ? "s" : s->which ? "acc[1]" : "acc[0]";
+        const char *as = score ? "s" : s->variant ? "acc[1]" : "acc[0]";
         p->s |= score;
         p->apart |= s->at != NULL;
         if (s->at)
@@ -240,35 +244,37 @@ static void print_stmt(Printer *p, const Stmt *s, Text *out)
         Arena *a = p->arena;
         const char *set = vector_name(p, s->far, "v_set1");
         switch (s->op) {
-        case STMT_NUMBER: define(p, s, set, literal_in_c(p, s->far, s->value), out); break;
-        case STMT_START: define(p, s, set, start_text(p, s), out); break;
-        case STMT_INDEX: define(p, s, set, as_lane(p, s->far, s->at), out); break;
+        case STMT_NUMBER: print_assigned(p, s, set, literal_in_c(p, s->far, s->value), out); break;
+        case STMT_START: print_assigned(p, s, set, start_text(p, s), out); break;
+        case STMT_INDEX: print_assigned(p, s, set, as_lane(p, s->far, s->at), out); break;
         case STMT_PER_ITERATION: print_per_iteration(p, s, out); break;
         case STMT_ELEMENT: print_element(p, s, out); break;
         case STMT_LOAD: print_load(p, s, out); break;
         case STMT_GATHER: print_gather(p, s, out); break;
         case STMT_COUNT:
-                define(p, s, vector_name(p, s->far, "v_iota"), as_lane(p, s->far, s->at), out);
+                print_assigned(p, s, vector_name(p, s->far, "v_iota"), as_lane(p, s->far, s->at), out);
                 break;
         case STMT_GIVEN: print_given(p, s, out); break;
-        case STMT_COMPUTE: define(p, s, op_name(p, s), arguments(p, s), out); break;
-        case STMT_MULTIPLY_ADD: define(p, s, "v_fma", arguments(p, s), out); break;
-        case STMT_CONVERT: define(p, s, s->far ? "w_of_v" : "v_of_w", arguments(p, s), out); break;
-        case STMT_SOFT: define(p, s, "v_soft", arguments(p, s), out); break;
-        case STMT_PART: define(p, s, "v_part", arguments(p, s), out); break;
+        case STMT_COMPUTE: print_assigned(p, s, op_name(p, s), body_arguments(p, s), out); break;
+        case STMT_MULTIPLY_ADD: print_assigned(p, s, "v_fma", body_arguments(p, s), out); break;
+        case STMT_CONVERT:
+                print_assigned(p, s, s->far ? "w_of_v" : "v_of_w", body_arguments(p, s), out);
+                break;
+        case STMT_EXP_DIFF: print_assigned(p, s, "v_soft", body_arguments(p, s), out); break;
+        case STMT_SAFE_DIV: print_assigned(p, s, "v_part", body_arguments(p, s), out); break;
         case STMT_KEEP:
                 p->rest = true;
-                define(p, s, vector_name(p, s->far, "v_keep"),
-                       arena_printf(a, "t%d, n, %s", s->from[0], start_text(p, s)), out);
+                print_assigned(p, s, vector_name(p, s->far, "v_keep"),
+                               arena_printf(a, "t%d, n, %s", s->from[0], start_text(p, s)), out);
                 break;
         case STMT_CLAMP:
-                define(p, s, vector_name(p, s->far, "v_clamp"),
-                       arena_printf(a, "t%d, %s", s->from[0], as_lane(p, s->far, s->at)), out);
+                print_assigned(p, s, vector_name(p, s->far, "v_clamp"),
+                               arena_printf(a, "t%d, %s", s->from[0], as_lane(p, s->far, s->at)), out);
                 break;
         case STMT_ACCUMULATE: print_accumulate(p, s, out); break;
         case STMT_ACROSS: {
                 const char *fold = vector_name(p, s->far, s->compute == OP_MAX ? "v_maxof" : "v_sum");
-                define(p, s, set, arena_printf(a, "%s(t%d)", fold, s->from[0]), out);
+                print_assigned(p, s, set, arena_printf(a, "%s(t%d)", fold, s->from[0]), out);
                 break;
         }
         case STMT_STORE: print_store(p, s, out); break;

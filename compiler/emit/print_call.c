@@ -6,7 +6,7 @@
 /* --- products ------------------------------------------------------------------------------------------------------ */
 
 /* Which rows, and how many. */
-static const char *rows_text(const Kernel *k)
+static const char *call_rows_text(const Kernel *k)
 {
         return k->active_only ? "active, count" : "NULL, rows";
 }
@@ -35,7 +35,7 @@ static void print_codes(Printer *p, const MatmulCall *c, Text *out)
                                     "void *codes_%d = m->scratch + thread * SCRATCH + %lld;\n"
                                     "codes_of_rows(codes_%d, %s, %lld, %s, %lld, %d);\n",
                                     code_group[i], (long long)k->codes[i], code_group[i],
-                                    own_operand(p, c->x, c->ldx), (long long)c->ldx, rows_text(k),
+                                    own_operand(p, c->x, c->ldx), (long long)c->ldx, call_rows_text(k),
                                     (long long)k->k_size, code_group[i]);
 }
 
@@ -73,7 +73,7 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
         if (asked)
                 text_printf(out, "if (m->output_%s) /* wanted */\n", p->plan->graph->output[to->index].name);
         text_printf(call, "%s(&place, %s, %s, %s, %lld, %s, STORAGE_%s, %d,\n", function, s->name, x,
-                    storage->codes || k->active_only ? rows_text(k) : "rows", (long long)k->k_size,
+                    storage->codes || k->active_only ? call_rows_text(k) : "rows", (long long)k->k_size,
                     operand_text(p, (Operand){s->w[0], part->w_at}), storage->name, s->nproduct);
         text_printf(call, "%*s&(Tiling){%s, %d, %d}, %s%s, %s%s, m->scratch + thread * SCRATCH);\n",
                     (int)strlen(function) + 1, "", tile, s->tiling.cut, s->tiling.rows_at_once, twice,
@@ -207,7 +207,7 @@ static const char *own_heads(Printer *p, const Buffer *b, int64_t apart)
 }
 
 /* "const Attention a = {..};" */
-static void describe(Printer *p, const AttentionCall *c, Text *out)
+static void print_descriptor(Printer *p, const AttentionCall *c, Text *out)
 {
         const bool spread = p->kernel->spread;
         const long long group = (long long)(c->heads / c->kv_heads);
@@ -294,7 +294,7 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
                                         (long long)c->heads, (long long)c->kv_heads, (long long)c->k_key);
         print_own_rows(p, out);
         const char *rows = c->row >= 0 ? loop_size(p, c->row) : "1";
-        describe(p, c, call);
+        print_descriptor(p, c, call);
         print_place(p, "0", out);
         print_pointers(p, out);
         p->m = true;

@@ -173,21 +173,15 @@ static const char *any_wanted(const Plan *p, uint64_t outputs)
         return terms > 1 ? arena_printf(g->arena, "(%s)", t->data) : t->data;
 }
 
-bool asks_for_taps(const Plan *p, const Kernel *k)
-{
-        return k->op != K_REPEAT && k->op != K_ACTIVE && !own_output(p, k) && may_be_unwanted(p, k) &&
-               (k->wanted & WANTED_BY_TAPS);
-}
-
 /* What only outputs need that the call does not want is left out.  What they all need is not asked for: no call runs that wants
  * none, but for the positions that it takes. */
-void print_skipping(const Plan *p, const Kernel *k, Text *out)
+void print_skipping(const Printer *p, Text *out)
 {
-        const Output *own = own_output(p, k);
-        if (own || may_be_unwanted(p, k))
+        const Step *wanted = p->wanted;
+        if (wanted)
                 text_printf(out, "        if (!%s)\n                return; /* not wanted */\n",
-                            own ? arena_printf(p->graph->arena, "m->output_%s", own->name)
-                                : any_wanted(p, k->wanted));
+                            wanted->output ? arena_printf(p->arena, "m->output_%s", wanted->output->name)
+                                           : any_wanted(p->plan, wanted->outputs));
 }
 
 /* --- functions -------------------------------------------------------------------------------------------------------------- */
@@ -210,7 +204,7 @@ static const char *source_comment(const Plan *p, const Kernel *k)
         return arena_printf(a, "/* %s:%d   %s */\n", slash ? slash + 1 : path, line, shown);
 }
 
-static void print_whole(Printer *p, Text *out)
+static void print_stages(Printer *p, Text *out)
 {
         Text *body = text_new(p->arena);
         print_statements(p, &p->f->body, body);
@@ -221,7 +215,7 @@ static void print_whole(Printer *p, Text *out)
         if (p->kernel->active_only)
                 unused(out, p->active, "active");
         unused_iterations(p, out);
-        print_skipping(p->plan, p->kernel, out);
+        print_skipping(p, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }
@@ -430,17 +424,18 @@ static void print_live(Printer *p, Text *out)
                 body, out);
 }
 
-void print_kernel(Plan *p, Kernel *k, Text *out)
+void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out)
 {
         for (int i = 0; i < k->code->n; i++) {
                 Printer printer = {.plan = p,
                                    .kernel = k,
+                                   .wanted = wanted,
                                    .code = k->code,
                                    .f = k->code->function[i],
                                    .arena = p->graph->arena};
                 switch (printer.f->role) {
                 case WHOLE_KERNEL:
-                        print_whole(&printer, out);
+                        print_stages(&printer, out);
                         if (is_exchanged(k))
                                 print_spread(&printer, out);
                         break;

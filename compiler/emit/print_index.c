@@ -55,14 +55,14 @@ const char *rows_before(Printer *p, Dim rows)
 }
 
 /* How tightly an expression binds: what stands around it may want it in brackets. */
-typedef enum { CHOICE, ADDITION, PRODUCT, ATOM } Binding;
+typedef enum { CHOICE, ADDITION, PRODUCT, ATOM } Precedence;
 
 typedef struct {
         const char *text;
-        Binding binding;
-} Spelled;
+        Precedence binding;
+} SpelledIndex;
 
-static Binding binding_of_size(Dim d)
+static Precedence binding_of_size(Dim d)
 {
         int terms = d.fixed != 0;
         bool simple = d.fixed >= 0;
@@ -73,20 +73,20 @@ static Binding binding_of_size(Dim d)
         return terms > 1 || d.fixed < 0 ? ADDITION : simple ? ATOM : PRODUCT;
 }
 
-static Spelled spell(Printer *p, const Index *x);
+static SpelledIndex spell(Printer *p, const Index *x);
 
-static const char *spelled_within(Printer *p, const Index *x, Binding least)
+static const char *spelled_within(Printer *p, const Index *x, Precedence least)
 {
-        Spelled s = spell(p, x);
+        SpelledIndex s = spell(p, x);
         return s.binding < least ? arena_printf(p->arena, "(%s)", s.text) : s.text;
 }
 
-static Spelled spell_sum(Printer *p, const Index *x)
+static SpelledIndex spell_sum(Printer *p, const Index *x)
 {
         Text *t = text_new(p->arena);
         const char *constant = size_expression(p, x->offset);
         if (x->nterm == 0)
-                return (Spelled){constant, binding_of_size(x->offset)};
+                return (SpelledIndex){constant, binding_of_size(x->offset)};
         for (int i = 0; i < x->nterm; i++) {
                 int64_t c = x->term[i].coef;
                 text_printf(t, "%s", c < 0 ? (t->n ? " - " : "-") : t->n ? " + " : "");
@@ -96,39 +96,43 @@ static Spelled spell_sum(Printer *p, const Index *x)
         }
         if (dim_is(x->offset, 0)) {
                 bool one = x->nterm == 1 && x->term[0].coef > 0;
-                return (Spelled){t->data, one ? (x->term[0].coef == 1 ? ATOM : PRODUCT) : ADDITION};
+                return (SpelledIndex){t->data, one ? (x->term[0].coef == 1 ? ATOM : PRODUCT) : ADDITION};
         }
         bool minus = *constant == '-';
-        return (Spelled){arena_printf(p->arena, "%s%s%s", t->data, minus ? " - " : " + ", constant + minus),
-                         ADDITION};
+        return (SpelledIndex){
+                arena_printf(p->arena, "%s%s%s", t->data, minus ? " - " : " + ", constant + minus), ADDITION};
 }
 
-static Spelled spell_two(Printer *p, const Index *x, const char *operator, Binding own, Binding right)
+static SpelledIndex spell_two(Printer *p, const Index *x, const char *operator, Precedence own,
+                              Precedence right)
 {
         const char *a = spelled_within(p, x->a, own), *b = spelled_within(p, x->b, right);
-        return (Spelled){arena_printf(p->arena, "%s %s %s", a, operator, b), own};
+        return (SpelledIndex){arena_printf(p->arena, "%s %s %s", a, operator, b), own};
 }
 
-static Spelled spell_choice(Printer *p, const Index *x, const char *operator)
+static SpelledIndex spell_choice(Printer *p, const Index *x, const char *operator)
 {
         const char *a = spell(p, x->a).text, *b = spell(p, x->b).text;
-        return (Spelled){arena_printf(p->arena, "(%s) %s (%s) ? (%s) : (%s)", a, operator, b, a, b), CHOICE};
+        return (SpelledIndex){arena_printf(p->arena, "(%s) %s (%s) ? (%s) : (%s)", a, operator, b, a, b),
+                              CHOICE};
 }
 
-static Spelled atom(const char *text)
+static SpelledIndex spelled_atom(const char *text)
 {
-        return (Spelled){text, ATOM};
+        return (SpelledIndex){text, ATOM};
 }
 
-static Spelled spell(Printer *p, const Index *x)
+static SpelledIndex spell(Printer *p, const Index *x)
 {
         switch (x->op) {
         case INDEX_SUM: return spell_sum(p, x);
-        case INDEX_LOOP: p->loops |= 1u << x->number; return atom(arena_printf(p->arena, "i%d", x->number));
-        case INDEX_LANE: p->lane = true; return atom("j");
-        case INDEX_PLACE: return atom(arena_printf(p->arena, "x%d", x->number));
-        case INDEX_WHOLE: p->m = true; return atom("m->whole");
-        case INDEX_DONE: p->m = true; return atom("m->done");
+        case INDEX_LOOP:
+                p->loops |= 1u << x->number;
+                return spelled_atom(arena_printf(p->arena, "i%d", x->number));
+        case INDEX_LANE: p->lane = true; return spelled_atom("j");
+        case INDEX_PLACE: return spelled_atom(arena_printf(p->arena, "x%d", x->number));
+        case INDEX_WHOLE: p->m = true; return spelled_atom("m->whole");
+        case INDEX_DONE: p->m = true; return spelled_atom("m->done");
         case INDEX_PLUS: return spell_two(p, x, "+", ADDITION, ADDITION);
         case INDEX_MINUS: return spell_two(p, x, "-", ADDITION, PRODUCT);
         case INDEX_TIMES: return spell_two(p, x, "*", PRODUCT, ATOM);
@@ -138,11 +142,12 @@ static Spelled spell(Printer *p, const Index *x)
         case INDEX_MOST: return spell_choice(p, x, ">");
         case INDEX_HELD:
                 p->m = true;
-                return atom(arena_printf(p->arena, "page_row(m->page_of, %s)", spell(p, x->a).text));
+                return spelled_atom(arena_printf(p->arena, "page_row(m->page_of, %s)", spell(p, x->a).text));
         case INDEX_TABLE:
-                return atom(arena_printf(p->arena, "of_row_%d[%s]", x->table->id, spell(p, x->a).text));
+                return spelled_atom(
+                        arena_printf(p->arena, "of_row_%d[%s]", x->table->id, spell(p, x->a).text));
         }
-        return atom("0");
+        return spelled_atom("0");
 }
 
 const char *index_text(Printer *p, const Index *x)

@@ -12,19 +12,13 @@ static bool is_iteration(const Kernel *k, const char *name)
         return false;
 }
 
-static const char *last_part(const char *name)
-{
-        const char *dot = strrchr(name, '.');
-        return dot ? dot + 1 : name;
-}
-
 const char *pointer_name(Printer *p, Buffer *b)
 {
         b = pointed_buffer(b);
-        const char *name = last_part(b->name);
+        const char *name = last_name_part(b->name);
         bool taken = is_c_word(name) || !strcmp(name, p->plan->c_name) || is_iteration(p->kernel, name);
         for (int i = 0; i < p->f->npointer && p->f->pointer[i] != b; i++)
-                taken |= !strcmp(last_part(p->f->pointer[i]->name), name);
+                taken |= !strcmp(last_name_part(p->f->pointer[i]->name), name);
         return taken ? arena_printf(p->arena, "%s_%d", name, b->id) : name;
 }
 
@@ -104,7 +98,7 @@ static void literal_array(Printer *p, Buffer *b, Text *out)
         text_printf(out, "};\n");
 }
 
-static bool is_stored(const Kernel *k, const Buffer *b)
+static bool pointer_is_stored(const Kernel *k, const Buffer *b)
 {
         for (int i = 0; i < k->nstore + k->nsegment; i++) {
                 Buffer *to = i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to;
@@ -153,7 +147,8 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
 void print_pointer(Printer *p, Buffer *b, Text *out)
 {
         const char *name = pointer_name(p, b), *slot = slot_text(p, b, out);
-        const char *constant = is_stored(p->kernel, b) ? "" : "const ", *type = storage_info[b->storage].c;
+        const char *constant = pointer_is_stored(p->kernel, b) ? "" : "const ",
+                   *type = storage_info[b->storage].c;
         p->m |= b->home != IN_LITERAL;
         if (b->home == IN_LITERAL) {
                 literal_array(p, b, out);

@@ -5,16 +5,16 @@
 #include "plan/plan.h"
 
 /* print_function.c: kernels as C functions */
-void print_kernel(Plan *p, Kernel *k, Text *out);
+void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out);
 const char *iteration_parameters(Arena *a, const Body *b, bool types);
 /* ", const int32_t *active, int64_t count": the rows that an iteration changes, where a kernel computes just these */
 const char *row_parameters(const Kernel *k, bool types);
-bool asks_for_taps(const Plan *p, const Kernel *k); /* its function calls wants_taps() */
 
 /* A function being printed, and which of its names the text has used so far: only those are declared. */
 typedef struct {
         Plan *plan;
-        Kernel *kernel;
+        const Kernel *kernel;
+        const Step *wanted; /* IF_WANTED around its call; or NULL */
         const Code *code;
         const Function *f;
         Arena *arena;
@@ -65,8 +65,7 @@ void print_own_rows(Printer *p, Text *out);
 void print_call(Printer *p, const Stmt *s, Text *out);
 /* print_function.c */
 void print_rows(Printer *p, const Stmt *s, Text *out);
-void print_skipping(const Plan *p, const Kernel *k,
-                    Text *out); /* of a kernel that the call's outputs do without */
+void print_skipping(const Printer *p, Text *out); /* where a call's outputs may do without the kernel */
 const char *loop_size(Printer *p, int loop);
 const char *row_count(Printer *p, int begin, int end);
 /* the loops from `begin` to end - 1 out of one number, those that the text used */

@@ -76,7 +76,8 @@ static void print_carry(Printer *p, const char *name, Buffer *b, const Text *loo
 }
 
 /* Where a row lies, all panels of which are side by side. */
-static void print_row(Printer *p, const char *name, Buffer *b, const Text *loops, const char *at, Text *out)
+static void print_rank_row(Printer *p, const char *name, Buffer *b, const Text *loops, const char *at,
+                           Text *out)
 {
         Text *does = text_new(p->arena);
         text_printf(does, "return &%s[%s];\n", pointer_name(p, b), at);
@@ -124,7 +125,7 @@ static void print_product_row(const Printer *of, const Function *f, Text *out)
         const char *at = index_text(p, s->at);
         print_loops_of(p, f->outer, f->nloop - 1, "row", loops);
         text_printf(loops, "const int64_t j = 0;\n(void)row;\n");
-        print_row(p, p->kernel->name, s->buffer, loops, at, out);
+        print_rank_row(p, p->kernel->name, s->buffer, loops, at, out);
 }
 
 /* Does a row of it, whole panels of floats, lie in one piece? */
@@ -159,9 +160,10 @@ static void print_attention_carry(const Printer *of, const AttentionCall *c, Tex
 static void print_attention_row(const Printer *of, const AttentionCall *c, Text *out)
 {
         Printer printer = unprinted(of, of->f), *p = &printer;
-        print_row(p, p->kernel->name, c->out.buffer, text_new(p->arena),
-                  arena_printf(p->arena, "%s + %lld * row", index_text(p, c->out.at), (long long)c->out_row),
-                  out);
+        print_rank_row(
+                p, p->kernel->name, c->out.buffer, text_new(p->arena),
+                arena_printf(p->arena, "%s + %lld * row", index_text(p, c->out.at), (long long)c->out_row),
+                out);
 }
 
 typedef struct {
@@ -212,17 +214,17 @@ static void print_exchange(Printer *p, const Exchange *x, Text *out)
                 "/* All ranks get what each made of it. */\nstatic void %s_exchange(const %s *m%s%s)\n{\n",
                 k->name, p->plan->c_name, iteration_parameters(p->arena, once ? once->body : k->body, true),
                 once ? "" : row_parameters(k, true));
-        print_skipping(p->plan, p->kernel, out);
+        print_skipping(p, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }
 
-/* "m->time", or several sizes: rows of a product, those too that no iteration changes. */
-static const char *rows_of_product(const Printer *p, int outer)
+/* "m->time", or several sizes: rows of a product, those of all sequences of a call, and those too that no iteration changes. */
+static const char *rows_of_product(Printer *p, int outer)
 {
         const char *rows = "1";
         for (int i = outer; i < p->f->nloop - 1; i++) {
-                const char *size = dim_expression(p->arena, p->plan->graph, p->f->loop[i].size);
+                const char *size = loop_end(p, &p->f->loop[i]);
                 rows = i > outer ? arena_printf(p->arena, "%s * (%s)", rows, size) : size;
         }
         return rows;

@@ -10,7 +10,7 @@ static int rule_named(const Grammar *g, const char *name)
         return -1;
 }
 
-static void refuse_name(Arena *a, Diag *diag, const Grammar *g, const GrammarItem *item)
+static void grammar_refuse_name(Arena *a, Diag *diag, const Grammar *g, const GrammarItem *item)
 {
         const char **names = NEW_ARRAY(a, const char *, g->nrule + 1);
         for (int i = 0; i < g->nrule; i++)
@@ -26,18 +26,18 @@ static void resolve_names(Arena *a, Diag *diag, const Grammar *g, GrammarItem *i
         if (item->kind == ITEM_RULE) {
                 item->rule = rule_named(g, item->name);
                 if (item->rule < 0)
-                        refuse_name(a, diag, g, item);
+                        grammar_refuse_name(a, diag, g, item);
         }
         for (int i = 0; i < item->nkid; i++)
                 resolve_names(a, diag, g, item->kid[i]);
 }
 
 /* Does it allow the empty text, as far as is known of rules? */
-static bool may_be_empty(const Grammar *g, const GrammarItem *item)
+static bool item_may_be_empty(const Grammar *g, const GrammarItem *item)
 {
         bool all = true, one = false;
         for (int i = 0; i < item->nkid; i++) {
-                const bool empty = may_be_empty(g, item->kid[i]);
+                const bool empty = item_may_be_empty(g, item->kid[i]);
                 all = all && empty;
                 one = one || empty;
         }
@@ -76,7 +76,7 @@ static void find_empty(Grammar *g)
                 more = false;
                 for (int i = 0; i < g->nrule; i++) {
                         GrammarRuleText *r = &g->rule[i];
-                        if (r->may_be_empty || !may_be_empty(g, r->body))
+                        if (r->may_be_empty || !item_may_be_empty(g, r->body))
                                 continue;
                         r->may_be_empty = more = true;
                 }
@@ -144,7 +144,7 @@ static void walk_item(LeftWalk *w, const GrammarItem *item)
         }
         for (int i = 0; i < item->nkid; i++) {
                 walk_item(w, item->kid[i]);
-                if (item->kind == ITEM_SEQUENCE && !may_be_empty(w->g, item->kid[i]))
+                if (item->kind == ITEM_SEQUENCE && !item_may_be_empty(w->g, item->kid[i]))
                         break;
         }
         w->depth--;

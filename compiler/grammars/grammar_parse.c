@@ -96,7 +96,7 @@ static uint32_t quoted_character(GrammarReader *r, int32_t begin, char close)
 
 /* --- items ------------------------------------------------------------------------------------------------------------- */
 
-static GrammarItem *item_new(GrammarReader *r, ItemKind kind, int32_t begin)
+static GrammarItem *grammar_item(GrammarReader *r, GrammarItemKind kind, int32_t begin)
 {
         GrammarItem *item = NEW(r->arena, GrammarItem);
         item->kind = kind;
@@ -113,11 +113,11 @@ static void item_add(GrammarReader *r, GrammarItem *to, GrammarItem *kid)
 static GrammarItem *read_literal(GrammarReader *r)
 {
         const int32_t begin = r->at++;
-        GrammarItem *all = item_new(r, ITEM_SEQUENCE, begin);
+        GrammarItem *all = grammar_item(r, ITEM_SEQUENCE, begin);
         while (peek_byte(r) != '"') {
                 const int32_t here = r->at;
                 const uint32_t code = quoted_character(r, begin, '"');
-                GrammarItem *one = item_new(r, ITEM_SET, here);
+                GrammarItem *one = grammar_item(r, ITEM_SET, here);
                 one->set = charset_of(r->arena, &(CharRange){code, code}, 1);
                 item_add(r, all, one);
         }
@@ -156,7 +156,7 @@ static GrammarItem *read_class(GrammarReader *r)
         r->at++;
         if (n == 0 && !negative)
                 refuse_at(r, begin, r->at, "a class without a character allows nothing");
-        GrammarItem *item = item_new(r, ITEM_SET, begin);
+        GrammarItem *item = grammar_item(r, ITEM_SET, begin);
         item->set = all_but(r->arena, charset_of(r->arena, range, n));
         if (!negative)
                 item->set = all_but(r->arena, item->set);
@@ -172,7 +172,7 @@ static bool is_name_byte(char c, bool first)
 }
 
 /* Takes a name, if one stands here; NULL: none. */
-static const char *read_name(GrammarReader *r)
+static const char *grammar_read_name(GrammarReader *r)
 {
         const int32_t begin = r->at;
         while (is_name_byte(peek_byte(r), r->at == begin))
@@ -193,7 +193,7 @@ static bool ends_rule(GrammarReader *r)
 {
         const int32_t here = r->at;
         bool ends = peek_byte(r) == 0 && here >= r->source->length;
-        if (!ends && read_name(r)) {
+        if (!ends && grammar_read_name(r)) {
                 pass_over(r);
                 ends = takes_sign(r);
         }
@@ -201,7 +201,7 @@ static bool ends_rule(GrammarReader *r)
         return ends;
 }
 
-static GrammarItem *read_choice(GrammarReader *r);
+static GrammarItem *grammar_read_choice(GrammarReader *r);
 
 static GrammarItem *read_group(GrammarReader *r)
 {
@@ -209,7 +209,7 @@ static GrammarItem *read_group(GrammarReader *r)
         if (++r->depth > MAX_NESTING)
                 refuse_at(r, begin, r->at,
                           arena_printf(r->arena, "more than %d groups in one another", MAX_NESTING));
-        GrammarItem *all = read_choice(r);
+        GrammarItem *all = grammar_read_choice(r);
         if (peek_byte(r) != ')')
                 refuse_at(r, begin, begin + 1, "the ) of this group is missing");
         r->at++;
@@ -226,13 +226,13 @@ static GrammarItem *read_item(GrammarReader *r)
         case '(': return read_group(r);
         default: break;
         }
-        const char *name = read_name(r);
+        const char *name = grammar_read_name(r);
         if (!name)
                 refuse_at(r, begin, begin + 1,
                           strchr("*+?{", peek_byte(r)) && peek_byte(r)
                                   ? "there is nothing to repeat before this"
                                   : "expected a \"literal\", a [class], a rule's name or a group in ( )");
-        GrammarItem *item = item_new(r, ITEM_RULE, begin);
+        GrammarItem *item = grammar_item(r, ITEM_RULE, begin);
         item->name = name;
         return item;
 }
@@ -254,10 +254,14 @@ static int read_times(GrammarReader *r, int32_t begin)
 static void read_braces(GrammarReader *r, GrammarItem *times)
 {
         const int32_t begin = r->at++;
+        pass_over(r);
         times->least = times->most = read_times(r, begin);
+        pass_over(r);
         if (peek_byte(r) == ',') {
                 r->at++;
+                pass_over(r);
                 times->most = peek_byte(r) == '}' ? -1 : read_times(r, begin);
+                pass_over(r);
         }
         if (peek_byte(r) != '}')
                 refuse_at(r, begin, r->at, "the } of this repetition is missing");
@@ -270,10 +274,11 @@ static void read_braces(GrammarReader *r, GrammarItem *times)
 static GrammarItem *read_repeated(GrammarReader *r)
 {
         GrammarItem *item = read_item(r);
+        pass_over(r);
         const char c = peek_byte(r);
         if (c != '*' && c != '+' && c != '?' && c != '{')
                 return item;
-        GrammarItem *times = item_new(r, ITEM_TIMES, r->at);
+        GrammarItem *times = grammar_item(r, ITEM_TIMES, r->at);
         times->least = c == '+';
         times->most = c == '?' ? 1 : -1;
         item_add(r, times, item);
@@ -286,7 +291,7 @@ static GrammarItem *read_repeated(GrammarReader *r)
 
 static GrammarItem *read_sequence(GrammarReader *r)
 {
-        GrammarItem *all = item_new(r, ITEM_SEQUENCE, r->at);
+        GrammarItem *all = grammar_item(r, ITEM_SEQUENCE, r->at);
         for (;;) {
                 pass_over(r);
                 if (peek_byte(r) == '|' || peek_byte(r) == ')' || ends_rule(r))
@@ -295,9 +300,9 @@ static GrammarItem *read_sequence(GrammarReader *r)
         }
 }
 
-static GrammarItem *read_choice(GrammarReader *r)
+static GrammarItem *grammar_read_choice(GrammarReader *r)
 {
-        GrammarItem *all = item_new(r, ITEM_EITHER, r->at);
+        GrammarItem *all = grammar_item(r, ITEM_EITHER, r->at);
         for (;; r->at++) {
                 item_add(r, all, read_sequence(r));
                 if (peek_byte(r) != '|')
@@ -309,7 +314,7 @@ static void read_rule(GrammarReader *r)
 {
         Grammar *g = r->g;
         const int32_t begin = r->at;
-        const char *name = read_name(r);
+        const char *name = grammar_read_name(r);
         const Span span = {r->source, begin, r->at};
         if (name)
                 pass_over(r);
@@ -323,11 +328,21 @@ static void read_rule(GrammarReader *r)
                 }
         if (g->nrule == MAX_RULES)
                 refuse_at(r, begin, span.end, arena_printf(r->arena, "more than %d rules", MAX_RULES));
-        GrammarItem *body = read_choice(r);
+        GrammarItem *body = grammar_read_choice(r);
         if (peek_byte(r) == ')')
                 refuse_at(r, r->at, r->at + 1, "no ( stands before this )");
         GROW(r->arena, g->rule, g->nrule, g->cap_rules);
         g->rule[g->nrule++] = (GrammarRuleText){.name = name, .span = span, .body = body};
+}
+
+/* A JSON schema begins with a { or a [, which no grammar does. */
+static void refuse_schema(GrammarReader *r)
+{
+        if (peek_byte(r) == '{' || peek_byte(r) == '[')
+                refuse_at(r, r->at, r->at + 1,
+                          "this is JSON, such as a JSON schema; expected the rules of a grammar, as root ::= "
+                          "\"yes\" | "
+                          "\"no\". JSON schemas are not read; --grammar json allows any JSON");
 }
 
 bool grammar_parse(Arena *a, Diag *diag, const Source *source, Grammar *g)
@@ -339,7 +354,9 @@ bool grammar_parse(Arena *a, Diag *diag, const Source *source, Grammar *g)
         r->g = g;
         if (setjmp(r->wrong))
                 return false;
-        for (pass_over(r); r->at < source->length; pass_over(r))
+        pass_over(r);
+        refuse_schema(r);
+        for (; r->at < source->length; pass_over(r))
                 read_rule(r);
         return true;
 }

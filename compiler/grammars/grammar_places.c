@@ -13,19 +13,19 @@ typedef struct {
         int32_t set_slot[2 * MAX_SETS]; /* numbers of sets, from 1 on, by their hash; 0: free */
         int most;                       /* of what there is no room for, and its name; or 0 */
         const char *full;
-} Layout;
+} PlaceLayout;
 
-static void too_large(Layout *l, int most, const char *what)
+static void grammar_too_large(PlaceLayout *l, int most, const char *what)
 {
         l->most = most;
         l->full = what;
 }
 
-static int place_add(Layout *l, GrammarPlace place)
+static int place_add(PlaceLayout *l, GrammarPlace place)
 {
         Grammar *g = l->g;
         if (g->nplace == MAX_PLACES) {
-                too_large(l, MAX_PLACES, "places");
+                grammar_too_large(l, MAX_PLACES, "places");
                 return END_OF_RULE;
         }
         GROW(l->arena, g->place, g->nplace, g->cap_places);
@@ -33,13 +33,13 @@ static int place_add(Layout *l, GrammarPlace place)
         return g->nplace++;
 }
 
-static int either(Layout *l, int one, int other)
+static int place_either(PlaceLayout *l, int one, int other)
 {
         return one < 0 ? other : other < 0 ? one : place_add(l, (GrammarPlace){GRAMMAR_EITHER, one, other});
 }
 
 /* The number of a set of bytes. */
-static int32_t set_number(Layout *l, const uint64_t set[4])
+static int32_t character_set_number(PlaceLayout *l, const uint64_t set[4])
 {
         Grammar *g = l->g;
         const size_t size = 4 * sizeof *set;
@@ -48,7 +48,7 @@ static int32_t set_number(Layout *l, const uint64_t set[4])
                 if (!memcmp(g->set[l->set_slot[at] - 1], set, size))
                         return l->set_slot[at] - 1;
         if (g->nset == MAX_SETS) {
-                too_large(l, MAX_SETS, "sets of bytes");
+                grammar_too_large(l, MAX_SETS, "sets of bytes");
                 return 0;
         }
         GROW(l->arena, g->set, g->nset, g->cap_sets);
@@ -57,12 +57,12 @@ static int32_t set_number(Layout *l, const uint64_t set[4])
         return g->nset - 1;
 }
 
-static int place_of_set(Layout *l, const uint64_t set[4], int next)
+static int place_of_set(PlaceLayout *l, const uint64_t set[4], int next)
 {
-        return place_add(l, (GrammarPlace){set_number(l, set), next, 0});
+        return place_add(l, (GrammarPlace){character_set_number(l, set), next, 0});
 }
 
-static int bytes_from_to(Layout *l, unsigned low, unsigned high, int next)
+static int bytes_from_to(PlaceLayout *l, unsigned low, unsigned high, int next)
 {
         uint64_t set[4] = {0};
         for (unsigned b = low; b <= high; b++)
@@ -73,7 +73,7 @@ static int bytes_from_to(Layout *l, unsigned low, unsigned high, int next)
 /* --- UTF-8 ---------------------------------------------------------------------------------------------------------------- */
 
 /* The lowest n groups of 6 bits, from low to high, as bytes that follow a first one. */
-static int continuation(Layout *l, uint32_t low, uint32_t high, int n, int next)
+static int continuation(PlaceLayout *l, uint32_t low, uint32_t high, int n, int next)
 {
         if (n == 0)
                 return next;
@@ -83,30 +83,30 @@ static int continuation(Layout *l, uint32_t low, uint32_t high, int n, int next)
                 return bytes_from_to(l, 0x80 | first, 0x80 | last,
                                      continuation(l, low & below, high & below, n - 1, next));
         if (low & below)
-                return either(l,
-                              bytes_from_to(l, 0x80 | first, 0x80 | first,
-                                            continuation(l, low & below, below, n - 1, next)),
-                              continuation(l, (first + 1) << 6 * (n - 1), high, n, next));
-        return either(
+                return place_either(l,
+                                    bytes_from_to(l, 0x80 | first, 0x80 | first,
+                                                  continuation(l, low & below, below, n - 1, next)),
+                                    continuation(l, (first + 1) << 6 * (n - 1), high, n, next));
+        return place_either(
                 l, continuation(l, low, (last << 6 * (n - 1)) - 1, n, next),
                 bytes_from_to(l, 0x80 | last, 0x80 | last, continuation(l, 0, high & below, n - 1, next)));
 }
 
 /* Characters of 1 + n bytes, whose first byte begins with the bits of `mark`. */
-static int characters(Layout *l, uint32_t low, uint32_t high, int n, unsigned mark, int next)
+static int place_characters(PlaceLayout *l, uint32_t low, uint32_t high, int n, unsigned mark, int next)
 {
         const uint32_t below = (UINT32_C(1) << 6 * n) - 1, first = low >> 6 * n, last = high >> 6 * n;
         if (first == last || ((low & below) == 0 && (high & below) == below))
                 return bytes_from_to(l, mark | first, mark | last,
                                      continuation(l, low & below, high & below, n, next));
         if (low & below)
-                return either(l, characters(l, low, low | below, n, mark, next),
-                              characters(l, (first + 1) << 6 * n, high, n, mark, next));
-        return either(l, characters(l, low, (last << 6 * n) - 1, n, mark, next),
-                      characters(l, last << 6 * n, high, n, mark, next));
+                return place_either(l, place_characters(l, low, low | below, n, mark, next),
+                                    place_characters(l, (first + 1) << 6 * n, high, n, mark, next));
+        return place_either(l, place_characters(l, low, (last << 6 * n) - 1, n, mark, next),
+                            place_characters(l, last << 6 * n, high, n, mark, next));
 }
 
-static int set_of_characters(Layout *l, CharSet set, int next)
+static int set_of_characters(PlaceLayout *l, CharSet set, int next)
 {
         static const struct {
                 uint32_t first, last;
@@ -122,18 +122,19 @@ static int set_of_characters(Layout *l, CharSet set, int next)
                         const uint32_t low = r.first > length[n - 1].first ? r.first : length[n - 1].first,
                                        high = r.last < length[n - 1].last ? r.last : length[n - 1].last;
                         if (low <= high)
-                                all = either(l, all, characters(l, low, high, n, length[n - 1].mark, next));
+                                all = place_either(
+                                        l, all, place_characters(l, low, high, n, length[n - 1].mark, next));
                 }
         }
-        return ascii[0] || ascii[1] ? either(l, place_of_set(l, ascii, next), all) : all;
+        return ascii[0] || ascii[1] ? place_either(l, place_of_set(l, ascii, next), all) : all;
 }
 
 /* --- items ------------------------------------------------------------------------------------------------------------------ */
 
-static int item_place(Layout *l, const GrammarItem *item, int next);
+static int item_place(PlaceLayout *l, const GrammarItem *item, int next);
 
 /* least times, and then up to most times more, or without a limit */
-static int times_place(Layout *l, const GrammarItem *item, int next)
+static int times_place(PlaceLayout *l, const GrammarItem *item, int next)
 {
         const GrammarItem *kid = item->kid[0];
         int at = next, from = 0;
@@ -145,14 +146,14 @@ static int times_place(Layout *l, const GrammarItem *item, int next)
                 from = 1;
         }
         for (int i = item->least; i < item->most; i++)
-                at = either(l, item_place(l, kid, at), next);
+                at = place_either(l, item_place(l, kid, at), next);
         for (int i = from; i < item->least; i++)
                 at = item_place(l, kid, at);
         return at;
 }
 
 /* The place where the item begins, `next` being behind it. */
-static int item_place(Layout *l, const GrammarItem *item, int next)
+static int item_place(PlaceLayout *l, const GrammarItem *item, int next)
 {
         int at = next;
         if (l->most)
@@ -167,7 +168,7 @@ static int item_place(Layout *l, const GrammarItem *item, int next)
         case ITEM_EITHER:
                 at = item_place(l, item->kid[item->nkid - 1], next);
                 for (int i = item->nkid - 1; i-- > 0;)
-                        at = either(l, item_place(l, item->kid[i], next), at);
+                        at = place_either(l, item_place(l, item->kid[i], next), at);
                 return at;
         case ITEM_TIMES: return times_place(l, item, next);
         }
@@ -175,7 +176,7 @@ static int item_place(Layout *l, const GrammarItem *item, int next)
 }
 
 /* Bytes that stand in the same sets are one group; how many there are. */
-static int group_bytes(Layout *l)
+static int group_bytes(PlaceLayout *l)
 {
         Grammar *g = l->g;
         int head[256], *of = NEW_ARRAY(l->arena, int, 512), groups = 1;
@@ -206,7 +207,7 @@ static void resolve_rules(Grammar *g)
 
 static bool make_places(Arena *a, Diag *diag, Grammar *g)
 {
-        Layout *l = NEW(a, Layout);
+        PlaceLayout *l = NEW(a, PlaceLayout);
         l->arena = a;
         l->g = g;
         place_add(l, (GrammarPlace){.takes = GRAMMAR_END});

@@ -17,10 +17,10 @@ typedef enum {
         ITEM_SEQUENCE, /* kids one after another; without any: nothing, the empty text */
         ITEM_EITHER,   /* one of the kids */
         ITEM_TIMES     /* the kid, so many times */
-} ItemKind;
+} GrammarItemKind;
 
 typedef struct GrammarItem {
-        ItemKind kind;
+        GrammarItemKind kind;
         Span span;
         CharSet set;      /* of SET */
         const char *name; /* of RULE, */

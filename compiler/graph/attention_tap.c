@@ -6,22 +6,15 @@
 typedef struct {
         Arena *arena;
         int wanted, n;
-        Attention *found; /* NULL: only count */
+        AttentionSite *found; /* NULL: only count */
         bool has_found;
         int64_t iteration[4];
-} Search;
-
-static const Node *under_views(const Node *n)
-{
-        while (n->op == OP_VIEW)
-                n = n->in[0];
-        return n;
-}
+} AttentionSearch;
 
 static bool weighs_values(const Body *b, const Node *softmax)
 {
         for (int i = 0; i < b->nnode; i++)
-                if (b->node[i]->op == OP_MATMUL && under_views(b->node[i]->in[0]) == softmax)
+                if (b->node[i]->op == OP_MATMUL && base_of(b->node[i]->in[0]) == softmax)
                         return true;
         return false;
 }
@@ -61,14 +54,14 @@ static const char *block_name(Arena *a, const char *path, const Node *n, const I
         return arena_printf(a, "%s%s", path, name ? name : "");
 }
 
-static void search(Search *s, Body *b, const Instance *base, const char *path, int depth)
+static void attention_search(AttentionSearch *s, Body *b, const Instance *base, const char *path, int depth)
 {
         for (int i = 0; i < b->nnode; i++) {
                 Node *n = b->node[i];
                 if (n->op == OP_SOFTMAX && weighs_values(b, n)) {
                         if (s->n++ == s->wanted) {
-                                *s->found = (Attention){n,     b,    {0},
-                                                        depth, path, block_name(s->arena, path, n, base)};
+                                *s->found = (AttentionSite){n,     b,    {0},
+                                                            depth, path, block_name(s->arena, path, n, base)};
                                 memcpy(s->found->iteration, s->iteration, sizeof s->iteration);
                                 s->has_found = true;
                         }
@@ -80,22 +73,22 @@ static void search(Search *s, Body *b, const Instance *base, const char *path, i
                         const char *inner = arena_printf(s->arena, "%s%s[%lld].", path,
                                                          repeat_path(s->arena, b, n, base), (long long)t);
                         s->iteration[depth] = t;
-                        search(s, r->body[r->body_of[t]], repeat_base(b, n), inner, depth + 1);
+                        attention_search(s, r->body[r->body_of[t]], repeat_base(b, n), inner, depth + 1);
                 }
         }
 }
 
-bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n)
+bool attention_find(Graph *g, Arena *a, int which, AttentionSite *found, int *n)
 {
-        Search s = {.arena = a, .wanted = which, .found = found};
-        search(&s, g->top, NULL, "", 0);
+        AttentionSearch s = {.arena = a, .wanted = which, .found = found};
+        attention_search(&s, g->top, NULL, "", 0);
         *n = s.n;
         return s.has_found;
 }
 
 static const char own_name[] = "_attention"; /* which no file can give */
 
-static const char *name_in_body(Graph *g, const Attention *at)
+static const char *name_in_body(Graph *g, const AttentionSite *at)
 {
         Body *b = at->body;
         ValueName *all = NEW_ARRAY(g->arena, ValueName, b->nnamed + 1);
@@ -112,7 +105,7 @@ static const char *name_in_body(Graph *g, const Attention *at)
 
 int attention_tap_add(Graph *g, int which, const char **why)
 {
-        Attention at;
+        AttentionSite at;
         int n;
         if (!attention_find(g, g->arena, which, &at, &n)) {
                 *why = n ? arena_printf(g->arena, "%s has %d attention%s, counted from 0", g->name, n,
@@ -144,7 +137,7 @@ static const char *of_all_iterations(Arena *a, const char *path)
 int attention_taps_add(Graph *g, const char **why)
 {
         const char *path = NULL;
-        Attention at;
+        AttentionSite at;
         for (int i = 0, n = 1; i < n && attention_find(g, g->arena, i, &at, &n); i++) {
                 const char *of_all = of_all_iterations(g->arena, at.path);
                 const Node *named = named_in_body(at.body);

@@ -50,8 +50,7 @@ bool weight_by_heads(const Node *right, WeightByHeads *w)
         return dim_equal(right->type.dim[whole], from->dim[1 - w->axis]) && dim_is(v->offset[1 - w->axis], 0);
 }
 
-/* Products of rows that two sizes of the call count are computed in turns, each over a part of them. */
-static bool has_rows_in_turns(const Node *left)
+bool has_rows_in_turns(const Node *left)
 {
         int named = 0;
         for (int a = 0; a + 1 < left->type.rank; a++)

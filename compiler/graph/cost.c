@@ -65,7 +65,7 @@ static Polynomial times_dim(const Count *c, const Polynomial *p, Dim d)
         return polynomial_times(p, dim_value(d, c->size), per);
 }
 
-static Polynomial elements(const Count *c, const Type *t, int64_t each)
+static Polynomial cost_elements(const Count *c, const Type *t, int64_t each)
 {
         Polynomial count = {.factor = {each}};
         for (int i = 0; i < t->rank; i++)
@@ -73,7 +73,7 @@ static Polynomial elements(const Count *c, const Type *t, int64_t each)
         return count;
 }
 
-static bool is_computed(const Count *c, const Node *n)
+static bool cost_is_computed(const Count *c, const Node *n)
 {
         return c->stage[n->id].groups || c->stage[n->id].state;
 }
@@ -92,25 +92,26 @@ static void count_scan(Count *c, const Node *n, int64_t iterations)
 
 static void count_node(Count *c, const Node *n, int64_t iterations)
 {
-        if (!is_computed(c, n))
+        if (!cost_is_computed(c, n))
                 return;
         Flops *f = &c->flops;
         Polynomial cost = {{0}};
         switch (op_info[n->op].family) {
-        case POINT: cost = elements(c, &n->type, 1); break;
-        case REDUCE: cost = elements(c, &n->in[0]->type, 1); break;
+        case POINT: cost = cost_elements(c, &n->type, 1); break;
+        case REDUCE: cost = cost_elements(c, &n->in[0]->type, 1); break;
         case CONTRACT:
                 if (n->op == OP_SOFTMAX) {
-                        cost = elements(c, &n->type, 5);
+                        cost = cost_elements(c, &n->type, 5);
                         break;
                 }
                 if (n->op == OP_SCAN) {
                         count_scan(c, n, iterations);
                         return;
                 }
-                cost = elements(c, &n->type, 2);
+                cost = cost_elements(c, &n->type, 2);
                 cost = times_dim(c, &cost, n->in[0]->type.dim[n->in[0]->type.rank - 1]);
-                polynomial_add(is_computed(c, n->in[0]) && is_computed(c, n->in[1]) ? &f->pair : &f->product,
+                polynomial_add(cost_is_computed(c, n->in[0]) && cost_is_computed(c, n->in[1]) ? &f->pair
+                                                                                              : &f->product,
                                &cost, iterations);
                 return;
         case LEAF:

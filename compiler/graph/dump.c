@@ -12,16 +12,6 @@
 
 #include <string.h>
 
-static const char *dtype_name(DType dtype)
-{
-        switch (dtype) {
-        case REAL: return "real";
-        case INT: return "int";
-        case BOOL: return "bool";
-        }
-        return "?";
-}
-
 /* -- a line is made in the scratch arena, so that its columns can be padded -- */
 
 static const char *literal_text(Arena *a, const Literal *literal)
@@ -40,7 +30,7 @@ static const char *literal_text(Arena *a, const Literal *literal)
 }
 
 /* "0*4 1 0*2": runs of one body. */
-static const char *iterations_text(Arena *a, const Region *region)
+static const char *region_iterations_text(Arena *a, const Region *region)
 {
         const char *text = "";
         for (int64_t t = 0; t < region->iterations;) {
@@ -123,7 +113,8 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
                                     rounding_text(a, attr->state));
         case OP_REPEAT:
                 return arena_printf(a, " %s, %lld iterations, bodies%s", attr->region->name,
-                                    (long long)attr->region->iterations, iterations_text(a, attr->region));
+                                    (long long)attr->region->iterations,
+                                    region_iterations_text(a, attr->region));
         case OP_CARRY:
         case OP_RESULT: return arena_printf(a, " %d", attr->index);
         default: break;
@@ -139,7 +130,7 @@ static const char *input_text(Arena *a, const Node *n)
         return arena_printf(a, "%%%d", n->id);
 }
 
-static void print_node(FILE *f, const Graph *g, const Node *n, int indent)
+static void dump_node(FILE *f, const Graph *g, const Node *n, int indent)
 {
         Arena scratch = {0};
         const char *left = arena_printf(&scratch, "%*s%%%d = %s", indent, "", n->id, op_info[n->op].text);
@@ -158,10 +149,10 @@ static void print_node(FILE *f, const Graph *g, const Node *n, int indent)
 
 void graph_print_node(FILE *f, const Graph *g, const Node *n)
 {
-        print_node(f, g, n, 0);
+        dump_node(f, g, n, 0);
 }
 
-static void print_list(FILE *f, const char *what, Node *const *node, int n, int indent)
+static void dump_nodes(FILE *f, const char *what, Node *const *node, int n, int indent)
 {
         if (n == 0)
                 return;
@@ -171,19 +162,19 @@ static void print_list(FILE *f, const char *what, Node *const *node, int n, int 
         fputc('\n', f);
 }
 
-static void print_body(FILE *f, const Graph *g, const Body *body, int indent)
+static void dump_body(FILE *f, const Graph *g, const Body *body, int indent)
 {
         for (int i = 0; i < body->nnode; i++) {
                 const Node *n = body->node[i];
-                print_node(f, g, n, indent);
+                dump_node(f, g, n, indent);
                 if (n->op != OP_REPEAT)
                         continue;
                 const Region *region = n->attr.region;
                 for (int k = 0; k < region->nbody; k++) {
                         fprintf(f, "%*sbody %d\n", indent + 2, "", k);
-                        print_body(f, g, region->body[k], indent + 4);
-                        print_list(f, "next", region->body[k]->next, region->ncarry, indent + 4);
-                        print_list(f, "stack", region->body[k]->stack, region->nstack, indent + 4);
+                        dump_body(f, g, region->body[k], indent + 4);
+                        dump_nodes(f, "next", region->body[k]->next, region->ncarry, indent + 4);
+                        dump_nodes(f, "stack", region->body[k]->stack, region->nstack, indent + 4);
                 }
         }
 }
@@ -193,7 +184,7 @@ void graph_dump(FILE *f, const Graph *g)
         fprintf(f, "graph %s\n", g->name);
         for (int i = 0; i < g->nnamed; i++)
                 fprintf(f, "size %s up to %lld\n", g->named[i].name, (long long)g->named[i].bound);
-        print_body(f, g, g->top, 0);
+        dump_body(f, g, g->top, 0);
         for (int i = 0; i < g->noutput; i++)
                 fprintf(f, "output %s %%%d\n", g->output[i].name, g->output[i].node->id);
 }

@@ -9,12 +9,6 @@
 
 enum { MAX_NESTED = sizeof((Weight *)0)->region / sizeof(Region *) }; /* repeats inside repeats */
 
-static const char *dtype_name(DType dtype)
-{
-        static const char *const name[] = {[REAL] = "real", [INT] = "int", [BOOL] = "bool"};
-        return name[dtype];
-}
-
 /* "a, b, c": what stands before item i of a list */
 static const char *comma(int64_t i)
 {
@@ -23,7 +17,7 @@ static const char *comma(int64_t i)
 
 /* --- numbers, sizes, types ------------------------------------------------------------------------------------ */
 
-static void print_number(FILE *f, double x)
+static void json_dump_number(FILE *f, double x)
 {
         if (x == 0 && signbit(x))
                 fputs("-0.0", f);
@@ -38,7 +32,7 @@ static void print_numbers(FILE *f, const double *x, int64_t n)
         fputc('[', f);
         for (int64_t i = 0; i < n; i++) {
                 fputs(comma(i), f);
-                print_number(f, x[i]);
+                json_dump_number(f, x[i]);
         }
         fputc(']', f);
 }
@@ -99,7 +93,7 @@ static void print_pad(FILE *f, const Graph *g, const Attr *attr)
         fputs(", \"after\": ", f);
         print_size(f, g, attr->after);
         fputs(", \"value\": ", f);
-        print_number(f, attr->value);
+        json_dump_number(f, attr->value);
 }
 
 static void print_literal(FILE *f, const Literal *literal)
@@ -108,9 +102,9 @@ static void print_literal(FILE *f, const Literal *literal)
         print_numbers(f, literal->value, literal->iterations * literal->count);
 }
 
-static void print_body(FILE *f, const Graph *g, const Body *body, int indent);
+static void json_dump_body(FILE *f, const Graph *g, const Body *body, int indent);
 
-static void print_list(FILE *f, const char *what, Node *const *node, int n)
+static void json_dump_list(FILE *f, const char *what, Node *const *node, int n)
 {
         fprintf(f, ", \"%s\": [", what);
         for (int i = 0; i < n; i++)
@@ -127,9 +121,9 @@ static void print_repeat(FILE *f, const Graph *g, const Region *r, int indent)
         fputs("], \"bodies\": [", f);
         for (int i = 0; i < r->nbody; i++) {
                 fprintf(f, "%s{\"nodes\": ", comma(i));
-                print_body(f, g, r->body[i], indent + 2);
-                print_list(f, "next", r->body[i]->next, r->ncarry);
-                print_list(f, "stack", r->body[i]->stack, r->nstack);
+                json_dump_body(f, g, r->body[i], indent + 2);
+                json_dump_list(f, "next", r->body[i]->next, r->ncarry);
+                json_dump_list(f, "stack", r->body[i]->stack, r->nstack);
                 fputc('}', f);
         }
         fputc(']', f);
@@ -181,10 +175,10 @@ static void print_attributes(FILE *f, const Graph *g, const Node *n, int indent)
         }
 }
 
-static void print_node(FILE *f, const Graph *g, const Node *n, int indent)
+static void json_dump_node(FILE *f, const Graph *g, const Node *n, int indent)
 {
         fprintf(f, "%*s{\"id\": %d, \"op\": \"%s\"", indent, "", n->id, op_info[n->op].text);
-        print_list(f, "in", n->in, n->nin);
+        json_dump_list(f, "in", n->in, n->nin);
         if (n->op != OP_REPEAT)
                 print_type(f, g, &n->type);
         if (n->name)
@@ -193,19 +187,19 @@ static void print_node(FILE *f, const Graph *g, const Node *n, int indent)
         fputc('}', f);
 }
 
-static void print_body(FILE *f, const Graph *g, const Body *body, int indent)
+static void json_dump_body(FILE *f, const Graph *g, const Body *body, int indent)
 {
         fputc('[', f);
         for (int i = 0; i < body->nnode; i++) {
                 fputs(i ? ",\n" : "\n", f);
-                print_node(f, g, body->node[i], indent);
+                json_dump_node(f, g, body->node[i], indent);
         }
         fputc(']', f);
 }
 
 /* --- what stands around the nodes ------------------------------------------------------------------------------- */
 
-static void print_input(FILE *f, const Graph *g, const Input *in)
+static void json_dump_input(FILE *f, const Graph *g, const Input *in)
 {
         fprintf(f, "{\"name\": \"%s\", \"group\": \"%s\"", in->name, in->group_name);
         print_type(f, g, &in->type);
@@ -239,7 +233,7 @@ static void print_weight(FILE *f, const Graph *g, const Weight *w)
         if (w->centre_values)
                 print_numbers(f, w->centre_values, type_count(&w->type, NULL));
         else
-                print_number(f, w->centre);
+                json_dump_number(f, w->centre);
         print_slots(f, w->region, w->nregion, w->slot_of);
         fputc('}', f);
 }
@@ -269,7 +263,7 @@ void graph_dump_json(FILE *f, const Graph *g)
         fputs("],\n\"inputs\": [", f);
         for (int i = 0; i < g->ninput; i++) {
                 fputs(i ? ",\n" : "\n", f);
-                print_input(f, g, &g->input[i]);
+                json_dump_input(f, g, &g->input[i]);
         }
         fputs("],\n\"weights\": [", f);
         for (int i = 0; i < g->nweight; i++) {
@@ -282,7 +276,7 @@ void graph_dump_json(FILE *f, const Graph *g)
                 print_state(f, g, g->state[i]);
         }
         fputs("],\n\"nodes\": ", f);
-        print_body(f, g, g->top, 0);
+        json_dump_body(f, g, g->top, 0);
         fputs(",\n\"outputs\": [", f);
         for (int i = 0; i < g->noutput; i++)
                 fprintf(f, "%s{\"name\": \"%s\", \"node\": %d}", comma(i), g->output[i].name,

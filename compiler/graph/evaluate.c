@@ -82,11 +82,11 @@ static void broadcast_loops(Loops *loops, int k, const Type *over, int rank, con
 /* The array as [outer][n][inner] around one axis. */
 typedef struct {
         int64_t outer, n, inner;
-} Around;
+} AxisSplit;
 
-static Around around(const Type *t, int axis, const int64_t *size)
+static AxisSplit axis_around(const Type *t, int axis, const int64_t *size)
 {
-        Around a = {1, dim_value(t->dim[axis], size), 1};
+        AxisSplit a = {1, dim_value(t->dim[axis], size), 1};
         for (int i = 0; i < t->rank; i++) {
                 if (i < axis)
                         a.outer *= dim_value(t->dim[i], size);
@@ -120,7 +120,7 @@ static void evaluate_view(const Node *n, const int64_t *size, const double *x, d
 
 static void evaluate_pad(const Node *n, const int64_t *size, const double *x, double *y)
 {
-        Around a = around(&n->in[0]->type, n->attr.axis, size);
+        AxisSplit a = axis_around(&n->in[0]->type, n->attr.axis, size);
         int64_t before = dim_value(n->attr.before, size) * a.inner,
                 after = dim_value(n->attr.after, size) * a.inner;
         for (int64_t o = 0; o < a.outer; o++) {
@@ -135,10 +135,10 @@ static void evaluate_pad(const Node *n, const int64_t *size, const double *x, do
 
 static void evaluate_join(const Node *n, const int64_t *size, const double *const *in, double *y)
 {
-        int64_t outer = around(&n->type, n->attr.axis, size).outer;
+        int64_t outer = axis_around(&n->type, n->attr.axis, size).outer;
         for (int64_t o = 0; o < outer; o++) {
                 for (int k = 0; k < n->nin; k++) {
-                        Around a = around(&n->in[k]->type, n->attr.axis, size);
+                        AxisSplit a = axis_around(&n->in[k]->type, n->attr.axis, size);
                         int64_t run = a.n * a.inner;
                         for (int64_t i = 0; i < run; i++)
                                 *y++ = in[k][o * run + i];
@@ -146,7 +146,7 @@ static void evaluate_join(const Node *n, const int64_t *size, const double *cons
         }
 }
 
-static int64_t clamp_index(double index, int64_t n)
+static int64_t clamped_index(double index, int64_t n)
 {
         if (!(index > 0))
                 return 0;
@@ -177,7 +177,7 @@ static void evaluate_gather(const Node *n, const int64_t *size, const double *co
                                         from += left % count * index_stride[own];
                                 left /= count;
                         }
-                        at += clamp_index(in[k + 1][from], dim_value(table->dim[k], size)) * stride[k];
+                        at += clamped_index(in[k + 1][from], dim_value(table->dim[k], size)) * stride[k];
                 }
                 memcpy(y + p * rest, in[0] + at, (size_t)rest * sizeof *y);
         }
@@ -185,7 +185,7 @@ static void evaluate_gather(const Node *n, const int64_t *size, const double *co
 
 /* --- pointwise --- */
 
-static double power(double a, double b)
+static double evaluate_power(double a, double b)
 {
         if (b == 2)
                 return a * a;
@@ -219,7 +219,7 @@ double op_of(Op op, double a, double b, double c)
         case OP_SUB: return a - b;
         case OP_MUL: return a * b;
         case OP_DIV: return a / b;
-        case OP_POW: return power(a, b);
+        case OP_POW: return evaluate_power(a, b);
         case OP_MAX: return a > b ? a : b;
         case OP_MIN: return a < b ? a : b;
         case OP_FLOORDIV: return floor(a / b);
@@ -259,7 +259,7 @@ static void evaluate_pointwise(const Node *n, const int64_t *size, const double 
 /* Element i of a row is chosen if fewer than k elements are larger, or as large and before it. */
 static void evaluate_top(const Node *n, const int64_t *size, const double *x, double *y)
 {
-        Around a = around(&n->type, n->type.rank - 1, size);
+        AxisSplit a = axis_around(&n->type, n->type.rank - 1, size);
         for (int64_t row = 0; row < a.outer; row++, x += a.n, y += a.n) {
                 for (int64_t i = 0; i < a.n; i++) {
                         int64_t ahead = 0;
@@ -272,7 +272,7 @@ static void evaluate_top(const Node *n, const int64_t *size, const double *x, do
 
 /* --- reductions --- */
 
-static double reduce(Op op, const double *x, int64_t n, int64_t step)
+static double reduce_values(Op op, const double *x, int64_t n, int64_t step)
 {
         double sum = 0, most = -INFINITY;
         int64_t where = 0;
@@ -288,16 +288,17 @@ static double reduce(Op op, const double *x, int64_t n, int64_t step)
 
 static void evaluate_reduce(const Node *n, const int64_t *size, const double *x, double *y)
 {
-        Around a = around(&n->in[0]->type, n->attr.axis, size);
+        AxisSplit a = axis_around(&n->in[0]->type, n->attr.axis, size);
         for (int64_t o = 0; o < a.outer; o++)
                 for (int64_t i = 0; i < a.inner; i++)
-                        *y++ = reduce(n->op, x + o * a.n * a.inner + i, a.n, a.inner);
+                        *y++ = reduce_values(n->op, x + o * a.n * a.inner + i, a.n, a.inner);
 }
 
 /* --- contractions --- */
 
 /* y [n] += factor b [n] */
-static void add_row(double factor, const double *restrict b, double *restrict y, int64_t n, bool past_zeros)
+static void add_scaled_row(double factor, const double *restrict b, double *restrict y, int64_t n,
+                           bool past_zeros)
 {
         if (!past_zeros)
                 for (int64_t j = 0; j < n; j++)
@@ -308,7 +309,7 @@ static void add_row(double factor, const double *restrict b, double *restrict y,
 }
 
 /* What a group of activations is as codes of 8 bits with one scale (runtime/blocks.h). */
-static void round_group(const double *x, double *y, int n)
+static void evaluate_round_group(const double *x, double *y, int n)
 {
         double most = 0;
         bool finite = true;
@@ -321,8 +322,8 @@ static void round_group(const double *x, double *y, int n)
 }
 
 /* y [m][n] = a [m][k] b [k][n]; group: that of a's codes, or 0 */
-static void multiply(const double *restrict a, const double *restrict b, double *restrict y, int64_t m,
-                     int64_t k, int64_t n, int zeros, int group)
+static void evaluate_product(const double *restrict a, const double *restrict b, double *restrict y,
+                             int64_t m, int64_t k, int64_t n, int zeros, int group)
 {
         double code[MOST_CODES];
         int64_t step = group ? group : k;
@@ -331,17 +332,17 @@ static void multiply(const double *restrict a, const double *restrict b, double 
         for (int64_t at = 0; step && at < m * k && !interrupted; at += step) {
                 const double *some = a + at, *rows = b + at % k * n;
                 if (group) {
-                        round_group(some, code, group);
+                        evaluate_round_group(some, code, group);
                         some = code;
                 }
                 for (int64_t p = 0; p < step; p++)
                         if (some[p] != 0 || !(zeros & ZEROS_LEFT))
-                                add_row(some[p], rows + p * n, y + at / k * n, n, zeros & ZEROS_RIGHT);
+                                add_scaled_row(some[p], rows + p * n, y + at / k * n, n, zeros & ZEROS_RIGHT);
         }
 }
 
 /* Groups in which a product with weights in blocks reads its left operand; 0: as it is. */
-static int group_of(const Node *node)
+static int quantised_group(const Node *node)
 {
         int axis;
         const Node *of = product_weight(node->in[1], &axis);
@@ -360,8 +361,8 @@ static void evaluate_matmul(const Node *node, const int64_t *size, const double 
         if (loops_total(&loops) == 0)
                 return;
         do {
-                multiply(in[0] + loops.at[0], in[1] + loops.at[1], y, m, k, n, node->attr.index,
-                         group_of(node));
+                evaluate_product(in[0] + loops.at[0], in[1] + loops.at[1], y, m, k, n, node->attr.index,
+                                 quantised_group(node));
                 y += m * n;
         } while (advance(&loops, 0));
 }
@@ -375,7 +376,7 @@ static double larger(double a, double b)
 static void softmax_row(const double *x, const double *sink, double dead, double *y, int64_t n)
 {
         double most = sink ? *sink : -INFINITY, sum = 0;
-        bool live = sink && *sink != -INFINITY;
+        bool live = sink && *sink != -INFINITY && !isnan(dead);
         for (int64_t i = 0; i < n; i++) {
                 most = larger(x[i], most);
                 live = live || x[i] != -INFINITY;
@@ -411,7 +412,7 @@ static void evaluate_softmax(const Node *n, const int64_t *size, const double *c
 static void evaluate_scan_alone(const Node *n, const int64_t *size, const double *const *in, double *y)
 {
         Arena scratch = {0};
-        double *sums = NEW_ARRAY(&scratch, double, scan_sums(n));
+        double *sums = NEW_ARRAY(&scratch, double, scan_sum_count(n));
         scan_start(n, sums);
         evaluate_scan(n, size, in, sums, y);
         arena_free(&scratch);

@@ -21,6 +21,14 @@ bool is_in_blocks(Storage s)
         return storage_info[s].values > 1;
 }
 
+bool graph_has_blocks(const Graph *g)
+{
+        for (int i = 0; i < g->nweight; i++)
+                if (is_in_blocks(g->weight[i]->storage))
+                        return true;
+        return false;
+}
+
 int64_t storage_size(Storage s, int64_t elements)
 {
         const StorageInfo *info = &storage_info[s];
@@ -167,7 +175,7 @@ const Setting *loop_setting(const Loop *l, const char *name)
         return NULL;
 }
 
-const char *loop_text(const Loop *l, const char *name)
+const char *loop_text_setting(const Loop *l, const char *name)
 {
         const Setting *s = loop_setting(l, name);
         return s && s->kind == SETTING_TEXT ? s->text : NULL;

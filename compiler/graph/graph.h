@@ -213,8 +213,8 @@ struct Weight {
 };
 
 typedef struct {
-        const char *name; /* the model's; once there is a plan, that of C, and .. */
-        const char *said; /* .. the model's; before, NULL */
+        const char *name;       /* in the model; from planning on, in C */
+        const char *model_name; /* NULL before planning */
         Type type;
         int64_t bound; /* id(n): values are 0 .. bound - 1; 0: reals */
         int group;     /* inputs with one group are fed together */
@@ -223,8 +223,8 @@ typedef struct {
 } Input;
 
 typedef struct {
-        const char *name; /* the model's; once there is a plan, that of C, and .. */
-        const char *said; /* .. the model's; before, NULL */
+        const char *name;       /* in the model; from planning on, in C */
+        const char *model_name; /* NULL before planning */
         Node *node;
         Span span;
         const char *tap; /* NULL; or its name in the file: what else is computed does not depend on it */
@@ -232,9 +232,9 @@ typedef struct {
 } Output;
 
 typedef struct {
-        const char *name; /* from fuse on: that in C .. */
-        const char *said; /* .. the model's; before, NULL */
-        int64_t bound;    /* 1 .. bound */
+        const char *name;       /* in the model; from planning on, in C */
+        const char *model_name; /* NULL before planning */
+        int64_t bound;          /* 1 .. bound */
         Span span;
 } Named;
 
@@ -342,12 +342,12 @@ struct Graph {
 /* What the model calls them; an output that is a tap by its tap. */
 static inline const char *input_name(const Input *in)
 {
-        return in->said ? in->said : in->name;
+        return in->model_name ? in->model_name : in->name;
 }
 
 static inline const char *output_name(const Output *o)
 {
-        return o->tap ? o->tap : o->said ? o->said : o->name;
+        return o->tap ? o->tap : o->model_name ? o->model_name : o->name;
 }
 
 #define WANTED_BY_TAPS (UINT64_C(1) << 63)
@@ -362,6 +362,7 @@ int64_t iteration_slots(Arena *a, const Body *body, const int32_t **slot_of);
 void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new does it itself */
 /* An output's bit in sets of outputs; all taps are one, WANTED_BY_TAPS. */
 uint64_t output_bit(const Graph *g, int output);
+bool graph_has_blocks(const Graph *g);             /* a weight is in blocks of codes */
 bool is_tapped(const Graph *g, const Node *n);     /* computed for taps alone */
 bool is_fed_separately(const Graph *g, int group); /* its inputs are given once for many calls */
 /* Whether it leaves something to the next call, or is computed from what one left: a SCAN in state form. */
@@ -369,7 +370,7 @@ bool keeps_scan(const Node *n);
 bool is_visible_from(const Node *n, const Body *from);        /* n stands in `from` or in a body around it */
 const Loop *graph_loop(const Graph *g, const char *name);     /* NULL: it has none */
 const Setting *loop_setting(const Loop *l, const char *name); /* NULL: it has none, or l is NULL */
-const char *loop_text(const Loop *l, const char *name);       /* the same of a text */
+const char *loop_text_setting(const Loop *l, const char *name); /* the same of a text */
 /* ids that a setting of `loop generate` lists, -1 behind them; in the graph's arena */
 const int32_t *loop_tokens(const Graph *g, const char *setting);
 /* what a text begins with where there is no tokenizer: the loop's start, else 1, or 0 where that is the only id */
@@ -405,6 +406,9 @@ const char *dim_text(Arena *a, const Graph *g, Dim d);        /* "time + 4" */
 const char *type_text(Arena *a, const Graph *g,
                       const Type *t); /* "[heads, time, 64]" with numbers for fixed dims */
 const char *shape_text(Arena *a, int rank, const int64_t *shape); /* "[64, 172]" */
+const char *element_index_text(Arena *a, int rank, const int64_t *shape,
+                               int64_t i); /* "[2, 3]" of element i, row-major */
+const char *dtype_name(DType dtype);
 const char *setting_text(Arena *a, const Setting *s); /* dump.c: its value, as a model file has it */
 
 /* print_tensor.c: in the language, the shape behind `#`, so that it may be typed in again; large ones abridged.  indent: columns that
@@ -420,6 +424,7 @@ void print_shortest(FILE *f, double x);
 
 /* view.c: making and combining affine maps.  The makers return x itself where nothing changes, one map where x is a view
  * already and the two combine, and NULL where the move cannot be expressed or leaves the bounds of x. */
+Node *base_of(const Node *n); /* the node that n is a view of, through all views; n if it is none */
 View *view_identity(Arena *a, const Type *in);
 bool view_equal(const View *a, const View *b,
                 int rank_in); /* views are kept canonical: equal maps compare equal */
@@ -469,6 +474,13 @@ const char *weight_slot_name(Arena *a, const Weight *w,
                              int64_t slot); /* "layer.3.attn.q.w": the iteration after the region's name */
 void weight_iterations(const Weight *w, int64_t slot, int64_t iteration[4]); /* [nregion], outermost first */
 
+/* Whether a finite number rounds to an infinite f32: it is at least halfway from the largest f32 to the power of two after it. */
+static inline bool beyond_f32(double x)
+{
+        double size = x < 0 ? -x : x;
+        return size >= 0x1.ffffffp+127 && size <= 0x1.fffffffffffffp+1023;
+}
+
 /* interpret.c: the meaning of a graph, in double precision */
 typedef struct {
         int rank;
@@ -479,6 +491,9 @@ typedef struct {
         void *from;
         /* fills value[count of w->type] with slot `slot` of w; false on error */
         bool (*weight)(void *from, const Weight *w, int64_t slot, double *value);
+        const char *(*why)(
+                const void *
+                        from); /* why the last one was false, where memory or the file's length is not to blame; may be NULL */
 } WeightSource;
 typedef struct InterpState InterpState; /* what state variables hold, for graphs after the causal pass */
 InterpState *interp_state_new(const Graph *g);
@@ -520,7 +535,7 @@ ScanInputs scan_of(const Node *n);
 Type scan_state(
         const Node
                 *n); /* of what an instance keeps for it: [units, floats], as runtime/scan_state.h has it */
-int64_t scan_sums(const Node *n);             /* elements of `sums` */
+int64_t scan_sum_count(const Node *n);        /* elements of `sums` */
 void scan_start(const Node *n, double *sums); /* without a row before */
 /* sums: of all rows before, for each head [depth][width]; they become those with these rows. */
 void evaluate_scan(const Node *n, const int64_t *size, const double *const *in, double *sums, double *y);
@@ -530,6 +545,9 @@ double op_of(Op op, double a, double b, double c);
 
 /* contracted.c: the weight that a product's right operand is, whole, straight or turned, and the axis that it sums over; or NULL */
 Node *product_weight(Node *right, int *contracted);
+/* Is a product's left operand one whose rows two sizes of the call count?  It is computed in turns, each over a part of them, and its weight has no
+ * blocks. */
+bool has_rows_in_turns(const Node *left);
 /* A product's right operand [heads.., depth, outputs] that is a weight seen by heads: for each of them another part of `axis`, which is
  * the one that is summed over (depth) or that of the outputs; the weight's other axis is whole. */
 typedef struct {
@@ -704,15 +722,15 @@ typedef struct {
         const char *path; /* what stands before the names of its body: "layer[2]." */
         const char *
                 name; /* of the block that it stands in: "layer[2].attn.dot_product"; "": of the model itself */
-} Attention;
-bool attention_find(Graph *g, Arena *a, int which, Attention *found, int *n); /* *n: how many there are */
+} AttentionSite;
+bool attention_find(Graph *g, Arena *a, int which, AttentionSite *found, int *n); /* *n: how many there are */
 
 /* origin.c: where in an input the query of a row of an attention's weights comes from, and the key of a column: the element of the input that
  * its token is about.  index, origin: [MAX_RANK], of the softmax and of the input; stage: of stage_of().  False: from no place, as a class
  * token does, or by an op that hides it. */
-bool query_origin(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at, int input,
+bool query_origin(const Graph *g, const Stage *stage, const int64_t *size, const AttentionSite *at, int input,
                   const int64_t *index, int64_t *origin);
-bool key_origin(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at, int input,
+bool key_origin(const Graph *g, const Stage *stage, const int64_t *size, const AttentionSite *at, int input,
                 const int64_t *index, int64_t *origin);
 
 /* The scores whose weights a product multiplies by values: scores.c. */
@@ -736,7 +754,10 @@ const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *sco
 const char *find_mixed_heads(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s);
 const char *find_attention(Arena *a, const Graph *g, const Node *product, const bool *stored,
                            Scores *s); /* the one or the other */
-bool lies_in_codes(const Node *n);     /* a weight of few bits, whose codes products take as they are */
+/* The same, or which of its values are used elsewhere, so that they have to be stored. */
+const char *why_no_attention(Arena *a, const Graph *g, const Uses *uses, const Node *product,
+                             const bool *stored, Scores *s);
+bool lies_in_codes(const Node *n); /* a weight of few bits, whose codes products take as they are */
 
 /* Its weights as the last output; its index, or -1 with *why.  Before passes, as taps. */
 int attention_tap_add(Graph *g, int which, const char **why);

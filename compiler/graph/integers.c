@@ -22,7 +22,7 @@ typedef struct {
         int64_t steps;
         int rounds;
         bool grown; /* a state */
-} Scan;
+} IntervalScan;
 
 static const Interval nothing = {INFINITY, -INFINITY}, anything = {-INFINITY, INFINITY};
 
@@ -36,12 +36,12 @@ static Interval interval(double low, double high)
         return (Interval){low, high};
 }
 
-static Interval hull(Interval a, Interval b)
+static Interval interval_hull(Interval a, Interval b)
 {
         return interval(fmin(a.low, b.low), fmax(a.high, b.high));
 }
 
-static bool same(Interval a, Interval b)
+static bool interval_equal(Interval a, Interval b)
 {
         return a.low == b.low && a.high == b.high;
 }
@@ -52,13 +52,13 @@ static double magnitude(Interval x)
 }
 
 /* Of a real: more than an operation on floats, or a function, is off.  What may overflow has no bound. */
-static Interval widened(Interval x, double terms)
+static Interval interval_widened(Interval x, double terms)
 {
         double by = magnitude(x) * terms * 0x1p-20 + 1e-30;
         return magnitude(x) < 1e30 ? interval(x.low - by, x.high + by) : anything;
 }
 
-static double product(double a, double b)
+static double bound_product(double a, double b)
 {
         return a == 0 || b == 0 ? 0 : a * b;
 }
@@ -70,18 +70,18 @@ static Interval corners(double a, double b, double c, double d)
 
 static Interval multiplied(Interval a, Interval b)
 {
-        return corners(product(a.low, b.low), product(a.low, b.high), product(a.high, b.low),
-                       product(a.high, b.high));
+        return corners(bound_product(a.low, b.low), bound_product(a.low, b.high),
+                       bound_product(a.high, b.low), bound_product(a.high, b.high));
 }
 
 /* By what is not 0 and has one sign. */
-static Interval divided(Interval a, Interval b)
+static Interval interval_divided(Interval a, Interval b)
 {
-        return corners(product(a.low, 1 / b.low), product(a.low, 1 / b.high), product(a.high, 1 / b.low),
-                       product(a.high, 1 / b.high));
+        return corners(bound_product(a.low, 1 / b.low), bound_product(a.low, 1 / b.high),
+                       bound_product(a.high, 1 / b.low), bound_product(a.high, 1 / b.high));
 }
 
-static Interval floored(Interval x)
+static Interval interval_floored(Interval x)
 {
         return interval(floor(x.low), floor(x.high));
 }
@@ -91,9 +91,9 @@ static Interval floor_quotient(Interval a, Interval b)
 {
         Interval q = nothing;
         if (b.high >= 1)
-                q = hull(q, divided(a, interval(fmax(b.low, 1), b.high)));
+                q = interval_hull(q, interval_divided(a, interval(fmax(b.low, 1), b.high)));
         if (b.low <= -1)
-                q = hull(q, divided(a, interval(b.low, fmin(b.high, -1))));
+                q = interval_hull(q, interval_divided(a, interval(b.low, fmin(b.high, -1))));
         if (is_nothing(q))
                 return interval(0, 0);
         return interval(floor(q.low - fabs(q.low) * 0x1p-50), floor(q.high + fabs(q.high) * 0x1p-50));
@@ -115,16 +115,17 @@ static double mod_most(Interval a, Interval b)
         return a.low >= 0 && b.low >= 0 ? fmax(a.high, b.high) : magnitude(a) + magnitude(b);
 }
 
-static Interval summed(const Scan *s, const Node *n, Interval x)
+static Interval interval_summed(const IntervalScan *s, const Node *n, Interval x)
 {
         Dim axis = n->in[0]->type.dim[n->attr.axis];
         double least = (double)dim_least(s->graph, axis), most = (double)dim_bound(s->graph, axis);
-        Interval sum = {product(x.low, x.low < 0 ? most : least), product(x.high, x.high > 0 ? most : least)};
-        return n->type.dtype == REAL ? widened(sum, most) : sum;
+        Interval sum = {bound_product(x.low, x.low < 0 ? most : least),
+                        bound_product(x.high, x.high > 0 ? most : least)};
+        return n->type.dtype == REAL ? interval_widened(sum, most) : sum;
 }
 
 /* Of all rows that there can be. */
-static Interval scanned(const Scan *s, const Node *n, Interval x)
+static Interval scanned(const IntervalScan *s, const Node *n, Interval x)
 {
         Dim rows = n->type.dim[n->type.rank - 2];
         if (n->attr.index == SCAN_MAXIMA)
@@ -133,9 +134,9 @@ static Interval scanned(const Scan *s, const Node *n, Interval x)
                 return anything;
         double most =
                 (double)dim_bound(s->graph, n->attr.state ? dim_add(rows, dim_named(s->graph->past)) : rows);
-        return widened(
-                (Interval){product(x.low, x.low < 0 ? most : 1), product(x.high, x.high > 0 ? most : 1)},
-                most);
+        return interval_widened((Interval){bound_product(x.low, x.low < 0 ? most : 1),
+                                           bound_product(x.high, x.high > 0 ? most : 1)},
+                                most);
 }
 
 static Interval of_function(Op op, Interval x)
@@ -154,22 +155,22 @@ static Interval of_function(Op op, Interval x)
         }
 }
 
-static Interval pointwise(const Node *n, Interval a, Interval b, Interval c)
+static Interval integers_pointwise(const Node *n, Interval a, Interval b, Interval c)
 {
         bool whole = n->type.dtype == INT;
         switch (n->op) {
         case OP_NEG: return interval(-a.high, -a.low);
-        case OP_FLOOR: return floored(a);
+        case OP_FLOOR: return interval_floored(a);
         case OP_REAL_OF: return a;
         case OP_ADD: return interval(a.low + b.low, a.high + b.high);
         case OP_SUB: return interval(a.low - b.high, a.high - b.low);
         case OP_MUL: return multiplied(a, b);
-        case OP_DIV: return b.low > 0 || b.high < 0 ? divided(a, b) : anything;
+        case OP_DIV: return b.low > 0 || b.high < 0 ? interval_divided(a, b) : anything;
         case OP_MAX: return interval(fmax(a.low, b.low), fmax(a.high, b.high));
         case OP_MIN: return interval(fmin(a.low, b.low), fmin(a.high, b.high));
         case OP_FLOORDIV: return whole ? floor_quotient(a, b) : anything;
         case OP_MOD: return whole ? remainder_of(a, b) : anything;
-        case OP_WHERE: return hull(b, c);
+        case OP_WHERE: return interval_hull(b, c);
         default: return of_function(n->op, a);
         }
 }
@@ -178,36 +179,36 @@ static Interval of_constant(const Literal *l)
 {
         Interval all = nothing;
         for (int64_t i = 0; i < l->iterations * l->count; i++)
-                all = isnan(l->value[i]) ? anything : hull(all, interval(l->value[i], l->value[i]));
+                all = isnan(l->value[i]) ? anything : interval_hull(all, interval(l->value[i], l->value[i]));
         return l->count ? all : interval(0, 0);
 }
 
-static Interval of_index(const Scan *s, const Node *n)
+static Interval of_index(const IntervalScan *s, const Node *n)
 {
         Dim end = dim_add(n->attr.dim, n->type.dim[0]);
         return interval((double)dim_least(s->graph, n->attr.dim), (double)dim_bound(s->graph, end) - 1);
 }
 
-static void keep(Scan *s, const Node *n, Interval x)
+static void interval_keep(IntervalScan *s, const Node *n, Interval x)
 {
-        Interval *state = &s->state[n->attr.state->id], all = hull(*state, x);
-        if (same(all, *state))
+        Interval *state = &s->state[n->attr.state->id], all = interval_hull(*state, x);
+        if (interval_equal(all, *state))
                 return;
         s->grown = true;
         *state = s->rounds > s->graph->nstate + 2 ? interval(-too_much, too_much) : all;
 }
 
-static void scan_repeat(Scan *s, const Node *repeat);
+static void scan_repeat(IntervalScan *s, const Node *repeat);
 
 /* Of all ops but those below a repeat. */
-static Interval of_node(Scan *s, const Node *n)
+static Interval of_node(IntervalScan *s, const Node *n)
 {
         Interval in[3] = {nothing, nothing, nothing}, all = nothing;
         for (int i = 0; i < n->nin; i++) {
                 Interval x = s->now[n->in[i]->id];
                 if (is_nothing(x) && n->op != OP_APPEND && n->op != OP_REPEAT)
                         return nothing;
-                all = hull(all, x);
+                all = interval_hull(all, x);
                 if (i < 3)
                         in[i] = x;
         }
@@ -221,20 +222,21 @@ static Interval of_node(Scan *s, const Node *n)
         case OP_VIEW:
         case OP_GATHER:
         case OP_MAXOF: return in[0];
-        case OP_PAD: return hull(in[0], interval(n->attr.value, n->attr.value));
+        case OP_PAD: return interval_hull(in[0], interval(n->attr.value, n->attr.value));
         case OP_JOIN: return all;
         case OP_ARGMAX: return interval(0, (double)dim_bound(s->graph, n->in[0]->type.dim[n->attr.axis]) - 1);
-        case OP_SUM: return summed(s, n, in[0]);
+        case OP_SUM: return interval_summed(s, n, in[0]);
         case OP_SOFTMAX: return interval(0, 1);
         case OP_SCAN: return scanned(s, n, in[0]);
         case OP_READ:
         case OP_KEPT: return s->state[n->attr.state->id];
         case OP_APPEND:
-        case OP_KEEP: return keep(s, n, all), all;
+        case OP_KEEP: return interval_keep(s, n, all), all;
         case OP_CARRY: return s->now[n->id];
         case OP_REPEAT: return scan_repeat(s, n), anything;
         case OP_RESULT: return s->leaving[n->in[0]->id][n->attr.index];
-        default: return op_info[n->op].family == POINT ? pointwise(n, in[0], in[1], in[2]) : anything;
+        default:
+                return op_info[n->op].family == POINT ? integers_pointwise(n, in[0], in[1], in[2]) : anything;
         }
 }
 
@@ -244,20 +246,20 @@ static bool has_no_bound(const Node *n)
                                          op_info[n->op].family == STATE);
 }
 
-static void scan_node(Scan *s, const Node *n)
+static void scan_node(IntervalScan *s, const Node *n)
 {
         Interval x = has_no_bound(n) ? anything : of_node(s, n);
         bool computed = op_info[n->op].family == POINT || op_info[n->op].family == CONTRACT;
         if (n->type.dtype == BOOL && !is_nothing(x))
                 x = interval(0, 1);
         if (n->type.dtype == REAL && computed && !is_nothing(x))
-                x = widened(x, 4);
+                x = interval_widened(x, 4);
         s->now[n->id] = x;
-        s->of[n->id] = hull(s->of[n->id], x);
+        s->of[n->id] = interval_hull(s->of[n->id], x);
         s->steps++;
 }
 
-static void scan_body(Scan *s, const Body *b, const Interval *carried)
+static void scan_body(IntervalScan *s, const Body *b, const Interval *carried)
 {
         for (int i = 0; i < b->nnode; i++) {
                 if (b->node[i]->op == OP_CARRY)
@@ -267,12 +269,12 @@ static void scan_body(Scan *s, const Body *b, const Interval *carried)
 }
 
 /* What is carried grows by what an iteration leaves. */
-static bool carry_on(const Scan *s, const Region *r, const Body *b, Interval *carried)
+static bool carry_on(const IntervalScan *s, const Region *r, const Body *b, Interval *carried)
 {
         bool grown = false;
         for (int i = 0; i < r->ncarry; i++) {
-                Interval all = hull(carried[i], s->now[b->next[i]->id]);
-                if (same(all, carried[i]))
+                Interval all = interval_hull(carried[i], s->now[b->next[i]->id]);
+                if (interval_equal(all, carried[i]))
                         continue;
                 grown = true;
                 carried[i] = b->next[i]->type.dtype == REAL ? anything
@@ -280,12 +282,12 @@ static bool carry_on(const Scan *s, const Region *r, const Body *b, Interval *ca
                                                             : all;
         }
         for (int i = r->ncarry; i < r->ncarry + r->nstack; i++)
-                carried[i] = hull(carried[i], s->now[b->stack[i - r->ncarry]->id]);
+                carried[i] = interval_hull(carried[i], s->now[b->stack[i - r->ncarry]->id]);
         return grown;
 }
 
 /* A body is looked at again if what is carried has grown since. */
-static void scan_repeat(Scan *s, const Node *repeat)
+static void scan_repeat(IntervalScan *s, const Node *repeat)
 {
         const Region *r = repeat->attr.region;
         Interval *carried = s->leaving[repeat->id];
@@ -302,7 +304,7 @@ static void scan_repeat(Scan *s, const Node *repeat)
         }
 }
 
-static void prepare(Scan *s, Arena *a, const Body *b)
+static void integers_prepare(IntervalScan *s, Arena *a, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
@@ -311,13 +313,13 @@ static void prepare(Scan *s, Arena *a, const Body *b)
                 const Region *r = n->attr.region;
                 s->leaving[n->id] = NEW_ARRAY(a, Interval, r->ncarry + r->nstack);
                 for (int k = 0; k < r->nbody; k++)
-                        prepare(s, a, r->body[k]);
+                        integers_prepare(s, a, r->body[k]);
         }
 }
 
 Interval *intervals_of(Arena *a, const Graph *g)
 {
-        Scan s = {.graph = g};
+        IntervalScan s = {.graph = g};
         s.now = NEW_ARRAY(a, Interval, g->nnode);
         s.of = NEW_ARRAY(a, Interval, g->nnode);
         s.leaving = NEW_ARRAY(a, Interval *, g->nnode);
@@ -326,7 +328,7 @@ Interval *intervals_of(Arena *a, const Graph *g)
                 s.now[i] = s.of[i] = nothing;
         for (int i = 0; i < g->nstate; i++)
                 s.state[i] = nothing;
-        prepare(&s, a, g->top);
+        integers_prepare(&s, a, g->top);
         do {
                 s.grown = false;
                 s.rounds++;
@@ -356,7 +358,7 @@ bool computes_far(const Interval *of, const Node *n)
 }
 
 /* The largest integer that the node computes, where a bound of it is known; else 0. */
-static double most_computed(const Interval *of, const Node *n)
+static double max_computed(const Interval *of, const Node *n)
 {
         double most = is_nothing(of[n->id]) ? 0 : magnitude(of[n->id]);
         if (n->type.dtype != INT)
@@ -366,7 +368,7 @@ static double most_computed(const Interval *of, const Node *n)
         return isinf(most) ? 0 : most;
 }
 
-static void refuse(const Node *n, Diag *diag, double most, const char *but)
+static void integers_refuse(const Node *n, Diag *diag, double most, const char *but)
 {
         diag_error(diag, n->span, "%s: integers of up to %.4g, but %s", op_info[n->op].text, most, but);
         diag_note(diag, n->span, "take a remainder (%%) before, or reals: real(..)");
@@ -377,35 +379,35 @@ static void refuse(const Node *n, Diag *diag, double most, const char *but)
 static bool goes_beyond(const Interval *of, const Node *n)
 {
         OpFamily family = op_info[n->op].family;
-        if (most_computed(of, n) < double_most || family == STATE || family == CONTROL)
+        if (max_computed(of, n) < double_most || family == STATE || family == CONTROL)
                 return false;
         for (int i = 0; i < n->nin; i++)
-                if (n->in[i]->op != OP_CARRY && most_computed(of, n->in[i]) >= double_most)
+                if (n->in[i]->op != OP_CARRY && max_computed(of, n->in[i]) >= double_most)
                         return false;
         return true;
 }
 
-static bool check_node(const Interval *of, const Node *n, Diag *diag)
+static bool integers_node(const Interval *of, const Node *n, Diag *diag)
 {
         bool beyond = goes_beyond(of, n);
         bool compares = (n->op == OP_TOP || n->op == OP_ARGMAX) && is_far(of, n->in[0]) &&
-                        most_computed(of, n->in[0]) > 0;
+                        max_computed(of, n->in[0]) > 0;
         if (beyond)
-                refuse(n, diag, most_computed(of, n), "integers are exact below 2^53 alone");
+                integers_refuse(n, diag, max_computed(of, n), "integers are exact below 2^53 alone");
         else if (compares)
-                refuse(n, diag, most_computed(of, n->in[0]),
-                       "it compares floats, which are exact to 2^24 alone");
+                integers_refuse(n, diag, max_computed(of, n->in[0]),
+                                "it compares floats, which are exact to 2^24 alone");
         return !beyond && !compares;
 }
 
-static bool check_body(const Interval *of, const Body *b, Diag *diag)
+static bool integers_body(const Interval *of, const Body *b, Diag *diag)
 {
         bool good = true;
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
-                good = check_node(of, n, diag) && good;
+                good = integers_node(of, n, diag) && good;
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        good = check_body(of, n->attr.region->body[k], diag) && good;
+                        good = integers_body(of, n->attr.region->body[k], diag) && good;
         }
         return good;
 }
@@ -414,14 +416,14 @@ bool integers_check(const Graph *g, Diag *diag)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         const Interval *of = intervals_of(&scratch, g);
-        bool good = check_body(of, g->top, diag);
+        bool good = integers_body(of, g->top, diag);
         for (int i = 0; i < g->noutput && good; i++) {
                 const Output *o = &g->output[i];
-                if (o->tap || !is_far(of, o->node) || most_computed(of, o->node) == 0)
+                if (o->tap || !is_far(of, o->node) || max_computed(of, o->node) == 0)
                         continue;
                 diag_error(diag, o->span,
                            "output %s: integers of up to %.4g, but outputs are floats, exact to 2^24 alone",
-                           o->name, most_computed(of, o->node));
+                           o->name, max_computed(of, o->node));
                 diag_note(diag, o->span, "take a remainder (%%) before, or reals: real(..)");
                 good = false;
         }

@@ -19,9 +19,9 @@ void interpret_fail(Interp *it, const char *error)
                 it->error = error;
 }
 
-Value *interpreted_new(Interp *it, int64_t count)
+InterpValue *interpreted_new(Interp *it, int64_t count)
 {
-        Value *v = NULL;
+        InterpValue *v = NULL;
         if (count >= 0 && (uint64_t)count < (SIZE_MAX - sizeof *v) / sizeof(double) / 2)
                 v = malloc(sizeof *v + (size_t)count * sizeof(double));
         if (!v) {
@@ -38,13 +38,13 @@ Value *interpreted_new(Interp *it, int64_t count)
         return v;
 }
 
-Value *interpreted_share(Value *v)
+InterpValue *interpreted_share(InterpValue *v)
 {
         v->refs++;
         return v;
 }
 
-void interpreted_drop(Value *v)
+void interpreted_drop(InterpValue *v)
 {
         if (!v || --v->refs > 0)
                 return;
@@ -68,14 +68,14 @@ static void drop_node(Interp *it, const Node *n)
 
 /* --- what is needed, and how long --- */
 
-static bool holds_append(const Body *body)
+static bool body_keeps_state(const Body *body)
 {
         for (int i = 0; i < body->nnode; i++) {
                 const Node *n = body->node[i];
                 if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
                         return true;
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        if (holds_append(n->attr.region->body[k]))
+                        if (body_keeps_state(n->attr.region->body[k]))
                                 return true;
         }
         return false;
@@ -86,13 +86,13 @@ static bool keeps_state(const Node *n)
         if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
                 return true;
         for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                if (holds_append(n->attr.region->body[k]))
+                if (body_keeps_state(n->attr.region->body[k]))
                         return true;
         return false;
 }
 
 /* Backwards, since inputs stand before their uses. */
-static void mark_needed(Interp *it, const Body *body)
+static void interp_mark_needed(Interp *it, const Body *body)
 {
         for (int i = body->nnode - 1; i >= 0; i--) {
                 const Node *n = body->node[i];
@@ -106,7 +106,7 @@ static void mark_needed(Interp *it, const Body *body)
                                 it->needed[region->body[k]->next[j]->id] = true;
                         for (int j = 0; j < region->nstack; j++)
                                 it->needed[region->body[k]->stack[j]->id] = true;
-                        mark_needed(it, region->body[k]);
+                        interp_mark_needed(it, region->body[k]);
                 }
                 for (int j = 0; j < n->nin; j++)
                         it->needed[n->in[j]->id] = true;
@@ -162,7 +162,7 @@ static void list_dead(Interp *it, const Body *body, const Node *const *last_user
 /* --- leaves --- */
 
 /* The iteration counted over the regions around the frame down to `region`, the outermost slowest. */
-int64_t interpreted_iteration(const Frame *frame, const Region *region)
+int64_t interpreted_iteration(const InterpFrame *frame, const Region *region)
 {
         while (frame && frame->region != region)
                 frame = frame->outer;
@@ -179,7 +179,7 @@ static int64_t weight_slot(const Interp *it, const Node *n)
                 return n->attr.slot;
         int64_t iteration = 0;
         for (int r = 0; r < w->nregion; r++) {
-                const Frame *frame = it->frame;
+                const InterpFrame *frame = it->frame;
                 while (frame && frame->region != w->region[r])
                         frame = frame->outer;
                 iteration = iteration * w->region[r]->iterations + (frame ? frame->iteration : 0);
@@ -191,8 +191,11 @@ static void load_weight(Interp *it, const Node *n, double *out)
 {
         int64_t slot = weight_slot(it, n);
         const Weight *w = n->attr.weight;
-        if (slot < 0 || !it->weights || !it->weights->weight(it->weights->from, w, slot, out))
-                interpret_fail(it, no_memory_or_file);
+        const WeightSource *source = it->weights;
+        if (slot < 0 || !source || !source->weight(source->from, w, slot, out)) {
+                const char *why = source && source->why ? source->why(source->from) : NULL;
+                interpret_fail(it, why ? why : no_memory_or_file);
+        }
 }
 
 static void load_literal(const Interp *it, const Node *n, double *out)
@@ -203,7 +206,7 @@ static void load_literal(const Interp *it, const Node *n, double *out)
                 out[i] = literal_at(n, iteration, i);
 }
 
-static bool check_input(Interp *it, const Input *input, const Tensor *t)
+static bool interp_check_input(Interp *it, const Input *input, const Tensor *t)
 {
         bool fits = t->rank == input->type.rank;
         for (int i = 0; fits && i < t->rank; i++)
@@ -232,9 +235,9 @@ static bool check_input(Interp *it, const Input *input, const Tensor *t)
 static void interpret_body(Interp *it, const Body *body);
 
 /* in: the inputs' values.  An append joins its inputs as JOIN does. */
-static Value *run_op(Interp *it, const Node *n)
+static InterpValue *run_op(Interp *it, const Node *n)
 {
-        Value *out = interpreted_new(it, type_count(&n->type, it->size));
+        InterpValue *out = interpreted_new(it, type_count(&n->type, it->size));
         if (!out)
                 return NULL;
         const double *in[256];
@@ -242,7 +245,8 @@ static Value *run_op(Interp *it, const Node *n)
                 in[i] = it->value[n->in[i]->id]->data;
         switch (n->op) {
         case OP_INPUT:
-                if (check_input(it, &it->g->input[n->attr.index], &it->input[n->attr.index]) && out->count)
+                if (interp_check_input(it, &it->g->input[n->attr.index], &it->input[n->attr.index]) &&
+                    out->count)
                         memcpy(out->data, it->input[n->attr.index].data,
                                (size_t)out->count * sizeof *out->data);
                 break;
@@ -277,15 +281,16 @@ static Value *run_op(Interp *it, const Node *n)
 }
 
 /* One iteration: carry[] goes in, what leaves comes back in its place. */
-static void run_iteration(Interp *it, const Region *region, int64_t iteration, Value **carry, Value **stack)
+static void interp_iteration(Interp *it, const Region *region, int64_t iteration, InterpValue **carry,
+                             InterpValue **stack)
 {
         const Body *body = region->body[region->body_of[iteration]];
-        Frame frame = {it->frame, region, iteration, carry};
+        InterpFrame frame = {it->frame, region, iteration, carry};
         it->frame = &frame;
         interpret_body(it, body);
         it->frame = frame.outer;
         for (int i = 0; !it->error && i < region->nstack; i++) {
-                const Value *each = it->value[body->stack[i]->id];
+                const InterpValue *each = it->value[body->stack[i]->id];
                 if (each->count)
                         memcpy(stack[i]->data + iteration * each->count, each->data,
                                (size_t)each->count * sizeof(double));
@@ -301,10 +306,10 @@ static void run_iteration(Interp *it, const Region *region, int64_t iteration, V
                 drop_node(it, body->node[i]);
 }
 
-static void run_repeat(Interp *it, const Node *n)
+static void interp_repeat(Interp *it, const Node *n)
 {
         const Region *region = n->attr.region;
-        Value **result = calloc((size_t)(region->ncarry + region->nstack) + 1, sizeof *result);
+        InterpValue **result = calloc((size_t)(region->ncarry + region->nstack) + 1, sizeof *result);
         if (!result) {
                 interpret_fail(it, no_memory);
                 return;
@@ -317,13 +322,13 @@ static void run_repeat(Interp *it, const Node *n)
                 result[region->ncarry + i] = interpreted_new(it, region->iterations * count);
         }
         for (int64_t iteration = 0; !it->error && iteration < region->iterations; iteration++)
-                run_iteration(it, region, iteration, result, result + region->ncarry);
+                interp_iteration(it, region, iteration, result, result + region->ncarry);
 }
 
 static void run_node(Interp *it, const Node *n)
 {
         if (n->op == OP_REPEAT)
-                run_repeat(it, n);
+                interp_repeat(it, n);
         else if (n->op == OP_CARRY)
                 it->value[n->id] = interpreted_share(it->frame->carry[n->attr.index]);
         else if (n->op == OP_RESULT)
@@ -347,7 +352,7 @@ static void interpret_body(Interp *it, const Body *body)
 /* --- the whole --- */
 
 /* The tables by id; false: out of memory. */
-static bool prepare(Interp *it, Node *const *want, int nwant)
+static bool interp_prepare(Interp *it, Node *const *want, int nwant)
 {
         size_t n = (size_t)it->g->nnode + 1;
         const Node **last_user = calloc(n, sizeof *last_user);
@@ -361,7 +366,7 @@ static bool prepare(Interp *it, Node *const *want, int nwant)
                 memset(it->first_dead, -1, n * sizeof *it->first_dead);
                 for (int i = 0; i < nwant; i++)
                         it->needed[want[i]->id] = true;
-                mark_needed(it, it->g->top);
+                interp_mark_needed(it, it->g->top);
                 find_last_uses(it, it->g->top, last_user);
                 for (int i = 0; i < nwant; i++)
                         last_user[want[i]->id] = NULL;
@@ -373,7 +378,7 @@ static bool prepare(Interp *it, Node *const *want, int nwant)
 
 static void copy_out(Interp *it, const Node *n, Tensor *t)
 {
-        const Value *v = it->value[n->id];
+        const InterpValue *v = it->value[n->id];
         t->data = malloc((size_t)v->count * sizeof *t->data + 1);
         if (!t->data) {
                 interpret_fail(it, no_memory);
@@ -385,9 +390,9 @@ static void copy_out(Interp *it, const Node *n, Tensor *t)
                 t->dim[i] = dim_value(n->type.dim[i], it->size);
 }
 
-static void release(Interp *it)
+static void interp_release(Interp *it)
 {
-        for (Value *v = it->all, *after; v; v = after) {
+        for (InterpValue *v = it->all, *after; v; v = after) {
                 after = v->after;
                 free(v);
         }
@@ -400,7 +405,7 @@ static void release(Interp *it)
         free(it->next_dead);
 }
 
-static void check_sizes(Interp *it)
+static void interp_check_sizes(Interp *it)
 {
         const Graph *g = it->g;
         for (int i = 0; i < g->nnamed; i++) {
@@ -415,15 +420,15 @@ static void check_sizes(Interp *it)
 static const char *run_nodes(Interp *it, Node *const *want, int nwant, Tensor *output)
 {
         memset(output, 0, (size_t)nwant * sizeof *output);
-        check_sizes(it);
-        if (!it->error && !prepare(it, want, nwant))
+        interp_check_sizes(it);
+        if (!it->error && !interp_prepare(it, want, nwant))
                 interpret_fail(it, no_memory);
         if (!it->error)
                 interpret_body(it, it->g->top);
         for (int i = 0; i < nwant && !it->error; i++)
                 copy_out(it, want[i], &output[i]);
         interpret_settle(it);
-        release(it);
+        interp_release(it);
         for (int i = 0; it->error && i < nwant; i++)
                 tensor_free(&output[i]);
         return it->error;

@@ -4,41 +4,41 @@
 #include "graph.h"
 
 /* A value, shared by `refs` owners; on the list of all so that nothing leaks after an error. */
-typedef struct Value Value;
-struct Value {
-        Value **from, *after; /* *from is this value: the list's head, or `after` of the one before */
+typedef struct InterpValue InterpValue;
+struct InterpValue {
+        InterpValue **from, *after; /* *from is this value: the list's head, or `after` of the one before */
         int64_t refs, count;
         double data[];
 };
 
 /* The iteration that is being evaluated, and those around it. */
-typedef struct Frame Frame;
-struct Frame {
-        Frame *outer; /* NULL: the top */
+typedef struct InterpFrame InterpFrame;
+struct InterpFrame {
+        InterpFrame *outer; /* NULL: the top */
         const Region *region;
         int64_t iteration;
-        Value **carry; /* [region->ncarry] as they enter the iteration */
+        InterpValue **carry; /* [region->ncarry] as they enter the iteration */
 };
 
 /* What a state variable holds in one slot: `rows` positions along its axis, the first of `stride`. */
 typedef struct {
         int64_t rows, stride, count;
         double *data;
-} Kept;
+} StateSlot;
 
 struct InterpState {
         int nstate;
         int64_t *slots;            /* [nstate] */
-        Kept **kept;               /* [nstate][slots] */
+        StateSlot **kept;          /* [nstate][slots] */
         const KeptSource *follows; /* or NULL */
 };
 
 /* What an append will leave in a slot if the run ends well. */
-typedef struct Pending Pending;
-struct Pending {
-        Pending *next;
-        Kept *kept;
-        Value *value;
+typedef struct PendingAppend PendingAppend;
+struct PendingAppend {
+        PendingAppend *next;
+        StateSlot *kept;
+        InterpValue *value;
         int64_t rows, stride;
 };
 
@@ -51,26 +51,26 @@ typedef struct {
         bool rounded;      /* every value to float */
         const char *error; /* the first one, in the graph's arena */
         bool *needed;      /* by id, as all below */
-        Value **value;
-        Value ***result; /* of a repeat: carried values, then stacked ones */
-        int *first_dead; /* the values last used by this node, as a list: */
+        InterpValue **value;
+        InterpValue ***result; /* of a repeat: carried values, then stacked ones */
+        int *first_dead;       /* the values last used by this node, as a list: */
         int *next_dead;
-        Value *all; /* a list */
-        Pending *pending;
-        Frame *frame;
+        InterpValue *all; /* a list */
+        PendingAppend *pending;
+        InterpFrame *frame;
 } Interp;
 /* interpret.c */
 void interpret_fail(Interp *it, const char *error);
-Value *interpreted_new(Interp *it, int64_t count);
-Value *interpreted_share(Value *v);
-void interpreted_drop(Value *v);
-int64_t interpreted_iteration(const Frame *frame, const Region *region);
+InterpValue *interpreted_new(Interp *it, int64_t count);
+InterpValue *interpreted_share(InterpValue *v);
+void interpreted_drop(InterpValue *v);
+int64_t interpreted_iteration(const InterpFrame *frame, const Region *region);
 
 /* interpret_state.c: what a state holds into out, of a node that reads it and of one that keeps; what an append will leave there; and
  * now leaves. */
 void interpret_read_state(Interp *it, const Node *n, double *out);
-void interpret_read_kept(Interp *it, const Node *n, Value *out);
-void interpret_append(Interp *it, const Node *n, Value *value);
+void interpret_read_kept(Interp *it, const Node *n, InterpValue *out);
+void interpret_append(Interp *it, const Node *n, InterpValue *value);
 /* A scan goes on from the sums that its state holds, and leaves new ones. */
 void interpret_scan(Interp *it, const Node *n, const double *const *in, double *y);
 void interpret_settle(Interp *it);

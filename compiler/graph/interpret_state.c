@@ -45,25 +45,25 @@ void interp_state_follow(InterpState *s, const KeptSource *kept)
 }
 
 /* region: of the node that reads or keeps it */
-static int64_t slot_of(const Interp *it, const StateVar *var, const Region *region)
+static int64_t state_var_slot(const Interp *it, const StateVar *var, const Region *region)
 {
         int64_t iteration = region ? interpreted_iteration(it->frame, region) : 0;
         return var->slot_of ? var->slot_of[iteration] : iteration;
 }
 
-static Kept *kept_slot(Interp *it, const StateVar *var, const Region *region)
+static StateSlot *kept_slot(Interp *it, const StateVar *var, const Region *region)
 {
         if (!it->state) {
                 interpret_fail(it, arena_printf(it->g->arena, "state %s: none was given", var->name));
                 return NULL;
         }
-        return &it->state->kept[var->id][slot_of(it, var, region)];
+        return &it->state->kept[var->id][state_var_slot(it, var, region)];
 }
 
 void interpret_read_state(Interp *it, const Node *n, double *out)
 {
         const StateVar *var = n->attr.state;
-        const Kept *kept = kept_slot(it, var, n->body->region);
+        const StateSlot *kept = kept_slot(it, var, n->body->region);
         int axis = n->attr.axis;
         int64_t past = dim_value(n->type.dim[axis], it->size), outer = 1, inner = 1;
         if (!kept)
@@ -84,12 +84,12 @@ void interpret_read_state(Interp *it, const Node *n, double *out)
 }
 
 /* What a keep of this run will leave, or one of an earlier run left. */
-void interpret_read_kept(Interp *it, const Node *n, Value *out)
+void interpret_read_kept(Interp *it, const Node *n, InterpValue *out)
 {
-        const Kept *kept = kept_slot(it, n->attr.state, n->body->region);
+        const StateSlot *kept = kept_slot(it, n->attr.state, n->body->region);
         const double *data = kept ? kept->data : NULL;
         int64_t count = kept ? kept->count : 0;
-        for (const Pending *p = it->pending; p; p = p->next)
+        for (const PendingAppend *p = it->pending; p; p = p->next)
                 if (kept && p->kept == kept) {
                         data = p->value->data;
                         count = p->value->count;
@@ -110,7 +110,7 @@ static double round_f16(double x)
         return f16_to_f32(f32_to_f16((float)x));
 }
 
-static double largest(const Value *value)
+static double largest(const InterpValue *value)
 {
         double most = 0;
         for (int64_t i = 0; i < value->count; i++)
@@ -131,8 +131,8 @@ static double kept_elsewhere(const Interp *it, const Node *n, int64_t i, double 
                 index[a] = i % size;
                 i /= size;
         }
-        return source->value(source->from, n->attr.state, slot_of(it, n->attr.state, n->body->region), index,
-                             scale);
+        return source->value(source->from, n->attr.state, state_var_slot(it, n->attr.state, n->body->region),
+                             index, scale);
 }
 
 /* own: what x is rounded to; the other's number if one within `error` of x may be rounded to that. */
@@ -141,7 +141,7 @@ static double followed(double x, double own, double other, double error)
         return fabs(other - x) - fabs(own - x) <= 2 * error ? other : own;
 }
 
-static void round_f16_value(const Interp *it, const Node *n, Value *value, double error)
+static void round_f16_value(const Interp *it, const Node *n, InterpValue *value, double error)
 {
         for (int64_t i = 0; i < value->count; i++) {
                 double x = value->data[i], scale;
@@ -150,7 +150,7 @@ static void round_f16_value(const Interp *it, const Node *n, Value *value, doubl
 }
 
 /* The least f16 from most / 127 on; NAN: there is none. */
-static double scale_of(double most)
+static double state_scale(double most)
 {
         float least = (float)most / 127.0f;
         uint16_t half = f32_to_f16(least);
@@ -159,14 +159,14 @@ static double scale_of(double most)
 }
 
 /* Elements i to i + group - 1 have one scale (runtime/kept.h). */
-static void round_group(const Interp *it, const Node *n, double *x, int64_t i, double error)
+static void state_round_group(const Interp *it, const Node *n, double *x, int64_t i, double error)
 {
         double most = 0, other = NAN;
         for (int64_t k = 0; k < n->attr.state->group; k++)
                 most = isfinite(x[k]) ? fmax(most, fabs(x[k])) : INFINITY;
-        double scale = scale_of(most);
+        double scale = state_scale(most);
         kept_elsewhere(it, n, i, &other);
-        if (other >= scale_of(fmax(0, most - error)) && other <= scale_of(most + error))
+        if (other >= state_scale(fmax(0, most - error)) && other <= state_scale(most + error))
                 scale = other;
         for (int64_t k = 0; k < n->attr.state->group; k++) {
                 double own = scale == 0 ? 0 : scale * fmin(127, fmax(-127, nearbyint(x[k] / scale)));
@@ -175,7 +175,7 @@ static void round_group(const Interp *it, const Node *n, double *x, int64_t i, d
 }
 
 /* Of an append the new rows alone: codes of what codes stand for may have another scale. */
-static void round_q8_value(const Interp *it, const Node *n, Value *value, double error)
+static void round_q8_value(const Interp *it, const Node *n, InterpValue *value, double error)
 {
         int64_t inner = 1, rows = 1, old = 0;
         if (n->op == OP_APPEND) {
@@ -186,11 +186,11 @@ static void round_q8_value(const Interp *it, const Node *n, Value *value, double
         }
         for (int64_t i = 0; i < value->count; i += n->attr.state->group)
                 if (i / inner % rows >= old)
-                        round_group(it, n, value->data + i, i, error);
+                        state_round_group(it, n, value->data + i, i, error);
 }
 
 /* What is rounded already stays as it is. */
-static void round_kept(const Interp *it, const Node *n, Value *value)
+static void round_kept(const Interp *it, const Node *n, InterpValue *value)
 {
         double error = float_error * largest(value);
         if (n->attr.state->storage == STORAGE_F16)
@@ -201,10 +201,10 @@ static void round_kept(const Interp *it, const Node *n, Value *value)
 
 /* The value is the join of past and new, and is rounded as the state is; it becomes the state when all has gone well.  Of an axis that is longer than time
  * by n, its last n positions will be new again in the next call. */
-void interpret_append(Interp *it, const Node *n, Value *value)
+void interpret_append(Interp *it, const Node *n, InterpValue *value)
 {
-        Kept *kept = kept_slot(it, n->attr.state, n->body->region);
-        Pending *pending = kept ? malloc(sizeof *pending) : NULL;
+        StateSlot *kept = kept_slot(it, n->attr.state, n->body->region);
+        PendingAppend *pending = kept ? malloc(sizeof *pending) : NULL;
         if (!pending) {
                 interpret_fail(it, no_memory);
                 return;
@@ -213,22 +213,22 @@ void interpret_append(Interp *it, const Node *n, Value *value)
         round_kept(it, n, value);
         int64_t stride = appends ? dim_value(n->type.dim[n->attr.axis], it->size) : 0,
                 rows = appends ? it->size[it->g->past] + it->size[it->g->time] : 0;
-        *pending =
-                (Pending){it->pending, kept, interpreted_share(value), rows < stride ? rows : stride, stride};
+        *pending = (PendingAppend){it->pending, kept, interpreted_share(value), rows < stride ? rows : stride,
+                                   stride};
         it->pending = pending;
 }
 
 void interpret_scan(Interp *it, const Node *n, const double *const *in, double *y)
 {
-        Kept *kept = kept_slot(it, n->attr.state, n->body->region);
-        Value *sums = kept ? interpreted_new(it, scan_sums(n)) : NULL;
-        Pending *pending = sums ? malloc(sizeof *pending) : NULL;
+        StateSlot *kept = kept_slot(it, n->attr.state, n->body->region);
+        InterpValue *sums = kept ? interpreted_new(it, scan_sum_count(n)) : NULL;
+        PendingAppend *pending = sums ? malloc(sizeof *pending) : NULL;
         int64_t past = it->size[it->g->past];
         if (!pending) {
                 interpret_fail(it, no_memory);
                 return;
         }
-        *pending = (Pending){it->pending, kept, sums, past + it->size[it->g->time], 0};
+        *pending = (PendingAppend){it->pending, kept, sums, past + it->size[it->g->time], 0};
         it->pending = pending;
         scan_start(n, sums->data);
         if (past > 0 && (kept->rows != past || kept->count != sums->count))
@@ -240,21 +240,21 @@ void interpret_scan(Interp *it, const Node *n, const double *const *in, double *
         evaluate_scan(n, it->size, in, sums->data, y);
 }
 
-static bool keep_pending(const Pending *p)
+static bool keep_pending(const PendingAppend *p)
 {
         double *data = malloc((size_t)p->value->count * sizeof *data + 1);
         if (!data)
                 return false;
         memcpy(data, p->value->data, (size_t)p->value->count * sizeof *data);
         free(p->kept->data);
-        *p->kept = (Kept){p->rows, p->stride, p->value->count, data};
+        *p->kept = (StateSlot){p->rows, p->stride, p->value->count, data};
         return true;
 }
 
 /* Keeps what is pending, or drops it after an error. */
 void interpret_settle(Interp *it)
 {
-        for (Pending *p = it->pending, *next; p; p = next) {
+        for (PendingAppend *p = it->pending, *next; p; p = next) {
                 next = p->next;
                 if (!it->error && !keep_pending(p))
                         interpret_fail(it, no_memory);

@@ -19,13 +19,13 @@ typedef struct {
 } Lens;
 
 /* Marks what the output depends on. */
-static void mark_needed(const Node *n, bool *needed)
+static void lens_mark_needed(const Node *n, bool *needed)
 {
         if (needed[n->id])
                 return;
         needed[n->id] = true;
         for (int i = 0; i < n->nin; i++)
-                mark_needed(n->in[i], needed);
+                lens_mark_needed(n->in[i], needed);
 }
 
 static bool is_result(const Lens *l, const Node *n)
@@ -37,7 +37,7 @@ static bool find_between(Lens *l)
 {
         const Body *top = l->g->top;
         bool *needed = NEW_ARRAY(l->g->arena, bool, l->g->nnode);
-        mark_needed(l->out, needed);
+        lens_mark_needed(l->out, needed);
         for (int i = 0; i < top->nnode; i++)
                 if (top->node[i]->op == OP_REPEAT && needed[top->node[i]->id])
                         l->repeat = top->node[i];
@@ -93,7 +93,7 @@ static Node *copy_between(const Lens *l, Node *const *node, int n, int64_t t, No
         return copy[l->out->id];
 }
 
-static Node *last_row(Graph *g, Node *n)
+static Node *last_row_of(Graph *g, Node *n)
 {
         return view_slice(g, n->body, n, 0, dim_sub(n->type.dim[0], dim_fixed(1)), dim_fixed(1), n->span,
                           n->where);
@@ -116,7 +116,7 @@ int lens_add(Graph *g, const char **layers, const char **why)
                         node[n++] = g->top->node[i];
         stack_carried(&l);
         for (int64_t t = 0; t < r->iterations; t++) {
-                Node *one = last_row(g, copy_between(&l, node, n, t, copy));
+                Node *one = last_row_of(g, copy_between(&l, node, n, t, copy));
                 tap_output(g, arena_printf(g->arena, "lens_%lld", (long long)t), one);
         }
         return (int)r->iterations;

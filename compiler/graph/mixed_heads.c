@@ -15,14 +15,14 @@
 
 enum { MOST_HEADS = 64, MOST_TERMS = 1024 /* of a weight, of one row and key */ };
 
-typedef enum { UNKNOWN, NO, YES } Answer;
+typedef enum { UNKNOWN, NO, YES } PathAnswer;
 
 typedef struct {
         const Node *product;
         const bool *stored; /* by id: no part of an expression; or NULL */
         Op target;
         uint8_t *known; /* by id: Answer */
-} Path;
+} HeadsPath;
 
 static Dim axis_from_last(const Node *n, int back)
 {
@@ -30,7 +30,7 @@ static Dim axis_from_last(const Node *n, int back)
 }
 
 /* Has n a number for each head, row and key, in any order? */
-static bool is_of_rows_and_keys(const Path *p, const Node *n)
+static bool is_of_rows_and_keys(const HeadsPath *p, const Node *n)
 {
         const Node *weights = p->product->in[0];
         const Dim rows = axis_from_last(weights, 1), keys = axis_from_last(weights, 0);
@@ -43,48 +43,47 @@ static bool is_of_rows_and_keys(const Path *p, const Node *n)
         return false;
 }
 
-static bool reaches(const Path *p, const Node *n);
+static bool path_reaches(const HeadsPath *p, const Node *n);
 
-static bool is_weight(const Node *n)
+static bool is_float_weight(const Node *n)
 {
-        while (n->op == OP_VIEW)
-                n = n->in[0];
+        n = base_of(n);
         return n->op == OP_WEIGHT && !lies_in_codes(n);
 }
 
 /* The operand of a product that mixes heads, 0 or 1, which leads to the target; -1: it is none. */
-static int mixed_operand(const Path *p, const Node *n)
+static int mixed_operand(const HeadsPath *p, const Node *n)
 {
         for (int i = 0; n->op == OP_MATMUL && i < 2; i++)
-                if (is_weight(n->in[1 - i]) && reaches(p, n->in[i]))
+                if (is_float_weight(n->in[1 - i]) && path_reaches(p, n->in[i]))
                         return i;
         return -1;
 }
 
-static bool is_target(const Path *p, const Node *n)
+static bool is_target(const HeadsPath *p, const Node *n)
 {
         return n->op == p->target && same_dims(&n->type, &p->product->in[0]->type) && mixed_operand(p, n) < 0;
 }
 
-static bool passes(const Path *p, const Node *n)
+static bool passes(const HeadsPath *p, const Node *n)
 {
         return (n->op == OP_VIEW || (op_info[n->op].family == POINT && n->op != OP_TOP)) &&
                !(p->stored && p->stored[n->id]);
 }
 
-static bool reaches(const Path *p, const Node *n)
+static bool path_reaches(const HeadsPath *p, const Node *n)
 {
         if (p->known[n->id])
                 return p->known[n->id] == YES;
         bool found = is_of_rows_and_keys(p, n) && (mixed_operand(p, n) >= 0 || is_target(p, n));
         for (int i = 0; i < n->nin && !found && passes(p, n) && is_of_rows_and_keys(p, n); i++)
-                found = reaches(p, n->in[i]);
+                found = path_reaches(p, n->in[i]);
         p->known[n->id] = found ? YES : NO;
         return found;
 }
 
 /* Collects the expression from n down to the target.  terms: of each of its values. */
-static const char *collect(const Path *p, Scores *s, Node *n, int64_t terms, Node **target)
+static const char *mixed_collect(const HeadsPath *p, Scores *s, Node *n, int64_t terms, Node **target)
 {
         const int mixed = mixed_operand(p, n);
         if (scores_hold(s, n))
@@ -101,12 +100,12 @@ static const char *collect(const Path *p, Scores *s, Node *n, int64_t terms, Nod
                 s->mixes++;
                 terms *= dim_is_fixed(depth) && depth.fixed <= MOST_HEADS ? depth.fixed : MOST_TERMS + 1;
                 return terms > MOST_TERMS ? "its heads are too many to be mixed in one kernel"
-                                          : collect(p, s, n->in[mixed], terms, target);
+                                          : mixed_collect(p, s, n->in[mixed], terms, target);
         }
         const char *why = NULL;
         for (int i = 0; i < n->nin && !why; i++)
-                if (reaches(p, n->in[i]))
-                        why = collect(p, s, n->in[i], terms, target);
+                if (path_reaches(p, n->in[i]))
+                        why = mixed_collect(p, s, n->in[i], terms, target);
         return why;
 }
 
@@ -149,16 +148,17 @@ static double value_at_zero(const AtZero *z, const Node *n)
         return z->known[n->id];
 }
 
-static const char *find_in(Arena *a, const Graph *g, Path *p, Op target, Scores *s, Node *from, Node **found)
+static const char *find_in(Arena *a, const Graph *g, HeadsPath *p, Op target, Scores *s, Node *from,
+                           Node **found)
 {
         p->target = target;
         p->known = NEW_ARRAY(a, uint8_t, g->nnode);
-        return reaches(p, from) ? collect(p, s, from, 1, found) : "its left one is no softmax";
+        return path_reaches(p, from) ? mixed_collect(p, s, from, 1, found) : "its left one is no softmax";
 }
 
 const char *find_mixed_heads(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s)
 {
-        Path path = {.product = product, .stored = stored};
+        HeadsPath path = {.product = product, .stored = stored};
         const Type *type = &product->in[0]->type;
         *s = (Scores){.node = NEW_ARRAY(a, Node *, g->nnode + 2)};
         if (type->rank < 3 || product->in[1]->type.rank != type->rank ||

@@ -16,7 +16,7 @@ typedef struct {
         const Node *node;        /* the element: of this, .. */
         int64_t index[MAX_RANK]; /* .. here, .. */
         int64_t iteration[4];    /* .. in these iterations of the repeats around */
-} Path;
+} OriginPath;
 
 static int depth_of(const Body *b)
 {
@@ -26,13 +26,13 @@ static int depth_of(const Body *b)
         return depth;
 }
 
-static bool depends(const Path *p, const Node *n)
+static bool depends(const OriginPath *p, const Node *n)
 {
         return p->stage[n->id].groups >> p->g->input[p->input].group & 1;
 }
 
 /* To an operand with the same axes at the right; those of size 1 there are broadcast. */
-static void go_to_operand(Path *p, const Node *to)
+static void go_to_operand(OriginPath *p, const Node *to)
 {
         const int more = p->node->type.rank - to->type.rank;
         for (int a = 0; a < to->type.rank; a++)
@@ -40,7 +40,7 @@ static void go_to_operand(Path *p, const Node *to)
         p->node = to;
 }
 
-static bool go_into_part(Path *p)
+static bool go_into_part(OriginPath *p)
 {
         const int axis = p->node->attr.axis;
         for (int i = 0; i < p->node->nin; i++) {
@@ -53,7 +53,7 @@ static bool go_into_part(Path *p)
 }
 
 /* To a row of the left operand, or where it does not depend on the input to a column of the right one. */
-static bool go_into_product(Path *p)
+static bool go_into_product(OriginPath *p)
 {
         const Node *n = p->node;
         const bool left = depends(p, n->in[0]);
@@ -62,7 +62,7 @@ static bool go_into_product(Path *p)
         return true;
 }
 
-static bool go_into_view(Path *p)
+static bool go_into_view(OriginPath *p)
 {
         const Node *n = p->node, *from = n->in[0];
         int64_t index[MAX_RANK] = {0};
@@ -72,7 +72,7 @@ static bool go_into_view(Path *p)
         return true;
 }
 
-static bool go_into_pad(Path *p)
+static bool go_into_pad(OriginPath *p)
 {
         const Node *n = p->node, *from = n->in[0];
         int64_t *at = &p->index[n->attr.axis];
@@ -82,7 +82,7 @@ static bool go_into_pad(Path *p)
 }
 
 /* From what enters an iteration to what left the one before, or entered the repeat. */
-static bool go_before_iteration(Path *p)
+static bool go_before_iteration(OriginPath *p)
 {
         const Region *r = p->node->body->region;
         int64_t *iteration = &p->iteration[depth_of(p->node->body) - 1];
@@ -94,7 +94,7 @@ static bool go_before_iteration(Path *p)
 }
 
 /* From what a repeat gives to what leaves its last iteration, or was stacked by one of them. */
-static bool go_into_repeat(Path *p)
+static bool go_into_repeat(OriginPath *p)
 {
         const Region *r = p->node->in[0]->attr.region;
         const int which = p->node->attr.index, depth = depth_of(p->node->body);
@@ -109,7 +109,7 @@ static bool go_into_repeat(Path *p)
         return true;
 }
 
-static bool go_into_pointwise(Path *p)
+static bool go_into_pointwise(OriginPath *p)
 {
         for (int i = 0; i < p->node->nin; i++)
                 if (depends(p, p->node->in[i]))
@@ -118,7 +118,7 @@ static bool go_into_pointwise(Path *p)
 }
 
 /* One op further back; false: there is no place. */
-static bool go_back(Path *p)
+static bool go_back(OriginPath *p)
 {
         const Node *n = p->node;
         if (!depends(p, n))
@@ -142,7 +142,7 @@ static bool go_back(Path *p)
         }
 }
 
-static bool reach_input(Path *p, int64_t *origin)
+static bool reach_input(OriginPath *p, int64_t *origin)
 {
         while (p->node->op != OP_INPUT)
                 if (!go_back(p))
@@ -151,26 +151,26 @@ static bool reach_input(Path *p, int64_t *origin)
         return p->node->attr.index == p->input;
 }
 
-static Path origin_path(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at,
-                        int input, const int64_t *index)
+static OriginPath origin_path(const Graph *g, const Stage *stage, const int64_t *size,
+                              const AttentionSite *at, int input, const int64_t *index)
 {
-        Path p = {.g = g, .size = size, .stage = stage, .input = input, .node = at->softmax};
+        OriginPath p = {.g = g, .size = size, .stage = stage, .input = input, .node = at->softmax};
         memcpy(p.index, index, sizeof p.index);
         memcpy(p.iteration, at->iteration, sizeof p.iteration);
         return p;
 }
 
-bool query_origin(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at, int input,
+bool query_origin(const Graph *g, const Stage *stage, const int64_t *size, const AttentionSite *at, int input,
                   const int64_t *index, int64_t *origin)
 {
-        Path p = origin_path(g, stage, size, at, input, index);
+        OriginPath p = origin_path(g, stage, size, at, input, index);
         return reach_input(&p, origin);
 }
 
-bool key_origin(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at, int input,
+bool key_origin(const Graph *g, const Stage *stage, const int64_t *size, const AttentionSite *at, int input,
                 const int64_t *index, int64_t *origin)
 {
-        Path p = origin_path(g, stage, size, at, input, index);
+        OriginPath p = origin_path(g, stage, size, at, input, index);
         while (p.node->op != OP_MATMUL || !depends(&p, p.node->in[1]))
                 if (!go_back(&p))
                         return false;

@@ -18,7 +18,7 @@ typedef struct {
         int indent, width;
 } Print;
 
-static int number_text(char *out, const char *format, double x)
+static int tensor_number(char *out, const char *format, double x)
 {
         if (!format)
                 return snprintf(out, LONGEST, "%s", x != 0 ? "true" : "false");
@@ -32,13 +32,13 @@ static int number_text(char *out, const char *format, double x)
 void print_shortest(FILE *f, double x)
 {
         char text[LONGEST];
-        number_text(text, x == floor(x) && fabs(x) < 1e15 ? "%.0f" : "%.10g", x);
+        tensor_number(text, x == floor(x) && fabs(x) < 1e15 ? "%.0f" : "%.10g", x);
         fputs(text, f);
 }
 
 /* --- how a tensor's numbers are written --------------------------------------------------------------------------- */
 
-static int64_t count_of(const Shown *t)
+static int64_t shown_count(const Shown *t)
 {
         int64_t n = 1;
         for (int i = 0; i < t->rank; i++)
@@ -50,7 +50,7 @@ static const char *format_for(const Shown *t)
 {
         bool whole = true;
         double most = 0, least = INFINITY;
-        for (int64_t i = 0; i < count_of(t); i++) {
+        for (int64_t i = 0; i < shown_count(t); i++) {
                 double size = fabs(t->data[i]);
                 if (!isfinite(size))
                         continue;
@@ -66,36 +66,36 @@ static const char *format_for(const Shown *t)
 }
 
 /* Whether index i of an axis is left out; *next is then the first that is not. */
-static bool is_left_out(const Print *p, int axis, int64_t i, int64_t *next)
+static bool index_is_left_out(const Print *p, int axis, int64_t i, int64_t *next)
 {
         int64_t n = p->t->dim[axis];
         *next = n - SHOWN_LAST;
         return p->abridged && n > LONG_AXIS && i == SHOWN_FIRST;
 }
 
-static void measure(Print *p, int axis, const double *at)
+static void print_measure(Print *p, int axis, const double *at)
 {
         char text[LONGEST];
         for (int64_t i = 0, next; i < p->t->dim[axis]; i++) {
-                if (is_left_out(p, axis, i, &next))
+                if (index_is_left_out(p, axis, i, &next))
                         i = next;
                 if (axis + 1 < p->t->rank) {
-                        measure(p, axis + 1, at + i * p->stride[axis]);
+                        print_measure(p, axis + 1, at + i * p->stride[axis]);
                         continue;
                 }
-                int n = number_text(text, p->format, at[i]);
+                int n = tensor_number(text, p->format, at[i]);
                 p->cell = n > p->cell ? n : p->cell;
         }
 }
 
 /* --- printing ---------------------------------------------------------------------------------------------------------- */
 
-static void print_row(const Print *p, const double *at, int64_t n)
+static void tensor_print_row(const Print *p, const double *at, int64_t n)
 {
         int column = p->indent + p->t->rank;
         char text[LONGEST];
         for (int64_t i = 0, next; i < n; i++) {
-                bool gap = is_left_out(p, p->t->rank - 1, i, &next);
+                bool gap = index_is_left_out(p, p->t->rank - 1, i, &next);
                 int length = gap ? 3 : p->cell;
                 if (i > 0 && column + length + 2 > p->width) {
                         fprintf(p->f, ",\n%*s", p->indent + p->t->rank, "");
@@ -108,7 +108,7 @@ static void print_row(const Print *p, const double *at, int64_t n)
                         fputs("...", p->f);
                         i = next - 1;
                 } else {
-                        number_text(text, p->format, at[i]);
+                        tensor_number(text, p->format, at[i]);
                         fprintf(p->f, "%*s", p->cell, text);
                 }
                 column += length;
@@ -120,11 +120,11 @@ static void print_axis(const Print *p, int axis, const double *at)
         int64_t n = p->t->dim[axis], next;
         fputc('[', p->f);
         if (axis + 1 == p->t->rank)
-                print_row(p, at, n);
+                tensor_print_row(p, at, n);
         for (int64_t i = 0; axis + 1 < p->t->rank && i < n; i++) {
                 if (i > 0)
                         fprintf(p->f, ",\n%*s", p->indent + axis + 1, "");
-                if (is_left_out(p, axis, i, &next)) {
+                if (index_is_left_out(p, axis, i, &next)) {
                         fputs("...", p->f);
                         i = next - 1;
                         continue;
@@ -138,8 +138,8 @@ static void print_axis(const Print *p, int axis, const double *at)
 static int line_width(FILE *f)
 {
         struct winsize size;
-        bool narrow = isatty(fileno(f)) && !ioctl(fileno(f), TIOCGWINSZ, &size) && size.ws_col > 20 &&
-                      size.ws_col < WIDTH;
+        const int file = terminal_file(f);
+        bool narrow = file >= 0 && !ioctl(file, TIOCGWINSZ, &size) && size.ws_col > 20 && size.ws_col < WIDTH;
         return narrow ? size.ws_col : WIDTH;
 }
 
@@ -153,7 +153,7 @@ void print_tensor(FILE *f, const Shown *t, int indent)
                 fputc('\n', f);
                 return;
         }
-        Print p = {.f = f, .t = t, .abridged = count_of(t) > MOST_SHOWN, .format = format_for(t)};
+        Print p = {.f = f, .t = t, .abridged = shown_count(t) > MOST_SHOWN, .format = format_for(t)};
         p.indent = indent;
         p.width = line_width(f);
         int64_t stride = 1;
@@ -161,7 +161,7 @@ void print_tensor(FILE *f, const Shown *t, int indent)
                 p.stride[a] = stride;
                 stride *= t->dim[a];
         }
-        measure(&p, 0, t->data);
+        print_measure(&p, 0, t->data);
         print_axis(&p, 0, t->data);
         fputs("  # [", f);
         for (int a = 0; a < t->rank; a++)

@@ -2,7 +2,7 @@
  *
  * The left operand of each product is an output, with an axis in front for each repeat around it.  Products that share their operand
  * share the output.  A weight whose rows are looked up as well, as that of embeddings which are the head too, has none: what meets it in
- * products is not all that its errors go into. */
+ * products is not all that its errors go into.  Nor has one that meets rows of pairs of positions: it keeps its floats (contracted.c). */
 #include "taps_private.h"
 
 /* In the top; NULL: more axes than a tensor has. */
@@ -48,7 +48,8 @@ ProductTap *product_taps_add(Graph *g, int *n)
                 Node *product = u->all[i];
                 int axis;
                 const Node *weight = product->op == OP_MATMUL ? product_weight(product->in[1], &axis) : NULL;
-                bool is_wanted = weight && !is_looked_up(u, weight->attr.weight);
+                bool is_wanted =
+                        weight && !is_looked_up(u, weight->attr.weight) && !has_rows_in_turns(product->in[0]);
                 int output = is_wanted ? output_of(g, product->in[0], tap, *n) : -1;
                 if (output >= 0)
                         tap[(*n)++] = (ProductTap){weight, product, output};

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-typedef enum { TO_HEAD = 1, TO_DOWN = 2, TO_VALUES = 4, TO_SCORES = 8 } Use;
+typedef enum { TO_HEAD = 1, TO_DOWN = 2, TO_VALUES = 4, TO_SCORES = 8 } WeightUse;
 /* What an expression is made of. */
 typedef enum { PRODUCT = 1, NOT_LINEAR = 2, OTHER = 4, KNOWN = 8 } Made;
 
@@ -27,7 +27,7 @@ typedef struct {
         int nnode;
 } Roles;
 
-static Weight *weight_of(const Node *n)
+static Weight *node_weight(const Node *n)
 {
         int axis;
         Node *of = n->op == OP_MATMUL ? product_weight(n->in[1], &axis) : NULL;
@@ -35,10 +35,10 @@ static Weight *weight_of(const Node *n)
 }
 
 /* Notes the use of the products that n is made of; through: by reductions and moves too, not elementwise alone. */
-static void note_products(Roles *r, const Node *n, Use use, bool through)
+static void note_products(Roles *r, const Node *n, WeightUse use, bool through)
 {
         OpFamily family = op_info[n->op].family;
-        Weight *w = weight_of(n);
+        Weight *w = node_weight(n);
         if (r->seen[n->id])
                 return;
         r->seen[n->id] = true;
@@ -50,7 +50,7 @@ static void note_products(Roles *r, const Node *n, Use use, bool through)
                 note_products(r, n->in[i], use, through);
 }
 
-static void note(Roles *r, const Node *n, Use use, bool through)
+static void roles_note(Roles *r, const Node *n, WeightUse use, bool through)
 {
         memset(r->seen, 0, (size_t)r->nnode * sizeof *r->seen);
         note_products(r, n, use, through);
@@ -62,9 +62,9 @@ static void note_scores(Roles *r, const Node *n)
         if (r->walked[n->id])
                 return;
         r->walked[n->id] = true;
-        if (n->op == OP_MATMUL && !weight_of(n))
+        if (n->op == OP_MATMUL && !node_weight(n))
                 for (int i = 0; i < 2; i++)
-                        note(r, n->in[i], TO_SCORES, true);
+                        roles_note(r, n->in[i], TO_SCORES, true);
         for (int i = 0; i < n->nin && (n->op == OP_VIEW || op_info[n->op].family == POINT); i++)
                 note_scores(r, n->in[i]);
 }
@@ -74,7 +74,7 @@ static unsigned made_of(Roles *r, const Node *n)
         unsigned made = 0, products = 0;
         if (r->made[n->id])
                 return r->made[n->id];
-        if (weight_of(n)) {
+        if (node_weight(n)) {
                 made = PRODUCT;
         } else if (n->op == OP_VIEW || op_info[n->op].family == POINT) {
                 for (int i = 0; i < n->nin; i++) {
@@ -105,7 +105,7 @@ static WeightRole role_of(unsigned use)
 }
 
 /* An earlier weight of the role and of the same outermost repeat. */
-static const Weight *beside(const Graph *g, const Weight *w)
+static const Weight *weight_beside(const Graph *g, const Weight *w)
 {
         for (int i = 0; i < w->id && w->nregion; i++) {
                 const Weight *x = g->weight[i];
@@ -120,7 +120,7 @@ static void number_layers(const Graph *g)
         int64_t layers[ROLE_VALUES + 1] = {0};
         for (int i = 0; i < g->nweight; i++) {
                 Weight *w = g->weight[i];
-                const Weight *known = beside(g, w);
+                const Weight *known = weight_beside(g, w);
                 w->layer = known ? known->layer : layers[w->role];
                 layers[w->role] += known ? 0 : w->nregion ? w->region[0]->iterations : 1;
         }
@@ -139,10 +139,10 @@ void find_roles(const Graph *g)
         r.made = NEW_ARRAY(&scratch, uint8_t, g->nnode);
         for (int i = 0; i < g->noutput; i++)
                 if (!g->output[i].tap)
-                        note(&r, g->output[i].node, TO_HEAD, false);
+                        roles_note(&r, g->output[i].node, TO_HEAD, false);
         for (int i = 0; i < u->n; i++) {
                 const Node *n = u->all[i];
-                const Weight *w = weight_of(n);
+                const Weight *w = node_weight(n);
                 if (w && (made_of(&r, n->in[0]) & (PRODUCT | NOT_LINEAR | OTHER)) == (PRODUCT | NOT_LINEAR))
                         r.use[w->id] |= TO_DOWN;
                 if (n->op == OP_SOFTMAX)
@@ -151,7 +151,7 @@ void find_roles(const Graph *g)
                 while (left && left->op == OP_VIEW)
                         left = left->in[0];
                 if (left && left->op == OP_SOFTMAX)
-                        note(&r, n->in[1], TO_VALUES, true);
+                        roles_note(&r, n->in[1], TO_VALUES, true);
         }
         for (int i = 0; i < g->nweight; i++)
                 g->weight[i]->role = role_of(r.use[i]);

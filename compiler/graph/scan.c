@@ -44,7 +44,7 @@ Type scan_state(const Node *n)
                 .dim = {dim_fixed(s.heads * SCAN_UNITS(s.width)), dim_fixed(SCAN_FLOATS(s.depth, s.width))}};
 }
 
-int64_t scan_sums(const Node *n)
+int64_t scan_sum_count(const Node *n)
 {
         ScanInputs s = scan_of(n);
         return s.heads * (s.q ? s.depth : 1) * s.width;
@@ -52,12 +52,12 @@ int64_t scan_sums(const Node *n)
 
 void scan_start(const Node *n, double *sums)
 {
-        for (int64_t i = 0; i < scan_sums(n); i++)
+        for (int64_t i = 0; i < scan_sum_count(n); i++)
                 sums[i] = n->attr.index == SCAN_MAXIMA ? -INFINITY : 0;
 }
 
 /* Where head number `head` of n begins in an operand, whose leading axes are broadcast. */
-static int64_t head_at(const Node *n, const Node *x, int64_t head, const int64_t *size)
+static int64_t scan_head_at(const Node *n, const Node *x, int64_t head, const int64_t *size)
 {
         int64_t at = 0, stride = 1;
         for (int i = 1; i <= 2; i++)
@@ -99,11 +99,11 @@ void evaluate_scan(const Node *n, const int64_t *size, const double *const *in, 
         ScanInputs s = scan_of(n);
         int64_t rows = dim_value(n->type.dim[n->type.rank - 2], size), depth = s.q ? s.depth : 1;
         for (int64_t head = 0; head < s.heads; head++, sums += depth * s.width) {
-                const double *v = in[0] + head_at(n, s.v, head, size), *q = NULL, *k = NULL;
-                double decay = s.powers ? in[n->nin - 1][head_at(n, s.powers, head, size) + 1] : 1;
+                const double *v = in[0] + scan_head_at(n, s.v, head, size), *q = NULL, *k = NULL;
+                double decay = s.powers ? in[n->nin - 1][scan_head_at(n, s.powers, head, size) + 1] : 1;
                 if (s.q) {
-                        q = in[1] + head_at(n, s.q, head, size);
-                        k = in[2] + head_at(n, s.k, head, size);
+                        q = in[1] + scan_head_at(n, s.q, head, size);
+                        k = in[2] + scan_head_at(n, s.k, head, size);
                 }
                 for (int64_t i = 0; i < rows && !interrupted; i++, y += s.width)
                         if (s.maxima)

@@ -41,12 +41,12 @@ typedef struct {
         const Type *type;   /* of the scores */
         const bool *stored; /* by id: no part of an expression; or NULL */
         uint8_t *known;     /* by id: Answer */
-} Search;
+} ScoresSearch;
 
-typedef enum { UNKNOWN, NO, YES } Answer;
+typedef enum { UNKNOWN, NO, YES } ScoresAnswer;
 
 /* Does n depend on a product of two tensors of the scores' shape?  Then the path to it is the expression. */
-static bool reaches_core(const Search *s, const Node *n)
+static bool reaches_core(const ScoresSearch *s, const Node *n)
 {
         if (s->known[n->id])
                 return s->known[n->id] == YES;
@@ -60,7 +60,7 @@ static bool reaches_core(const Search *s, const Node *n)
 }
 
 /* Collects the expression from n down to the core.  NULL, or why not. */
-static const char *collect(const Search *search, Scores *s, Node *n)
+static const char *scores_collect(const ScoresSearch *search, Scores *s, Node *n)
 {
         if (scores_hold(s, n))
                 return NULL;
@@ -76,7 +76,7 @@ static const char *collect(const Search *search, Scores *s, Node *n)
                         continue;
                 if (n->in[i]->body != n->body)
                         return "its scores come from outside the repeat";
-                const char *why = collect(search, s, n->in[i]);
+                const char *why = scores_collect(search, s, n->in[i]);
                 if (why)
                         return why;
         }
@@ -90,9 +90,41 @@ static Dim last_dim(const Node *n)
 
 bool lies_in_codes(const Node *n)
 {
-        while (n->op == OP_VIEW)
-                n = n->in[0];
+        n = base_of(n);
         return n->op == OP_WEIGHT && is_in_blocks(n->attr.weight->storage);
+}
+
+/* Is n made of a mask: a `where` with a constant, or truths as numbers? */
+static bool is_masked(const Node *n, int *left)
+{
+        bool masked = --*left >= 0 &&
+                      ((n->op == OP_REAL_OF && n->in[0]->type.dtype == BOOL) ||
+                       (n->op == OP_WHERE && (is_value_of(n->in[1], 0) || is_value_of(n->in[2], 0))));
+        for (int i = 0; !masked && op_info[n->op].family == POINT && i < n->nin; i++)
+                masked = is_masked(n->in[i], left);
+        return masked;
+}
+
+/* Is n a quotient by the sum of a masked row, which is NaN if the mask leaves nothing of the row? */
+static bool divides_by_masked(const Node *n)
+{
+        const Node *by = n->op == OP_DIV ? n->in[1] : NULL;
+        while (by && by->op == OP_VIEW)
+                by = by->in[0];
+        return (n->op == OP_SOFTMAX && n->attr.index == DEAD_ROWS_NAN && n->in[0]->op == OP_WHERE) ||
+               (by && by->op == OP_SUM && is_masked(by->in[0], &(int){64}));
+}
+
+/* May values be NaN by their formula?  Then so is their product with a weight of 0, which attention passes over. */
+static bool may_be_nan(const Node *n, bool *seen)
+{
+        bool may = !seen[n->id] && divides_by_masked(n);
+        if (seen[n->id])
+                return false;
+        seen[n->id] = true;
+        for (int i = 0; !may && i < n->nin; i++)
+                may = may_be_nan(n->in[i], seen);
+        return may;
 }
 
 const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *scores, const bool *stored,
@@ -100,7 +132,7 @@ const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *sco
 {
         Node *weights = product->in[0];
         *s = (Scores){.node = NEW_ARRAY(a, Node *, g->nnode + 1), .weights = weights};
-        const Search search = {&weights->type, stored, NEW_ARRAY(a, uint8_t, g->nnode)};
+        const ScoresSearch search = {&weights->type, stored, NEW_ARRAY(a, uint8_t, g->nnode)};
         if (weights->type.rank < 2)
                 return "it has no rows";
         if (product->in[1]->type.rank > weights->type.rank)
@@ -109,13 +141,15 @@ const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *sco
                 return "the width of its values is a size of the call";
         if (!reaches_core(&search, scores))
                 return "its scores are no expression of one product";
-        const char *why = collect(&search, s, scores);
+        const char *why = scores_collect(&search, s, scores);
         if (why)
                 return why;
         if (weights->op == OP_WHERE && weights != scores)
                 s->node[s->n++] = weights->in[0]; /* which asks whether they are -inf */
         if (!dim_is_fixed(last_dim(s->core->in[0])))
                 return "the width of its queries is a size of the call";
+        if (may_be_nan(product->in[1], NEW_ARRAY(a, bool, g->nnode)))
+                return "its values may be NaN, which a key that is masked must not hide";
         if (lies_in_codes(s->core->in[1]) || lies_in_codes(product->in[1]))
                 return "its keys or values are weights in blocks of codes, which products alone read";
         return NULL;
@@ -132,4 +166,31 @@ const char *find_attention(Arena *a, const Graph *g, const Node *product, const 
         if (!scores || mixed.mixes)
                 *s = mixed;
         return scores && !mixed.mixes ? why : not_mixed;
+}
+
+/* Does anything else use the scores? */
+static bool scores_leave(const Uses *uses, const Scores *s, const Node *product)
+{
+        for (int i = 0; i < s->n; i++) {
+                const Node *n = s->node[i];
+                if (uses->pinned[n->id])
+                        return true;
+                for (int k = 0; k < uses->nuser[n->id]; k++) {
+                        const Node *user = uses->user[n->id][k];
+                        if (!scores_hold(s, user) && user != s->weights &&
+                            !(user == product && n == product->in[0]))
+                                return true;
+                }
+        }
+        return false;
+}
+
+const char *why_no_attention(Arena *a, const Graph *g, const Uses *uses, const Node *product,
+                             const bool *stored, Scores *s)
+{
+        const Node *weights = product->in[0];
+        const char *why = find_attention(a, g, product, stored, s);
+        if (uses->nuser[weights->id] != 1 || uses->pinned[weights->id])
+                return "its weights are used elsewhere";
+        return why ? why : scores_leave(uses, s, product) ? "its scores are used elsewhere" : NULL;
 }

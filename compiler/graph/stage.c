@@ -178,18 +178,18 @@ Stage *stage_of(Arena *arena, const Graph *g)
 /* --- hoisting --- */
 
 /* Whether the node only makes sense where it stands. */
-static bool is_bound(const Node *n)
+static bool stage_is_bound(const Node *n)
 {
         return n->op == OP_CARRY || n->op == OP_REPEAT || n->op == OP_RESULT || n->op == OP_READ ||
                n->op == OP_APPEND || n->op == OP_KEEP || n->op == OP_KEPT || keeps_scan(n);
 }
 
-static bool stands_in(const Node *n, const Body *body)
+static bool node_is_in(const Node *n, const Body *body)
 {
         return n->body == body;
 }
 
-static bool is_leaf(const Node *n)
+static bool node_is_leaf(const Node *n)
 {
         return op_info[n->op].family == LEAF;
 }
@@ -197,10 +197,10 @@ static bool is_leaf(const Node *n)
 /* Whether the node, with the leaves that it reads, can be computed before its repeat. */
 static bool can_leave(const Stage *stage, const Node *n, const Body *body)
 {
-        if (is_bound(n) || is_leaf(n) || stage[n->id].iterations)
+        if (stage_is_bound(n) || node_is_leaf(n) || stage[n->id].iterations)
                 return false;
         for (int i = 0; i < n->nin; i++)
-                if (stands_in(n->in[i], body) && (!is_leaf(n->in[i]) || is_bound(n->in[i])))
+                if (node_is_in(n->in[i], body) && (!node_is_leaf(n->in[i]) || stage_is_bound(n->in[i])))
                         return false;
         return true;
 }
@@ -219,13 +219,13 @@ static void hoist_body(Graph *g, const Stage *stage, Body *body, Body *to)
                 if (!can_leave(stage, n, body))
                         continue;
                 for (int k = 0; k < n->nin; k++)
-                        if (stands_in(n->in[k], body))
+                        if (node_is_in(n->in[k], body))
                                 move_node(g, to, n->in[k]);
                 move_node(g, to, n);
         }
         int kept = 0;
         for (int i = 0; i < body->nnode; i++)
-                if (stands_in(body->node[i], body))
+                if (node_is_in(body->node[i], body))
                         body->node[kept++] = body->node[i];
         body->nnode = kept;
 }

@@ -55,9 +55,9 @@ typedef struct {
         Arena *arena;
         Tap *tap;
         int n, cap;
-} List;
+} TapList;
 
-static Tap *find(const List *l, const char *name)
+static Tap *taps_find(const TapList *l, const char *name)
 {
         for (int i = 0; i < l->n; i++)
                 if (!strcmp(l->tap[i].name, name))
@@ -65,21 +65,21 @@ static Tap *find(const List *l, const char *name)
         return NULL;
 }
 
-static void add(List *l, Tap tap)
+static void tap_list_add(TapList *l, Tap tap)
 {
         GROW(l->arena, l->tap, l->n, l->cap);
         l->tap[l->n++] = tap;
 }
 
-static void list_body(List *l, const Body *b, const Instance *base, int depth);
+static void list_body(TapList *l, const Body *b, const Instance *base, int depth);
 
 /* The names of all bodies, those that all have as one. */
-static void list_repeat(List *l, const ValueName *repeat, const char *path, int depth)
+static void list_repeat(TapList *l, const ValueName *repeat, const char *path, int depth)
 {
         const Region *r = repeat->node->attr.region;
         int first = l->n;
         for (int k = 0; k < r->nbody; k++) {
-                List own = {.arena = l->arena};
+                TapList own = {.arena = l->arena};
                 list_body(&own, r->body[k], repeat->where, depth + 1);
                 for (int i = 0; i < own.n; i++) {
                         Tap t = own.tap[i];
@@ -90,22 +90,22 @@ static void list_repeat(List *l, const ValueName *repeat, const char *path, int 
                                 continue;
                         t.type.dim[0] = dim_fixed(r->iterations);
                         memcpy(t.type.dim + 1, each.dim, (size_t)each.rank * sizeof *each.dim);
-                        Tap *known = find(l, t.name);
+                        Tap *known = taps_find(l, t.name);
                         t.in_all_iterations &= k == 0;
                         if (!known)
-                                add(l, t);
+                                tap_list_add(l, t);
                         else
                                 known->in_all_iterations &=
                                         own.tap[i].in_all_iterations && type_equal(&known->type, &t.type);
                 }
                 for (int i = first; i < l->n; i++) {
                         const char *rest = l->tap[i].name + strlen(path) + 4;
-                        l->tap[i].in_all_iterations &= find(&own, rest) != NULL;
+                        l->tap[i].in_all_iterations &= taps_find(&own, rest) != NULL;
                 }
         }
 }
 
-static void list_body(List *l, const Body *b, const Instance *base, int depth)
+static void list_body(TapList *l, const Body *b, const Instance *base, int depth)
 {
         const char **path = paths_in(l->arena, b, base);
         for (int i = 0; i < b->nnamed; i++) {
@@ -115,8 +115,8 @@ static void list_body(List *l, const Body *b, const Instance *base, int depth)
                         continue;
                 }
                 const Node *n = value_at(b, path, path[i], &several);
-                if (n && n->op != OP_WEIGHT && n->op != OP_INPUT && !find(l, path[i]))
-                        add(l, (Tap){path[i], n->type, n->id, true});
+                if (n && n->op != OP_WEIGHT && n->op != OP_INPUT && !taps_find(l, path[i]))
+                        tap_list_add(l, (Tap){path[i], n->type, n->id, true});
         }
 }
 
@@ -130,7 +130,7 @@ static int output_called(const Graph *g, const char *name)
 
 Tap *taps_of(Arena *arena, Graph *g, int *n)
 {
-        List l = {.arena = arena};
+        TapList l = {.arena = arena};
         list_body(&l, g->top, NULL, 0);
         *n = 0;
         for (int i = 0; i < l.n; i++)
@@ -151,18 +151,13 @@ typedef struct {
         int npart;
         int64_t index[MAX_PARTS]; /* what stood in brackets behind each part */
         const char *why;
-} Wanted;
+} WantedTaps;
 
-static bool refuse(Wanted *w, const char *why)
+static bool taps_refuse(WantedTaps *w, const char *why)
 {
         if (!w->why)
                 w->why = why;
         return false;
-}
-
-static bool is_name_letter(char c)
-{
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* "[12]", "[i]", "[]" or nothing; *at is moved behind it. */
@@ -183,20 +178,20 @@ static bool read_index(const char **at, int64_t *index)
                         return false;
         } else {
                 for (c++; c < close; c++)
-                        if (!is_name_letter(*c))
+                        if (!is_name_char(*c))
                                 return false;
         }
         *at = close + 1;
         return true;
 }
 
-static bool read_name(Wanted *w)
+static bool taps_read_name(WantedTaps *w)
 {
         const char *c = w->name;
         char *to = w->path = arena_strdup(w->arena, w->name);
         for (;;) {
                 const char *begin = c;
-                while (is_name_letter(*c))
+                while (is_name_char(*c))
                         *to++ = *c++;
                 if (c == begin || w->npart == MAX_PARTS || !read_index(&c, &w->index[w->npart]))
                         break;
@@ -209,8 +204,9 @@ static bool read_name(Wanted *w)
                         break;
                 *to++ = '.';
         }
-        return refuse(w, arena_printf(w->arena, "%s is no name of a value: one is like layer[0].attn.scores",
-                                      w->name));
+        return taps_refuse(w, arena_printf(w->arena,
+                                           "%s is no name of a value: one is like layer[0].attn.scores",
+                                           w->name));
 }
 
 /* --- the node ------------------------------------------------------------------------------------------------------ */
@@ -245,7 +241,7 @@ Node *tap_stack(Graph *g, Node *repeat, Node *const *value)
 }
 
 /* The value that iteration `index` has, or all have; NULL: they have none, or no common one. */
-static const Node *model_of(Wanted *w, const Region *r, Node *const *value, int64_t index)
+static const Node *model_of(WantedTaps *w, const Region *r, Node *const *value, int64_t index)
 {
         const Node *first = NULL;
         for (int k = 0; k < r->nbody && !first; k++)
@@ -253,44 +249,46 @@ static const Node *model_of(Wanted *w, const Region *r, Node *const *value, int6
         if (!first)
                 return NULL;
         if (index >= r->iterations) {
-                refuse(w, arena_printf(w->arena, "%s: %s has %lld iteration%s, counted from 0", w->name,
-                                       r->name, (long long)r->iterations, r->iterations == 1 ? "" : "s"));
+                taps_refuse(w,
+                            arena_printf(w->arena, "%s: %s has %lld iteration%s, counted from 0", w->name,
+                                         r->name, (long long)r->iterations, r->iterations == 1 ? "" : "s"));
                 return NULL;
         }
         if (index >= 0) {
                 if (!value[r->body_of[index]])
-                        refuse(w, arena_printf(w->arena,
-                                               "%s: this iteration of %s has no such value, others have",
-                                               w->name, r->name));
+                        taps_refuse(w, arena_printf(w->arena,
+                                                    "%s: this iteration of %s has no such value, others have",
+                                                    w->name, r->name));
                 return value[r->body_of[index]];
         }
         for (int k = 0; k < r->nbody; k++)
                 if (!value[k] || !type_equal(&value[k]->type, &first->type)) {
-                        refuse(w, arena_printf(w->arena,
-                                               "%s: not all iterations of %s have this value in one shape; "
-                                               "say of which "
-                                               "iteration, as in %s[0]",
-                                               w->name, r->name, r->name));
+                        taps_refuse(w,
+                                    arena_printf(w->arena,
+                                                 "%s: not all iterations of %s have this value in one shape; "
+                                                 "say of which "
+                                                 "iteration, as in %s[0]",
+                                                 w->name, r->name, r->name));
                         return NULL;
                 }
         return first;
 }
 
-static Node *reach(Wanted *w, Body *b, const Instance *base, const char *rest, int part);
+static Node *taps_reach(WantedTaps *w, Body *b, const Instance *base, const char *rest, int part);
 
-static Node *reach_in_repeat(Wanted *w, const ValueName *repeat, const char *rest, int part)
+static Node *reach_in_repeat(WantedTaps *w, const ValueName *repeat, const char *rest, int part)
 {
         Graph *g = w->g;
         const Region *r = repeat->node->attr.region;
         int64_t index = w->index[part - 1];
         Node **value = NEW_ARRAY(w->arena, Node *, r->nbody);
         for (int k = 0; k < r->nbody; k++)
-                value[k] = reach(w, r->body[k], repeat->where, rest, part);
+                value[k] = taps_reach(w, r->body[k], repeat->where, rest, part);
         const Node *like = w->why ? NULL : model_of(w, r, value, index);
         if (!like)
                 return NULL;
         if (like->type.rank == MAX_RANK) {
-                refuse(w, arena_printf(w->arena, "%s: more than %d axes", w->name, MAX_RANK));
+                taps_refuse(w, arena_printf(w->arena, "%s: more than %d axes", w->name, MAX_RANK));
                 return NULL;
         }
         for (int k = 0; k < r->nbody; k++)
@@ -303,7 +301,7 @@ static Node *reach_in_repeat(Wanted *w, const ValueName *repeat, const char *res
         return view_drop(g, all->body, one, 0, all->span, all->where);
 }
 
-static bool has_index(const Wanted *w, int from)
+static bool has_index(const WantedTaps *w, int from)
 {
         for (int i = from; i < w->npart; i++)
                 if (w->index[i] != NO_INDEX)
@@ -312,23 +310,25 @@ static bool has_index(const Wanted *w, int from)
 }
 
 /* What `rest` of the path, whose parts begin with number `part`, stands for in a body. */
-static Node *reach(Wanted *w, Body *b, const Instance *base, const char *rest, int part)
+static Node *taps_reach(WantedTaps *w, Body *b, const Instance *base, const char *rest, int part)
 {
         const char **path = paths_in(w->arena, b, base);
         bool several;
         Node *n = value_at(b, path, rest, &several);
         if (several)
-                refuse(w,
-                       arena_printf(
-                               w->arena,
-                               "%s stands for several values: give the one that is meant a name of its own, "
-                               "with `as` or a variable",
-                               w->name));
+                taps_refuse(
+                        w,
+                        arena_printf(
+                                w->arena,
+                                "%s stands for several values: give the one that is meant a name of its own, "
+                                "with `as` or a variable",
+                                w->name));
         if (n && has_index(w, part))
-                refuse(w,
-                       arena_printf(w->arena,
-                                    "%s: an index is an iteration's, and stands behind the name of a repeat",
-                                    w->name));
+                taps_refuse(
+                        w,
+                        arena_printf(w->arena,
+                                     "%s: an index is an iteration's, and stands behind the name of a repeat",
+                                     w->name));
         for (int i = 0; i < b->nnamed && !n && !w->why; i++) {
                 size_t length = strlen(path[i]);
                 if (b->named[i].kind != INNER_REPEAT || strncmp(path[i], rest, length) != 0 ||
@@ -362,21 +362,16 @@ static bool same_part(const char *a, const char *b)
         return n == (size_t)(part_end(b) - b) && !strncmp(a, b, n);
 }
 
-static const char *last_part(const char *path)
-{
-        const char *point = strrchr(path, '.');
-        return point ? point + 1 : path;
-}
-
 /* Whether `name` has all parts of the path that is wanted, in order, and its last part.  *full: that path with the parts
  * that were left out, of all iterations where these are repeats'. */
-static bool is_short_for(const Wanted *w, const char *name, Wanted *full)
+static bool is_short_for(const WantedTaps *w, const char *name, WantedTaps *full)
 {
         const char *wanted = w->path;
         int part = 0;
-        *full = (Wanted){.g = w->g, .arena = w->arena, .name = w->name, .path = arena_strdup(w->arena, name)};
+        *full = (WantedTaps){
+                .g = w->g, .arena = w->arena, .name = w->name, .path = arena_strdup(w->arena, name)};
         char *to = full->path;
-        if (!same_part(last_part(w->path), last_part(name)))
+        if (!same_part(last_name_part(w->path), last_name_part(name)))
                 return false;
         for (const char *at = name; at; at = next_part(at)) {
                 if (full->npart == MAX_PARTS)
@@ -393,12 +388,12 @@ static bool is_short_for(const Wanted *w, const char *name, Wanted *full)
 }
 
 /* Makes w the one name that it is short for, if there is one. */
-static void complete(Wanted *w)
+static void taps_complete(WantedTaps *w)
 {
         int n, found = 0;
         const Tap *tap = taps_of(w->arena, w->g, &n);
         const char *names = "";
-        Wanted full, whole = *w;
+        WantedTaps full, whole = *w;
         for (int i = 0; i < n; i++) {
                 if (!is_short_for(w, tap[i].name, &full))
                         continue;
@@ -407,13 +402,13 @@ static void complete(Wanted *w)
                         whole = full;
         }
         if (found > 1)
-                refuse(w, arena_printf(w->arena, "%s may be short for each of %s", w->name, names));
+                taps_refuse(w, arena_printf(w->arena, "%s may be short for each of %s", w->name, names));
         else
                 *w = whole;
 }
 
 /* The indices as they were asked for: "layer[i].attn" becomes "layer[3].attn". */
-static const char *with_indices(const Wanted *w, const char *pattern)
+static const char *with_indices(const WantedTaps *w, const char *pattern)
 {
         const char *text = "", *from = w->name;
         for (const char *at = pattern; *at;) {
@@ -430,18 +425,18 @@ static const char *with_indices(const Wanted *w, const char *pattern)
 }
 
 /* The nearest of those with the same last part, or of all. */
-static const char *nearest(const Wanted *w, const char **name, int n)
+static const char *nearest_path(const WantedTaps *w, const char **name, int n)
 {
         const char **same = NEW_ARRAY(w->arena, const char *, n);
         int nsame = 0;
         for (int i = 0; i < n; i++)
-                if (same_part(last_part(name[i]), last_part(w->path)))
+                if (same_part(last_name_part(name[i]), last_name_part(w->path)))
                         same[nsame++] = name[i];
         const char *near = nearest_name(w->name, same, nsame);
         return near ? near : nsame ? same[0] : nearest_name(w->name, name, n);
 }
 
-static const char *unknown(const Wanted *w)
+static const char *taps_unknown(const WantedTaps *w)
 {
         Graph *g = w->g;
         Arena *a = w->arena;
@@ -458,7 +453,7 @@ static const char *unknown(const Wanted *w)
                 name[i] = tap[i].name;
         for (int i = 0; i < g->noutput; i++)
                 name[n++] = g->output[i].name;
-        near = nearest(w, name, n);
+        near = nearest_path(w, name, n);
         return near ? arena_printf(a, "there is no value %s; did you mean %s?", w->name,
                                    with_indices(w, near))
                     : arena_printf(a, "there is no value %s; `lathe show MODEL taps` lists the names",
@@ -468,7 +463,7 @@ static const char *unknown(const Wanted *w)
 /* --- outputs ----------------------------------------------------------------------------------------------------------- */
 
 /* Outputs are reals. */
-static Node *as_real(Graph *g, Node *n)
+static Node *tap_as_real(Graph *g, Node *n)
 {
         if (n->type.dtype == REAL)
                 return n;
@@ -494,24 +489,24 @@ int tap_output(Graph *g, const char *name, Node *n)
 
 int tap_add(Graph *g, const char *name, const char **why)
 {
-        Wanted w = {.g = g, .arena = g->arena, .name = arena_strdup(g->arena, name)};
+        WantedTaps w = {.g = g, .arena = g->arena, .name = arena_strdup(g->arena, name)};
         int known = output_called(g, name);
         if (known >= 0)
                 return known;
-        Node *n = read_name(&w) ? reach(&w, g->top, NULL, w.path, 0) : NULL;
+        Node *n = taps_read_name(&w) ? taps_reach(&w, g->top, NULL, w.path, 0) : NULL;
         if (!n && !w.why) {
-                complete(&w);
-                n = w.why ? NULL : reach(&w, g->top, NULL, w.path, 0);
+                taps_complete(&w);
+                n = w.why ? NULL : taps_reach(&w, g->top, NULL, w.path, 0);
         }
         if (!n) {
-                *why = w.why ? w.why : unknown(&w);
+                *why = w.why ? w.why : taps_unknown(&w);
                 return -1;
         }
         if (n->op == OP_INPUT || n->op == OP_WEIGHT) {
-                *why = unknown(&w);
+                *why = taps_unknown(&w);
                 return -1;
         }
-        return tap_output(g, w.name, as_real(g, n));
+        return tap_output(g, w.name, tap_as_real(g, n));
 }
 
 bool taps_add(Graph *g, const char *names, const char **why)

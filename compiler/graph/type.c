@@ -60,7 +60,7 @@ bool dim_is(Dim a, int64_t n)
         return dim_equal(a, dim_fixed(n));
 }
 
-static bool too_large(int64_t a, int64_t by)
+static bool product_too_large(int64_t a, int64_t by)
 {
         int64_t magnitude = a < 0 ? -a : a, factor = by < 0 ? -by : by;
         return factor != 0 && magnitude > DIM_LIMIT / factor;
@@ -73,10 +73,10 @@ bool dim_mul(Dim a, Dim b, Dim *product)
                 a = b;
                 b = other;
         }
-        if (!dim_is_fixed(b) || too_large(a.fixed, b.fixed))
+        if (!dim_is_fixed(b) || product_too_large(a.fixed, b.fixed))
                 return false;
         for (int i = 0; i < MAX_NAMED; i++)
-                if (too_large(a.per[i], b.fixed))
+                if (product_too_large(a.per[i], b.fixed))
                         return false;
         *product = dim_scale(a, b.fixed);
         return true;
@@ -106,7 +106,8 @@ bool dim_div(Dim a, Dim b, Dim *quotient)
                 part = b.per[i];
                 whole = a.per[i];
         }
-        if (whole % part != 0 || too_large(part, whole / part) || !dim_equal(dim_scale(b, whole / part), a))
+        if (whole % part != 0 || product_too_large(part, whole / part) ||
+            !dim_equal(dim_scale(b, whole / part), a))
                 return false;
         *quotient = dim_fixed(whole / part);
         return true;
@@ -271,4 +272,18 @@ const char *shape_text(Arena *a, int rank, const int64_t *shape)
         for (int i = 0; i < rank; i++)
                 text = arena_printf(a, "%s%s%lld", text, i ? ", " : "", (long long)shape[i]);
         return arena_printf(a, "%s]", text);
+}
+
+const char *element_index_text(Arena *a, int rank, const int64_t *shape, int64_t i)
+{
+        int64_t index[MAX_RANK];
+        for (int k = rank - 1; k >= 0; i /= shape[k], k--)
+                index[k] = i % shape[k];
+        return shape_text(a, rank, index);
+}
+
+const char *dtype_name(DType dtype)
+{
+        static const char *const name[] = {[REAL] = "real", [INT] = "int", [BOOL] = "bool"};
+        return name[dtype];
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void count(Uses *u, const Body *b)
+static void uses_count(Uses *u, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 Node *n = b->node[i];
@@ -15,7 +15,7 @@ static void count(Uses *u, const Body *b)
                         continue;
                 Region *r = n->attr.region;
                 for (int k = 0; k < r->nbody; k++)
-                        count(u, r->body[k]);
+                        uses_count(u, r->body[k]);
         }
         if (!b->region)
                 return;
@@ -34,7 +34,7 @@ Uses *uses_of(Arena *a, const Graph *g)
         u->pinned = NEW_ARRAY(a, bool, g->nnode);
         u->place = NEW_ARRAY(a, int, g->nnode);
         u->all = NEW_ARRAY(a, Node *, g->nnode);
-        count(u, g->top);
+        uses_count(u, g->top);
         memcpy(u->pinned, u->leaves, (size_t)g->nnode * sizeof *u->pinned);
         for (int i = 0; i < g->noutput; i++)
                 u->pinned[g->output[i].node->id] = true;

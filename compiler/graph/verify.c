@@ -37,7 +37,7 @@ _Noreturn static void broken(const Verifier *v, const Node *n, const char *what)
         abort();
 }
 
-static void check(const Verifier *v, const Node *n, bool holds, const char *what)
+static void verify_that(const Verifier *v, const Node *n, bool holds, const char *what)
 {
         if (!holds)
                 broken(v, n, what);
@@ -59,10 +59,11 @@ static bool is_visible(const Verifier *v, const Node *n, const Body *from)
 static void check_type(const Verifier *v, const Node *n)
 {
         Type type;
-        check(v, n, infer_type((Graph *)v->g, NULL, n, &type), "the inputs do not fit the op");
-        check(v, n, type_equal(&type, &n->type), "the type is not the one that follows from the inputs");
+        verify_that(v, n, infer_type((Graph *)v->g, NULL, n, &type), "the inputs do not fit the op");
+        verify_that(v, n, type_equal(&type, &n->type),
+                    "the type is not the one that follows from the inputs");
         for (int i = 0; i < type.rank; i++)
-                check(v, n, dim_least(v->g, type.dim[i]) >= 0, "a size may be negative");
+                verify_that(v, n, dim_least(v->g, type.dim[i]) >= 0, "a size may be negative");
 }
 
 static void check_view(const Verifier *v, const Node *n)
@@ -77,18 +78,18 @@ static void check_view(const Verifier *v, const Node *n)
         for (int i = 0; i < view->natom; i++) {
                 const Atom *atom = &view->atom[i];
                 int before = i ? view->atom[i - 1].out : -1;
-                check(v, n, atom->out == before || atom->out == before + 1, "atoms out of order");
-                check(v, n, atom->axis >= -1 && atom->axis < in->rank,
-                      "an atom moves an axis that is not there");
-                check(v, n, atom->axis >= 0 ? atom->stride > 0 : atom->stride == 0, "an atom's stride");
+                verify_that(v, n, atom->out == before || atom->out == before + 1, "atoms out of order");
+                verify_that(v, n, atom->axis >= -1 && atom->axis < in->rank,
+                            "an atom moves an axis that is not there");
+                verify_that(v, n, atom->axis >= 0 ? atom->stride > 0 : atom->stride == 0, "an atom's stride");
                 if (atom->axis >= 0)
                         last[atom->axis] = dim_add(
                                 last[atom->axis], dim_scale(dim_sub(atom->size, dim_fixed(1)), atom->stride));
         }
         for (int axis = 0; axis < in->rank; axis++) {
                 Dim room = dim_sub(dim_sub(in->dim[axis], dim_fixed(1)), last[axis]);
-                check(v, n, dim_least(v->g, view->offset[axis]) >= 0, "a view begins before its input");
-                check(v, n, empty || dim_least(v->g, room) >= 0, "a view ends beyond its input");
+                verify_that(v, n, dim_least(v->g, view->offset[axis]) >= 0, "a view begins before its input");
+                verify_that(v, n, empty || dim_least(v->g, room) >= 0, "a view ends beyond its input");
         }
 }
 
@@ -96,18 +97,18 @@ static void check_literal(const Verifier *v, const Node *n)
 {
         const Literal *literal = n->attr.literal;
         static const int64_t none[MAX_NAMED];
-        check(v, n, literal && literal->value, "a constant without values");
-        check(v, n, type_is_fixed(&n->type), "a constant of unknown size");
-        check(v, n, literal->count == type_count(&n->type, none),
-              "a constant's values are not as many as its elements");
+        verify_that(v, n, literal && literal->value, "a constant without values");
+        verify_that(v, n, type_is_fixed(&n->type), "a constant of unknown size");
+        verify_that(v, n, literal->count == type_count(&n->type, none),
+                    "a constant's values are not as many as its elements");
         const Region *region = n->body->region;
-        check(v, n, literal->iterations == 1 || (region && literal->iterations == region->iterations),
-              "a constant's table does not have one row for each iteration");
+        verify_that(v, n, literal->iterations == 1 || (region && literal->iterations == region->iterations),
+                    "a constant's table does not have one row for each iteration");
 }
 
 /* Whether a combination of iterations reaches the node: in every region around it, the iteration's body is the one
  * it stands in. */
-static bool iterations_reach(const Weight *w, const Body *const *around, const int64_t *iteration)
+static bool weight_is_reached(const Weight *w, const Body *const *around, const int64_t *iteration)
 {
         for (int r = 0; r < w->nregion; r++)
                 if (w->region[r]->body[w->region[r]->body_of[iteration[r]]] != around[r])
@@ -124,7 +125,7 @@ static void check_slots(const Verifier *v, const Node *n)
                 const Body *body = n->body;
                 while (body && body->region != w->region[r])
                         body = outer_body(body);
-                check(v, n, body != NULL, "a weight of a region that is not around it");
+                verify_that(v, n, body != NULL, "a weight of a region that is not around it");
                 around[r] = body;
                 iterations *= w->region[r]->iterations;
         }
@@ -134,20 +135,20 @@ static void check_slots(const Verifier *v, const Node *n)
                         iteration[r] = rest % w->region[r]->iterations;
                         rest /= w->region[r]->iterations;
                 }
-                check(v, n, w->slot_of[t] < w->slots, "a slot that the weight does not have");
-                check(v, n, w->slot_of[t] >= 0 || !iterations_reach(w, around, iteration),
-                      "an iteration without its weight");
+                verify_that(v, n, w->slot_of[t] < w->slots, "a slot that the weight does not have");
+                verify_that(v, n, w->slot_of[t] >= 0 || !weight_is_reached(w, around, iteration),
+                            "an iteration without its weight");
         }
 }
 
 static void check_weight(const Verifier *v, const Node *n)
 {
         const Weight *w = n->attr.weight;
-        check(v, n, w->id >= 0 && w->id < v->g->nweight && v->g->weight[w->id] == w,
-              "a weight that is not the graph's");
-        check(v, n, type_is_fixed(&w->type), "a weight of unknown size");
-        check(v, n, w->nregion <= 4 && w->slots >= 1, "a weight's regions and slots");
-        check(v, n, n->attr.slot < w->slots, "a slot that the weight does not have");
+        verify_that(v, n, w->id >= 0 && w->id < v->g->nweight && v->g->weight[w->id] == w,
+                    "a weight that is not the graph's");
+        verify_that(v, n, type_is_fixed(&w->type), "a weight of unknown size");
+        verify_that(v, n, w->nregion <= 4 && w->slots >= 1, "a weight's regions and slots");
+        verify_that(v, n, n->attr.slot < w->slots, "a slot that the weight does not have");
         if (n->attr.slot < 0)
                 check_slots(v, n);
 }
@@ -155,55 +156,55 @@ static void check_weight(const Verifier *v, const Node *n)
 static void check_state(const Verifier *v, const Node *n)
 {
         const StateVar *s = n->attr.state;
-        check(v, n, s->id >= 0 && s->id < v->g->nstate && v->g->state[s->id] == s,
-              "a state that is not the graph's");
+        verify_that(v, n, s->id >= 0 && s->id < v->g->nstate && v->g->state[s->id] == s,
+                    "a state that is not the graph's");
         bool value = n->op == OP_KEEP || n->op == OP_KEPT || n->op == OP_SCAN;
-        check(v, n, n->attr.axis == s->axis && s->axis < s->type.rank, "a state's axis");
-        check(v, n, (s->axis < 0) == value, "a history is appended, a value kept");
+        verify_that(v, n, n->attr.axis == s->axis && s->axis < s->type.rank, "a state's axis");
+        verify_that(v, n, (s->axis < 0) == value, "a history is appended, a value kept");
         const int32_t *slot_of;
         Arena scratch = {0};
         int64_t slots = iteration_slots(&scratch, n->body, &slot_of);
         arena_free(&scratch);
-        check(v, n, n->op == OP_KEPT || s->region == n->body->region, "a state of another region");
-        check(v, n, s->slots == slots, "a state without one slot for each of its iterations");
+        verify_that(v, n, n->op == OP_KEPT || s->region == n->body->region, "a state of another region");
+        verify_that(v, n, s->slots == slots, "a state without one slot for each of its iterations");
 }
 
 static void check_carry(const Verifier *v, const Node *n)
 {
         const Region *region = n->body->region;
-        check(v, n, region && n->attr.index >= 0 && n->attr.index < region->ncarry,
-              "a carried value that is not there");
-        check(v, n, type_equal(&n->type, &region->repeat->in[n->attr.index]->type),
-              "a carried value's type is not that of its first value");
+        verify_that(v, n, region && n->attr.index >= 0 && n->attr.index < region->ncarry,
+                    "a carried value that is not there");
+        verify_that(v, n, type_equal(&n->type, &region->repeat->in[n->attr.index]->type),
+                    "a carried value's type is not that of its first value");
 }
 
-static void check_body(Verifier *v, const Body *body);
+static void verify_body(Verifier *v, const Body *body);
 
 static void check_leaving(const Verifier *v, const Node *repeat, const Body *body)
 {
         const Region *region = repeat->attr.region;
         for (int i = 0; i < region->ncarry; i++)
-                check(v, repeat, is_visible(v, body->next[i], body),
-                      "a carried value does not leave the iteration");
+                verify_that(v, repeat, is_visible(v, body->next[i], body),
+                            "a carried value does not leave the iteration");
         for (int i = 0; i < region->nstack; i++) {
-                check(v, repeat, is_visible(v, body->stack[i], body), "a stacked value is not there");
-                check(v, repeat, type_equal(&body->stack[i]->type, &region->body[0]->stack[i]->type),
-                      "a stacked value's type differs between bodies");
+                verify_that(v, repeat, is_visible(v, body->stack[i], body), "a stacked value is not there");
+                verify_that(v, repeat, type_equal(&body->stack[i]->type, &region->body[0]->stack[i]->type),
+                            "a stacked value's type differs between bodies");
         }
 }
 
 static void check_region(Verifier *v, const Node *n)
 {
         const Region *region = n->attr.region;
-        check(v, n, region && region->repeat == n, "a repeat and its region do not know each other");
-        check(v, n, n->nin == region->ncarry, "a repeat does not start with what it carries");
-        check(v, n, region->iterations >= 1 && region->nbody >= 1 && region->nbody <= 256,
-              "a repeat's iterations and bodies");
+        verify_that(v, n, region && region->repeat == n, "a repeat and its region do not know each other");
+        verify_that(v, n, n->nin == region->ncarry, "a repeat does not start with what it carries");
+        verify_that(v, n, region->iterations >= 1 && region->nbody >= 1 && region->nbody <= 256,
+                    "a repeat's iterations and bodies");
         for (int64_t t = 0; t < region->iterations; t++)
-                check(v, n, region->body_of[t] < region->nbody, "an iteration without a body");
+                verify_that(v, n, region->body_of[t] < region->nbody, "an iteration without a body");
         for (int k = 0; k < region->nbody; k++) {
-                check(v, n, region->body[k]->region == region, "a body of another region");
-                check_body(v, region->body[k]);
+                verify_that(v, n, region->body[k]->region == region, "a body of another region");
+                verify_body(v, region->body[k]);
                 check_leaving(v, n, region->body[k]);
         }
 }
@@ -212,12 +213,13 @@ static void check_leaf(const Verifier *v, const Node *n)
 {
         switch (n->op) {
         case OP_INPUT:
-                check(v, n, n->attr.index >= 0 && n->attr.index < v->g->ninput, "an input that is not there");
+                verify_that(v, n, n->attr.index >= 0 && n->attr.index < v->g->ninput,
+                            "an input that is not there");
                 break;
         case OP_WEIGHT: check_weight(v, n); break;
         case OP_CONST: check_literal(v, n); break;
         case OP_INDEX:
-                check(v, n, n->type.rank == 1 && n->type.dtype == INT, "an index is one axis of ints");
+                verify_that(v, n, n->type.rank == 1 && n->type.dtype == INT, "an index is one axis of ints");
                 break;
         case OP_VIEW: check_view(v, n); break;
         case OP_READ:
@@ -225,8 +227,8 @@ static void check_leaf(const Verifier *v, const Node *n)
         case OP_KEEP:
         case OP_KEPT: check_state(v, n); break;
         case OP_SCAN:
-                check(v, n, n->attr.index == SCAN_SUMS || (n->attr.index == SCAN_MAXIMA && n->nin == 1),
-                      "a scan of no kind that there is");
+                verify_that(v, n, n->attr.index == SCAN_SUMS || (n->attr.index == SCAN_MAXIMA && n->nin == 1),
+                            "a scan of no kind that there is");
                 if (n->attr.state)
                         check_state(v, n);
                 break;
@@ -235,19 +237,19 @@ static void check_leaf(const Verifier *v, const Node *n)
         }
 }
 
-static void check_node(Verifier *v, const Node *n, const Body *body)
+static void verify_node(Verifier *v, const Node *n, const Body *body)
 {
-        check(v, NULL, n && n->id >= 0 && n->id < v->g->nnode, "a node without a valid id");
-        check(v, n, !v->seen[n->id], "two nodes have one id, or a node stands twice");
-        check(v, n, n->body == body, "a node stands in another body than it says");
+        verify_that(v, NULL, n && n->id >= 0 && n->id < v->g->nnode, "a node without a valid id");
+        verify_that(v, n, !v->seen[n->id], "two nodes have one id, or a node stands twice");
+        verify_that(v, n, n->body == body, "a node stands in another body than it says");
         for (int i = 0; i < n->nin; i++)
-                check(v, n, is_visible(v, n->in[i], body), "an input does not stand before its use");
+                verify_that(v, n, is_visible(v, n->in[i], body), "an input does not stand before its use");
         if (n->op == OP_RESULT) {
-                check(v, n, n->nin == 1 && n->in[0]->op == OP_REPEAT,
-                      "a result of something else than a repeat");
+                verify_that(v, n, n->nin == 1 && n->in[0]->op == OP_REPEAT,
+                            "a result of something else than a repeat");
                 const Region *region = n->in[0]->attr.region;
-                check(v, n, n->attr.index >= 0 && n->attr.index < region->ncarry + region->nstack,
-                      "a result that the repeat does not have");
+                verify_that(v, n, n->attr.index >= 0 && n->attr.index < region->ncarry + region->nstack,
+                            "a result that the repeat does not have");
         }
         check_leaf(v, n);
         if (n->op == OP_REPEAT)
@@ -256,19 +258,19 @@ static void check_node(Verifier *v, const Node *n, const Body *body)
         v->seen[n->id] = true;
 }
 
-static void check_body(Verifier *v, const Body *body)
+static void verify_body(Verifier *v, const Body *body)
 {
         for (int i = 0; i < body->nnode; i++)
-                check_node(v, body->node[i], body);
+                verify_node(v, body->node[i], body);
 }
 
 void verify(const Graph *g, const char *after)
 {
         Arena scratch = {0};
         Verifier v = {g, after, NEW_ARRAY(&scratch, bool, g->nnode)};
-        check_body(&v, g->top);
+        verify_body(&v, g->top);
         for (int i = 0; i < g->noutput; i++)
-                check(&v, g->output[i].node, is_visible(&v, g->output[i].node, g->top),
-                      "an output is not in the top body");
+                verify_that(&v, g->output[i].node, is_visible(&v, g->output[i].node, g->top),
+                            "an output is not in the top body");
         arena_free(&scratch);
 }

@@ -17,9 +17,9 @@ typedef struct {
         int natom;
         Atom atom[DRAFT_ATOMS];
         Dim offset[MAX_RANK];
-} Draft;
+} ViewDraft;
 
-static bool add_atom(Draft *d, Dim size, int out, int axis, int64_t stride)
+static bool add_atom(ViewDraft *d, Dim size, int out, int axis, int64_t stride)
 {
         if (d->natom == DRAFT_ATOMS)
                 return false;
@@ -52,7 +52,7 @@ static bool merge_atoms(Atom *outer, const Atom *inner)
 }
 
 /* The canonical view of a draft; false: more atoms than a view can hold. */
-static bool make_canonical(const Draft *d, int rank_out, View *v)
+static bool make_canonical(const ViewDraft *d, int rank_out, View *v)
 {
         memset(v, 0, sizeof *v);
         memcpy(v->offset, d->offset, sizeof v->offset);
@@ -77,16 +77,23 @@ static bool make_canonical(const Draft *d, int rank_out, View *v)
         return true;
 }
 
-static void identity_draft(const Type *in, Draft *d)
+static void identity_draft(const Type *in, ViewDraft *d)
 {
-        *d = (Draft){0};
+        *d = (ViewDraft){0};
         for (int i = 0; i < in->rank; i++)
                 add_atom(d, in->dim[i], i, i, 1);
 }
 
+Node *base_of(const Node *n)
+{
+        while (n->op == OP_VIEW)
+                n = n->in[0];
+        return (Node *)n;
+}
+
 View *view_identity(Arena *a, const Type *in)
 {
-        Draft d;
+        ViewDraft d;
         View *v = NEW(a, View);
         identity_draft(in, &d);
         make_canonical(&d, in->rank, v);
@@ -149,7 +156,7 @@ typedef struct {
 } Digits;
 
 /* a <= b for all sizes, as far as signs tell. */
-static bool at_most(Dim a, Dim b)
+static bool view_at_most(Dim a, Dim b)
 {
         Dim room = dim_sub(b, a);
         for (int i = 0; i < MAX_NAMED; i++)
@@ -174,7 +181,7 @@ static Digits axis_digits(const View *inner, int axis)
 }
 
 /* Splits an offset along an axis into digits: what the digits' atoms move is added to out->offset. */
-static void place_offset(Digits *digits, Dim offset, Draft *out)
+static void place_offset(Digits *digits, Dim offset, ViewDraft *out)
 {
         for (int j = digits->natom - 1; j >= 0; j--) {
                 const Atom *atom = &digits->atom[j];
@@ -198,7 +205,7 @@ static void place_offset(Digits *digits, Dim offset, Draft *out)
 }
 
 /* Cuts one outer atom into pieces that each stay within one digit. */
-static bool place_atom(Digits *digits, const Atom *outer, Draft *out)
+static bool place_atom(Digits *digits, const Atom *outer, ViewDraft *out)
 {
         int first = out->natom, j = digits->natom - 1;
         int64_t step = outer->stride;
@@ -210,7 +217,7 @@ static bool place_atom(Digits *digits, const Atom *outer, Draft *out)
         for (;; j--, step = 1) {
                 const Atom *atom = &digits->atom[j];
                 Dim most = dim_scale(dim_sub(size, dim_fixed(1)), step), piece = size, rest = dim_fixed(1);
-                bool fits = j == 0 || at_most(most, dim_sub(atom->size, dim_fixed(1)));
+                bool fits = j == 0 || view_at_most(most, dim_sub(atom->size, dim_fixed(1)));
                 if (!fits && (!dim_div(atom->size, dim_fixed(step), &piece) || !dim_div(size, piece, &rest)))
                         return false;
                 most = dim_scale(dim_sub(piece, dim_fixed(1)), step);
@@ -228,7 +235,7 @@ static bool place_atom(Digits *digits, const Atom *outer, Draft *out)
 static bool digits_in_place(const Digits *digits)
 {
         for (int j = 1; j < digits->natom; j++) /* the outermost has nothing to carry into */
-                if (!at_most(digits->most[j], dim_sub(digits->atom[j].size, dim_fixed(1))))
+                if (!view_at_most(digits->most[j], dim_sub(digits->atom[j].size, dim_fixed(1))))
                         return false;
         return true;
 }
@@ -236,7 +243,7 @@ static bool digits_in_place(const Digits *digits)
 bool view_compose(Arena *a, const View *outer, const View *inner, const Type *mid, View *out)
 {
         (void)a;
-        Draft d = {0};
+        ViewDraft d = {0};
         Digits digits[MAX_RANK];
         memcpy(d.offset, inner->offset, sizeof d.offset);
         for (int axis = 0; axis < mid->rank; axis++) {
@@ -272,7 +279,8 @@ static Node *apply_canonical(Graph *g, Body *b, Node *x, const View *v, Span spa
         return node_new(g, b, OP_VIEW, 1, &x, (Attr){.view = kept}, type, span, where);
 }
 
-static Node *apply_draft(Graph *g, Body *b, Node *x, const Draft *d, int rank_out, Span span, Instance *where)
+static Node *apply_draft(Graph *g, Body *b, Node *x, const ViewDraft *d, int rank_out, Span span,
+                         Instance *where)
 {
         View v;
         if (rank_out > MAX_RANK || !make_canonical(d, rank_out, &v))
@@ -282,7 +290,7 @@ static Node *apply_draft(Graph *g, Body *b, Node *x, const Draft *d, int rank_ou
 
 Node *view_apply(Graph *g, Body *b, Node *x, const View *v, int rank_out, Span span, Instance *where)
 {
-        Draft d = {.natom = v->natom};
+        ViewDraft d = {.natom = v->natom};
         memcpy(d.atom, v->atom, sizeof v->atom);
         memcpy(d.offset, v->offset, sizeof v->offset);
         return apply_draft(g, b, x, &d, rank_out, span, where);
@@ -290,7 +298,7 @@ Node *view_apply(Graph *g, Body *b, Node *x, const View *v, int rank_out, Span s
 
 Node *view_transpose(Graph *g, Body *b, Node *x, const int *perm, Span span, Instance *where)
 {
-        Draft d = {0};
+        ViewDraft d = {0};
         for (int i = 0; i < x->type.rank; i++)
                 add_atom(&d, x->type.dim[perm[i]], i, perm[i], 1);
         return apply_draft(g, b, x, &d, x->type.rank, span, where);
@@ -301,7 +309,7 @@ Node *view_slice(Graph *g, Body *b, Node *x, int axis, Dim first, Dim count, Spa
         Dim after = dim_sub(x->type.dim[axis], dim_add(first, count));
         if (dim_least(g, first) < 0 || dim_least(g, count) < 0 || dim_least(g, after) < 0)
                 return NULL;
-        Draft d;
+        ViewDraft d;
         identity_draft(&x->type, &d);
         d.atom[axis].size = count;
         d.offset[axis] = first;
@@ -310,7 +318,7 @@ Node *view_slice(Graph *g, Body *b, Node *x, int axis, Dim first, Dim count, Spa
 
 /* Row-major order is kept: both shapes are walked from the innermost axis, and each step takes as much as
  * the shorter of the two remainders, which must divide the other. */
-static bool reshape_draft(const Type *in, const Type *to, Draft *d)
+static bool reshape_draft(const Type *in, const Type *to, ViewDraft *d)
 {
         int axis = in->rank;
         Dim rest_in = dim_fixed(1), rest;
@@ -347,7 +355,7 @@ static bool reshape_draft(const Type *in, const Type *to, Draft *d)
 
 Node *view_reshape(Graph *g, Body *b, Node *x, const Type *to, Span span, Instance *where)
 {
-        Draft d = {0};
+        ViewDraft d = {0};
         if (!reshape_draft(&x->type, to, &d))
                 return NULL;
         return apply_draft(g, b, x, &d, to->rank, span, where);
@@ -361,7 +369,7 @@ Node *view_split(Graph *g, Body *b, Node *x, int64_t n, Span span, Instance *whe
                 return NULL;
         if (n > 1 && !dim_is_fixed(part)) /* the parts would lie a named size apart */
                 return NULL;
-        Draft d = {0};
+        ViewDraft d = {0};
         add_atom(&d, dim_fixed(n), 0, rank - 1, part.fixed);
         for (int i = 0; i < rank - 1; i++)
                 add_atom(&d, x->type.dim[i], i + 1, i, 1);
@@ -374,7 +382,7 @@ Node *view_merge(Graph *g, Body *b, Node *x, Span span, Instance *where)
         int rank = x->type.rank;
         if (rank < 2)
                 return NULL;
-        Draft d = {0};
+        ViewDraft d = {0};
         for (int i = 1; i < rank - 1; i++)
                 add_atom(&d, x->type.dim[i], i - 1, i, 1);
         add_atom(&d, x->type.dim[0], rank - 2, 0, 1);
@@ -389,7 +397,7 @@ Node *view_spread(Graph *g, Body *b, Node *x, int64_t n, Span span, Instance *wh
         int64_t groups = x->type.dim[0].fixed;
         if (groups < 1 || n < 1 || n % groups != 0)
                 return NULL;
-        Draft d = {0};
+        ViewDraft d = {0};
         add_atom(&d, dim_fixed(groups), 0, 0, 1);
         add_atom(&d, dim_fixed(n / groups), 0, -1, 0);
         for (int i = 1; i < x->type.rank; i++)
@@ -402,7 +410,7 @@ Node *view_rank(Graph *g, Body *b, Node *x, int rank, Span span, Instance *where
         int added = rank - x->type.rank;
         if (added < 0 || rank > MAX_RANK)
                 return NULL;
-        Draft d = {0};
+        ViewDraft d = {0};
         for (int i = 0; i < x->type.rank; i++)
                 add_atom(&d, x->type.dim[i], i + added, i, 1);
         return apply_draft(g, b, x, &d, rank, span, where);
@@ -412,7 +420,7 @@ Node *view_drop(Graph *g, Body *b, Node *x, int axis, Span span, Instance *where
 {
         if (axis < 0 || axis >= x->type.rank || !dim_is(x->type.dim[axis], 1))
                 return NULL;
-        Draft d = {0};
+        ViewDraft d = {0};
         for (int i = 0; i < x->type.rank; i++)
                 if (i != axis)
                         add_atom(&d, x->type.dim[i], i - (i > axis), i, 1);
@@ -425,7 +433,7 @@ Node *view_broadcast(Graph *g, Body *b, Node *x, const Type *to, Span span, Inst
         if (!type_broadcast(&x->type, to, &fit) || fit.rank != to->rank)
                 return NULL;
         int added = to->rank - x->type.rank;
-        Draft d = {0};
+        ViewDraft d = {0};
         for (int i = 0; i < to->rank; i++) {
                 if (!dim_equal(fit.dim[i], to->dim[i]))
                         return NULL;

@@ -12,152 +12,222 @@ typedef struct {
         Import *m;
         int n;
         const char *const *name;
-        const Said *value;
+        const ConfigValue *value;
         Span span;
-} Call;
+} ConfigCall;
 
 struct ConfigBuiltin {
         const char *name;
         int least, most;     /* arguments; most -1: any number */
         const char *by_name; /* the last one's name, or NULL: all by position */
-        Said (*run)(const Call *c);
+        ConfigValue (*run)(const ConfigCall *c);
 };
 
-static Said wanted(const Call *c, const char *what, Said v)
+static ConfigValue wanted(const ConfigCall *c, const char *what, ConfigValue v)
 {
-        return config_error(c->m, c->span, "%s is wanted here, not %s", what, said_kind_name(v));
+        return config_error(c->m, c->span, "%s is wanted here, not %s", what, config_kind_name(v));
 }
 
-static Said new_list(Import *m, int n, const Said *item)
+static ConfigValue new_list(Import *m, int n, const ConfigValue *item)
 {
-        SaidList *list = NEW(m->arena, SaidList);
-        *list = (SaidList){n, NEW_ARRAY(m->arena, Said, n)};
+        ConfigList *list = NEW(m->arena, ConfigList);
+        *list = (ConfigList){n, NEW_ARRAY(m->arena, ConfigValue, n)};
         if (n)
                 memcpy(list->item, item, (size_t)n * sizeof *item);
-        return (Said){.kind = SAID_LIST, .list = list};
+        return (ConfigValue){.kind = CONFIG_LIST, .list = list};
 }
 
-static Said run_given(const Call *c)
+static ConfigValue config_given(const ConfigCall *c)
 {
         for (int i = 0; i < c->n; i++)
-                if (c->value[i].kind != SAID_NONE)
+                if (c->value[i].kind != CONFIG_NONE)
                         return c->value[i];
-        return (Said){0};
+        return (ConfigValue){0};
 }
 
-static Said run_contains(const Call *c)
+static ConfigValue config_contains(const ConfigCall *c)
 {
-        if (c->value[0].kind != SAID_LIST)
+        if (c->value[0].kind != CONFIG_LIST)
                 return wanted(c, "a list", c->value[0]);
         for (int i = 0; i < c->value[0].list->n; i++)
-                if (said_same(c->value[0].list->item[i], c->value[1]))
-                        return said_bool(true);
-        return said_bool(false);
+                if (config_same(c->value[0].list->item[i], c->value[1]))
+                        return config_bool(true);
+        return config_bool(false);
+}
+
+/* Whether all elements of the second list are among those of the first. */
+static ConfigValue config_covers(const ConfigCall *c)
+{
+        if (c->value[0].kind != CONFIG_LIST || c->value[1].kind != CONFIG_LIST)
+                return wanted(c, "a list", c->value[c->value[0].kind == CONFIG_LIST]);
+        const ConfigList *known = c->value[0].list, *list = c->value[1].list;
+        for (int i = 0; i < list->n; i++) {
+                int k = 0;
+                while (k < known->n && !config_same(list->item[i], known->item[k]))
+                        k++;
+                if (k == known->n)
+                        return config_bool(false);
+        }
+        return config_bool(true);
+}
+
+/* A list as it is, of all else none. */
+static ConfigValue config_elements(const ConfigCall *c)
+{
+        return c->value[0].kind == CONFIG_LIST ? c->value[0] : (ConfigValue){0};
 }
 
 /* An object as it is, of all else none. */
-static Said run_fields(const Call *c)
+static ConfigValue config_fields(const ConfigCall *c)
 {
-        return c->value[0].kind == SAID_OBJECT ? c->value[0] : (Said){0};
+        return c->value[0].kind == CONFIG_OBJECT ? c->value[0] : (ConfigValue){0};
 }
 
-static Said run_len(const Call *c)
+static ConfigValue config_len(const ConfigCall *c)
 {
-        Said v = c->value[0];
-        if (v.kind == SAID_LIST || v.kind == SAID_OBJECT)
-                return said_number(v.kind == SAID_LIST ? v.list->n : v.object->n, true);
+        ConfigValue v = c->value[0];
+        if (v.kind == CONFIG_LIST || v.kind == CONFIG_OBJECT)
+                return config_number(v.kind == CONFIG_LIST ? v.list->n : v.object->n, true);
         return wanted(c, "a list or an object", v);
 }
 
-static Said run_range(const Call *c)
+static bool is_count(ConfigValue v)
 {
-        Said n = c->value[0];
-        if (n.kind != SAID_NUMBER || n.number != floor(n.number) || n.number < 0)
+        return v.kind == CONFIG_NUMBER && v.number == floor(v.number) && v.number >= 0;
+}
+
+static ConfigValue range_too_long(const ConfigCall *c, double n)
+{
+        return config_error(c->m, c->span, "a list of %.0f elements is too long: at most %d", n,
+                            MAX_ELEMENTS);
+}
+
+static ConfigValue config_range(const ConfigCall *c)
+{
+        ConfigValue n = c->value[0];
+        if (!is_count(n))
                 return wanted(c, "a whole number from 0 on", n);
         if (n.number > MAX_ELEMENTS)
-                return config_error(c->m, c->span, "a list of %.0f elements is too long: at most %d",
-                                    n.number, MAX_ELEMENTS);
-        Said *item = NEW_ARRAY(c->m->arena, Said, (int64_t)n.number);
+                return range_too_long(c, n.number);
+        ConfigValue *item = NEW_ARRAY(c->m->arena, ConfigValue, (int64_t)n.number);
         for (int i = 0; i < (int)n.number; i++)
-                item[i] = said_number(i, true);
+                item[i] = config_number(i, true);
         return new_list(c->m, (int)n.number, item);
 }
 
 /* f of each element: a block of an item is run, one of the library becomes a call. */
-static Said run_each(const Call *c)
+static ConfigValue config_each(const ConfigCall *c)
 {
-        Said list = c->value[0], f = c->value[1];
+        ConfigValue list = c->value[0], f = c->value[1];
         static const char *const by_position[1] = {NULL};
-        if (list.kind != SAID_LIST)
+        if (list.kind != CONFIG_LIST)
                 return wanted(c, "a list", list);
-        if (f.kind != SAID_BLOCK)
+        if (f.kind != CONFIG_BLOCK)
                 return wanted(c, "a block of the item", f);
-        Said *item = NEW_ARRAY(c->m->arena, Said, list.list->n);
+        ConfigValue *item = NEW_ARRAY(c->m->arena, ConfigValue, list.list->n);
         for (int i = 0; i < list.list->n; i++)
                 item[i] = config_call(c->m, f.block, 1, by_position, &list.list->item[i], c->span);
         return new_list(c->m, list.list->n, item);
 }
 
+/* The elements of lists, one list after another. */
+static ConfigValue config_joined(const ConfigCall *c)
+{
+        if (c->value[0].kind != CONFIG_LIST)
+                return wanted(c, "a list of lists", c->value[0]);
+        const ConfigList *lists = c->value[0].list;
+        int64_t n = 0, at = 0;
+        for (int i = 0; i < lists->n; i++) {
+                if (lists->item[i].kind != CONFIG_LIST)
+                        return wanted(c, "a list of lists", lists->item[i]);
+                n += lists->item[i].list->n;
+        }
+        if (n > MAX_ELEMENTS)
+                return range_too_long(c, (double)n);
+        ConfigValue *item = NEW_ARRAY(c->m->arena, ConfigValue, n);
+        for (int i = 0; i < lists->n; at += lists->item[i++].list->n)
+                for (int k = 0; k < lists->item[i].list->n; k++)
+                        item[at + k] = lists->item[i].list->item[k];
+        return new_list(c->m, (int)n, item);
+}
+
+/* A list's elements, so many times one after another. */
+static ConfigValue config_repeated(const ConfigCall *c)
+{
+        ConfigValue list = c->value[0], times = c->value[1];
+        if (list.kind != CONFIG_LIST)
+                return wanted(c, "a list", list);
+        if (!is_count(times))
+                return wanted(c, "a whole number from 0 on", times);
+        if (times.number * list.list->n > MAX_ELEMENTS)
+                return range_too_long(c, times.number * list.list->n);
+        int n = list.list->n ? (int)times.number * list.list->n : 0;
+        ConfigValue *item = NEW_ARRAY(c->m->arena, ConfigValue, n);
+        for (int i = 0; i < n; i++)
+                item[i] = list.list->item[i % list.list->n];
+        return new_list(c->m, n, item);
+}
+
 /* The shortest part that, repeated and cut to length, is the list; of one element that element, as of what is no
  * list.  What begins the list and ends it too is as long as the list less that part (Knuth, Morris and Pratt 1977). */
-static Said run_period(const Call *c)
+static ConfigValue config_period(const ConfigCall *c)
 {
-        if (c->value[0].kind != SAID_LIST)
+        if (c->value[0].kind != CONFIG_LIST)
                 return c->value[0];
-        const SaidList *l = c->value[0].list;
+        const ConfigList *l = c->value[0].list;
         int *border = NEW_ARRAY(c->m->arena, int,
                                 l->n + 1); /* of the first i + 1 elements: the longest such part */
         for (int i = 1; i < l->n; i++) {
                 int k = border[i - 1];
-                while (k && !said_same(l->item[i], l->item[k]))
+                while (k && !config_same(l->item[i], l->item[k]))
                         k = border[k - 1];
-                border[i] = k + said_same(l->item[i], l->item[k]);
+                border[i] = k + config_same(l->item[i], l->item[k]);
         }
         int length = l->n ? l->n - border[l->n - 1] : 0;
         return length == 1 ? l->item[0] : new_list(c->m, length, l->item);
 }
 
-static Said number_of(const Call *c, double (*f)(double), bool is_int)
+static ConfigValue builtin_number(const ConfigCall *c, double (*f)(double), bool is_int)
 {
-        Said v = c->value[0];
-        if (v.kind != SAID_NUMBER)
+        ConfigValue v = c->value[0];
+        if (v.kind != CONFIG_NUMBER)
                 return wanted(c, "a number", v);
-        return said_number(f(v.number), is_int);
+        return config_number(f(v.number), is_int);
 }
 
-static Said run_log(const Call *c)
+static ConfigValue config_log(const ConfigCall *c)
 {
-        return c->value[0].kind == SAID_NUMBER && c->value[0].number <= 0
+        return c->value[0].kind == CONFIG_NUMBER && c->value[0].number <= 0
                        ? wanted(c, "a number above 0", c->value[0])
-                       : number_of(c, real_log, false);
+                       : builtin_number(c, real_log, false);
 }
 
-static Said run_erf(const Call *c)
+static ConfigValue config_erf(const ConfigCall *c)
 {
-        return number_of(c, real_erf, false);
+        return builtin_number(c, real_erf, false);
 }
-static Said run_exp(const Call *c)
+static ConfigValue config_exp(const ConfigCall *c)
 {
-        return number_of(c, real_exp, false);
+        return builtin_number(c, real_exp, false);
 }
-static Said run_sqrt(const Call *c)
+static ConfigValue config_sqrt(const ConfigCall *c)
 {
-        return number_of(c, sqrt, false);
+        return builtin_number(c, sqrt, false);
 }
-static Said run_whole(const Call *c)
+static ConfigValue config_whole(const ConfigCall *c)
 {
-        return number_of(c, trunc, true);
+        return builtin_number(c, trunc, true);
 }
-static Said run_floor(const Call *c)
+static ConfigValue config_floor(const ConfigCall *c)
 {
-        return number_of(c, floor, true);
+        return builtin_number(c, floor, true);
 }
 
-static Said extreme(const Call *c, double sign)
+static ConfigValue config_extreme(const ConfigCall *c, double sign)
 {
-        Said best = c->value[0];
+        ConfigValue best = c->value[0];
         for (int i = 0; i < c->n; i++) {
-                if (c->value[i].kind != SAID_NUMBER)
+                if (c->value[i].kind != CONFIG_NUMBER)
                         return wanted(c, "a number", c->value[i]);
                 if (sign * c->value[i].number > sign * best.number)
                         best = c->value[i];
@@ -165,57 +235,57 @@ static Said extreme(const Call *c, double sign)
         return best;
 }
 
-static Said run_min(const Call *c)
+static ConfigValue config_min(const ConfigCall *c)
 {
-        return extreme(c, -1);
+        return config_extreme(c, -1);
 }
-static Said run_max(const Call *c)
+static ConfigValue config_max(const ConfigCall *c)
 {
-        return extreme(c, 1);
+        return config_extreme(c, 1);
 }
 
 /* ---- weights ---- */
 
-static const CkTensor *nth_tensor(const Call *c, int i)
+static const CkTensor *nth_tensor(const ConfigCall *c, int i)
 {
-        if (c->value[i].kind != SAID_TEXT)
+        if (c->value[i].kind != CONFIG_TEXT)
                 wanted(c, "a tensor's name", c->value[i]);
         return c->m->failed || !c->m->tensors ? NULL : checkpoint_find(c->m->tensors, c->value[i].text);
 }
 
-static const CkTensor *tensor_of(const Call *c)
+static const CkTensor *tensor_of(const ConfigCall *c)
 {
         c->m->asked_tensors = true;
         return nth_tensor(c, 0);
 }
 
-static Said run_has(const Call *c)
+static ConfigValue config_has(const ConfigCall *c)
 {
-        return said_bool(tensor_of(c) != NULL);
+        return config_bool(tensor_of(c) != NULL);
 }
 
-static Said run_shape(const Call *c)
+static ConfigValue config_shape(const ConfigCall *c)
 {
         const CkTensor *t = tensor_of(c);
-        Said size[CK_MAX_RANK];
+        ConfigValue size[CK_MAX_RANK];
         for (int i = 0; t && i < t->rank; i++)
-                size[i] = said_number((double)t->shape[i], true);
-        return t ? new_list(c->m, t->rank, size) : (Said){0};
+                size[i] = config_number((double)t->shape[i], true);
+        return t ? new_list(c->m, t->rank, size) : (ConfigValue){0};
 }
 
-static Said run_numbers(const Call *c)
+static ConfigValue config_numbers(const ConfigCall *c)
 {
         const CkTensor *t = tensor_of(c);
         if (!t)
-                return (Said){0};
+                return (ConfigValue){0};
         if (t->count > MAX_NUMBERS)
                 return config_error(c->m, c->span, "%s has more than %d elements", t->name, MAX_NUMBERS);
         double *x = NEW_ARRAY(c->m->arena, double, t->count);
-        Said *item = NEW_ARRAY(c->m->arena, Said, t->count);
+        ConfigValue *item = NEW_ARRAY(c->m->arena, ConfigValue, t->count);
         if (!checkpoint_read_f64(t, 0, t->count, x))
                 return config_error(c->m, c->span, "%s can't be read as numbers", t->name);
         for (int64_t i = 0; i < t->count; i++)
-                item[i] = said_number(x[i], false);
+                item[i] = config_number(x[i], false);
         return new_list(c->m, (int)t->count, item);
 }
 
@@ -235,10 +305,10 @@ static bool same_numbers(Import *m, const CkTensor *a, const CkTensor *b)
 }
 
 /* No answer depends on weights that are not there, so none is said to. */
-static Said run_differ(const Call *c)
+static ConfigValue config_differ(const ConfigCall *c)
 {
         const CkTensor *a = nth_tensor(c, 0), *b = nth_tensor(c, 1);
-        return said_bool(a && b && !same_numbers(c->m, a, b));
+        return config_bool(a && b && !same_numbers(c->m, a, b));
 }
 
 /* ---- tokens and labels ---- */
@@ -246,8 +316,8 @@ static Said run_differ(const Call *c)
 static const TokenTables *tables_beside(Import *m)
 {
         TokenBlock block;
-        bool lacking;
-        if (m->tokenizer && !m->tokens && !tokenizer_load(m->arena, m->tokenizer, &block, &lacking)) {
+        bool env_error;
+        if (m->tokenizer && !m->tokens && !tokenizer_load(m->arena, m->tokenizer, &block, &env_error)) {
                 m->tokens = NEW(m->arena, TokenTables);
                 tokens_open(m->tokens, block.block, (uint64_t)block.size);
         }
@@ -255,53 +325,55 @@ static const TokenTables *tables_beside(Import *m)
 }
 
 /* The id of a control token by its text; none, where the tokenizer beside the file has no such token or can't be read. */
-static Said run_token(const Call *c)
+static ConfigValue config_token(const ConfigCall *c)
 {
-        if (c->value[0].kind != SAID_TEXT)
+        if (c->value[0].kind != CONFIG_TEXT)
                 return wanted(c, "a token's text", c->value[0]);
         const TokenTables *t = tables_beside(c->m);
         const char *text = c->value[0].text;
         int64_t n = (int64_t)strlen(text);
         if (!t || n > tokens_most(t))
-                return (Said){0};
+                return (ConfigValue){0};
         int64_t room = tokens_room(t, n) + 1;
         int32_t *id = NEW_ARRAY(c->m->arena, int32_t, room);
         void *scratch = arena_alloc(c->m->arena, tokens_scratch(t, n));
         int64_t count = tokens_encode(t, text, n, TOKENS_CONTROL | TOKENS_BARE, id, room, scratch);
         bool is_it = count == 1 && (t->section[TOKENS_MARKS][id[0]] & TOKEN_CONTROL);
-        return is_it ? said_number(id[0], true) : (Said){0};
+        return is_it ? config_number(id[0], true) : (ConfigValue){0};
 }
 
 /* The texts of an object {"0": .., "1": ..}, a line each; none, if those numbers are not all of its keys. */
-static Said run_lines(const Call *c)
+static ConfigValue config_lines(const ConfigCall *c)
 {
-        const SaidObject *o = c->value[0].kind == SAID_OBJECT ? c->value[0].object : NULL;
+        const ConfigObject *o = c->value[0].kind == CONFIG_OBJECT ? c->value[0].object : NULL;
         Text *t = text_new(c->m->arena);
         for (int i = 0; o && i < o->n; i++) {
                 char key[16];
                 snprintf(key, sizeof key, "%d", i);
-                const SaidField *f = object_find(o, intern(c->m->program->names, key, -1));
-                if (!f || f->value.kind != SAID_TEXT)
-                        return (Said){0};
+                const ConfigField *f = object_find(o, intern(c->m->program->names, key, -1));
+                if (!f || f->value.kind != CONFIG_TEXT)
+                        return (ConfigValue){0};
                 text_printf(t, "%s", i ? "\n" : "");
                 for (const char *at = f->value.text; *at; at++)
                         text_add(t, *at == '\n' ? " " : at, 1);
         }
-        return o && o->n > 1 ? said_text(t->data) : (Said){0};
+        return o && o->n > 1 ? config_text(t->data) : (ConfigValue){0};
 }
 
 static const ConfigBuiltin builtin[] = {
-        {"contains", 2, 2, NULL, run_contains}, {"each", 2, 2, "f", run_each},
-        {"erf", 1, 1, NULL, run_erf},           {"exp", 1, 1, NULL, run_exp},
-        {"floor", 1, 1, NULL, run_floor},       {"given", 1, -1, NULL, run_given},
-        {"has", 1, 1, NULL, run_has},           {"len", 1, 1, NULL, run_len},
-        {"log", 1, 1, NULL, run_log},           {"max", 1, -1, NULL, run_max},
-        {"min", 1, -1, NULL, run_min},          {"numbers", 1, 1, NULL, run_numbers},
-        {"period", 1, 1, NULL, run_period},     {"range", 1, 1, NULL, run_range},
-        {"differ", 2, 2, NULL, run_differ},     {"shape", 1, 1, NULL, run_shape},
-        {"sqrt", 1, 1, NULL, run_sqrt},         {"whole", 1, 1, NULL, run_whole},
-        {"token", 1, 1, NULL, run_token},       {"lines", 1, 1, NULL, run_lines},
-        {"fields", 1, 1, NULL, run_fields},
+        {"contains", 2, 2, NULL, config_contains}, {"each", 2, 2, "f", config_each},
+        {"erf", 1, 1, NULL, config_erf},           {"exp", 1, 1, NULL, config_exp},
+        {"floor", 1, 1, NULL, config_floor},       {"given", 1, -1, NULL, config_given},
+        {"has", 1, 1, NULL, config_has},           {"len", 1, 1, NULL, config_len},
+        {"log", 1, 1, NULL, config_log},           {"max", 1, -1, NULL, config_max},
+        {"min", 1, -1, NULL, config_min},          {"numbers", 1, 1, NULL, config_numbers},
+        {"period", 1, 1, NULL, config_period},     {"range", 1, 1, NULL, config_range},
+        {"differ", 2, 2, NULL, config_differ},     {"shape", 1, 1, NULL, config_shape},
+        {"sqrt", 1, 1, NULL, config_sqrt},         {"whole", 1, 1, NULL, config_whole},
+        {"token", 1, 1, NULL, config_token},       {"lines", 1, 1, NULL, config_lines},
+        {"fields", 1, 1, NULL, config_fields},     {"elements", 1, 1, NULL, config_elements},
+        {"joined", 1, 1, NULL, config_joined},     {"repeated", 2, 2, NULL, config_repeated},
+        {"covers", 2, 2, NULL, config_covers},
 };
 
 const ConfigBuiltin *config_builtin(const char *name)
@@ -312,10 +384,10 @@ const ConfigBuiltin *config_builtin(const char *name)
         return NULL;
 }
 
-Said config_builtin_call(Import *m, const ConfigBuiltin *b, int n, const char *const *name, const Said *value,
-                         Span span)
+ConfigValue config_builtin_call(Import *m, const ConfigBuiltin *b, int n, const char *const *name,
+                                const ConfigValue *value, Span span)
 {
-        Call call = {m, n, name, value, span};
+        ConfigCall call = {m, n, name, value, span};
         if (n < b->least || (b->most >= 0 && n > b->most))
                 return config_error(m, span, "%s takes %d argument%s, not %d", b->name, b->least,
                                     b->least == 1 ? "" : "s", n);

@@ -1,7 +1,6 @@
 /* What of a directory says how a conversation is written: the chat template, cut into knobs of `loop generate`, and the token that an
  * answer ends with. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "chat/chat.h"
 #include "import_private.h"
@@ -26,7 +25,7 @@ static int64_t token_at(const json_t *config, const char *text, bool whole)
         return id;
 }
 
-static void add_text(Import *m, const char *name, const char *text)
+static void conversation_text(Import *m, const char *name, const char *text)
 {
         if (!text)
                 return;
@@ -49,21 +48,24 @@ static void add_trims(Import *m, const ChatPieces *p, const char *name, ChatTrim
                 if (of[i].trim == trim)
                         roles = arena_printf(m->arena, "%s%s%s", roles, *roles ? " " : "", of[i].role);
         if (*roles)
-                add_text(m, name, roles);
+                conversation_text(m, name, roles);
 }
 
 static void add_pieces(Import *m, const ChatPieces *p)
 {
         if (!p->default_system && *p->head)
-                add_text(m, "head", p->head);
-        add_text(m, "default_system", p->default_system);
-        add_text(m, "system", p->system);
-        add_text(m, "first_user", p->first_user);
-        add_text(m, "user", p->user);
-        add_text(m, "answer", p->answer);
-        add_text(m, "open", p->open);
+                conversation_text(m, "head", p->head);
+        conversation_text(m, "default_system", p->default_system);
+        conversation_text(m, "system", p->system);
+        conversation_text(m, "first_user", p->first_user);
+        conversation_text(m, "user", p->user);
+        conversation_text(m, "answer", p->answer);
+        conversation_text(m, "open", p->open);
         add_trims(m, p, "trim", CHAT_TRIMS);
         add_trims(m, p, "trim_newlines", CHAT_TRIMS_LINES);
+        conversation_text(m, "thought_end", p->thought_end);
+        if (p->thought_white)
+                conversation_text(m, "thought_white", chat_white_name(p->thought_white));
 }
 
 /* --- the template --- */
@@ -74,51 +76,57 @@ static void add_note(Import *m, const char *note)
                 m->conversation_note ? arena_printf(m->arena, "%s %s", m->conversation_note, note) : note;
 }
 
-static void note(Import *m, const char *reason, const ChatFault *fault)
+static void note_fault(Import *m, const char *reason, const ChatFault *fault)
 {
-        const char *place = fault->what && fault->at.source
+        const char *place = fault->message && fault->at.source
                                     ? arena_printf(m->arena, " (%s:%d: %s)", fault->at.source->path,
-                                                   span_line(fault->at), fault->what)
+                                                   span_line(fault->at), fault->message)
                                     : "";
         add_note(m, arena_printf(m->arena, "No chat template: %s%s.", reason, place));
 }
 
-static ChatDate today(void)
+/* The special token right after an answer; -1: none. */
+static int64_t token_after_answer(const Import *m, const ChatSource *s, const ChatWriter *w)
 {
-        time_t now = time(NULL);
-        struct tm tm;
-        gmtime_r(&now, &tm);
-        return (ChatDate){tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday};
+        const char *after = chat_after_answer(m->arena, w);
+        return after ? token_at(s->config, after, false) : -1;
 }
 
 /* The pieces; false: none, perhaps with a note. */
 static bool cut(Import *m, const ChatSource *s, ChatPieces *p)
 {
         ChatFault fault = {0};
-        ChatDate date = today();
+        ChatDate date = chat_today();
         ChatTemplate *t = s->text ? chat_parse(m->arena, s->path, s->text, s->n, &fault) : NULL;
         if (!s->text && !s->absent)
-                note(m, s->wrong, &fault);
+                note_fault(m, s->wrong, &fault);
         if (!t && s->text)
-                note(m, "it is refused", &fault);
+                note_fault(m, "it is refused", &fault);
         if (!t)
                 return false;
         if (s->left_out)
                 add_note(m, arena_printf(m->arena,
                                          "Of the chat templates the one named default is taken, not %s.",
                                          s->left_out));
-        *p = chat_cut(m->arena, t, s->variables, date);
+        const ChatWriter w = chat_writer(m->arena, t, s->variables, date);
+        *p = chat_cut(m->arena, &w);
+        m->chat = true;
+        m->chat_fault = p->reason ? p->reason : p->partly;
+        m->ends[1] = token_after_answer(m, s, &w);
         if (p->reason)
-                note(m, p->reason, &p->fault);
+                note_fault(m, p->reason, &p->fault);
         else if (p->dated)
                 add_note(m, arena_printf(m->arena,
                                          "The chat template asks for the date: it was told %04d-%02d-%02d.",
                                          date.year, date.month, date.day));
+        if (p->partly)
+                add_note(m, arena_printf(m->arena, "Of the chat template the settings below have a part: %s.",
+                                         p->partly));
         return !p->reason;
 }
 
 /* The id of bos_token or the like, -1 */
-static int64_t token_named(const ChatSource *s, const char *name)
+static int64_t conversation_token(const ChatSource *s, const char *name)
 {
         const char *text = json_string_value(json_object_get(s->variables, name));
         return text ? token_at(s->config, text, true) : -1;
@@ -129,12 +137,10 @@ void conversation_read(Import *m, const char *folder)
         ChatSource s = folder ? chat_source(m->arena, *folder ? folder : ".")
                               : gguf_chat_source(m->arena, m->tensors);
         ChatPieces p = {0};
-        m->begin = token_named(&s, "bos_token");
-        m->ends[0] = token_named(&s, "eos_token");
+        m->begin = conversation_token(&s, "bos_token");
+        m->ends[0] = conversation_token(&s, "eos_token");
         m->ends[1] = -1;
-        if (cut(m, &s, &p)) {
-                m->ends[1] = token_at(s.config, strstr(p.answer, "{}") + 2, false);
+        if (cut(m, &s, &p))
                 add_pieces(m, &p);
-        }
         chat_source_free(&s);
 }

@@ -60,6 +60,17 @@ bool family_generates(const Import *m, Definition *d)
         return false;
 }
 
+const char *family_checkpoint(const Import *m, Definition *d)
+{
+        for (int depth = 0; d && depth < MAX_MODELS; depth++, d = parent_of(m, d)) {
+                const Ast *body = d->ast->kid[1];
+                for (int i = body->nkid - 1; i >= 0; i--)
+                        if (body->kid[i]->kind == AST_CHECKPOINT_USE)
+                                return body->kid[i]->kid[0]->name;
+        }
+        return NULL;
+}
+
 static const Ast *own_expression(const Import *m, Definition *family, const char *name)
 {
         const Ast *s = family_declares(m, family, name, true);
@@ -98,8 +109,8 @@ bool family_gives(Import *m, Definition *family, const StatedSetting *s)
                 if (m->setting[i].name != s->name && !m->setting[i].given)
                         local_set(m, &local, m->setting[i].name, m->setting[i].value);
         add_own(m, family, own, &local, 0);
-        Said v = config_evaluate(m, &local, own);
-        bool same = !m->failed && said_same(v, s->value);
+        ConfigValue v = config_evaluate(m, &local, own);
+        bool same = !m->failed && config_same(v, s->value);
         m->failed = false;
         m->diag = diag;
         return same;

@@ -14,25 +14,25 @@ typedef struct {
         int64_t id[MAX_IDS];
 } TokenIds;
 
-static SaidObject *generation_config(const Import *m)
+static ConfigObject *generation_config(const Import *m)
 {
-        const SaidField *f = object_find(m->beside, intern(m->program->names, "generation_config", -1));
+        const ConfigField *f = object_find(m->beside, intern(m->program->names, "generation_config", -1));
         return f ? f->value.object : NULL;
 }
 
-static const SaidField *in_order(const Import *m, const char *key, int place)
+static const ConfigField *generation_tokens(const Import *m, const char *key, int place)
 {
-        const SaidObject *const object[] = {generation_config(m), m->inner, m->root};
+        const ConfigObject *const object[] = {generation_config(m), m->inner, m->root};
         return object[place] ? object_find(object[place], intern(m->program->names, key, -1)) : NULL;
 }
 
 /* The field of the first file that has the key and says something; NULL: none. */
-static const SaidField *said_first(const Import *m, const char *key)
+static const ConfigField *config_first(const Import *m, const char *key)
 {
-        const SaidField *f = NULL;
-        for (int place = 0; place < 3 && (!f || f->value.kind == SAID_NONE); place++)
-                f = in_order(m, key, place);
-        return f && f->value.kind != SAID_NONE ? f : NULL;
+        const ConfigField *f = NULL;
+        for (int place = 0; place < 3 && (!f || f->value.kind == CONFIG_NONE); place++)
+                f = generation_tokens(m, key, place);
+        return f && f->value.kind != CONFIG_NONE ? f : NULL;
 }
 
 static bool has_id(const TokenIds *ids, int64_t id)
@@ -44,11 +44,11 @@ static bool has_id(const TokenIds *ids, int64_t id)
 }
 
 /* A negative id is how some files write none. */
-static void add_id(Import *m, TokenIds *ids, const SaidField *f, Said v)
+static void add_id(Import *m, TokenIds *ids, const ConfigField *f, ConfigValue v)
 {
-        if (v.kind != SAID_NUMBER || v.number != floor(v.number) || v.number > INT32_MAX) {
+        if (v.kind != CONFIG_NUMBER || v.number != floor(v.number) || v.number > INT32_MAX) {
                 config_error(m, f->span, "%s is %s; ids of tokens are wanted", f->key,
-                             said_shown(m->arena, f->value));
+                             config_shown(m->arena, f->value));
                 return;
         }
         if (v.number < 0 || has_id(ids, (int64_t)v.number))
@@ -59,13 +59,13 @@ static void add_id(Import *m, TokenIds *ids, const SaidField *f, Said v)
                 ids->id[ids->n++] = (int64_t)v.number;
 }
 
-static void add_ids(Import *m, TokenIds *ids, const SaidField *f)
+static void add_ids(Import *m, TokenIds *ids, const ConfigField *f)
 {
-        if (!f || f->value.kind == SAID_NONE)
+        if (!f || f->value.kind == CONFIG_NONE)
                 return;
-        if (f->value.kind != SAID_LIST)
+        if (f->value.kind != CONFIG_LIST)
                 add_id(m, ids, f, f->value);
-        for (int i = 0; f->value.kind == SAID_LIST && i < f->value.list->n && !m->failed; i++)
+        for (int i = 0; f->value.kind == CONFIG_LIST && i < f->value.list->n && !m->failed; i++)
                 add_id(m, ids, f, f->value.list->item[i]);
 }
 
@@ -75,7 +75,7 @@ static TokenIds first_token(Import *m)
         TokenIds ids = {0};
         for (int k = 0; k < 2; k++)
                 for (int place = 0; place < 3 && !ids.n && !m->failed; place++)
-                        add_ids(m, &ids, in_order(m, key[k], place));
+                        add_ids(m, &ids, generation_tokens(m, key[k], place));
         if (!ids.n && m->begin >= 0)
                 ids.id[ids.n++] = m->begin;
         return ids;
@@ -85,7 +85,7 @@ static TokenIds last_tokens(Import *m)
 {
         TokenIds ids = {0};
         for (int place = 0; place < 3 && !m->failed; place++)
-                add_ids(m, &ids, in_order(m, "eos_token_id", place));
+                add_ids(m, &ids, generation_tokens(m, "eos_token_id", place));
         for (int i = 0; i < 2; i++)
                 if (m->ends[i] >= 0 && !has_id(&ids, m->ends[i]) && ids.n < MAX_IDS)
                         ids.id[ids.n++] = m->ends[i];
@@ -97,7 +97,7 @@ static double vocabulary(const Import *m)
 {
         for (int i = 0; i < m->nsetting; i++)
                 if (!strcmp(m->setting[i].name, "vocab") && !m->setting[i].given &&
-                    m->setting[i].value.kind == SAID_NUMBER)
+                    m->setting[i].value.kind == CONFIG_NUMBER)
                         return m->setting[i].value.number;
         return INFINITY;
 }
@@ -112,39 +112,39 @@ static void check_start(Import *m, const TokenIds *start)
 }
 
 /* A list's element i, if that is a list itself. */
-static const SaidList *list_at(const SaidField *f, int i)
+static const ConfigList *list_at(const ConfigField *f, int i)
 {
-        const Said *v = &f->value.list->item[i];
-        return v->kind == SAID_LIST ? v->list : NULL;
+        const ConfigValue *v = &f->value.list->item[i];
+        return v->kind == CONFIG_LIST ? v->list : NULL;
 }
 
 /* Those of several tokens stay: their first alone may be said. */
-static bool is_one_word(const SaidField *f, int i)
+static bool is_one_word(const ConfigField *f, int i)
 {
-        const SaidList *word = list_at(f, i);
+        const ConfigList *word = list_at(f, i);
         return word && word->n == 1;
 }
 
 static TokenIds forbidden(Import *m)
 {
         TokenIds ids = {0};
-        const SaidField *words = said_first(m, "bad_words_ids");
-        add_ids(m, &ids, said_first(m, "suppress_tokens"));
-        for (int i = 0; words && words->value.kind == SAID_LIST && i < words->value.list->n; i++)
+        const ConfigField *words = config_first(m, "bad_words_ids");
+        add_ids(m, &ids, config_first(m, "suppress_tokens"));
+        for (int i = 0; words && words->value.kind == CONFIG_LIST && i < words->value.list->n; i++)
                 if (is_one_word(words, i))
                         add_id(m, &ids, words, list_at(words, i)->item[0]);
         return ids;
 }
 
 /* [[1, id], [2, id], …]: the tokens behind the first, place by place; false: they are not all known. */
-static bool forced_places(Import *m, const SaidField *f, TokenIds *ids)
+static bool forced_places(Import *m, const ConfigField *f, TokenIds *ids)
 {
-        if (f->value.kind != SAID_LIST)
+        if (f->value.kind != CONFIG_LIST)
                 return false;
         for (int i = 0; i < f->value.list->n; i++) {
-                const SaidList *pair = list_at(f, i);
-                if (!pair || pair->n != 2 || pair->item[0].kind != SAID_NUMBER ||
-                    pair->item[0].number != i + 1 || pair->item[1].kind != SAID_NUMBER || ids->n == MAX_IDS)
+                const ConfigList *pair = list_at(f, i);
+                if (!pair || pair->n != 2 || pair->item[0].kind != CONFIG_NUMBER ||
+                    pair->item[0].number != i + 1 || pair->item[1].kind != CONFIG_NUMBER || ids->n == MAX_IDS)
                         return false;
                 ids->id[ids->n++] = (int64_t)pair->item[1].number;
         }
@@ -155,11 +155,11 @@ static bool forced_places(Import *m, const SaidField *f, TokenIds *ids)
 static TokenIds forced(Import *m)
 {
         TokenIds ids = {0};
-        const SaidField *places = said_first(m, "forced_decoder_ids");
+        const ConfigField *places = config_first(m, "forced_decoder_ids");
         if (places && !forced_places(m, places, &ids))
                 ids.n = 0;
         if (!places)
-                add_ids(m, &ids, said_first(m, "forced_bos_token_id"));
+                add_ids(m, &ids, config_first(m, "forced_bos_token_id"));
         return ids;
 }
 
@@ -177,9 +177,13 @@ void generation_print(Import *m, Definition *family, Text *t)
 {
         if (!family_generates(m, family))
                 return;
+        if (m->sentence.is_there) {
+                text_printf(t, "    loop generate none\n");
+                return;
+        }
         TokenIds start = first_token(m), stop = last_tokens(m), first = forced(m), forbid = forbidden(m),
                  forbid_first = {0};
-        add_ids(m, &forbid_first, said_first(m, "begin_suppress_tokens"));
+        add_ids(m, &forbid_first, config_first(m, "begin_suppress_tokens"));
         check_start(m, &start);
         bool rules = first.n || forbid.n || forbid_first.n, wide = m->nknob || rules;
         if (!start.n && !stop.n && !wide)
@@ -198,15 +202,15 @@ void generation_print(Import *m, Definition *family, Text *t)
 }
 
 /* Whether a key asks for something: not none, nothing, or what changes nothing. */
-static bool asks(const SaidField *f)
+static bool asks(const ConfigField *f)
 {
-        if (!f || f->value.kind == SAID_NONE)
+        if (!f || f->value.kind == CONFIG_NONE)
                 return false;
-        if (f->value.kind == SAID_LIST)
+        if (f->value.kind == CONFIG_LIST)
                 return f->value.list->n > 0;
-        if (f->value.kind == SAID_BOOL)
+        if (f->value.kind == CONFIG_BOOL)
                 return f->value.number != 0;
-        return f->value.kind != SAID_NUMBER || (f->value.number != 0 && f->value.number != 1);
+        return f->value.kind != CONFIG_NUMBER || (f->value.number != 0 && f->value.number != 1);
 }
 
 Paths generation_not_done(Import *m, Definition *family)
@@ -221,17 +225,17 @@ Paths generation_not_done(Import *m, Definition *family)
         Paths found = {0};
         if (!family_generates(m, family))
                 return found;
-        const SaidField *words = said_first(m, "bad_words_ids"),
-                        *places = said_first(m, "forced_decoder_ids");
+        const ConfigField *words = config_first(m, "bad_words_ids"),
+                          *places = config_first(m, "forced_decoder_ids");
         TokenIds ids = {0};
         if (places && !forced_places(m, places, &ids))
                 paths_add(m->arena, &found, "forced_decoder_ids");
-        for (int i = 0; words && words->value.kind == SAID_LIST && i < words->value.list->n; i++)
+        for (int i = 0; words && words->value.kind == CONFIG_LIST && i < words->value.list->n; i++)
                 if (!is_one_word(words, i) && !paths_have(&found, "bad_words_ids"))
                         paths_add(m->arena, &found, "bad_words_ids");
         for (size_t k = 0; k < sizeof key / sizeof *key; k++)
                 for (int place = 0; place < 3; place++)
-                        if (asks(in_order(m, key[k], place)) && !paths_have(&found, key[k]))
+                        if (asks(generation_tokens(m, key[k], place)) && !paths_have(&found, key[k]))
                                 paths_add(m->arena, &found, key[k]);
         return found;
 }

@@ -15,7 +15,7 @@ typedef struct {
         int64_t ntoken;
 } Vocabulary;
 
-static const CkPair *pair_of(const Vocabulary *v, const char *name)
+static const CkPair *vocabulary_pair(const Vocabulary *v, const char *name)
 {
         return checkpoint_pair(v->file, arena_printf(v->arena, "tokenizer.%s", name));
 }
@@ -23,7 +23,8 @@ static const CkPair *pair_of(const Vocabulary *v, const char *name)
 static Vocabulary vocabulary_of(Arena *a, const Checkpoint *file)
 {
         Vocabulary v = {.arena = a, .file = file};
-        const CkPair *tokens = pair_of(&v, "ggml.tokens"), *kinds = pair_of(&v, "ggml.token_type");
+        const CkPair *tokens = vocabulary_pair(&v, "ggml.tokens"),
+                     *kinds = vocabulary_pair(&v, "ggml.token_type");
         if (!tokens || !tokens->list)
                 return v;
         v.token = NEW_ARRAY(a, CkText, tokens->count + 1);
@@ -35,9 +36,9 @@ static Vocabulary vocabulary_of(Arena *a, const Checkpoint *file)
 }
 
 /* The number that ggml.NAME_token_id has, or -1. */
-static int64_t token_named(const Vocabulary *v, const char *name)
+static int64_t vocabulary_token(const Vocabulary *v, const char *name)
 {
-        const CkPair *pair = pair_of(v, arena_printf(v->arena, "ggml.%s_token_id", name));
+        const CkPair *pair = vocabulary_pair(v, arena_printf(v->arena, "ggml.%s_token_id", name));
         int64_t id = -1;
         return pair && !pair->list && pair_integers(pair, &id) && id >= 0 && id <= INT32_MAX ? id : -1;
 }
@@ -51,7 +52,7 @@ static json_t *config_of(const Vocabulary *v)
                                               {"cls", "cls_token"},       {"mask", "mask_token"}};
         json_t *config = json_object(), *added = json_object();
         for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-                int64_t id = token_named(v, name[i][0]);
+                int64_t id = vocabulary_token(v, name[i][0]);
                 if (id >= 0 && id < v->ntoken)
                         json_object_set_new(config, name[i][1],
                                             json_stringn(v->token[id].bytes, (size_t)v->token[id].n));
@@ -69,7 +70,7 @@ static json_t *config_of(const Vocabulary *v)
 /* Of the templates beside the one that is taken their names, which tokenizer.chat_templates lists. */
 static const char *names_left_out(const Vocabulary *v)
 {
-        const CkPair *pair = pair_of(v, "chat_templates");
+        const CkPair *pair = vocabulary_pair(v, "chat_templates");
         CkText *name = pair && pair->list ? NEW_ARRAY(v->arena, CkText, pair->count) : NULL;
         const char *names = NULL;
         for (int64_t i = 0; name && pair_texts(pair, name) && i < pair->count; i++)
@@ -81,7 +82,7 @@ static const char *names_left_out(const Vocabulary *v)
 ChatSource gguf_chat_source(Arena *a, const Checkpoint *file)
 {
         Vocabulary v = vocabulary_of(a, file);
-        const CkPair *template = pair_of(&v, "chat_template");
+        const CkPair *template = vocabulary_pair(&v, "chat_template");
         const char *path = arena_printf(a, "%s (tokenizer.chat_template)", checkpoint_path(file));
         CkText text;
         if (!template)
@@ -93,26 +94,40 @@ ChatSource gguf_chat_source(Arena *a, const Checkpoint *file)
         return s;
 }
 
-Said gguf_generation(Import *m)
+ConfigValue gguf_generation(Import *m)
 {
         static const char *const end[] = {"eos", "eot", "eom"};
         Vocabulary v = {.arena = m->arena, .file = m->tensors};
         json_t *j = json_object(), *ends = json_array();
-        int64_t begin = token_named(&v, "bos");
+        int64_t begin = vocabulary_token(&v, "bos");
         if (begin >= 0)
                 json_object_set_new(j, "bos_token_id", json_integer(begin));
         for (int i = 0; i < 3; i++)
-                if (token_named(&v, end[i]) >= 0)
-                        json_array_append_new(ends, json_integer(token_named(&v, end[i])));
+                if (vocabulary_token(&v, end[i]) >= 0)
+                        json_array_append_new(ends, json_integer(vocabulary_token(&v, end[i])));
         json_object_set_new(j, "eos_token_id", ends);
-        Said said = {.kind = SAID_OBJECT, .object = NEW(m->arena, SaidObject)};
+        ConfigValue said = {.kind = CONFIG_OBJECT, .object = NEW(m->arena, ConfigObject)};
         const char *key;
         json_t *value;
-        said.object->field = NEW_ARRAY(m->arena, SaidField, 2);
+        said.object->field = NEW_ARRAY(m->arena, ConfigField, 2);
         json_object_foreach (j, key, value)
-                said.object->field[said.object->n++] = (SaidField){
+                said.object->field[said.object->n++] = (ConfigField){
                         .key = intern(m->program->names, key, -1),
-                        .value = json_said(m->arena, m->program->names, m->diag, value, (Span){0})};
+                        .value = config_of_json(m->arena, m->program->names, m->diag, value, (Span){0})};
         json_decref(j);
         return said;
+}
+
+ChatSource published_chat_source(Arena *a, const char *path)
+{
+        const Format *format = format_of_file(path);
+        CkError error = {.environment = false};
+        if (!format || format->kind != FORMAT_GGUF)
+                return chat_source(a, path);
+        Checkpoint *gguf = checkpoint_open(path, &error);
+        ChatSource s = {.wrong = arena_printf(a, "%s", error.message), .env_error = error.environment};
+        if (gguf)
+                s = gguf_chat_source(a, gguf);
+        checkpoint_close(gguf);
+        return s;
 }

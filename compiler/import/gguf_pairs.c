@@ -8,29 +8,30 @@ enum { LONGEST_LIST = 4096, MAX_PAIRS = 4096 };
 static const char general_architecture[] = "general.architecture";
 
 /* The object of a field, which is made where there is none; NULL: it has a value. */
-static SaidObject *inner_object(Arena *arena, SaidObject *o, const char *key, Span span)
+static ConfigObject *inner_object(Arena *arena, ConfigObject *o, const char *key, Span span)
 {
-        SaidField *f = object_find(o, key);
+        ConfigField *f = object_find(o, key);
         if (f)
-                return f->value.kind == SAID_OBJECT ? f->value.object : NULL;
-        SaidObject *inner = NEW(arena, SaidObject);
+                return f->value.kind == CONFIG_OBJECT ? f->value.object : NULL;
+        ConfigObject *inner = NEW(arena, ConfigObject);
         GROW(arena, o->field, o->n, o->capacity);
         o->field[o->n++] =
-                (SaidField){.key = key, .span = span, .value = {.kind = SAID_OBJECT, .object = inner}};
+                (ConfigField){.key = key, .span = span, .value = {.kind = CONFIG_OBJECT, .object = inner}};
         return inner;
 }
 
 /* Puts a value under its path, whose parts stand between dots. */
-static bool put(Arena *arena, Interner *names, SaidObject *root, const char *path, Span span, Said value)
+static bool gguf_put(Arena *arena, Interner *names, ConfigObject *root, const char *path, Span span,
+                     ConfigValue value)
 {
-        SaidObject *o = root;
+        ConfigObject *o = root;
         for (const char *dot; o && (dot = strchr(path, '.')); path = dot + 1)
                 o = inner_object(arena, o, intern(names, path, (int)(dot - path)), span);
         const char *key = intern(names, path, -1);
         if (!o || object_find(o, key))
                 return false;
         GROW(arena, o->field, o->n, o->capacity);
-        o->field[o->n++] = (SaidField){.key = key, .span = span, .value = value};
+        o->field[o->n++] = (ConfigField){.key = key, .span = span, .value = value};
         return true;
 }
 
@@ -50,7 +51,7 @@ static Source *listed(Arena *arena, const char *path, const json_t *pairs, const
 }
 
 static bool put_all(Arena *arena, Interner *names, Diag *diag, const Source *source, json_t *pairs,
-                    const char *prefix, SaidObject *root)
+                    const char *prefix, ConfigObject *root)
 {
         const char *key;
         json_t *value;
@@ -66,8 +67,8 @@ static bool put_all(Arena *arena, Interner *names, Diag *diag, const Source *sou
                 }
                 int32_t begin = source->line[line++];
                 Span span = {source, begin, begin + (int32_t)strlen(key)};
-                Said said = json_said(arena, names, diag, value, span);
-                if (!put(arena, names, root, key + skipped, span, said)) {
+                ConfigValue said = config_of_json(arena, names, diag, value, span);
+                if (!gguf_put(arena, names, root, key + skipped, span, said)) {
                         diag_error(diag, span, "%s has a value, and keys below it", key);
                         return false;
                 }
@@ -75,7 +76,7 @@ static bool put_all(Arena *arena, Interner *names, Diag *diag, const Source *sou
         return diag->count == 0;
 }
 
-bool pairs_read(Arena *arena, Interner *names, Diag *diag, const Checkpoint *file, SaidObject **root,
+bool pairs_read(Arena *arena, Interner *names, Diag *diag, const Checkpoint *file, ConfigObject **root,
                 const char **architecture)
 {
         CkError error;
@@ -89,7 +90,7 @@ bool pairs_read(Arena *arena, Interner *names, Diag *diag, const Checkpoint *fil
         if (good) {
                 const char *prefix = arena_printf(arena, "%s.", of);
                 *architecture = intern(names, arena_printf(arena, "gguf:%s", of), -1);
-                *root = NEW(arena, SaidObject);
+                *root = NEW(arena, ConfigObject);
                 good = put_all(arena, names, diag, listed(arena, checkpoint_path(file), pairs, prefix), pairs,
                                prefix, *root);
         } else {

@@ -14,80 +14,80 @@ enum {
 /* ---- values that a config item computes with ---- */
 
 typedef enum {
-        SAID_NONE,
-        SAID_BOOL,
-        SAID_NUMBER,
-        SAID_TEXT,
-        SAID_LIST,
-        SAID_OBJECT,
-        SAID_CALL,
-        SAID_BLOCK
-} SaidKind;
+        CONFIG_NONE,
+        CONFIG_BOOL,
+        CONFIG_NUMBER,
+        CONFIG_TEXT,
+        CONFIG_LIST,
+        CONFIG_OBJECT,
+        CONFIG_CALL,
+        CONFIG_BLOCK
+} ConfigKind;
 
-typedef struct Said Said;
-typedef struct SaidList SaidList;
-typedef struct SaidObject SaidObject;
-typedef struct SaidCall SaidCall;
+typedef struct ConfigValue ConfigValue;
+typedef struct ConfigList ConfigList;
+typedef struct ConfigObject ConfigObject;
+typedef struct ConfigTerm ConfigTerm;
 
 /* A value; that of no member is none. */
-struct Said {
-        SaidKind kind;
+struct ConfigValue {
+        ConfigKind kind;
         bool is_int; /* of a number */
         union {
                 double number; /* and of a bool */
                 const char *text;
-                const SaidList *list;
-                SaidObject *object;
-                const SaidCall *call; /* of the library: printed, not run */
-                const Ast *block;     /* of an item */
+                const ConfigList *list;
+                ConfigObject *object;
+                const ConfigTerm *call; /* of the library: printed, not run */
+                const Ast *block;       /* of an item */
         };
 };
 
-struct SaidList {
+struct ConfigList {
         int n;
-        Said *item;
+        ConfigValue *item;
 };
 
 /* A key of a JSON object, and where it stands. */
 typedef struct {
         const char *key; /* interned */
         Span span;
-        Said value;
+        ConfigValue value;
         bool seen; /* a field that an item has looked at */
-} SaidField;
+} ConfigField;
 
-struct SaidObject {
+struct ConfigObject {
         int n, capacity; /* the latter where fields are added one by one */
-        SaidField *field;
+        ConfigField *field;
         bool looked_into;
 };
 
 /* head, or head(1, name: 2) */
-struct SaidCall {
+struct ConfigTerm {
         const char *head;
         int n;
         const char **name; /* [n] NULL: by position */
-        Said *value;
+        ConfigValue *value;
 };
 
-Said said_bool(bool b);
-Said said_number(double x, bool is_int);
-Said said_text(const char *text);
-bool said_same(Said a, Said b);
-SaidField *object_find(const SaidObject *o, const char *key); /* an interned key; NULL: it lacks it */
+ConfigValue config_bool(bool b);
+ConfigValue config_number(double x, bool is_int);
+ConfigValue config_text(const char *text);
+bool config_same(ConfigValue a, ConfigValue b);
+ConfigField *object_find(const ConfigObject *o, const char *key); /* an interned key; NULL: it lacks it */
 /* A value as messages show it: JSON, cut where it is long. */
-const char *said_shown(Arena *arena, Said v);
-const char *said_kind_name(Said v); /* "a whole number" */
+const char *config_shown(Arena *arena, ConfigValue v);
+const char *config_kind_name(ConfigValue v); /* "a whole number" */
 const char *shortest_number(Arena *arena, double x);
 
 /* json.c: a file's object, keys with their places.  False after an error in diag. */
-bool json_read(Arena *arena, Interner *names, Diag *diag, const Source *source, Said *value);
+bool json_read(Arena *arena, Interner *names, Diag *diag, const Source *source, ConfigValue *value);
 /* A value that is no object, for what stands at span. */
 struct json_t;
-Said json_said(Arena *arena, Interner *names, Diag *diag, const struct json_t *json, Span span);
+ConfigValue config_of_json(Arena *arena, Interner *names, Diag *diag, const struct json_t *json, Span span);
 
 /* gguf_pairs.c: what a GGUF says of its architecture, without that name before the keys: "gguf:NAME".  False after an error in diag. */
-bool pairs_read(Arena *arena, Interner *names, Diag *diag, const Checkpoint *file, SaidObject **root,
+bool pairs_read(Arena *arena, Interner *names, Diag *diag, const Checkpoint *file, ConfigObject **root,
                 const char **architecture);
 
 /* ---- an item at work ---- */
@@ -100,8 +100,9 @@ typedef struct {
         const Ast *ast; /* KEY, the value of a LET, BLOCK */
         bool evaluating, evaluated;
         bool defaulted; /* a key that the file lacks */
-        Said value;
-} Entry;
+        bool counted;   /* evaluated where its value was taken, not passed over by given() */
+        ConfigValue value;
+} ImportEntry;
 
 /* Paths that items list: keys that are ignored, parts that are left out, settings that go without saying. */
 typedef struct {
@@ -111,7 +112,7 @@ typedef struct {
 
 typedef struct {
         const char *name;
-        Said value;
+        ConfigValue value;
         const Ast *given; /* by -D, in place of the value; or NULL */
         bool declares;    /* name = value */
         const Ast *ast;   /* the expression */
@@ -124,12 +125,27 @@ typedef struct {
         int nsetting, setting_cap;
 } StatedLoop;
 
+/* sentence.c: what a directory of sentence-transformers, or a GGUF, says of the vector of a text. */
+typedef struct {
+        bool is_there, env_error;
+        const char *backbone; /* folder of the Transformer within the directory: "", or "0_Transformer/" */
+        Paths statement;      /* of the block that makes the vector */
+        Paths entry;          /* of the checkpoint: weights of the modules */
+        int64_t width;        /* of the tokens' vectors, as the Pooling says; 0: it does not */
+        int64_t limit;        /* tokens that a text is cut to; 0: not said */
+        const char *prompts,
+                *prompt;        /* by name, an object as JSON; the one that is used by default; or NULL */
+        bool leaves_prompt_out; /* a prompt's tokens are no part of the vector */
+        Span pooling;
+        const char *parent; /* the checkpoint that `entry` is added to; NULL: none */
+} Sentence;
+
 /* Names that block parameters and statements have. */
 typedef struct Locals Locals;
 struct Locals {
         int n, name_cap, value_cap;
         const char **name;
-        Said *value;
+        ConfigValue *value;
 };
 
 typedef struct {
@@ -138,8 +154,8 @@ typedef struct {
         Diag *diag;
         bool failed; /* reported */
         /* what is imported */
-        SaidObject *root, *inner, *beside; /* inner: of a path, else the root; beside: other files' */
-        const char *tokenizer;             /* a folder that has one; NULL: none */
+        ConfigObject *root, *inner, *beside; /* inner: of a path, else the root; beside: other files' */
+        const char *tokenizer;               /* a folder that has one; NULL: none */
         TokenTables *tokens; /* its tables, once they are asked for; NULL: not yet, or they can't be read */
         Checkpoint *tensors; /* NULL: there are none */
         bool asked_tensors;
@@ -150,10 +166,11 @@ typedef struct {
         const Ast *chain[MAX_ITEM_CHAIN]; /* root first */
         File *chain_file[MAX_ITEM_CHAIN];
         int nchain;
-        Entry *entry;
+        ImportEntry *entry;
         int nentry, entry_cap;
         Paths ignored, omitted, parts, implied, path;
         int depth;
+        int passed_over; /* within arguments of given() behind the one that is taken */
         int64_t work;
         /* what it states */
         const Ast *family;
@@ -163,10 +180,15 @@ typedef struct {
         int nsetting, setting_cap;
         StatedLoop *loop;
         int nloop, loop_cap;
+        bool gguf;
+        Sentence sentence;
         /* what the files beside say of conversations (conversation.c) */
         Ast **knob; /* of `loop generate` */
         int nknob, knob_cap;
         const char *conversation_note; /* or NULL */
+        bool chat;                     /* there is a template that can be evaluated */
+        const char *chat_fault;        /* why the settings can't express the template; NULL: they can */
+        const char *context_note;      /* of a context that was bounded, or NULL */
         int64_t ends[2]; /* tokens that end a text: of tokenizer_config.json, behind an answer; -1: none */
         int64_t begin;   /* the token that a text begins with, of tokenizer_config.json; -1: none */
 } Import;
@@ -176,21 +198,24 @@ const Ast *config_find(Program *p, const char *name, File **file);
 bool import_chain(Import *m, const Ast *item, File *file); /* false after a message */
 void import_collect(Import *m, const Ast *statements);
 bool import_run(Import *m, const Override *given, int ngiven); /* requires, conditions, settings; -D */
-Entry *entry_find(const Import *m, const char *name);
+ImportEntry *entry_find(const Import *m, const char *name);
+/* Sets a setting of the model, or of a loop (NULL: of the model), after import_run(). */
+void import_set(Import *m, const char *loop, const char *name, ConfigValue value);
 bool paths_have(const Paths *paths, const char *path);
 void paths_add(Arena *arena, Paths *paths, const char *path);
 
 /* config_evaluate.c */
-Said config_evaluate(Import *m, Locals *local, const Ast *e);
-Said config_call(Import *m, const Ast *block, int n, const char *const *name, const Said *value, Span span);
+ConfigValue config_evaluate(Import *m, Locals *local, const Ast *e);
+ConfigValue config_call(Import *m, const Ast *block, int n, const char *const *name, const ConfigValue *value,
+                        Span span);
 /* The first error alone is reported. */
-Said config_error(Import *m, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void local_set(Import *m, Locals *local, const char *name, Said value);
+ConfigValue config_error(Import *m, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void local_set(Import *m, Locals *local, const char *name, ConfigValue value);
 /* Keys that an expression comes to, also through values and blocks of the item. */
 enum { MAX_KEYS = 256 };
 typedef struct {
         const char *name[MAX_KEYS];
-        const Entry *seen[MAX_KEYS];
+        const ImportEntry *seen[MAX_KEYS];
         int n, nseen;
 } KeysSaid;
 void find_keys(Import *m, const Ast *e, KeysSaid *keys);
@@ -202,8 +227,8 @@ const Ast *library_definition(const Import *m, const char *name); /* NULL: a bui
 /* config_builtin.c */
 typedef struct ConfigBuiltin ConfigBuiltin;
 const ConfigBuiltin *config_builtin(const char *name); /* NULL: there is none */
-Said config_builtin_call(Import *m, const ConfigBuiltin *b, int n, const char *const *name, const Said *value,
-                         Span span);
+ConfigValue config_builtin_call(Import *m, const ConfigBuiltin *b, int n, const char *const *name,
+                                const ConfigValue *value, Span span);
 
 /* strict.c: keys that nothing reads; false after errors.  With force they are warnings, and *forced lists them. */
 bool strict_keys(Import *m, const char *file, bool force, Paths *forced);
@@ -220,6 +245,8 @@ const char *spec_tree_text(Arena *arena, const Ast *tree); /* spec.c: as it is p
 Definition *family_find(const Import *m, const char *name); /* a model of the library; NULL: there is none */
 /* The declaration of a family's hyperparameter: DECL, LET or SETTING, the last in the chain of models first; NULL: there is none. */
 const Ast *family_declares(const Import *m, Definition *family, const char *name, bool with_settings);
+const char *family_checkpoint(const Import *m,
+                              Definition *family); /* by its name; NULL: it has none, or one without a name */
 bool family_generates(const Import *m, Definition *family); /* it has `loop generate` */
 bool family_gives(Import *m, Definition *family,
                   const StatedSetting *s); /* the same value without being set */
@@ -228,7 +255,21 @@ bool family_gives(Import *m, Definition *family,
 void conversation_read(Import *m, const char *folder);
 
 /* gguf_chat.c: tokens that begin and end a text, as a generation_config.json has them */
-Said gguf_generation(Import *m);
+ConfigValue gguf_generation(Import *m);
+
+/* sentence.c: reads modules.json of a folder, with a slash at its end, and the files that it leads to; of a GGUF its pooling_type.  True
+ * where there is none.  False after a message. */
+bool sentence_read(Import *m, Interner *names, const char *folder);
+bool sentence_of_gguf(Import *m, Interner *names);
+/* sentence_print.c: the settings that follow from it; false after a message.  The lines before the model, and those within it. */
+bool sentence_state(Import *m);
+void sentence_checkpoint(Import *m, Definition *family, const char *model);
+void sentence_print_head(Import *m, const char *name, Text *t);
+void sentence_print_block(const Import *m, Text *t);
+const char *sentence_note(const Import *m); /* a comment of the printed model; NULL: none */
+/* context.c: a context that no plan can hold becomes a smaller one, which text, printed anew, has; not one given by -D */
+const char *context_bounded(Import *m, const char *model, const char *text, const char *source,
+                            const Paths *forced);
 
 /* generation.c: adds the line `loop generate { … }`, where the files have tokens for it; keys that are not done. */
 void generation_print(Import *m, Definition *family, Text *t);

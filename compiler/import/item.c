@@ -64,7 +64,7 @@ bool import_chain(Import *m, const Ast *item, File *file)
 
 /* ---- names ---- */
 
-Entry *entry_find(const Import *m, const char *name)
+ImportEntry *entry_find(const Import *m, const char *name)
 {
         for (int i = 0; i < m->nentry; i++)
                 if (m->entry[i].name == name)
@@ -75,12 +75,12 @@ Entry *entry_find(const Import *m, const char *name)
 /* A child's replaces its parent's. */
 static void entry_set(Import *m, const char *name, EntryKind kind, const Ast *ast)
 {
-        Entry *entry = entry_find(m, name);
+        ImportEntry *entry = entry_find(m, name);
         if (!entry) {
                 GROW(m->arena, m->entry, m->nentry, m->entry_cap);
                 entry = &m->entry[m->nentry++];
         }
-        *entry = (Entry){.name = name, .kind = kind, .ast = ast};
+        *entry = (ImportEntry){.name = name, .kind = kind, .ast = ast};
 }
 
 bool paths_have(const Paths *paths, const char *path)
@@ -130,21 +130,21 @@ void import_collect(Import *m, const Ast *statements)
 
 /* ---- running ---- */
 
-static bool holds(Import *m, const Ast *condition)
+static bool condition_holds(Import *m, const Ast *condition)
 {
-        Said v = config_evaluate(m, NULL, condition);
-        if (v.kind != SAID_BOOL && !m->failed) {
+        ConfigValue v = config_evaluate(m, NULL, condition);
+        if (v.kind != CONFIG_BOOL && !m->failed) {
                 Span where = {0};
                 const char *keys = config_keys_said(m, condition, &where);
                 config_error(m, where.source ? where : condition->span, "true or false is wanted, not %s%s",
-                             said_kind_name(v), keys);
+                             config_kind_name(v), keys);
         }
-        return v.kind == SAID_BOOL && v.number != 0;
+        return v.kind == CONFIG_BOOL && v.number != 0;
 }
 
 static void require(Import *m, const Ast *s)
 {
-        if (holds(m, s->kid[0]) || m->failed)
+        if (condition_holds(m, s->kid[0]) || m->failed)
                 return;
         Span where = {0};
         const char *keys = config_keys_said(m, s->kid[0], &where);
@@ -171,7 +171,7 @@ static void run_config(Import *m, const Ast *statements)
                 else if (s->kind == AST_STATED)
                         state(m, s);
                 while (s && s->kind == AST_IF) {
-                        const Ast *branch = holds(m, s->kid[0]) ? s->kid[1] : s->kid[2];
+                        const Ast *branch = condition_holds(m, s->kid[0]) ? s->kid[1] : s->kid[2];
                         if (branch && branch->kind == AST_DO && !m->failed) {
                                 import_collect(m, branch);
                                 run_config(m, branch);
@@ -214,9 +214,9 @@ static Stated settings_of_loop(Import *m, const char *name)
         return (Stated){&m->loop[i].setting, &m->loop[i].nsetting, &m->loop[i].setting_cap};
 }
 
-static void set(Import *m, const Stated *to, const char *name, const Ast *value, bool declares)
+static void item_set(Import *m, const Stated *to, const char *name, const Ast *value, bool declares)
 {
-        Said v = config_evaluate(m, NULL, value);
+        ConfigValue v = config_evaluate(m, NULL, value);
         StatedSetting *s = setting_named(m, to, name);
         s->value = v;
         s->ast = value;
@@ -225,7 +225,7 @@ static void set(Import *m, const Stated *to, const char *name, const Ast *value,
 
 static void run_settings(Import *m, const Stated *to, const Ast *settings);
 
-static void run_loop(Import *m, const Ast *loop)
+static void item_loop(Import *m, const Ast *loop)
 {
         const Stated to = settings_of_loop(m, loop->name);
         run_settings(m, &to, loop);
@@ -236,20 +236,29 @@ static void run_settings(Import *m, const Stated *to, const Ast *settings)
         for (int i = 0; i < settings->nkid && !m->failed; i++) {
                 const Ast *s = settings->kid[i];
                 if (s->kind == AST_SETTING)
-                        set(m, to, s->name, s->kid[0], false);
+                        item_set(m, to, s->name, s->kid[0], false);
                 else if (s->kind == AST_CHECKPOINT_USE)
-                        set(m, to, intern(m->program->names, "checkpoint", -1), s->kid[0], false);
+                        item_set(m, to, intern(m->program->names, "checkpoint", -1), s->kid[0], false);
                 else if (s->kind == AST_LET)
-                        set(m, to, s->kid[0]->kid[0]->name, s->kid[1], true);
+                        item_set(m, to, s->kid[0]->kid[0]->name, s->kid[1], true);
                 else if (s->kind == AST_LOOP)
-                        run_loop(m, s);
+                        item_loop(m, s);
                 while (s && s->kind == AST_IF) {
-                        const Ast *branch = holds(m, s->kid[0]) ? s->kid[1] : s->kid[2];
+                        const Ast *branch = condition_holds(m, s->kid[0]) ? s->kid[1] : s->kid[2];
                         if (branch && branch->kind == AST_DO && !m->failed)
                                 run_settings(m, to, branch);
                         s = m->failed || !branch || branch->kind == AST_DO ? NULL : branch;
                 }
         }
+}
+
+void import_set(Import *m, const char *loop, const char *name, ConfigValue value)
+{
+        const Stated to =
+                loop ? settings_of_loop(m, intern(m->program->names, loop, -1)) : settings_of_model(m);
+        StatedSetting *s = setting_named(m, &to, intern(m->program->names, name, -1));
+        *s = (StatedSetting){
+                .name = s->name, .value = value, .ast = ast_new(m->arena, AST_NONE, (Span){0}, 0)};
 }
 
 /* -D name=value: in place of what the file states, or beside it. */

@@ -14,14 +14,14 @@ typedef struct {
         const Source *source;
         int32_t at; /* behind the last key */
         bool failed;
-} Reader;
+} JsonReader;
 
-static Said fail(Reader *r, Span span, const char *why)
+static ConfigValue refuse_json(JsonReader *r, Span span, const char *why)
 {
         if (!r->failed)
                 diag_error(r->diag, span, "%s", why);
         r->failed = true;
-        return (Said){0};
+        return (ConfigValue){0};
 }
 
 /* Behind the string that begins at i. */
@@ -33,7 +33,7 @@ static int32_t string_end(const Source *s, int32_t i)
 }
 
 /* The next key: a string with a colon behind it. */
-static Span next_key(Reader *r)
+static Span next_key(JsonReader *r)
 {
         const Source *s = r->source;
         while (r->at < s->length) {
@@ -51,63 +51,83 @@ static Span next_key(Reader *r)
         return (Span){s, s->length, s->length};
 }
 
-static Said value_of(Reader *r, const json_t *json, Span key, int depth);
+static ConfigValue value_of_json(JsonReader *r, const json_t *json, Span key, int depth);
 
-static Said list_of(Reader *r, const json_t *json, Span key, int depth)
+static ConfigValue list_of_json(JsonReader *r, const json_t *json, Span key, int depth)
 {
         size_t n = json_array_size(json);
-        SaidList *list = NEW(r->arena, SaidList);
-        *list = (SaidList){(int)n, NEW_ARRAY(r->arena, Said, (int64_t)n)};
+        ConfigList *list = NEW(r->arena, ConfigList);
+        *list = (ConfigList){(int)n, NEW_ARRAY(r->arena, ConfigValue, (int64_t)n)};
         for (size_t i = 0; i < n; i++)
-                list->item[i] = value_of(r, json_array_get(json, i), key, depth);
-        return (Said){.kind = SAID_LIST, .list = list};
+                list->item[i] = value_of_json(r, json_array_get(json, i), key, depth);
+        return (ConfigValue){.kind = CONFIG_LIST, .list = list};
 }
 
-static Said object_of(Reader *r, json_t *json, int depth)
+/* {"__float__": "Infinity"} is how transformers writes a number that is not finite; any other object is itself. */
+static ConfigValue tagged_number(ConfigObject *o)
 {
-        SaidObject *o = NEW(r->arena, SaidObject);
-        o->field = NEW_ARRAY(r->arena, SaidField, (int64_t)json_object_size(json));
+        static const struct {
+                const char *word;
+                double value;
+        } tag[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
+        bool tagged =
+                o->n == 1 && !strcmp(o->field[0].key, "__float__") && o->field[0].value.kind == CONFIG_TEXT;
+        for (int i = 0; tagged && i < 3; i++)
+                if (!strcmp(o->field[0].value.text, tag[i].word))
+                        return config_number(tag[i].value, false);
+        return (ConfigValue){.kind = CONFIG_OBJECT, .object = o};
+}
+
+static ConfigValue object_of(JsonReader *r, json_t *json, int depth)
+{
+        ConfigObject *o = NEW(r->arena, ConfigObject);
+        o->field = NEW_ARRAY(r->arena, ConfigField, (int64_t)json_object_size(json));
         const char *key;
         json_t *value;
         json_object_foreach (json, key, value) {
                 Span span = next_key(r);
-                SaidField *field = &o->field[o->n++];
-                *field = (SaidField){.key = intern(r->names, key, -1), .span = span};
-                field->value = value_of(r, value, span, depth);
+                ConfigField *field = &o->field[o->n++];
+                *field = (ConfigField){.key = intern(r->names, key, -1), .span = span};
+                field->value = value_of_json(r, value, span, depth);
         }
-        return (Said){.kind = SAID_OBJECT, .object = o};
+        return tagged_number(o);
 }
 
-static Said integer_of(Reader *r, const json_t *json, Span key)
+static ConfigValue integer_of_json(JsonReader *r, const json_t *json, Span key)
 {
         static const json_int_t exact = INT64_C(1) << 53;
         json_int_t n = json_integer_value(json);
         if (n > exact || n < -exact)
-                return fail(r, key, "a whole number beyond 2^53 can't be held exactly");
-        return said_number((double)n, true);
+                return refuse_json(r, key, "a whole number beyond 2^53 can't be held exactly");
+        return config_number((double)n, true);
 }
 
-static Said value_of(Reader *r, const json_t *json, Span key, int depth)
+static ConfigValue value_of_json(JsonReader *r, const json_t *json, Span key, int depth)
 {
         if (depth > MAX_JSON_DEPTH)
-                return fail(r, key, arena_printf(r->arena, "nested more than %d deep", MAX_JSON_DEPTH));
+                return refuse_json(r, key,
+                                   arena_printf(r->arena, "nested more than %d deep", MAX_JSON_DEPTH));
+        double number;
         switch (json_typeof(json)) {
         case JSON_OBJECT: return object_of(r, (json_t *)json, depth + 1);
-        case JSON_ARRAY: return list_of(r, json, key, depth + 1);
-        case JSON_STRING: return said_text(arena_strdup(r->arena, json_string_value(json)));
-        case JSON_INTEGER: return integer_of(r, json, key);
-        case JSON_REAL: return said_number(json_real_value(json), false);
-        case JSON_TRUE: return said_bool(true);
-        case JSON_FALSE: return said_bool(false);
-        case JSON_NULL: return (Said){0};
+        case JSON_ARRAY: return list_of_json(r, json, key, depth + 1);
+        case JSON_STRING:
+                return json_not_finite(json, &number)
+                               ? config_number(number, false)
+                               : config_text(arena_strdup(r->arena, json_string_value(json)));
+        case JSON_INTEGER: return integer_of_json(r, json, key);
+        case JSON_REAL: return config_number(json_real_value(json), false);
+        case JSON_TRUE: return config_bool(true);
+        case JSON_FALSE: return config_bool(false);
+        case JSON_NULL: return (ConfigValue){0};
         }
-        return (Said){0};
+        return (ConfigValue){0};
 }
 
-Said json_said(Arena *arena, Interner *names, Diag *diag, const json_t *json, Span span)
+ConfigValue config_of_json(Arena *arena, Interner *names, Diag *diag, const json_t *json, Span span)
 {
-        Reader r = {.arena = arena, .names = names, .diag = diag, .source = span.source};
-        return value_of(&r, json, span, 0);
+        JsonReader r = {.arena = arena, .names = names, .diag = diag, .source = span.source};
+        return value_of_json(&r, json, span, 0);
 }
 
 /* What jansson found wrong, in our words where those say more. */
@@ -121,24 +141,28 @@ static const char *fault_of(Arena *arena, const json_error_t *error)
         }
 }
 
-bool json_read(Arena *arena, Interner *names, Diag *diag, const Source *source, Said *value)
+bool json_read(Arena *arena, Interner *names, Diag *diag, const Source *source, ConfigValue *value)
 {
-        Reader r = {.arena = arena, .names = names, .diag = diag, .source = source};
+        JsonReader r = {.arena = arena, .names = names, .diag = diag, .source = source};
         json_error_t error;
         if (source->length > MAX_JSON_BYTES)
-                return fail(&r, (Span){source, 0, 0}, "larger than 1 MB: this is no configuration"), false;
+                return refuse_json(&r, (Span){source, 0, 0}, "larger than 1 MB: this is no configuration"),
+                       false;
         const char *zero = memchr(source->text, 0, (size_t)source->length);
         if (zero) { /* jansson would end there */
                 int32_t at = (int32_t)(zero - source->text);
-                return fail(&r, (Span){source, at, at}, "byte 0 is no part of JSON"), false;
+                return refuse_json(&r, (Span){source, at, at}, "byte 0 is no part of JSON"), false;
         }
-        json_t *json = json_loadb(source->text, (size_t)source->length, JSON_REJECT_DUPLICATES, &error);
+        json_begin();
+        json_t *json = json_parse(source->text, (size_t)source->length, 0, &error);
+        if (!json && json_out_of_memory())
+                arena_fail(arena);
         if (!json) {
                 int32_t at = error.position > 0 ? error.position - 1 : 0;
                 at = at < source->length ? at : source->length;
-                return fail(&r, (Span){source, at, at}, fault_of(arena, &error)), false;
+                return refuse_json(&r, (Span){source, at, at}, fault_of(arena, &error)), false;
         }
-        *value = value_of(&r, json, (Span){source, 0, 1}, 0);
+        *value = value_of_json(&r, json, (Span){source, 0, 1}, 0);
         json_decref(json);
         return !r.failed;
 }

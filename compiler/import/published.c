@@ -1,6 +1,6 @@
 /* What lies in a directory of Hugging Face's kind or in a GGUF, and from there to a spec.
  *
- * config.json says the model; modules.json and the file of its Pooling say how an embedder pools, generation_config.json where a text
+ * config.json says the model; modules.json says what an embedder does with it (sentence.c), generation_config.json where a text
  * ends, preprocessor_config.json what becomes of a picture; weights beside them are asked for their names, a tokenizer for its mask.
  * What can't be imported at all is refused by its name: adapters, pipelines, pickles. */
 #define _XOPEN_SOURCE 700 /* realpath */
@@ -12,15 +12,15 @@
 
 typedef struct {
         Import m;
-        const char *source,
-                *folder;  /* folder: with a slash at its end; NULL: standard input, or a file by itself */
-        const char *path; /* of the configuration */
+        const char *source, *folder; /* with a slash at its end; NULL: standard input, or a file by itself */
+        const char *top;             /* the directory whose part `folder` is, or itself; NULL: as `folder` */
+        const char *path;            /* of the configuration */
         Diag diag;
         Interner names;
-        bool lacking, gguf; /* gguf: it is itself the source */
-} Reading;
+        bool env_error, gguf; /* gguf: it is itself the source */
+} PublishedReading;
 
-static bool refuse(Reading *r, const char *format, const char *what, const char *advice)
+static bool published_refuse(PublishedReading *r, const char *format, const char *what, const char *advice)
 {
         fprintf(stderr, "lathe: ");
         fprintf(stderr, format, what);
@@ -31,25 +31,19 @@ static bool refuse(Reading *r, const char *format, const char *what, const char 
         return false;
 }
 
-static bool is_there(Reading *r, const char *name)
+static bool is_there(PublishedReading *r, const char *name)
 {
         struct stat s;
         return stat(arena_printf(r->m.arena, "%s%s", r->folder, name), &s) == 0;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-        size_t n = strlen(text), k = strlen(end);
-        return n >= k && strcmp(text + n - k, end) == 0;
-}
-
 /* A file of the folder whose name ends so, the first by its letters; NULL: there is none. */
-static const char *file_that_ends(Reading *r, const char *end)
+static const char *file_that_ends(PublishedReading *r, const char *end)
 {
         const char *first = NULL;
         DIR *folder = opendir(*r->folder ? r->folder : ".");
         for (struct dirent *d; folder && (d = readdir(folder));)
-                if (ends_with(d->d_name, end) && (!first || strcmp(d->d_name, first) < 0))
+                if (text_ends_with(d->d_name, end) && (!first || strcmp(d->d_name, first) < 0))
                         first = arena_strdup(r->m.arena, d->d_name);
         if (folder)
                 closedir(folder);
@@ -58,21 +52,21 @@ static const char *file_that_ends(Reading *r, const char *end)
 
 /* ---- what is not read, by its name ---- */
 
-static const char *text_field(Reading *r, const SaidObject *o, const char *key)
+static const char *published_text(PublishedReading *r, const ConfigObject *o, const char *key)
 {
-        SaidField *f = object_find(o, intern(&r->names, key, -1));
-        return f && f->value.kind == SAID_TEXT ? f->value.text : "";
+        ConfigField *f = object_find(o, intern(&r->names, key, -1));
+        return f && f->value.kind == CONFIG_TEXT ? f->value.text : "";
 }
 
-static bool refuse_format(Reading *r, const char *path, const Format *format)
+static bool refuse_format(PublishedReading *r, const char *path, const Format *format)
 {
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-        refuse(r, "%s",
-               arena_printf(r->m.arena,
-                            "%s: this is %s: a directory with config.json and safetensors, a "
-                            "config.json, or a .gguf is wanted",
-                            path, format->name),
-               format->advice);
+        published_refuse(r, "%s",
+                         arena_printf(r->m.arena,
+                                      "%s: this is %s: a directory with config.json and safetensors, a "
+                                      "config.json, or a .gguf is wanted",
+                                      path, format->name),
+                         format->advice);
         if (format->kind == FORMAT_PICKLE)
                 fprintf(stderr,
                         "    import torch, safetensors.torch\n"
@@ -84,7 +78,7 @@ static bool refuse_format(Reading *r, const char *path, const Format *format)
 }
 
 /* Beside config.json there are weights in other formats alone. */
-static bool holds_other_weights_alone(Reading *r)
+static bool holds_other_weights_alone(PublishedReading *r)
 {
         static const char *const end[] = {".bin", ".pt",    ".pth",     ".ckpt", ".onnx",
                                           ".h5",  ".keras", ".msgpack", ".npz",  ".pb"};
@@ -100,8 +94,9 @@ static bool holds_other_weights_alone(Reading *r)
                 if (format && format->advice)
                         refuse_format(r, path, format);
                 else
-                        refuse(r, "%s is no format that lathe reads, and no *.safetensors is beside it", path,
-                               "save the weights as safetensors");
+                        published_refuse(
+                                r, "%s is no format that lathe reads, and no *.safetensors is beside it",
+                                path, "save the weights as safetensors");
                 return true;
         }
         return false;
@@ -124,20 +119,20 @@ static const struct {
         {"mlx", "MLX", "import the files before quantisation; mlx_lm.convert --dequantize writes them"},
 };
 
-static const char *packing_method(Reading *r, Span *span)
+static const char *packing_method(PublishedReading *r, Span *span)
 {
-        SaidField *mlx = object_find(r->m.root, intern(&r->names, "quantization", -1)),
-                  *other = object_find(r->m.root, intern(&r->names, "quantization_config", -1));
-        SaidField *f = mlx && mlx->value.kind == SAID_OBJECT ? mlx : other;
-        if (!f || f->value.kind != SAID_OBJECT)
+        ConfigField *mlx = object_find(r->m.root, intern(&r->names, "quantization", -1)),
+                    *other = object_find(r->m.root, intern(&r->names, "quantization_config", -1));
+        ConfigField *f = mlx && mlx->value.kind == CONFIG_OBJECT ? mlx : other;
+        if (!f || f->value.kind != CONFIG_OBJECT)
                 return NULL;
         *span = f->span;
-        const char *method = text_field(r, f->value.object, "quant_method");
+        const char *method = published_text(r, f->value.object, "quant_method");
         return *method ? method : f == mlx ? "mlx" : "an unnamed method";
 }
 
 /* Before anything else is asked of the file: its tensors are none of those that the model wants. */
-static bool refuse_packed(Reading *r)
+static bool refuse_packed(PublishedReading *r)
 {
         Span span = {0};
         const char *method = packing_method(r, &span), *name = method,
@@ -154,15 +149,16 @@ static bool refuse_packed(Reading *r)
         return false;
 }
 
-static bool find_config(Reading *r)
+static bool find_config(PublishedReading *r)
 {
         struct stat s;
         Arena *arena = r->m.arena;
         if (!strcmp(r->source, "-"))
                 return r->path = "-", true;
         if (stat(r->source, &s) != 0) {
-                r->lacking = true;
-                return refuse(r, "can't read %s: there is no such file or directory", r->source, NULL);
+                r->env_error = true;
+                return published_refuse(r, "can't read %s: there is no such file or directory", r->source,
+                                        NULL);
         }
         if (!S_ISDIR(s.st_mode)) {
                 const char *slash = strrchr(r->source, '/'), *name = slash ? slash + 1 : r->source;
@@ -170,30 +166,35 @@ static bool find_config(Reading *r)
                 if (!strcmp(name, "config.json"))
                         r->folder = folder_of(arena, r->source);
                 const Format *format = format_of_file(r->source);
-                r->gguf = ends_with(name, ".gguf") ? !format || !format->advice
-                                                   : format && format->kind == FORMAT_GGUF;
+                r->gguf = text_ends_with(name, ".gguf") ? !format || !format->advice
+                                                        : format && format->kind == FORMAT_GGUF;
                 return r->gguf || !format || format->kind == FORMAT_JSON ||
                        refuse_format(r, r->source, format);
         }
-        r->folder = ends_with(r->source, "/") ? r->source : arena_printf(arena, "%s/", r->source);
+        r->folder = text_ends_with(r->source, "/") ? r->source : arena_printf(arena, "%s/", r->source);
+        r->top = r->folder;
+        if (!sentence_read(&r->m, &r->names, r->folder))
+                return r->env_error = r->m.sentence.env_error, false;
+        r->folder = arena_printf(arena, "%s%s", r->folder, r->m.sentence.backbone);
         r->path = arena_printf(arena, "%sconfig.json", r->folder);
         if (is_there(r, "adapter_config.json"))
-                return refuse(
+                return published_refuse(
                         r,
                         "%sadapter_config.json: an adapter (LoRA) holds changes to another model's weights",
                         r->folder, "merge it into its model first (peft: merge_and_unload), and import that");
         if (is_there(r, "model_index.json"))
-                return refuse(r, "%smodel_index.json: a pipeline of diffusers is several models", r->folder,
-                              "import one of its folders, such as transformer/");
+                return published_refuse(r, "%smodel_index.json: a pipeline of diffusers is several models",
+                                        r->folder, "import one of its folders, such as transformer/");
         if (!is_there(r, "config.json"))
-                return refuse(r, "%s has no config.json", r->source,
-                              "the files of a repository are wanted as they are published");
+                return published_refuse(r, "%s has no config.json",
+                                        *r->m.sentence.backbone ? r->folder : r->source,
+                                        "the files of a repository are wanted as they are published");
         return true;
 }
 
 /* ---- JSON files ---- */
 
-static const Source *read_json_source(Reading *r, const char *path)
+static const Source *read_json_source(PublishedReading *r, const char *path)
 {
         const char *why = NULL;
         const Source *source = read_source(r->m.arena, path, &why);
@@ -202,89 +203,60 @@ static const Source *read_json_source(Reading *r, const char *path)
                 return refuse_format(r, path, format), NULL;
         if (source)
                 return source;
-        r->lacking = true;
-        refuse(r, "can't read %s", arena_printf(r->m.arena, "%s: %s", path, why), NULL);
+        r->env_error = true;
+        published_refuse(r, "can't read %s", arena_printf(r->m.arena, "%s: %s", path, why), NULL);
         return NULL;
 }
 
 /* A file's value, which is to be of a kind. */
-static bool read_value(Reading *r, const char *path, SaidKind kind, Said *value)
+static bool published_value(PublishedReading *r, const char *path, ConfigKind kind, ConfigValue *value)
 {
         const Source *source = read_json_source(r, path);
         if (!source || !json_read(r->m.arena, &r->names, &r->diag, source, value))
                 return false;
         if (value->kind != kind)
                 diag_error(&r->diag, (Span){source, 0, 1}, "expected %s here",
-                           kind == SAID_OBJECT ? "an object of keys, { … }," : "a list, [ … ],");
+                           kind == CONFIG_OBJECT ? "an object of keys, { … }," : "a list, [ … ],");
         return value->kind == kind;
 }
 
-static bool read_object(Reading *r, const char *path, SaidObject **object)
+static bool read_object(PublishedReading *r, const char *path, ConfigObject **object)
 {
-        Said v = {0};
-        bool good = read_value(r, path, SAID_OBJECT, &v);
+        ConfigValue v = {0};
+        bool good = published_value(r, path, CONFIG_OBJECT, &v);
         *object = good ? v.object : NULL;
         return good;
 }
 
-static void add_beside(Reading *r, const char *key, Said value)
+static void add_beside(PublishedReading *r, const char *key, ConfigValue value)
 {
-        SaidObject *o = r->m.beside;
-        o->field[o->n++] = (SaidField){.key = intern(&r->names, key, -1), .value = value, .seen = true};
+        ConfigObject *o = r->m.beside;
+        o->field[o->n++] = (ConfigField){.key = intern(&r->names, key, -1), .value = value, .seen = true};
 }
 
-/* One of sentence-transformers' modules: a Pooling's file is `pooling`, and a Normalize makes `normalized` true. */
-static bool read_module(Reading *r, const SaidObject *module)
+static bool read_beside(PublishedReading *r)
 {
-        const char *type = text_field(r, module, "type"), *path = text_field(r, module, "path");
-        SaidObject *pooling = NULL;
-        if (strstr(type, "Normalize"))
-                add_beside(r, "normalized", said_bool(true));
-        if (!strstr(type, "Pooling"))
-                return true;
-        if (path[0] == '/' || strstr(path, ".."))
-                return refuse(r, "modules.json: the path %s leads out of the directory", path, NULL);
-        if (!read_object(r, arena_printf(r->m.arena, "%s%s/config.json", r->folder, path), &pooling))
-                return false;
-        add_beside(r, "pooling", (Said){.kind = SAID_OBJECT, .object = pooling});
-        return true;
-}
-
-static bool read_modules(Reading *r, const SaidList *modules)
-{
-        for (int i = 0; i < modules->n; i++)
-                if (modules->item[i].kind == SAID_OBJECT && !read_module(r, modules->item[i].object))
-                        return false;
-        return true;
-}
-
-static bool read_beside(Reading *r)
-{
-        Said modules = {0}, generation = {0}, preprocessor = {0};
-        SaidObject *beside = r->m.beside = NEW(r->m.arena, SaidObject);
-        if (r->folder && is_there(r, "modules.json") &&
-            !read_value(r, arena_printf(r->m.arena, "%smodules.json", r->folder), SAID_LIST, &modules))
-                return false;
+        ConfigValue generation = {0}, preprocessor = {0};
+        ConfigObject *beside = r->m.beside = NEW(r->m.arena, ConfigObject);
         if (r->folder && is_there(r, "generation_config.json") &&
-            !read_value(r, arena_printf(r->m.arena, "%sgeneration_config.json", r->folder), SAID_OBJECT,
-                        &generation))
+            !published_value(r, arena_printf(r->m.arena, "%sgeneration_config.json", r->folder),
+                             CONFIG_OBJECT, &generation))
                 return false;
         if (r->folder && is_there(r, "preprocessor_config.json") &&
-            !read_value(r, arena_printf(r->m.arena, "%spreprocessor_config.json", r->folder), SAID_OBJECT,
-                        &preprocessor))
+            !published_value(r, arena_printf(r->m.arena, "%spreprocessor_config.json", r->folder),
+                             CONFIG_OBJECT, &preprocessor))
                 return false;
         if (r->folder && tokenizer_is_in(r->m.arena, *r->folder ? r->folder : "."))
                 r->m.tokenizer = *r->folder ? r->folder : ".";
-        beside->field =
-                NEW_ARRAY(r->m.arena, SaidField, 2 + (modules.kind == SAID_LIST ? 2 * modules.list->n : 0));
-        if (generation.kind == SAID_OBJECT)
+        beside->field = NEW_ARRAY(r->m.arena, ConfigField, 2);
+        if (generation.kind == CONFIG_OBJECT)
                 add_beside(r, "generation_config", generation);
-        if (preprocessor.kind == SAID_OBJECT)
+        if (preprocessor.kind == CONFIG_OBJECT)
                 add_beside(r, "preprocessor", preprocessor);
-        return modules.kind != SAID_LIST || read_modules(r, modules.list);
+        return true;
 }
 
-static bool open_weights_beside(Reading *r)
+static bool open_weights_beside(PublishedReading *r)
 {
         CkError error;
         if (!r->folder)
@@ -293,36 +265,39 @@ static bool open_weights_beside(Reading *r)
                 return false;
         if (!file_that_ends(r, ".safetensors") && !file_that_ends(r, ".safetensors.index.json"))
                 return true;
-        r->m.tensors = checkpoint_open(*r->folder ? r->folder : ".", &error);
+        const char *all = r->top ? r->top : r->folder;
+        r->m.tensors = checkpoint_open(*all ? all : ".", &error);
         if (r->m.tensors)
                 return true;
-        r->lacking = error.environment;
-        return refuse(r, "%s", error.message, NULL);
+        r->env_error = error.environment;
+        return published_refuse(r, "%s", error.message, NULL);
 }
 
 /* A GGUF says by itself what others say in config.json, and holds the weights too. */
-static bool read_gguf(Reading *r)
+static bool read_gguf(PublishedReading *r)
 {
         CkError error;
-        r->m.beside = NEW(r->m.arena, SaidObject);
-        r->m.beside->field = NEW(r->m.arena, SaidField);
+        r->m.gguf = true;
+        r->m.beside = NEW(r->m.arena, ConfigObject);
+        r->m.beside->field = NEW(r->m.arena, ConfigField);
         r->m.tensors = checkpoint_open(r->path, &error);
         if (r->m.tensors)
                 return pairs_read(r->m.arena, &r->names, &r->diag, r->m.tensors, &r->m.root,
-                                  &r->m.architecture);
-        r->lacking = error.environment;
-        return refuse(r, "%s", error.message, NULL);
+                                  &r->m.architecture) &&
+                       sentence_of_gguf(&r->m, &r->names);
+        r->env_error = error.environment;
+        return published_refuse(r, "%s", error.message, NULL);
 }
 
 /* ---- the item ---- */
 
 /* The object that a path leads to; NULL: it is not there. */
-static SaidObject *at_path(const Import *m, const Ast *source)
+static ConfigObject *at_path(const Import *m, const Ast *source)
 {
-        SaidObject *o = m->root;
+        ConfigObject *o = m->root;
         for (int i = 0; o && i < source->nkid; i++) {
-                SaidField *f = object_find(o, source->kid[i]->name);
-                o = f && f->value.kind == SAID_OBJECT ? f->value.object : NULL;
+                ConfigField *f = object_find(o, source->kid[i]->name);
+                o = f && f->value.kind == CONFIG_OBJECT ? f->value.object : NULL;
         }
         return o;
 }
@@ -332,9 +307,9 @@ typedef struct {
         File *file;
         int fitting;          /* items with the longest path that is there */
         const Ast *elsewhere; /* has the architecture, but its path is not there */
-} Choice;
+} ItemChoice;
 
-static void consider(Reading *r, Choice *c, const Ast *item, File *file)
+static void consider(PublishedReading *r, ItemChoice *c, const Ast *item, File *file)
 {
         for (int i = 0; i < item->kid[2]->nkid; i++) {
                 const Ast *source = item->kid[2]->kid[i];
@@ -347,11 +322,31 @@ static void consider(Reading *r, Choice *c, const Ast *item, File *file)
                 if (c->source && source->nkid < c->source->nkid)
                         continue;
                 c->fitting = c->source && source->nkid == c->source->nkid ? c->fitting + 1 : 1;
-                *c = (Choice){item, source, file, c->fitting, c->elsewhere};
+                *c = (ItemChoice){item, source, file, c->fitting, c->elsewhere};
         }
 }
 
-static void hint_architectures(Reading *r)
+static bool names_family(const Ast *e)
+{
+        bool found = e->kind == AST_STATED && e->kid[0];
+        for (int i = 0; i < e->nkid && !found; i++)
+                found = e->kid[i] && names_family(e->kid[i]);
+        return found;
+}
+
+/* Whether an item, or one that it inherits from, states a model; others only say why there is none. */
+static bool item_has_family(Program *p, const Ast *item)
+{
+        File *file;
+        for (int depth = 0; item && depth < MAX_ITEM_CHAIN; depth++) {
+                if (names_family(item->kid[1]))
+                        return true;
+                item = item->kid[0] ? config_find(p, item->kid[0]->name, &file) : NULL;
+        }
+        return false;
+}
+
+static void hint_architectures(PublishedReading *r)
 {
         const char *name[1024];
         int n = 0;
@@ -359,7 +354,8 @@ static void hint_architectures(Reading *r)
         for (int i = 0; i < p->nfile; i++)
                 for (int k = 0; k < p->file[i]->tree->nkid; k++) {
                         const Ast *item = p->file[i]->tree->kid[k];
-                        for (int a = 0; item->kind == AST_CONFIG && a < item->kid[2]->nkid && n < 1024; a++)
+                        bool known = item->kind == AST_CONFIG && item_has_family(p, item);
+                        for (int a = 0; known && a < item->kid[2]->nkid && n < 1024; a++)
                                 name[n++] = item->kid[2]->kid[a]->name;
                 }
         const char *text = NULL, *near;
@@ -375,9 +371,9 @@ static void hint_architectures(Reading *r)
                   "an item of your own is given behind the source: lathe import SOURCE ITEMS.model");
 }
 
-static bool choose_item(Reading *r, Span where)
+static bool choose_item(PublishedReading *r, Span where)
 {
-        Choice c = {0};
+        ItemChoice c = {0};
         Program *p = r->m.program;
         for (int i = 0; i < p->nfile; i++)
                 for (int k = 0; k < p->file[i]->tree->nkid; k++)
@@ -400,13 +396,14 @@ static bool choose_item(Reading *r, Span where)
         return import_chain(&r->m, c.item, c.file);
 }
 
-static bool find_architecture(Reading *r)
+static bool find_architecture(PublishedReading *r)
 {
         if (r->gguf)
                 return choose_item(r, (Span){0});
-        SaidField *f = object_find(r->m.root, intern(&r->names, "architectures", -1));
-        Said first = f && f->value.kind == SAID_LIST && f->value.list->n ? f->value.list->item[0] : (Said){0};
-        r->m.architecture = first.kind == SAID_TEXT ? first.text : NULL;
+        ConfigField *f = object_find(r->m.root, intern(&r->names, "architectures", -1));
+        ConfigValue first = f && f->value.kind == CONFIG_LIST && f->value.list->n ? f->value.list->item[0]
+                                                                                  : (ConfigValue){0};
+        r->m.architecture = first.kind == CONFIG_TEXT ? first.text : NULL;
         if (r->m.architecture)
                 return choose_item(r, f->span);
         diag_error(&r->diag, f ? f->span : (Span){0}, "%s names no architecture", r->path);
@@ -417,7 +414,7 @@ static bool find_architecture(Reading *r)
 
 /* ---- the name ---- */
 
-static bool is_word_of_language(Reading *r, const char *name)
+static bool is_word_of_language(PublishedReading *r, const char *name)
 {
         Diag quiet = {.arena = r->m.arena};
         Ast *tree = NULL;
@@ -427,7 +424,7 @@ static bool is_word_of_language(Reading *r, const char *name)
 }
 
 /* A name that the language can bear, and that stands for nothing in the library. */
-static const char *model_name(Reading *r, const char *name)
+static const char *model_name(PublishedReading *r, const char *name)
 {
         char *text = arena_strdup(r->m.arena, *name ? name : "imported");
         for (char *c = text; *c; c++)
@@ -441,16 +438,17 @@ static const char *model_name(Reading *r, const char *name)
 }
 
 /* The directory's name, or the file's without its suffix. */
-static const char *name_of_source(Reading *r)
+static const char *name_of_source(PublishedReading *r)
 {
         Arena *arena = r->m.arena;
         if (!strcmp(r->path, "-"))
                 return "imported";
-        char *path = r->folder ? realpath(*r->folder ? r->folder : ".", NULL) : NULL;
+        const char *folder = r->top ? r->top : r->folder;
+        char *path = folder ? realpath(*folder ? folder : ".", NULL) : NULL;
         const char *whole = path ? arena_strdup(arena, path) : r->path, *slash = strrchr(whole, '/');
         free(path);
         const char *name = slash ? slash + 1 : whole;
-        return !r->folder && (ends_with(name, ".gguf") || ends_with(name, ".json"))
+        return !r->folder && (text_ends_with(name, ".gguf") || text_ends_with(name, ".json"))
                        ? arena_strndup(arena, name, (int64_t)strlen(name) - 5)
                        : name;
 }
@@ -458,7 +456,7 @@ static const char *name_of_source(Reading *r)
 /* ---- all of it ---- */
 
 /* The library's items, and before them those of a file. */
-static Program *load_items(Reading *r, const char *items)
+static Program *load_items(PublishedReading *r, const char *items)
 {
         Arena *arena = r->m.arena;
         Ast *import = ast_new(arena, AST_IMPORT, (Span){0}, 0);
@@ -470,7 +468,7 @@ static Program *load_items(Reading *r, const char *items)
         return p && !r->diag.count ? p : NULL;
 }
 
-static bool read_all_files(Reading *r, const char *items)
+static bool read_all_files(PublishedReading *r, const char *items)
 {
         return find_config(r) &&
                (r->gguf ? read_gguf(r)
@@ -479,7 +477,7 @@ static bool read_all_files(Reading *r, const char *items)
                (r->m.inner = r->m.root, r->m.program = load_items(r, items)) != NULL;
 }
 
-static void note_missing_weights(const Reading *r)
+static void note_missing_weights(const PublishedReading *r)
 {
         if (r->m.asked_tensors && !r->m.tensors)
                 fprintf(stderr,
@@ -488,9 +486,39 @@ static void note_missing_weights(const Reading *r)
                         r->path);
 }
 
-Spec import_spec(Arena *arena, const Options *o, const char *source, const char *items, const char *name)
+/* Types that GGUF packs and lathe does not keep packed, in one line. */
+static void note_widened(PublishedReading *r)
 {
-        Reading r = {.source = source, .m = {.arena = arena, .ends = {-1, -1}, .begin = -1}};
+        int64_t before = 0, after = 0;
+        int count[CK_TYPE_COUNT] = {0};
+        const char *text = NULL;
+        for (int i = 0; i < checkpoint_count(r->m.tensors); i++) {
+                const CkTensor *t = checkpoint_at(r->m.tensors, i);
+                if (!ck_type_widened(t->dtype))
+                        continue;
+                count[t->dtype]++;
+                before += t->bytes;
+                after += t->count * (int64_t)sizeof(float);
+        }
+        for (int type = 0; type < CK_TYPE_COUNT; type++)
+                if (count[type])
+                        text = arena_printf(r->m.arena, "%s%s%d of %s", text ? text : "", text ? ", " : "",
+                                            count[type], ck_type_name((CkType)type));
+        if (text)
+                fprintf(stderr,
+                        "lathe: note: tensors that become f32, as lathe keeps their types packed nowhere: "
+                        "%s; "
+                        "%s become %s\n",
+                        text, in_units(r->m.arena, (double)before, "B"),
+                        in_units(r->m.arena, (double)after, "B"));
+}
+
+Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, const char *items,
+                 const char *name)
+{
+        PublishedReading r = {
+                .source = source,
+                .m = {.arena = arena, .ends = {-1, -1}, .begin = -1, .sentence = {.backbone = ""}}};
         Paths forced = {0};
         Spec spec = {0};
         r.names.arena = r.diag.arena = arena;
@@ -498,27 +526,37 @@ Spec import_spec(Arena *arena, const Options *o, const char *source, const char 
         r.m.diag = &r.diag;
         bool good = read_all_files(&r, items) && find_architecture(&r) &&
                     import_run(&r.m, o->override, o->noverride);
+        if (good && r.m.sentence.is_there)
+                good = sentence_state(&r.m);
         if (good)
                 good = spec_complete(&r.m);
         if (good)
-                good = strict_keys(&r.m, r.path, o->force, &forced);
+                good = strict_keys(&r.m, r.path, o->given[OPT_FORCE], &forced);
         if (good && r.gguf)
                 add_beside(&r, "generation_config", gguf_generation(&r.m));
-        if (good && (r.folder || r.gguf) && family_generates(&r.m, family_find(&r.m, r.m.family->name)))
+        if (good && (r.folder || r.gguf) && !r.m.sentence.is_there &&
+            family_generates(&r.m, family_find(&r.m, r.m.family->name)))
                 conversation_read(&r.m, r.folder);
         if (good) {
                 spec.model = model_name(&r, name ? name : name_of_source(&r));
                 spec.text = spec_print(&r.m, spec.model, r.path, &forced);
+                spec.text = context_bounded(&r.m, spec.model, spec.text, r.path, &forced);
                 spec.item = r.m.item->name;
                 spec.family = r.m.family->name;
                 spec.architecture = r.m.architecture;
-                spec.weights = !r.m.tensors ? NULL : r.gguf ? r.path : *r.folder ? r.folder : ".";
+                const char *all = r.top ? r.top : r.folder ? r.folder : "";
+                spec.weights = !r.m.tensors ? NULL : r.gguf ? r.path : *all ? all : ".";
+                spec.tokenizer = *r.m.sentence.backbone ? r.m.tokenizer : NULL;
+                spec.chat = !r.m.chat ? NULL : r.gguf ? r.path : *r.folder ? r.folder : ".";
+                spec.chat_fault = r.m.chat_fault;
                 note_missing_weights(&r);
+                if (r.m.tensors && !o->quant)
+                        note_widened(&r);
         }
         diag_print(&r.diag, stderr);
         if (r.diag.count)
                 spec.text = NULL;
-        spec.lacking = r.lacking;
+        spec.env_error = r.env_error;
         checkpoint_close(r.m.tensors);
         return spec;
 }

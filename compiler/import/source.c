@@ -1,15 +1,11 @@
 /* A published model in place of a model file: the model is made in memory, its weights and tokenizer are those of the source. */
+#include <dirent.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "import.h"
 #include "run/run.h"
-
-static bool is_directory(const char *path)
-{
-        struct stat about;
-        return !stat(path, &about) && S_ISDIR(about.st_mode);
-}
 
 static bool gguf_has_tokenizer(const char *path)
 {
@@ -22,13 +18,14 @@ static bool gguf_has_tokenizer(const char *path)
 
 static bool has_tokenizer(Arena *arena, const char *source)
 {
-        if (is_directory(source))
+        if (path_is_folder(source))
                 return tokenizer_is_in(arena, source);
         const Format *format = format_of_file(source);
         return format && format->kind == FORMAT_GGUF && gguf_has_tokenizer(source);
 }
 
-static const TokenBlock *tables_of(Arena *arena, const Options *o, const char *source, const char *name)
+static const TokenBlock *published_tables(Arena *arena, const CommandOptions *o, const char *source,
+                                          const char *name)
 {
         const TokenBlock *tables;
         if (!has_tokenizer(arena, source))
@@ -39,10 +36,10 @@ static const TokenBlock *tables_of(Arena *arena, const Options *o, const char *s
         return why ? NULL : tables;
 }
 
-void source_tokenizer(Arena *arena, Options *o, const char *source, const char *name)
+void source_tokenizer(Arena *arena, CommandOptions *o, const char *source, const char *name)
 {
-        o->tables = tables_of(arena, o, source, name);
-        o->tokenizer = o->tables ? source : NULL;
+        o->source.tables = published_tables(arena, o, source, name);
+        o->tokenizer = o->source.tables ? source : NULL;
 }
 
 bool is_source(const char *path)
@@ -50,25 +47,83 @@ bool is_source(const char *path)
         size_t n = strlen(path);
         if (!strcmp(path, "-") || (n > 6 && !strcmp(path + n - 6, ".model")))
                 return false;
-        return is_directory(path) || format_of_file(path);
+        return path_is_folder(path) || format_of_file(path);
 }
 
-bool source_open(Arena *arena, Options *o, SourceParts parts, int *code)
+/* Shards but the first: NAME-00002-of-00003.gguf */
+static bool source_is_later_shard(const char *name)
 {
-        if (!o->nfile || o->source || !is_source(o->file[0]))
+        const char *of = strstr(name, "-of-");
+        return of && of - name >= 6 && of[-6] == '-' && strncmp(of - 5, "00001", 5) != 0;
+}
+
+const char *source_file(Arena *arena, const char *path)
+{
+        DIR *folder = path_is_folder(path) ? opendir(path) : NULL;
+        const char *found = NULL;
+        int n = 0;
+        bool others = false;
+        for (struct dirent *d; folder && (d = readdir(folder));) {
+                others |= text_ends_with(d->d_name, ".safetensors") ||
+                          text_ends_with(d->d_name, ".safetensors.index.json");
+                if (!text_ends_with(d->d_name, ".gguf") || source_is_later_shard(d->d_name))
+                        continue;
+                found = arena_printf(arena, "%s%s%s", path, text_ends_with(path, "/") ? "" : "/", d->d_name);
+                n++;
+        }
+        if (folder)
+                closedir(folder);
+        return n == 1 && !others ? found : path;
+}
+
+/* A published model without its weights computes noise. */
+static bool source_has_numbers(const CommandOptions *o, const Spec *spec, SourceParts parts)
+{
+        if (!parts.wants || o->weights || spec->weights || o->given[OPT_RANDOM])
                 return true;
-        Options plain = *o;
+        fprintf(stderr,
+                "lathe: %s has no weights (*.safetensors, or one .gguf); --weights FILE takes others, and "
+                "--random "
+                "makes them by a hash of their names\n",
+                o->file[0]);
+        return false;
+}
+
+/* False after a message, with *code. */
+static bool random_has_effect(const CommandOptions *o, const char *why, int *code)
+{
+        if (!o->given[OPT_RANDOM])
+                return true;
+        fprintf(stderr,
+                "lathe: --random has no effect: it is for a published model without weights, and %s %s\n",
+                o->file[0], why);
+        *code = WRONG_USAGE;
+        return false;
+}
+
+bool source_open(Arena *arena, CommandOptions *o, SourceParts parts, int *code)
+{
+        if (!o->nfile || o->source.path)
+                return true;
+        if (!is_source(o->file[0]))
+                return random_has_effect(o, "is a model file", code);
+        CommandOptions plain = *o;
         plain.noverride = 0; /* they are for the model */
+        o->file[0] = source_file(arena, o->file[0]);
         Spec spec = import_spec(arena, &plain, o->file[0], NULL, o->model);
-        *code = spec.lacking ? WRONG_ENVIRONMENT : WRONG_INPUT;
-        if (!spec.text)
+        *code = spec.env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;
+        if (!spec.text || !source_has_numbers(o, &spec, parts) ||
+            (spec.weights && !random_has_effect(o, "has weights", code)))
                 return false;
-        o->source = o->file[0];
+        o->source.path = o->file[0];
         o->file[0] = spec.model;
-        o->text = spec.text;
+        o->source.text = spec.text;
+        o->source.chat = spec.chat;
+        o->source.chat_fault = spec.chat_fault;
         if (parts.weights && !o->weights)
                 o->weights = spec.weights;
         if (parts.tokenizer && !o->tokenizer)
-                source_tokenizer(arena, o, o->source, parts.kept ? spec.model : NULL);
+                source_tokenizer(arena, o, spec.tokenizer ? spec.tokenizer : o->source.path,
+                                 parts.kept ? spec.model : NULL);
         return true;
 }

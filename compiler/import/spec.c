@@ -13,24 +13,26 @@ enum { WIDTH = 110, LONG_LIST = 16 };
 
 /* ---- values to expressions ---- */
 
-static Ast *tree_of(Import *m, Said v);
+static Ast *tree_of(Import *m, ConfigValue v);
 
-static Ast *word(Import *m, AstKind kind, const char *name)
+static Ast *spec_word(Import *m, AstKind kind, const char *name)
 {
         Ast *e = ast_new(m->arena, kind, (Span){0}, 0);
         e->name = name;
         return e;
 }
 
-static Ast *number_tree(Import *m, double x)
+static Ast *spec_number(Import *m, double x)
 {
+        if (isnan(x))
+                config_error(m, m->item->name_span, "NaN can't be printed as a setting");
         if (isinf(x) || x < 0) {
-                Ast *e = x < 0 ? ast_new(m->arena, AST_NEG, (Span){0}, 0) : word(m, AST_NAME, "inf");
+                Ast *e = x < 0 ? ast_new(m->arena, AST_NEG, (Span){0}, 0) : spec_word(m, AST_NAME, "inf");
                 if (x < 0)
-                        ast_append(m->arena, e, number_tree(m, -x));
+                        ast_append(m->arena, e, spec_number(m, -x));
                 return e;
         }
-        Ast *e = word(m, AST_NUMBER, shortest_number(m->arena, x));
+        Ast *e = spec_word(m, AST_NUMBER, shortest_number(m->arena, x));
         e->number = x;
         e->is_int = strcspn(e->name, ".eE") == strlen(e->name);
         return e;
@@ -46,7 +48,7 @@ static const Ast *param_default(const Ast *params, const char *name)
 }
 
 /* Whether an argument equals its default in the library. */
-static bool goes_without_saying(Import *m, const Ast *definition, const char *name, Said v)
+static bool goes_without_saying(Import *m, const Ast *definition, const char *name, ConfigValue v)
 {
         const Ast *own =
                 name && definition && (definition->kind == AST_BLOCK || definition->kind == AST_SCHEME)
@@ -57,18 +59,18 @@ static bool goes_without_saying(Import *m, const Ast *definition, const char *na
         Diag *diag = m->diag;
         m->diag = NULL;
         Locals none = {0};
-        Said value = config_evaluate(m, &none, own);
-        bool same = !m->failed && said_same(value, v);
+        ConfigValue value = config_evaluate(m, &none, own);
+        bool same = !m->failed && config_same(value, v);
         m->failed = false;
         m->diag = diag;
         return same;
 }
 
-static Ast *call_tree(Import *m, const SaidCall *call)
+static Ast *call_tree(Import *m, const ConfigTerm *call)
 {
         const Ast *definition = library_definition(m, call->head);
         Ast *e = ast_new(m->arena, AST_CALL, (Span){0}, 1);
-        e->kid[0] = word(m, AST_NAME, call->head);
+        e->kid[0] = spec_word(m, AST_NAME, call->head);
         for (int i = 0; i < call->n; i++) {
                 if (goes_without_saying(m, definition, call->name[i], call->value[i]))
                         continue;
@@ -80,36 +82,36 @@ static Ast *call_tree(Import *m, const SaidCall *call)
         return e->nkid == 1 ? e->kid[0] : e;
 }
 
-static Ast *tree_of(Import *m, Said v)
+static Ast *tree_of(Import *m, ConfigValue v)
 {
         switch (v.kind) {
-        case SAID_NONE: return word(m, AST_NONE, NULL);
-        case SAID_BOOL: return word(m, v.number != 0 ? AST_TRUE : AST_FALSE, NULL);
-        case SAID_NUMBER: return number_tree(m, v.number);
-        case SAID_TEXT: return word(m, AST_STRING, v.text);
-        case SAID_CALL: return call_tree(m, v.call);
-        case SAID_LIST: {
+        case CONFIG_NONE: return spec_word(m, AST_NONE, NULL);
+        case CONFIG_BOOL: return spec_word(m, v.number != 0 ? AST_TRUE : AST_FALSE, NULL);
+        case CONFIG_NUMBER: return spec_number(m, v.number);
+        case CONFIG_TEXT: return spec_word(m, AST_STRING, v.text);
+        case CONFIG_CALL: return call_tree(m, v.call);
+        case CONFIG_LIST: {
                 Ast *list = ast_new(m->arena, AST_LIST, (Span){0}, 0);
                 for (int i = 0; i < v.list->n; i++)
                         ast_append(m->arena, list, tree_of(m, v.list->item[i]));
                 return list;
         }
-        case SAID_OBJECT:
-        case SAID_BLOCK: break;
+        case CONFIG_OBJECT:
+        case CONFIG_BLOCK: break;
         }
-        config_error(m, m->item->name_span, "%s can't be printed as a setting", said_kind_name(v));
-        return word(m, AST_NONE, NULL);
+        config_error(m, m->item->name_span, "%s can't be printed as a setting", config_kind_name(v));
+        return spec_word(m, AST_NONE, NULL);
 }
 
 /* ---- do the settings fit? ---- */
 
-static bool kind_fits(Said v, const char *type)
+static bool kind_fits(ConfigValue v, const char *type)
 {
         if (!strcmp(type, "int"))
-                return v.kind == SAID_NUMBER && v.number == floor(v.number);
+                return v.kind == CONFIG_NUMBER && isfinite(v.number) && v.number == floor(v.number);
         if (!strcmp(type, "real"))
-                return v.kind == SAID_NUMBER;
-        return strcmp(type, "bool") != 0 || v.kind == SAID_BOOL;
+                return v.kind == CONFIG_NUMBER && !isnan(v.number);
+        return strcmp(type, "bool") != 0 || v.kind == CONFIG_BOOL;
 }
 
 static void check_setting(Import *m, Definition *family, const StatedSetting *s)
@@ -125,7 +127,8 @@ static void check_setting(Import *m, Definition *family, const StatedSetting *s)
         const char *wanted = !strcmp(type->name, "int")    ? "a whole number"
                              : !strcmp(type->name, "real") ? "a number"
                                                            : "true or false";
-        config_error(m, where, "%s: %s is wanted, not %s%s", s->name, wanted, said_kind_name(s->value), keys);
+        config_error(m, where, "%s: %s is wanted, not %s%s", s->name, wanted, config_kind_name(s->value),
+                     keys);
 }
 
 bool spec_complete(Import *m)
@@ -189,7 +192,7 @@ Ast *spec_let(Import *m, const char *name, Ast *value)
 {
         Ast *let = ast_new(m->arena, AST_LET, (Span){0}, 2);
         let->kid[0] = ast_new(m->arena, AST_NAMES, (Span){0}, 0);
-        ast_append(m->arena, let->kid[0], word(m, AST_NAME, name));
+        ast_append(m->arena, let->kid[0], spec_word(m, AST_NAME, name));
         let->kid[1] = value;
         return let;
 }
@@ -215,7 +218,7 @@ static bool is_small(const Ast *tree)
         return value && (value->kind == AST_NUMBER || value->kind == AST_TRUE || value->kind == AST_FALSE);
 }
 
-static void add_settings(Import *m, Text *t, Ast *const *tree, int n)
+static void spec_settings(Import *m, Text *t, Ast *const *tree, int n)
 {
         int column = 0;
         for (int i = 0; i < n; i++) {
@@ -245,7 +248,7 @@ static void add_settings(Import *m, Text *t, Ast *const *tree, int n)
 /* ---- the comment ---- */
 
 /* A comment of words that go over lines. */
-static void add_comment(Text *t, const char *text)
+static void spec_comment(Text *t, const char *text)
 {
         int column = 1;
         text_printf(t, "#");
@@ -264,7 +267,7 @@ static void add_comment(Text *t, const char *text)
         text_printf(t, "\n");
 }
 
-static const char *joined(Arena *arena, const Paths *paths)
+static const char *paths_joined(Arena *arena, const Paths *paths)
 {
         const char *text = "";
         for (int i = 0; i < paths->n; i++)
@@ -278,9 +281,9 @@ static Paths parts_left_out(Import *m)
         Paths there = {0};
         for (int i = 0; i < m->omitted.n; i++) {
                 const char *key = intern(m->program->names, m->omitted.path[i], -1);
-                const SaidField *f = object_find(m->root, key);
+                const ConfigField *f = object_find(m->root, key);
                 f = f ? f : object_find(m->inner, key);
-                if (f && f->value.kind != SAID_NONE && !paths_have(&there, key))
+                if (f && f->value.kind != CONFIG_NONE && !paths_have(&there, key))
                         paths_add(m->arena, &there, key);
         }
         return there;
@@ -295,11 +298,11 @@ static Paths keys_by_default(Import *m)
                 if (!m->setting[i].given)
                         find_keys(m, m->setting[i].ast, &found);
         for (int i = 0; i < found.n; i++) {
-                const Entry *entry = entry_find(m, found.name[i]);
-                if (entry->defaulted && entry->value.kind != SAID_NONE)
+                const ImportEntry *entry = entry_find(m, found.name[i]);
+                if (entry->defaulted && entry->counted && entry->value.kind != CONFIG_NONE)
                         paths_add(m->arena, &keys,
                                   arena_printf(m->arena, "%s %s", entry->ast->name,
-                                               said_shown(m->arena, entry->value)));
+                                               config_shown(m->arena, entry->value)));
         }
         return keys;
 }
@@ -308,30 +311,35 @@ static void add_comments(Import *m, Text *t, Definition *family, const char *sou
 {
         Paths omitted = parts_left_out(m), defaults = keys_by_default(m),
               not_done = generation_not_done(m, family);
-        add_comment(t, arena_printf(m->arena, "From %s by config %s (%s), %s.", source, m->item->name,
-                                    m->file->source->path, m->architecture));
+        spec_comment(t, arena_printf(m->arena, "From %s by config %s (%s), %s.", source, m->item->name,
+                                     m->file->source->path, m->architecture));
         if (omitted.n)
-                add_comment(t, arena_printf(m->arena, "Left out: %s.", joined(m->arena, &omitted)));
+                spec_comment(t, arena_printf(m->arena, "Left out: %s.", paths_joined(m->arena, &omitted)));
         if (defaults.n)
-                add_comment(t, arena_printf(m->arena, "By default, as the file lacks them: %s.",
-                                            joined(m->arena, &defaults)));
+                spec_comment(t, arena_printf(m->arena, "By default, as the file lacks them: %s.",
+                                             paths_joined(m->arena, &defaults)));
         if (not_done.n)
-                add_comment(t, arena_printf(m->arena, "Asked of generation, and not done here: %s.",
-                                            joined(m->arena, &not_done)));
+                spec_comment(t, arena_printf(m->arena, "Asked of generation, and not done here: %s.",
+                                             paths_joined(m->arena, &not_done)));
         if (m->conversation_note)
-                add_comment(t, m->conversation_note);
+                spec_comment(t, m->conversation_note);
+        if (sentence_note(m))
+                spec_comment(t, sentence_note(m));
+        if (m->context_note)
+                spec_comment(t, m->context_note);
         if (forced->n)
-                add_comment(t, arena_printf(m->arena, "Not read, by --force: %s.", joined(m->arena, forced)));
+                spec_comment(t, arena_printf(m->arena, "Not read, by --force: %s.",
+                                             paths_joined(m->arena, forced)));
 }
 
 /* `import NAME`: the module that has a definition; a file of one's own by its path. */
-static void add_import(Import *m, Text *t, const File *file)
+static void spec_import(Import *m, Text *t, const File *file)
 {
-        Ast *import = word(m, AST_IMPORT, NULL);
+        Ast *import = spec_word(m, AST_IMPORT, NULL);
         if (file->library || strncmp(file->source->path, "lib/", 4) == 0)
                 import->name = file->name;
         else
-                ast_append(m->arena, import, word(m, AST_STRING, file->source->path));
+                ast_append(m->arena, import, spec_word(m, AST_STRING, file->source->path));
         text_printf(t, "%s\n", spec_tree_text(m->arena, import));
 }
 
@@ -341,23 +349,23 @@ static void import_checkpoint(Import *m, Text *t, const Definition *family)
         const char *key = intern(m->program->names, "checkpoint", -1);
         for (int i = 0; i < m->nsetting; i++) {
                 const StatedSetting *s = &m->setting[i];
-                if (s->name != key || s->value.kind != SAID_CALL)
+                if (s->name != key || s->value.kind != CONFIG_CALL)
                         continue;
                 const char *name = intern(m->program->names, s->value.call->head, -1);
                 const Definition *d = file_find(m->file, name);
                 if (d && !file_find(family->file, name) && !library_find(m->program, name))
-                        add_import(m, t, d->file);
+                        spec_import(m, t, d->file);
         }
 }
 
 /* Loops that the item states; what is none is not said. */
-static void add_loops(Import *m, Text *t)
+static void spec_loops(Import *m, Text *t)
 {
         for (int i = 0; i < m->nloop; i++) {
                 const StatedLoop *l = &m->loop[i];
                 text_printf(t, "    loop %s {", l->name);
                 for (int k = 0; k < l->nsetting; k++)
-                        if (l->setting[k].value.kind != SAID_NONE)
+                        if (l->setting[k].value.kind != CONFIG_NONE)
                                 text_printf(t, "%s%s", k ? "  " : " ",
                                             spec_tree_text(m->arena, setting_tree(m, &l->setting[k])));
                 text_printf(t, " }\n");
@@ -368,6 +376,7 @@ const char *spec_print(Import *m, const char *name, const char *source, const Pa
 {
         Definition *family = family_find(m, m->family->name);
         Text *t = text_new(m->arena);
+        sentence_checkpoint(m, family, name);
         Ast **tree = NEW_ARRAY(m->arena, Ast *, m->nsetting);
         int n = 0;
         for (int i = 0; i < m->nsetting; i++)
@@ -375,14 +384,16 @@ const char *spec_print(Import *m, const char *name, const char *source, const Pa
                     !family_gives(m, family, &m->setting[i]))
                         tree[n++] = setting_tree(m, &m->setting[i]);
         add_comments(m, t, family, source, forced);
-        add_import(m, t, family->file);
+        spec_import(m, t, family->file);
         import_checkpoint(m, t, family);
+        sentence_print_head(m, name, t);
         text_printf(t, "\nmodel %s : %s {\n", name, m->family->name);
         Ast **named;
         int names = spec_name_calls(m, tree, n, &named);
-        add_settings(m, t, named, names);
-        add_settings(m, t, tree, n);
-        add_loops(m, t);
+        spec_settings(m, t, named, names);
+        spec_settings(m, t, tree, n);
+        sentence_print_block(m, t);
+        spec_loops(m, t);
         generation_print(m, family, t);
         text_printf(t, "}\n");
         return m->failed ? NULL : t->data;

@@ -20,9 +20,9 @@ typedef struct {
         Import *m;
         int n;
         Repeated call[MOST_NAMED];
-} Names;
+} SpecNames;
 
-static Repeated *find(Names *s, const char *text)
+static Repeated *names_find(SpecNames *s, const char *text)
 {
         for (int i = 0; i < s->n; i++)
                 if (!strcmp(s->call[i].text, text))
@@ -31,12 +31,12 @@ static Repeated *find(Names *s, const char *text)
 }
 
 /* The call of a list's element; NULL: it is another expression, or there are more calls than a person would name. */
-static Repeated *repeated(Names *s, const Ast *element)
+static Repeated *names_add(SpecNames *s, const Ast *element)
 {
         if (element->kind != AST_CALL)
                 return NULL;
         const char *text = spec_tree_text(s->m->arena, element);
-        Repeated *found = find(s, text);
+        Repeated *found = names_find(s, text);
         if (!found && s->n < MOST_NAMED) {
                 found = &s->call[s->n++];
                 *found = (Repeated){.text = text, .call = element};
@@ -44,14 +44,14 @@ static Repeated *repeated(Names *s, const Ast *element)
         return found;
 }
 
-static void count(Names *s, const Ast *e)
+static void names_count(SpecNames *s, const Ast *e)
 {
         for (int i = 0; i < e->nkid; i++) {
-                Repeated *call = e->kind == AST_LIST ? repeated(s, e->kid[i]) : NULL;
+                Repeated *call = e->kind == AST_LIST ? names_add(s, e->kid[i]) : NULL;
                 if (call)
                         call->times++;
                 else if (e->kid[i])
-                        count(s, e->kid[i]);
+                        names_count(s, e->kid[i]);
         }
 }
 
@@ -64,7 +64,7 @@ static const char *first_number(const Ast *call)
         return NULL;
 }
 
-static bool is_taken(const Names *s, const char *name)
+static bool names_is_taken(const SpecNames *s, const char *name)
 {
         for (int i = 0; i < s->n; i++)
                 if (s->call[i].name && !strcmp(s->call[i].name, name))
@@ -72,37 +72,37 @@ static bool is_taken(const Names *s, const char *name)
         return false;
 }
 
-static const char *name_for(Names *s, const Ast *call)
+static const char *name_for(SpecNames *s, const Ast *call)
 {
         const char *head = call->kid[0]->name, *number = first_number(call);
         const char *name = number ? arena_printf(s->m->arena, "%s_%s", head, number) : NULL;
-        for (int i = 1; !name || is_taken(s, name); i++)
+        for (int i = 1; !name || names_is_taken(s, name); i++)
                 name = arena_printf(s->m->arena, "%s_%d", head, i);
         return name;
 }
 
-static void replace(Names *s, Ast *e)
+static void names_replace(SpecNames *s, Ast *e)
 {
         for (int i = 0; i < e->nkid; i++) {
                 const Ast *kid = e->kid[i];
                 const Repeated *call = e->kind == AST_LIST && kid->kind == AST_CALL
-                                               ? find(s, spec_tree_text(s->m->arena, kid))
+                                               ? names_find(s, spec_tree_text(s->m->arena, kid))
                                                : NULL;
                 if (call && call->name) {
                         e->kid[i] = ast_new(s->m->arena, AST_NAME, (Span){0}, 0);
                         e->kid[i]->name = call->name;
                 } else if (kid) {
-                        replace(s, e->kid[i]);
+                        names_replace(s, e->kid[i]);
                 }
         }
 }
 
 int spec_name_calls(Import *m, Ast **tree, int n, Ast ***named)
 {
-        Names *s = NEW(m->arena, Names);
+        SpecNames *s = NEW(m->arena, SpecNames);
         s->m = m;
         for (int i = 0; i < n; i++)
-                count(s, tree[i]);
+                names_count(s, tree[i]);
         *named = NEW_ARRAY(m->arena, Ast *, s->n);
         int names = 0;
         for (int i = 0; i < s->n; i++) {
@@ -112,6 +112,6 @@ int spec_name_calls(Import *m, Ast **tree, int n, Ast ***named)
                 (*named)[names++] = spec_let(m, s->call[i].name, (Ast *)s->call[i].call);
         }
         for (int i = 0; i < n && names; i++)
-                replace(s, tree[i]);
+                names_replace(s, tree[i]);
         return names;
 }

@@ -26,7 +26,7 @@ static const char *nearest_key(const Import *m, const char *key)
         return nearest_name(key, name, n);
 }
 
-static void report(Strict *s, const char *path, const SaidField *f)
+static void strict_report(Strict *s, const char *path, const ConfigField *f)
 {
         if (s->force) {
                 fprintf(stderr, "%s:%d: warning: nothing reads %s; it may change what the model computes\n",
@@ -50,7 +50,7 @@ static bool is_read(const Import *m, const char *key)
         return false;
 }
 
-static bool is_known(const Import *m, const char *path)
+static bool key_is_known(const Import *m, const char *path)
 {
         return paths_have(&m->ignored, path) || paths_have(&m->omitted, path);
 }
@@ -58,34 +58,34 @@ static bool is_known(const Import *m, const char *path)
 /* A field of a part, which is a configuration of its own: what is ignored is ignored there too. */
 static bool is_known_in_part(const Import *m, const char *part, const char *key)
 {
-        return paths_have(&m->parts, part) && is_known(m, key);
+        return paths_have(&m->parts, part) && key_is_known(m, key);
 }
 
 /* The fields of an object that an item has looked into. */
-static void check_fields(Strict *s, const char *path, const SaidObject *o)
+static void check_fields(Strict *s, const char *path, const ConfigObject *o)
 {
         for (int i = 0; o->looked_into && i < o->n; i++) {
-                const SaidField *f = &o->field[i];
+                const ConfigField *f = &o->field[i];
                 const char *inside = arena_printf(s->m->arena, "%s.%s", path, f->key);
-                if (f->value.kind == SAID_NONE || is_known(s->m, inside) ||
+                if (f->value.kind == CONFIG_NONE || key_is_known(s->m, inside) ||
                     is_known_in_part(s->m, path, f->key))
                         continue;
                 if (!f->seen)
-                        report(s, inside, f);
-                else if (f->value.kind == SAID_OBJECT)
+                        strict_report(s, inside, f);
+                else if (f->value.kind == CONFIG_OBJECT)
                         check_fields(s, inside, f->value.object);
         }
 }
 
-static void check_object(Strict *s, const SaidObject *o, const char *inner)
+static void check_object(Strict *s, const ConfigObject *o, const char *inner)
 {
         for (int i = 0; i < o->n; i++) {
-                const SaidField *f = &o->field[i];
-                if (f->value.kind == SAID_NONE || f->key == inner || is_known(s->m, f->key))
+                const ConfigField *f = &o->field[i];
+                if (f->value.kind == CONFIG_NONE || f->key == inner || key_is_known(s->m, f->key))
                         continue;
                 if (!is_read(s->m, f->key))
-                        report(s, f->key, f);
-                else if (f->value.kind == SAID_OBJECT)
+                        strict_report(s, f->key, f);
+                else if (f->value.kind == CONFIG_OBJECT)
                         check_fields(s, f->key, f->value.object);
         }
 }

@@ -39,11 +39,6 @@ static const char *const library_word[] = {
 static const char *const batch_word[] = {"sequence", "sequences", "range", "ranges",  "number",    "before",
                                          "slot",     "kept",      "fed",   "page_of", "page_table"};
 
-static bool is_letter(char c)
-{
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* NULL: the runtime does not have it. */
 static const EmbeddedWord *runtime_word_of(const char *name)
 {
@@ -84,7 +79,7 @@ static bool is_emitted_word(const char *name)
 static bool is_identifier(const char *name)
 {
         for (const char *c = name; *c; c++)
-                if (!is_letter(*c))
+                if (!is_name_char(*c))
                         return false;
         return *name && (*name < '0' || *name > '9');
 }
@@ -110,7 +105,7 @@ const char *c_model_name(Arena *a, const char *name)
 {
         char *id = arena_strdup(a, name);
         for (char *c = id; *c; c++)
-                if (!is_letter(*c))
+                if (!is_name_char(*c))
                         *c = '_';
         if (!c_name_fault(id))
                 return id;
@@ -123,9 +118,9 @@ typedef struct {
         bool batched;
         const char **name;
         int n;
-} Names;
+} CNames;
 
-static bool is_taken(const Names *names, const char *name)
+static bool c_name_is_taken(const CNames *names, const char *name)
 {
         for (int i = 0; i < names->n; i++)
                 if (!strcmp(names->name[i], name))
@@ -134,25 +129,25 @@ static bool is_taken(const Names *names, const char *name)
 }
 
 /* name, or name with what it is behind it, or a number too */
-static const char *give(Names *names, const char *name, const char *what)
+static const char *names_reserve(CNames *names, const char *name, const char *what)
 {
         Arena *a = names->graph->arena;
-        bool word_of_ours =
-                is_c_word(name) || is_taken(names, name) || (names->batched && IS_AMONG(batch_word, name));
+        bool word_of_ours = is_c_word(name) || c_name_is_taken(names, name) ||
+                            (names->batched && IS_AMONG(batch_word, name));
         const char *own = word_of_ours ? arena_printf(a, "%s_%s", name, what) : name;
         const char *given = own;
-        for (int i = 2; is_taken(names, given); i++)
+        for (int i = 2; c_name_is_taken(names, given); i++)
                 given = arena_printf(a, "%s_%d", own, i);
         return names->name[names->n++] = given;
 }
 
-static void name_regions(Names *names, const Body *b)
+static void name_regions(CNames *names, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 if (b->node[i]->op != OP_REPEAT)
                         continue;
                 Region *r = b->node[i]->attr.region;
-                r->name = give(names, r->name, "iteration");
+                r->name = names_reserve(names, r->name, "iteration");
                 for (int k = 0; k < r->nbody; k++)
                         name_regions(names, r->body[k]);
         }
@@ -166,7 +161,7 @@ static const char *tap_name(Arena *a, const char *name)
                 if (*c == '[' && !(c[1] >= '0' && c[1] <= '9'))
                         c = strchr(c, ']');
                 else if (*c != ']')
-                        *to++ = is_letter(*c) ? *c : '_';
+                        *to++ = is_name_char(*c) ? *c : '_';
         }
         *to = 0;
         return id;
@@ -175,22 +170,23 @@ static const char *tap_name(Arena *a, const char *name)
 void name_for_c(Graph *g, const char *c_name, bool batched)
 {
         int most = 1 + g->nnode + g->nnamed + g->ninput + g->noutput;
-        Names names = {g, batched, NEW_ARRAY(g->arena, const char *, most), 0};
+        CNames names = {g, batched, NEW_ARRAY(g->arena, const char *, most), 0};
         names.name[names.n++] = c_name;
         for (int i = 0; i < g->nnamed; i++) {
-                if (!g->named[i].said)
-                        g->named[i].said = g->named[i].name;
-                g->named[i].name = give(&names, g->named[i].said, "size");
+                if (!g->named[i].model_name)
+                        g->named[i].model_name = g->named[i].name;
+                g->named[i].name = names_reserve(&names, g->named[i].model_name, "size");
         }
         for (int i = 0; i < g->ninput; i++) {
                 Input *in = &g->input[i];
-                in->said = input_name(in);
-                in->name = give(&names, in->said, "input");
+                in->model_name = input_name(in);
+                in->name = names_reserve(&names, in->model_name, "input");
         }
         for (int i = 0; i < g->noutput; i++) {
                 Output *o = &g->output[i];
-                o->said = output_name(o);
-                o->name = give(&names, o->tap ? tap_name(g->arena, o->tap) : o->said, "output");
+                o->model_name = output_name(o);
+                o->name =
+                        names_reserve(&names, o->tap ? tap_name(g->arena, o->tap) : o->model_name, "output");
         }
         name_regions(&names, g->top);
 }

@@ -298,6 +298,7 @@ typedef struct {
         int64_t pool_size;                                         /* of all pages */
         int steps;                                                 /* of the linear order of kernels */
         const struct Tuned *tuned;                                 /* tile: what was measured; or NULL */
+        struct StepList *program;                                  /* schedule: plan/program.h */
         const char **explain;                                      /* what was fused, and what stopped it */
         int nexplain, cap_explain;
 } Plan;
@@ -337,7 +338,6 @@ bool reads_straight(
 Buffer *whole_buffer(Buffer *b); /* that b is a part of, or b */
 /* the affine walk of a whole operand: d starts as its own axes and is refined until its buffer can be read */
 bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base);
-Node *base_of(Node *n); /* through views */
 /* Where the buffer under n (through views that have none of their own) is read, for n looked at through m.  MAP_REFINE: only
  * a domain with that cut walks it evenly.  unstored: a view whose own buffer is just being filled, or NULL. */
 MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored,

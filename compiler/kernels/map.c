@@ -150,13 +150,6 @@ MapResult map_view(const Domain *d, const Map *m, const View *v, int in_rank, Ma
         return MAP_OK;
 }
 
-Node *base_of(Node *n)
-{
-        while (n->op == OP_VIEW)
-                n = n->in[0];
-        return n;
-}
-
 static MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored,
                                Map *out, Buffer **b, Refine *refine)
 {

@@ -48,18 +48,13 @@ void ast_append(Arena *arena, Ast *list, Ast *kid)
                 list->depth = kid->depth + 1;
 }
 
-static bool same_name(const char *a, const char *b)
-{
-        return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 bool ast_equal(const Ast *a, const Ast *b)
 {
         if (!a || !b)
                 return a == b;
         if (a->kind != b->kind || a->nkid != b->nkid || a->is_int != b->is_int)
                 return false;
-        if (!same_name(a->name, b->name))
+        if (!text_equal(a->name, b->name))
                 return false;
         for (int i = 0; i < a->nkid; i++)
                 if (!ast_equal(a->kid[i], b->kid[i]))
@@ -90,7 +85,7 @@ static int flat_width(const Ast *tree, int room)
         return width;
 }
 
-static void dump_head(const Ast *tree, FILE *stream)
+static void ast_dump_head(const Ast *tree, FILE *stream)
 {
         bool is_word = tree->kind == AST_NAME || tree->kind == AST_NUMBER;
         if (!is_word && tree->kind != AST_STRING)
@@ -107,7 +102,7 @@ static void dump_head(const Ast *tree, FILE *stream)
                 putc(':', stream);
 }
 
-static bool is_leaf(AstKind kind)
+static bool ast_is_leaf(AstKind kind)
 {
         return kind >= AST_NAME && kind <= AST_NONE;
 }
@@ -118,13 +113,13 @@ static void dump_tree(const Ast *tree, int indent, FILE *stream)
                 putc('-', stream);
                 return;
         }
-        if (is_leaf(tree->kind)) {
-                dump_head(tree, stream);
+        if (ast_is_leaf(tree->kind)) {
+                ast_dump_head(tree, stream);
                 return;
         }
         bool flat = flat_width(tree, DUMP_WIDTH - indent) < DUMP_WIDTH - indent;
         putc('(', stream);
-        dump_head(tree, stream);
+        ast_dump_head(tree, stream);
         for (int i = 0; i < tree->nkid; i++) {
                 if (flat)
                         putc(' ', stream);
@@ -158,12 +153,12 @@ typedef enum Level {
 } Level;
 
 /* The levels of a binary operator, of its operands, and its spelling with spaces. */
-typedef struct Binary {
+typedef struct BinaryLevels {
         AstKind kind;
         Level level, left, right;
-} Binary;
+} BinaryLevels;
 
-static const Binary binaries[] = {
+static const BinaryLevels binaries[] = {
         {AST_OR, OR_LEVEL, OR_LEVEL, AND_LEVEL},
         {AST_AND, AND_LEVEL, AND_LEVEL, NOT_LEVEL},
         {AST_EQ, COMPARE, SUM, SUM},
@@ -182,7 +177,7 @@ static const Binary binaries[] = {
         {AST_POW, POWER, POSTFIX, UNARY},
 };
 
-static const Binary *binary_of(AstKind kind)
+static const BinaryLevels *binary_of(AstKind kind)
 {
         for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
                 if (binaries[i].kind == kind)
@@ -192,7 +187,7 @@ static const Binary *binary_of(AstKind kind)
 
 static Level level_of(const Ast *e)
 {
-        const Binary *binary = binary_of(e->kind);
+        const BinaryLevels *binary = binary_of(e->kind);
         if (binary)
                 return binary->level;
         if (e->kind == AST_COND)
@@ -203,21 +198,21 @@ static Level level_of(const Ast *e)
 }
 
 /* Where print goes, and how far its lines are indented. */
-typedef struct Printer {
+typedef struct AstPrinter {
         FILE *stream;
         int indent;
-} Printer;
+} AstPrinter;
 
-static void print_expr(Printer *p, const Ast *e, Level place);
-static void print_body(Printer *p, const Ast *list);
+static void print_expr(AstPrinter *p, const Ast *e, Level place);
+static void ast_print_body(AstPrinter *p, const Ast *list);
 
-static void text(Printer *p, const char *words)
+static void text(AstPrinter *p, const char *words)
 {
         fputs(words, p->stream);
 }
 
 /* kid[first], kid[first + 1], … with commas between. */
-static void print_list(Printer *p, const Ast *tree, int first)
+static void ast_print_list(AstPrinter *p, const Ast *tree, int first)
 {
         for (int i = first; i < tree->nkid; i++) {
                 if (i > first)
@@ -226,13 +221,13 @@ static void print_list(Printer *p, const Ast *tree, int first)
         }
 }
 
-static void print_each(Printer *p, const Ast *each)
+static void print_each(AstPrinter *p, const Ast *each)
 {
         fprintf(p->stream, each->kid[0] ? "%s[%s] : " : "%s : ", each->name,
                 each->kid[0] ? each->kid[0]->name : "");
 }
 
-static void print_range(Printer *p, const Ast *range)
+static void print_range(AstPrinter *p, const Ast *range)
 {
         if (range->kid[0])
                 print_expr(p, range->kid[0], ANY);
@@ -241,7 +236,7 @@ static void print_range(Printer *p, const Ast *range)
                 print_expr(p, range->kid[1], ANY);
 }
 
-static void print_arg(Printer *p, const Ast *arg)
+static void print_arg(AstPrinter *p, const Ast *arg)
 {
         if (arg->name)
                 fprintf(p->stream, arg->kid[0] ? "%s: " : "%s:", arg->name);
@@ -249,7 +244,7 @@ static void print_arg(Printer *p, const Ast *arg)
                 print_expr(p, arg->kid[0], ANY);
 }
 
-static void print_postfix(Printer *p, const Ast *e)
+static void print_postfix(AstPrinter *p, const Ast *e)
 {
         print_expr(p, e->kid[0], POSTFIX);
         if (e->kind == AST_TRANSPOSE)
@@ -260,12 +255,12 @@ static void print_postfix(Printer *p, const Ast *e)
                 fprintf(p->stream, " as %s", e->name);
         else {
                 text(p, e->kind == AST_CALL ? "(" : "[");
-                print_list(p, e, 1);
+                ast_print_list(p, e, 1);
                 text(p, e->kind == AST_CALL ? ")" : "]");
         }
 }
 
-static void print_cond(Printer *p, const Ast *e)
+static void print_cond(AstPrinter *p, const Ast *e)
 {
         text(p, "if ");
         print_expr(p, e->kid[0], ANY);
@@ -275,31 +270,31 @@ static void print_cond(Printer *p, const Ast *e)
         print_expr(p, e->kid[2], ANY);
 }
 
-static void print_over(Printer *p, const Ast *e)
+static void print_over(AstPrinter *p, const Ast *e)
 {
         text(p, "over ");
         print_each(p, e->kid[0]);
         print_expr(p, e->kid[1], SUM);
-        print_body(p, e->kid[2]);
+        ast_print_body(p, e->kid[2]);
 }
 
-static void print_binary(Printer *p, const Ast *e, const Binary *binary)
+static void print_binary(AstPrinter *p, const Ast *e, const BinaryLevels *binary)
 {
         print_expr(p, e->kid[0], binary->left);
         fprintf(p->stream, " %s ", ast_kind_name(e->kind));
         print_expr(p, e->kid[1], binary->right);
 }
 
-static void print_bare(Printer *p, const Ast *e)
+static void print_bare(AstPrinter *p, const Ast *e)
 {
-        const Binary *binary = binary_of(e->kind);
+        const BinaryLevels *binary = binary_of(e->kind);
         if (binary)
                 print_binary(p, e, binary);
         else if (e->kind == AST_STRING)
                 print_text(p->stream, e->name);
         else if (e->kind == AST_NAME || e->kind == AST_NUMBER || e->kind == AST_TYPE)
                 text(p, e->name);
-        else if (is_leaf(e->kind))
+        else if (ast_is_leaf(e->kind))
                 text(p, ast_kind_name(e->kind));
         else if (e->kind == AST_COND)
                 print_cond(p, e);
@@ -311,7 +306,7 @@ static void print_bare(Printer *p, const Ast *e)
                 print_arg(p, e);
         else if (e->kind == AST_LIST) {
                 text(p, "[");
-                print_list(p, e, 0);
+                ast_print_list(p, e, 0);
                 text(p, "]");
         } else if (e->kind == AST_NOT || e->kind == AST_NEG) {
                 text(p, e->kind == AST_NOT ? "not " : "-");
@@ -320,7 +315,7 @@ static void print_bare(Printer *p, const Ast *e)
                 print_postfix(p, e);
 }
 
-static void print_expr(Printer *p, const Ast *e, Level place)
+static void print_expr(AstPrinter *p, const Ast *e, Level place)
 {
         bool parenthesised = level_of(e) < place;
         if (parenthesised)
@@ -330,7 +325,7 @@ static void print_expr(Printer *p, const Ast *e, Level place)
                 text(p, ")");
 }
 
-static void print_typed(Printer *p, const Ast *type, const Ast *value)
+static void print_typed(AstPrinter *p, const Ast *type, const Ast *value)
 {
         if (type) {
                 text(p, " : ");
@@ -342,7 +337,7 @@ static void print_typed(Printer *p, const Ast *type, const Ast *value)
         }
 }
 
-static void print_param_list(Printer *p, const Ast *list)
+static void print_param_list(AstPrinter *p, const Ast *list)
 {
         for (int i = 0; i < list->nkid; i++) {
                 fprintf(p->stream, "%s%s", i ? ", " : "", list->kid[i]->name);
@@ -350,7 +345,7 @@ static void print_param_list(Printer *p, const Ast *list)
         }
 }
 
-static void print_params(Printer *p, const Ast *params)
+static void print_params(AstPrinter *p, const Ast *params)
 {
         text(p, "(");
         print_param_list(p, params->kid[0]);
@@ -360,42 +355,42 @@ static void print_params(Printer *p, const Ast *params)
         text(p, ")");
 }
 
-static void print_names(Printer *p, const Ast *names)
+static void ast_print_names(AstPrinter *p, const Ast *names)
 {
         for (int i = 0; i < names->nkid; i++)
                 fprintf(p->stream, "%s%s", i ? ", " : "", names->kid[i]->name);
 }
 
 /* block name(params) { … } or = e; a member has no word before its name. */
-static void print_block(Printer *p, const Ast *block)
+static void ast_print_block(AstPrinter *p, const Ast *block)
 {
         fprintf(p->stream, "%s%s", block->kind == AST_BLOCK ? "block " : "", block->name);
         print_params(p, block->kid[0]);
         if (block->kid[1])
-                print_body(p, block->kid[1]);
+                ast_print_body(p, block->kid[1]);
         else
                 print_typed(p, NULL, block->kid[2]);
 }
 
 /* if e { … } else if … else { … }, of statements or of checkpoint entries. */
-static void print_if(Printer *p, const Ast *branch)
+static void print_if(AstPrinter *p, const Ast *branch)
 {
         text(p, "if ");
         print_expr(p, branch->kid[0], ANY);
-        print_body(p, branch->kid[1]);
+        ast_print_body(p, branch->kid[1]);
         const Ast *other = branch->kid[2];
         if (!other)
                 return;
         text(p, " else");
         if (other->kind != branch->kind) {
-                print_body(p, other);
+                ast_print_body(p, other);
                 return;
         }
         text(p, " ");
         print_if(p, other);
 }
 
-static void print_require(Printer *p, const Ast *require)
+static void print_require(AstPrinter *p, const Ast *require)
 {
         text(p, "require ");
         print_expr(p, require->kid[0], ANY);
@@ -409,38 +404,38 @@ static void print_require(Printer *p, const Ast *require)
         }
 }
 
-static void print_input(Printer *p, const Ast *input)
+static void ast_print_input(AstPrinter *p, const Ast *input)
 {
         text(p, "input ");
         if (input->name) {
                 text(p, input->name);
-                print_body(p, input);
+                ast_print_body(p, input);
                 return;
         }
-        print_names(p, input->kid[0]->kid[0]);
+        ast_print_names(p, input->kid[0]->kid[0]);
         print_typed(p, input->kid[0]->kid[1], input->kid[0]->kid[2]);
 }
 
 /* word name : parent { … } of models and checkpoints. */
-static void print_family(Printer *p, const Ast *tree)
+static void print_family(AstPrinter *p, const Ast *tree)
 {
         text(p, ast_kind_name(tree->kind));
         if (tree->name)
                 fprintf(p->stream, " %s", tree->name);
         if (tree->kid[0])
                 fprintf(p->stream, " : %s", tree->kid[0]->name);
-        print_body(p, tree->kid[1]);
+        ast_print_body(p, tree->kid[1]);
 }
 
 /* word name = e */
-static void print_defined(Printer *p, const char *word, const Ast *tree)
+static void print_defined(AstPrinter *p, const char *word, const Ast *tree)
 {
         fprintf(p->stream, "%s %s = ", word, tree->name);
         print_expr(p, tree->kid[0], ANY);
 }
 
 /* A key, a.b of an object, or in quotes what is no name. */
-static void print_path(Printer *p, const char *path)
+static void print_path(AstPrinter *p, const char *path)
 {
         bool plain = true;
         for (const char *part = path; plain; part += strcspn(part, ".") + 1) {
@@ -459,7 +454,7 @@ static void print_path(Printer *p, const char *path)
 }
 
 /* read a = 1, "b-c" as b : int */
-static void print_keys(Printer *p, const Ast *keys)
+static void print_keys(AstPrinter *p, const Ast *keys)
 {
         text(p, keys->name);
         for (int i = 0; i < keys->nkid; i++) {
@@ -472,7 +467,7 @@ static void print_keys(Printer *p, const Ast *keys)
         }
 }
 
-static void print_config(Printer *p, const Ast *config)
+static void print_config(AstPrinter *p, const Ast *config)
 {
         fprintf(p->stream, "config %s", config->name);
         if (config->kid[0])
@@ -484,10 +479,10 @@ static void print_config(Printer *p, const Ast *config)
                 for (int k = 0; k < source->nkid; k++)
                         fprintf(p->stream, ".%s", source->kid[k]->name);
         }
-        print_body(p, config->kid[1]);
+        ast_print_body(p, config->kid[1]);
 }
 
-static void print_item(Printer *p, const Ast *item)
+static void print_item(AstPrinter *p, const Ast *item)
 {
         if (item->kind == AST_IMPORT) {
                 text(p, "import ");
@@ -498,51 +493,51 @@ static void print_item(Printer *p, const Ast *item)
         } else if (item->kind == AST_SCHEME) {
                 fprintf(p->stream, "scheme %s", item->name);
                 print_params(p, item->kid[0]);
-                print_body(p, item->kid[1]);
+                ast_print_body(p, item->kid[1]);
         } else if (item->kind == AST_TEST) {
                 text(p, "test ");
                 print_text(p->stream, item->name);
-                print_body(p, item->kid[0]);
+                ast_print_body(p, item->kid[0]);
         } else if (item->kind == AST_CONFIG)
                 print_config(p, item);
         else
                 print_family(p, item);
 }
 
-static void print_line(Printer *p, const Ast *tree)
+static void ast_print_line(AstPrinter *p, const Ast *tree)
 {
         switch (tree->kind) {
         case AST_BLOCK:
-        case AST_MEMBER: print_block(p, tree); return;
+        case AST_MEMBER: ast_print_block(p, tree); return;
         case AST_IF:
         case AST_ENTRY_IF: print_if(p, tree); return;
         case AST_REQUIRE: print_require(p, tree); return;
-        case AST_INPUT: print_input(p, tree); return;
+        case AST_INPUT: ast_print_input(p, tree); return;
         case AST_SHARED: print_defined(p, "shared", tree); return;
         case AST_OUTPUT: print_defined(p, "output", tree); return;
         case AST_LET:
-                print_names(p, tree->kid[0]);
+                ast_print_names(p, tree->kid[0]);
                 print_typed(p, NULL, tree->kid[1]);
                 return;
         case AST_DECL:
-                print_names(p, tree->kid[0]);
+                ast_print_names(p, tree->kid[0]);
                 print_typed(p, tree->kid[1], tree->kid[2]);
                 return;
         case AST_RETURN:
                 text(p, "return ");
-                print_list(p, tree, 0);
+                ast_print_list(p, tree, 0);
                 return;
         case AST_REPEAT:
                 text(p, "repeat ");
                 print_each(p, tree->kid[0]);
                 print_expr(p, tree->kid[1], ANY);
-                print_body(p, tree->kid[2]);
+                ast_print_body(p, tree->kid[2]);
                 return;
         case AST_KEYS: print_keys(p, tree); return;
         case AST_STATED:
                 fprintf(p->stream, tree->kid[0] ? "model %s" : "model",
                         tree->kid[0] ? tree->kid[0]->name : "");
-                print_body(p, tree->kid[1]);
+                ast_print_body(p, tree->kid[1]);
                 return;
         case AST_CHECKPOINT_USE:
                 text(p, "checkpoint ");
@@ -550,7 +545,7 @@ static void print_line(Printer *p, const Ast *tree)
                 return;
         case AST_LOOP:
                 fprintf(p->stream, "loop %s", tree->name);
-                print_body(p, tree);
+                ast_print_body(p, tree);
                 return;
         case AST_LOOP_NONE: fprintf(p->stream, "loop %s none", tree->name); return;
         case AST_SETTING:
@@ -570,29 +565,29 @@ static void print_line(Printer *p, const Ast *tree)
         }
 }
 
-static void print_lines(Printer *p, const Ast *list)
+static void ast_print_lines(AstPrinter *p, const Ast *list)
 {
         for (int i = 0; i < list->nkid; i++) {
                 fprintf(p->stream, "%*s", 4 * p->indent, "");
-                print_line(p, list->kid[i]);
+                ast_print_line(p, list->kid[i]);
                 putc('\n', p->stream);
         }
 }
 
-static void print_body(Printer *p, const Ast *list)
+static void ast_print_body(AstPrinter *p, const Ast *list)
 {
         text(p, " {\n");
         p->indent++;
-        print_lines(p, list);
+        ast_print_lines(p, list);
         p->indent--;
         fprintf(p->stream, "%*s}", 4 * p->indent, "");
 }
 
 void ast_print(const Ast *tree, FILE *stream)
 {
-        Printer printer = {stream, 0};
+        AstPrinter printer = {stream, 0};
         if (tree->kind == AST_FILE || tree->kind == AST_LINES)
-                print_lines(&printer, tree);
+                ast_print_lines(&printer, tree);
         else
-                print_line(&printer, tree);
+                ast_print_line(&printer, tree);
 }

@@ -20,16 +20,16 @@ typedef struct {
         int kept, fresh;    /* first ids */
         int64_t iterations; /* of the repeat, while its own bodies are compared; 0 in an inner one */
         Varying *varying;   /* not NULL: slices may start elsewhere, and are noted here */
-} Match;
+} BodyMatch;
 
-static bool same_node(const Match *m, const Node *a, const Node *b)
+static bool same_node(const BodyMatch *m, const Node *a, const Node *b)
 {
         if (b->id < m->fresh)
                 return a == b;
         return a->id >= m->kept && a->id - m->kept == b->id - m->fresh;
 }
 
-static bool same_nodes(const Match *m, int n, Node *const *a, Node *const *b)
+static bool same_nodes(const BodyMatch *m, int n, Node *const *a, Node *const *b)
 {
         for (int i = 0; i < n; i++)
                 if (!same_node(m, a[i], b[i]))
@@ -50,7 +50,7 @@ static bool same_atoms(const View *a, const View *b)
         return true;
 }
 
-static bool same_view(const Match *m, const Node *a, const Node *b)
+static bool same_view(const BodyMatch *m, const Node *a, const Node *b)
 {
         const View *p = a->attr.view, *q = b->attr.view;
         if (!same_atoms(p, q))
@@ -65,30 +65,30 @@ static bool same_view(const Match *m, const Node *a, const Node *b)
         return true;
 }
 
-static bool same_values(const Literal *a, const Literal *b)
+static bool literal_values_equal(const Literal *a, const Literal *b)
 {
         return a->iterations == b->iterations && a->count == b->count &&
                memcmp(a->value, b->value, (size_t)(a->iterations * a->count) * sizeof *a->value) == 0;
 }
 
-static bool same_literal(const Match *m, const Literal *kept, const Literal *fresh)
+static bool same_literal(const BodyMatch *m, const Literal *kept, const Literal *fresh)
 {
         if (m->iterations == 0)
-                return same_values(kept, fresh);
+                return literal_values_equal(kept, fresh);
         if (kept->count != fresh->count || fresh->iterations != 1)
                 return false;
-        return same_values(kept, fresh) || kept->count <= MAX_TABLE / m->iterations;
+        return literal_values_equal(kept, fresh) || kept->count <= MAX_TABLE / m->iterations;
 }
 
-static bool same_body(const Match *m, const Body *a, const Body *b);
+static bool same_body(const BodyMatch *m, const Body *a, const Body *b);
 
-static bool same_region(const Match *m, const Region *a, const Region *b)
+static bool same_region(const BodyMatch *m, const Region *a, const Region *b)
 {
         if (a->name != b->name || a->iterations != b->iterations || a->nbody != b->nbody ||
             a->ncarry != b->ncarry || a->nstack != b->nstack ||
             memcmp(a->body_of, b->body_of, (size_t)a->iterations) != 0)
                 return false;
-        Match inner = *m;
+        BodyMatch inner = *m;
         inner.iterations = 0;
         for (int i = 0; i < a->nbody; i++)
                 if (!same_body(&inner, a->body[i], b->body[i]) ||
@@ -98,7 +98,7 @@ static bool same_region(const Match *m, const Region *a, const Region *b)
         return true;
 }
 
-static bool same_attr(const Match *m, const Node *a, const Node *b)
+static bool same_attr(const BodyMatch *m, const Node *a, const Node *b)
 {
         const Attr *p = &a->attr, *q = &b->attr;
         if (p->axis != q->axis || p->index != q->index || p->slot != q->slot || !dim_equal(p->dim, q->dim) ||
@@ -114,7 +114,7 @@ static bool same_attr(const Match *m, const Node *a, const Node *b)
 
 /* Numbers that are whole in one iteration and not in another are reals in both, if nothing else tells them apart.
  */
-static bool same_type(const Match *m, const Node *a, const Node *b)
+static bool same_type(const BodyMatch *m, const Node *a, const Node *b)
 {
         if (a->op != OP_CONST || m->iterations == 0 || a->type.dtype == BOOL || b->type.dtype == BOOL)
                 return type_equal(&a->type, &b->type);
@@ -123,7 +123,7 @@ static bool same_type(const Match *m, const Node *a, const Node *b)
         return type_equal(&a->type, &type);
 }
 
-static bool same_body(const Match *m, const Body *a, const Body *b)
+static bool same_body(const BodyMatch *m, const Body *a, const Body *b)
 {
         if (a->nnode != b->nnode)
                 return false;
@@ -136,7 +136,7 @@ static bool same_body(const Match *m, const Body *a, const Body *b)
         return true;
 }
 
-static bool same_asked(const Match *m, Iteration a, Iteration b)
+static bool same_asked(const BodyMatch *m, Iteration a, Iteration b)
 {
         for (int i = 0; i < b.nasked; i++)
                 if (a.asked[i] && b.asked[i] ? !same_node(m, a.asked[i], b.asked[i])
@@ -147,7 +147,7 @@ static bool same_asked(const Match *m, Iteration a, Iteration b)
 
 bool body_match(Iteration kept, Iteration fresh, int64_t iterations, Varying *varying)
 {
-        Match m = {kept.first, fresh.first, iterations, varying};
+        BodyMatch m = {kept.first, fresh.first, iterations, varying};
         const Region *region = fresh.body->region;
         return same_body(&m, kept.body, fresh.body) &&
                same_nodes(&m, region->ncarry, kept.body->next, fresh.body->next) &&
@@ -167,7 +167,7 @@ void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fres
                 const Literal *row = b->attr.literal;
                 if (b->type.dtype == REAL)
                         a->type.dtype = REAL;
-                if (same_values(table, row))
+                if (literal_values_equal(table, row))
                         continue;
                 size_t size = (size_t)row->count * sizeof *row->value;
                 if (table->iterations == 1) {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-Value call_option(const Call *c, const char *name)
+Value call_option(const BuiltinCall *c, const char *name)
 {
         for (int i = 0; i < c->named->n; i++)
                 if (strcmp(c->named->binding[i].name, name) == 0)
@@ -20,7 +20,7 @@ Node *make_node(Elaborator *e, Op op, int nin, Node *const *in, Attr attr, Span 
         return build(e->g, e->body, e->diag, op, nin, in, &attr, span, e->where);
 }
 
-Node *call_tensor(const Call *c, int i)
+Node *call_tensor(const BuiltinCall *c, int i)
 {
         return to_tensor(c->e, c->pos[i], c->pos_span[i]);
 }
@@ -28,7 +28,7 @@ Node *call_tensor(const Call *c, int i)
 /* ---- pointwise ---- */
 
 #define POINTWISE(name, op)                                                                                  \
-        static Value run_##name(const Call *c)                                                               \
+        static Value run_##name(const BuiltinCall *c)                                                        \
         {                                                                                                    \
                 return unary_op(c->e, op, c->pos[0], c->span);                                               \
         }
@@ -44,7 +44,7 @@ POINTWISE(erf, OP_ERF)
 POINTWISE(atan, OP_ATAN)
 #undef POINTWISE
 
-static Value run_abs(const Call *c)
+static Value run_abs(const BuiltinCall *c)
 {
         Value v = c->pos[0];
         if (is_number(v))
@@ -55,7 +55,7 @@ static Value run_abs(const Call *c)
                        : POISON;
 }
 
-static Value run_where(const Call *c)
+static Value run_where(const BuiltinCall *c)
 {
         if (c->pos[0].kind == V_BOOL)
                 return c->pos[c->pos[0].number != 0 ? 1 : 2];
@@ -69,7 +69,7 @@ static Value run_where(const Call *c)
 /* ---- along an axis ---- */
 
 /* Without `axis:` the last axis is folded and kept with size 1; with it, the axis goes. */
-static Value reduce(const Call *c, Op op)
+static Value builtin_reduce(const BuiltinCall *c, Op op)
 {
         Value axis = call_option(c, "axis");
         Node *x = call_tensor(c, 0);
@@ -88,26 +88,26 @@ static Value reduce(const Call *c, Op op)
         return value_tensor(y);
 }
 
-static Value run_sum(const Call *c)
+static Value run_sum(const BuiltinCall *c)
 {
-        return reduce(c, OP_SUM);
+        return builtin_reduce(c, OP_SUM);
 }
 
-static Value run_argmax(const Call *c)
+static Value run_argmax(const BuiltinCall *c)
 {
-        return reduce(c, OP_ARGMAX);
+        return builtin_reduce(c, OP_ARGMAX);
 }
 
-static Value extreme(const Call *c, Op op)
+static Value builtin_extreme(const BuiltinCall *c, Op op)
 {
         Value v = c->pos[0];
         if (c->npos == 1 && op == OP_MAX)
-                return reduce(c, OP_MAXOF);
+                return builtin_reduce(c, OP_MAXOF);
         if (c->npos == 1) { /* min x = -max -x */
                 Value negated = negate(c->e, v, c->span);
-                Call inner = *c;
+                BuiltinCall inner = *c;
                 inner.pos = &negated;
-                return negate(c->e, reduce(&inner, OP_MAXOF), c->span);
+                return negate(c->e, builtin_reduce(&inner, OP_MAXOF), c->span);
         }
         if (call_option(c, "axis").kind != V_NONE)
                 return poisoned(c->e, c->span, "%s of several values folds no axis", c->name);
@@ -128,17 +128,17 @@ static Value extreme(const Call *c, Op op)
         return v;
 }
 
-static Value run_max(const Call *c)
+static Value run_max(const BuiltinCall *c)
 {
-        return extreme(c, OP_MAX);
+        return builtin_extreme(c, OP_MAX);
 }
 
-static Value run_min(const Call *c)
+static Value run_min(const BuiltinCall *c)
 {
-        return extreme(c, OP_MIN);
+        return builtin_extreme(c, OP_MIN);
 }
 
-static Value run_softmax(const Call *c)
+static Value run_softmax(const BuiltinCall *c)
 {
         Value sink = call_option(c, "sink");
         Node *in[2] = {call_tensor(c, 0), NULL};
@@ -148,7 +148,7 @@ static Value run_softmax(const Call *c)
                      : POISON;
 }
 
-static Value run_top(const Call *c)
+static Value run_top(const BuiltinCall *c)
 {
         int64_t k;
         Node *x = call_tensor(c, 0);
@@ -170,7 +170,7 @@ static Value index_node(Elaborator *e, Dim size, Span span)
                 node_new(e->g, e->body, OP_INDEX, 0, NULL, (Attr){.slot = -1}, type, span, e->where));
 }
 
-static Value run_iota(const Call *c)
+static Value run_iota(const BuiltinCall *c)
 {
         Dim n;
         return want_dim(c->e, c->pos[0], c->pos_span[0], "the number of indices", &n)
@@ -178,7 +178,7 @@ static Value run_iota(const Call *c)
                        : POISON;
 }
 
-static Value run_index(const Call *c)
+static Value run_index(const BuiltinCall *c)
 {
         Node *x = call_tensor(c, 0);
         int axis;
@@ -188,7 +188,7 @@ static Value run_index(const Call *c)
 }
 
 /* Indices along an axis counted from the end, with axes of size 1 after it: they broadcast against x. */
-static Value trailing_index(const Call *c, int from_end)
+static Value trailing_index(const BuiltinCall *c, int from_end)
 {
         Elaborator *e = c->e;
         Node *x = call_tensor(c, 0);
@@ -205,17 +205,17 @@ static Value trailing_index(const Call *c, int from_end)
         return value_tensor(view_reshape(e->g, e->body, v.tensor, &type, c->span, e->where));
 }
 
-static Value run_col(const Call *c)
+static Value run_col(const BuiltinCall *c)
 {
         return trailing_index(c, 1);
 }
 
-static Value run_row(const Call *c)
+static Value run_row(const BuiltinCall *c)
 {
         return trailing_index(c, 2);
 }
 
-static Value run_head(const Call *c)
+static Value run_head(const BuiltinCall *c)
 {
         return trailing_index(c, 3);
 }
@@ -223,7 +223,7 @@ static Value run_head(const Call *c)
 /* ---- lists ---- */
 
 /* at(v, i): v, or item i mod length of a list */
-static Value run_at(const Call *c)
+static Value run_at(const BuiltinCall *c)
 {
         int64_t i;
         if (c->pos[0].kind != V_LIST)
@@ -236,7 +236,7 @@ static Value run_at(const Call *c)
         return list->item[i % list->n];
 }
 
-static Value run_len(const Call *c)
+static Value run_len(const BuiltinCall *c)
 {
         if (c->pos[0].kind != V_LIST)
                 return poisoned(c->e, c->pos_span[0], "len wants a list, not %s",
@@ -377,7 +377,7 @@ static bool has_option(const Builtin *b, const char *name)
 Value builtin_call(Elaborator *e, const Builtin *b, int npos, const Value *pos, const Span *pos_span,
                    const Vars *named, Span span)
 {
-        Call call = {e, npos, pos, pos_span, named, span, b->name};
+        BuiltinCall call = {e, npos, pos, pos_span, named, span, b->name};
         for (int i = 0; i < npos; i++)
                 if (is_poison(pos[i]))
                         return POISON;

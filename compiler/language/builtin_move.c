@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* The arguments, or the items of the one list; pieces of size 0 (none) are left out. */
-static int gather_parts(const Call *c, Value **part, Span **span)
+static int gather_parts(const BuiltinCall *c, Value **part, Span **span)
 {
         int n = c->npos, kept = 0;
         const Value *item = c->pos;
@@ -38,7 +38,7 @@ static Node *join_nodes(Elaborator *e, int n, Node **in, int axis, Span span)
         return n == 1 ? in[0] : make_node(e, OP_JOIN, n, in, (Attr){.axis = axis}, span);
 }
 
-Value run_join(const Call *c)
+Value run_join(const BuiltinCall *c)
 {
         Value *part, axis = call_option(c, "axis");
         Span *span;
@@ -103,7 +103,7 @@ Value stack_values(Elaborator *e, int n, const Value *item, int axis, Span span)
         return value_tensor(join_nodes(e, n, in, axis, span));
 }
 
-Value run_stack(const Call *c)
+Value run_stack(const BuiltinCall *c)
 {
         Value *part, axis = call_option(c, "axis");
         Span *span;
@@ -117,7 +117,7 @@ Value run_stack(const Call *c)
                             c->span);
 }
 
-static Value split_sizes(const Call *c, Node *x, Value sizes)
+static Value split_sizes(const BuiltinCall *c, Node *x, Value sizes)
 {
         Elaborator *e = c->e;
         int axis;
@@ -152,7 +152,7 @@ static Value split_sizes(const Call *c, Node *x, Value sizes)
 }
 
 /* What an argument is called in a message: "heads (7)". */
-static const char *argument_text(const Call *c, int i, int64_t n)
+static const char *builtin_name(const BuiltinCall *c, int i, int64_t n)
 {
         Span s = c->pos_span[i];
         bool word = s.source && s.end > s.begin;
@@ -166,7 +166,7 @@ static const char *argument_text(const Call *c, int i, int64_t n)
 }
 
 /* split(x, n): [.., n * d] -> [n, .., d] */
-Value run_split(const Call *c)
+Value run_split(const BuiltinCall *c)
 {
         Elaborator *e = c->e;
         int64_t n;
@@ -185,13 +185,13 @@ Value run_split(const Call *c)
                 return poisoned(e, c->pos_span[0], "a scalar can't be split");
         if (n < 1 || !dim_div(x->type.dim[x->type.rank - 1], dim_fixed(n), &part))
                 return poisoned(e, c->span, "split: %s does not divide the last axis of %s",
-                                argument_text(c, 1, n), type_text(e->diag->arena, e->g, &x->type));
+                                builtin_name(c, 1, n), type_text(e->diag->arena, e->g, &x->type));
         if (call_option(c, "axis").kind != V_NONE)
                 return poisoned(e, c->span, "split into equal parts takes the last axis; with sizes: any");
         return value_tensor(view_split(e->g, e->body, x, n, c->span, e->where));
 }
 
-Value run_merge(const Call *c)
+Value run_merge(const BuiltinCall *c)
 {
         Node *x = call_tensor(c, 0);
         if (!x)
@@ -203,7 +203,7 @@ Value run_merge(const Call *c)
 }
 
 /* spread(k, n): [g, ..] -> [n, ..]; of a matrix that all share, [..] -> [n, ..] */
-Value run_spread(const Call *c)
+Value run_spread(const BuiltinCall *c)
 {
         Elaborator *e = c->e;
         int64_t n;
@@ -217,12 +217,12 @@ Value run_spread(const Call *c)
                 return POISON;
         if (n < 1 || x->type.rank == 0 || !dim_div(dim_fixed(n), x->type.dim[0], &each))
                 return poisoned(e, c->span, "spread: the outermost axis of %s does not divide %s",
-                                type_text(e->diag->arena, e->g, &x->type), argument_text(c, 1, n));
+                                type_text(e->diag->arena, e->g, &x->type), builtin_name(c, 1, n));
         return value_tensor(view_spread(e->g, e->body, x, n, c->span, e->where));
 }
 
 /* The sizes asked for; `..` keeps the axes of x that the sizes on its two sides leave. */
-static bool reshape_type(const Call *c, const Node *x, const List *list, Type *type)
+static bool reshape_type(const BuiltinCall *c, const Node *x, const List *list, Type *type)
 {
         Elaborator *e = c->e;
         int ellipsis = -1, kept = 0;
@@ -274,7 +274,7 @@ static bool reshape_type(const Call *c, const Node *x, const List *list, Type *t
         return true;
 }
 
-Value run_reshape(const Call *c)
+Value run_reshape(const BuiltinCall *c)
 {
         Elaborator *e = c->e;
         Type type;
@@ -300,7 +300,7 @@ Value run_reshape(const Call *c)
 }
 
 /* transpose(x), transpose(x, [1, 0, 2]), transpose(x, from, to): one axis moved */
-Value run_transpose(const Call *c)
+Value run_transpose(const BuiltinCall *c)
 {
         Elaborator *e = c->e;
         Node *x = call_tensor(c, 0);
@@ -334,7 +334,7 @@ Value run_transpose(const Call *c)
         return value_tensor(view_transpose(e->g, e->body, x, perm, c->span, e->where));
 }
 
-Value run_pad(const Call *c)
+Value run_pad(const BuiltinCall *c)
 {
         Elaborator *e = c->e;
         Node *x = call_tensor(c, 0);
@@ -352,12 +352,14 @@ Value run_pad(const Call *c)
                                ? POISON
                                : poisoned(e, c->span, "value: is a number, not %s", value_text_of(e, value));
         attr.value = value.kind == V_NONE ? 0 : value.number;
+        if (!check_float(e, attr.value, c->span))
+                return POISON;
         return value_tensor(make_node(e, OP_PAD, 1, &x, attr, c->span));
 }
 
 /* window(x, n; stride, axis): [.., T, ..] -> [.., T', n, ..], element (t, k) of which is x at stride * t + k
  */
-Value run_window(const Call *c)
+Value run_window(const BuiltinCall *c)
 {
         Elaborator *e = c->e;
         Node *x = call_tensor(c, 0);

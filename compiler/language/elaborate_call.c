@@ -26,7 +26,7 @@ static Parameters parameters_of(const Ast *def)
         return (Parameters){positional, named, positional->nkid, positional->nkid + named->nkid};
 }
 
-static const Ast *parameter(const Parameters *p, int i)
+static const Ast *block_parameter(const Parameters *p, int i)
 {
         return i < p->npos ? p->positional->kid[i] : p->named->kid[i - p->npos];
 }
@@ -126,12 +126,12 @@ Value call_value(Elaborator *e, Scope *scope, const Ast *ast, const char *name)
 
 /* ---- binding ---- */
 
-static void report_unknown(Elaborator *e, const Parameters *p, const char *callee, const Binding *b)
+static void block_report_unknown(Elaborator *e, const Parameters *p, const char *callee, const Binding *b)
 {
         const char *names[256];
         int n = 0;
         for (int i = 0; i < p->n && n < 256; i++)
-                names[n++] = parameter(p, i)->name;
+                names[n++] = block_parameter(p, i)->name;
         poisoned(e, b->span, "%s has no parameter %s", callee, b->name);
         hint_nearest(e, b->name, names, n);
 }
@@ -139,7 +139,7 @@ static void report_unknown(Elaborator *e, const Parameters *p, const char *calle
 static bool has_parameter(const Parameters *p, const char *name)
 {
         for (int i = 0; i < p->n; i++)
-                if (parameter(p, i)->name == name)
+                if (block_parameter(p, i)->name == name)
                         return true;
         return false;
 }
@@ -157,12 +157,12 @@ static bool check_arguments(Elaborator *e, const Block *f, const Parameters *p, 
         }
         for (int i = 0; i < args->named.n; i++)
                 if (!has_parameter(p, args->named.binding[i].name)) {
-                        report_unknown(e, p, f->name, &args->named.binding[i]);
+                        block_report_unknown(e, p, f->name, &args->named.binding[i]);
                         good = false;
                 }
         const char *missing = NULL;
         for (int i = 0; i < p->n; i++) {
-                const Ast *param = parameter(p, i);
+                const Ast *param = block_parameter(p, i);
                 const Binding *b = vars_find(&args->named, param->name);
                 if (b && i < args->npos) {
                         poisoned(e, b->span, "%s is given by position already", param->name);
@@ -233,11 +233,11 @@ bool fits_type(Elaborator *e, const Ast *type, Value *v, const char *what, Span 
 }
 
 /* Parameters are bound left to right: a default sees those before it. */
-static bool bind_parameters(Elaborator *e, const Parameters *p, const Arguments *args, Scope *scope)
+static bool block_bind(Elaborator *e, const Parameters *p, const Arguments *args, Scope *scope)
 {
         bool good = true;
         for (int i = 0; i < p->n; i++) {
-                const Ast *param = parameter(p, i);
+                const Ast *param = block_parameter(p, i);
                 const Binding *b = vars_find(&args->named, param->name);
                 Span span = i < args->npos ? args->span[i] : b ? b->span : param->span;
                 Value v = i < args->npos ? args->pos[i]
@@ -275,7 +275,7 @@ static bool check_recursion(Elaborator *e, const Block *f, Span call)
 }
 
 /* A block's body; the values of `return a, b` are a list. */
-static Value run_block(Elaborator *e, const Block *f, Scope *scope)
+static Value elaborate_block(Elaborator *e, const Block *f, Scope *scope)
 {
         bool has_returned = e->has_returned, may_return = e->may_return;
         Value outer = e->returned, v;
@@ -345,8 +345,8 @@ static Value run_instance(Elaborator *e, const Block *f, const Parameters *p, co
                 e->path = path_new(e, instance->name, call);
         Scope *scope = scope_new(e, f->scope, true);
         Value v = POISON;
-        if (bind_parameters(e, p, args, scope))
-                v = f->def->kind == AST_SCHEME ? run_scheme(e, f, scope) : run_block(e, f, scope);
+        if (block_bind(e, p, args, scope))
+                v = f->def->kind == AST_SCHEME ? run_scheme(e, f, scope) : elaborate_block(e, f, scope);
         e->where = outer.where;
         e->path = outer.path;
         e->active = outer.active;
@@ -372,7 +372,7 @@ static Value partial(Elaborator *e, const Block *f, const Parameters *p, const A
 {
         for (int i = 0; i < args->named.n; i++)
                 if (!has_parameter(p, args->named.binding[i].name)) {
-                        report_unknown(e, p, f->name, &args->named.binding[i]);
+                        block_report_unknown(e, p, f->name, &args->named.binding[i]);
                         return POISON;
                 }
         Block *b = NEW(e->arena, Block);
@@ -419,7 +419,7 @@ Value instantiate_default(Elaborator *e, Value v, const char *name, Span span)
                 return v;
         Parameters p = parameters_of(v.block->def);
         for (int i = 0; i < p.n; i++)
-                if (!parameter(&p, i)->kid[1])
+                if (!block_parameter(&p, i)->kid[1])
                         return v;
         return call_block(e, v.block, 0, NULL, NULL, &(Vars){0}, span, name);
 }

@@ -35,7 +35,7 @@ typedef struct {
         const char *name[MAX_PLACEHOLDERS];
         int64_t iterations[MAX_PLACEHOLDERS], iteration[MAX_PLACEHOLDERS];
         int64_t made;
-} Entry;
+} CheckpointEntry;
 
 /* ---- weights by path ---- */
 
@@ -99,7 +99,7 @@ Value path_index(Elaborator *e, const PathValue *path, Scope *scope, const Ast *
 }
 
 /* The slot of w in the iterations that the path names; -1: they lack it. */
-static int64_t slot_at(const Weight *w, const PathValue *path)
+static int64_t slot_of_path(const Weight *w, const PathValue *path)
 {
         int64_t iteration = 0;
         if (w->nregion == 0)
@@ -121,7 +121,7 @@ static Node *weight_in_iterations(Elaborator *e, const PathValue *path, Span spa
                                                                        : first->id + i - e->g->nweight];
                 if (w->path != first->path || w->nregion != path->nindex)
                         continue;
-                int64_t slot = slot_at(w, path);
+                int64_t slot = slot_of_path(w, path);
                 if (slot >= 0)
                         return node_new(e->g, e->body, OP_WEIGHT, 0, NULL,
                                         (Attr){.weight = w, .slot = (int)slot}, w->type, span, e->where);
@@ -176,7 +176,7 @@ static PathNode *static_path(Elaborator *e, const Ast *ast)
         return object ? child_of(object, ast->name) : NULL;
 }
 
-static int64_t find_iterations(Elaborator *e, const Ast *ast, const char *name)
+static int64_t checkpoint_iterations(Elaborator *e, const Ast *ast, const char *name)
 {
         if (ast->kind == AST_INDEX && ast->nkid == 2 && ast->kid[1]->kind == AST_NAME &&
             ast->kid[1]->name == name) {
@@ -185,7 +185,7 @@ static int64_t find_iterations(Elaborator *e, const Ast *ast, const char *name)
                         return p->iterations;
         }
         for (int i = 0; i < ast->nkid; i++) {
-                int64_t iterations = ast->kid[i] ? find_iterations(e, ast->kid[i], name) : -1;
+                int64_t iterations = ast->kid[i] ? checkpoint_iterations(e, ast->kid[i], name) : -1;
                 if (iterations >= 0)
                         return iterations;
         }
@@ -201,7 +201,7 @@ static const char *name_part(Elaborator *e, Scope *scope, const Ast *right, cons
                 return NULL;
         if (v.kind == V_TEXT)
                 return v.text;
-        if (v.kind != V_INT || (right && find_iterations(e, right, name) >= 0))
+        if (v.kind != V_INT || (right && checkpoint_iterations(e, right, name) >= 0))
                 return NULL;
         return arena_printf(e->keep, "%.0f", v.number);
 }
@@ -220,7 +220,7 @@ static const char *with_texts(Elaborator *e, Scope *scope, const char *name, con
         return arena_printf(e->keep, "%s%s", text, p);
 }
 
-static bool find_placeholders(Entry *entry)
+static bool find_placeholders(CheckpointEntry *entry)
 {
         Elaborator *e = entry->e;
         for (const char *p = entry->published; (p = strchr(p, '{')); p++) {
@@ -237,7 +237,7 @@ static bool find_placeholders(Entry *entry)
                         return poisoned(e, entry->map->name_span, "more than %d indices in a name",
                                         MAX_PLACEHOLDERS),
                                false;
-                int64_t iterations = find_iterations(e, entry->map->kid[0], name);
+                int64_t iterations = checkpoint_iterations(e, entry->map->kid[0], name);
                 if (iterations < 0)
                         return poisoned(
                                        e, entry->map->span,
@@ -250,7 +250,7 @@ static bool find_placeholders(Entry *entry)
         return true;
 }
 
-static const char *filled_name(const Entry *entry)
+static const char *filled_name(const CheckpointEntry *entry)
 {
         Arena *arena = entry->e->keep;
         const char *text = "", *p = entry->published, *open;
@@ -288,7 +288,7 @@ static int conditions_hold(Elaborator *e, Scope *scope, const Conditions *c)
         return truth == c->wanted;
 }
 
-static bool make_entry(Entry *entry)
+static bool make_entry(CheckpointEntry *entry)
 {
         Elaborator *e = entry->e;
         Scope *scope = scope_new(e, entry->scope, true);
@@ -311,7 +311,7 @@ static bool make_entry(Entry *entry)
 
 static void run_map(Elaborator *e, Scope *scope, const Ast *map, const Conditions *conditions)
 {
-        Entry entry = {.e = e, .scope = scope, .map = map, .conditions = conditions};
+        CheckpointEntry entry = {.e = e, .scope = scope, .map = map, .conditions = conditions};
         entry.published = with_texts(e, scope, map->name, map->kid[0]);
         if (!find_placeholders(&entry))
                 return;

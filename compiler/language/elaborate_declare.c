@@ -74,7 +74,7 @@ static bool read_centre(Elaborator *e, Scope *scope, const Ast *value, const Typ
         if (is_poison(v))
                 return false;
         if (is_number(v))
-                return *centre = v.number, true;
+                return *centre = v.number, check_float(e, v.number, value->span);
         Node *n = v.kind == V_LIST || v.kind == V_TENSOR ? to_tensor(e, v, value->span) : NULL;
         if (!n || n->op != OP_CONST || n->attr.literal->iterations != 1)
                 return poisoned(e, value->span, "a weight's default is a number or a list of numbers, not %s",
@@ -220,8 +220,8 @@ static bool read_input_type(Elaborator *e, Scope *scope, const Ast *type, Type *
                (read_sizes(e, scope, type, false, t) && check_size(e, type, "an input", t));
 }
 
-static Node *add_input(Elaborator *e, const Ast *name, const Type *t, int64_t bound, int group,
-                       const char *group_name)
+static Node *declared_input(Elaborator *e, const Ast *name, const Type *t, int64_t bound, int group,
+                            const char *group_name)
 {
         Graph *g = e->g;
         for (int i = 0; i < g->ninput; i++)
@@ -260,8 +260,8 @@ void declare_input(Elaborator *e, Scope *scope, const Ast *input)
                         poisoned(e, decl->kid[2]->span, "an input has no default");
                 for (int k = 0; k < names->nkid; k++) {
                         const char *name = names->kid[k]->name;
-                        Node *n = good ? add_input(e, names->kid[k], &type, bound, group,
-                                                   input->name ? input->name : name)
+                        Node *n = good ? declared_input(e, names->kid[k], &type, bound, group,
+                                                        input->name ? input->name : name)
                                        : NULL;
                         if (!input->name || !vars_find(scope->vars, name))
                                 scope_set(e, scope, name, value_tensor(n), names->kid[k]->span);

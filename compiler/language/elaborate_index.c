@@ -34,7 +34,7 @@ static Value gather_along(Elaborator *e, Node *x, int axis, int64_t first, int64
         return value_tensor(view_transpose(e->g, e->body, y, back, span, e->where));
 }
 
-static Value range_of(Elaborator *e, Scope *scope, Node *x, int axis, const Ast *range)
+static Value elaborate_range(Elaborator *e, Scope *scope, Node *x, int axis, const Ast *range)
 {
         Dim size = x->type.dim[axis], first = dim_fixed(0), last = size;
         if (range->kid[0] && (!want_dim(e, eval(e, scope, range->kid[0], NULL), range->kid[0]->span,
@@ -111,10 +111,10 @@ typedef struct {
         Scope *scope;
         Node *x;
         int axis; /* the next axis of x */
-} Cursor;
+} IndexCursor;
 
 /* Applies one index at the cursor; false: a mistake was reported. */
-static bool apply_index(Cursor *c, const Ast *kid, Value v)
+static bool apply_index(IndexCursor *c, const Ast *kid, Value v)
 {
         Elaborator *e = c->e;
         Dim at;
@@ -125,7 +125,7 @@ static bool apply_index(Cursor *c, const Ast *kid, Value v)
                                 value_text_of(e, value_tensor(c->x))),
                        false;
         } else if (kid->kind == AST_RANGE) {
-                v = is_all(kid) ? value_tensor(c->x) : range_of(e, c->scope, c->x, c->axis, kid);
+                v = is_all(kid) ? value_tensor(c->x) : elaborate_range(e, c->scope, c->x, c->axis, kid);
                 c->axis++;
         } else if (as_dim(v, &at)) {
                 v = pick(e, c->x, c->axis, at, kid->span);
@@ -148,7 +148,7 @@ static bool is_index_tensor(Value v)
 }
 
 /* table[a, b, ..]: tensors of integers choose along the leading axes. */
-static Value gather(Elaborator *e, Node *x, const Ast *ast, const Value *index, int n)
+static Value elaborate_gather(Elaborator *e, Node *x, const Ast *ast, const Value *index, int n)
 {
         Node *in[1 + MAX_RANK] = {x};
         int taken = 0;
@@ -188,11 +188,11 @@ static Value index_tensor(Elaborator *e, Scope *scope, const Ast *ast, Node *x)
                                         return poisoned(e, ast->kid[i + 1]->span,
                                                         "index tensors stand first: they choose along "
                                                         "the leading axes");
-                        return gather(e, x, ast, index, n);
+                        return elaborate_gather(e, x, ast, index, n);
                 }
         if (used > x->type.rank)
                 return poisoned(e, ast->span, "%d indices for %s", used, value_text_of(e, value_tensor(x)));
-        Cursor c = {e, scope, x, 0};
+        IndexCursor c = {e, scope, x, 0};
         int skipped = x->type.rank - used;
         for (int i = 0; i < n; i++) {
                 if (i == ellipsis)
@@ -250,7 +250,7 @@ Value index_value(Elaborator *e, Scope *scope, const Ast *ast)
                 if (at.kind != V_TENSOR && at.kind != V_LIST)
                         return index_list(e, kid, v.list, at);
                 Node *x = to_tensor(e, v, ast->kid[0]->span);
-                return x ? gather(e, x, ast, &at, 1) : POISON;
+                return x ? elaborate_gather(e, x, ast, &at, 1) : POISON;
         }
         if (v.kind == V_TENSOR || v.kind == V_LIST || v.kind == V_PATH) {
                 Node *x = to_tensor(e, v, ast->kid[0]->span);

@@ -50,7 +50,7 @@ static void add_asked(Elaborator *e, const char *const *part, int n)
 }
 
 /* The parts of NAME[..].f[..].g, outermost first, with the index behind each; 0: it is no such expression. */
-static int parts_of(const Ast *field, const char **part, const Ast **index)
+static int field_parts(const Ast *field, const char **part, const Ast **index)
 {
         int n = 0;
         const Ast *at = field;
@@ -74,7 +74,7 @@ void ask_for_iterations(Elaborator *e, const Ast *tree)
         const Ast *index[MAX_PARTS];
         if (tree->kind == AST_CHECKPOINT) /* its paths are those of weights */
                 return;
-        int n = tree->kind == AST_FIELD ? parts_of(tree, part, index) : 0;
+        int n = tree->kind == AST_FIELD ? field_parts(tree, part, index) : 0;
         if (n > 0)
                 add_asked(e, part, n);
         for (int i = 0; i < tree->nkid; i++)
@@ -97,7 +97,7 @@ static bool same_path(const IterationValue *v, const char *const *part, int n)
 }
 
 /* What is asked for of a repeat of that name, whatever stands around it. */
-static void find_values(Elaborator *e, Iterations *t)
+static void find_iteration_values(Elaborator *e, Iterations *t)
 {
         for (int i = 0; i < e->nasked; i++)
                 for (int k = 0; k + 1 < e->asked[i].n; k++) {
@@ -128,7 +128,7 @@ Iterations *iterations_begin(Elaborator *e, const Ast *repeat, int64_t n)
                           .at = repeat->kid[0]->span,
                           .arena = e->arena};
         ask_in_files(e);
-        find_values(e, t);
+        find_iteration_values(e, t);
         return t;
 }
 
@@ -201,7 +201,7 @@ static Value lasting(Arena *a, Value v)
         return (Value){.kind = V_LIST, .list = list};
 }
 
-static void refuse(IterationValue *v, const char *why, Span at)
+static void iteration_refuse(IterationValue *v, const char *why, Span at)
 {
         if (v->why)
                 return;
@@ -220,16 +220,17 @@ static Value inner_value(Elaborator *e, const Iterations *t, IterationValue *v, 
                 return POISON;
         v->found = true;
         if (found->why)
-                refuse(v, arena_strdup(t->arena, found->why), found->at);
+                iteration_refuse(v, arena_strdup(t->arena, found->why), found->at);
         for (int64_t i = 0; i < inner->n; i++)
                 if (is_poison(found->of_iteration[i]))
-                        refuse(v,
-                               arena_printf(t->arena, "iteration %lld of %s does not assign it", (long long)i,
-                                            inner->name),
-                               inner->at);
+                        iteration_refuse(v,
+                                         arena_printf(t->arena, "iteration %lld of %s does not assign it",
+                                                      (long long)i, inner->name),
+                                         inner->at);
         if (inner->n > MAX_UNPACK && !found->stack)
-                refuse(v, arena_printf(t->arena, "%s has more than %d iterations", inner->name, MAX_UNPACK),
-                       inner->at);
+                iteration_refuse(
+                        v, arena_printf(t->arena, "%s has more than %d iterations", inner->name, MAX_UNPACK),
+                        inner->at);
         if (v->why)
                 return POISON;
         return found->stack ? value_tensor(found->stack) : value_list(e, (int)inner->n, found->of_iteration);
@@ -260,10 +261,10 @@ static Node *leave_value(Elaborator *e, const Iterations *t, IterationValue *v, 
         if (v->why || is_poison(value))
                 return NULL;
         if (is_poison(kept) || (v->is_tensor && kept.kind != V_TENSOR && !scalar)) {
-                refuse(v,
-                       arena_printf(t->arena, "in iteration %lld it is %s", (long long)iteration,
-                                    value_text_of(e, value)),
-                       at);
+                iteration_refuse(v,
+                                 arena_printf(t->arena, "in iteration %lld it is %s", (long long)iteration,
+                                              value_text_of(e, value)),
+                                 at);
                 return NULL;
         }
         if (kept.kind == V_TENSOR && !v->is_tensor) {
@@ -305,22 +306,25 @@ static bool common_type(Elaborator *e, const Iterations *t, IterationValue *v, c
         for (int k = first + 1; k < region->nbody; k++) {
                 if (!one[k] || type_equal(&one[k]->type, &(*like)->type))
                         continue;
-                refuse(v,
-                       arena_printf(t->arena, "it is %s in iteration %lld and %s in iteration %lld",
-                                    whole_type(e, &(*like)->type),
-                                    (long long)first_iteration_of(region, first),
-                                    whole_type(e, &one[k]->type), (long long)first_iteration_of(region, k)),
-                       one[k]->span);
+                iteration_refuse(v,
+                                 arena_printf(t->arena, "it is %s in iteration %lld and %s in iteration %lld",
+                                              whole_type(e, &(*like)->type),
+                                              (long long)first_iteration_of(region, first),
+                                              whole_type(e, &one[k]->type),
+                                              (long long)first_iteration_of(region, k)),
+                                 one[k]->span);
                 return false;
         }
         if ((*like)->type.rank == MAX_RANK)
-                refuse(v,
-                       arena_printf(t->arena,
-                                    "it has %d axes, and all iterations' values in a row would have one more",
-                                    MAX_RANK),
-                       (*like)->span);
+                iteration_refuse(
+                        v,
+                        arena_printf(
+                                t->arena,
+                                "it has %d axes, and all iterations' values in a row would have one more",
+                                MAX_RANK),
+                        (*like)->span);
         else if (!type_is_bounded(e->g, &(*like)->type, region->iterations))
-                refuse(v, "all iterations' values together are too large", (*like)->span);
+                iteration_refuse(v, "all iterations' values together are too large", (*like)->span);
         return !v->why;
 }
 
@@ -376,10 +380,10 @@ typedef struct {
         int n; /* parts */
         const char *part[MAX_PARTS];
         const Ast *index[MAX_PARTS]; /* [n - 1] what stands behind them */
-} Chain;
+} PathChain;
 
 /* The iteration in brackets behind part number i, a repeat of n iterations; -1 after a mistake. */
-static int64_t iteration_at(Elaborator *e, Scope *scope, const Chain *c, int i, int64_t n)
+static int64_t iteration_at(Elaborator *e, Scope *scope, const PathChain *c, int i, int64_t n)
 {
         const Ast *index = c->index[i], *kid = index->kid[index->nkid - 1];
         const char *name = c->part[i];
@@ -489,8 +493,8 @@ static Value part_of_stack(Elaborator *e, Node *stack, const int64_t *iteration,
         return v;
 }
 
-static Value value_of(Elaborator *e, Scope *scope, const Iterations *t, const IterationValue *v,
-                      const Chain *c, const Ast *field)
+static Value iteration_value(Elaborator *e, Scope *scope, const Iterations *t, const IterationValue *v,
+                             const PathChain *c, const Ast *field)
 {
         int64_t iteration[MAX_PARTS], n = t->n;
         Value value = POISON;
@@ -533,8 +537,8 @@ static Value fail_not_ended(Elaborator *e, const Iterations *t, const Ast *field
 
 bool iterations_value(Elaborator *e, Scope *scope, const Ast *field, Value *value)
 {
-        Chain c;
-        c.n = e->paths ? 0 : parts_of(field, c.part, c.index);
+        PathChain c;
+        c.n = e->paths ? 0 : field_parts(field, c.part, c.index);
         const Iterations *t = c.n ? iterations_named(e, scope, c.part[0]) : NULL;
         if (!t)
                 return false;
@@ -556,7 +560,7 @@ bool iterations_value(Elaborator *e, Scope *scope, const Ast *field, Value *valu
         else if (!v || !v->found)
                 *value = fail_unknown(e, t->name, t->body, field);
         else
-                *value = value_of(e, scope, t, v, &c, field);
+                *value = iteration_value(e, scope, t, v, &c, field);
         return true;
 }
 

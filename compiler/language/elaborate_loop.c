@@ -39,9 +39,12 @@ static const char *const knob_wants[] = {
         [KNOB_TEXT_SAID] = "a text with {} in it, once",
         [KNOB_TEXT_SAID_SYSTEM] = "a text with {system} and {} in it, each once",
         [KNOB_ROLES] = "a text that lists some of the words system, user and answer",
+        [KNOB_WHITE] = "\"newlines\", \"start\" or \"ends\"",
         [KNOB_REALS] = "a number, or a list of numbers",
         [KNOB_POSITIVES] = "a number above 0, or a list of such numbers",
         [KNOB_COUNT] = "a whole number from 1 to 65536",
+        [KNOB_LENGTH] = "a whole number from 1 on",
+        [KNOB_PROMPTS] = "a text with an object of JSON whose values are texts",
         [KNOB_TRUTH] = "true or false",
         [KNOB_RESAMPLING] = "\"bilinear\" or \"bicubic\"",
         [KNOB_POOLING] = "\"none\", \"mean\" or \"first\"",
@@ -89,6 +92,19 @@ static bool are_roles(const char *text)
         return true;
 }
 
+/* {"query": "search: "} */
+static bool are_prompts(const char *text)
+{
+        json_error_t error;
+        const char *name;
+        json_t *value, *all = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+        bool good = json_is_object(all);
+        json_object_foreach (all, name, value)
+                good &= json_is_string(value);
+        json_decref(all);
+        return good;
+}
+
 static bool are_reals(const Setting *s, bool above_0)
 {
         const double *x = s->kind == SETTING_NUMBER ? &s->number : s->list;
@@ -102,10 +118,11 @@ static bool are_reals(const Setting *s, bool above_0)
 /* Of types whose values are words: these. */
 #define WORD(word) #word " "
 static const char *const knob_words[] = {
-        [KNOB_RESAMPLING] = "bilinear bicubic",   [KNOB_POOLING] = "none mean first",
-        [KNOB_SCHEDULER] = SCHEDULER_WORDS(WORD), [KNOB_TELLS] = TELLS_WORDS(WORD),
-        [KNOB_BETAS] = BETAS_WORDS(WORD),         [KNOB_STEP_FROM] = "noise picture",
-        [KNOB_SPACING] = "training even",         [KNOB_VARIANCE] = "fixed learned",
+        [KNOB_WHITE] = "newlines start ends", [KNOB_RESAMPLING] = "bilinear bicubic",
+        [KNOB_POOLING] = "none mean first",   [KNOB_SCHEDULER] = SCHEDULER_WORDS(WORD),
+        [KNOB_TELLS] = TELLS_WORDS(WORD),     [KNOB_BETAS] = BETAS_WORDS(WORD),
+        [KNOB_STEP_FROM] = "noise picture",   [KNOB_SPACING] = "training even",
+        [KNOB_VARIANCE] = "fixed learned",
 };
 #undef WORD
 
@@ -121,12 +138,13 @@ static bool is_word_of(KnobType type, const char *text)
         return false;
 }
 
-static bool text_fits(KnobType type, const char *text)
+static bool knob_accepts(KnobType type, const char *text)
 {
         switch (type) {
         case KNOB_TEXT_SAID: return has_once(text, "{}");
         case KNOB_TEXT_SAID_SYSTEM: return has_once(text, "{}") && has_once(text, "{system}");
         case KNOB_ROLES: return are_roles(text);
+        case KNOB_PROMPTS: return are_prompts(text);
         default: return type == KNOB_TEXT || is_word_of(type, text);
         }
 }
@@ -143,8 +161,9 @@ static bool knob_fits(KnobType type, const Setting *s)
         case KNOB_POSITIVES: return are_reals(s, true);
         case KNOB_COUNT:
                 return number && s->number >= 1 && s->number <= 65536 && s->number == floor(s->number);
+        case KNOB_LENGTH: return number && s->number >= 1 && is_token(s->number);
         case KNOB_TRUTH: return s->kind == SETTING_BOOL;
-        default: return s->kind == SETTING_TEXT && text_fits(type, s->text);
+        default: return s->kind == SETTING_TEXT && knob_accepts(type, s->text);
         }
 }
 
@@ -243,7 +262,7 @@ void check_stated_loops(Elaborator *e)
 
 /* --- loops as they are stated --- */
 
-static Loop *find_loop(Elaborator *e, const char *name)
+static Loop *elaborated_loop(Elaborator *e, const char *name)
 {
         for (int i = 0; i < e->g->nloop; i++)
                 if (e->g->loop[i].name == name)
@@ -253,12 +272,21 @@ static Loop *find_loop(Elaborator *e, const char *name)
 
 static Loop *need_loop(Elaborator *e, const Ast *ast)
 {
-        Loop *loop = find_loop(e, ast->name);
+        Loop *loop = elaborated_loop(e, ast->name);
         if (loop)
                 return loop;
         GROW(e->keep, e->g->loop, e->g->nloop, e->loop_cap);
         e->g->loop[e->g->nloop] = (Loop){.name = ast->name, .span = ast->span};
         return &e->g->loop[e->g->nloop++];
+}
+
+/* A loop's numbers reach emitted code as floats. */
+static bool setting_fits(Elaborator *e, const Setting *s)
+{
+        for (int i = 0; s->kind == SETTING_LIST && i < s->nlist; i++)
+                if (!check_float(e, s->list[i], s->span))
+                        return false;
+        return s->kind != SETTING_NUMBER || check_float(e, s->number, s->span);
 }
 
 /* A descendant's loop of the same name adds to its parent's and replaces what it sets again. */
@@ -284,7 +312,7 @@ void add_loop(Elaborator *e, Scope *scope, const Ast *ast, bool inherited)
                                  "not "
                                  "%s",
                                  value_text_of(e, v));
-                else if (at == loop->nsetting)
+                else if (setting_fits(e, &all[at]) && at == loop->nsetting)
                         loop->nsetting++;
         }
 }
@@ -292,7 +320,7 @@ void add_loop(Elaborator *e, Scope *scope, const Ast *ast, bool inherited)
 /* `loop name none`: an ancestor's is not taken. */
 void drop_loop(Elaborator *e, const Ast *ast)
 {
-        Loop *loop = find_loop(e, ast->name);
+        Loop *loop = elaborated_loop(e, ast->name);
         if (!loop)
                 poisoned(e, ast->span,
                          "there is no loop %s to be left out: no ancestor of this model has one", ast->name);

@@ -18,7 +18,7 @@ typedef struct {
         const Ast *model[MAX_CHAIN];
         File *file[MAX_CHAIN];
         Scope *scope[MAX_CHAIN];
-} Chain;
+} ModelChain;
 
 static const Ast *body_of(const Ast *model)
 {
@@ -72,7 +72,7 @@ static void report_no_model(Program *p, const File *file, Span span, const char 
         (void)p;
 }
 
-static bool check_cycle(const Chain *c, const Ast *model, Arena *arena, Diag *diag)
+static bool check_cycle(const ModelChain *c, const Ast *model, Arena *arena, Diag *diag)
 {
         for (int i = 0; i < c->n; i++) {
                 if (c->model[i] != model)
@@ -86,9 +86,9 @@ static bool check_cycle(const Chain *c, const Ast *model, Arena *arena, Diag *di
         return true;
 }
 
-static bool find_chain(Program *p, const Ast *model, File *file, Chain *c, Diag *diag)
+static bool find_chain(Program *p, const Ast *model, File *file, ModelChain *c, Diag *diag)
 {
-        *c = (Chain){0};
+        *c = (ModelChain){0};
         for (;;) {
                 if (!check_cycle(c, model, p->work, diag))
                         return false;
@@ -123,7 +123,7 @@ static bool find_chain(Program *p, const Ast *model, File *file, Chain *c, Diag 
 }
 
 /* The statements of model i that are run: all of the structure's, and those above up to their structure. */
-static int statements_run(const Chain *c, int i)
+static int statements_run(const ModelChain *c, int i)
 {
         const Ast *body = body_of(c->model[i]);
         if (i > c->structure)
@@ -136,7 +136,7 @@ static int statements_run(const Chain *c, int i)
 
 /* ---- values from outside ---- */
 
-static Pending *find_pending(Elaborator *e, const char *name)
+static PendingValue *find_pending(Elaborator *e, const char *name)
 {
         for (int i = 0; i < e->npending; i++)
                 if (e->pending[i].name == name)
@@ -144,7 +144,7 @@ static Pending *find_pending(Elaborator *e, const char *name)
         return NULL;
 }
 
-static void force(Elaborator *e, Pending *p)
+static void force(Elaborator *e, PendingValue *p)
 {
         if (p->evaluating) {
                 poisoned(e, p->span, "the value of %s depends on itself", p->name);
@@ -175,7 +175,7 @@ static void force(Elaborator *e, Pending *p)
 
 bool pending_value(Elaborator *e, const char *name, Value *value)
 {
-        Pending *p = find_pending(e, name);
+        PendingValue *p = find_pending(e, name);
         if (!p)
                 return false;
         if (!p->evaluated && e->asks)
@@ -188,7 +188,7 @@ bool pending_value(Elaborator *e, const char *name, Value *value)
 
 bool value_given(Elaborator *e, const char *name, Value *value)
 {
-        Pending *p = find_pending(e, name);
+        PendingValue *p = find_pending(e, name);
         if (!p || (p->consumed && e->in_structure)) /* amid the structure a name may be assigned again */
                 return false;
         p->consumed = true;
@@ -199,11 +199,11 @@ static void add_pending(Elaborator *e, int *capacity, const char *name, const As
                         Span span, bool declares)
 {
         GROW(e->keep, e->pending, e->npending, *capacity);
-        e->pending[e->npending++] =
-                (Pending){.name = name, .value = value, .scope = scope, .span = span, .declares = declares};
+        e->pending[e->npending++] = (PendingValue){
+                .name = name, .value = value, .scope = scope, .span = span, .declares = declares};
 }
 
-static bool add_override(Elaborator *e, int *capacity, const Override *o, Scope *scope)
+static bool override_add(Elaborator *e, int *capacity, const Override *o, Scope *scope)
 {
         Program *p = e->program;
         Ast *tree = NULL;
@@ -223,11 +223,11 @@ static bool add_override(Elaborator *e, int *capacity, const Override *o, Scope 
 }
 
 /* Those that win first: -D, then the last of the chain upwards. */
-static void collect_pending(Elaborator *e, const Chain *c, const Override *override, int noverride)
+static void collect_pending(Elaborator *e, const ModelChain *c, const Override *override, int noverride)
 {
         int capacity = 0;
         for (int i = noverride - 1; i >= 0; i--)
-                add_override(e, &capacity, &override[i], c->scope[c->n - 1]);
+                override_add(e, &capacity, &override[i], c->scope[c->n - 1]);
         for (int i = c->n - 1; i >= 0; i--) {
                 const Ast *body = body_of(c->model[i]);
                 bool open = i > 0;
@@ -248,9 +248,9 @@ static void collect_pending(Elaborator *e, const Chain *c, const Override *overr
 typedef struct {
         const char **name;
         int n, capacity;
-} Names;
+} ParameterNames;
 
-static void add_declared(Elaborator *e, const Ast *s, Names *names)
+static void add_declared(Elaborator *e, const Ast *s, ParameterNames *names)
 {
         if (s->kind == AST_IF || s->kind == AST_DO)
                 for (int i = 0; i < s->nkid; i++)
@@ -264,7 +264,7 @@ static void add_declared(Elaborator *e, const Ast *s, Names *names)
         }
 }
 
-static bool has_name(const Names *names, const char *name)
+static bool has_name(const ParameterNames *names, const char *name)
 {
         for (int i = 0; i < names->n; i++)
                 if (names->name[i] == name)
@@ -272,16 +272,17 @@ static bool has_name(const Names *names, const char *name)
         return false;
 }
 
-static void report_unknown(Elaborator *e, const Names *names, const char *name, Span span, const char *model)
+static void model_report_unknown(Elaborator *e, const ParameterNames *names, const char *name, Span span,
+                                 const char *model)
 {
         poisoned(e, span, "%s has no hyperparameter %s", model, name);
         hint_nearest(e, name, names->name, names->n);
 }
 
 /* A setting is of a hyperparameter that an ancestor declares; -D of any. */
-static void check_settings(Elaborator *e, const Chain *c, int noverride)
+static void check_settings(Elaborator *e, const ModelChain *c, int noverride)
 {
-        Names names = {0};
+        ParameterNames names = {0};
         for (int i = 0; i < c->n; i++) {
                 const Ast *body = body_of(c->model[i]);
                 for (int k = 0; k < body->nkid; k++) {
@@ -295,19 +296,19 @@ static void check_settings(Elaborator *e, const Chain *c, int noverride)
                                          "`%s = ..`",
                                          c->model[i]->name, s->name);
                         else
-                                report_unknown(e, &names, s->name, s->name_span, c->model[i - 1]->name);
+                                model_report_unknown(e, &names, s->name, s->name_span, c->model[i - 1]->name);
                 }
                 for (int k = 0; k < body->nkid; k++)
                         add_declared(e, body->kid[k], &names);
         }
         for (int i = 0; i < noverride && i < e->npending; i++)
                 if (!has_name(&names, e->pending[i].name))
-                        report_unknown(e, &names, e->pending[i].name, e->pending[i].span,
-                                       c->model[c->n - 1]->name);
+                        model_report_unknown(e, &names, e->pending[i].name, e->pending[i].span,
+                                             c->model[c->n - 1]->name);
 }
 
 /* Hyperparameters without a value; their names joined, or NULL. */
-static const char *missing_names(Program *p, const Chain *c, const Names *given)
+static const char *missing_names(Program *p, const ModelChain *c, const ParameterNames *given)
 {
         const char *text = NULL;
         for (int i = 0; i <= c->structure; i++) {
@@ -326,12 +327,12 @@ static const char *missing_names(Program *p, const Chain *c, const Names *given)
         return text;
 }
 
-static Names given_names(Program *p, const Chain *c, const Override *override, int noverride)
+static ParameterNames given_names(Program *p, const ModelChain *c, const Override *override, int noverride)
 {
         int most = noverride;
         for (int i = 0; i < c->n; i++)
                 most += body_of(c->model[i])->nkid;
-        Names names = {.name = NEW_ARRAY(p->work, const char *, most)};
+        ParameterNames names = {.name = NEW_ARRAY(p->work, const char *, most)};
         for (int i = 0; i < noverride; i++)
                 names.name[names.n++] = intern(p->names, override[i].name, -1);
         for (int i = 0; i < c->n; i++) {
@@ -391,7 +392,7 @@ void list_hyper(Elaborator *e, const char *name, Value v, Span span)
 
 /* ---- a model ---- */
 
-static void make_scopes(Elaborator *e, Chain *c)
+static void make_scopes(Elaborator *e, ModelChain *c)
 {
         Vars *vars = NEW(e->keep, Vars);
         for (int i = 0; i < c->n; i++) {
@@ -418,7 +419,7 @@ static void force_all(Elaborator *e)
                         force(e, &e->pending[i]);
 }
 
-static void run_models(Elaborator *e, const Chain *c)
+static void run_models(Elaborator *e, const ModelChain *c)
 {
         bool forced = false;
         for (int i = 0; i <= c->structure; i++) {
@@ -453,7 +454,7 @@ static bool has_checkpoint(const Ast *model)
         return false;
 }
 
-static void run_loops(Elaborator *e, const Chain *c, int i)
+static void run_loops(Elaborator *e, const ModelChain *c, int i)
 {
         for (int k = 0; k < body_of(c->model[i])->nkid; k++) {
                 const Ast *s = body_of(c->model[i])->kid[k];
@@ -466,7 +467,7 @@ static void run_loops(Elaborator *e, const Chain *c, int i)
 
 /* Loops add up along the chain; of checkpoints the last model's counts.  Both are inherited whether or not a descendant
  * states a structure of its own. */
-static void run_surroundings(Elaborator *e, const Chain *c)
+static void run_surroundings(Elaborator *e, const ModelChain *c)
 {
         int last = -1;
         for (int i = 0; i < c->n; i++) {
@@ -488,10 +489,10 @@ static void run_surroundings(Elaborator *e, const Chain *c)
  * be reported. */
 static bool is_complete(Program *p, const Ast *model, const Override *override, int noverride)
 {
-        Chain c;
+        ModelChain c;
         if (!find_chain(p, model, p->main, &c, NULL))
                 return true;
-        Names given = given_names(p, &c, override, noverride);
+        ParameterNames given = given_names(p, &c, override, noverride);
         return !missing_names(p, &c, &given);
 }
 
@@ -544,13 +545,13 @@ void check_open_models(Program *p, const Override *override, int noverride, Diag
 {
         const Ast *tree = p->main->tree;
         for (int i = 0; i < tree->nkid; i++) {
-                Chain c;
+                ModelChain c;
                 const Ast *model = tree->kid[i];
                 if (model->kind != AST_MODEL || is_complete(p, model, override, noverride) ||
                     !find_chain(p, model, p->main, &c, NULL))
                         continue;
                 check_settings(elaborator_new(p, model->name, diag), &c, 0);
-                Names given = given_names(p, &c, override, noverride);
+                ParameterNames given = given_names(p, &c, override, noverride);
                 if (c.n > 1 && !is_parent(tree, model->name))
                         diag_note(diag, model->name_span, "%s was not checked further, it lacks %s",
                                   model->name, missing_names(p, &c, &given));
@@ -559,7 +560,7 @@ void check_open_models(Program *p, const Override *override, int noverride, Diag
 
 Graph *elaborate_model(Program *p, const char *which, const Override *override, int noverride, Diag *diag)
 {
-        Chain chain;
+        ModelChain chain;
         File *file;
         const Ast *model = pick_model(p, which, &file, override, noverride, diag);
         if (!model || !find_chain(p, model, file, &chain, diag))
@@ -570,7 +571,7 @@ Graph *elaborate_model(Program *p, const char *which, const Override *override, 
         make_scopes(e, &chain);
         collect_pending(e, &chain, override, noverride);
         check_settings(e, &chain, noverride);
-        Names given = given_names(p, &chain, override, noverride);
+        ParameterNames given = given_names(p, &chain, override, noverride);
         const char *missing = missing_names(p, &chain, &given);
         if (missing) {
                 poisoned(e, model->name_span, "%s has hyperparameters without a value: %s", model->name,

@@ -36,7 +36,7 @@ static bool is_comparison(AstKind op)
         return op == AST_LT || op == AST_GT || op == AST_LE || op == AST_GE || op == AST_EQ || op == AST_NE;
 }
 
-static bool compare(AstKind op, double a, double b)
+static bool numbers_compare(AstKind op, double a, double b)
 {
         switch ((int)op) {
         case AST_LT: return a < b;
@@ -49,6 +49,18 @@ static bool compare(AstKind op, double a, double b)
 }
 
 /* ---- numbers ---- */
+
+/* Whether two finite numbers have an infinite result that is no pole: 1 / 0 is one. */
+static bool overflows(AstKind op, double x, double y)
+{
+        double result = op == AST_ADD   ? x + y
+                        : op == AST_SUB ? x - y
+                        : op == AST_MUL ? x * y
+                        : op == AST_DIV ? (y != 0 ? x / y : 0)
+                        : op == AST_POW ? (x != 0 ? real_pow(x, y) : 0)
+                                        : 0;
+        return isinf(result) && isfinite(x) && isfinite(y);
+}
 
 static Value divide_numbers(Elaborator *e, Value a, Value b, const Ast *at)
 {
@@ -64,7 +76,7 @@ static Value divide_numbers(Elaborator *e, Value a, Value b, const Ast *at)
 }
 
 /* A result, whole if its operands are. */
-static Value whole_or_real(Elaborator *e, double x, bool whole, const Ast *at)
+static Value operator_number(Elaborator *e, double x, bool whole, const Ast *at)
 {
         if (whole && fabs(x) >= 0x1p53)
                 return poisoned(e, at->span, "%.15g is not below 2^53, where whole numbers are exact", x);
@@ -76,12 +88,16 @@ static Value fold_numbers(Elaborator *e, AstKind op, Value a, Value b, const Ast
         bool ints = a.kind == V_INT && b.kind == V_INT;
         double x = a.number, y = b.number, floored = floor(x / y);
         Value v;
+        if (overflows(op, x, y))
+                return poisoned(e, at->span,
+                                "the result of %.9g and %.9g is beyond 1.79769313e+308; `inf` is infinity", x,
+                                y);
         switch ((int)op) {
-        case AST_ADD: v = whole_or_real(e, x + y, ints, at); break;
-        case AST_SUB: v = whole_or_real(e, x - y, ints, at); break;
-        case AST_MUL: v = whole_or_real(e, x * y, ints, at); break;
+        case AST_ADD: v = operator_number(e, x + y, ints, at); break;
+        case AST_SUB: v = operator_number(e, x - y, ints, at); break;
+        case AST_MUL: v = operator_number(e, x * y, ints, at); break;
         case AST_DIV: return divide_numbers(e, a, b, at);
-        case AST_POW: return whole_or_real(e, real_pow(x, y), ints && y >= 0, at);
+        case AST_POW: return operator_number(e, real_pow(x, y), ints && y >= 0, at);
         case AST_FLOORDIV:
         case AST_MOD:
                 if (y == 0)
@@ -92,7 +108,7 @@ static Value fold_numbers(Elaborator *e, AstKind op, Value a, Value b, const Ast
                         return value_number(op == AST_MOD ? rest : (x - rest) / y, true);
                 }
                 return value_number(op == AST_MOD ? x - y * floored : floored, false);
-        default: return value_bool(compare(op, x, y));
+        default: return value_bool(numbers_compare(op, x, y));
         }
         if (v.kind == V_REAL && !ints)
                 v.quotient = a.quotient ? a.quotient : b.quotient;
@@ -105,7 +121,7 @@ static bool compare_dims(Elaborator *e, AstKind op, Dim a, Dim b, Value *v)
 {
         Dim d = dim_sub(a, b);
         if (dim_is_fixed(d))
-                return *v = value_bool(compare(op, (double)d.fixed, 0)), true;
+                return *v = value_bool(numbers_compare(op, (double)d.fixed, 0)), true;
         /* a - b for all sizes: above 0, below 0; or, where = and one of the two say the same, not below, not above */
         bool above = dim_at_least(e->g, d, 1), below = dim_at_least(e->g, dim_sub(b, a), 1);
         if (op == AST_GE || op == AST_LT)
@@ -113,7 +129,7 @@ static bool compare_dims(Elaborator *e, AstKind op, Dim a, Dim b, Value *v)
         if (op == AST_LE || op == AST_GT)
                 below = below || dim_at_least(e->g, dim_sub(b, a), 0);
         if (above || below)
-                return *v = value_bool(compare(op, above ? 1 : 0, above ? 0 : 1)), true;
+                return *v = value_bool(numbers_compare(op, above ? 1 : 0, above ? 0 : 1)), true;
         return false;
 }
 
@@ -144,7 +160,7 @@ static bool fold_dims(Elaborator *e, AstKind op, Value a, Value b, Value *v)
 
 /* ---- tensors ---- */
 
-static Node *make(Elaborator *e, Op op, int nin, Node *const *in, Span span)
+static Node *operator_node(Elaborator *e, Op op, int nin, Node *const *in, Span span)
 {
         return build(e->g, e->body, e->diag, op, nin, in, &(Attr){.slot = -1}, span, e->where);
 }
@@ -163,7 +179,7 @@ static Value multiply_matrices(Elaborator *e, Node *a, Node *b, Span span)
                 Type type = {.dtype = b->type.dtype, .rank = 2, .dim = {b->type.dim[0], dim_fixed(1)}};
                 b = view_reshape(e->g, e->body, b, &type, span, e->where);
         }
-        Node *y = a && b ? make(e, OP_MATMUL, 2, (Node *[]){a, b}, span) : NULL;
+        Node *y = a && b ? operator_node(e, OP_MATMUL, 2, (Node *[]){a, b}, span) : NULL;
         if (y && column)
                 y = view_drop(e->g, e->body, y, y->type.rank - 1, span, e->where);
         if (y && row)
@@ -181,13 +197,14 @@ static Value operate_tensors(Elaborator *e, AstKind op, Value a, Value b, const 
                 return POISON;
         if (op == AST_MATMUL)
                 return multiply_matrices(e, x, y, at->span);
-        Node *result = make(e, row->op, 2, row->swapped ? (Node *[]){y, x} : (Node *[]){x, y}, at->span);
+        Node *result =
+                operator_node(e, row->op, 2, row->swapped ? (Node *[]){y, x} : (Node *[]){x, y}, at->span);
         if (result && row->negated)
-                result = make(e, OP_NOT, 1, &result, at->span);
+                result = operator_node(e, OP_NOT, 1, &result, at->span);
         return value_tensor(result);
 }
 
-static bool is_known(Value v)
+static bool value_is_known(Value v)
 {
         return v.kind == V_NONE || v.kind == V_BOOL || v.kind == V_TEXT || v.kind == V_BLOCK ||
                v.kind == V_SCHEME || v.kind == V_LIST || is_number(v);
@@ -203,7 +220,7 @@ Value operate(Elaborator *e, AstKind op, Value a, Value b, const Ast *at)
         if (fold_dims(e, op, a, b, &v))
                 return v;
         bool tensors = a.kind == V_TENSOR || b.kind == V_TENSOR || a.kind == V_PATH || b.kind == V_PATH;
-        if ((op == AST_EQ || op == AST_NE) && !tensors && (is_known(a) || is_known(b)) &&
+        if ((op == AST_EQ || op == AST_NE) && !tensors && (value_is_known(a) || value_is_known(b)) &&
             (a.kind != V_LIST || b.kind != V_LIST || !e->in_test) && (a.kind != V_DIM || !is_number(b)) &&
             (b.kind != V_DIM || !is_number(a)))
                 return value_bool(value_same(a, b) == (op == AST_EQ));
@@ -218,10 +235,14 @@ Value unary_op(Elaborator *e, Op op, Value a, Span span)
                 return POISON;
         if (is_number(a)) {
                 bool is_int = (op == OP_NEG && a.kind == V_INT) || op == OP_FLOOR;
-                return value_number(op_of(op, a.number, 0, 0), is_int);
+                double x = op_of(op, a.number, 0, 0);
+                if (op == OP_EXP && isinf(x) && isfinite(a.number))
+                        return poisoned(e, span, "exp(%.9g) is beyond 1.79769313e+308; `inf` is infinity",
+                                        a.number);
+                return value_number(x, is_int);
         }
         Node *x = to_tensor(e, a, span);
-        return x ? value_tensor(make(e, op, 1, &x, span)) : POISON;
+        return x ? value_tensor(operator_node(e, op, 1, &x, span)) : POISON;
 }
 
 Value negate(Elaborator *e, Value a, Span span)
@@ -236,7 +257,7 @@ Value logical_not(Elaborator *e, Value a, Span span)
         if (a.kind == V_BOOL)
                 return value_bool(a.number == 0);
         if (a.kind == V_TENSOR && a.tensor->type.dtype == BOOL)
-                return value_tensor(make(e, OP_NOT, 1, &a.tensor, span));
+                return value_tensor(operator_node(e, OP_NOT, 1, &a.tensor, span));
         return is_poison(a) ? POISON
                             : poisoned(e, span, "`not` wants true or false, not %s", value_text_of(e, a));
 }

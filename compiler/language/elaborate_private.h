@@ -14,6 +14,8 @@ bool is_poison(Value v);
 bool value_same(Value a, Value b);
 bool as_dim(Value v, Dim *d);
 Node *to_tensor(Elaborator *e, Value v, Span span); /* NULL after reporting, or for poison */
+/* A number that a tensor holds: false, after an error, where it is finite and would become infinite as a float. */
+bool check_float(Elaborator *e, double x, Span span);
 bool want_dim(Elaborator *e, Value v, Span span, const char *what, Dim *d);
 bool want_int(Elaborator *e, Value v, Span span, const char *what, int64_t *n);
 bool want_axis(Elaborator *e, Value v, const Node *x, Span span, int *axis);
@@ -151,28 +153,28 @@ typedef struct {
         const Vars *named;
         Span span;
         const char *name;
-} Call;
+} BuiltinCall;
 struct Builtin {
         const char *name;
         int min, max;        /* positional arguments; max -1: any number */
         const char *options; /* names of the others, each followed by a space */
-        Value (*run)(const Call *call);
+        Value (*run)(const BuiltinCall *call);
         const char *takes, *about; /* parameters as a block writes them, and its meaning: docs/language.md */
 };
-Value call_option(const Call *c, const char *name); /* NOTHING: it is not given */
-Node *call_tensor(const Call *c, int i);
+Value call_option(const BuiltinCall *c, const char *name); /* NOTHING: it is not given */
+Node *call_tensor(const BuiltinCall *c, int i);
 Node *make_node(Elaborator *e, Op op, int nin, Node *const *in, Attr attr, Span span);
 
 /* builtin_move.c */
-Value run_join(const Call *c);
-Value run_merge(const Call *c);
-Value run_pad(const Call *c);
-Value run_reshape(const Call *c);
-Value run_split(const Call *c);
-Value run_spread(const Call *c);
-Value run_stack(const Call *c);
-Value run_transpose(const Call *c);
-Value run_window(const Call *c);
+Value run_join(const BuiltinCall *c);
+Value run_merge(const BuiltinCall *c);
+Value run_pad(const BuiltinCall *c);
+Value run_reshape(const BuiltinCall *c);
+Value run_split(const BuiltinCall *c);
+Value run_spread(const BuiltinCall *c);
+Value run_stack(const BuiltinCall *c);
+Value run_transpose(const BuiltinCall *c);
+Value run_window(const BuiltinCall *c);
 
 /* elaborate_command.c: `lathe elaborate` */
 bool builtin_find(Elaborator *e, const char *name, Value *value);

@@ -18,14 +18,14 @@ typedef struct {
         int carry;           /* number among the carried tensors, or -1: known at compile time */
         bool becomes_tensor; /* in an iteration: it has to be one before */
         Type type;           /* then */
-} Carried;
+} CarriedName;
 
 typedef struct {
         Scope *scope;   /* around the repeat */
         const Ast *ast; /* REPEAT or OVER */
         const Ast *each, *body;
         Region *region;
-        Carried *carried;
+        CarriedName *carried;
         int ncarried, capacity;
         int64_t identity;
         Iteration kept[MAX_BODIES];
@@ -41,7 +41,7 @@ typedef struct {
 
 /* ---- what is carried ---- */
 
-static void add_carried(Elaborator *e, Repeat *r, const char *name)
+static void repeat_add_carried(Elaborator *e, Repeat *r, const char *name)
 {
         Binding *b = scope_local(r->scope, name);
         for (int i = 0; i < r->ncarried; i++)
@@ -52,7 +52,7 @@ static void add_carried(Elaborator *e, Repeat *r, const char *name)
         GROW(e->keep, r->carried, r->ncarried, r->capacity);
         bool is_tensor = b->value.kind == V_TENSOR;
         r->carried[r->ncarried++] =
-                (Carried){.name = name, .value = b->value, .carry = is_tensor ? r->region->ncarry++ : -1};
+                (CarriedName){.name = name, .value = b->value, .carry = is_tensor ? r->region->ncarry++ : -1};
 }
 
 /* Names that the statements assign, inner repeats included. */
@@ -60,7 +60,7 @@ static void find_assigned(Elaborator *e, Repeat *r, const Ast *s)
 {
         if (s->kind == AST_LET) {
                 for (int i = 0; i < s->kid[0]->nkid; i++)
-                        add_carried(e, r, s->kid[0]->kid[i]->name);
+                        repeat_add_carried(e, r, s->kid[0]->kid[i]->name);
         } else if (s->kind == AST_DO || s->kind == AST_IF || s->kind == AST_REPEAT) {
                 for (int i = 0; i < s->nkid; i++)
                         if (s->kid[i])
@@ -79,7 +79,7 @@ static Scope *enter_iteration(Elaborator *e, Repeat *r, Body *body, int64_t iter
 {
         Scope *scope = scope_new(e, r->scope, false);
         for (int i = 0; i < r->ncarried; i++) {
-                Carried *c = &r->carried[i];
+                CarriedName *c = &r->carried[i];
                 Value v = c->value;
                 if (c->carry >= 0) {
                         Attr attr = {.index = c->carry, .slot = -1};
@@ -101,7 +101,7 @@ const char *whole_type(Elaborator *e, const Type *t)
         return arena_printf(e->diag->arena, "%s of %s", type_text(e->diag->arena, e->g, t), dtype[t->dtype]);
 }
 
-static bool leave_tensor(Elaborator *e, Repeat *r, const Carried *c, const Binding *b, Body *body)
+static bool leave_tensor(Elaborator *e, Repeat *r, const CarriedName *c, const Binding *b, Body *body)
 {
         const Type *before = &c->value.tensor->type;
         if (is_poison(b->value))
@@ -124,7 +124,7 @@ static bool leave_iteration(Elaborator *e, Repeat *r, Scope *scope, Body *body)
 {
         bool good = true;
         for (int i = 0; i < r->ncarried; i++) {
-                Carried *c = &r->carried[i];
+                CarriedName *c = &r->carried[i];
                 Binding *b = vars_find(scope->vars, c->name);
                 if (c->carry >= 0) {
                         good = leave_tensor(e, r, c, b, body) && good;
@@ -194,7 +194,7 @@ static PathScope *path_of_iteration(Elaborator *e, const Repeat *r, int64_t iter
 }
 
 /* Elaborates an iteration into e->arena; NULL after a mistake. */
-static Body *run_iteration(Elaborator *e, Repeat *r, int64_t iteration)
+static Body *elaborate_iteration(Elaborator *e, Repeat *r, int64_t iteration)
 {
         Body *outer_body = e->body, *body = body_new(e->g, r->region);
         PathScope *outer_path = e->path, *path = path_of_iteration(e, r, iteration);
@@ -341,7 +341,7 @@ static int try_iteration(Elaborator *e, Repeat *r, int64_t iteration)
         r->scratch.out_of_memory = outer->out_of_memory;
         set_arena(e, &r->scratch);
         bool repeats = repeat_known(e, r, iteration);
-        Body *body = repeats ? NULL : run_iteration(e, r, iteration);
+        Body *body = repeats ? NULL : elaborate_iteration(e, r, iteration);
         set_arena(e, outer);
         if (repeats)
                 return arena_clear(&r->scratch), 1;
@@ -374,7 +374,7 @@ static bool run_iterations(Elaborator *e, Repeat *r)
                         continue;
                 int first = e->g->nnode;
                 int64_t change = changes_mark(e);
-                Body *body = run_iteration(e, r, iteration);
+                Body *body = elaborate_iteration(e, r, iteration);
                 if (!body)
                         return false;
                 int found = r->stays ? find_body(r, body, first) : -1;
@@ -394,9 +394,11 @@ static bool run_iterations(Elaborator *e, Repeat *r)
 
 /* A number or list that the iterations make a tensor is one from the start: `total = 0` before `total = total +
  * x`. */
-static bool start_as_tensor(Elaborator *e, Repeat *r, Carried *c, Value *start)
+static bool start_as_tensor(Elaborator *e, Repeat *r, CarriedName *c, Value *start)
 {
         Span span = scope_local(r->scope, c->name)->span;
+        if (is_number(*start) && !check_float(e, start->number, span))
+                return false;
         Node *n = is_number(*start)
                           ? build_number(e->g, e->body, start->number, c->type.dtype, span, e->where)
                           : to_tensor(e, *start, span);
@@ -439,7 +441,7 @@ static bool run_all_iterations(Elaborator *e, Repeat *r)
 }
 
 /* The number of iterations, within limits; -1 after a mistake. */
-static int64_t iterations_of(Elaborator *e, Scope *scope, const Ast *ast)
+static int64_t repeat_iterations(Elaborator *e, Scope *scope, const Ast *ast)
 {
         int64_t n;
         Value v = eval(e, scope, ast->kid[1], NULL);
@@ -520,7 +522,7 @@ static Node *result(Elaborator *e, Node *repeat, int index, Span span)
 
 void elaborate_repeat(Elaborator *e, Scope *scope, const Ast *ast)
 {
-        int64_t iterations = iterations_of(e, scope, ast);
+        int64_t iterations = repeat_iterations(e, scope, ast);
         if (iterations <= 0) {
                 iterations_show(scope, iterations_begin(e, ast, 0), true);
                 return;
@@ -532,7 +534,7 @@ void elaborate_repeat(Elaborator *e, Scope *scope, const Ast *ast)
         if (!repeat)
                 return;
         for (int i = 0; i < r->ncarried; i++) {
-                Carried *c = &r->carried[i];
+                CarriedName *c = &r->carried[i];
                 Value v = c->carry >= 0 ? value_tensor(result(e, repeat, c->carry, r->each->span)) : c->value;
                 name_variable(e, v, c->name);
                 scope_set(e, scope, c->name, v, r->each->span);
@@ -541,7 +543,7 @@ void elaborate_repeat(Elaborator *e, Scope *scope, const Ast *ast)
 
 Value eval_over(Elaborator *e, Scope *scope, const Ast *ast)
 {
-        int64_t iterations = iterations_of(e, scope, ast);
+        int64_t iterations = repeat_iterations(e, scope, ast);
         if (iterations < 0)
                 return POISON;
         if (iterations == 0)

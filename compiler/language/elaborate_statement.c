@@ -158,7 +158,7 @@ static void fail_requirement(Elaborator *e, const Ast *s, const char *message)
         }
 }
 
-static void run_require(Elaborator *e, Scope *scope, const Ast *s)
+static void elaborate_require(Elaborator *e, Scope *scope, const Ast *s)
 {
         const Ast *condition = s->kid[0];
         const char *message = s->kid[2] ? s->kid[2]->name : NULL;
@@ -199,14 +199,14 @@ static void run_require(Elaborator *e, Scope *scope, const Ast *s)
 
 /* ---- all of them ---- */
 
-static void run_if(Elaborator *e, Scope *scope, const Ast *s)
+static void elaborate_if(Elaborator *e, Scope *scope, const Ast *s)
 {
         bool truth;
         if (!eval_condition(e, scope, s->kid[0], &truth))
                 return;
         const Ast *taken = truth ? s->kid[1] : s->kid[2];
         if (taken && taken->kind == AST_IF)
-                run_if(e, scope, taken);
+                elaborate_if(e, scope, taken);
         else if (taken)
                 run_statements(e, scope, taken);
 }
@@ -220,8 +220,8 @@ void run_statement(Elaborator *e, Scope *scope, const Ast *s)
         case AST_DECL: declare(e, scope, s); break;
         case AST_SHARED: run_shared(e, scope, s); break;
         case AST_RETURN: run_return(e, scope, s); break;
-        case AST_REQUIRE: run_require(e, scope, s); break;
-        case AST_IF: run_if(e, scope, s); break;
+        case AST_REQUIRE: elaborate_require(e, scope, s); break;
+        case AST_IF: elaborate_if(e, scope, s); break;
         case AST_REPEAT: elaborate_repeat(e, scope, s); break;
         case AST_INPUT: declare_input(e, scope, s); break;
         case AST_OUTPUT: declare_output(e, scope, s); break;

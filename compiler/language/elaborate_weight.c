@@ -128,7 +128,7 @@ static void rebuild_table(Elaborator *e, int64_t slots)
                 enter_weight(e, e->g->weight[i]);
 }
 
-static void add_weight(Elaborator *e, Weight *w)
+static void elaborator_add_weight(Elaborator *e, Weight *w)
 {
         GROW(e->keep, e->g->weight, e->g->nweight, e->weight_cap);
         w->id = e->g->nweight;
@@ -147,13 +147,13 @@ typedef struct {
         int part[MAX_REGIONS];
         int nparts;
         int64_t iterations, iteration; /* of all together, outermost slowest */
-} Place;
+} SlotPlace;
 
-static Place place_of(const PathScope *path)
+static SlotPlace slot_place(const PathScope *path)
 {
         const PathScope *chain[MAX_DEPTH * 2 + MAX_REGIONS];
         int depth = 0;
-        Place place = {.iterations = 1};
+        SlotPlace place = {.iterations = 1};
         for (; path && path->outer; path = path->outer)
                 if (depth < (int)(sizeof chain / sizeof *chain))
                         chain[depth++] = path;
@@ -170,7 +170,7 @@ static Place place_of(const PathScope *path)
         return place;
 }
 
-static bool same_place(const Weight *w, const Place *place)
+static bool same_place(const Weight *w, const SlotPlace *place)
 {
         if (w->nregion != place->n)
                 return false;
@@ -180,7 +180,7 @@ static bool same_place(const Weight *w, const Place *place)
         return true;
 }
 
-static bool has_slot(const Weight *w, const Place *place)
+static bool has_slot(const Weight *w, const SlotPlace *place)
 {
         int64_t iteration = 0;
         if (w->nregion == 0 || place->n != w->nregion)
@@ -193,7 +193,7 @@ static bool has_slot(const Weight *w, const Place *place)
         return w->slot_of[iteration] >= 0;
 }
 
-static void take_slot(Elaborator *e, Weight *w, int64_t iteration)
+static void weight_take_slot(Elaborator *e, Weight *w, int64_t iteration)
 {
         if (w->slot_of)
                 w->slot_of[iteration] = 0;
@@ -232,7 +232,7 @@ void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t 
                 for (int r = depth + 1; r < w->nregion; r++)
                         step *= w->region[r]->iterations;
                 if (w->nregion > depth) /* else it is shared by the iterations */
-                        take_slot(e, w, e->change[i].index + step);
+                        weight_take_slot(e, w, e->change[i].index + step);
         }
 }
 
@@ -240,7 +240,7 @@ void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t 
 
 /* Whether these iterations come by the regions of w: a repeat that stands in two distinct bodies of the one around
  * it is two regions, each for its own iterations. */
-static bool iterations_reach(const Weight *w, int64_t iteration)
+static bool iteration_is_mapped(const Weight *w, int64_t iteration)
 {
         int64_t at[MAX_REGIONS];
         for (int r = w->nregion - 1; r >= 0; r--) {
@@ -253,7 +253,7 @@ static bool iterations_reach(const Weight *w, int64_t iteration)
         return true;
 }
 
-static int64_t all_iterations(const Weight *w)
+static int64_t iteration_count(const Weight *w)
 {
         int64_t iterations = 1;
         for (int r = 0; r < w->nregion; r++)
@@ -272,17 +272,17 @@ static Weight *weight_in(Elaborator *e, Weight *w, Region *const *region)
                         return part;
         }
         Weight *part = NEW(e->keep, Weight);
-        int64_t iterations = all_iterations(w);
+        int64_t iterations = iteration_count(w);
         *part = *w;
         memcpy(part->region, region, size);
         part->slot_of = NEW_ARRAY(e->keep, int32_t, iterations);
         memset(part->slot_of, 0xff, (size_t)iterations * sizeof *part->slot_of);
         for (int64_t t = 0; t < iterations; t++)
-                if (w->slot_of[t] >= 0 && iterations_reach(part, t)) {
+                if (w->slot_of[t] >= 0 && iteration_is_mapped(part, t)) {
                         part->slot_of[t] = 0;
                         w->slot_of[t] = -1;
                 }
-        add_weight(e, part);
+        elaborator_add_weight(e, part);
         return part;
 }
 
@@ -309,7 +309,7 @@ void number_slots(Elaborator *e)
                 Weight *w = e->g->weight[i];
                 if (!w->slot_of)
                         continue;
-                int64_t iterations = all_iterations(w), slots = 0;
+                int64_t iterations = iteration_count(w), slots = 0;
                 w->iteration_of = NEW_ARRAY(e->keep, int32_t, iterations);
                 for (int64_t t = 0; t < iterations; t++)
                         if (w->slot_of[t] >= 0) {
@@ -339,7 +339,7 @@ static const char *path_text(Elaborator *e, const PathScope *scope, const char *
         return intern(e->program->names, buffer + at, (int)(sizeof buffer - at));
 }
 
-static Weight *weight_new(Elaborator *e, const char *path, const char *name, const Place *place,
+static Weight *weight_new(Elaborator *e, const char *path, const char *name, const SlotPlace *place,
                           const Type *type, Span span)
 {
         Weight *w = NEW(e->keep, Weight);
@@ -361,7 +361,7 @@ static Weight *weight_new(Elaborator *e, const char *path, const char *name, con
                 w->slot_of = NEW_ARRAY(e->keep, int32_t, place->iterations);
                 memset(w->slot_of, 0xff, (size_t)place->iterations * sizeof *w->slot_of);
         }
-        add_weight(e, w);
+        elaborator_add_weight(e, w);
         return w;
 }
 
@@ -373,7 +373,7 @@ static bool same_centre(const Weight *w, double centre, const double *values)
                memcmp(values, w->centre_values, (size_t)type_count(&w->type, NULL) * sizeof *values) == 0;
 }
 
-static bool is_shared(const PathScope *path)
+static bool path_is_shared(const PathScope *path)
 {
         for (; path; path = path->outer)
                 if (path->shared)
@@ -395,10 +395,10 @@ Node *weight_node(Elaborator *e, const char *name, const Type *type, double cent
         const char *path = path_text(e, e->path, name);
         if (!path)
                 return poisoned(e, span, "the path of this weight is too long").tensor;
-        bool shared = is_shared(e->path);
+        bool shared = path_is_shared(e->path);
         if (!shared && !list_instance(e, e->path))
                 return NULL;
-        Place place = place_of(e->path);
+        SlotPlace place = slot_place(e->path);
         if (!type_is_bounded(e->g, type, place.iterations))
                 return poisoned(e, span,
                                 "the weight %s of shape %s has too many elements in %lld iterations: more "
@@ -433,7 +433,7 @@ Node *weight_node(Elaborator *e, const char *name, const Type *type, double cent
                 found->centre = centre;
                 found->centre_values = values;
         }
-        take_slot(e, found, place.iteration);
+        weight_take_slot(e, found, place.iteration);
         return use_weight(e, found, span);
 }
 

@@ -25,7 +25,7 @@ static bool binds(AstKind kind)
                kind == AST_SHARED || kind == AST_EACH || kind == AST_INPUT || kind == AST_OUTPUT;
 }
 
-static void add_bound(IndexUses *u, const char *name)
+static void uses_add_bound(IndexUses *u, const char *name)
 {
         u->hopeless = u->hopeless || u->nbound == MAX_BOUND;
         if (name && !u->hopeless)
@@ -36,18 +36,18 @@ static void find_bound(IndexUses *u, const Ast *t)
 {
         const Ast *first = t->nkid ? t->kid[0] : NULL;
         if (binds(t->kind))
-                add_bound(u, t->name);
+                uses_add_bound(u, t->name);
         if (t->kind == AST_EACH && first)
-                add_bound(u, first->name);
+                uses_add_bound(u, first->name);
         if (t->kind == AST_LET || t->kind == AST_DECL)
                 for (int i = 0; i < first->nkid; i++)
-                        add_bound(u, first->kid[i]->name);
+                        uses_add_bound(u, first->kid[i]->name);
         for (int i = 0; i < t->nkid; i++)
                 if (t->kid[i])
                         find_bound(u, t->kid[i]);
 }
 
-static bool is_bound(const IndexUses *u, const char *name)
+static bool uses_binds(const IndexUses *u, const char *name)
 {
         for (int i = 0; i < u->nbound; i++)
                 if (u->bound[i] == name)
@@ -56,14 +56,14 @@ static bool is_bound(const IndexUses *u, const char *name)
 }
 
 /* A name whose value is asked for: `f(n:)` is f(n: n). */
-static bool is_name(const Ast *t)
+static bool ast_is_name(const Ast *t)
 {
         return t->kind == AST_NAME || (t->kind == AST_ARG && !t->kid[0]);
 }
 
 static bool mentions(const IndexUses *u, const Ast *t)
 {
-        if (is_name(t) && t->name == u->index->name)
+        if (ast_is_name(t) && t->name == u->index->name)
                 return true;
         for (int i = 0; i < t->nkid; i++)
                 if (t->kid[i] && mentions(u, t->kid[i]))
@@ -74,7 +74,7 @@ static bool mentions(const IndexUses *u, const Ast *t)
 /* Whether all that the expression says has a value before the iteration runs. */
 static bool is_question(const IndexUses *u, const Ast *t)
 {
-        if (t->kind == AST_OVER || (is_name(t) && is_bound(u, t->name)))
+        if (t->kind == AST_OVER || (ast_is_name(t) && uses_binds(u, t->name)))
                 return false;
         for (int i = 0; i < t->nkid; i++)
                 if (t->kid[i] && !is_question(u, t->kid[i]))

@@ -45,9 +45,12 @@ typedef enum {
         KNOB_TEXT_SAID,
         KNOB_TEXT_SAID_SYSTEM,
         KNOB_ROLES,
+        KNOB_WHITE,
         KNOB_REALS,
         KNOB_POSITIVES,
         KNOB_COUNT,
+        KNOB_LENGTH,
+        KNOB_PROMPTS,
         KNOB_TRUTH,
         KNOB_RESAMPLING,
         KNOB_POOLING,
@@ -489,7 +492,7 @@ typedef struct {
         Span span;
         bool declares; /* `name = value`, which need not be known to the parent */
         bool evaluating, evaluated, consumed;
-} Pending;
+} PendingValue;
 
 struct Elaborator {
         Program *program;
@@ -529,7 +532,7 @@ struct Elaborator {
         Scope *model_scope;
         const Ast *const *chain; /* [nchain] the model and those that it inherits from, root first */
         int nchain;
-        Pending *pending;
+        PendingValue *pending;
         int npending;
         int input_cap, output_cap, require_cap, hyper_cap, loop_cap, entry_cap;
 };

@@ -167,7 +167,7 @@ static Parser *parser_new(Arena *arena, Interner *names, Diag *diag, const Sourc
         return p;
 }
 
-static Ast *parse(Arena *arena, Interner *names, Diag *diag, const Source *source, int start)
+static Ast *parse_start(Arena *arena, Interner *names, Diag *diag, const Source *source, int start)
 {
         Parser *p = parser_new(arena, names, diag, source, start);
         int failed = yyparse(p);
@@ -181,7 +181,7 @@ static Ast *parse(Arena *arena, Interner *names, Diag *diag, const Source *sourc
 
 Ast *parse_source(Arena *arena, Interner *names, Diag *diag, const Source *source)
 {
-        return parse(arena, names, diag, source, FILE_START);
+        return parse_start(arena, names, diag, source, FILE_START);
 }
 
 bool wants_line(LineState *state, const Source *source)
@@ -205,7 +205,7 @@ bool wants_line(LineState *state, const Source *source)
 
 Ast *parse_input(Arena *arena, Interner *names, Diag *diag, const Source *source)
 {
-        return parse(arena, names, diag, source, LINES_START);
+        return parse_start(arena, names, diag, source, LINES_START);
 }
 
 ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source *source, Ast **tree)
@@ -213,14 +213,14 @@ ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source 
         *tree = NULL;
         if (wants_line(&(LineState){0}, source))
                 return PARSE_INCOMPLETE;
-        *tree = parse(arena, names, diag, source, LINES_START);
+        *tree = parse_start(arena, names, diag, source, LINES_START);
         return *tree ? PARSE_COMPLETE : PARSE_ERROR;
 }
 
 /* --- reading ------------------------------------------------------------------------------------------- */
 
 /* All of a file, NUL behind it; NULL with errno set, EFBIG above the limit. */
-static char *read_all(Arena *arena, FILE *file, int64_t *length)
+static char *parse_read_all(Arena *arena, FILE *file, int64_t *length)
 {
         int64_t room = 1 << 13;
         char *text = arena_alloc(arena, room);
@@ -243,16 +243,20 @@ static char *read_all(Arena *arena, FILE *file, int64_t *length)
 Source *read_source(Arena *arena, const char *path, const char **why)
 {
         bool is_stdin = !strcmp(path, "-");
-        FILE *file = is_stdin ? stdin : fopen(path, "rb");
+        FILE *file = is_stdin ? stdin : input_open(path, why);
         int64_t length = 0;
-        char *text = file ? read_all(arena, file, &length) : NULL;
+        char *text = file ? parse_read_all(arena, file, &length) : NULL;
         if (!text)
-                *why = errno == EFBIG ? "larger than 16 MB" : arena_strdup(arena, strerror(errno));
+                *why = errno == EFBIG ? "larger than 16 MB"
+                       : file         ? arena_strdup(arena, strerror(errno))
+                                      : arena_strdup(arena, *why);
         if (file && !is_stdin) {
                 fclose(file);
                 input_read(path);
         }
-        return text ? source_new(arena, is_stdin ? "<stdin>" : path, text, (int32_t)length) : NULL;
+        int64_t mark = text ? text_mark(text, length) : 0;
+        return text ? source_new(arena, is_stdin ? "<stdin>" : path, text + mark, (int32_t)(length - mark))
+                    : NULL;
 }
 
 /* --- the developer's command --------------------------------------------------------------------------- */
@@ -280,7 +284,7 @@ static bool survives_printing(Arena *arena, Interner *names, Diag *diag, const A
         ast_print(tree, scratch);
         rewind(scratch);
         int64_t length = 0;
-        char *text = read_all(arena, scratch, &length);
+        char *text = parse_read_all(arena, scratch, &length);
         fclose(scratch);
         if (!text)
                 return false;

@@ -82,7 +82,7 @@ static File *loaded(const Program *p, const char *path)
         return NULL;
 }
 
-static File *add_file(Program *p, const Source *source, const char *name)
+static File *program_add_file(Program *p, const Source *source, const char *name)
 {
         File *f = NEW(p->arena, File);
         f->path = source->path;
@@ -95,7 +95,7 @@ static File *add_file(Program *p, const Source *source, const char *name)
         return f;
 }
 
-static void add_definitions(Program *p, File *f)
+static void program_add_definitions(Program *p, File *f)
 {
         for (int i = 0; i < f->tree->nkid; i++) {
                 const Ast *item = f->tree->kid[i];
@@ -114,21 +114,21 @@ static void add_definitions(Program *p, File *f)
 
 static void load_imports(Program *p, File *f, const Loading *chain);
 
-static File *load_source(Program *p, const Source *source, const char *name, const Loading *chain)
+static File *program_load_source(Program *p, const Source *source, const char *name, const Loading *chain)
 {
-        File *f = add_file(p, source, name);
+        File *f = program_add_file(p, source, name);
         Ast *tree = parse_source(p->arena, p->names, p->diag, source);
         if (!tree)
                 tree = ast_new(p->arena, AST_FILE, (Span){source, 0, 0}, 0);
         f->tree = tree;
         f->loading = true;
-        add_definitions(p, f);
+        program_add_definitions(p, f);
         load_imports(p, f, &(Loading){chain, name});
         f->loading = false;
         return f;
 }
 
-static bool same_text(const Source *a, const Source *b)
+static bool source_equal(const Source *a, const Source *b)
 {
         return a->length == b->length && memcmp(a->text, b->text, (size_t)a->length) == 0;
 }
@@ -149,7 +149,7 @@ static const Source *find_module(Program *p, const File *from, const char *name)
                 } else {
                         source = library_source(p->arena, name);
                 }
-                if (source && !same_text(source, from->source))
+                if (source && !source_equal(source, from->source))
                         return source;
                 if (source)
                         self = from->source;
@@ -204,7 +204,7 @@ static void import_one(Program *p, File *f, const Ast *import, const Loading *ch
                 return;
         }
         if (!module)
-                module = load_source(p, source, name, chain);
+                module = program_load_source(p, source, name, chain);
         for (int64_t i = 0; i < module->table.slots; i++)
                 if (module->table.slot[i])
                         table_add(p->arena, &f->table, module->table.slot[i]);
@@ -238,7 +238,7 @@ static File *library_file(Program *p, const char *name)
                 return NULL;
         File *f = loaded(p, source->path);
         if (!f)
-                f = load_source(p, source, name, NULL);
+                f = program_load_source(p, source, name, NULL);
         f->library = true;
         return f;
 }
@@ -267,7 +267,7 @@ Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *pat
                 diag_error(diag, (Span){0}, "can't read %s: %s", path, why);
                 return NULL;
         }
-        p->main = load_source(p, source, module_name(p, source->path), NULL);
+        p->main = program_load_source(p, source, module_name(p, source->path), NULL);
         const Ast *tree = p->main->tree;
         p->test = NEW_ARRAY(arena, const Ast *, tree->nkid);
         for (int i = 0; i < tree->nkid; i++)
@@ -282,7 +282,7 @@ Program *program_empty(Arena *arena, Interner *names, Diag *diag)
 {
         Program *p = NEW(arena, Program);
         *p = (Program){.arena = arena, .work = arena, .names = names, .diag = diag};
-        p->main = add_file(p, source_new(arena, "", "", 0), "");
+        p->main = program_add_file(p, source_new(arena, "", "", 0), "");
         p->main->tree = ast_new(arena, AST_FILE, (Span){p->main->source, 0, 0}, 0);
         return p;
 }

@@ -104,7 +104,7 @@ Binding *scope_local(Scope *scope, const char *name)
         return NULL;
 }
 
-static void add_name(Elaborator *e, const char ***name, int *n, int *capacity, const char *one)
+static void scope_name(Elaborator *e, const char ***name, int *n, int *capacity, const char *one)
 {
         GROW(e->keep, *name, *n, *capacity);
         (*name)[(*n)++] = one;
@@ -119,25 +119,25 @@ int scope_names(Elaborator *e, Scope *scope, const char ***name)
                 const char *repeat[64];
                 int nrepeat = scope->vars ? iterations_names(scope->vars, repeat, 64) : 0;
                 for (int i = 0; i < nrepeat; i++)
-                        add_name(e, name, &n, &capacity, repeat[i]);
+                        scope_name(e, name, &n, &capacity, repeat[i]);
                 for (int i = 0; scope->vars && i < scope->vars->n; i++)
-                        add_name(e, name, &n, &capacity, scope->vars->binding[i].name);
+                        scope_name(e, name, &n, &capacity, scope->vars->binding[i].name);
                 for (int64_t i = 0; !scope->vars && i < scope->file->table.slots; i++)
                         if (is_value_definition(scope->file->table.slot[i]))
-                                add_name(e, name, &n, &capacity, scope->file->table.slot[i]->name);
+                                scope_name(e, name, &n, &capacity, scope->file->table.slot[i]->name);
         }
         const Outside *outside = e->program->outside;
         const char *seen[256];
         int nseen = outside ? outside->names(outside->from, seen, 256) : 0;
         for (int i = 0; i < nseen; i++)
-                add_name(e, name, &n, &capacity, seen[i]);
+                scope_name(e, name, &n, &capacity, seen[i]);
         const char *builtin[128];
         int nbuiltin = builtin_names(builtin, 128);
         for (int i = 0; i < nbuiltin; i++)
-                add_name(e, name, &n, &capacity, builtin[i]);
+                scope_name(e, name, &n, &capacity, builtin[i]);
         Definition *d = library_find(e->program, interned(e, "linear"));
         for (int64_t i = 0; d && i < d->file->table.slots; i++)
                 if (is_value_definition(d->file->table.slot[i]))
-                        add_name(e, name, &n, &capacity, d->file->table.slot[i]->name);
+                        scope_name(e, name, &n, &capacity, d->file->table.slot[i]->name);
         return n;
 }

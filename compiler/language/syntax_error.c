@@ -113,13 +113,13 @@ typedef struct Alternatives {
         int n;
 } Alternatives;
 
-static void add(Alternatives *list, const char *item)
+static void alternatives_add(Alternatives *list, const char *item)
 {
         if (list->n < MAX_LISTED)
                 list->item[list->n++] = item;
 }
 
-static const char *joined(Arena *arena, const Alternatives *list)
+static const char *alternatives_joined(Arena *arena, const Alternatives *list)
 {
         const char *text = list->item[0];
         for (int i = 1; i < list->n; i++)
@@ -144,10 +144,11 @@ static void add_tokens(const Misfit *m, Alternatives *list)
                 if (implied)
                         continue;
                 if (strcmp(order[i], "string") == 0)
-                        add(list, "a string");
+                        alternatives_add(list, "a string");
                 else
-                        add(list,
-                            order[i][0] == '\'' ? order[i] : arena_printf(m->p->arena, "'%s'", order[i]));
+                        alternatives_add(list, order[i][0] == '\''
+                                                       ? order[i]
+                                                       : arena_printf(m->p->arena, "'%s'", order[i]));
         }
 }
 
@@ -155,28 +156,28 @@ static const char *what_was_expected(const Misfit *m)
 {
         Alternatives list = {.n = 0};
         if (expects(m, "return"))
-                add(&list, "a statement");
+                alternatives_add(&list, "a statement");
         else if (expects(m, "import"))
-                add(&list, "import, block, scheme, model, checkpoint, config or test");
+                alternatives_add(&list, "import, block, scheme, model, checkpoint, config or test");
         else if (expects(m, "require"))
-                add(&list,
-                    "a config item's statement (read, ignore, omit, part, imply, name = value, require, if, "
-                    "block or model)");
+                alternatives_add(&list, "a config item's statement (read, ignore, omit, part, imply, name = "
+                                        "value, require, if, "
+                                        "block or model)");
         else if (expects_expression(m))
-                add(&list, "an expression");
+                alternatives_add(&list, "an expression");
         else if (expects(m, "name") && !may_go_on(m))
-                add(&list, "a name");
+                alternatives_add(&list, "a name");
         if (!expects(m, "require") && !expects(m, "import"))
                 add_tokens(m, &list);
         if (expects(m, "end of line") && !expects(m, "return") && !expects(m, "import") &&
             !expects(m, "name"))
-                add(&list,
-                    may_go_on(m) || expects(m, "else") ? "the end of the statement" : "the end of the line");
+                alternatives_add(&list, may_go_on(m) || expects(m, "else") ? "the end of the statement"
+                                                                           : "the end of the line");
         else if (expects(m, "end of line") && may_go_on(m))
-                add(&list, "the end of the statement");
+                alternatives_add(&list, "the end of the statement");
         else if (list.n == 0 && expects(m, "'}'"))
-                add(&list, "'}'");
-        return list.n ? joined(m->p->arena, &list) : NULL;
+                alternatives_add(&list, "'}'");
+        return list.n ? alternatives_joined(m->p->arena, &list) : NULL;
 }
 
 /* --- hints --------------------------------------------------------------------------------------------- */
@@ -435,7 +436,7 @@ static bool begins_with_operator(const Misfit *m)
         return m->before.code == NL && (is_operator(m->found) || more) && !opens_comment(m);
 }
 
-static void describe(const Misfit *m)
+static void misfit_describe(const Misfit *m)
 {
         const char *found = quoted(m, m->at);
         if (begins_with_operator(m)) {
@@ -462,7 +463,7 @@ void report_unexpected(Parser *p, const char *found, const char *const *expected
         if (p->stopped || m.at.span.begin < p->quiet_to)
                 return;
         if (!leaves_bracket_open(&m))
-                describe(&m);
+                misfit_describe(&m);
         else if (m.at.code == '{')
                 close_before_body(p);
         else

@@ -165,7 +165,7 @@ static const char *spelled(Elaborator *e, const Ast *ast, double value)
 }
 
 /* Whole up to the rounding of a quotient such as 8 * (64 / 3) * 3. */
-static bool is_whole(double x)
+static bool value_is_integer(double x)
 {
         return fabs(x - nearbyint(x)) <= 1e-9 * fabs(x) && fabs(x) < 9e15;
 }
@@ -175,7 +175,7 @@ bool want_dim(Elaborator *e, Value v, Span span, const char *what, Dim *d)
         *d = dim_fixed(1);
         if (is_poison(v))
                 return false;
-        if (v.kind == V_REAL && is_whole(v.number))
+        if (v.kind == V_REAL && value_is_integer(v.number))
                 v = value_number(nearbyint(v.number), true);
         if (v.kind == V_REAL && v.quotient) {
                 const Quotient *q = v.quotient;
@@ -202,7 +202,7 @@ bool want_int(Elaborator *e, Value v, Span span, const char *what, int64_t *n)
         *n = 0;
         if (is_poison(v))
                 return false;
-        if (is_number(v) && is_whole(v.number))
+        if (is_number(v) && value_is_integer(v.number))
                 return *n = (int64_t)nearbyint(v.number), true;
         if (v.kind == V_REAL && v.quotient) {
                 Dim d;
@@ -274,15 +274,24 @@ static bool list_shape(const List *list, int depth, Type *type)
         return true;
 }
 
-static double *list_values(const List *list, double *out)
+static double *list_reals(const List *list, double *out)
 {
         for (int i = 0; i < list->n; i++) {
                 if (list->item[i].kind == V_LIST)
-                        out = list_values(list->item[i].list, out);
+                        out = list_reals(list->item[i].list, out);
                 else
                         *out++ = list->item[i].number;
         }
         return out;
+}
+
+bool check_float(Elaborator *e, double x, Span span)
+{
+        if (!beyond_f32(x))
+                return true;
+        poisoned(e, span, "%.9g is beyond the largest float of 32 bits, 3.40282347e+38; `inf` is infinity",
+                 x);
+        return false;
 }
 
 static Node *list_tensor(Elaborator *e, const List *list, Span span)
@@ -307,7 +316,10 @@ static Node *list_tensor(Elaborator *e, const List *list, Span span)
         literal->iterations = 1;
         literal->count = type_count(&type, NULL);
         literal->value = NEW_ARRAY(e->arena, double, literal->count);
-        list_values(list, literal->value);
+        list_reals(list, literal->value);
+        for (int64_t i = 0; i < literal->count; i++)
+                if (!check_float(e, literal->value[i], span))
+                        return NULL;
         return node_new(e->g, e->body, OP_CONST, 0, NULL, (Attr){.literal = literal, .slot = -1}, type, span,
                         e->where);
 }
@@ -319,6 +331,8 @@ Node *to_tensor(Elaborator *e, Value v, Span span)
         case V_INT:
         case V_REAL:
         case V_BOOL:
+                if (!check_float(e, v.number, span))
+                        return NULL;
                 return build_number(e->g, e->body, v.number,
                                     v.kind == V_INT    ? INT
                                     : v.kind == V_REAL ? REAL

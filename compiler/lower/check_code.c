@@ -17,9 +17,9 @@
 
 typedef struct {
         int64_t low, high;
-} Range;
+} IndexRange;
 
-typedef enum { UNDEFINED, FLOATS, DOUBLES, INTEGER } Kind;
+typedef enum { UNDEFINED, FLOATS, DOUBLES, INTEGER } RegisterKind;
 
 typedef struct {
         Arena *arena; /* for this check alone */
@@ -27,11 +27,11 @@ typedef struct {
         const Kernel *kernel;
         const Code *code;
         const Function *function;
-        Kind *kind;              /* by number, of what is defined here */
+        RegisterKind *kind;      /* by number, of what is defined here */
         int64_t size[MAX_NAMED]; /* the corner */
         int64_t sequences;       /* of a batch, there; the sizes are theirs together */
         bool sees;               /* the function is about one of them */
-        Range loop[MAX_LOOPS], lane;
+        IndexRange loop[MAX_LOOPS], lane;
         bool bound[MAX_LOOPS], has_lane;
         int64_t *place; /* by number: most of an integer x; -1: not bounded */
         const Stmt *stmt;
@@ -68,9 +68,9 @@ static int64_t end_at(const Check *c, const CodeLoop *l)
         return l->together && !c->sees ? together_at(c, l->size) : size_at(c, l->size);
 }
 
-static Range hull(int64_t a, int64_t b, int64_t x, int64_t y)
+static IndexRange range_hull(int64_t a, int64_t b, int64_t x, int64_t y)
 {
-        Range r = {a, a};
+        IndexRange r = {a, a};
         const int64_t other[] = {b, x, y};
         for (int i = 0; i < 3; i++) {
                 r.low = other[i] < r.low ? other[i] : r.low;
@@ -79,14 +79,14 @@ static Range hull(int64_t a, int64_t b, int64_t x, int64_t y)
         return r;
 }
 
-static Range range_of(const Check *c, const Index *x);
+static IndexRange index_range(const Check *c, const Index *x);
 
-static Range range_of_sum(const Check *c, const Index *x)
+static IndexRange range_of_sum(const Check *c, const Index *x)
 {
         int64_t n = size_at(c, x->offset);
-        Range sum = {n, n};
+        IndexRange sum = {n, n};
         for (int i = 0; i < x->nterm; i++) {
-                Range r = range_of(c, x->term[i].of);
+                IndexRange r = index_range(c, x->term[i].of);
                 int64_t k = x->term[i].coef;
                 sum.low += k * (k > 0 ? r.low : r.high);
                 sum.high += k * (k > 0 ? r.high : r.low);
@@ -94,32 +94,33 @@ static Range range_of_sum(const Check *c, const Index *x)
         return sum;
 }
 
-static Range range_of_remainder(Range a, Range b)
+static IndexRange range_of_remainder(IndexRange a, IndexRange b)
 {
-        return a.low >= 0 && a.high < b.low ? a : (Range){0, b.high - 1};
+        return a.low >= 0 && a.high < b.low ? a : (IndexRange){0, b.high - 1};
 }
 
-static Range range_of_held(const Check *c, Range a)
+static IndexRange range_of_held(const Check *c, IndexRange a)
 {
         if (a.low < 0 || a.high >= page_blocks(c->plan) * PAGE_POSITIONS)
                 fault(c, "a position has no page");
-        return (Range){0, c->plan->pages * PAGE_POSITIONS - 1};
+        return (IndexRange){0, c->plan->pages * PAGE_POSITIONS - 1};
 }
 
-static Range range_of_table(const Index *x)
+static IndexRange range_of_table(const Index *x)
 {
         const Literal *l = x->table->attr.literal;
-        Range r = {(int64_t)l->value[0], (int64_t)l->value[0]};
+        IndexRange r = {(int64_t)l->value[0], (int64_t)l->value[0]};
         for (int64_t i = 1; i < l->count; i++) {
                 int64_t v = (int64_t)l->value[i];
-                r = (Range){v < r.low ? v : r.low, v > r.high ? v : r.high};
+                r = (IndexRange){v < r.low ? v : r.low, v > r.high ? v : r.high};
         }
         return r;
 }
 
-static Range range_of(const Check *c, const Index *x)
+static IndexRange index_range(const Check *c, const Index *x)
 {
-        Range a = x->a ? range_of(c, x->a) : (Range){0, 0}, b = x->b ? range_of(c, x->b) : (Range){0, 0};
+        IndexRange a = x->a ? index_range(c, x->a) : (IndexRange){0, 0},
+                   b = x->b ? index_range(c, x->b) : (IndexRange){0, 0};
         switch (x->op) {
         case INDEX_SUM: return range_of_sum(c, x);
         case INDEX_LOOP:
@@ -133,16 +134,18 @@ static Range range_of(const Check *c, const Index *x)
         case INDEX_PLACE:
                 if (c->kind[x->number] != INTEGER)
                         fault(c, "an integer is used before it is defined");
-                return (Range){0, c->place[x->number]};
-        case INDEX_WHOLE: return (Range){c->size[c->plan->graph->time], c->size[c->plan->graph->time]};
-        case INDEX_DONE: return (Range){0, 0};
-        case INDEX_PLUS: return (Range){a.low + b.low, a.high + b.high};
-        case INDEX_MINUS: return (Range){a.low - b.high, a.high - b.low};
-        case INDEX_TIMES: return hull(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high);
-        case INDEX_QUOTIENT: return (Range){a.low / b.high, a.high / b.low};
+                return (IndexRange){0, c->place[x->number]};
+        case INDEX_WHOLE: return (IndexRange){c->size[c->plan->graph->time], c->size[c->plan->graph->time]};
+        case INDEX_DONE: return (IndexRange){0, 0};
+        case INDEX_PLUS: return (IndexRange){a.low + b.low, a.high + b.high};
+        case INDEX_MINUS: return (IndexRange){a.low - b.high, a.high - b.low};
+        case INDEX_TIMES: return range_hull(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high);
+        case INDEX_QUOTIENT: return (IndexRange){a.low / b.high, a.high / b.low};
         case INDEX_REMAINDER: return range_of_remainder(a, b);
-        case INDEX_LEAST: return (Range){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
-        case INDEX_MOST: return (Range){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+        case INDEX_LEAST:
+                return (IndexRange){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+        case INDEX_MOST:
+                return (IndexRange){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
         case INDEX_HELD: return range_of_held(c, a);
         case INDEX_TABLE: return range_of_table(x);
         }
@@ -175,10 +178,10 @@ static void check_list(const Check *c, Buffer *b, bool written)
 }
 
 /* Elements from `at` on, up to `reach` further, are read or written. */
-static void check_access(const Check *c, Buffer *b, const Index *at, Range reach, bool written)
+static void check_access(const Check *c, Buffer *b, const Index *at, IndexRange reach, bool written)
 {
         check_list(c, b, written);
-        Range r = range_of(c, at);
+        IndexRange r = index_range(c, at);
         if (r.low + reach.low < 0 || r.high + reach.high >= room_of(c, b))
                 fault(c, arena_printf(c->plan->graph->arena,
                                       "%s: elements %" PRId64 " to %" PRId64 " of %" PRId64, b->name,
@@ -186,14 +189,14 @@ static void check_access(const Check *c, Buffer *b, const Index *at, Range reach
 }
 
 /* An element, or one for each lane: the lane's range has them all. */
-static const Range itself = {0, 0};
+static const IndexRange itself = {0, 0};
 
 static int64_t most(int64_t n)
 {
         return n > 0 ? n - 1 : 0;
 }
 
-static int64_t times_at(const Check *c, int loop)
+static int64_t loop_times(const Check *c, int loop)
 {
         const CodeLoop *l = &c->function->loop[loop];
         return end_at(c, l) - (l->from_first ? c->size[NAMED_FIRST] : 0);
@@ -203,14 +206,14 @@ static void check_matmul(const Check *c, const MatmulCall *m)
 {
         int64_t rows = 1;
         for (int i = m->outer; i < c->function->nloop - 1; i++)
-                rows *= times_at(c, i);
-        Range reach = {0, m->ldx * most(rows) + c->kernel->k_size - 1};
+                rows *= loop_times(c, i);
+        IndexRange reach = {0, m->ldx * most(rows) + c->kernel->k_size - 1};
         check_access(c, m->x.buffer, m->x.at, reach, false);
         for (int i = 0; i < m->npart; i++) {
                 const Segment *s = m->part[i].segment;
                 int64_t elements = m->part[i].panels * s->nproduct * c->kernel->k_size * LANES;
                 Buffer *own = pointed_buffer(s->w[0]);
-                Range at = range_of(c, m->part[i].w_at);
+                IndexRange at = index_range(c, m->part[i].w_at);
                 check_list(c, s->w[0], false);
                 if (at.low < 0 || storage_elements(own->storage, own->slot_stride) < at.high + elements)
                         fault(c, "a product reads beyond its weights");
@@ -219,35 +222,38 @@ static void check_matmul(const Check *c, const MatmulCall *m)
 
 static void check_attention(const Check *c, const AttentionCall *a)
 {
-        int64_t rows = a->row >= 0 ? times_at(c, a->row) : 1, keys = size_at(c, a->keys);
+        int64_t rows = a->row >= 0 ? loop_times(c, a->row) : 1, keys = size_at(c, a->keys);
         int64_t share = a->kv_heads ? a->heads / a->kv_heads : 1;
         check_access(c, a->q.buffer, a->q.at,
-                     (Range){0, a->q_row * most(rows) + a->q_head * most(a->heads) + a->head_dim - 1}, false);
+                     (IndexRange){0, a->q_row * most(rows) + a->q_head * most(a->heads) + a->head_dim - 1},
+                     false);
         check_access(c, a->out.buffer, a->out.at,
-                     (Range){0, a->out_row * most(rows) + a->out_head * most(a->heads) + a->v_dim - 1}, true);
+                     (IndexRange){0, a->out_row * most(rows) + a->out_head * most(a->heads) + a->v_dim - 1},
+                     true);
         int64_t pool = c->plan->pages * PAGE_POSITIONS;
         int64_t held = a->k_paged ? pool : keys - size_at(c, a->first_key),
                 values = a->v_paged ? pool : keys - size_at(c, a->first_value);
         int64_t apart = a->k_key ? most(held) * a->k_key : most((held + LANES - 1) / LANES) * a->k_tile;
         check_access(c, a->k.buffer, a->k.at,
-                     (Range){0, a->k_head * most(a->heads / share) + apart +
-                                        a->head_dim * (a->k_key ? 1 : LANES) - 1},
+                     (IndexRange){0, a->k_head * most(a->heads / share) + apart +
+                                             a->head_dim * (a->k_key ? 1 : LANES) - 1},
                      false);
-        check_access(c, a->v.buffer, a->v.at,
-                     (Range){0, a->v_head * most(a->heads / share) + most(values) * a->v_key + a->v_dim - 1},
-                     false);
+        check_access(
+                c, a->v.buffer, a->v.at,
+                (IndexRange){0, a->v_head * most(a->heads / share) + most(values) * a->v_key + a->v_dim - 1},
+                false);
 }
 
 /* Rows of an operand of a scan. */
 static void check_rows(const Check *c, Operand o, int64_t row, int64_t rows, int64_t width, bool written)
 {
         if (o.buffer)
-                check_access(c, o.buffer, o.at, (Range){0, row * most(rows) + most(width)}, written);
+                check_access(c, o.buffer, o.at, (IndexRange){0, row * most(rows) + most(width)}, written);
 }
 
 static void check_scan(const Check *c, const ScanCall *s)
 {
-        int64_t rows = times_at(c, s->row);
+        int64_t rows = loop_times(c, s->row);
         check_rows(c, s->q, s->q_row, rows, s->depth, false);
         check_rows(c, s->k, s->k_row, rows, s->depth, false);
         check_rows(c, s->v, s->v_row, rows, s->width, false);
@@ -262,10 +268,10 @@ static void check_scan(const Check *c, const ScanCall *s)
 static void check_activations(const Check *c, const ActivationCall *p)
 {
         int64_t n = most(size_at(c, p->columns->size)), k = most(size_at(c, p->depth->size));
-        int64_t row = p->row < 0 ? 0 : most(times_at(c, p->row));
-        check_access(c, p->to.buffer, p->to.at, (Range){0, row * p->to_row + n}, true);
-        check_access(c, p->a.buffer, p->a.at, (Range){0, row * p->a_row + k * p->a_step}, false);
-        check_access(c, p->b.buffer, p->b.at, (Range){0, k * p->b_step + n * p->b_lane}, false);
+        int64_t row = p->row < 0 ? 0 : most(loop_times(c, p->row));
+        check_access(c, p->to.buffer, p->to.at, (IndexRange){0, row * p->to_row + n}, true);
+        check_access(c, p->a.buffer, p->a.at, (IndexRange){0, row * p->a_row + k * p->a_step}, false);
+        check_access(c, p->b.buffer, p->b.at, (IndexRange){0, k * p->b_step + n * p->b_lane}, false);
 }
 
 static void check_call(const Check *c, const Stmt *s)
@@ -280,9 +286,9 @@ static void check_call(const Check *c, const Stmt *s)
         case STMT_ARGMAX:
         case STMT_CODES: {
                 int64_t n = most(size_at(c, l->over->size));
-                check_access(c, l->to.buffer, l->to.at, (Range){0, s->op == STMT_ARGMAX ? 0 : n * l->to_step},
-                             true);
-                check_access(c, l->of.buffer, l->of.at, (Range){0, n * l->of_step}, false);
+                check_access(c, l->to.buffer, l->to.at,
+                             (IndexRange){0, s->op == STMT_ARGMAX ? 0 : n * l->to_step}, true);
+                check_access(c, l->of.buffer, l->of.at, (IndexRange){0, n * l->of_step}, false);
                 break;
         }
         case STMT_MOVE:
@@ -298,8 +304,8 @@ static void check_call(const Check *c, const Stmt *s)
 static void check_from(const Check *c, const Stmt *s)
 {
         for (int i = 0; i < s->nfrom; i++) {
-                Kind kind = c->kind[s->from[i]];
-                bool far = s->op == STMT_CONVERT ? !s->far : s->op == STMT_GATHER ? s->which != 0 : s->far;
+                RegisterKind kind = c->kind[s->from[i]];
+                bool far = s->op == STMT_CONVERT ? !s->far : s->op == STMT_GATHER ? s->variant != 0 : s->far;
                 if (kind != FLOATS && kind != DOUBLES)
                         fault(c, "a vector is used before it is defined");
                 if ((kind == DOUBLES) != far && s->op != STMT_RESULT && s->op != STMT_ACTIVE)
@@ -308,21 +314,21 @@ static void check_from(const Check *c, const Stmt *s)
         }
 }
 
-static void check_body(Check *c, const StmtList *b);
+static void check_stmts(Check *c, const StmtList *b);
 
 /* What a list defines ends with it, but for sums that stand outside. */
 static void check_inside(Check *c, const StmtList *b)
 {
         int n = c->function->vectors;
-        Kind *before = NEW_ARRAY(c->arena, Kind, n + 1);
+        RegisterKind *before = NEW_ARRAY(c->arena, RegisterKind, n + 1);
         memcpy(before, c->kind, (size_t)n * sizeof *before);
-        check_body(c, b);
+        check_stmts(c, b);
         memcpy(c->kind, before, (size_t)n * sizeof *before);
 }
 
-static Range loop_range(const Check *c, const CodeLoop *l)
+static IndexRange loop_range(const Check *c, const CodeLoop *l)
 {
-        return (Range){l->from_first ? c->size[NAMED_FIRST] : 0, most(end_at(c, l))};
+        return (IndexRange){l->from_first ? c->size[NAMED_FIRST] : 0, most(end_at(c, l))};
 }
 
 static void check_loops(Check *c, const Stmt *s)
@@ -341,9 +347,9 @@ static void check_loops(Check *c, const Stmt *s)
 
 static void check_lanes(Check *c, const Stmt *s)
 {
-        Range lane = c->lane;
+        IndexRange lane = c->lane;
         bool had = c->has_lane;
-        c->lane = s->op == STMT_ONE ? (Range){0, 0} : loop_range(c, s->over);
+        c->lane = s->op == STMT_ONE ? (IndexRange){0, 0} : loop_range(c, s->over);
         c->has_lane = true;
         if (s->op == STMT_ONE || end_at(c, s->over) > 0)
                 check_inside(c, s->inside);
@@ -351,7 +357,7 @@ static void check_lanes(Check *c, const Stmt *s)
         c->has_lane = had;
 }
 
-static void define(const Check *c, const Stmt *s)
+static void check_definition(const Check *c, const Stmt *s)
 {
         if (s->op == STMT_ACCUMULATE) {
                 if (c->kind[s->to] != (s->far ? DOUBLES : FLOATS))
@@ -360,7 +366,7 @@ static void define(const Check *c, const Stmt *s)
                 c->kind[s->to] = s->far ? DOUBLES : FLOATS;
         } else if (s->op == STMT_PLACE || s->op == STMT_INTEGER) {
                 c->kind[s->to] = INTEGER;
-                int64_t high = range_of(c, s->at).high;
+                int64_t high = index_range(c, s->at).high;
                 c->place[s->to] = s->op == STMT_PLACE ? most(high) : high;
         }
 }
@@ -369,7 +375,7 @@ static void define(const Check *c, const Stmt *s)
 static void check_given(const Check *c, const Stmt *s)
 {
         const Type *t = s->at ? &c->kernel->softmax->type : NULL;
-        const Range at = s->at ? range_of(c, s->at) : (Range){0, 0};
+        const IndexRange at = s->at ? index_range(c, s->at) : (IndexRange){0, 0};
         if (t && (at.low < 0 || at.high >= dim_value(t->dim[t->rank - 3], NULL)))
                 fault(c, "a head is taken that there is not");
 }
@@ -391,10 +397,10 @@ static void check_stmt(Check *c, const Stmt *s)
         default: check_call(c, s); break;
         }
         c->stmt = s;
-        define(c, s);
+        check_definition(c, s);
 }
 
-static void check_body(Check *c, const StmtList *b)
+static void check_stmts(Check *c, const StmtList *b)
 {
         for (int i = 0; i < b->n; i++)
                 check_stmt(c, &b->stmt[i]);
@@ -441,7 +447,7 @@ static void check_function(Check *c, const Function *f)
         memset(c->bound, 0, sizeof c->bound);
         memset(c->kind, 0, (size_t)f->vectors * sizeof *c->kind);
         give_loops(c);
-        check_body(c, &f->body);
+        check_stmts(c, &f->body);
 }
 
 static void check_functions(Check *c, bool sees)
@@ -491,7 +497,7 @@ static void check_positions(Check *c)
 }
 
 /* Sizes of one sequence, and of all together. */
-static void check_wholes(Check *c)
+static void check_stages(Check *c)
 {
         const int size = varying_size(c->plan->graph);
         const int64_t one = size < 0 ? 0 : c->size[size];
@@ -515,7 +521,7 @@ static void check_corners(Check *c, int named)
         if (named == g->nnamed && g->past >= 0) {
                 check_positions(c);
         } else if (named == g->nnamed) {
-                check_wholes(c);
+                check_stages(c);
         } else if (g->past >= 0 && (named == g->time || named == g->past)) {
                 check_corners(c, named + 1);
         } else {
@@ -534,7 +540,7 @@ void check_code(const Plan *p, const Kernel *k)
         for (int i = 0; i < k->code->n; i++)
                 vectors = k->code->function[i]->vectors > vectors ? k->code->function[i]->vectors : vectors;
         Check c = {.arena = &scratch, .plan = p, .kernel = k, .code = k->code};
-        c.kind = NEW_ARRAY(&scratch, Kind, vectors);
+        c.kind = NEW_ARRAY(&scratch, RegisterKind, vectors);
         c.place = NEW_ARRAY(&scratch, int64_t, vectors);
         check_corners(&c, 0);
         arena_free(&scratch);

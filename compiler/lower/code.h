@@ -155,7 +155,7 @@ struct Stmt {
         int to;     /* its number; of PLACE and INTEGER that of x */
         int from[3], nfrom;
         double value;   /* NUMBER KEEP START */
-        int which;      /* GIVEN */
+        int variant;    /* GIVEN: which of its values; GATHER: of doubles */
         const Node *of; /* whose value it is: a comment; PER_ITERATION: the constant */
         Buffer *buffer;
         const Index *at; /* BOUNDS: low, or NULL */
@@ -220,6 +220,9 @@ bool code_reads(const Code *c, const Buffer *b);
 bool code_writes(const Code *c, const Buffer *b);
 /* code_rows.c: does the kernel's function treat each row by itself, and all alike, whichever sequence of a batch it belongs to? */
 bool rows_are_alike(const Plan *p, const Kernel *k, const Function *f);
+/* Of a batch: are the results of f's product or attention rows of a buffer that holds the rows of all sequences, one after another?  If not, they are
+ * in the memory of each sequence, as state is. */
+bool results_are_rows_of_all(const Plan *p, const Kernel *k, const Function *f, const Stmt *call);
 /* Of a batch: is the kernel's function run for one sequence, whose rows it counts from 0? */
 bool sees_sequence(const Plan *p, const Kernel *k, const Function *f);
 /* The output that the kernel alone fills, asked for by itself; NULL: it fills others too, or none. */

@@ -73,7 +73,7 @@ const int *loops_around(const Stmt *s, int *n)
         }
 }
 
-static void see_attention(Sight *f, const Function *of, const AttentionCall *c)
+static void facts_see_attention(Sight *f, const Function *of, const AttentionCall *c)
 {
         if (c->row >= 0)
                 see_loop(f, &of->loop[c->row]);
@@ -128,7 +128,7 @@ static void see_call(Sight *f, const Function *of, const Stmt *s)
         switch (s->op) {
         case STMT_MATMUL: see_matmul(f, of, s->call.matmul); break;
         case STMT_ACTIVATION_MATMUL: see_activations(f, of, s->call.activation); break;
-        case STMT_ATTENTION: see_attention(f, of, s->call.attention); break;
+        case STMT_ATTENTION: facts_see_attention(f, of, s->call.attention); break;
         case STMT_SCAN: see_scan(f, of, s->call.scan); break;
         case STMT_TOP:
         case STMT_ARGMAX:
@@ -198,7 +198,7 @@ void code_facts(const Plan *p, const Kernel *k, Code *code)
         }
 }
 
-static bool stands_in(Buffer *const *list, int n, const Buffer *b)
+static bool buffer_is_in(Buffer *const *list, int n, const Buffer *b)
 {
         for (int i = 0; i < n; i++)
                 if (list[i] == b)
@@ -208,12 +208,12 @@ static bool stands_in(Buffer *const *list, int n, const Buffer *b)
 
 bool code_reads(const Code *c, const Buffer *b)
 {
-        return stands_in(c->read, c->nread, b);
+        return buffer_is_in(c->read, c->nread, b);
 }
 
 bool code_writes(const Code *c, const Buffer *b)
 {
-        return stands_in(c->written, c->nwritten, b);
+        return buffer_is_in(c->written, c->nwritten, b);
 }
 
 const Output *own_output(const Plan *p, const Kernel *k)

@@ -15,24 +15,24 @@ typedef struct {
         const Kernel *kernel;
         const Function *function;
         bool rows_in_lanes; /* the lanes at hand run over the rows */
-} Rows;
+} CodeRows;
 
 /* An integer: `row` times the row's number, `first` times the first wanted row's, and what knows neither: loops within a row, and
  * numbers that values give. */
 typedef struct {
         int64_t row, first;
-} Place;
+} RowTerm;
 
-static bool place_of(const Rows *r, const Index *x, Place *place);
+static bool row_range(const CodeRows *r, const Index *x, RowTerm *place);
 
-static bool place_of_sum(const Rows *r, const Index *x, Place *place)
+static bool place_of_sum(const CodeRows *r, const Index *x, RowTerm *place)
 {
         Dim offset = x->offset;
-        *place = (Place){.first = offset.per[NAMED_FIRST]};
+        *place = (RowTerm){.first = offset.per[NAMED_FIRST]};
         offset.per[NAMED_FIRST] = 0;
         for (int i = 0; i < x->nterm; i++) {
-                Place term;
-                if (!place_of(r, x->term[i].of, &term))
+                RowTerm term;
+                if (!row_range(r, x->term[i].of, &term))
                         return false;
                 place->row += x->term[i].coef * term.row;
                 place->first += x->term[i].coef * term.first;
@@ -41,12 +41,12 @@ static bool place_of_sum(const Rows *r, const Index *x, Place *place)
 }
 
 /* False: it knows a size of the call, or more of the row than a multiple. */
-static bool place_of(const Rows *r, const Index *x, Place *place)
+static bool row_range(const CodeRows *r, const Index *x, RowTerm *place)
 {
-        Place a = {0}, b = {0};
-        if ((x->a && !place_of(r, x->a, &a)) || (x->b && !place_of(r, x->b, &b)))
+        RowTerm a = {0}, b = {0};
+        if ((x->a && !row_range(r, x->a, &a)) || (x->b && !row_range(r, x->b, &b)))
                 return false;
-        *place = (Place){a.row + b.row, a.first + b.first};
+        *place = (RowTerm){a.row + b.row, a.first + b.first};
         switch (x->op) {
         case INDEX_SUM: return place_of_sum(r, x, place);
         case INDEX_LOOP: place->row = x->number == 0; return true;
@@ -62,76 +62,81 @@ static bool place_of(const Rows *r, const Index *x, Place *place)
         }
 }
 
-static bool knows_no_row(const Rows *r, const Index *x)
+static bool knows_no_row(const CodeRows *r, const Index *x)
 {
-        Place place;
-        return !x || (place_of(r, x, &place) && place.row == 0 && place.first == 0);
+        RowTerm place;
+        return !x || (row_range(r, x, &place) && place.row == 0 && place.first == 0);
 }
 
-static bool is_shared(Buffer *b)
+static bool buffer_is_shared(Buffer *b)
 {
         Home home = whole_buffer(b)->home;
         return home == IN_WEIGHTS || home == IN_LITERAL;
 }
 
-/* Has the memory of b a row for each of the first loop's, in an order of its own?  What iterations stack has one behind the other. */
-static bool has_its_rows(const Rows *r, Buffer *b)
+/* Has the memory of b a row for each of the loop's, in an order of its own?  What iterations stack has one behind the other. */
+static bool has_its_rows(const CodeRows *r, Buffer *b, int loop)
 {
         const Buffer *whole = whole_buffer(b);
         return whole->home != IN_STATE && !pointed_buffer(b)->part_of && !whole->dense &&
-               whole->layout.tiled < 0 && dim_equal(sequence_rows(r->plan, whole), r->function->loop[0].size);
+               whole->layout.tiled < 0 &&
+               dim_equal(sequence_rows(r->plan, whole), r->function->loop[loop].size);
 }
 
-static bool is_own_row(const Rows *r, Buffer *b, const Index *at)
+static bool is_own_row(const CodeRows *r, Buffer *b, const Index *at)
 {
-        Place place;
-        if (is_shared(b))
+        RowTerm place;
+        if (buffer_is_shared(b))
                 return knows_no_row(r, at);
         int64_t row = sequence_row(whole_buffer(b));
         bool wanted = r->kernel->tail && whole_buffer(b)->home == IN_OUTPUT; /* from the first one on */
-        return has_its_rows(r, b) && place_of(r, at, &place) && place.row == row &&
+        return has_its_rows(r, b, 0) && row_range(r, at, &place) && place.row == row &&
                place.first == (wanted ? -row : 0);
 }
 
-static bool is_operand_alike(const Rows *r, Operand o)
+static bool is_operand_alike(const CodeRows *r, Operand o)
 {
         return is_own_row(r, o.buffer, o.at);
 }
 
 /* The runtime's product counts rows: those of the first loop and the fixed ones behind it together. */
-static bool is_matmul_alike(const Rows *r, const MatmulCall *c)
+static bool is_matmul_alike(const CodeRows *r, const MatmulCall *c)
 {
         const Function *f = r->function;
         int64_t row = c->ldx;
-        Place place;
+        RowTerm place;
         for (int i = 1; i < f->nloop - 1; i++)
                 row *= dim_is_fixed(f->loop[i].size) ? f->loop[i].size.fixed : 0;
-        return c->outer == 0 && f->nloop > 1 && !is_shared(c->x.buffer) && has_its_rows(r, c->x.buffer) &&
-               row > 0 && row == sequence_row(whole_buffer(c->x.buffer)) && place_of(r, c->x.at, &place) &&
-               place.row == 0 && place.first == (r->kernel->tail ? row : 0);
+        return c->outer == 0 && f->nloop > 1 && !buffer_is_shared(c->x.buffer) &&
+               has_its_rows(r, c->x.buffer, 0) && row > 0 && row == sequence_row(whole_buffer(c->x.buffer)) &&
+               row_range(r, c->x.at, &place) && place.row == 0 && place.first == (r->kernel->tail ? row : 0);
 }
 
-/* Is each row of a product of activations a row of the operand?  Its rows may be those of the first loop. */
-static bool has_own_rows(const Rows *r, const ActivationCall *c, Operand o, int64_t step)
+/* Is each of the loop's rows, `step` apart, a row of the operand? */
+static bool are_own_rows(const CodeRows *r, Operand o, int64_t step, int loop)
 {
-        Place place;
-        if (c->row != 0)
-                return is_operand_alike(r, o);
+        RowTerm place;
         const int64_t row = sequence_row(whole_buffer(o.buffer));
         const bool wanted = r->kernel->tail && whole_buffer(o.buffer)->home == IN_OUTPUT;
-        return !is_shared(o.buffer) && has_its_rows(r, o.buffer) && step == row &&
-               place_of(r, o.at, &place) && place.row == 0 &&
+        return !buffer_is_shared(o.buffer) && has_its_rows(r, o.buffer, loop) && step == row &&
+               row_range(r, o.at, &place) && place.row == 0 &&
                place.first == (r->kernel->tail && !wanted ? row : 0);
 }
 
+/* Is each row of a product of activations a row of the operand?  Its rows may be those of the first loop. */
+static bool has_own_rows(const CodeRows *r, const ActivationCall *c, Operand o, int64_t step)
+{
+        return c->row != 0 ? is_operand_alike(r, o) : are_own_rows(r, o, step, 0);
+}
+
 /* A loop within a row. */
-static bool is_fixed(const CodeLoop *loop)
+static bool loop_is_fixed(const CodeLoop *loop)
 {
         return dim_is_fixed(loop->size) && !loop->together;
 }
 
 /* All loops but the first, and the rows'. */
-static bool are_within(const Rows *r, const ActivationCall *c)
+static bool are_within(const CodeRows *r, const ActivationCall *c)
 {
         for (int i = 0; i < c->naround; i++)
                 if (c->around[i] > 0 && !dim_is_fixed(r->function->loop[c->around[i]].size))
@@ -139,26 +144,26 @@ static bool are_within(const Rows *r, const ActivationCall *c)
         return c->row <= 0 || dim_is_fixed(r->function->loop[c->row].size);
 }
 
-static bool is_call_alike(const Rows *r, const Stmt *s)
+static bool is_call_alike(const CodeRows *r, const Stmt *s)
 {
         const ActivationCall *p = s->call.activation;
         const SelectCall *l = s->call.select;
         switch (s->op) {
         case STMT_MATMUL: return is_matmul_alike(r, s->call.matmul);
         case STMT_ACTIVATION_MATMUL:
-                return is_fixed(p->columns) && is_fixed(p->depth) && are_within(r, p) &&
+                return loop_is_fixed(p->columns) && loop_is_fixed(p->depth) && are_within(r, p) &&
                        has_own_rows(r, p, p->to, p->to_row) && has_own_rows(r, p, p->a, p->a_row) &&
                        is_operand_alike(r, p->b);
         case STMT_TOP:
         case STMT_ARGMAX:
-                return is_fixed(l->over) && is_operand_alike(r, l->to) && is_operand_alike(r, l->of);
+                return loop_is_fixed(l->over) && is_operand_alike(r, l->to) && is_operand_alike(r, l->of);
         case STMT_MOVE:
                 return is_operand_alike(r, s->call.move->to) && is_operand_alike(r, s->call.move->from);
         default: return !s->call.matmul; /* of other kernels of the runtime nothing is known */
         }
 }
 
-static bool are_loops_alike(const Rows *r, const Stmt *s)
+static bool are_loops_alike(const CodeRows *r, const Stmt *s)
 {
         for (int i = s->begin; i < s->end; i++)
                 if (i > 0 && !dim_is_fixed(r->function->loop[i].size))
@@ -166,17 +171,17 @@ static bool are_loops_alike(const Rows *r, const Stmt *s)
         return !s->over || s->over->together || dim_is_fixed(s->over->size);
 }
 
-static bool is_list_alike(const Rows *r, const StmtList *b);
+static bool is_list_alike(const CodeRows *r, const StmtList *b);
 
-static bool is_inside_alike(const Rows *r, const Stmt *s)
+static bool is_inside_alike(const CodeRows *r, const Stmt *s)
 {
-        Rows inner = *r;
+        CodeRows inner = *r;
         if (s->op == STMT_LANES || s->op == STMT_ONE)
                 inner.rows_in_lanes = s->over->together;
         return is_list_alike(&inner, s->inside);
 }
 
-static bool is_stmt_alike(const Rows *r, const Stmt *s)
+static bool is_stmt_alike(const CodeRows *r, const Stmt *s)
 {
         if (!are_loops_alike(r, s) || !is_call_alike(r, s))
                 return false;
@@ -184,7 +189,7 @@ static bool is_stmt_alike(const Rows *r, const Stmt *s)
         return alike && knows_no_row(r, s->high) && (!s->inside || is_inside_alike(r, s));
 }
 
-static bool is_list_alike(const Rows *r, const StmtList *b)
+static bool is_list_alike(const CodeRows *r, const StmtList *b)
 {
         for (int i = 0; i < b->n; i++)
                 if (!is_stmt_alike(r, &b->stmt[i]))
@@ -203,8 +208,29 @@ static bool are_given_loops_alike(const Function *f)
 
 bool rows_are_alike(const Plan *p, const Kernel *k, const Function *f)
 {
-        const Rows r = {.plan = p, .kernel = k, .function = f};
+        const CodeRows r = {.plan = p, .kernel = k, .function = f};
         if (f->role == SCORE || f->role == LIVE || f->role == SINK || f->nloop < 1)
                 return false;
         return (f->role != EPILOGUE || are_given_loops_alike(f)) && is_list_alike(&r, &f->body);
+}
+
+/* A loop of so many rows runs over those of all sequences if it is given all positions: none of its rows are counted for each sequence. */
+static bool counts_positions_only(const CodeLoop *loop)
+{
+        return loop->size.fixed == 0;
+}
+
+bool results_are_rows_of_all(const Plan *p, const Kernel *k, const Function *f, const Stmt *call)
+{
+        const CodeRows r = {.plan = p, .kernel = k, .function = f};
+        if (call->op == STMT_ATTENTION) {
+                const AttentionCall *a = call->call.attention;
+                return a->row >= 0 && counts_positions_only(&f->loop[a->row]) &&
+                       are_own_rows(&r, a->out, a->out_row, a->row);
+        }
+        const MatmulCall *m = call->call.matmul;
+        for (int i = 0; i < m->npart; i++)
+                if (!counts_positions_only(&f->loop[0]) || !rows_are_alike(p, k, m->part[i].epilogue))
+                        return false;
+        return true;
 }

@@ -227,7 +227,7 @@ static const char *compute_word(const Stmt *s)
 }
 
 /* "t3 = load", "t3 accumulate add", "x4 = place" */
-static void dump_head(const Dump *d, const Stmt *s)
+static void code_dump_head(const Dump *d, const Stmt *s)
 {
         bool integer = s->op == STMT_PLACE || s->op == STMT_INTEGER;
         fprintf(d->file, "%*s", 2 * d->depth, "");
@@ -246,13 +246,13 @@ static void dump_head(const Dump *d, const Stmt *s)
 
 static void dump_stmt(Dump *d, const Stmt *s)
 {
-        dump_head(d, s);
+        code_dump_head(d, s);
         for (int i = 0; i < s->nfrom; i++)
                 fprintf(d->file, "%s t%d", i ? "," : "", s->from[i]);
         if (s->op == STMT_NUMBER || s->op == STMT_KEEP || s->op == STMT_START)
                 fprintf(d->file, " %.9g", s->value);
         if (s->op == STMT_GIVEN)
-                fprintf(d->file, " %d", s->which);
+                fprintf(d->file, " %d", s->variant);
         if (s->buffer) {
                 dump_place(d, s->buffer, s->at);
         } else if (s->at) {

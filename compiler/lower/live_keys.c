@@ -71,7 +71,7 @@ static bool affine(Lower *l, const Node *n, const Map *m, AxisIndex *x)
 typedef struct {
         AxisIndex x;
         int64_t by; /* floor(x / by) */
-} Quotient;
+} AxisQuotient;
 
 /* The only axis of whole numbers that are known, or -1. */
 static int numbers_axis(const Node *n)
@@ -91,7 +91,7 @@ static int numbers_axis(const Node *n)
 }
 
 /* Numbers 0, .., 0, 1, .., 1, 2, .. are quotients of their index. */
-static bool quotient_of_index(const Node *n, const Map *m, Quotient *q)
+static bool quotient_of_index(const Node *n, const Map *m, AxisQuotient *q)
 {
         int axis = numbers_axis(n);
         if (axis < 0)
@@ -110,7 +110,7 @@ static bool quotient_of_index(const Node *n, const Map *m, Quotient *q)
         return true;
 }
 
-static bool quotient(Lower *l, const Node *n, const Map *m, Quotient *q)
+static bool find_quotient(Lower *l, const Node *n, const Map *m, AxisQuotient *q)
 {
         Map in;
         Refine refine;
@@ -118,7 +118,7 @@ static bool quotient(Lower *l, const Node *n, const Map *m, Quotient *q)
         q->by = 1;
         if (n->op == OP_VIEW &&
             map_view(&l->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine) == MAP_OK)
-                return quotient(l, n->in[0], &in, q);
+                return find_quotient(l, n->in[0], &in, q);
         if (quotient_of_index(n, m, q))
                 return true;
         q->by = 1;
@@ -132,7 +132,7 @@ static bool quotient(Lower *l, const Node *n, const Map *m, Quotient *q)
 }
 
 /* C's division rounds down what is not below 0. */
-static bool divides_down(const Quotient *q)
+static bool divides_down(const AxisQuotient *q)
 {
         bool down = q->x.offset.fixed >= 0;
         for (int i = 0; i < MAX_NAMED; i++)
@@ -171,12 +171,12 @@ static const Index *table_of_row(const Lower *l, const Node *n, const Map *m, in
  * something else. */
 static const Index *of_row(Lower *l, const Node *n, const Map *m, int keys)
 {
-        Quotient q;
+        AxisQuotient q;
         Map in;
         Refine refine;
         if (is_looked_through(l))
                 return NULL;
-        if (quotient(l, n, m, &q)) {
+        if (find_quotient(l, n, m, &q)) {
                 if (q.x.coef[keys] != 0 || !divides_down(&q))
                         return NULL;
                 const Index *e = affine_index(l, q.x.offset, q.x.coef, true);
@@ -201,7 +201,7 @@ static const Index *of_row(Lower *l, const Node *n, const Map *m, int keys)
 
 /* Narrows the bounds by floor(key / p) - row >= least, or by row - floor(key / p) >= least: then the key is at least
  * p (row + least), or below p (row - least + 1). */
-static bool bound_by_row(const Lower *l, const Quotient *key, const Index *row, bool from_below,
+static bool bound_by_row(const Lower *l, const AxisQuotient *key, const Index *row, bool from_below,
                          int64_t least, int keys, Bounds *bounds)
 {
         if (key->x.coef[keys] != 1 || !row)
@@ -231,9 +231,9 @@ static bool bound_by(Lower *l, const Node *a, const Node *b, const Map *m, int64
                                         : bound_by(l, a->in[1], b, m, least, keys, bounds);
                 return first && second;
         }
-        Quotient x, y;
+        AxisQuotient x, y;
         Map am = map_broadcast(m, &a->type), bm = map_broadcast(m, &b->type);
-        bool xs = quotient(l, a, &am, &x), ys = quotient(l, b, &bm, &y);
+        bool xs = find_quotient(l, a, &am, &x), ys = find_quotient(l, b, &bm, &y);
         if (!xs || !ys || x.by > 1 || y.by > 1) {
                 bool below = xs && x.x.coef[keys] != 0;
                 if (!below && !(ys && y.x.coef[keys] != 0))

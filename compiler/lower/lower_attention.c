@@ -12,15 +12,14 @@ typedef struct {
         int row, head, share, width, depth,
                 keys;                 /* loops; head: of key heads; share: queries of one key head, or -1 */
         int outer[MAX_LOOPS], nouter; /* loops around them, outermost first */
-} Walks;
+        Node *cut;                    /* the first operand that cut the domain's loops; NULL: none did */
+} AttentionWalks;
 
-static MapResult walk(Lower *l, Node *x, const Map *product, int axis0, int loop0, int axis1, int loop1,
-                      Address *at, Buffer **b)
+static MapResult attention_walk(Lower *l, Node *x, const Map *product, int axis0, int loop0, int axis1,
+                                int loop1, Address *at, Buffer **b)
 {
-        Map m = {.rank = x->type.rank};
-        for (int a = 0; a < x->type.rank - 2; a++)
-                if (!dim_is(x->type.dim[a], 1))
-                        m.axis[a] = product->axis[a + product->rank - x->type.rank];
+        Map m = map_broadcast(product, &x->type);
+        m.axis[x->type.rank - 2] = m.axis[x->type.rank - 1] = (AxisIndex){0};
         if (loop0 >= 0)
                 m.axis[axis0].coef[loop0] = 1;
         if (loop1 >= 0)
@@ -32,21 +31,22 @@ static MapResult walk(Lower *l, Node *x, const Map *product, int axis0, int loop
         return address_through(l->plan, &l->domain, &m, x, NULL, at, b, &l->refine);
 }
 
-static bool is_fixed(const Lower *l, int loop)
+static bool walk_is_fixed(const Lower *l, int loop)
 {
         return dim_is_fixed(l->domain.loop[loop].size);
 }
 
 /* Whether queries of loop `inner` share the keys and values of loop `head`. */
-static bool shares_keys(const Lower *l, const Walks *w, int head, int inner)
+static bool shares_keys(const Lower *l, const AttentionWalks *w, int head, int inner)
 {
         int64_t n = l->domain.loop[inner].size.fixed;
-        return is_fixed(l, head) && is_fixed(l, inner) && w->k.coef[inner] == 0 && w->v.coef[inner] == 0 &&
-               w->q.coef[head] == n * w->q.coef[inner] && w->out.coef[head] == n * w->out.coef[inner];
+        return walk_is_fixed(l, head) && walk_is_fixed(l, inner) && w->k.coef[inner] == 0 &&
+               w->v.coef[inner] == 0 && w->q.coef[head] == n * w->q.coef[inner] &&
+               w->out.coef[head] == n * w->out.coef[inner];
 }
 
 /* The loops of the product's axes; false: an axis is cut in a way that the kernel does not know. */
-static bool find_loops(const Lower *l, int rank, Walks *w)
+static bool attention_loops(const Lower *l, int rank, AttentionWalks *w)
 {
         w->row = w->head = w->share = w->width = -1;
         w->nouter = 0;
@@ -58,7 +58,7 @@ static bool find_loops(const Lower *l, int rank, Walks *w)
                         w->width = i;
                 else if (axis < rank - 2)
                         w->outer[w->nouter++] = i;
-                else if (w->row < 0 || is_fixed(l, w->row)) {
+                else if (w->row < 0 || walk_is_fixed(l, w->row)) {
                         if (w->row >= 0) /* of rows in several loops the last ones are the kernel's */
                                 w->outer[w->nouter++] = w->row;
                         w->row = i;
@@ -67,10 +67,10 @@ static bool find_loops(const Lower *l, int rank, Walks *w)
                 }
         }
         int last = w->nouter > 0 ? w->outer[w->nouter - 1] : -1;
-        if (last < 0 || l->domain.loop[last].axis == rank - 2 || !is_fixed(l, last))
+        if (last < 0 || l->domain.loop[last].axis == rank - 2 || !walk_is_fixed(l, last))
                 return w->width >= 0;
         w->head = w->outer[--w->nouter];
-        if (w->nouter > 0 && shares_keys(l, w, w->outer[w->nouter - 1], last)) {
+        if (w->nouter > 0 && !l->kernel->mixes && shares_keys(l, w, w->outer[w->nouter - 1], last)) {
                 w->share = w->head;
                 w->head = w->outer[--w->nouter];
         }
@@ -84,7 +84,7 @@ static Dim first_held(const Buffer *b)
         return cache < 0 ? dim_fixed(0) : dim_named(NAMED_BASE + cache);
 }
 
-static int64_t along(const Address *a, int loop)
+static int64_t stride_along(const Address *a, int loop)
 {
         return loop < 0 ? 0 : a->coef[loop];
 }
@@ -96,7 +96,7 @@ static bool is_loaded(const Buffer *b)
 }
 
 /* Are the positions along which tiles or pages are counted the keys, from the first that is held on? */
-static bool counts_keys(const Lower *l, const Walks *w, const Buffer *b, const Address *a)
+static bool counts_keys(const Lower *l, const AttentionWalks *w, const Buffer *b, const Address *a)
 {
         for (int i = 0; i < l->domain.n; i++)
                 if (a->tile_index.coef[i] != (i == w->keys))
@@ -126,48 +126,90 @@ static bool lies_in_rows(const Address *a)
 }
 
 /* Are all heads those of one loop, each with keys and values of its own, which may be the same in memory? */
-static bool heads_may_mix(const Lower *l, const Walks *w, const Type *weights)
+static bool heads_may_mix(const Lower *l, const AttentionWalks *w, const Type *weights)
 {
         const DomainLoop *head = w->head >= 0 ? &l->domain.loop[w->head] : NULL;
-        return head && w->share < 0 && head->axis == weights->rank - 3 &&
-               dim_equal(head->size, weights->dim[head->axis]);
+        return head && head->axis == weights->rank - 3 && dim_equal(head->size, weights->dim[head->axis]);
 }
 
-static bool fits_kernel(const Lower *l, const Walks *w)
+static bool loop_is_one(const Lower *l, int loop)
+{
+        return dim_is(l->domain.loop[loop].size, 1);
+}
+
+static bool reads_queries(const Lower *l, const AttentionWalks *w)
+{
+        return reads_straight(w->q_buffer, &w->q) && (loop_is_one(l, w->depth) || w->q.coef[w->depth] == 1);
+}
+
+static bool reads_keys(const Lower *l, const AttentionWalks *w)
 {
         const bool rows = lies_in_rows(&w->k);
-        if (l->kernel->mixes && !heads_may_mix(l, w, &l->kernel->softmax->type))
+        if (w->k.dense || !is_loaded(w->k_buffer))
                 return false;
-        if (!reads_straight(w->q_buffer, &w->q) || !lies_in_rows(&w->v) || !is_loaded(w->v_buffer) ||
-            w->out.tiled || w->k.dense || !is_loaded(w->k_buffer))
-                return false;
-        if (rows && !w->k.paged && w->k.coef[w->keys] == 0 && !dim_is(l->domain.loop[w->keys].size, 1))
+        if (rows && !w->k.paged && w->k.coef[w->keys] == 0 && !loop_is_one(l, w->keys))
                 return false; /* all the same: k_key would say that they lie in tiles */
-        bool deep = !dim_is(l->domain.loop[w->depth].size, 1),
-             wide = !dim_is(l->domain.loop[w->width].size, 1);
-        if (deep && (w->q.coef[w->depth] != 1 || w->k.coef[w->depth] != (rows ? 1 : LANES)))
+        if (!loop_is_one(l, w->depth) && w->k.coef[w->depth] != (rows ? 1 : LANES))
                 return false;
-        if (wide && (w->v.coef[w->width] != 1 || w->out.coef[w->width] != 1))
+        if (w->k_buffer->storage == STORAGE_Q8 &&
+            l->domain.loop[w->depth].size.fixed % w->k_buffer->group != 0)
                 return false;
-        if (!takes_groups(l, w->k_buffer, &w->k, w->depth) ||
-            !takes_groups(l, w->v_buffer, &w->v, w->width) ||
-            (w->k_buffer->storage == STORAGE_Q8 &&
-             l->domain.loop[w->depth].size.fixed % w->k_buffer->group != 0))
-                return false;
-        return (!w->k.tiled || counts_keys(l, w, w->k_buffer, &w->k)) &&
+        return takes_groups(l, w->k_buffer, &w->k, w->depth) &&
+               (!w->k.tiled || counts_keys(l, w, w->k_buffer, &w->k));
+}
+
+static bool reads_values(const Lower *l, const AttentionWalks *w)
+{
+        return lies_in_rows(&w->v) && is_loaded(w->v_buffer) &&
+               (loop_is_one(l, w->width) || w->v.coef[w->width] == 1) &&
+               takes_groups(l, w->v_buffer, &w->v, w->width) &&
                (!w->v.paged || counts_keys(l, w, w->v_buffer, &w->v));
 }
 
-/* Finds every walk, cutting the domain where a view asks for it; false: the kernel can't be made. */
-static bool find_walks(Lower *l, Kernel *k, Walks *w)
+static bool writes_results(const Lower *l, const AttentionWalks *w)
+{
+        return !w->out.tiled && (loop_is_one(l, w->width) || w->out.coef[w->width] == 1);
+}
+
+/* The operand that the kernel can't read; the product, if the kernel has no such loops or results; NULL: all is well. */
+static Node *misfit(const Lower *l, const AttentionWalks *w)
+{
+        Kernel *k = l->kernel;
+        if (k->mixes && !heads_may_mix(l, w, &k->softmax->type))
+                return w->cut ? w->cut : k->store[0].node;
+        return !reads_queries(l, w)    ? k->q
+               : !reads_keys(l, w)     ? k->k
+               : !reads_values(l, w)   ? k->v
+               : !writes_results(l, w) ? k->store[0].node
+                                       : NULL;
+}
+
+/* The walk of each operand.  *stuck: the last that was tried. */
+static MapResult walk_operands(Lower *l, Kernel *k, const Map *product, AttentionWalks *w, Node **stuck)
+{
+        const int kr = k->k->type.rank, vr = k->v->type.rank, qr = k->q->type.rank;
+        *stuck = k->q;
+        MapResult r = attention_walk(l, k->q, product, qr - 2, -1, qr - 1, w->depth, &w->q, &w->q_buffer);
+        if (r != MAP_OK)
+                return r;
+        *stuck = k->k;
+        r = attention_walk(l, k->k, product, kr - 2, w->depth, kr - 1, w->keys, &w->k, &w->k_buffer);
+        if (r != MAP_OK)
+                return r;
+        *stuck = k->v;
+        return attention_walk(l, k->v, product, vr - 2, w->keys, vr - 1, -1, &w->v, &w->v_buffer);
+}
+
+/* Finds every walk, cutting the domain where a view asks for it.  NULL, or where the kernel can't be made: as of misfit(). */
+static Node *attention_walks(Lower *l, Kernel *k, AttentionWalks *w)
 {
         Node *product = k->store[0].node;
         int rank = product->type.rank;
         Domain loops = domain_of(l->plan->graph, &product->type);
         Dim depth = k->q->type.dim[k->q->type.rank - 1], keys = k->k->type.dim[k->k->type.rank - 1];
-        for (;;) {
+        for (w->cut = NULL;;) {
                 if (loops.n + 2 > MAX_LOOPS)
-                        return false;
+                        return w->cut ? w->cut : product;
                 l->domain = loops;
                 l->loops = loops.n;
                 w->depth = l->domain.n++;
@@ -175,18 +217,15 @@ static bool find_walks(Lower *l, Kernel *k, Walks *w)
                 l->domain.loop[w->depth] = (DomainLoop){depth, -1, 1};
                 l->domain.loop[w->keys] = (DomainLoop){keys, -1, 1};
                 Map m = map_identity(&loops, &product->type);
-                int kr = k->k->type.rank, vr = k->v->type.rank, qr = k->q->type.rank;
-                MapResult r = walk(l, k->q, &m, qr - 2, -1, qr - 1, w->depth, &w->q, &w->q_buffer);
-                if (r == MAP_OK)
-                        r = walk(l, k->k, &m, kr - 2, w->depth, kr - 1, w->keys, &w->k, &w->k_buffer);
-                if (r == MAP_OK)
-                        r = walk(l, k->v, &m, vr - 2, w->keys, vr - 1, -1, &w->v, &w->v_buffer);
+                Node *operand;
+                MapResult r = walk_operands(l, k, &m, w, &operand);
                 if (r == MAP_OK) {
                         w->out = address_of(k->store[0].to, &m);
-                        return find_loops(l, rank, w) && fits_kernel(l, w);
+                        return attention_loops(l, rank, w) ? misfit(l, w) : w->cut ? w->cut : product;
                 }
                 if (r == MAP_FAIL || l->refine.loop >= loops.n)
-                        return false;
+                        return operand;
+                w->cut = w->cut ? w->cut : operand;
                 domain_refine(&loops, l->refine);
         }
 }
@@ -194,7 +233,7 @@ static bool find_walks(Lower *l, Kernel *k, Walks *w)
 /* --- the functions -------------------------------------------------------------------------------------------- */
 
 /* The runtime's kernel counts heads from the first of all that are around it. */
-static void count_heads(Function *f, const Walks *w)
+static void count_heads(Function *f, const AttentionWalks *w)
 {
         for (int i = 0; i < w->nouter; i++)
                 f->head[f->nhead++] = w->outer[i];
@@ -206,7 +245,7 @@ static void count_heads(Function *f, const Walks *w)
 }
 
 /* A function that the kernel calls back, over the loops of l. */
-static Lower called_back(const Lower *l, const Walks *w, Role role, const char *suffix)
+static Lower called_back(const Lower *l, const AttentionWalks *w, Role role, const char *suffix)
 {
         Lower g =
                 lower_new(l->plan, l->kernel, role, arena_printf(l->arena, "%s_%s", l->kernel->name, suffix));
@@ -218,37 +257,41 @@ static Lower called_back(const Lower *l, const Walks *w, Role role, const char *
         return g;
 }
 
-/* What comes of values that the kernel hands over, those of `given`.  NULL: the expression can't be made. */
-static const Function *score_function(const Lower *l, const Walks *w, const char *suffix, const Node *given,
-                                      Node *score, const Map *at)
+/* What comes of values that the kernel hands over, those of `given`.  NULL: the expression can't be made, l->stuck says why. */
+static const Function *score_function(Lower *l, const AttentionWalks *w, const char *suffix,
+                                      const Node *given, Node *score, const Map *at)
 {
         Lower g = called_back(l, w, SCORE, suffix);
         g.given[0] = given;
         g.of_heads = l->kernel->mixes ? at : NULL;
         int value = near_value(&g, score, at);
-        if (value < 0)
+        if (value < 0) {
+                l->stuck = g.stuck;
                 return NULL;
+        }
         add_stmt(&g, g.lanes, (Stmt){.op = STMT_RESULT, .from = {value}, .nfrom = 1});
         close_function(&g);
         return g.function;
 }
 
 /* Lanes that are all the same. */
-static const Function *sink_function(const Lower *l, const Walks *w, Node *sink, const Map *at)
+static const Function *sink_function(Lower *l, const AttentionWalks *w, Node *sink, const Map *at)
 {
         Lower g = called_back(l, w, SINK, "sink");
         Map row = *at, of;
         row.axis[at->rank - 1] = (AxisIndex){0};
         of = map_broadcast(&row, &sink->type);
         int value = near_value(&g, sink, &of);
-        if (value < 0)
+        if (value < 0) {
+                l->stuck = g.stuck;
                 return NULL;
+        }
         add_stmt(&g, g.row, (Stmt){.op = STMT_RESULT, .from = {value}, .nfrom = 1});
         close_function(&g);
         return g.function;
 }
 
-static const Function *live_function(const Lower *l, const Walks *w, const Bounds *b)
+static const Function *live_function(const Lower *l, const AttentionWalks *w, const Bounds *b)
 {
         Lower g = called_back(l, w, LIVE, "live");
         add_stmt(&g, g.row, (Stmt){.op = STMT_BOUNDS, .at = b->low, .high = b->high});
@@ -269,7 +312,7 @@ static bool knows_loop(const Index *x, int loop)
 
 /* The bounds of the row's keys, and the expression without the masks that they say.  Heads that are mixed have one row in common, and no
  * bounds where a masked key has a weight too. */
-static Bounds bounds_of(Lower *l, const Kernel *k, const Walks *w, const Map *at, Node **bare)
+static Bounds bounds_of(Lower *l, const Kernel *k, const AttentionWalks *w, const Map *at, Node **bare)
 {
         Bounds bounds = {0};
         *bare = k->score;
@@ -284,7 +327,7 @@ static Bounds bounds_of(Lower *l, const Kernel *k, const Walks *w, const Map *at
 }
 
 /* Where an operand begins: by the loops around the kernel's own. */
-static Operand operand(const Lower *l, const Walks *w, Buffer *b, const Address *at)
+static Operand attention_operand(const Lower *l, const AttentionWalks *w, Buffer *b, const Address *at)
 {
         int64_t coef[MAX_LOOPS] = {0};
         for (int i = 0; i < w->nouter; i++)
@@ -292,42 +335,42 @@ static Operand operand(const Lower *l, const Walks *w, Buffer *b, const Address 
         return (Operand){b, affine_index(l, at->offset, coef, false)};
 }
 
-static AttentionCall *describe(const Lower *l, const Walks *w)
+static AttentionCall *attention_call(const Lower *l, const AttentionWalks *w)
 {
         AttentionCall *c = NEW(l->arena, AttentionCall);
         int inner = w->share >= 0 ? w->share : w->head;
         int64_t share = w->share >= 0 ? l->domain.loop[w->share].size.fixed : 1;
         int64_t groups = w->head >= 0 ? l->domain.loop[w->head].size.fixed : 1;
-        bool all_share = !l->kernel->mixes && w->share < 0 && w->head >= 0 && along(&w->k, w->head) == 0 &&
-                         along(&w->v, w->head) == 0;
+        bool all_share = !l->kernel->mixes && w->share < 0 && w->head >= 0 &&
+                         stride_along(&w->k, w->head) == 0 && stride_along(&w->v, w->head) == 0;
         Address q = w->q, o = w->out, k = w->k, v = w->v;
         const bool in_rows = lies_in_rows(&k);
         c->first_key = first_held(w->k_buffer);
         c->first_value = first_held(w->v_buffer);
         c->first_held = cache_of(w->k_buffer) >= 0 || cache_of(w->v_buffer) >= 0;
-        k.offset = dim_add(k.offset, dim_scale(c->first_key, along(&k, w->keys)));
-        v.offset = dim_add(v.offset, dim_scale(c->first_value, along(&v, w->keys)));
+        k.offset = dim_add(k.offset, dim_scale(c->first_key, stride_along(&k, w->keys)));
+        v.offset = dim_add(v.offset, dim_scale(c->first_value, stride_along(&v, w->keys)));
         if (w->row >= 0 && begins_at_first(l, w->row)) {
-                q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), along(&q, w->row)));
-                o.offset = dim_add(o.offset, dim_scale(dim_named(NAMED_FIRST), along(&o, w->row)));
+                q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), stride_along(&q, w->row)));
+                o.offset = dim_add(o.offset, dim_scale(dim_named(NAMED_FIRST), stride_along(&o, w->row)));
         }
-        c->q = operand(l, w, w->q_buffer, &q);
-        c->k = operand(l, w, w->k_buffer, &k);
-        c->v = operand(l, w, w->v_buffer, &v);
-        c->out = operand(l, w, l->kernel->store[0].to, &o);
-        c->q_row = along(&q, w->row);
-        c->q_head = along(&q, inner);
-        c->k_head = along(&k, w->head);
+        c->q = attention_operand(l, w, w->q_buffer, &q);
+        c->k = attention_operand(l, w, w->k_buffer, &k);
+        c->v = attention_operand(l, w, w->v_buffer, &v);
+        c->out = attention_operand(l, w, l->kernel->store[0].to, &o);
+        c->q_row = stride_along(&q, w->row);
+        c->q_head = stride_along(&q, inner);
+        c->k_head = stride_along(&k, w->head);
         c->k_tile = in_rows ? 0 : k.tile;
-        c->k_key = !in_rows ? 0 : k.paged ? k.apart : along(&k, w->keys);
+        c->k_key = !in_rows ? 0 : k.paged ? k.apart : stride_along(&k, w->keys);
         if (in_rows && !c->k_key)
                 c->k_key = l->domain.loop[w->depth].size.fixed; /* there is one alone */
-        c->v_head = along(&v, w->head);
-        c->v_key = v.paged ? v.apart : along(&v, w->keys);
+        c->v_head = stride_along(&v, w->head);
+        c->v_key = v.paged ? v.apart : stride_along(&v, w->keys);
         c->k_paged = k.paged;
         c->v_paged = v.paged;
-        c->out_row = along(&o, w->row);
-        c->out_head = along(&o, inner);
+        c->out_row = stride_along(&o, w->row);
+        c->out_head = stride_along(&o, inner);
         c->heads = groups * share;
         c->kv_heads = all_share ? 1 : groups;
         c->head_dim = l->domain.loop[w->depth].size.fixed;
@@ -342,10 +385,11 @@ static AttentionCall *describe(const Lower *l, const Walks *w)
 Node *lower_attention(Plan *p, Kernel *k, Code *code)
 {
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
-        Walks w;
+        AttentionWalks w;
         l.lane = -1;
-        if (!find_walks(&l, k, &w))
-                return k->store[0].node;
+        Node *stuck = attention_walks(&l, k, &w);
+        if (stuck)
+                return stuck;
         const Type *t = &k->score->type;
         Map at = {.rank = t->rank}, product = map_identity(&l.domain, &k->store[0].node->type);
         for (int a = 0; a < t->rank - 1; a++)
@@ -356,16 +400,16 @@ Node *lower_attention(Plan *p, Kernel *k, Code *code)
         Buffer *named[] = {w.q_buffer, w.k_buffer, w.v_buffer, k->store[0].to};
         for (int i = 0; i < 4; i++)
                 names_buffer(&l, named[i]);
-        AttentionCall *call = describe(&l, &w);
+        AttentionCall *call = attention_call(&l, &w);
         call->score = score_function(&l, &w, "score", k->core, bare, &at);
         if (k->mixes)
                 call->weigh = score_function(&l, &w, "weigh", k->softmax, k->weights, &at);
         if (!call->score || (k->mixes && !call->weigh))
-                return k->store[0].node;
+                return l.stuck ? l.stuck : k->store[0].node;
         call->all_weigh = k->all_weigh;
         call->sink = k->sink ? sink_function(&l, &w, k->sink, &at) : NULL;
         if (k->sink && !call->sink)
-                return k->store[0].node;
+                return l.stuck ? l.stuck : k->store[0].node;
         call->live = live_function(&l, &w, &bounds);
         add_stmt(&l, l.row, (Stmt){.op = STMT_ATTENTION, .call.attention = call});
         close_function(&l);

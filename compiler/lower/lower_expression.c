@@ -25,14 +25,14 @@ static int known(const KnownList *list, const Node *n, const Map *m)
 }
 
 /* The statement gets the next number for its vector. */
-static int define(Lower *l, StmtList *to, Stmt s)
+static int lower_define(Lower *l, StmtList *to, Stmt s)
 {
         s.to = l->numbers++;
         add_stmt(l, to, s);
         return s.to;
 }
 
-static Stmt compute(Op op, bool far, int a, int b)
+static Stmt stmt_compute(Op op, bool far, int a, int b)
 {
         return (Stmt){.op = STMT_COMPUTE, .compute = op, .far = far, .from = {a, b}, .nfrom = b < 0 ? 1 : 2};
 }
@@ -42,7 +42,7 @@ static int converted(Lower *l, StmtList *to, int number, bool is, bool wanted)
 {
         if (is == wanted || number < 0)
                 return number;
-        return define(l, to, (Stmt){.op = STMT_CONVERT, .far = wanted, .from = {number}, .nfrom = 1});
+        return lower_define(l, to, (Stmt){.op = STMT_CONVERT, .far = wanted, .from = {number}, .nfrom = 1});
 }
 
 static bool is_far_here(const Lower *l, const Node *n)
@@ -51,7 +51,7 @@ static bool is_far_here(const Lower *l, const Node *n)
 }
 
 /* The vector's value is that of n at m. */
-static int remember(Lower *l, const Node *n, const Map *m, bool lane, int number)
+static int lower_remember(Lower *l, const Node *n, const Map *m, bool lane, int number)
 {
         KnownList *list = lane ? &l->lane_known : &l->row_known;
         if (list->n == list->cap) {
@@ -64,30 +64,31 @@ static int remember(Lower *l, const Node *n, const Map *m, bool lane, int number
         return number;
 }
 
-static int value_of(Lower *l, const Node *n, const Map *m, bool lane, Stmt s)
+static int lower_value_of(Lower *l, const Node *n, const Map *m, bool lane, Stmt s)
 {
         s.far = is_far_here(l, n);
         s.of = n;
-        return remember(l, n, m, lane, define(l, lane ? l->lanes : l->row, s));
+        return lower_remember(l, n, m, lane, lower_define(l, lane ? l->lanes : l->row, s));
 }
 
 /* The same where the statement gives far integers, or floats, whatever n is. */
 static int value_from(Lower *l, const Node *n, const Map *m, bool lane, bool far, Stmt s)
 {
         if (far == is_far_here(l, n))
-                return value_of(l, n, m, lane, s);
+                return lower_value_of(l, n, m, lane, s);
         s.far = far;
-        int number = define(l, lane ? l->lanes : l->row, s);
-        return value_of(l, n, m, lane, (Stmt){.op = STMT_CONVERT, .from = {number}, .nfrom = 1});
+        int number = lower_define(l, lane ? l->lanes : l->row, s);
+        return lower_value_of(l, n, m, lane, (Stmt){.op = STMT_CONVERT, .from = {number}, .nfrom = 1});
 }
 
 /* What the caller hands over stands before all else that may use it. */
 static int given_value(Lower *l, const Node *n, const Map *m, int which)
 {
-        return remember(l, n, m, true, define(l, l->row, (Stmt){.op = STMT_GIVEN, .which = which, .of = n}));
+        return lower_remember(l, n, m, true,
+                              lower_define(l, l->row, (Stmt){.op = STMT_GIVEN, .variant = which, .of = n}));
 }
 
-static int fail(Lower *l, Node *n)
+static int lower_fail(Lower *l, Node *n)
 {
         if (!l->stuck)
                 l->stuck = n;
@@ -101,9 +102,9 @@ static int given_of_head(Lower *l, Node *n, const Map *m)
         Map same = *m;
         same.axis[axis] = l->of_heads->axis[axis];
         if (!map_same(&same, l->of_heads) || m->axis[axis].coef[l->lane])
-                return fail(l, n);
+                return lower_fail(l, n);
         const Index *head = affine_index(l, m->axis[axis].offset, m->axis[axis].coef, false);
-        return value_of(l, n, m, true, (Stmt){.op = STMT_GIVEN, .at = head});
+        return lower_value_of(l, n, m, true, (Stmt){.op = STMT_GIVEN, .at = head});
 }
 
 /* n's value, of 16 elements of b that lie `step` apart, or of one for all lanes. */
@@ -122,11 +123,11 @@ static int load_elements(Lower *l, const Node *n, const Map *m, Buffer *b, const
                                  .lanes = whole ? ALL_LANES : REST_LANES});
 }
 
-static int load(Lower *l, Node *n, Buffer *b, Address at, const Map *m)
+static int lower_load(Lower *l, Node *n, Buffer *b, Address at, const Map *m)
 {
         int64_t step;
         if (!lane_step(l, &at, &step) && map_uses(m, l->lane))
-                return fail(l, n);
+                return lower_fail(l, n);
         return load_elements(l, n, m, b, address_index(l, &at, true), step);
 }
 
@@ -134,11 +135,11 @@ static int literal(Lower *l, Node *n, const Map *m)
 {
         const Literal *literal = n->attr.literal;
         if (literal->iterations == 1)
-                return value_of(l, n, m, false, (Stmt){.op = STMT_NUMBER, .value = literal->value[0]});
-        return value_of(l, n, m, false, (Stmt){.op = STMT_PER_ITERATION});
+                return lower_value_of(l, n, m, false, (Stmt){.op = STMT_NUMBER, .value = literal->value[0]});
+        return lower_value_of(l, n, m, false, (Stmt){.op = STMT_PER_ITERATION});
 }
 
-static int index_value_of(Lower *l, Node *n, const Map *m)
+static int lower_index_value(Lower *l, Node *n, const Map *m)
 {
         const AxisIndex *x = &m->axis[0];
         Dim offset = dim_add(x->offset, n->attr.dim);
@@ -146,15 +147,15 @@ static int index_value_of(Lower *l, Node *n, const Map *m)
         bool far = is_far_here(l, n);
         const Index *at = affine_index(l, offset, x->coef, step == 1);
         if (!step)
-                return value_of(l, n, m, false, (Stmt){.op = STMT_INDEX, .at = at});
+                return lower_value_of(l, n, m, false, (Stmt){.op = STMT_INDEX, .at = at});
         if (step == 1)
-                return value_of(l, n, m, true, (Stmt){.op = STMT_COUNT, .at = at});
-        int first = define(l, l->lanes, (Stmt){.op = STMT_INDEX, .far = far, .at = at});
-        int steps = define(l, l->lanes, (Stmt){.op = STMT_NUMBER, .far = far, .value = (double)step});
+                return lower_value_of(l, n, m, true, (Stmt){.op = STMT_COUNT, .at = at});
+        int first = lower_define(l, l->lanes, (Stmt){.op = STMT_INDEX, .far = far, .at = at});
+        int steps = lower_define(l, l->lanes, (Stmt){.op = STMT_NUMBER, .far = far, .value = (double)step});
         const Index *lane = index_leaf(l->arena, INDEX_LANE, 0);
-        int along = define(l, l->lanes, (Stmt){.op = STMT_COUNT, .far = far, .at = lane});
-        along = define(l, l->lanes, compute(OP_MUL, far, along, steps));
-        return value_of(l, n, m, true, compute(OP_ADD, far, first, along));
+        int along = lower_define(l, l->lanes, (Stmt){.op = STMT_COUNT, .far = far, .at = lane});
+        along = lower_define(l, l->lanes, stmt_compute(OP_MUL, far, along, steps));
+        return lower_value_of(l, n, m, true, stmt_compute(OP_ADD, far, first, along));
 }
 
 /* n's value as floats */
@@ -177,7 +178,7 @@ static Map factor_map(const Map *m, const Node *n, int side, int64_t step)
 static int mixed_heads(Lower *l, Node *n, const Map *m)
 {
         const int64_t terms = n->in[0]->type.dim[n->in[0]->type.rank - 1].fixed;
-        int sum = define(l, l->row, (Stmt){.op = STMT_NUMBER});
+        int sum = lower_define(l, l->row, (Stmt){.op = STMT_NUMBER});
         for (int64_t i = 0; i < terms; i++) {
                 int from[2];
                 for (int side = 0; side < 2; side++) {
@@ -186,25 +187,26 @@ static int mixed_heads(Lower *l, Node *n, const Map *m)
                         if (from[side] < 0)
                                 return -1;
                 }
-                sum = define(l, l->lanes,
-                             (Stmt){.op = STMT_MULTIPLY_ADD, .from = {from[0], from[1], sum}, .nfrom = 3});
+                sum = lower_define(
+                        l, l->lanes,
+                        (Stmt){.op = STMT_MULTIPLY_ADD, .from = {from[0], from[1], sum}, .nfrom = 3});
         }
-        return map_uses(m, l->lane) ? remember(l, n, m, true, sum) : fail(l, n);
+        return map_uses(m, l->lane) ? lower_remember(l, n, m, true, sum) : lower_fail(l, n);
 }
 
 /* x // y, or x - y * (x // y) */
-static int floored(Lower *l, const Node *n, const Map *m, bool lane, int x, int y)
+static int lower_floored(Lower *l, const Node *n, const Map *m, bool lane, int x, int y)
 {
         StmtList *to = lane ? l->lanes : l->row;
-        int exact = define(l, to, compute(OP_DIV, false, x, y));
+        int exact = lower_define(l, to, stmt_compute(OP_DIV, false, x, y));
         if (n->op == OP_FLOORDIV)
-                return value_of(l, n, m, lane, compute(OP_FLOOR, false, exact, -1));
-        int quotient = define(l, to, compute(OP_FLOOR, false, exact, -1));
-        int product = define(l, to, compute(OP_MUL, false, y, quotient));
-        return value_of(l, n, m, lane, compute(OP_SUB, false, x, product));
+                return lower_value_of(l, n, m, lane, stmt_compute(OP_FLOOR, false, exact, -1));
+        int quotient = lower_define(l, to, stmt_compute(OP_FLOOR, false, exact, -1));
+        int product = lower_define(l, to, stmt_compute(OP_MUL, false, y, quotient));
+        return lower_value_of(l, n, m, lane, stmt_compute(OP_SUB, false, x, product));
 }
 
-static int pointwise(Lower *l, Node *n, const Map *m)
+static int lower_pointwise(Lower *l, Node *n, const Map *m)
 {
         Stmt s = {.op = STMT_COMPUTE, .compute = n->op, .nfrom = n->nin};
         bool far = computes_far(l->plan->interval, n), lane = map_uses(m, l->lane);
@@ -217,9 +219,9 @@ static int pointwise(Lower *l, Node *n, const Map *m)
                 s.from[i] = converted(l, to, s.from[i], is_far_here(l, n->in[i]), far);
         }
         if (n->op == OP_REAL_OF)
-                return remember(l, n, m, lane, s.from[0]);
+                return lower_remember(l, n, m, lane, s.from[0]);
         if (!far && (n->op == OP_FLOORDIV || n->op == OP_MOD))
-                return floored(l, n, m, lane, s.from[0], s.from[1]);
+                return lower_floored(l, n, m, lane, s.from[0], s.from[1]);
         return value_from(l, n, m, lane, far, s);
 }
 
@@ -260,10 +262,10 @@ static int fold_loop(Lower *l, const Node *n, const Map *m, Dim size, bool maxim
         double start = maximum ? -INFINITY : 0;
         Op op = maximum ? OP_MAX : OP_ADD;
         if (!l->whole_lanes)
-                value = define(
+                value = lower_define(
                         l, l->lanes,
                         (Stmt){.op = STMT_KEEP, .far = far, .from = {value}, .nfrom = 1, .value = start});
-        int sum = define(l, l->row, (Stmt){.op = STMT_START, .far = far, .value = start});
+        int sum = lower_define(l, l->row, (Stmt){.op = STMT_START, .far = far, .value = start});
         add_stmt(l, l->lanes,
                  (Stmt){.op = STMT_ACCUMULATE,
                         .compute = op,
@@ -279,13 +281,14 @@ static int fold_loop(Lower *l, const Node *n, const Map *m, Dim size, bool maxim
                         .lanes = l->whole_lanes ? ALL_LANES : REST_LANES,
                         .inside = l->lanes});
         close_lanes(l, *outer);
-        return value_of(l, n, m, false, (Stmt){.op = STMT_ACROSS, .compute = op, .from = {sum}, .nfrom = 1});
+        return lower_value_of(l, n, m, false,
+                              (Stmt){.op = STMT_ACROSS, .compute = op, .from = {sum}, .nfrom = 1});
 }
 
 static int fold(Lower *l, Node *n, const Map *m)
 {
         if (map_uses(m, l->lane) || l->domain.n >= MAX_LOOPS)
-                return fail(l, n);
+                return lower_fail(l, n);
         Dim size = n->in[0]->type.dim[n->attr.axis];
         LaneScope outer = open_lanes(l, size);
         Map at = map_fold(m, n->attr.axis, l->lane);
@@ -328,7 +331,7 @@ static int softmax_fold(Lower *l, Node *n, const Map *m, const Map *key, int max
         }
         if (maximum < 0)
                 return fold_loop(l, n, key, size, true, x, &outer);
-        int e = define(l, l->lanes, of_two(STMT_SOFT, x, maximum));
+        int e = lower_define(l, l->lanes, of_two(STMT_EXP_DIFF, x, maximum));
         return fold_loop(l, n, key, size, false, e, &outer);
 }
 
@@ -346,10 +349,11 @@ static int softmax_over_row(Lower *l, Node *n, const Map *m, const Map *row, int
                 if (sink < 0)
                         return -1;
                 if (which == SUM)
-                        sink = define(l, l->row, of_two(STMT_SOFT, sink, maximum));
-                value = define(l, l->row, compute(which == SUM ? OP_ADD : OP_MAX, false, value, sink));
+                        sink = lower_define(l, l->row, of_two(STMT_EXP_DIFF, sink, maximum));
+                value = lower_define(l, l->row,
+                                     stmt_compute(which == SUM ? OP_ADD : OP_MAX, false, value, sink));
         }
-        return value < 0 ? -1 : remember(l, n, &all_key, false, value);
+        return value < 0 ? -1 : lower_remember(l, n, &all_key, false, value);
 }
 
 /* exp(x - max) / sum, where nothing lives 0 or, by a quotient as others are, NaN */
@@ -358,16 +362,22 @@ static int softmax(Lower *l, Node *n, const Map *m)
         Map row = *m;
         row.axis[n->type.rank - 1] = (AxisIndex){0};
         if (map_uses(&row, l->lane) || l->domain.n >= MAX_LOOPS)
-                return fail(l, n);
+                return lower_fail(l, n);
         int maximum = softmax_over_row(l, n, m, &row, MAXIMUM, -1);
         int sum = maximum < 0 ? -1 : softmax_over_row(l, n, m, &row, SUM, maximum);
         int x = sum < 0 ? -1 : near_value(l, n->in[0], m);
         if (x < 0)
                 return -1;
-        bool lane = map_uses(m, l->lane);
-        int e = define(l, lane ? l->lanes : l->row, of_two(STMT_SOFT, x, maximum));
-        bool dead_nan = n->attr.index == DEAD_ROWS_NAN;
-        return value_of(l, n, m, lane, dead_nan ? compute(OP_DIV, false, e, sum) : of_two(STMT_PART, e, sum));
+        bool lane = map_uses(m, l->lane), dead_nan = n->attr.index == DEAD_ROWS_NAN;
+        int e = lower_define(l, lane ? l->lanes : l->row, of_two(STMT_EXP_DIFF, x, maximum));
+        if (dead_nan && n->nin == 2) { /* a dead row is NaN despite its sink: adds -inf - -inf */
+                const Map of_row = fold_key(&row, n, MAXIMUM);
+                int own = known(&l->row_known, n, &of_row);
+                own = lower_define(l, l->row, stmt_compute(OP_SUB, false, own, own));
+                sum = lower_define(l, l->row, stmt_compute(OP_ADD, false, sum, own));
+        }
+        return lower_value_of(l, n, m, lane,
+                              dead_nan ? stmt_compute(OP_DIV, false, e, sum) : of_two(STMT_SAFE_DIV, e, sum));
 }
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */
@@ -417,11 +427,11 @@ static int lane_offsets(Lower *l, const Node *n, bool far, const int *v, const i
                 bool own = is_far_here(l, n->in[i + 1]);
                 Stmt clamp = {.op = STMT_CLAMP, .far = own, .from = {v[i]}, .nfrom = 1};
                 clamp.at = index_size(l->arena, dim_sub(n->in[0]->type.dim[i], dim_fixed(1)));
-                int kept = converted(l, l->lanes, define(l, l->lanes, clamp), own, far);
-                int stride =
-                        define(l, l->row, (Stmt){.op = STMT_NUMBER, .far = far, .value = (double)step[i]});
-                int term = define(l, l->lanes, compute(OP_MUL, far, kept, stride));
-                e = e < 0 ? term : define(l, l->lanes, compute(OP_ADD, far, e, term));
+                int kept = converted(l, l->lanes, lower_define(l, l->lanes, clamp), own, far);
+                int stride = lower_define(l, l->row,
+                                          (Stmt){.op = STMT_NUMBER, .far = far, .value = (double)step[i]});
+                int term = lower_define(l, l->lanes, stmt_compute(OP_MUL, far, kept, stride));
+                e = e < 0 ? term : lower_define(l, l->lanes, stmt_compute(OP_ADD, far, e, term));
         }
         return e;
 }
@@ -436,8 +446,7 @@ static const Index *row_held(const Lower *l, const Buffer *b, int axis, const In
 }
 
 /* The place in the table of an element, or of a row of them, that the same index chooses for all lanes. */
-static const Index *place_in_table(Lower *l, const Node *n, const int *v, const Buffer *b,
-                                   const Address *from)
+static const Index *table_index(Lower *l, const Node *n, const int *v, const Buffer *b, const Address *from)
 {
         const Node *t = n->in[0];
         Address rest = *from;
@@ -449,7 +458,7 @@ static const Index *place_in_table(Lower *l, const Node *n, const int *v, const 
                         .op = STMT_PLACE, .far = is_far_here(l, n->in[i + 1]), .from = {v[i]}, .nfrom = 1};
                 place.at = index_size(l->arena, t->type.dim[i]);
                 const Index *x =
-                        row_held(l, b, i, index_leaf(l->arena, INDEX_PLACE, define(l, l->row, place)));
+                        row_held(l, b, i, index_leaf(l->arena, INDEX_PLACE, lower_define(l, l->row, place)));
                 at = tile_step[i] ? tiled_index(l->arena, at, x, from->tile)
                                   : index_two(l->arena, INDEX_PLUS, at,
                                               index_two(l->arena, INDEX_TIMES, x,
@@ -459,7 +468,7 @@ static const Index *place_in_table(Lower *l, const Node *n, const int *v, const 
 }
 
 /* t[a, b, .., rest]: the indexed axes' numbers come from values; the rest is affine. */
-static int gather(Lower *l, Node *n, const Map *m)
+static int lower_gather(Lower *l, Node *n, const Map *m)
 {
         Node *t = n->in[0];
         int indexed = n->nin - 1, rest = t->type.rank - indexed, lead = n->type.rank - rest;
@@ -480,12 +489,12 @@ static int gather(Lower *l, Node *n, const Map *m)
         Buffer *b;
         Address from;
         if (!table_address(l, t, indexed, at, &from, &b))
-                return fail(l, t);
+                return lower_fail(l, t);
         if (from.paged || (from.tiled && !is_one_index(&from, l->domain.n, indexed)) ||
             (in_lanes && (from.tiled || from.coef[l->lane])))
-                return fail(l, t);
+                return lower_fail(l, t);
         if (!in_lanes)
-                return load_elements(l, n, m, b, place_in_table(l, n, v, b, &from), from.coef[l->lane]);
+                return load_elements(l, n, m, b, table_index(l, n, v, b, &from), from.coef[l->lane]);
         const int64_t *step = from.coef + l->domain.n;
         bool far = b->storage == STORAGE_F64 || spans_far(l, t, indexed, step);
         int e = lane_offsets(l, n, far, v, step);
@@ -496,7 +505,7 @@ static int gather(Lower *l, Node *n, const Map *m)
                                  .at = address_index(l, &from, false),
                                  .from = {e},
                                  .nfrom = 1,
-                                 .which = far});
+                                 .variant = far});
 }
 
 /* --- all of them --------------------------------------------------------------------------------------------------- */
@@ -512,7 +521,7 @@ static int view_value(Lower *l, Node *n, const Map *m, bool root)
                               ? address_through(l->plan, &l->domain, m, n, root ? n : NULL, &at, &b, &refine)
                               : MAP_FAIL;
         if (r == MAP_OK)
-                return load(l, n, b, at, m);
+                return lower_load(l, n, b, at, m);
         r = map_view(&l->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine);
         if (r == MAP_OK)
                 return lower_value(l, n->in[0], &in);
@@ -521,7 +530,7 @@ static int view_value(Lower *l, Node *n, const Map *m, bool root)
                 l->refined = true;
                 return -1;
         }
-        return fail(l, l->plan->value[base_of(n->in[0])->id] ? n : base_of(n->in[0]));
+        return lower_fail(l, l->plan->value[base_of(n->in[0])->id] ? n : base_of(n->in[0]));
 }
 
 int lower_value(Lower *l, Node *n, const Map *m)
@@ -538,22 +547,24 @@ int lower_value(Lower *l, Node *n, const Map *m)
         if (l->kernel->from_copy && n == l->kernel->store[0].node)
                 b = l->kernel->from_copy;
         if (b && n != l->computing)
-                return load(l, n, b, address_of(b, m), m);
+                return lower_load(l, n, b, address_of(b, m), m);
         bool root = n == l->computing;
         l->computing = root ? NULL : l->computing;
         switch (n->op) {
         case OP_CONST: return literal(l, n, m);
         case OP_SIZE:
-                return value_of(l, n, m, false,
-                                (Stmt){.op = STMT_INDEX, .at = index_size(l->arena, n->attr.dim)});
-        case OP_INDEX: return index_value_of(l, n, m);
+                return lower_value_of(l, n, m, false,
+                                      (Stmt){.op = STMT_INDEX, .at = index_size(l->arena, n->attr.dim)});
+        case OP_INDEX: return lower_index_value(l, n, m);
         case OP_VIEW: return view_value(l, n, m, root);
-        case OP_GATHER: return gather(l, n, m);
+        case OP_GATHER: return lower_gather(l, n, m);
         case OP_SUM:
         case OP_MAXOF: return fold(l, n, m);
         case OP_SOFTMAX: return softmax(l, n, m);
-        case OP_MATMUL: return l->of_heads ? mixed_heads(l, n, m) : fail(l, n);
-        default: return op_info[n->op].family == POINT && n->op != OP_TOP ? pointwise(l, n, m) : fail(l, n);
+        case OP_MATMUL: return l->of_heads ? mixed_heads(l, n, m) : lower_fail(l, n);
+        default:
+                return op_info[n->op].family == POINT && n->op != OP_TOP ? lower_pointwise(l, n, m)
+                                                                         : lower_fail(l, n);
         }
 }
 
@@ -583,5 +594,5 @@ bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value,
 
 int lower_constant(Lower *l, const Node *n, double value)
 {
-        return define(l, l->row, (Stmt){.op = STMT_NUMBER, .far = is_far_here(l, n), .value = value});
+        return lower_define(l, l->row, (Stmt){.op = STMT_NUMBER, .far = is_far_here(l, n), .value = value});
 }

@@ -21,6 +21,15 @@ const Index *affine_index(const Lower *l, Dim offset, const int64_t *coef, bool 
         return x;
 }
 
+/* A size that grows with the positions of a call, of all positions of the caller's call. */
+static const Index *rows_of_whole(Arena *a, Dim d, int time)
+{
+        Dim rest = d;
+        rest.per[time] = 0;
+        const Index *whole = index_leaf(a, INDEX_WHOLE, 0);
+        return dim_is(rest, 0) ? whole : index_two(a, INDEX_PLUS, whole, index_size(a, rest));
+}
+
 /* The row-major place in a tensor whose strides the call's sizes give; positions count from the first of the caller's call. */
 static const Index *dense_index(const Lower *l, const Address *at, bool with_lane)
 {
@@ -30,9 +39,9 @@ static const Index *dense_index(const Lower *l, const Address *at, bool with_lan
         for (int i = 0; i < at->map.rank; i++) {
                 const Index *x = affine_index(l, at->map.axis[i].offset, at->map.axis[i].coef, with_lane);
                 Dim d = at->type->dim[i];
-                bool rows = g->past >= 0 && dim_equal(d, dim_named(g->time)),
-                     columns = g->past >= 0 && d.per[g->time] == 1 && d.per[g->past] == 1;
-                const Index *size = rows ? whole : index_size(a, d);
+                bool columns = g->past >= 0 && d.per[g->time] == 1 && d.per[g->past] == 1;
+                bool rows = g->past >= 0 && d.per[g->time] == 1 && d.per[g->past] == 0;
+                const Index *size = rows ? rows_of_whole(a, d, g->time) : index_size(a, d);
                 if (columns) {
                         size = index_two(a, INDEX_MINUS, size, index_size(a, dim_named(g->time)));
                         size = index_two(a, INDEX_MINUS, size, done);

@@ -5,20 +5,20 @@
  * What is left where an axis is made of several whose sizes only the call knows: slow, and right for every view. */
 #include "lower_private.h"
 
-static const Index *named(Lower *l, const Index *value)
+static const Index *index_named(Lower *l, const Index *value)
 {
         int x = l->numbers++;
         add_stmt(l, l->row, (Stmt){.op = STMT_INTEGER, .to = x, .at = value});
         return index_leaf(l->arena, INDEX_PLACE, x);
 }
 
-static const Index *divided(Lower *l, const Index *a, IndexOp op, const Index *by)
+static const Index *index_divided(Lower *l, const Index *a, IndexOp op, const Index *by)
 {
-        return named(l, index_two(l->arena, op, a, by));
+        return index_named(l, index_two(l->arena, op, a, by));
 }
 
 /* sum + factor * index; NULL is 0 */
-static const Index *sum_of(const Lower *l, const Index *sum, int64_t factor, const Index *index)
+static const Index *index_sum(const Lower *l, const Index *sum, int64_t factor, const Index *index)
 {
         if (!index || factor == 0)
                 return sum;
@@ -29,7 +29,7 @@ static const Index *sum_of(const Lower *l, const Index *sum, int64_t factor, con
 
 static const Index *sum_with_size(const Lower *l, const Index *sum, Dim d)
 {
-        return dim_is(d, 0) ? sum : sum_of(l, sum, 1, index_size(l->arena, d));
+        return dim_is(d, 0) ? sum : index_sum(l, sum, 1, index_size(l->arena, d));
 }
 
 /* Indices of the view's input, by axis, from those of its output; NULL is 0. */
@@ -44,16 +44,17 @@ static void index_through(Lower *l, const View *v, int rank_in, const Index *con
                         const Atom *atom = &v->atom[k];
                         bool last = k == 0 || v->atom[k - 1].out != o;
                         const Index *size = index_size(l->arena, atom->size);
-                        const Index *digit = !rest || last ? rest : divided(l, rest, INDEX_REMAINDER, size);
+                        const Index *digit =
+                                !rest || last ? rest : index_divided(l, rest, INDEX_REMAINDER, size);
                         if (rest && !last)
-                                rest = divided(l, rest, INDEX_QUOTIENT, size);
+                                rest = index_divided(l, rest, INDEX_QUOTIENT, size);
                         if (atom->axis >= 0)
-                                in[atom->axis] = sum_of(l, in[atom->axis], atom->stride, digit);
+                                in[atom->axis] = index_sum(l, in[atom->axis], atom->stride, digit);
                 }
         }
         for (int a = 0; a < rank_in; a++)
                 if (in[a])
-                        in[a] = named(l, in[a]);
+                        in[a] = index_named(l, in[a]);
 }
 
 /* Where an element lies in a buffer. */
@@ -66,12 +67,12 @@ static const Index *place_in(Lower *l, const Buffer *b, const Index *const *inde
                 if (b->paged && a == b->shift_axis)
                         i = index_two(l->arena, INDEX_HELD, i ? i : index_number(l->arena, 0), NULL);
                 if (i != index[a])
-                        i = named(l, i);
+                        i = index_named(l, i);
                 if (a != b->layout.tiled) {
-                        sum = sum_of(l, sum, b->layout.stride[a], i);
+                        sum = index_sum(l, sum, b->layout.stride[a], i);
                 } else if (i) {
-                        sum = sum_of(l, sum, b->layout.tile, divided(l, i, INDEX_QUOTIENT, lanes));
-                        sum = sum_of(l, sum, 1, divided(l, i, INDEX_REMAINDER, lanes));
+                        sum = index_sum(l, sum, b->layout.tile, index_divided(l, i, INDEX_QUOTIENT, lanes));
+                        sum = index_sum(l, sum, 1, index_divided(l, i, INDEX_REMAINDER, lanes));
                 }
         }
         return sum ? sum : index_number(l->arena, 0);

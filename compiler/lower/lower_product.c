@@ -66,7 +66,7 @@ static int loops_over_heads(const Lower *l)
 }
 
 /* Where the panels of a head begin. */
-static const Index *head_at(const Lower *l, const Segment *s, int outer)
+static const Index *segment_head(const Lower *l, const Segment *s, int outer)
 {
         WeightByHeads w;
         const Layout *lies = &s->w[0]->layout;
@@ -91,10 +91,9 @@ static bool row_walk(Lower *l, Node *x, MatmulCall *call)
         Domain d = l->domain;
         d.loop[d.n] = (DomainLoop){x->type.dim[x->type.rank - 1], -1, 1};
         int k = d.n++, rows = l->loops - 1;
-        Map m = {.rank = x->type.rank};
         Map out = map_identity(&l->domain, &l->kernel->segment[0].product[0]->type);
-        for (int a = 0; a < x->type.rank - 1; a++)
-                m.axis[a] = out.axis[a];
+        Map m = map_broadcast(&out, &x->type);
+        m.axis[x->type.rank - 1] = (AxisIndex){0};
         m.axis[x->type.rank - 1].coef[k] = 1;
         Refine refine;
         Address a;
@@ -136,7 +135,7 @@ Node *lower_matmul(Plan *p, Kernel *k, Code *code)
                         return stuck;
                 MatmulPart *part = &call->part[call->npart];
                 *part = (MatmulPart){s, code->function[code->n - 1], call->panels,
-                                     round_up(s->n, LANES) / LANES, head_at(&l, s, call->outer)};
+                                     round_up(s->n, LANES) / LANES, segment_head(&l, s, call->outer)};
                 call->panels += part->panels;
                 names_buffer(&l, s->w[0]);
         }
@@ -149,19 +148,17 @@ Node *lower_matmul(Plan *p, Kernel *k, Code *code)
 /* --- products of two activations -------------------------------------------------------------------------------------- */
 
 /* An operand of the product seen from the output's loops: axis `own` runs with loop `own_loop`, the last but `own` with the rest. */
-static MapResult operand(Lower *l, Node *x, int own, int own_loop, const Map *out, Address *at, Buffer **b)
+static MapResult product_operand(Lower *l, Node *x, int own, int own_loop, const Map *out, Address *at,
+                                 Buffer **b)
 {
-        Map m = {.rank = x->type.rank};
-        for (int a = 0; a < x->type.rank; a++)
-                if (!dim_is(x->type.dim[a], 1))
-                        m.axis[a] = out->axis[a + out->rank - x->type.rank];
+        Map m = map_broadcast(out, &x->type);
         m.axis[own] = (AxisIndex){0};
         m.axis[own].coef[own_loop] = 1;
         return address_through(l->plan, &l->domain, &m, x, NULL, at, b, &l->refine);
 }
 
 /* The loop whose rows share b, rather one that a size of the call bounds than another, and the longest; -1: none. */
-static int find_shared(const Lower *l, const Address *a, const Address *b, const Address *to)
+static int shared_step(const Lower *l, const Address *a, const Address *b, const Address *to)
 {
         int best = -1;
         int64_t longest = 1;
@@ -202,11 +199,11 @@ Node *lower_activations(Plan *p, Kernel *k, Code *code)
         Address x, y, to = address_of(k->store[0].to, &m);
         ActivationCall *call = NEW(l.arena, ActivationCall);
         call->to.buffer = k->store[0].to;
-        if (operand(&l, k->x, k->x->type.rank - 1, inner, &m, &x, &call->a.buffer) != MAP_OK ||
+        if (product_operand(&l, k->x, k->x->type.rank - 1, inner, &m, &x, &call->a.buffer) != MAP_OK ||
             !reads_straight(call->a.buffer, &x))
                 return k->x->op == OP_VIEW && !p->copy[k->x->id] ? k->x : base_of(k->x);
-        if (operand(&l, k->y, k->y->type.rank - 2, inner, &m, &y, &call->b.buffer) != MAP_OK || y.tiled ||
-            (!is_kept_narrow(call->b.buffer) && !reads_straight(call->b.buffer, &y)))
+        if (product_operand(&l, k->y, k->y->type.rank - 2, inner, &m, &y, &call->b.buffer) != MAP_OK ||
+            y.tiled || (!is_kept_narrow(call->b.buffer) && !reads_straight(call->b.buffer, &y)))
                 return k->y->op == OP_VIEW && !p->copy[k->y->id] ? k->y : base_of(k->y);
         if (to.tiled || to.coef[l.lane] != 1)
                 return root;
@@ -217,7 +214,7 @@ Node *lower_activations(Plan *p, Kernel *k, Code *code)
         call->b_step = y.coef[inner];
         call->b_lane = y.coef[l.lane];
         x.coef[inner] = y.coef[inner] = 0;
-        call->row = find_shared(&l, &x, &y, &to);
+        call->row = shared_step(&l, &x, &y, &to);
         call->to.at = first_row(&l, to, call->row, &call->to_row);
         call->a.at = first_row(&l, x, call->row, &call->a_row);
         call->b.at = address_index(&l, &y, false);

@@ -7,29 +7,27 @@
 typedef struct {
         Address at;
         Buffer *buffer;
-} Walk;
+} ScanWalk;
 
 enum { VALUES, QUERIES, KEYS, POWERS, OUTPUT, WALKS };
 
 typedef struct {
-        Walk of[WALKS];
+        ScanWalk of[WALKS];
         int row, width, depth, power; /* loops */
         int around[MAX_LOOPS], naround;
-} Walks;
+} ScanWalks;
 
 /* An operand at the rows' own place, with `last` along its last axis. */
-static MapResult walk(Lower *l, Node *x, const Map *root, int last, Walk *w)
+static MapResult scan_walk(Lower *l, Node *x, const Map *root, int last, ScanWalk *w)
 {
-        Map m = {.rank = x->type.rank};
-        for (int a = 0; a < x->type.rank - 1; a++)
-                if (!dim_is(x->type.dim[a], 1))
-                        m.axis[a] = root->axis[a + root->rank - x->type.rank];
+        Map m = map_broadcast(root, &x->type);
+        m.axis[x->type.rank - 1] = (AxisIndex){0};
         m.axis[x->type.rank - 1].coef[last] = 1;
         return address_through(l->plan, &l->domain, &m, x, NULL, &w->at, &w->buffer, &l->refine);
 }
 
 /* Heads, then one loop of rows and one of columns; false: an axis is cut otherwise. */
-static bool find_loops(const Lower *l, int rank, Walks *w)
+static bool scan_loops(const Lower *l, int rank, ScanWalks *w)
 {
         w->naround = 0;
         w->row = w->width = -1;
@@ -48,14 +46,14 @@ static bool find_loops(const Lower *l, int rank, Walks *w)
 }
 
 /* Floats of a row that stand side by side? */
-static bool is_even(const Lower *l, const Walk *w, int last)
+static bool is_even(const Lower *l, const ScanWalk *w, int last)
 {
         return reads_straight(w->buffer, &w->at) &&
                (dim_is(l->domain.loop[last].size, 1) || w->at.coef[last] == 1);
 }
 
 /* NULL, or what has to have a buffer first. */
-static Node *find_walks(Lower *l, const Kernel *k, Walks *w)
+static Node *scan_walks(Lower *l, const Kernel *k, ScanWalks *w)
 {
         Node *root = k->store[0].node;
         ScanInputs s = scan_of(root);
@@ -69,21 +67,21 @@ static Node *find_walks(Lower *l, const Kernel *k, Walks *w)
                 w->power = l->domain.n++;
                 l->domain.loop[w->depth] = (DomainLoop){dim_fixed(s.depth), -1, 1};
                 l->domain.loop[w->power] = (DomainLoop){dim_fixed(SCAN_POWERS), -1, 1};
-                if (!find_loops(l, root->type.rank, w))
+                if (!scan_loops(l, root->type.rank, w))
                         return root;
                 Map m = map_identity(&loops, &root->type);
                 Node *const in[] = {s.v, s.q, s.k, s.powers};
                 const int last[] = {w->width, w->depth, w->depth, w->power, w->width};
                 bool cut = false;
                 for (int i = 0; i < OUTPUT && !cut; i++) {
-                        MapResult r = in[i] ? walk(l, in[i], &m, last[i], &w->of[i]) : MAP_OK;
+                        MapResult r = in[i] ? scan_walk(l, in[i], &m, last[i], &w->of[i]) : MAP_OK;
                         cut = r == MAP_REFINE && l->refine.loop < loops.n && l->refine.loop != w->row;
                         if (!cut && in[i] && (r != MAP_OK || !is_even(l, &w->of[i], last[i])))
                                 return in[i]->op == OP_VIEW && !l->plan->copy[in[i]->id] ? in[i]
                                                                                          : base_of(in[i]);
                 }
                 if (!cut) {
-                        w->of[OUTPUT] = (Walk){address_of(k->store[0].to, &m), k->store[0].to};
+                        w->of[OUTPUT] = (ScanWalk){address_of(k->store[0].to, &m), k->store[0].to};
                         return is_even(l, &w->of[OUTPUT], w->width) ? NULL : root;
                 }
                 domain_refine(&loops, l->refine);
@@ -91,9 +89,9 @@ static Node *find_walks(Lower *l, const Kernel *k, Walks *w)
 }
 
 /* Where an operand begins, by the heads. */
-static Operand operand(Lower *l, const Walks *w, int which)
+static Operand scan_operand(Lower *l, const ScanWalks *w, int which)
 {
-        const Walk *of = &w->of[which];
+        const ScanWalk *of = &w->of[which];
         int64_t coef[MAX_LOOPS] = {0};
         if (!of->buffer)
                 return (Operand){0};
@@ -109,18 +107,18 @@ static Operand operand(Lower *l, const Walks *w, int which)
 Node *lower_scan(Plan *p, Kernel *k, Code *code)
 {
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
-        Walks w = {0};
+        ScanWalks w = {0};
         l.lane = -1;
-        Node *stuck = find_walks(&l, k, &w);
+        Node *stuck = scan_walks(&l, k, &w);
         if (stuck)
                 return stuck;
         ScanInputs s = scan_of(k->store[0].node);
         ScanCall *call = NEW(l.arena, ScanCall);
-        *call = (ScanCall){.q = operand(&l, &w, QUERIES),
-                           .k = operand(&l, &w, KEYS),
-                           .v = operand(&l, &w, VALUES),
-                           .powers = operand(&l, &w, POWERS),
-                           .out = operand(&l, &w, OUTPUT),
+        *call = (ScanCall){.q = scan_operand(&l, &w, QUERIES),
+                           .k = scan_operand(&l, &w, KEYS),
+                           .v = scan_operand(&l, &w, VALUES),
+                           .powers = scan_operand(&l, &w, POWERS),
+                           .out = scan_operand(&l, &w, OUTPUT),
                            .q_row = w.of[QUERIES].at.coef[w.row],
                            .k_row = w.of[KEYS].at.coef[w.row],
                            .v_row = w.of[VALUES].at.coef[w.row],

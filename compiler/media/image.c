@@ -76,11 +76,11 @@ static const char *read_bytes(Arena *a, const MediaBytes *bytes, Image *out)
         return arena_printf(a, "%s: it is no picture; PNG, PPM (P6) and PGM (P5) are read", bytes->path);
 }
 
-const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *lacking)
+const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *env_error)
 {
         MediaBytes bytes;
         *out = (Image){0};
-        const char *why = media_read(a, path, &bytes, lacking);
+        const char *why = media_read(a, path, &bytes, env_error);
         if (!why)
                 why = read_bytes(a, &bytes, out);
         if (!why)

@@ -15,8 +15,8 @@ typedef struct {
 /* image.c: functions that return a text return NULL, or what is wrong, in the arena; then there is no image to be freed. */
 
 /* A file, or standard input for -, as an image of so many channels (1 or 3): what is not of 8 bits becomes it, transparency is dropped,
- * and colours become grey, as by Pillow's convert("RGB") and convert("L").  *lacking: it could not be read at all. */
-const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *lacking);
+ * and colours become grey, as by Pillow's convert("RGB") and convert("L").  *env_error: it could not be read at all. */
+const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *env_error);
 const char *image_new(Arena *a, int64_t width, int64_t height, int channels, Image *out);
 void image_free(Image *image);
 /* Reals [channels][rows][columns], as a form says; of that many channels. */
@@ -28,13 +28,14 @@ bool write_png(const char *path, int width, int height,
 
 /* wav.c */
 typedef struct {
-        int64_t n;     /* samples, at least one */
-        int rate;      /* of them in a second */
-        float *sample; /* [n], malloc'd: the mean over the channels; integers become -1 to 1 */
+        int64_t n;        /* samples, at least one */
+        int rate;         /* samples in a second */
+        float *sample;    /* [n], malloc'd: the mean over the channels; integers become -1 to 1 */
+        const char *note; /* for the user, in the arena, as that the file was cut short; NULL: none */
 } Sound;
 
 /* A WAV file, or standard input for -: whole numbers of 8, 16, 24 and 32 bits, floats of 32 and 64.  rate: the one that is wanted, 0: any.
- * NULL, or what is wrong, in the arena, and then there is no sound to be freed.  *lacking: it could not be read at all. */
-const char *sound_read(Arena *a, const char *path, int rate, Sound *out, bool *lacking);
+ * NULL, or what is wrong, in the arena, and then there is no sound to be freed.  *env_error: it could not be read at all. */
+const char *sound_read(Arena *a, const char *path, int rate, Sound *out, bool *env_error);
 void sound_free(Sound *sound);
 #endif

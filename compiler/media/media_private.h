@@ -9,9 +9,9 @@ typedef struct {
         int64_t n;
 } MediaBytes;
 
-/* whole_file.c: a file, or standard input for -, of at most 1 GB.  NULL, or what is wrong, in the arena; *lacking: it could not be read
+/* whole_file.c: a file, or standard input for -, of at most 1 GB.  NULL, or what is wrong, in the arena; *env_error: it could not be read
  * at all.  In either case media_free(). */
-const char *media_read(Arena *a, const char *path, MediaBytes *out, bool *lacking);
+const char *media_read(Arena *a, const char *path, MediaBytes *out, bool *env_error);
 void media_free(MediaBytes *bytes);
 
 /* Each reads a file that begins as its format does, with 1 or 3 channels as it has them. */

@@ -71,7 +71,7 @@ static void read_pixels(png_structp png, png_infop info, Image *out, const char 
 }
 
 /* What libpng leaves by a jump comes back here, where no variable has changed; false: it did. */
-static bool attempt(png_structp png, png_infop info, Image *out, const char **why, Arena *a)
+static bool png_try(png_structp png, png_infop info, Image *out, const char **why, Arena *a)
 {
         if (setjmp(png_jmpbuf(png)))
                 return false;
@@ -90,7 +90,7 @@ const char *read_png(Arena *a, const MediaBytes *bytes, Image *out)
                 return no_memory;
         }
         png_set_read_fn(png, &in, take_bytes);
-        if (!attempt(png, info, out, &why, a))
+        if (!png_try(png, info, out, &why, a))
                 why = in.said;
         png_destroy_read_struct(&png, &info, NULL);
         if (!why)

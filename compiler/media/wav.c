@@ -85,15 +85,18 @@ static const char *fault_text(const Wav *w, int fault)
 static const char *read_samples(const Wav *w, Sound *out)
 {
         const int64_t n = w->head.size / w->head.block;
-        *out = (Sound){n, (int)w->head.rate, malloc((size_t)n * sizeof *out->sample)};
+        char note[WAV_NOTE];
+        wav_note(&w->head, note);
+        *out = (Sound){n, (int)w->head.rate, malloc((size_t)n * sizeof *out->sample),
+                       *note ? arena_printf(w->arena, "%s: %s", w->bytes->path, note) : NULL};
         if (!out->sample)
                 return no_memory;
-        const int64_t strange = wav_samples(&w->head, w->bytes->at, out->sample);
-        if (strange < 0)
+        const int64_t bad_sample = wav_samples(&w->head, w->bytes->at, out->sample);
+        if (bad_sample < 0)
                 return NULL;
         sound_free(out);
         return arena_printf(w->arena, "%s: sample %lld is no finite number", w->bytes->path,
-                            (long long)strange);
+                            (long long)bad_sample);
 }
 
 void sound_free(Sound *sound)
@@ -102,12 +105,12 @@ void sound_free(Sound *sound)
         *sound = (Sound){0};
 }
 
-const char *sound_read(Arena *a, const char *path, int rate, Sound *out, bool *lacking)
+const char *sound_read(Arena *a, const char *path, int rate, Sound *out, bool *env_error)
 {
         MediaBytes bytes;
         Wav w = {.arena = a, .bytes = &bytes, .rate_wanted = rate};
         *out = (Sound){0};
-        const char *why = media_read(a, path, &bytes, lacking);
+        const char *why = media_read(a, path, &bytes, env_error);
         if (!why)
                 why = fault_text(&w, wav_head(bytes.at, bytes.n, &w.head));
         if (!why && rate && w.head.rate != rate)

@@ -25,16 +25,17 @@ static const char *read_whole(Arena *a, FILE *file, MediaBytes *out)
         }
 }
 
-const char *media_read(Arena *a, const char *path, MediaBytes *out, bool *lacking)
+const char *media_read(Arena *a, const char *path, MediaBytes *out, bool *env_error)
 {
         bool is_stdin = !strcmp(path, "-");
-        FILE *file = is_stdin ? stdin : fopen(path, "rb");
+        const char *not_opened = NULL;
+        FILE *file = is_stdin ? stdin : input_open(path, &not_opened);
         *out = (MediaBytes){.path = is_stdin ? "standard input" : path};
-        *lacking = !file;
+        *env_error = !file;
         if (!file)
-                return arena_printf(a, "%s: %s", out->path, strerror(errno));
+                return arena_printf(a, "%s: %s", out->path, not_opened);
         const char *why = read_whole(a, file, out);
-        *lacking = ferror(file);
+        *env_error = ferror(file);
         if (!is_stdin)
                 fclose(file);
         input_read(path);

@@ -25,7 +25,7 @@ static void move_tail(Graph *g, Body *b, int from, int at)
         memcpy(b->node + at, tail, (size_t)n * sizeof *tail);
 }
 
-static int place_of(const Body *b, const Node *n)
+static int node_index(const Body *b, const Node *n)
 {
         int i = 0;
         while (b->node[i] != n)
@@ -33,7 +33,7 @@ static int place_of(const Body *b, const Node *n)
         return i;
 }
 
-static Node *point(Graph *g, Body *b, Op op, int nin, Node *const *in, DType dtype, const Node *like)
+static Node *pointwise_node(Graph *g, Body *b, Op op, int nin, Node *const *in, DType dtype, const Node *like)
 {
         Type t = in[nin - 1]->type;
         t.dtype = dtype;
@@ -53,13 +53,13 @@ static Node *zero(Graph *g, Body *b, const Node *like)
 static Node *sum_with(Graph *g, Body *b, Node *carry, Node *v)
 {
         Gate gate;
-        Node *sum = point(g, b, OP_ADD, 2, (Node *[]){carry, v}, REAL, v);
+        Node *sum = pointwise_node(g, b, OP_ADD, 2, (Node *[]){carry, v}, REAL, v);
         sum->name = v->name;
         if (!find_gate(v, &gate))
                 return sum;
-        Node *none = point(g, b, OP_EQUAL, 2, (Node *[]){zero(g, b, v), gate.factor}, BOOL, v);
-        Node *some = point(g, b, OP_NOT, 1, (Node *[]){none}, BOOL, v);
-        return point(g, b, OP_WHERE, 3, (Node *[]){some, sum, carry}, REAL, v);
+        Node *none = pointwise_node(g, b, OP_EQUAL, 2, (Node *[]){zero(g, b, v), gate.factor}, BOOL, v);
+        Node *some = pointwise_node(g, b, OP_NOT, 1, (Node *[]){none}, BOOL, v);
+        return pointwise_node(g, b, OP_WHERE, 3, (Node *[]){some, sum, carry}, REAL, v);
 }
 
 /* Sums that were written as carried ones. */
@@ -158,7 +158,7 @@ static void replace_sum(Graph *g, Node *result, Node *sum, const Type *t)
         Region *r = repeat->attr.region;
         int stack = result->attr.index - r->ncarry, end = b->nnode;
         Node *start = view_broadcast(g, b, zero(g, b, sum), t, sum->span, sum->where);
-        move_tail(g, b, end, place_of(b, repeat));
+        move_tail(g, b, end, node_index(b, repeat));
         carry_sum(g, r, stack, t);
         Node **in = NEW_ARRAY(g->arena, Node *, repeat->nin + 1);
         if (repeat->nin)
@@ -182,7 +182,7 @@ static void replace_sum(Graph *g, Node *result, Node *sum, const Type *t)
 }
 
 /* The sum over iterations that alone reads the stack `result`; NULL: something else does. */
-static Node *sum_of(const Node *result, const Stack *use)
+static Node *accumulated_sum(const Node *result, const Stack *use)
 {
         if (result->op != OP_RESULT || result->attr.index < result->in[0]->attr.region->ncarry)
                 return NULL;
@@ -199,7 +199,7 @@ static void accumulate_body(Graph *g, Body *b, const Stack *use, int known)
                         accumulate_body(g, n->attr.region->body[k], use, known);
                 if (n->op == OP_REPEAT)
                         gate_carried(g, n->attr.region);
-                Node *sum = n->id < known ? sum_of(n, use) : NULL;
+                Node *sum = n->id < known ? accumulated_sum(n, use) : NULL;
                 if (!sum)
                         continue;
                 Type t = n->type;
@@ -207,7 +207,7 @@ static void accumulate_body(Graph *g, Body *b, const Stack *use, int known)
                 for (int a = 0; a < t.rank; a++)
                         t.dim[a] = t.dim[a + 1];
                 replace_sum(g, n, sum, &t);
-                i = place_of(b, n);
+                i = node_index(b, n);
         }
 }
 

@@ -113,7 +113,7 @@ static bool always_holds(const Graph *g, const Affine *a)
 }
 
 /* Adds a term to a clause in the making; false: the clause can never hold. */
-bool draft_add(const Graph *g, Draft *d, const Affine *a)
+bool draft_add(const Graph *g, ClauseDraft *d, const Affine *a)
 {
         if (affine_is_constant(a) && dim_bound(g, a->constant) < 0)
                 return false;
@@ -130,7 +130,7 @@ bool draft_add(const Graph *g, Draft *d, const Affine *a)
         return true;
 }
 
-bool draft_add_clause(const Graph *g, Draft *d, const Clause *c)
+bool draft_add_clause(const Graph *g, ClauseDraft *d, const Clause *c)
 {
         for (int i = 0; i < c->n; i++)
                 if (!draft_add(g, d, &c->term[i]))
@@ -138,7 +138,7 @@ bool draft_add_clause(const Graph *g, Draft *d, const Clause *c)
         return true;
 }
 
-Clause draft_keep(Maker m, const Draft *d)
+Clause draft_keep(CaseMaker m, const ClauseDraft *d)
 {
         if (d->n == 0)
                 return NO_TERMS;
@@ -218,7 +218,7 @@ static bool says_nothing(const Graph *g, const Union *u)
         return u->full;
 }
 
-const Cond *union_keep(Maker m, const Union *u)
+const Cond *union_keep(CaseMaker m, const Union *u)
 {
         if (says_nothing(m.graph, u))
                 return &TRUE_COND;
@@ -231,16 +231,16 @@ const Cond *union_keep(Maker m, const Union *u)
         return c;
 }
 
-const Cond *cond_term(Maker m, Affine a)
+const Cond *cond_term(CaseMaker m, Affine a)
 {
-        Draft d = {.n = 0};
+        ClauseDraft d = {.n = 0};
         Union u = {.n = 0};
         if (draft_add(m.graph, &d, &a))
                 union_add(&u, draft_keep(m, &d));
         return union_keep(m, &u);
 }
 
-const Cond *cond_and(Maker m, const Cond *a, const Cond *b)
+const Cond *cond_and(CaseMaker m, const Cond *a, const Cond *b)
 {
         if (cond_is_true(a) || cond_is_false(b))
                 return b;
@@ -249,7 +249,7 @@ const Cond *cond_and(Maker m, const Cond *a, const Cond *b)
         Union u = {.n = 0};
         for (int i = 0; i < a->n; i++) {
                 for (int j = 0; j < b->n; j++) {
-                        Draft d = {.n = 0};
+                        ClauseDraft d = {.n = 0};
                         if (draft_add_clause(m.graph, &d, &a->clause[i]) &&
                             draft_add_clause(m.graph, &d, &b->clause[j]))
                                 union_add(&u, draft_keep(m, &d));
@@ -258,7 +258,7 @@ const Cond *cond_and(Maker m, const Cond *a, const Cond *b)
         return u.full ? a : union_keep(m, &u); /* too many: either side is a necessary condition */
 }
 
-const Cond *cond_or(Maker m, const Cond *a, const Cond *b)
+const Cond *cond_or(CaseMaker m, const Cond *a, const Cond *b)
 {
         if (cond_is_true(a) || cond_is_false(b))
                 return a;
@@ -272,9 +272,9 @@ const Cond *cond_or(Maker m, const Cond *a, const Cond *b)
         return union_keep(m, &u);
 }
 
-bool draft_map(Maker m, const Clause *c, const AxisMap *map, Draft *d)
+bool draft_map(CaseMaker m, const Clause *c, const AxisMap *map, ClauseDraft *d)
 {
-        *d = (Draft){.n = 0};
+        *d = (ClauseDraft){.n = 0};
         for (int i = 0; i < c->n; i++) {
                 Affine a;
                 if (affine_map(&c->term[i], map, &a) && !draft_add(m.graph, d, &a))
@@ -283,13 +283,13 @@ bool draft_map(Maker m, const Clause *c, const AxisMap *map, Draft *d)
         return true;
 }
 
-const Cond *cond_map(Maker m, const Cond *c, const AxisMap *map)
+const Cond *cond_map(CaseMaker m, const Cond *c, const AxisMap *map)
 {
         if (cond_is_true(c) || cond_is_false(c))
                 return c;
         Union u = {.n = 0};
         for (int i = 0; i < c->n; i++) {
-                Draft d;
+                ClauseDraft d;
                 if (draft_map(m, &c->clause[i], map, &d))
                         union_add(&u, draft_keep(m, &d));
         }
@@ -303,7 +303,7 @@ static bool combine_bounds(const Affine *a, const Affine *b, int axis, Affine *o
         return affine_add(&zero, -b->coef[axis], a, out) && affine_add(out, a->coef[axis], b, out);
 }
 
-static bool fold_clause(Maker m, const Clause *c, int axis, const AxisMap *map, Draft *d)
+static bool affine_clause(CaseMaker m, const Clause *c, int axis, const AxisMap *map, ClauseDraft *d)
 {
         if (!draft_map(m, c, map, d))
                 return false;
@@ -318,15 +318,15 @@ static bool fold_clause(Maker m, const Clause *c, int axis, const AxisMap *map, 
         return true;
 }
 
-const Cond *cond_fold(Maker m, const Cond *c, int axis, AxisMap range)
+const Cond *cond_fold(CaseMaker m, const Cond *c, int axis, AxisMap range)
 {
         AxisMap map[AXES];
         for (int i = 0; i < AXES; i++)
                 map[i] = i == axis ? range : axis_map(affine_axis(i));
         Union u = {.n = 0};
         for (int i = 0; i < c->n; i++) {
-                Draft d;
-                if (fold_clause(m, &c->clause[i], axis, map, &d))
+                ClauseDraft d;
+                if (affine_clause(m, &c->clause[i], axis, map, &d))
                         union_add(&u, draft_keep(m, &d));
         }
         return union_keep(m, &u);

@@ -37,7 +37,7 @@ static bool term_above(const Affine *a, const Dim *dim, int time, int j, int *ax
 }
 
 /* Whether a <= b for all sizes. */
-static bool at_most(const Graph *g, Dim a, Dim b)
+static bool dim_at_most(const Graph *g, Dim a, Dim b)
 {
         return dim_bound(g, dim_sub(a, b)) <= 0;
 }
@@ -50,10 +50,10 @@ Above clause_above(const Graph *g, const Clause *c, const Dim *dim, int time, in
                 Dim at;
                 if (c->term[i].coef[j] >= 0 || !term_above(&c->term[i], dim, time, j, &axis, &at))
                         continue;
-                if (axis < 0 && (!above.by_number || at_most(g, at, above.number))) {
+                if (axis < 0 && (!above.by_number || dim_at_most(g, at, above.number))) {
                         above.by_number = true;
                         above.number = at;
-                } else if (axis >= 0 && (above.axis < 0 || at_most(g, at, above.offset))) {
+                } else if (axis >= 0 && (above.axis < 0 || dim_at_most(g, at, above.offset))) {
                         above.axis = axis;
                         above.offset = at;
                 }
@@ -85,7 +85,7 @@ bool clause_below(const Graph *g, const Clause *c, const Dim *dim, int time, int
         for (int i = 0; i < c->n; i++) {
                 Dim at;
                 if (c->term[i].coef[j] <= 0 || axis < 0 || dim[axis].per[time] != 1 ||
-                    !term_below(&c->term[i], dim, j, axis, &at) || (found && !at_most(g, *offset, at)))
+                    !term_below(&c->term[i], dim, j, axis, &at) || (found && !dim_at_most(g, *offset, at)))
                         continue;
                 found = true;
                 *offset = at;

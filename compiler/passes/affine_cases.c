@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-static bool bound_equal(const Bound *a, const Bound *b)
+static bool bound_equal(const AffineBound *a, const AffineBound *b)
 {
         return a->den == b->den && affine_equal(&a->affine, &b->affine);
 }
 
-static void add_bound(Bound *list, int *n, Bound b)
+static void bounds_add(AffineBound *list, int *n, AffineBound b)
 {
         for (int i = 0; i < *n; i++)
                 if (bound_equal(&list[i], &b))
@@ -18,7 +18,7 @@ static void add_bound(Bound *list, int *n, Bound b)
 }
 
 /* a + b, by >= 0 */
-static bool bound_add(const Bound *a, const Bound *b, Bound *sum)
+static bool bound_add(const AffineBound *a, const AffineBound *b, AffineBound *sum)
 {
         Affine left, zero = {.constant = {0}};
         if (a->den > FACTOR_LIMIT / b->den || !affine_add(&zero, b->den, &a->affine, &left))
@@ -28,7 +28,7 @@ static bool bound_add(const Bound *a, const Bound *b, Bound *sum)
 }
 
 /* high - low + slack >= 0, where a value is at least `low` and that value, less slack, at most `high` */
-static bool gap(const Bound *high, const Bound *low, int64_t slack, Affine *out)
+static bool gap(const AffineBound *high, const AffineBound *low, int64_t slack, Affine *out)
 {
         Affine left, zero = {.constant = {0}};
         if (high->den > FACTOR_LIMIT / low->den || !affine_add(&zero, low->den, &high->affine, &left) ||
@@ -41,35 +41,35 @@ static bool gap(const Bound *high, const Bound *low, int64_t slack, Affine *out)
 
 /* --- cases --- */
 
-static Cases *cases_new(Maker m, int n)
+static Cases *cases_new(CaseMaker m, int n)
 {
         Cases *c = NEW(m.arena, Cases);
         c->n = n;
-        c->at = NEW_ARRAY(m.arena, Case, n);
+        c->at = NEW_ARRAY(m.arena, AffineCase, n);
         return c;
 }
 
-const Cases *cases_exact(Maker m, Affine value)
+const Cases *cases_exact(CaseMaker m, Affine value)
 {
         if (!affine_is_small(&value))
                 return NULL;
         Cases *c = cases_new(m, 1);
-        c->at[0] = (Case){.nlow = 1, .nhigh = 1, .low = {{value, 1}}, .high = {{value, 1}}};
+        c->at[0] = (AffineCase){.nlow = 1, .nhigh = 1, .low = {{value, 1}}, .high = {{value, 1}}};
         return c;
 }
 
-const Cases *cases_range(Maker m, int64_t low, int64_t high)
+const Cases *cases_range(CaseMaker m, int64_t low, int64_t high)
 {
         if (!coefficient_is_small(low) || !coefficient_is_small(high))
                 return NULL;
         Cases *c = cases_new(m, 1);
-        c->at[0] = (Case){.nlow = 1, .nhigh = 1};
-        c->at[0].low[0] = (Bound){affine_constant(dim_fixed(low)), 1};
-        c->at[0].high[0] = (Bound){affine_constant(dim_fixed(high)), 1};
+        c->at[0] = (AffineCase){.nlow = 1, .nhigh = 1};
+        c->at[0].low[0] = (AffineBound){affine_constant(dim_fixed(low)), 1};
+        c->at[0].high[0] = (AffineBound){affine_constant(dim_fixed(high)), 1};
         return c;
 }
 
-static bool case_equal(const Case *a, const Case *b)
+static bool case_equal(const AffineCase *a, const AffineCase *b)
 {
         if (a->nlow != b->nlow || a->nhigh != b->nhigh || !clause_equal(&a->when, &b->when))
                 return false;
@@ -96,10 +96,10 @@ bool cases_equal(const Cases *a, const Cases *b)
 typedef struct {
         int n;
         bool full;
-        Case at[MAX_CASES];
+        AffineCase at[MAX_CASES];
 } CaseList;
 
-static void add_case(CaseList *list, const Case *c)
+static void add_case(CaseList *list, const AffineCase *c)
 {
         for (int i = 0; i < list->n; i++)
                 if (case_equal(&list->at[i], c))
@@ -110,7 +110,7 @@ static void add_case(CaseList *list, const Case *c)
                 list->at[list->n++] = *c;
 }
 
-static const Cases *keep_cases(Maker m, const CaseList *list)
+static const Cases *keep_cases(CaseMaker m, const CaseList *list)
 {
         if (list->full || list->n == 0)
                 return NULL;
@@ -119,52 +119,53 @@ static const Cases *keep_cases(Maker m, const CaseList *list)
         return c;
 }
 
-static void add_sums(const Bound *a, int na, const Bound *b, int nb, Bound *list, int *n)
+static void bounds_add_sums(const AffineBound *a, int na, const AffineBound *b, int nb, AffineBound *list,
+                            int *n)
 {
         for (int i = 0; i < na; i++) {
                 for (int j = 0; j < nb; j++) {
-                        Bound sum;
+                        AffineBound sum;
                         if (bound_add(&a[i], &b[j], &sum))
-                                add_bound(list, n, sum);
+                                bounds_add(list, n, sum);
                 }
         }
 }
 
-const Cases *cases_add(Maker m, const Cases *a, const Cases *b)
+const Cases *cases_add(CaseMaker m, const Cases *a, const Cases *b)
 {
         CaseList list = {.n = 0};
         for (int i = 0; a && b && i < a->n; i++) {
                 for (int j = 0; j < b->n; j++) {
-                        const Case *p = &a->at[i], *q = &b->at[j];
-                        Draft d = {.n = 0};
+                        const AffineCase *p = &a->at[i], *q = &b->at[j];
+                        ClauseDraft d = {.n = 0};
                         if (!draft_add_clause(m.graph, &d, &p->when) ||
                             !draft_add_clause(m.graph, &d, &q->when))
                                 continue;
-                        Case sum = {.when = draft_keep(m, &d)};
-                        add_sums(p->low, p->nlow, q->low, q->nlow, sum.low, &sum.nlow);
-                        add_sums(p->high, p->nhigh, q->high, q->nhigh, sum.high, &sum.nhigh);
+                        AffineCase sum = {.when = draft_keep(m, &d)};
+                        bounds_add_sums(p->low, p->nlow, q->low, q->nlow, sum.low, &sum.nlow);
+                        bounds_add_sums(p->high, p->nhigh, q->high, q->nhigh, sum.high, &sum.nhigh);
                         add_case(&list, &sum);
                 }
         }
         return keep_cases(m, &list);
 }
 
-static void scale_bounds(const Bound *from, int n, int64_t by, Bound *to, int *nto)
+static void scale_bounds(const AffineBound *from, int n, int64_t by, AffineBound *to, int *nto)
 {
         Affine zero = {.constant = {0}};
         for (int i = 0; i < n; i++) {
-                Bound b = {.den = from[i].den};
+                AffineBound b = {.den = from[i].den};
                 if (affine_add(&zero, by, &from[i].affine, &b.affine))
-                        add_bound(to, nto, b);
+                        bounds_add(to, nto, b);
         }
 }
 
-const Cases *cases_scale(Maker m, const Cases *a, int64_t by)
+const Cases *cases_scale(CaseMaker m, const Cases *a, int64_t by)
 {
         CaseList list = {.n = 0};
         for (int i = 0; a && i < a->n; i++) {
-                const Case *p = &a->at[i];
-                Case c = {.when = p->when};
+                const AffineCase *p = &a->at[i];
+                AffineCase c = {.when = p->when};
                 scale_bounds(by >= 0 ? p->low : p->high, by >= 0 ? p->nlow : p->nhigh, by, c.low, &c.nlow);
                 scale_bounds(by >= 0 ? p->high : p->low, by >= 0 ? p->nhigh : p->nlow, by, c.high, &c.nhigh);
                 add_case(&list, &c);
@@ -173,23 +174,24 @@ const Cases *cases_scale(Maker m, const Cases *a, int64_t by)
 }
 
 /* v / by - (by - 1) / by <= floor(v / by) <= v / by, for an integer v */
-const Cases *cases_floordiv(Maker m, const Cases *a, int64_t by)
+const Cases *cases_floordiv(CaseMaker m, const Cases *a, int64_t by)
 {
         CaseList list = {.n = 0};
         if (by > FACTOR_LIMIT)
                 return NULL;
         for (int i = 0; a && i < a->n; i++) {
-                const Case *p = &a->at[i];
-                Case c = {.when = p->when};
+                const AffineCase *p = &a->at[i];
+                AffineCase c = {.when = p->when};
                 for (int k = 0; k < p->nhigh; k++)
                         if (p->high[k].den <= FACTOR_LIMIT / by)
-                                add_bound(c.high, &c.nhigh, (Bound){p->high[k].affine, p->high[k].den * by});
+                                bounds_add(c.high, &c.nhigh,
+                                           (AffineBound){p->high[k].affine, p->high[k].den * by});
                 for (int k = 0; k < p->nlow; k++) {
-                        Bound low = {p->low[k].affine, p->low[k].den * by};
+                        AffineBound low = {p->low[k].affine, p->low[k].den * by};
                         if (p->low[k].den > FACTOR_LIMIT / by)
                                 continue;
                         low.affine.constant.fixed -= (by - 1) * p->low[k].den;
-                        add_bound(c.low, &c.nlow, low);
+                        bounds_add(c.low, &c.nlow, low);
                 }
                 add_case(&list, &c);
         }
@@ -197,9 +199,9 @@ const Cases *cases_floordiv(Maker m, const Cases *a, int64_t by)
 }
 
 /* The clause of both cases, where also p is at least q; false: that cannot be. */
-static bool where_larger(Maker m, const Case *p, const Case *q, Draft *d)
+static bool where_larger(CaseMaker m, const AffineCase *p, const AffineCase *q, ClauseDraft *d)
 {
-        *d = (Draft){.n = 0};
+        *d = (ClauseDraft){.n = 0};
         if (!draft_add_clause(m.graph, d, &p->when) || !draft_add_clause(m.graph, d, &q->when))
                 return false;
         for (int i = 0; i < p->nhigh; i++) {
@@ -213,19 +215,19 @@ static bool where_larger(Maker m, const Case *p, const Case *q, Draft *d)
 }
 
 /* The case that p, at least q, is the larger one. */
-static void add_larger(Maker m, const Case *p, const Case *q, CaseList *list)
+static void add_larger(CaseMaker m, const AffineCase *p, const AffineCase *q, CaseList *list)
 {
-        Draft d;
+        ClauseDraft d;
         if (!where_larger(m, p, q, &d))
                 return;
-        Case c = *p;
+        AffineCase c = *p;
         c.when = draft_keep(m, &d);
         for (int i = 0; i < q->nlow; i++)
-                add_bound(c.low, &c.nlow, q->low[i]);
+                bounds_add(c.low, &c.nlow, q->low[i]);
         add_case(list, &c);
 }
 
-const Cases *cases_max(Maker m, const Cases *a, const Cases *b)
+const Cases *cases_max(CaseMaker m, const Cases *a, const Cases *b)
 {
         CaseList list = {.n = 0};
         for (int i = 0; a && b && i < a->n; i++) {
@@ -237,22 +239,22 @@ const Cases *cases_max(Maker m, const Cases *a, const Cases *b)
         return keep_cases(m, &list);
 }
 
-static void add_where(Maker m, const Cond *where, const Cases *a, CaseList *list)
+static void add_where(CaseMaker m, const Cond *where, const Cases *a, CaseList *list)
 {
         for (int i = 0; i < where->n; i++) {
                 for (int j = 0; j < a->n; j++) {
-                        Draft d = {.n = 0};
+                        ClauseDraft d = {.n = 0};
                         if (!draft_add_clause(m.graph, &d, &where->clause[i]) ||
                             !draft_add_clause(m.graph, &d, &a->at[j].when))
                                 continue;
-                        Case c = a->at[j];
+                        AffineCase c = a->at[j];
                         c.when = draft_keep(m, &d);
                         add_case(list, &c);
                 }
         }
 }
 
-const Cases *cases_choose(Maker m, const Cond *if_a, const Cases *a, const Cond *if_b, const Cases *b)
+const Cases *cases_choose(CaseMaker m, const Cond *if_a, const Cases *a, const Cond *if_b, const Cases *b)
 {
         CaseList list = {.n = 0};
         if ((!a && !cond_is_false(if_a)) || (!b && !cond_is_false(if_b)))
@@ -264,25 +266,26 @@ const Cases *cases_choose(Maker m, const Cond *if_a, const Cases *a, const Cond 
         return keep_cases(m, &list);
 }
 
-static void map_bounds(const Bound *from, int n, const AxisMap *map, int sign, Bound *to, int *nto)
+static void map_bounds(const AffineBound *from, int n, const AxisMap *map, int sign, AffineBound *to,
+                       int *nto)
 {
         Affine zero = {.constant = {0}};
         for (int i = 0; i < n; i++) {
-                Bound b = {.den = from[i].den};
+                AffineBound b = {.den = from[i].den};
                 if (affine_add(&zero, sign, &from[i].affine, &b.affine) &&
                     affine_map(&b.affine, map, &b.affine) && affine_add(&zero, sign, &b.affine, &b.affine))
-                        add_bound(to, nto, b);
+                        bounds_add(to, nto, b);
         }
 }
 
-const Cases *cases_map(Maker m, const Cases *a, const AxisMap *map)
+const Cases *cases_map(CaseMaker m, const Cases *a, const AxisMap *map)
 {
         CaseList list = {.n = 0};
         for (int i = 0; a && i < a->n; i++) {
-                Draft d;
+                ClauseDraft d;
                 if (!draft_map(m, &a->at[i].when, map, &d))
                         continue;
-                Case c = {.when = draft_keep(m, &d)};
+                AffineCase c = {.when = draft_keep(m, &d)};
                 map_bounds(a->at[i].low, a->at[i].nlow, map, -1, c.low, &c.nlow);
                 map_bounds(a->at[i].high, a->at[i].nhigh, map, 1, c.high, &c.nhigh);
                 add_case(&list, &c);
@@ -294,7 +297,7 @@ bool cases_constant(const Cases *a, int64_t *value)
 {
         if (!a || a->n != 1 || a->at[0].nlow != 1 || a->at[0].nhigh != 1)
                 return false;
-        const Bound *low = &a->at[0].low[0];
+        const AffineBound *low = &a->at[0].low[0];
         if (low->den != 1 || !bound_equal(low, &a->at[0].high[0]) || !affine_is_constant(&low->affine) ||
             !dim_is_fixed(low->affine.constant))
                 return false;
@@ -313,7 +316,7 @@ static int64_t affine_most(const Graph *g, const Affine *a, const Type *t, int s
         return dim_bound(g, constant);
 }
 
-static bool bound_within(const Graph *g, const Bound *b, int n, const Type *t, int sign, int64_t most)
+static bool bound_within(const Graph *g, const AffineBound *b, int n, const Type *t, int sign, int64_t most)
 {
         for (int i = 0; i < n; i++)
                 if (affine_most(g, &b[i].affine, t, sign) <= most * b[i].den)
@@ -330,15 +333,15 @@ bool cases_within(const Graph *g, const Cases *a, const Type *t, int64_t most)
         return true;
 }
 
-const Cond *cases_at_most(Maker m, const Cases *a, const Cases *b, int64_t slack)
+const Cond *cases_at_most(CaseMaker m, const Cases *a, const Cases *b, int64_t slack)
 {
         if (!a || !b)
                 return cond_true();
         Union u = {.n = 0};
         for (int i = 0; i < a->n; i++) {
                 for (int j = 0; j < b->n; j++) {
-                        const Case *p = &a->at[i], *q = &b->at[j];
-                        Draft d = {.n = 0};
+                        const AffineCase *p = &a->at[i], *q = &b->at[j];
+                        ClauseDraft d = {.n = 0};
                         bool may = draft_add_clause(m.graph, &d, &p->when) &&
                                    draft_add_clause(m.graph, &d, &q->when);
                         for (int k = 0; may && k < q->nhigh * p->nlow; k++) {

@@ -35,17 +35,17 @@ typedef struct {
 typedef struct {
         Affine affine;
         int64_t den;
-} Bound;
+} AffineBound;
 
 typedef struct {
         Clause when;
         int nlow, nhigh;
-        Bound low[MAX_BOUNDS], high[MAX_BOUNDS]; /* the value is at least each low, at most each high */
-} Case;
+        AffineBound low[MAX_BOUNDS], high[MAX_BOUNDS]; /* the value is at least each low, at most each high */
+} AffineCase;
 
 typedef struct {
         int n;
-        Case *at;
+        AffineCase *at;
 } Cases;
 
 /* What one axis index becomes when axes are renamed: `to` plus some integer in low .. high, or in low .. if open. */
@@ -59,7 +59,7 @@ typedef struct {
 typedef struct {
         Arena *arena;
         const Graph *graph;
-} Maker;
+} CaseMaker;
 
 Affine affine_constant(Dim constant);
 Affine affine_axis(int axis);
@@ -72,31 +72,31 @@ const Cond *cond_false(void);
 bool cond_is_true(const Cond *c);
 bool cond_is_false(const Cond *c);
 bool cond_equal(const Cond *a, const Cond *b);
-const Cond *cond_term(Maker m, Affine a); /* a >= 0 */
-const Cond *cond_and(Maker m, const Cond *a, const Cond *b);
-const Cond *cond_or(Maker m, const Cond *a, const Cond *b);
-const Cond *cond_map(Maker m, const Cond *c, const AxisMap *map);
+const Cond *cond_term(CaseMaker m, Affine a); /* a >= 0 */
+const Cond *cond_and(CaseMaker m, const Cond *a, const Cond *b);
+const Cond *cond_or(CaseMaker m, const Cond *a, const Cond *b);
+const Cond *cond_map(CaseMaker m, const Cond *c, const AxisMap *map);
 /* What c says of the other axes where it holds for some index of `axis`, which `range` bounds: pairs of bounds on it
  * are combined (Fourier-Motzkin). */
-const Cond *cond_fold(Maker m, const Cond *c, int axis, AxisMap range);
+const Cond *cond_fold(CaseMaker m, const Cond *c, int axis, AxisMap range);
 /* Interval evaluation: whether c may hold somewhere in low[axis] .. high[axis]. */
 bool cond_possible(const Graph *g, const Cond *c, const int64_t *low, const int64_t *high);
 
-const Cases *cases_exact(Maker m, Affine value);
-const Cases *cases_range(Maker m, int64_t low, int64_t high);
+const Cases *cases_exact(CaseMaker m, Affine value);
+const Cases *cases_range(CaseMaker m, int64_t low, int64_t high);
 bool cases_equal(const Cases *a, const Cases *b);
-const Cases *cases_add(Maker m, const Cases *a, const Cases *b);
-const Cases *cases_scale(Maker m, const Cases *a, int64_t by);
-const Cases *cases_floordiv(Maker m, const Cases *a, int64_t by); /* by > 0 */
-const Cases *cases_max(Maker m, const Cases *a, const Cases *b);
+const Cases *cases_add(CaseMaker m, const Cases *a, const Cases *b);
+const Cases *cases_scale(CaseMaker m, const Cases *a, int64_t by);
+const Cases *cases_floordiv(CaseMaker m, const Cases *a, int64_t by); /* by > 0 */
+const Cases *cases_max(CaseMaker m, const Cases *a, const Cases *b);
 /* a where `if_a` may hold, b where `if_b` may */
-const Cases *cases_choose(Maker m, const Cond *if_a, const Cases *a, const Cond *if_b, const Cases *b);
-const Cases *cases_map(Maker m, const Cases *a, const AxisMap *map);
+const Cases *cases_choose(CaseMaker m, const Cond *if_a, const Cases *a, const Cond *if_b, const Cases *b);
+const Cases *cases_map(CaseMaker m, const Cases *a, const AxisMap *map);
 bool cases_constant(const Cases *a, int64_t *value);
 /* Whether no element of a tensor of this type can be beyond -most .. most. */
 bool cases_within(const Graph *g, const Cases *a, const Type *t, int64_t most);
 /* a <= b + slack */
-const Cond *cases_at_most(Maker m, const Cases *a, const Cases *b, int64_t slack);
+const Cond *cases_at_most(CaseMaker m, const Cases *a, const Cases *b, int64_t slack);
 
 /* --- affine.c, for the files beside it --- */
 
@@ -105,7 +105,7 @@ enum { FACTOR_LIMIT = 1 << 21 };
 typedef struct {
         int n;
         Affine term[MAX_TERMS];
-} Draft;
+} ClauseDraft;
 
 /* An OR in the making: `full` once it is weakened to true. */
 typedef struct {
@@ -121,12 +121,12 @@ bool affine_equal(const Affine *a, const Affine *b);
 bool affine_is_constant(const Affine *a);
 bool affine_map(const Affine *a, const AxisMap *map, Affine *out);
 bool clause_equal(const Clause *a, const Clause *b);
-bool draft_add(const Graph *g, Draft *d, const Affine *a);
-bool draft_add_clause(const Graph *g, Draft *d, const Clause *c);
-bool draft_map(Maker m, const Clause *c, const AxisMap *map, Draft *d);
-Clause draft_keep(Maker m, const Draft *d);
+bool draft_add(const Graph *g, ClauseDraft *d, const Affine *a);
+bool draft_add_clause(const Graph *g, ClauseDraft *d, const Clause *c);
+bool draft_map(CaseMaker m, const Clause *c, const AxisMap *map, ClauseDraft *d);
+Clause draft_keep(CaseMaker m, const ClauseDraft *d);
 void union_add(Union *u, Clause c);
-const Cond *union_keep(Maker m, const Union *u);
+const Cond *union_keep(CaseMaker m, const Union *u);
 
 /* Reading a clause as bounds on the index j of axis `j`, in terms of another axis of growing size (`time` says which
  * named dimension grows; dim[] are the axes' sizes). */

@@ -15,6 +15,17 @@
 
 #include <math.h>
 
+Node *build_like(Graph *g, const Node *like, Op op, int nin, Node *const *in, const Attr *attr)
+{
+        return build(g, like->body, NULL, op, nin, in, attr, like->span, like->where);
+}
+
+Node *op_like(Graph *g, const Node *like, Op op, Node *a, Node *b)
+{
+        Node *in[] = {a, b};
+        return build_like(g, like, op, b ? 2 : 1, in, NULL);
+}
+
 /* x with the type of n: converted and broadcast; n itself where that cannot be said. */
 static Node *as_type_of(Graph *g, Node *n, Node *x)
 {
@@ -26,13 +37,7 @@ static Node *as_type_of(Graph *g, Node *n, Node *x)
         return x ? x : n;
 }
 
-static Node *make(Graph *g, const Node *like, Op op, Node *a, Node *b)
-{
-        Node *in[] = {a, b};
-        return build(g, like->body, NULL, op, b ? 2 : 1, in, NULL, like->span, like->where);
-}
-
-static Node *number(Graph *g, const Node *like, double value, DType dtype)
+static Node *literal_like(Graph *g, const Node *like, double value, DType dtype)
 {
         return build_number(g, like->body, value, dtype, like->span, like->where);
 }
@@ -93,7 +98,7 @@ static Node *rewrite_div(Graph *g, Node *n)
                 return as_type_of(g, n, n->in[0]);
         if (!isfinite(by) || fabs(frexp(by, &power)) != 0.5 || power < -100 || power > 100)
                 return n;
-        return as_type_of(g, n, make(g, n, OP_MUL, n->in[0], number(g, n, 1 / by, REAL)));
+        return as_type_of(g, n, op_like(g, n, OP_MUL, n->in[0], literal_like(g, n, 1 / by, REAL)));
 }
 
 static Node *rewrite_pow(Graph *g, Node *n)
@@ -102,21 +107,21 @@ static Node *rewrite_pow(Graph *g, Node *n)
         if (!constant_uniform(n->in[1], &by))
                 return n;
         if (by == 0)
-                return as_type_of(g, n, number(g, n, 1, REAL));
+                return as_type_of(g, n, literal_like(g, n, 1, REAL));
         if (by != 1 && by != 2 && by != 3 && by != -1 && by != 0.5 && by != -0.5)
                 return n;
         Node *x = n->in[0];
         if (x->type.dtype != REAL)
-                x = make(g, n, OP_REAL_OF, x, NULL);
+                x = op_like(g, n, OP_REAL_OF, x, NULL);
         Node *y = x;
         if (by == 2 || by == 3)
-                y = make(g, n, OP_MUL, x, x);
+                y = op_like(g, n, OP_MUL, x, x);
         if (by == 3)
-                y = make(g, n, OP_MUL, y, x);
+                y = op_like(g, n, OP_MUL, y, x);
         if (by == 0.5 || by == -0.5)
-                y = make(g, n, OP_SQRT, x, NULL);
+                y = op_like(g, n, OP_SQRT, x, NULL);
         if (by < 0)
-                y = make(g, n, OP_DIV, number(g, n, 1, REAL), y);
+                y = op_like(g, n, OP_DIV, literal_like(g, n, 1, REAL), y);
         return as_type_of(g, n, y);
 }
 

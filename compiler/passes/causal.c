@@ -122,7 +122,7 @@ static const char *why_fold_reads(Arena *a, const Facts *f, const Node *n)
         return "";
 }
 
-static const char *explain(Arena *a, const Facts *f, const Node *n)
+static const char *causal_explain(Arena *a, const Facts *f, const Node *n)
 {
         const Graph *g = f->graph;
         const char *name = g->named[f->time].name;
@@ -147,30 +147,31 @@ static int count_growing(const Facts *f, const Type *t)
         return growing;
 }
 
-static CausalResult refuse(const Node *culprit, int output, const char *why)
+static CausalResult causal_refuse(const Node *culprit, int output, const char *why)
 {
         return (CausalResult){.culprit = culprit, .output = output, .why = why};
 }
 
-static CausalResult judge(Arena *a, const Facts *f, int output)
+static CausalResult causal_judge(Arena *a, const Facts *f, int output)
 {
         const Node *n = f->graph->output[output].node;
         const Fact *y = &f->of[n->id];
         const char *name = f->graph->named[f->time].name;
         for (int axis = 0; axis < n->type.rank; axis++) {
                 if (n->type.dim[axis].per[f->time] != 0 && !is_growing(f, n->type.dim[axis]))
-                        return refuse(n, output,
-                                      arena_printf(a, "axis %d of output %s is a multiple of %s", axis,
-                                                   f->graph->output[output].name, name));
+                        return causal_refuse(n, output,
+                                             arena_printf(a, "axis %d of output %s is a multiple of %s", axis,
+                                                          f->graph->output[output].name, name));
         }
         if (reads_future(f, &y->reach)) {
                 const Node *culprit = y->origin ? y->origin : n;
-                return refuse(culprit, output, explain(a, f, culprit));
+                return causal_refuse(culprit, output, causal_explain(a, f, culprit));
         }
         if (count_growing(f, &n->type) > 1)
-                return refuse(n, output,
-                              arena_printf(a, "output %s has two axes of %s, and no rows to give one by one",
-                                           f->graph->output[output].name, name));
+                return causal_refuse(
+                        n, output,
+                        arena_printf(a, "output %s has two axes of %s, and no rows to give one by one",
+                                     f->graph->output[output].name, name));
         return (CausalResult){.causal = true};
 }
 
@@ -185,7 +186,7 @@ static void judge_tap(Arena *a, const Facts *f, int output, CausalResult *result
                 odd += n->type.dim[axis].per[f->time] != 0 && !is_growing(f, n->type.dim[axis]);
         result->output = output;
         if (reads_future(f, &y->reach))
-                result->tap_why = explain(a, f, y->origin ? y->origin : n);
+                result->tap_why = causal_explain(a, f, y->origin ? y->origin : n);
         else if (odd)
                 result->tap_why = arena_printf(a, "it has an axis of a multiple of %s", name);
         else if (count_growing(f, &n->type) > 2)
@@ -200,7 +201,7 @@ static void judge_any(Arena *arena, GraphFacts *facts, CausalResult *result)
         for (int i = 0; !result->rests && i < g->noutput; i++) {
                 if (g->output[i].tap)
                         continue;
-                CausalResult any = judge(arena, f, i);
+                CausalResult any = causal_judge(arena, f, i);
                 if (any.causal)
                         continue;
                 result->rests = any.culprit;
@@ -237,7 +238,7 @@ CausalResult causal_prove(Arena *arena, GraphFacts *facts)
         CausalResult result = {.causal = true};
         for (int i = 0; result.causal && i < g->noutput; i++)
                 if (!g->output[i].tap)
-                        result = judge(arena, f, i);
+                        result = causal_judge(arena, f, i);
         for (int i = 0; result.causal && !result.tap_why && i < g->noutput; i++)
                 if (g->output[i].tap)
                         judge_tap(arena, f, i, &result);

@@ -13,7 +13,7 @@ static bool is_commutative(Op op)
 }
 
 /* The inputs as compared: a commutative pair in order of ids. */
-static const Node *input(const Node *n, int i)
+static const Node *input_shared(const Node *n, int i)
 {
         bool swap = is_commutative(n->op) && n->in[0]->id > n->in[1]->id;
         return n->in[swap ? 1 - i : i];
@@ -46,7 +46,7 @@ static bool nodes_equal(const Node *a, const Node *b)
         if (a->op != b->op || a->nin != b->nin || !type_equal(&a->type, &b->type))
                 return false;
         for (int i = 0; i < a->nin; i++)
-                if (input(a, i) != input(b, i))
+                if (input_shared(a, i) != input_shared(b, i))
                         return false;
         return !(a->op == OP_CARRY && a->body != b->body) && attributes_equal(a, b);
 }
@@ -61,7 +61,7 @@ static uint64_t node_hash(const Node *n)
 {
         uint64_t hash = mix(HASH_START, (uint64_t)n->op);
         for (int i = 0; i < n->nin; i++)
-                hash = mix(hash, (uint64_t)input(n, i)->id);
+                hash = mix(hash, (uint64_t)input_shared(n, i)->id);
         hash = mix(hash, (uint64_t)n->attr.index + 31 * (uint64_t)n->attr.axis);
         hash = mix(hash, n->attr.weight ? (uint64_t)n->attr.weight->id : 0);
         if (n->op == OP_CONST && n->attr.literal->count > 0) {
@@ -81,7 +81,7 @@ static void insert(CommonTable *t, Node *n)
         t->used++;
 }
 
-static void grow(CommonTable *t)
+static void table_grow(CommonTable *t)
 {
         Node **old = t->slot;
         int64_t slots = t->slots;
@@ -98,7 +98,7 @@ Node *find_common(CommonTable *t, Node *n)
         if (n->op == OP_REPEAT || n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
                 return n;
         if (2 * t->used >= t->slots)
-                grow(t);
+                table_grow(t);
         for (int64_t i = (int64_t)(node_hash(n) & (uint64_t)(t->slots - 1)); t->slot[i];
              i = (i + 1) & (t->slots - 1))
                 if (t->slot[i] == n || (nodes_equal(t->slot[i], n) && is_visible_from(t->slot[i], n->body)))

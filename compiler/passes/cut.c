@@ -17,7 +17,7 @@
 
 /* --- a graph with other nodes ------------------------------------------------------------------------------------ */
 
-static Node *current(const Replacing *r, Node *n)
+static Node *cut_current(const Replacing *r, Node *n)
 {
         return n && n->id < r->limit && r->replaced[n->id] ? r->replaced[n->id] : n;
 }
@@ -30,9 +30,9 @@ static void replace_in_region(Replacing *r, const Region *region)
                 Body *body = region->body[k];
                 replace_in(r, body);
                 for (int i = 0; i < region->ncarry; i++)
-                        body->next[i] = current(r, body->next[i]);
+                        body->next[i] = cut_current(r, body->next[i]);
                 for (int i = 0; i < region->nstack; i++)
-                        body->stack[i] = current(r, body->stack[i]);
+                        body->stack[i] = cut_current(r, body->stack[i]);
         }
 }
 
@@ -45,7 +45,7 @@ static void replace_in(Replacing *r, Body *body)
         for (int i = 0; i < nnode; i++) {
                 Node *n = node[i];
                 for (int k = 0; k < n->nin; k++)
-                        n->in[k] = current(r, n->in[k]);
+                        n->in[k] = cut_current(r, n->in[k]);
                 if (n->op == OP_REPEAT)
                         replace_in_region(r, n->attr.region);
                 Node *now = r->rewrite(r->of, n);
@@ -65,22 +65,15 @@ void replace_nodes(Replacing *r)
         r->replaced = NEW_ARRAY(&scratch, Node *, g->nnode);
         replace_in(r, g->top);
         for (int i = 0; i < g->noutput; i++)
-                g->output[i].node = current(r, g->output[i].node);
+                g->output[i].node = cut_current(r, g->output[i].node);
         for (int i = 0; i < g->nrequire; i++) {
-                g->require[i].left = current(r, g->require[i].left);
-                g->require[i].right = current(r, g->require[i].right);
+                g->require[i].left = cut_current(r, g->require[i].left);
+                g->require[i].right = cut_current(r, g->require[i].right);
         }
         arena_free(&scratch);
 }
 
 /* --- moves ------------------------------------------------------------------------------------------------------- */
-
-Node *node_shown(Node *n)
-{
-        while (n->op == OP_VIEW)
-                n = n->in[0];
-        return n;
-}
 
 Node *slice_last(Graph *g, Body *b, Node *x, int64_t first, int64_t count, const Node *like)
 {
@@ -146,10 +139,10 @@ static int operand_axis(const Node *product, int side, int axis)
 
 /* Whether the operand, seen as `v` in a product of a latent and a weight, has its positions from the latent alone and its width from
  * the weight alone. */
-static bool can_move(const Parts *p, const Node *n, const View *v)
+static bool can_move(const CutParts *p, const Node *n, const View *v)
 {
         if (n->op != OP_MATMUL || n->attr.index || n->in[0]->type.rank < 2 || n->in[1]->type.rank < 2 ||
-            node_shown(n->in[1])->op != OP_WEIGHT || n->in[0]->type.dtype != REAL ||
+            base_of(n->in[1])->op != OP_WEIGHT || n->in[0]->type.dtype != REAL ||
             !dim_is_fixed(n->in[0]->type.dim[n->in[0]->type.rank - 1]) || v->natom + 2 > MAX_ATOM)
                 return false;
         for (int i = 0; i < v->natom; i++) {
@@ -166,10 +159,10 @@ static bool can_move(const Parts *p, const Node *n, const View *v)
         return true;
 }
 
-static bool add_parts(Parts *p, Node *n, View v, Dim width);
+static bool add_parts(CutParts *p, Node *n, View v, Dim width);
 
 /* The atom that alone counts through the cut axis, by whole steps along `axis` of what it shows; or -1. */
-static int sole_atom(const Parts *p, const View *v, int axis)
+static int sole_atom(const CutParts *p, const View *v, int axis)
 {
         int found = -1;
         for (int i = 0; i < v->natom; i++) {
@@ -182,7 +175,7 @@ static int sole_atom(const Parts *p, const View *v, int axis)
 }
 
 /* A view of a join becomes views of those inputs that it shows. */
-static bool add_joined(Parts *p, const Node *join, const View *v, int atom)
+static bool add_joined(CutParts *p, const Node *join, const View *v, int atom)
 {
         int axis = join->attr.axis;
         int64_t first = v->offset[axis].fixed, end = first + v->atom[atom].size.fixed, at = 0;
@@ -201,7 +194,7 @@ static bool add_joined(Parts *p, const Node *join, const View *v, int atom)
         return true;
 }
 
-static bool add_parts(Parts *p, Node *n, View v, Dim width)
+static bool add_parts(CutParts *p, Node *n, View v, Dim width)
 {
         View one;
         while (n->op == OP_VIEW && view_compose(p->arena, &v, n->attr.view, &n->type, &one)) {
@@ -215,13 +208,13 @@ static bool add_parts(Parts *p, Node *n, View v, Dim width)
                 return add_joined(p, n, &v, atom);
         if (p->n == MOST_PARTS)
                 return false;
-        p->part[p->n++] = (Part){n, v, width, can_move(p, n, &v)};
+        p->part[p->n++] = (CutPart){n, v, width, can_move(p, n, &v)};
         return true;
 }
 
-bool operand_parts(Parts *p, Arena *arena, Node *operand, int wide, int along)
+bool operand_parts(CutParts *p, Arena *arena, Node *operand, int wide, int along)
 {
-        *p = (Parts){.arena = arena, .rank = operand->type.rank, .wide = wide, .along = along};
+        *p = (CutParts){.arena = arena, .rank = operand->type.rank, .wide = wide, .along = along};
         return add_parts(p, operand, *view_identity(arena, &operand->type), operand->type.dim[wide]);
 }
 
@@ -274,7 +267,7 @@ static Node *read_slice(const void *of, Node *n)
 /* Joins along another axis than that of positions. */
 static void note_parts(Slicing *s, Node *operand)
 {
-        Node *join = node_shown(operand);
+        Node *join = base_of(operand);
         if (join->op != OP_JOIN || join->type.dim[join->attr.axis].per[s->time])
                 return;
         for (int i = 0; i < join->nin; i++)

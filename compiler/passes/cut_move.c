@@ -22,6 +22,7 @@
  *
  * Before: a verified graph without state.  After: the same answers within rounding. */
 #include "cut_private.h"
+#include "simplify_private.h"
 
 #include <inttypes.h>
 
@@ -32,31 +33,31 @@ enum { MOST_KEPT = 64 };
 typedef struct {
         Node *product;
         Side side;
-        Parts parts;
+        CutParts parts;
         bool can_move;
         int group; /* sites of one body that share latents have the same */
-} Site;
+} CutSite;
 
 typedef struct {
         Graph *g;
         Arena *scratch;
         const Uses *uses;
         int time;
-        Site *site;
+        CutSite *site;
         int n, cap, ngroup;
-        bool *moves; /* by id of the product */
+        const CutSite **moves; /* by id of the product: its site, if it moves; else NULL */
 } Moving;
 
-static Node *latent_of(const Part *p)
+static Node *latent_of(const CutPart *p)
 {
-        return node_shown(p->base->in[0]);
+        return base_of(p->base->in[0]);
 }
 
 /* --- views of a part --------------------------------------------------------------------------------------------- */
 
 /* A view in the making of the base of a part, or of one of the two operands that this is the product of (`side`; -1: itself). */
 typedef struct {
-        const Part *part;
+        const CutPart *part;
         int side;
         View view;
         int rank;
@@ -101,7 +102,7 @@ static void add_axis(PartView *v, int axis)
 }
 
 /* The axes in front that lead into it, and those between them, with size 1 where they do not. */
-static PartView leading_axes(const Parts *p, const Part *part, int side)
+static PartView leading_axes(const CutParts *p, const CutPart *part, int side)
 {
         PartView v = {.part = part, .side = side};
         int first = 0;
@@ -129,7 +130,7 @@ static Node *apply(Graph *g, const Node *like, PartView *v)
 }
 
 /* What is kept of a part: [.., S, width], of one that moves the latent. */
-static Node *kept_of(Graph *g, const Node *like, const Parts *p, const Part *part)
+static Node *kept_of(Graph *g, const Node *like, const CutParts *p, const CutPart *part)
 {
         PartView v = leading_axes(p, part, part->moves ? 0 : -1);
         add_axis(&v, p->along);
@@ -141,7 +142,7 @@ static Node *kept_of(Graph *g, const Node *like, const Parts *p, const Part *par
 }
 
 /* The weight of a part that moves: of keys [.., width, latent's], of values [.., latent's, width]. */
-static Node *weight_of(Graph *g, const Node *like, const Parts *p, const Part *part, Side side)
+static Node *part_weight(Graph *g, const Node *like, const CutParts *p, const CutPart *part, Side side)
 {
         PartView v = leading_axes(p, part, 1);
         if (side == KEYS)
@@ -153,12 +154,6 @@ static Node *weight_of(Graph *g, const Node *like, const Parts *p, const Part *p
 }
 
 /* --- the rewrite ------------------------------------------------------------------------------------------------- */
-
-static Node *product(Graph *g, const Node *like, Node *a, Node *b)
-{
-        Node *in[] = {a, b};
-        return build(g, like->body, NULL, OP_MATMUL, 2, in, NULL, like->span, like->where);
-}
 
 static Node *as_wide_as(Graph *g, const Node *like, Node *x)
 {
@@ -175,32 +170,32 @@ static Node *with_axes_of(Graph *g, const Node *n, Node *x)
         return type_equal(&x->type, &t) ? x : view_broadcast(g, n->body, x, &t, n->span, n->where);
 }
 
-static Node *move_keys(Graph *g, const Node *n, const Parts *p)
+static Node *move_keys(Graph *g, const Node *n, const CutParts *p)
 {
         Node *query[MOST_PARTS], *key[MOST_PARTS];
         int64_t at = 0;
         for (int i = 0; i < p->n; i++) {
-                const Part *part = &p->part[i];
+                const CutPart *part = &p->part[i];
                 query[i] = slice_last(g, n->body, n->in[0], at, part->width.fixed, n);
                 at += part->width.fixed;
                 if (part->moves)
-                        query[i] = product(g, n, query[i], weight_of(g, n, p, part, KEYS));
+                        query[i] = op_like(g, n, OP_MATMUL, query[i], part_weight(g, n, p, part, KEYS));
                 key[i] = kept_of(g, n, p, part);
         }
         for (int i = 0; i < p->n; i++)
                 if (p->n > 1 || query[i]->type.rank < n->type.rank)
                         query[i] = with_axes_of(g, n, query[i]);
         Node *keys = turn_last(g, n->body, join_last(g, n->body, key, p->n, n), n);
-        return as_wide_as(g, n, product(g, n, join_last(g, n->body, query, p->n, n), keys));
+        return as_wide_as(g, n, op_like(g, n, OP_MATMUL, join_last(g, n->body, query, p->n, n), keys));
 }
 
-static Node *move_values(Graph *g, const Node *n, const Parts *p)
+static Node *move_values(Graph *g, const Node *n, const CutParts *p)
 {
-        Node *weighed = product(g, n, n->in[0], kept_of(g, n, p, p->part));
-        return as_wide_as(g, n, product(g, n, weighed, weight_of(g, n, p, p->part, VALUES)));
+        Node *weighed = op_like(g, n, OP_MATMUL, n->in[0], kept_of(g, n, p, p->part));
+        return as_wide_as(g, n, op_like(g, n, OP_MATMUL, weighed, part_weight(g, n, p, p->part, VALUES)));
 }
 
-static void read_parts(Parts *p, Arena *a, const Node *n, Side side)
+static void read_parts(CutParts *p, Arena *a, const Node *n, Side side)
 {
         int rank = n->in[1]->type.rank;
         operand_parts(p, a, n->in[1], side == KEYS ? rank - 2 : rank - 1, side == KEYS ? rank - 1 : rank - 2);
@@ -209,18 +204,20 @@ static void read_parts(Parts *p, Arena *a, const Node *n, Side side)
 static Node *move_product(const void *of, Node *n)
 {
         const Moving *m = of;
-        Parts p;
-        if (n->op != OP_MATMUL || !m->moves[n->id])
+        const CutSite *s = n->op == OP_MATMUL ? m->moves[n->id] : NULL;
+        CutParts p;
+        if (!s)
                 return n;
-        Side side = node_shown(n->in[0])->op == OP_SOFTMAX ? VALUES : KEYS;
-        read_parts(&p, m->scratch, n, side);
-        return side == KEYS ? move_keys(m->g, n, &p) : move_values(m->g, n, &p);
+        read_parts(&p, m->scratch, n, s->side);
+        for (int i = 0; i < p.n; i++) /* a part that was moved is another product now */
+                p.part[i].moves = s->parts.part[i].moves;
+        return s->side == KEYS ? move_keys(m->g, n, &p) : move_values(m->g, n, &p);
 }
 
 /* --- what can be moved ------------------------------------------------------------------------------------------- */
 
 /* Whether a joined key can be made of what is kept of the parts: they have the same axes in front. */
-static bool parts_agree(const Parts *p)
+static bool parts_agree(const CutParts *p)
 {
         for (int i = 1; i < p->n; i++)
                 for (int axis = 0; axis < p->rank - 2; axis++) {
@@ -232,11 +229,11 @@ static bool parts_agree(const Parts *p)
         return true;
 }
 
-static bool site_can_move(const Moving *m, const Site *s)
+static bool site_can_move(const Moving *m, const CutSite *s)
 {
         bool any = false;
         for (int i = 0; i < s->parts.n; i++) {
-                const Part *p = &s->parts.part[i];
+                const CutPart *p = &s->parts.part[i];
                 any |= p->moves;
                 if (!dim_is_fixed(p->width) ||
                     (p->moves && !p->base->type.dim[p->base->type.rank - 2].per[m->time]))
@@ -248,20 +245,20 @@ static bool site_can_move(const Moving *m, const Site *s)
 static void add_site(Moving *m, Node *n)
 {
         const Type *t = n->op == OP_MATMUL ? &n->in[1]->type : NULL;
-        if (!t || t->rank < 2 || n->type.rank < 2 || node_shown(n->in[1])->op == OP_WEIGHT)
+        if (!t || t->rank < 2 || n->type.rank < 2 || base_of(n->in[1])->op == OP_WEIGHT)
                 return;
-        bool values = node_shown(n->in[0])->op == OP_SOFTMAX && t->dim[t->rank - 2].per[m->time],
+        bool values = base_of(n->in[0])->op == OP_SOFTMAX && t->dim[t->rank - 2].per[m->time],
              keys = !values && t->dim[t->rank - 1].per[m->time] && is_attention_score(m->uses, n);
         if (!values && !keys)
                 return;
-        Site s = {.product = n, .side = values ? VALUES : KEYS, .group = -1};
+        CutSite s = {.product = n, .side = values ? VALUES : KEYS, .group = -1};
         read_parts(&s.parts, m->scratch, n, s.side);
         s.can_move = site_can_move(m, &s);
         GROW(m->scratch, m->site, m->n, m->cap);
         m->site[m->n++] = s;
 }
 
-static bool shares_latent(const Site *a, const Site *b)
+static bool shares_latent(const CutSite *a, const CutSite *b)
 {
         if (a->product->body != b->product->body)
                 return false;
@@ -288,10 +285,10 @@ typedef struct {
         const Node *base[MOST_PARTS];
         int n;
         double floats;
-} Kept;
+} CutValue;
 
 typedef struct {
-        Kept kept[MOST_KEPT];
+        CutValue kept[MOST_KEPT];
         int n;
         double floats, work; /* for a position; for a row and a past position */
 } Cost;
@@ -307,10 +304,10 @@ static double per_position(const Moving *m, const Node *n)
 }
 
 /* What is part of a kept value is read as a slice of it. */
-static bool is_in_cost(const Cost *c, const Kept *k)
+static bool is_in_cost(const Cost *c, const CutValue *k)
 {
         for (int i = 0; i < c->n; i++) {
-                const Kept *other = &c->kept[i];
+                const CutValue *other = &c->kept[i];
                 bool same = other->n == k->n;
                 for (int j = 0; j < k->n; j++)
                         same &= other->base[j] == k->base[j];
@@ -323,7 +320,7 @@ static bool is_in_cost(const Cost *c, const Kept *k)
         return false;
 }
 
-static void keep(Cost *c, const Kept *k)
+static void cost_keep(Cost *c, const CutValue *k)
 {
         if (is_in_cost(c, k) || c->n == MOST_KEPT)
                 return;
@@ -332,15 +329,15 @@ static void keep(Cost *c, const Kept *k)
 }
 
 /* Of a view that shows less than all of a value, that view: see forms_cut.c. */
-static Kept kept_whole(const Moving *m, const Node *n)
+static CutValue kept_whole(const Moving *m, const Node *n)
 {
-        const Node *shown = node_shown((Node *)n);
+        const Node *shown = base_of((Node *)n);
         n = per_position(m, n) < per_position(m, shown) ? n : shown;
-        return (Kept){.base = {n}, .n = 1, .floats = per_position(m, n)};
+        return (CutValue){.base = {n}, .n = 1, .floats = per_position(m, n)};
 }
 
 /* Of the rows of one head, and all that stand in front. */
-static double lead_count(const Moving *m, const Site *s)
+static double lead_count(const Moving *m, const CutSite *s)
 {
         double n = 1;
         for (int i = 0; i < s->product->type.rank - 2; i++)
@@ -348,39 +345,39 @@ static double lead_count(const Moving *m, const Site *s)
         return n;
 }
 
-static void count_moved(const Moving *m, Cost *c, const Site *s)
+static void count_moved(const Moving *m, Cost *c, const CutSite *s)
 {
-        Kept k = {.n = s->parts.n};
+        CutValue k = {.n = s->parts.n};
         double wide = 0;
         for (int i = 0; i < s->parts.n; i++) {
-                const Part *p = &s->parts.part[i];
+                const CutPart *p = &s->parts.part[i];
                 const Node *x = p->moves ? p->base->in[0] : p->base;
                 k.base[i] = p->moves ? latent_of(p) : p->base;
                 wide += p->moves ? (double)x->type.dim[x->type.rank - 1].fixed : (double)p->width.fixed;
         }
         /* parts have the same axes in front: those of the latent */
-        const Part *moved = s->parts.part;
+        const CutPart *moved = s->parts.part;
         while (!moved->moves)
                 moved++;
         const Node *latent = moved->base->in[0];
         double in_front = per_position(m, latent) / (double)latent->type.dim[latent->type.rank - 1].fixed;
         k.floats = s->parts.n == 1 ? per_position(m, k.base[0]) : in_front * wide;
-        keep(c, &k);
+        cost_keep(c, &k);
         c->work += lead_count(m, s) * wide;
 }
 
-static void count_whole(const Moving *m, Cost *c, const Site *s)
+static void count_whole(const Moving *m, Cost *c, const CutSite *s)
 {
         const Node *right = s->product->in[1];
-        Kept k = kept_whole(m, s->product->in[1]);
-        keep(c, &k);
+        CutValue k = kept_whole(m, s->product->in[1]);
+        cost_keep(c, &k);
         c->work +=
                 lead_count(m, s) *
                 (double)right->type.dim[s->side == KEYS ? right->type.rank - 2 : right->type.rank - 1].fixed;
 }
 
 /* Whether something outside the group reads the value along positions. */
-static bool is_read_elsewhere(const Moving *m, int group, const Node *n)
+static bool node_is_read_elsewhere(const Moving *m, int group, const Node *n)
 {
         for (int i = 0; i < m->uses->n; i++) {
                 const Node *x = m->uses->all[i];
@@ -392,7 +389,7 @@ static bool is_read_elsewhere(const Moving *m, int group, const Node *n)
                         int axis = reduces ? x->attr.axis : t->rank - 1;
                         bool along = t->rank > 0 && (t->dim[axis].per[m->time] ||
                                                      (side && t->rank > 1 && t->dim[axis - 1].per[m->time]));
-                        if (along && node_shown(x->in[side]) == n)
+                        if (along && base_of(x->in[side]) == n)
                                 return true;
                 }
         }
@@ -404,22 +401,22 @@ static void find_cost(const Moving *m, int group, unsigned sides, Cost *c)
 {
         *c = (Cost){0};
         for (int i = 0; i < m->n; i++) {
-                const Site *s = &m->site[i];
+                const CutSite *s = &m->site[i];
                 if (s->group != group)
                         continue;
-                Kept whole = kept_whole(m, s->product->in[1]), latent;
-                if (is_read_elsewhere(m, group, whole.base[0]))
-                        keep(c, &whole);
+                CutValue whole = kept_whole(m, s->product->in[1]), latent;
+                if (node_is_read_elsewhere(m, group, whole.base[0]))
+                        cost_keep(c, &whole);
                 for (int k = 0; k < s->parts.n; k++)
                         if (s->parts.part[k].moves) {
                                 latent = kept_whole(m, latent_of(&s->parts.part[k]));
-                                if (is_read_elsewhere(m, group, latent.base[0]))
-                                        keep(c, &latent);
+                                if (node_is_read_elsewhere(m, group, latent.base[0]))
+                                        cost_keep(c, &latent);
                         }
         }
         for (Side side = 0; side < SIDES; side++) /* keys, whose join values may be a slice of, first */
                 for (int i = 0; i < m->n; i++) {
-                        const Site *s = &m->site[i];
+                        const CutSite *s = &m->site[i];
                         if (s->group != group || s->side != side)
                                 continue;
                         if (sides >> side & 1)
@@ -437,16 +434,16 @@ static const char *group_weights(const Moving *m, int group)
         const char *text = NULL;
         for (int i = 0; i < m->n; i++)
                 for (int k = 0; m->site[i].group == group && k < m->site[i].parts.n; k++) {
-                        const Part *p = &m->site[i].parts.part[k];
-                        const char *path = p->moves ? node_shown(p->base->in[1])->attr.weight->path : NULL;
+                        const CutPart *p = &m->site[i].parts.part[k];
+                        const char *path = p->moves ? base_of(p->base->in[1])->attr.weight->path : NULL;
                         if (path && (!text || !strstr(text, path)))
                                 text = text ? arena_printf(m->g->arena, "%s, %s", text, path) : path;
                 }
         return text;
 }
 
-static void tell(const Moving *m, CutLines *explain, int group, unsigned sides, bool taken,
-                 const Cost *before, const Cost *after)
+static void moving_tell(const Moving *m, CutLines *explain, int group, unsigned sides, bool taken,
+                        const Cost *before, const Cost *after)
 {
         static const char *const what[] = {"", "keys", "values", "keys and values"};
         GROW(m->g->arena, explain->line, explain->n, explain->cap);
@@ -461,7 +458,7 @@ static void tell(const Moving *m, CutLines *explain, int group, unsigned sides, 
 }
 
 /* The sides of a group to be moved: a set. */
-static unsigned decide(const Moving *m, int group, CutLines *explain)
+static unsigned moving_decide(const Moving *m, int group, CutLines *explain)
 {
         Cost cost[1u << SIDES];
         unsigned can = 0, best = 0, least = 0;
@@ -481,7 +478,7 @@ static unsigned decide(const Moving *m, int group, CutLines *explain)
         }
         unsigned told = best ? best : least;
         if (told)
-                tell(m, explain, group, told, best, &cost[0], &cost[told]);
+                moving_tell(m, explain, group, told, best, &cost[0], &cost[told]);
         return best;
 }
 
@@ -500,16 +497,18 @@ bool move_products(Graph *g, int time, CutLines *explain)
         bool any = false;
         for (int i = 0; i < m.uses->n; i++)
                 add_site(&m, m.uses->all[i]);
-        m.moves = NEW_ARRAY(&scratch, bool, g->nnode);
+        m.moves = NEW_ARRAY(&scratch, const CutSite *, g->nnode);
         for (int i = 0; i < m.n; i++)
                 if (m.site[i].can_move && m.site[i].group < 0)
                         join_group(&m, i, m.ngroup++);
         bool causal = m.ngroup > 0 && is_causal(g, time);
         for (int group = 0; causal && group < m.ngroup; group++) {
-                unsigned sides = decide(&m, group, explain);
+                unsigned sides = moving_decide(&m, group, explain);
                 for (int i = 0; i < m.n; i++)
-                        if (m.site[i].group == group && (sides >> m.site[i].side & 1))
-                                any = m.moves[m.site[i].product->id] = true;
+                        if (m.site[i].group == group && (sides >> m.site[i].side & 1)) {
+                                m.moves[m.site[i].product->id] = &m.site[i];
+                                any = true;
+                        }
         }
         Replacing r = {.g = g, .of = &m, .rewrite = move_product};
         if (any)

@@ -21,17 +21,16 @@ typedef struct {
         View view; /* from the operand's axes, of which the one along which it is cut is as long as this part */
         Dim width;
         bool moves; /* the base is a product of a latent with a weight that can go to the other side */
-} Part;
+} CutPart;
 typedef struct {
         Arena *arena;
         int rank, wide, along; /* axes of the operand: the one that is cut, and that of positions */
         int n;
-        Part part[MOST_PARTS];
-} Parts;
+        CutPart part[MOST_PARTS];
+} CutParts;
 /* false: it has more parts than there is room for. */
-bool operand_parts(Parts *p, Arena *arena, Node *operand, int wide, int along);
+bool operand_parts(CutParts *p, Arena *arena, Node *operand, int wide, int along);
 
-Node *node_shown(Node *n);
 bool is_attention_score(const Uses *u,
                         const Node *n); /* a way from it leads through elementwise ops to a softmax */
 /* x[.., first .. first + count]; of a join its inputs, where it is cut at their ends. */

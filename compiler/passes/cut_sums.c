@@ -21,10 +21,10 @@ enum { MOST_TERMS = 8 };
 typedef struct {
         Node *node, *factor;
         double by;
-} Term;
+} CutTerm;
 
 typedef struct {
-        Term term[MOST_TERMS];
+        CutTerm term[MOST_TERMS];
         int n;
 } Terms;
 
@@ -67,7 +67,7 @@ static bool is_score(const Node *n, const Type *t)
 {
         return n->op == OP_MATMUL && n->attr.index == 0 && type_equal(&n->type, t) &&
                n->in[1]->type.rank >= 2 && n->in[0]->type.dtype == REAL && n->in[1]->type.dtype == REAL &&
-               node_shown(n->in[1])->op != OP_WEIGHT &&
+               base_of(n->in[1])->op != OP_WEIGHT &&
                dim_is_fixed(n->in[0]->type.dim[n->in[0]->type.rank - 1]);
 }
 
@@ -75,7 +75,7 @@ static bool add_term(Terms *to, Node *n, Node *factor, double by)
 {
         if (to->n == MOST_TERMS)
                 return false;
-        to->term[to->n++] = (Term){n, factor, by};
+        to->term[to->n++] = (CutTerm){n, factor, by};
         return true;
 }
 
@@ -112,19 +112,13 @@ static bool find_terms(const Summing *s, Terms *to, Node *n, const Node *root, b
 
 /* --- rewrites ---------------------------------------------------------------------------------------------------- */
 
-static Node *make(Graph *g, const Node *like, Op op, Node *a, Node *b)
-{
-        Node *in[] = {a, b};
-        return build(g, like->body, NULL, op, b ? 2 : 1, in, NULL, like->span, like->where);
-}
-
-static Node *times(Graph *g, const Node *like, Node *x, double by)
+static Node *scaled_by(Graph *g, const Node *like, Node *x, double by)
 {
         if (by == 1)
                 return x;
-        return by == -1 ? make(g, like, OP_NEG, x, NULL)
-                        : make(g, like, OP_MUL, x,
-                               build_number(g, like->body, by, REAL, like->span, like->where));
+        return by == -1 ? op_like(g, like, OP_NEG, x, NULL)
+                        : op_like(g, like, OP_MUL, x,
+                                  build_number(g, like->body, by, REAL, like->span, like->where));
 }
 
 /* Their axes in front of the last two, as broadcasting makes them one. */
@@ -155,24 +149,24 @@ static Node *one_product(Graph *g, const Node *n, const Terms *terms)
         Node *query[MOST_TERMS], *key[MOST_TERMS];
         Type front = common_front(terms);
         for (int i = 0; i < terms->n; i++) {
-                const Term *t = &terms->term[i];
-                query[i] = broadcast_front(g, n, times(g, n, t->node->in[0], t->by), &n->type);
+                const CutTerm *t = &terms->term[i];
+                query[i] = broadcast_front(g, n, scaled_by(g, n, t->node->in[0], t->by), &n->type);
                 key[i] = broadcast_front(g, n, turn_last(g, n->body, t->node->in[1], n), &front);
         }
         Node *keys = turn_last(g, n->body, join_last(g, n->body, key, terms->n, n), n);
-        return make(g, n, OP_MATMUL, join_last(g, n->body, query, terms->n, n), keys);
+        return op_like(g, n, OP_MATMUL, join_last(g, n->body, query, terms->n, n), keys);
 }
 
-static Node *sum_of_products(Graph *g, const Node *n, const Terms *terms)
+static Node *terms_sum(Graph *g, const Node *n, const Terms *terms)
 {
         Node *sum = NULL;
         for (int i = 0; i < terms->n; i++) {
-                const Term *t = &terms->term[i];
+                const CutTerm *t = &terms->term[i];
                 bool less = i > 0 && t->by < 0;
-                Node *y = make(g, n, OP_MATMUL, t->node, n->in[1]);
-                y = times(g, n, y, less ? -t->by : t->by);
-                y = t->factor ? make(g, n, OP_MUL, t->factor, y) : y;
-                sum = sum ? make(g, n, less ? OP_SUB : OP_ADD, sum, y) : y;
+                Node *y = op_like(g, n, OP_MATMUL, t->node, n->in[1]);
+                y = scaled_by(g, n, y, less ? -t->by : t->by);
+                y = t->factor ? op_like(g, n, OP_MUL, t->factor, y) : y;
+                sum = sum ? op_like(g, n, less ? OP_SUB : OP_ADD, sum, y) : y;
         }
         return sum;
 }
@@ -186,9 +180,9 @@ static Node *join_sum(const void *of, Node *n)
             find_terms(s, &terms, n, n, false, 1))
                 y = one_product(s->g, n, &terms);
         if (n->op == OP_MATMUL && n->attr.index == 0 && n->in[0]->op != OP_SOFTMAX &&
-            node_shown(n->in[1])->op != OP_WEIGHT && reads(s, n->in[0]) == 1 &&
+            base_of(n->in[1])->op != OP_WEIGHT && reads(s, n->in[0]) == 1 &&
             find_terms(s, &terms, n->in[0], n->in[0], true, 1))
-                y = sum_of_products(s->g, n, &terms);
+                y = terms_sum(s->g, n, &terms);
         return type_equal(&y->type, &n->type) ? y : n;
 }
 

@@ -6,9 +6,9 @@
 enum { PATIENT_ROUNDS = 3 };    /* of a repeat before what still changes is given up */
 enum { EXACT_REALS = 1 << 24 }; /* whole numbers up to it are exact as floats */
 
-Maker facts_maker(const Facts *f)
+CaseMaker facts_maker(const Facts *f)
 {
-        return (Maker){f->arena, f->graph};
+        return (CaseMaker){f->arena, f->graph};
 }
 
 bool is_growing(const Facts *f, Dim dim)
@@ -86,8 +86,8 @@ static int other_growing(const Facts *f, const Dim *dim, int rank, int axis)
 }
 
 /* Adds what one clause lets a fold over `axis` read; `read` tells what its elements read. */
-static void fold_clause(const Facts *f, const Clause *c, const Dim *dim, int rank, int axis, Read read,
-                        Reach *reach)
+static void facts_clause(const Facts *f, const Clause *c, const Dim *dim, int rank, int axis, Read read,
+                         Reach *reach)
 {
         Above above = clause_above(f->graph, c, dim, f->time, axis);
         if (above.by_number && dim_bound(f->graph, dim_add(above.number, read.high)) < 0)
@@ -128,7 +128,7 @@ Reach fold_reach(const Facts *f, const Fact *a, const Dim *dim, int rank, int ax
         Read read = own ? *own : (Read){axis, false, end, end};
         read.high = dim_outer(f, read.high, end, 1);
         for (int i = 0; i < a->unless[v]->n; i++)
-                fold_clause(f, &a->unless[v]->clause[i], dim, rank, axis, read, &reach);
+                facts_clause(f, &a->unless[v]->clause[i], dim, rank, axis, read, &reach);
         return reach;
 }
 
@@ -170,7 +170,7 @@ Fact fact_constant(const Facts *f, double value, bool integer)
 
 Fact fact_rename(const Facts *f, const Fact *a, const AxisMap *map, const int *to)
 {
-        Maker m = facts_maker(f);
+        CaseMaker m = facts_maker(f);
         Fact y = *a;
         y.origin = NULL;
         y.reach = (Reach){.all = a->reach.all};
@@ -218,7 +218,7 @@ unsigned fact_axes(const Type *t, int shift, int split)
 
 /* --- leaves --- */
 
-static bool is_whole(double x)
+static bool fact_is_integer(double x)
 {
         return x >= -1e9 && x <= 1e9 && x == (double)(int64_t)x;
 }
@@ -228,14 +228,14 @@ static Fact literal_fact(const Facts *f, const Literal *literal)
         int64_t n = literal->iterations * literal->count;
         if (n < 1)
                 return fact_unknown();
-        Fact y = fact_constant(f, literal->value[0], is_whole(literal->value[0]));
+        Fact y = fact_constant(f, literal->value[0], fact_is_integer(literal->value[0]));
         double low = literal->value[0], high = low;
-        bool whole = is_whole(low);
+        bool whole = fact_is_integer(low);
         for (int64_t i = 1; i < n; i++) {
                 double x = literal->value[i];
                 y.kinds |= kind_of_number(x);
                 y.constant &= x == y.value;
-                whole = whole && is_whole(x);
+                whole = whole && fact_is_integer(x);
                 low = x < low ? x : low;
                 high = x > high ? x : high;
         }
@@ -332,8 +332,10 @@ static Fact pointwise_fact(const Facts *f, const Node *n)
                 return fact_where(f, &in[0], &in[1], &in[2]);
         Pair p = {.op = n->op, .dtype = n->type.dtype, .in = {in[0], in[1]}};
         p.same = shows_straight(n->in[0], n->in[1]) || shows_straight(n->in[1], n->in[0]);
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
                 p.axes[i] = fact_axes(&n->in[i]->type, shift[i], AXES);
+                p.formula[i] = f->formula ? &f->formula->of[n->in[i]->id] : NULL;
+        }
         for (int i = 0; i < AXES; i++)
                 p.dim[i] = i < n->type.rank ? n->type.dim[i] : dim_fixed(1);
         return fact_binary(f, &p, &f->guard[n->id]);
@@ -509,7 +511,7 @@ static Fact node_fact(const Facts *f, const Node *n, const Fact *carry)
 }
 
 /* The first input from which on the future is read, or the node itself. */
-static const Node *origin_of(const Facts *f, const Node *n, const Fact *y)
+static const Node *fact_origin(const Facts *f, const Node *n, const Fact *y)
 {
         if (f->found[n->id] && f->of[n->id].origin)
                 return f->of[n->id].origin;
@@ -530,20 +532,20 @@ static void body_facts(Facts *f, const Body *body, const Fact *carry)
                 Fact y = node_fact(f, n, carry);
                 if (n->type.dtype == REAL && !cases_within(f->graph, y.integer, &n->type, EXACT_REALS))
                         y.integer = NULL;
-                y.origin = origin_of(f, n, &y);
+                y.origin = fact_origin(f, n, &y);
                 f->of[n->id] = y;
                 f->found[n->id] = true;
         }
 }
 
-static Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values)
+static Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values, const Facts *formula)
 {
         Facts *f = NEW(arena, Facts);
-        *f = (Facts){.graph = g, .arena = arena, .time = time, .values = values};
+        *f = (Facts){.graph = g, .arena = arena, .time = time, .values = values, .formula = formula};
         f->of = NEW_ARRAY(arena, Fact, g->nnode);
         f->found = NEW_ARRAY(arena, bool, g->nnode);
         f->leaving = NEW_ARRAY(arena, Fact *, g->nnode);
-        f->guard = NEW_ARRAY(arena, Guard, g->nnode);
+        f->guard = NEW_ARRAY(arena, OperandGuard, g->nnode);
         body_facts(f, g->top, NULL);
         return f;
 }
@@ -557,7 +559,9 @@ GraphFacts *graph_facts(Arena *arena, const Graph *g, int time)
 
 const Facts *facts_under(GraphFacts *facts, Assume values)
 {
-        if (!facts->under[values])
-                facts->under[values] = facts_of(facts->arena, facts->graph, facts->time, values);
+        if (!facts->under[values]) {
+                const Facts *formula = values == ANY_VALUES ? facts_under(facts, FINITE_VALUES) : NULL;
+                facts->under[values] = facts_of(facts->arena, facts->graph, facts->time, values, formula);
+        }
         return facts->under[values];
 }

@@ -22,7 +22,7 @@ static void keep_special(const Facts *f, Fact *y, Special v, const Fact *a, cons
 }
 
 /* A sum of nothing is 0; what else folds nothing is anything. */
-static bool may_be_empty(const Facts *f, Dim d)
+static bool dim_may_be_empty(const Facts *f, Dim d)
 {
         return dim_least(f->graph, d) < 1;
 }
@@ -36,7 +36,7 @@ Fact fact_of_sum(const Facts *f, const Node *n, const Fact *a, const Type *t, in
         if (axis == t->rank - 1 && fact_positive_rows(f, n->in[0])) {
                 y.kinds = POSITIVE;
                 y.exact_zero = false;
-        } else if (may_be_empty(f, t->dim[axis])) {
+        } else if (dim_may_be_empty(f, t->dim[axis])) {
                 y.kinds |= ZERO;
                 y.exact_zero = true;
         }
@@ -57,7 +57,7 @@ Fact fact_of_maximum(const Facts *f, const Fact *a, const Type *t, int axis)
 {
         Fact y = fact_unknown();
         y.reach = largest_reach(f, a, t, axis);
-        if (may_be_empty(f, t->dim[axis]))
+        if (dim_may_be_empty(f, t->dim[axis]))
                 return y;
         y.kinds = a->kinds;
         y.exact_zero = a->exact_zero;
@@ -85,7 +85,7 @@ Fact fact_of_argmax(const Facts *f, const Fact *a, const Type *t, int axis)
         y.reach = largest_reach(f, a, t, axis);
         y.kinds = ZERO | POSITIVE;
         y.exact_zero = true;
-        if (dim_is_fixed(t->dim[axis]) && !may_be_empty(f, t->dim[axis]))
+        if (dim_is_fixed(t->dim[axis]) && !dim_may_be_empty(f, t->dim[axis]))
                 y.integer = cases_range(facts_maker(f), 0, t->dim[axis].fixed - 1);
         return y;
 }
@@ -126,6 +126,8 @@ static Pair matmul_product(const Facts *f, const Node *n)
         p.in[1] = fact_aligned(f, n, 1, shift_b, b->rank - 2);
         p.axes[0] = fact_axes(a, shift_a, AXES);
         p.axes[1] = fact_axes(b, shift_b, b->rank - 2);
+        for (int i = 0; i < 2; i++)
+                p.formula[i] = f->formula ? &f->formula->of[n->in[i]->id] : NULL;
         for (int i = 0; i < AXES; i++)
                 p.dim[i] = i < k       ? n->type.dim[i]
                            : i == k    ? a->dim[a->rank - 1]
@@ -147,7 +149,7 @@ Fact fact_of_matmul(const Facts *f, const Node *n)
                 map[i] = axis_map(to[i] < 0 ? affine_constant(dim_fixed(0)) : affine_axis(to[i]));
         }
         y.reach = fold_reach(f, &product, dim, AXES, k, AT_0);
-        y.kinds = kinds_of_sum(f, REAL, product.kinds) | (may_be_empty(f, dim[k]) ? ZERO : 0);
+        y.kinds = kinds_of_sum(f, REAL, product.kinds) | (dim_may_be_empty(f, dim[k]) ? ZERO : 0);
         y.unless[AT_0] = cond_fold(facts_maker(f), product.unless[AT_0], k, folded_axis(dim[k]));
         y.stain[AT_0] = product.stain[AT_0];
         return fact_rename(f, &y, map, to);
@@ -183,7 +185,7 @@ Fact fact_of_scan(const Facts *f, const Node *n)
 const Cond *fold_condition(const Facts *f, const Node *n, Dim *dim, int *axis)
 {
         if (n->op == OP_MATMUL) {
-                Guard guard;
+                OperandGuard guard;
                 Pair p = matmul_product(f, n);
                 memcpy(dim, p.dim, sizeof p.dim);
                 *axis = n->type.rank - 1;
@@ -199,7 +201,7 @@ const Cond *fold_condition(const Facts *f, const Node *n, Dim *dim, int *axis)
 bool fold_is_stained(const Facts *f, const Node *n)
 {
         if (n->op == OP_MATMUL) {
-                Guard guard;
+                OperandGuard guard;
                 Pair p = matmul_product(f, n);
                 return fact_binary(f, &p, &guard).stain[AT_0] >> (n->type.rank - 1) & 1;
         }

@@ -25,7 +25,7 @@ static void identity_maps(AxisMap *map, int *to)
 
 /* --- views --- */
 
-static bool is_one(Dim d)
+static bool dim_is_one(Dim d)
 {
         return dim_is(d, 1);
 }
@@ -34,7 +34,7 @@ static bool is_one(Dim d)
 static bool is_alone(const View *v, const Atom *atom)
 {
         for (int i = 0; i < v->natom; i++)
-                if (&v->atom[i] != atom && v->atom[i].out == atom->out && !is_one(v->atom[i].size))
+                if (&v->atom[i] != atom && v->atom[i].out == atom->out && !dim_is_one(v->atom[i].size))
                         return false;
         return true;
 }
@@ -45,7 +45,7 @@ static AxisMap map_of_axis(const Facts *f, const View *v, int axis)
         AxisMap map = axis_map(affine_constant(v->offset[axis]));
         for (int i = 0; i < v->natom; i++) {
                 const Atom *atom = &v->atom[i];
-                if (atom->axis != axis || is_one(atom->size))
+                if (atom->axis != axis || dim_is_one(atom->size))
                         continue;
                 Affine index = affine_axis(atom->out);
                 if (is_alone(v, atom) && affine_add(&map.to, atom->stride, &index, &map.to))
@@ -73,7 +73,7 @@ static int growing_out(const Facts *f, const View *v, int axis, int64_t *low, in
         *low = *high = 0;
         for (int i = 0; i < v->natom; i++) {
                 const Atom *atom = &v->atom[i];
-                if (atom->axis != axis || is_one(atom->size))
+                if (atom->axis != axis || dim_is_one(atom->size))
                         continue;
                 if (dim_is_fixed(atom->size)) {
                         int64_t span = (atom->size.fixed - 1) * atom->stride;
@@ -152,7 +152,7 @@ Fact fact_view(const Facts *f, const Node *n)
 /* --- pads and joins --- */
 
 /* Facts of a, whose first element now stands at index `first` of the axis. */
-static Fact shifted(const Facts *f, const Fact *a, int axis, Dim first)
+static Fact fact_shifted(const Facts *f, const Fact *a, int axis, Dim first)
 {
         AxisMap map[AXES];
         int to[AXES];
@@ -178,7 +178,7 @@ static const Cond *beyond(const Facts *f, int axis, Dim first, int sign)
 }
 
 /* One of two facts, each where its condition may hold. */
-static Fact either(const Facts *f, const Cond *if_a, const Fact *a, const Cond *if_b, const Fact *b)
+static Fact fact_either(const Facts *f, const Cond *if_a, const Fact *a, const Cond *if_b, const Fact *b)
 {
         Fact c = fact_unknown();
         c.reach = (Reach){.n = 0};
@@ -201,7 +201,7 @@ static void read_end(const Facts *f, Reach *reach, int axis, Dim end)
                 reach->all = true;
 }
 
-static bool is_whole(double x)
+static bool move_is_integer(double x)
 {
         return x == (double)(int64_t)x;
 }
@@ -211,16 +211,16 @@ Fact fact_pad(const Facts *f, const Node *n)
         const Attr *attr = &n->attr;
         int axis = attr->axis;
         Dim end = dim_add(attr->before, n->in[0]->type.dim[axis]);
-        Fact inner = shifted(f, fact(f, n, 0), axis, attr->before);
+        Fact inner = fact_shifted(f, fact(f, n, 0), axis, attr->before);
         Fact outer = fact_constant(f, attr->value,
-                                   attr->value > -1e9 && attr->value < 1e9 && is_whole(attr->value));
-        Maker m = facts_maker(f);
+                                   attr->value > -1e9 && attr->value < 1e9 && move_is_integer(attr->value));
+        CaseMaker m = facts_maker(f);
         bool front = dim_is(attr->after, 0);
         const Cond *inside = beyond(f, axis, attr->before, 1);
         const Cond *outside = front ? beyond(f, axis, dim_sub(attr->before, dim_fixed(1)), -1) : cond_true();
         if (!is_length(f, end))
                 inside = cond_and(m, inside, beyond(f, axis, dim_sub(end, dim_fixed(1)), -1));
-        Fact y = either(f, inside, &inner, outside, &outer);
+        Fact y = fact_either(f, inside, &inner, outside, &outer);
         if (!front)
                 read_end(f, &y.reach, axis, end);
         if (is_length(f, attr->before))
@@ -231,12 +231,12 @@ Fact fact_pad(const Facts *f, const Node *n)
 Fact fact_joined(const Facts *f, const Node *n)
 {
         int axis = n->attr.axis;
-        Maker m = facts_maker(f);
+        CaseMaker m = facts_maker(f);
         Dim first = dim_fixed(0);
         Fact y = fact_unknown();
         for (int i = 0; i < n->nin; i++) {
                 Dim end = dim_add(first, n->in[i]->type.dim[axis]);
-                Fact part = shifted(f, fact(f, n, i), axis, first);
+                Fact part = fact_shifted(f, fact(f, n, i), axis, first);
                 if (is_length(f, first) && reach_on(&part.reach, axis))
                         part.reach.all = true;
                 const Cond *here = beyond(f, axis, first, 1);
@@ -244,8 +244,8 @@ Fact fact_joined(const Facts *f, const Node *n)
                         here = cond_and(m, here, beyond(f, axis, dim_sub(end, dim_fixed(1)), -1));
                 if (is_length(f, first))
                         here = cond_true();
-                y = i == 0 ? either(f, here, &part, cond_false(), &part)
-                           : either(f, here, &part, cond_true(), &y);
+                y = i == 0 ? fact_either(f, here, &part, cond_false(), &part)
+                           : fact_either(f, here, &part, cond_true(), &y);
                 if (i + 1 < n->nin)
                         read_end(f, &y.reach, axis, end);
                 first = end;
@@ -259,7 +259,7 @@ Fact fact_joined(const Facts *f, const Node *n)
  * between the bounds of a case, or at 0 where the case lies below. */
 static const Cond *index_cond(const Facts *f, const Cases *index, int last)
 {
-        Maker m = facts_maker(f);
+        CaseMaker m = facts_maker(f);
         const Cases *j = cases_exact(m, affine_axis(last)), *zero = cases_range(m, 0, 0);
         const Cond *at = cond_and(m, cases_at_most(m, j, index, 0), cases_at_most(m, index, j, 0));
         const Cond *below = cond_and(m, cases_at_most(m, index, zero, -1), cases_at_most(m, j, zero, 0));

@@ -34,12 +34,12 @@ static Tried examples_of(unsigned kinds)
         return t;
 }
 
-static Tried values_of(const Fact *a)
+static Tried fact_values(const Fact *a)
 {
         return a->constant ? (Tried){.n = 1, .at = {a->value}} : examples_of(a->kinds);
 }
 
-static unsigned kind_of(double x)
+static unsigned sign_kind(double x)
 {
         if (x != x)
                 return NOT_A_NUMBER;
@@ -92,7 +92,7 @@ static unsigned kinds_beyond(const Facts *f, Op op, DType dtype, unsigned kinds)
  * exponent, even or odd. */
 static unsigned kinds_of_op(const Facts *f, Op op, DType dtype, const Fact *a, const Fact *b, bool same)
 {
-        Tried x = examples_of(a->kinds), y = op == OP_POW ? values_of(b) : examples_of(b->kinds);
+        Tried x = examples_of(a->kinds), y = op == OP_POW ? fact_values(b) : examples_of(b->kinds);
         unsigned kinds = 0;
         if (gives_bools(op))
                 return ZERO | POSITIVE;
@@ -103,7 +103,7 @@ static unsigned kinds_of_op(const Facts *f, Op op, DType dtype, const Fact *a, c
                         if ((same && i != k) ||
                             (finite && !isfinite(z) && !is_exception(f, op, a, b, x.at[i], y.at[k])))
                                 continue;
-                        kinds |= kind_of(z);
+                        kinds |= sign_kind(z);
                 }
         bool waves = op == OP_SIN || op == OP_COS;
         if (waves)
@@ -115,14 +115,14 @@ static void set_constant(Fact *y, double value)
 {
         y->constant = true;
         y->value = value;
-        y->kinds = kind_of(value);
+        y->kinds = sign_kind(value);
 }
 
 /* --- one input --- */
 
 Fact fact_unary(const Facts *f, Op op, const Fact *a)
 {
-        Maker m = facts_maker(f);
+        CaseMaker m = facts_maker(f);
         Fact y = fact_unknown();
         Fact none = fact_constant(f, 0, true);
         y.reach = a->reach;
@@ -149,7 +149,7 @@ Fact fact_unary(const Facts *f, Op op, const Fact *a)
 /* Whether op makes w of v on one side and any value that the other may have; *stain: or NaN. */
 static bool absorbs(Op op, double v, const Fact *other, int side, Special *w, bool *stain)
 {
-        Tried t = values_of(other);
+        Tried t = fact_values(other);
         bool found = false;
         *w = AT_0;
         *stain = false;
@@ -190,7 +190,7 @@ static bool usable(Op op, const Fact *a, Special v)
         return !cond_is_true(a->unless[v]) && (a->stain[v] == 0 || !may_lose_nan(op));
 }
 
-static void strengthen(Maker m, Fact *y, Special w, const Cond *unless, unsigned stain)
+static void strengthen(CaseMaker m, Fact *y, Special w, const Cond *unless, unsigned stain)
 {
         if (cond_is_true(unless))
                 return;
@@ -214,7 +214,15 @@ static bool hides_rows(const Facts *f, const Cond *unless, unsigned axes, const 
         return false;
 }
 
-static void absorb_side(const Facts *f, const Pair *p, int side, Fact *y, Guard *guard)
+/* Whether special value v of one side gives a number with each value that the other has by its formula. */
+static bool is_never_nan(const Pair *p, int side, Special v)
+{
+        Special w;
+        bool stain;
+        return absorbs(p->op, special_value[v], p->formula[1 - side], side, &w, &stain) && !stain;
+}
+
+static void absorb_side(const Facts *f, const Pair *p, int side, Fact *y, OperandGuard *guard)
 {
         const Fact *a = &p->in[side], *b = &p->in[1 - side];
         unsigned axes = p->axes[1 - side];
@@ -224,7 +232,7 @@ static void absorb_side(const Facts *f, const Pair *p, int side, Fact *y, Guard 
                 if (!usable(p->op, a, v) || !absorbs(p->op, special_value[v], b, side, &w, &stain))
                         continue;
                 if (stain && f->values == ANY_VALUES && special_decides(p->op, side, v, &result) &&
-                    hides_rows(f, a->unless[v], axes, p->dim)) {
+                    is_never_nan(p, side, v) && hides_rows(f, a->unless[v], axes, p->dim)) {
                         guard->at[side] |= 1u << v;
                         stain = false;
                 }
@@ -233,7 +241,7 @@ static void absorb_side(const Facts *f, const Pair *p, int side, Fact *y, Guard 
 }
 
 /* Both sides special: op(v, u) = w unless either is not. */
-static void absorb_pairs(Maker m, Op op, const Fact *a, const Fact *b, Fact *y)
+static void absorb_pairs(CaseMaker m, Op op, const Fact *a, const Fact *b, Fact *y)
 {
         for (Special v = AT_0, w; v < NSPECIAL; v++)
                 for (Special u = AT_0; u < NSPECIAL; u++)
@@ -243,7 +251,7 @@ static void absorb_pairs(Maker m, Op op, const Fact *a, const Fact *b, Fact *y)
                                            a->stain[v] | b->stain[u]);
 }
 
-static void compare_integers(Maker m, Op op, const Fact *a, const Fact *b, Fact *y)
+static void compare_integers(CaseMaker m, Op op, const Fact *a, const Fact *b, Fact *y)
 {
         const Cases *p = a->integer, *q = b->integer;
         if (!p || !q)
@@ -263,7 +271,7 @@ static void compare_integers(Maker m, Op op, const Fact *a, const Fact *b, Fact 
 }
 
 /* floor(a / by) = floor(-a / -by) */
-static const Cases *cases_quotient(Maker m, const Cases *a, int64_t by)
+static const Cases *cases_quotient(CaseMaker m, const Cases *a, int64_t by)
 {
         if (by == 0)
                 return NULL;
@@ -271,14 +279,14 @@ static const Cases *cases_quotient(Maker m, const Cases *a, int64_t by)
 }
 
 /* A remainder has the sign of what divides. */
-static const Cases *cases_mod(Maker m, int64_t by)
+static const Cases *cases_mod(CaseMaker m, int64_t by)
 {
         if (by == 0)
                 return NULL;
         return by > 0 ? cases_range(m, 0, by - 1) : cases_range(m, by + 1, 0);
 }
 
-static const Cases *integer_of(Maker m, Op op, const Fact *a, const Fact *b)
+static const Cases *integer_cases(CaseMaker m, Op op, const Fact *a, const Fact *b)
 {
         const Cases *p = a->integer, *q = b->integer;
         int64_t c;
@@ -299,13 +307,13 @@ static const Cases *integer_of(Maker m, Op op, const Fact *a, const Fact *b)
         }
 }
 
-Fact fact_binary(const Facts *f, const Pair *p, Guard *guard)
+Fact fact_binary(const Facts *f, const Pair *p, OperandGuard *guard)
 {
-        Maker m = facts_maker(f);
+        CaseMaker m = facts_maker(f);
         Op op = p->op;
         const Fact *a = &p->in[0], *b = &p->in[1];
         Fact y = fact_unknown();
-        *guard = (Guard){0};
+        *guard = (OperandGuard){0};
         y.reach = a->reach;
         reach_join(f, &y.reach, &b->reach);
         y.kinds = kinds_of_op(f, op, p->dtype, a, b, p->same);
@@ -318,7 +326,7 @@ Fact fact_binary(const Facts *f, const Pair *p, Guard *guard)
         absorb_side(f, p, 1, &y, guard);
         absorb_pairs(m, op, a, b, &y);
         compare_integers(m, op, a, b, &y);
-        y.integer = integer_of(m, op, a, b);
+        y.integer = integer_cases(m, op, a, b);
         return y;
 }
 
@@ -330,7 +338,7 @@ static unsigned stain_of(const Fact *a, Special v)
 
 Fact fact_where(const Facts *f, const Fact *c, const Fact *a, const Fact *b)
 {
-        Maker m = facts_maker(f);
+        CaseMaker m = facts_maker(f);
         const Cond *if_a = c->unless[AT_0], *if_b = c->unless[AT_1]; /* booleans are never stained */
         Fact y = fact_join(f, a, b);
         reach_join(f, &y.reach, &c->reach);
@@ -344,7 +352,7 @@ Fact fact_where(const Facts *f, const Fact *c, const Fact *a, const Fact *b)
 
 Fact fact_join(const Facts *f, const Fact *a, const Fact *b)
 {
-        Maker m = facts_maker(f);
+        CaseMaker m = facts_maker(f);
         Fact y = fact_unknown();
         y.reach = a->reach;
         reach_join(f, &y.reach, &b->reach);
@@ -374,13 +382,57 @@ unsigned kinds_of_sum(const Facts *f, DType dtype, unsigned kinds)
         }
 }
 
+/* Whether a condition is false in at least one column of each row: on the diagonal of an axis that is as long. */
+static bool is_false_in_rows(const Facts *f, const Cond *c, const Type *t)
+{
+        const int last = t->rank - 1;
+        AxisMap map[AXES];
+        for (int i = 0; i < AXES; i++)
+                map[i] = axis_map(affine_axis(i));
+        for (int row = 0; row < last; row++) {
+                map[last] = axis_map(affine_axis(row));
+                if (dim_equal(t->dim[row], t->dim[last]) && cond_is_false(cond_map(facts_maker(f), c, map)))
+                        return true;
+        }
+        return false;
+}
+
+/* Whether the rows of an operand are those of the result: it is not repeated along any axis. */
+static bool has_rows_of(const Node *operand, const Node *n)
+{
+        bool same = operand->type.rank == n->type.rank;
+        for (int i = 0; i < n->type.rank && same; i++)
+                same = dim_equal(operand->type.dim[i], n->type.dim[i]);
+        return same;
+}
+
+/* Of where(c, p, 0), or a product with a factor: each row of the mask has a live column, and p or the factor is positive. */
+static bool has_live_columns(const Facts *f, const Node *n)
+{
+        const Fact *a = &f->of[n->id];
+        if (!(a->kinds & ~(unsigned)(ZERO | POSITIVE)) && a->stain[AT_1] == 0 &&
+            is_false_in_rows(f, a->unless[AT_1], &n->type))
+                return true;
+        if (n->op == OP_WHERE) {
+                const Fact c = fact_aligned(f, n, 0, n->type.rank - n->in[0]->type.rank, AXES);
+                return f->of[n->in[1]->id].kinds == POSITIVE &&
+                       !(f->of[n->in[2]->id].kinds & ~(unsigned)(ZERO | POSITIVE)) &&
+                       is_false_in_rows(f, c.unless[AT_1], &n->type);
+        }
+        for (int i = 0; n->op == OP_MUL && i < 2; i++)
+                if (f->of[n->in[i]->id].kinds == POSITIVE && has_rows_of(n->in[1 - i], n) &&
+                    fact_positive_rows(f, n->in[1 - i]))
+                        return true;
+        return false;
+}
+
 bool fact_positive_rows(const Facts *f, const Node *n)
 {
         const Type *t = &n->type;
         const Node *c = n->nin ? n->in[0] : NULL;
         if (t->rank == 0 || dim_least(f->graph, t->dim[t->rank - 1]) < 1)
                 return false;
-        if (f->of[n->id].kinds == POSITIVE)
+        if (f->of[n->id].kinds == POSITIVE || has_live_columns(f, n))
                 return true;
         if (n->op == OP_SOFTMAX)
                 return n->nin == 1 && !(f->of[c->id].kinds & ~(unsigned)FINITE);

@@ -11,7 +11,8 @@
  *
  * Facts of any value do without that assumption: inputs may hold anything, and reals overflow and underflow.  0 x inf is
  * NaN there, and a mask that is a factor would not hide what it masks.  So these facts come with guards: where a special
- * value of one operand decides the result whatever finite number the other is, it is to decide it whatever the other is.
+ * value of one operand decides the result for each value that the other has by its formula, it is to decide it whatever the other
+ * is in floats.  A guard never replaces a NaN of the formula: 0 / x has none if x may be an exact 0.
  * incremental.c puts the guards into the graph.
  *
  * Facts of a node in a repeat hold for all iterations: they are computed once a body, over and over until what is carried
@@ -63,7 +64,7 @@ typedef struct {
 /* Of an op with two operands: the special values of each, a set, that decide the result. */
 typedef struct {
         unsigned at[2];
-} Guard;
+} OperandGuard;
 
 typedef enum { FINITE_VALUES, ANY_VALUES } Assume;
 typedef struct Facts Facts;
@@ -72,10 +73,12 @@ struct Facts {
         Arena *arena;
         int time;
         Assume values;
-        Fact *of;       /* [nnode] */
-        bool *found;    /* [nnode]: it has a fact, if its repeat was followed before */
-        Fact **leaving; /* [nnode] of a REPEAT: its results */
-        Guard *guard;   /* [nnode] of ANY_VALUES; under FINITE_VALUES none is needed */
+        const Facts
+                *formula;    /* of ANY_VALUES: facts of finite values, or what the formula gives; else NULL */
+        Fact *of;            /* [nnode] */
+        bool *found;         /* [nnode]: it has a fact, if its repeat was followed before */
+        Fact **leaving;      /* [nnode] of a REPEAT: its results */
+        OperandGuard *guard; /* [nnode] of ANY_VALUES; under FINITE_VALUES none is needed */
 };
 
 struct GraphFacts {
@@ -101,7 +104,7 @@ bool fold_is_stained(const Facts *f, const Node *n);
 
 /* --- between the files of the proof --- */
 
-Maker facts_maker(const Facts *f);
+CaseMaker facts_maker(const Facts *f);
 Fact fact_unknown(void);
 Fact fact_constant(const Facts *f, double value, bool integer);
 void reach_join(const Facts *f, Reach *into, const Reach *other);
@@ -118,17 +121,19 @@ typedef struct {
         DType dtype; /* of the result */
         bool same;   /* both operands are one node */
         Fact in[2];
-        unsigned axes[2]; /* along which each operand varies */
-        Dim dim[AXES];    /* of the result */
+        const Fact
+                *formula[2]; /* of ANY_VALUES: their facts for finite inputs, without overflow; else NULL */
+        unsigned axes[2];    /* along which each operand varies */
+        Dim dim[AXES];       /* of the result */
 } Pair;
-Fact fact_binary(const Facts *f, const Pair *p, Guard *guard); /* *guard: what the fact asks for */
+Fact fact_binary(const Facts *f, const Pair *p, OperandGuard *guard); /* *guard: what the fact asks for */
 /* What op makes of special value v of its operand `side`, whatever finite number the other is; false: that depends on it. */
 bool special_decides(Op op, int side, Special v, double *result);
 Fact fact_where(const Facts *f, const Fact *c, const Fact *a, const Fact *b);
 Fact fact_join(const Facts *f, const Fact *a, const Fact *b); /* either */
 unsigned kinds_of_sum(const Facts *f, DType dtype, unsigned kinds);
 /* Whether no element of a row of n, along its last axis, is negative and one at least is positive: a softmax of finite
- * scores, and what is left of it, or of positive numbers, where all but the largest are made 0. */
+ * scores, and what is left of it, or of positive numbers, where all but the largest are made 0 or a mask that has the diagonal. */
 bool fact_positive_rows(const Facts *f, const Node *n);
 
 /* Input i with its axes moved up by `shift`, those from `split` on by one more; the axes along which it varies then. */

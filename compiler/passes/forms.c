@@ -35,7 +35,7 @@ static int count_axes(unsigned axes)
         return n;
 }
 
-/* Axes that the sizes of a type make unfit for two forms: multiples of time, or fewer elements than time. */
+/* Axes that the sizes of a type exclude for two forms: multiples of time, or fewer elements than time. */
 static bool has_forms(const Forms *forms, const Type *t)
 {
         for (int i = 0; i < t->rank; i++)
@@ -367,7 +367,7 @@ int64_t border_of(const Forms *forms, const Node *repeat, int index)
 }
 
 /* A handed value is wanted with this border: its repeat has it so. */
-static void widen(Forms *forms, const Node *repeat, int index, int64_t border)
+static void forms_widen(Forms *forms, const Node *repeat, int index, int64_t border)
 {
         const Region *r = repeat->attr.region;
         if (border <= border_of(forms, repeat, index))
@@ -378,7 +378,7 @@ static void widen(Forms *forms, const Node *repeat, int index, int64_t border)
         forms->widened = forms->more = true;
 }
 
-static Form *want(Forms *forms, const Node *n, Form wanted)
+static Form *forms_want(Forms *forms, const Node *n, Form wanted)
 {
         Form *form = form_find(forms, n, wanted.all, wanted.border);
         wanted.border = border_for(forms, n, wanted.all, wanted.border);
@@ -463,7 +463,7 @@ static void stand(Forms *forms, const Node *n)
 static void want_inputs(Forms *forms, const Node *n, const Form *form)
 {
         for (int i = 0; i < n->nin; i++) {
-                Form *in = want(forms, n->in[i], form_of_input(forms, n, i, form));
+                Form *in = forms_want(forms, n->in[i], form_of_input(forms, n, i, form));
                 if (n->op == OP_VIEW && in->all)
                         pass_name(n, form, in);
         }
@@ -474,15 +474,15 @@ static void want_for(Forms *forms, const Node *n, const Form *form)
         Form from;
         FormWay way = is_fit(forms, n) ? form_way(forms, n, form, &from) : IMPOSSIBLE;
         if (is_handed(n) && way == BY_SLICE && from.all == form->all) {
-                widen(forms, repeat_of(n), n->attr.index, form->border);
+                forms_widen(forms, repeat_of(n), n->attr.index, form->border);
                 way = form_way(forms, n, form, &from);
         }
         switch (way) {
         case BY_OP: want_inputs(forms, n, form); break;
-        case BY_STATE: want(forms, n, (Form){.border = rows_ahead(forms, n)}); break;
+        case BY_STATE: forms_want(forms, n, (Form){.border = rows_ahead(forms, n)}); break;
         case BY_SLICE:
                 from.back = furthest(form->all ? form->back : 0, form->border);
-                want(forms, n, from);
+                forms_want(forms, n, from);
                 break;
         case IMPOSSIBLE: stand(forms, n); break;
         }
@@ -491,7 +491,7 @@ static void want_for(Forms *forms, const Node *n, const Form *form)
 static void want_body(Forms *forms, const Body *body);
 
 /* In the form in which a value leaves a repeat or the model. */
-static Form leaving(const Forms *forms, const Node *n, int64_t border)
+static Form form_leaving(const Forms *forms, const Node *n, int64_t border)
 {
         unsigned columns = column_axes(forms, &n->type);
         return (Form){.all = columns, .border = border, .back = columns ? -1 : 0};
@@ -502,10 +502,11 @@ static void want_bodies(Forms *forms, const Node *n)
         const Region *r = n->attr.region;
         for (int k = 0; k < r->nbody; k++) {
                 for (int i = 0; i < r->ncarry; i++)
-                        want(forms, r->body[k]->next[i], (Form){.border = border_of(forms, n, i)});
+                        forms_want(forms, r->body[k]->next[i], (Form){.border = border_of(forms, n, i)});
                 for (int i = 0; i < r->nstack; i++) {
                         const Node *each = r->body[k]->stack[i];
-                        want(forms, each, leaving(forms, each, border_of(forms, n, r->ncarry + i)));
+                        forms_want(forms, each,
+                                   form_leaving(forms, each, border_of(forms, n, r->ncarry + i)));
                 }
                 want_body(forms, r->body[k]);
         }
@@ -542,7 +543,7 @@ static void want_outputs(Forms *forms)
 {
         const Graph *g = forms->graph;
         for (int i = 0; i < g->noutput; i++) {
-                want(forms, g->output[i].node, leaving(forms, g->output[i].node, 0));
+                forms_want(forms, g->output[i].node, form_leaving(forms, g->output[i].node, 0));
                 if (!can_be_kept(forms, &g->output[i].node->type))
                         stand(forms, g->output[i].node);
         }

@@ -106,7 +106,7 @@ static bool keep_parts(Forms *forms, const Uses *u, const Node *join)
         return forms->by_parts[join->id] = cost < floats(forms, join);
 }
 
-static bool choose(Forms *forms, bool (*keep)(Forms *forms, const Uses *u, const Node *n))
+static bool forms_choose(Forms *forms, bool (*keep)(Forms *forms, const Uses *u, const Node *n))
 {
         const Uses *u = uses_of(forms->arena, forms->graph);
         bool any = false;
@@ -119,11 +119,11 @@ static bool choose(Forms *forms, bool (*keep)(Forms *forms, const Uses *u, const
 bool choose_views(Forms *forms)
 {
         forms->kept_view = NEW_ARRAY(forms->arena, bool, forms->graph->nnode);
-        return choose(forms, keep_views);
+        return forms_choose(forms, keep_views);
 }
 
 bool choose_parts(Forms *forms)
 {
         forms->by_parts = NEW_ARRAY(forms->arena, bool, forms->graph->nnode);
-        return choose(forms, keep_parts);
+        return forms_choose(forms, keep_parts);
 }

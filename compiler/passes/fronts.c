@@ -21,7 +21,7 @@ typedef struct {
 } Fronts;
 
 /* The last row that a view reads of axis 0, counted from the first; false: that is no sum of sizes. */
-static bool last_row(const View *v, Dim *last)
+static bool view_last_row(const View *v, Dim *last)
 {
         *last = dim_fixed(0);
         for (int i = 0; i < v->natom; i++)
@@ -42,7 +42,7 @@ static bool rows_read(const Fronts *f, const Node *pad, int64_t *first, Dim *las
         for (int i = 0; i < users; i++) {
                 const Node *view = f->uses->user[pad->id][i];
                 Dim from, end;
-                if (view->op != OP_VIEW || view->body != pad->body || !last_row(view->attr.view, &end))
+                if (view->op != OP_VIEW || view->body != pad->body || !view_last_row(view->attr.view, &end))
                         return false;
                 from = dim_sub(view->attr.view->offset[0], dim_named(g->past));
                 if (!dim_is_fixed(from) || from.fixed < 0)
@@ -58,18 +58,13 @@ static bool rows_read(const Fronts *f, const Node *pad, int64_t *first, Dim *las
         return users > 0 && dim_is_fixed(behind) && behind.fixed < pad->attr.before.fixed;
 }
 
-static bool suits(const Fronts *f, const Node *n)
+static bool fronts_suit(const Fronts *f, const Node *n)
 {
         if (n->op != OP_PAD || n->attr.axis != 0 || f->uses->pinned[n->id] || !dim_is_fixed(n->attr.before) ||
             n->in[0]->op != OP_APPEND)
                 return false;
         Dim all = dim_add(dim_named(f->g->past), dim_named(f->g->time));
         return n->attr.before.fixed > 0 && dim_equal(n->in[0]->type.dim[0], all);
-}
-
-static Node *made(Graph *g, const Node *like, Op op, int nin, Node *const *in)
-{
-        return build(g, like->body, NULL, op, nin, in, NULL, like->span, like->where);
 }
 
 /* The rows in place of the pad's, from its row past + first on. */
@@ -84,11 +79,11 @@ static Node *rows_from(Graph *g, Node *pad, int64_t first, Dim count)
         Node *index = node_new(g, b, OP_INDEX, 0, NULL, (Attr){.dim = from}, of_index, pad->span, pad->where);
         Node *none = build_number(g, b, 0, INT, pad->span, pad->where);
         Node *front = build_number(g, b, pad->attr.value, pad->type.dtype, pad->span, pad->where);
-        Node *at = made(g, pad, OP_MAX, 2, (Node *[]){index, none});
-        Node *rows = made(g, pad, OP_GATHER, 2, (Node *[]){pad->in[0], at});
+        Node *at = build_like(g, pad, OP_MAX, 2, (Node *[]){index, none}, NULL);
+        Node *rows = build_like(g, pad, OP_GATHER, 2, (Node *[]){pad->in[0], at}, NULL);
         Node *each = view_reshape(g, b, index, &column, pad->span, pad->where);
-        Node *inside = made(g, pad, OP_LESSEQ, 2, (Node *[]){none, each});
-        Node *all = made(g, pad, OP_WHERE, 3, (Node *[]){inside, rows, front});
+        Node *inside = build_like(g, pad, OP_LESSEQ, 2, (Node *[]){none, each}, NULL);
+        Node *all = build_like(g, pad, OP_WHERE, 3, (Node *[]){inside, rows, front}, NULL);
         all->name = pad->name;
         return all;
 }
@@ -110,7 +105,7 @@ static void read_in_place(const Fronts *f, Node *pad)
 {
         int64_t first = 0;
         Dim last;
-        if (!suits(f, pad) || !rows_read(f, pad, &first, &last))
+        if (!fronts_suit(f, pad) || !rows_read(f, pad, &first, &last))
                 return;
         int before = pad->body->nnode;
         Node *rows = rows_from(f->g, pad, first, dim_sub(dim_add(last, dim_fixed(1)), dim_fixed(first)));

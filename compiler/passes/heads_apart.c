@@ -8,17 +8,17 @@
  * All that reads it views one of its axes as heads and what each has.  What is kept with an axis of heads in front stays as it is.
  *
  * Expects a graph whose passes are done.  Leaves StateVar.apart, and the same values. */
-#include "passes.h"
+#include "rebuild_private.h"
 
 typedef struct {
         int axis; /* of the state, that counts heads and what each has; -1: nothing is known yet */
         int64_t heads, width; /* heads 0: it can't be */
-} Heads;
+} StateHeads;
 
 /* How a view splits an axis: the first digit that moves along it counts heads. */
-static Heads split_of(const View *v, const Type *in, int axis)
+static StateHeads split_of(const View *v, const Type *in, int axis)
 {
-        const Heads none = {axis, 0, 0};
+        const StateHeads none = {axis, 0, 0};
         int64_t width = 0, heads = 0;
         for (int i = 0; i < v->natom; i++) {
                 const Atom *a = &v->atom[i];
@@ -32,12 +32,12 @@ static Heads split_of(const View *v, const Type *in, int axis)
                 }
         }
         bool inside = dim_is_fixed(v->offset[axis]) && v->offset[axis].fixed < width;
-        return inside && heads > 1 && heads * width == in->dim[axis].fixed ? (Heads){axis, heads, width}
+        return inside && heads > 1 && heads * width == in->dim[axis].fixed ? (StateHeads){axis, heads, width}
                                                                            : none;
 }
 
 /* The first digit of a view counts heads, if others count what each has. */
-static Heads heads_of(const Node *append, const View *v)
+static StateHeads heads_of(const Node *append, const View *v)
 {
         int axis = -1, others = 0;
         for (int i = 0; i < v->natom; i++) {
@@ -48,49 +48,62 @@ static Heads heads_of(const Node *append, const View *v)
                 axis = axis < 0 ? a->axis : axis;
         }
         if (axis < 0 || axis == append->attr.axis || !dim_is_fixed(append->type.dim[axis]) || !others)
-                return (Heads){-1, 0, 0};
+                return (StateHeads){-1, 0, 0};
         return split_of(v, &append->type, axis);
 }
 
 /* Of all that reads `append`: views that agree. */
-static void agree_on(const Uses *uses, const Node *append, Heads *h)
+static void agree_on(const Uses *uses, const Node *append, StateHeads *h)
 {
         bool read = uses->leaves[append->id] || uses->pinned[append->id] ||
                     uses->nuser[append->in[0]->id] > 1 || append->in[0]->op != OP_READ;
         for (int i = 0; i < uses->nuser[append->id] && !read; i++) {
                 const Node *user = uses->user[append->id][i];
-                const Heads own = user->op == OP_VIEW ? heads_of(append, user->attr.view) : (Heads){-1, 0, 0};
+                const StateHeads own =
+                        user->op == OP_VIEW ? heads_of(append, user->attr.view) : (StateHeads){-1, 0, 0};
                 bool same = h->axis < 0 || (own.axis == h->axis && own.width == h->width);
-                *h = own.heads && same ? own : (Heads){0, 0, 0};
+                *h = own.heads && same ? own : (StateHeads){0, 0, 0};
                 read = h->heads == 0;
         }
         if (read)
-                *h = (Heads){0, 0, 0};
+                *h = (StateHeads){0, 0, 0};
+}
+
+/* In codes of 8 bits numbers that share a scale lie side by side in one head: else what they are would depend on ranks. */
+static bool splits_groups(const StateVar *s, const StateHeads *h)
+{
+        int64_t row = h->width;
+        for (int a = h->axis + 1; a < s->type.rank && dim_is_fixed(s->type.dim[a]); a++)
+                row *= s->type.dim[a].fixed;
+        return s->storage == STORAGE_Q8 && h->axis > s->axis && row % s->group != 0;
 }
 
 /* By state: as what all its nodes are read. */
-static Heads *find_heads_of_states(Arena *scratch, const Graph *g)
+static StateHeads *find_heads_of_states(Arena *scratch, const Graph *g)
 {
         const Uses *uses = uses_of(scratch, g);
-        Heads *h = NEW_ARRAY(scratch, Heads, g->nstate);
+        StateHeads *h = NEW_ARRAY(scratch, StateHeads, g->nstate);
         for (int i = 0; i < g->nstate; i++)
-                h[i] = (Heads){-1, 0, 0};
+                h[i] = (StateHeads){-1, 0, 0};
         for (int i = 0; i < uses->n; i++) {
                 const Node *n = uses->all[i];
                 if (n->op == OP_APPEND)
                         agree_on(uses, n, &h[n->attr.state->id]);
         }
+        for (int i = 0; i < g->nstate; i++)
+                if (h[i].heads && splits_groups(g->state[i], &h[i]))
+                        h[i] = (StateHeads){0, 0, 0};
         return h;
 }
 
 /* --- the rewrite --------------------------------------------------------------------------------------------------- */
 
-static bool has_heads_in_front(const Heads *h)
+static bool has_heads_in_front(const StateHeads *h)
 {
         return h->axis == 0 && h->width == 1;
 }
 
-static void type_by_heads(Type *t, const Heads *h)
+static void type_by_heads(Type *t, const StateHeads *h)
 {
         for (int a = t->rank++; a > 0; a--)
                 t->dim[a] = t->dim[a - 1];
@@ -98,7 +111,7 @@ static void type_by_heads(Type *t, const Heads *h)
         t->dim[h->axis + 1] = dim_fixed(h->width);
 }
 
-static Node *view_by_heads(Graph *g, Node *append, const Heads *h)
+static Node *view_by_heads(Graph *g, Node *append, const StateHeads *h)
 {
         Node *x = append->in[1];
         View v = {.natom = x->type.rank + 1};
@@ -109,7 +122,7 @@ static Node *view_by_heads(Graph *g, Node *append, const Heads *h)
 }
 
 /* A view of what is kept by heads now. */
-static void see_by_heads(Graph *g, Node *view, const Heads *h)
+static void see_by_heads(Graph *g, Node *view, const StateHeads *h)
 {
         View *v = NEW(g->arena, View);
         bool first = true;
@@ -130,37 +143,33 @@ static void see_by_heads(Graph *g, Node *view, const Heads *h)
         view->attr.view = v;
 }
 
-static void keep_by_heads(Graph *g, Body *b, const Heads *of)
+/* heads: Heads of each state. */
+static void heads_append(void *heads, Graph *g, Body *b, Node *n)
 {
-        const Body old = *b;
-        b->node = NULL;
-        b->nnode = b->cap = 0;
-        for (int i = 0; i < old.nnode; i++) {
-                Node *n = old.node[i];
-                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        keep_by_heads(g, n->attr.region->body[k], of);
-                const Heads *h = n->op == OP_READ || n->op == OP_APPEND ? &of[n->attr.state->id] : NULL;
-                const bool changes = h && h->heads && !has_heads_in_front(h);
-                if (changes && n->op == OP_APPEND)
-                        n->in[1] = view_by_heads(g, n, h);
-                if (changes) {
-                        type_by_heads(&n->type, h);
-                        n->attr.axis++;
-                }
-                if (n->op == OP_VIEW && n->in[0]->op == OP_APPEND) {
-                        h = &of[n->in[0]->attr.state->id];
-                        if (h->heads && !has_heads_in_front(h))
-                                see_by_heads(g, n, h);
-                }
-                body_append(g, b, n);
+        const StateHeads *of = heads,
+                         *h = n->op == OP_READ || n->op == OP_APPEND ? &of[n->attr.state->id] : NULL;
+        const bool changes = h && h->heads && !has_heads_in_front(h);
+        if (changes && n->op == OP_APPEND)
+                n->in[1] = view_by_heads(g, n, h);
+        if (changes) {
+                type_by_heads(&n->type, h);
+                n->attr.axis++;
         }
+        if (n->op == OP_VIEW && n->in[0]->op == OP_APPEND) {
+                h = &of[n->in[0]->attr.state->id];
+                if (h->heads && !has_heads_in_front(h))
+                        see_by_heads(g, n, h);
+        }
+        body_append(g, b, n);
 }
 
 void heads_apart(Graph *g)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
-        const Heads *h = find_heads_of_states(&scratch, g);
-        keep_by_heads(g, g->top, h);
+        StateHeads *h = find_heads_of_states(&scratch, g);
+        const int old = g->nnode;
+        rebuild_body(g, g->top, heads_append, h);
+        extend_copies(g, old);
         for (int i = 0; i < g->nstate; i++) {
                 StateVar *s = g->state[i];
                 s->apart = h[i].heads > 0;

@@ -31,16 +31,16 @@ typedef struct {
         const Graph *old;
         Graph *g;
         Forms *forms;
-        const Guard *guard; /* [old nnode] */
-        Region **region;    /* [old nnode] of a repeat: its region in the new graph */
-        Weight **weight;    /* [nweight] copies */
-        Node **copy;        /* [old nnode] of checkpoint entries' nodes */
+        const OperandGuard *guard; /* [old nnode] */
+        Region **region;           /* [old nnode] of a repeat: its region in the new graph */
+        Weight **weight;           /* [nweight] copies */
+        Node **copy;               /* [old nnode] of checkpoint entries' nodes */
         int cap_state;
 } Rewrite;
 
 /* --- sizes in their forms --- */
 
-static Dim whole(const Graph *g, Dim d)
+static Dim whole_dim(const Graph *g, Dim d)
 {
         d.per[g->past] += d.per[g->time];
         return d;
@@ -49,7 +49,7 @@ static Dim whole(const Graph *g, Dim d)
 static Dim in_form(const Graph *g, Dim d, bool all, int64_t border)
 {
         if (all)
-                return whole(g, d);
+                return whole_dim(g, d);
         return d.per[g->time] ? dim_add(d, dim_fixed(border)) : d;
 }
 
@@ -64,7 +64,7 @@ static Type type_in_form(const Graph *g, const Type *t, const Form *form)
 /* --- state --- */
 
 /* The instance's path, a slash, and the name within it; or the name alone. */
-static const char *path_of(Arena *a, const Instance *where, const char *name)
+static const char *instance_node_path(Arena *a, const Instance *where, const char *name)
 {
         for (const char *between = "/"; where; where = where->outer, between = ".")
                 name = arena_printf(a, "%s%s%s", where->name, between, name);
@@ -100,9 +100,7 @@ static const Node *product_behind(const Rewrite *m, const Node *n)
 /* The path of a product by its weight: attn.k/w. */
 static const char *weight_path(Arena *a, const Node *product)
 {
-        const Node *w = product->in[1];
-        while (w->op == OP_VIEW)
-                w = w->in[0];
+        const Node *w = base_of(product->in[1]);
         const char *path = w->op == OP_WEIGHT ? w->attr.weight->path : "", *point = strrchr(path, '.');
         return point ? arena_printf(a, "%.*s/%s", (int)(point - path), path, point + 1) : NULL;
 }
@@ -123,7 +121,7 @@ static const char *state_path(const Rewrite *m, const Node *n, const Form *form)
                 name = n->name ? n->name : op_info[n->op].text;
                 where = n->where;
         }
-        return region_path(a, n->body->region, path_of(a, where, name));
+        return region_path(a, n->body->region, instance_node_path(a, where, name));
 }
 
 /* Whether the instance of state i keeps nothing else, so that its path says enough: attn.k for attn.k/y. */
@@ -201,7 +199,7 @@ static StateVar *history_new(Rewrite *m, const Node *n, const Form *form, const 
 
 /* --- nodes --- */
 
-static Node *make(Rewrite *m, Body *body, const Node *n, Form *form);
+static Node *incremental_node(Rewrite *m, Body *body, const Node *n, Form *form);
 
 static Node *node_like(const Rewrite *m, Body *body, const Node *n, Op op, int nin, Node *const *in,
                        Attr attr, Type type)
@@ -211,7 +209,7 @@ static Node *node_like(const Rewrite *m, Body *body, const Node *n, Op op, int n
         return made;
 }
 
-static Node *turned(Graph *g, Body *body, const Node *n, Node *x)
+static Node *incremental_turned(Graph *g, Body *body, const Node *n, Node *x)
 {
         int perm[MAX_RANK], rank = n->type.rank;
         for (int i = 0; i < rank; i++)
@@ -225,7 +223,7 @@ static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
 {
         Graph *g = m->g;
         int64_t late = rows_ahead(m->forms, n);
-        Node *rows = make(m, body, n, form_find(m->forms, n, 0, late));
+        Node *rows = incremental_node(m, body, n, form_find(m->forms, n, 0, late));
         Type type = n->type, all = type_in_form(g, &n->type, form);
         int axis = lowest_axis(form->all), last = type.rank - 1;
         bool turns = n->op == OP_VIEW && axis == last && last > 0;
@@ -234,7 +232,7 @@ static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
                 type.dim[last - 1] = type.dim[last];
                 all.dim[last - 1] = all.dim[last];
                 type.dim[last] = all.dim[last] = width;
-                rows = turned(g, body, n, rows);
+                rows = incremental_turned(g, body, n, rows);
                 axis--;
         }
         StateVar *s = history_new(m, n, form, &type, axis, late);
@@ -248,7 +246,7 @@ static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
                 x = view_slice(g, body, x, axis, dim_fixed(late), count, n->span, n->where);
                 x->name = n->name;
         }
-        return turns ? turned(g, body, n, x) : x;
+        return turns ? incremental_turned(g, body, n, x) : x;
 }
 
 /* The last rows of a form with more axes whole, or a wider border.  Before row 0 of a whole axis stand zeros. */
@@ -258,7 +256,7 @@ static Node *make_slice(Rewrite *m, Body *body, const Node *n, const Form *form)
         Diag diag = {.arena = g->arena};
         Form from;
         form_way(m->forms, n, form, &from);
-        Node *x = make(m, body, n, form_find(m->forms, n, from.all, from.border));
+        Node *x = incremental_node(m, body, n, form_find(m->forms, n, from.all, from.border));
         unsigned axes = growing_axes(m->forms, &n->type) & ~form->all;
         for (int axis = 0; axis < n->type.rank; axis++) {
                 bool was_whole = from.all >> axis & 1;
@@ -293,7 +291,7 @@ static Attr attr_in_form(const Rewrite *m, const Node *n, const Form *form)
         switch ((int)n->op) {
         case OP_VIEW: attr.view = view_in_form(m, n, form); break;
         case OP_WEIGHT: attr.weight = m->weight[n->attr.weight->id]; break;
-        case OP_SIZE: attr.dim = whole(m->g, attr.dim); break;
+        case OP_SIZE: attr.dim = whole_dim(m->g, attr.dim); break;
         case OP_INDEX:
                 if (growing_axes(m->forms, &n->type) && !form->all)
                         attr.dim = dim_add(attr.dim, dim_sub(dim_named(m->g->past), dim_fixed(form->border)));
@@ -303,10 +301,10 @@ static Attr attr_in_form(const Rewrite *m, const Node *n, const Form *form)
         return attr;
 }
 
-static void make_body(Rewrite *m, const Body *from, Body *to);
+static void incremental_body(Rewrite *m, const Body *from, Body *to);
 
 /* In the form in which it leaves a repeat or the model. */
-static Node *leaving(const Rewrite *m, const Node *n, int64_t border)
+static Node *node_leaving(const Rewrite *m, const Node *n, int64_t border)
 {
         return form_find(m->forms, n, column_axes(m->forms, &n->type), border)->made;
 }
@@ -321,15 +319,15 @@ static Region *make_region(Rewrite *m, const Node *n)
         r->body = NEW_ARRAY(g->arena, Body *, old->nbody);
         for (int k = 0; k < old->nbody; k++) {
                 Body *b = r->body[k] = body_new(g, r);
-                make_body(m, old->body[k], b);
+                incremental_body(m, old->body[k], b);
                 b->next = NEW_ARRAY(g->arena, Node *, r->ncarry);
                 b->stack = NEW_ARRAY(g->arena, Node *, r->nstack);
                 for (int i = 0; i < r->ncarry; i++)
                         b->next[i] = form_find(m->forms, old->body[k]->next[i], 0, border_of(m->forms, n, i))
                                              ->made;
                 for (int i = 0; i < r->nstack; i++)
-                        b->stack[i] =
-                                leaving(m, old->body[k]->stack[i], border_of(m->forms, n, r->ncarry + i));
+                        b->stack[i] = node_leaving(m, old->body[k]->stack[i],
+                                                   border_of(m->forms, n, r->ncarry + i));
         }
         return r;
 }
@@ -366,7 +364,7 @@ static Node *make_guards(Rewrite *m, Body *body, const Node *n, Node *const *in,
 /* Which operands' zeros a product passes over: see Attr.index. */
 static int zeros_passed_over(const Rewrite *m, const Node *n)
 {
-        const Guard *guard = &m->guard[n->id];
+        const OperandGuard *guard = &m->guard[n->id];
         return (guard->at[0] ? ZEROS_LEFT : 0) | (guard->at[1] ? ZEROS_RIGHT : 0);
 }
 
@@ -392,7 +390,7 @@ static Node *make_by_op(Rewrite *m, Body *body, const Node *n, const Form *form)
         return n->op == OP_MATMUL || n->op == OP_SCAN ? made : make_guards(m, body, n, in, made);
 }
 
-static Node *make(Rewrite *m, Body *body, const Node *n, Form *form)
+static Node *incremental_node(Rewrite *m, Body *body, const Node *n, Form *form)
 {
         Form from;
         if (form->made)
@@ -406,11 +404,11 @@ static Node *make(Rewrite *m, Body *body, const Node *n, Form *form)
         return form->made;
 }
 
-static void make_body(Rewrite *m, const Body *from, Body *to)
+static void incremental_body(Rewrite *m, const Body *from, Body *to)
 {
         for (int i = 0; i < from->nnode; i++)
                 for (Form *form = m->forms->of[from->node[i]->id]; form; form = form->next)
-                        make(m, to, from->node[i], form);
+                        incremental_node(m, to, from->node[i], form);
 }
 
 /* --- what belongs to the graph --- */
@@ -427,7 +425,7 @@ static void copy_weights(Rewrite *m)
 }
 
 /* The weights' regions, once these are made; one that nothing wants belongs to no repeat any more. */
-static void move_weights(const Rewrite *m)
+static void incremental_weights(const Rewrite *m)
 {
         for (int i = 0; i < m->g->nweight; i++) {
                 Weight *w = m->g->weight[i];
@@ -552,12 +550,12 @@ static Graph *make_graph(const Graph *old, GraphFacts *facts, Forms *forms)
                      .guard = facts_under(facts, ANY_VALUES)->guard};
         m.region = NEW_ARRAY(forms->arena, Region *, old->nnode);
         copy_weights(&m);
-        make_body(&m, old->top, m.g->top);
-        move_weights(&m);
+        incremental_body(&m, old->top, m.g->top);
+        incremental_weights(&m);
         name_states(&m);
         copy_entries(&m);
         for (int i = 0; i < old->noutput; i++) {
-                m.g->output[i].node = leaving(&m, old->output[i].node, 0);
+                m.g->output[i].node = node_leaving(&m, old->output[i].node, 0);
                 if (column_axes(forms, &old->output[i].node->type))
                         hide_later(&m, old->output[i].node, &m.g->output[i]);
         }

@@ -12,18 +12,18 @@
 #include "passes.h"
 
 enum { BY_ATTENTION = 1, OTHERWISE = 2 };
-typedef enum { NOT_ASKED, YES, NO } Answer;
+typedef enum { NOT_ASKED, YES, NO } WeightsAnswer;
 
 typedef struct {
         const Graph *g;
         const Uses *uses;
-        Answer *weights; /* by id: what becomes_weights() found */
+        WeightsAnswer *weights; /* by id: what becomes_weights() found */
         int64_t *
                 width; /* by state: what the widths of the heads that read it have in common; 0: nothing is known */
-} Reading;
+} HeadsReading;
 
 /* Is the value read elsewhere than by its users? */
-static bool leaves(const Reading *r, const Node *n)
+static bool leaves(const HeadsReading *r, const Node *n)
 {
         bool given = r->uses->leaves[n->id];
         for (int i = 0; i < r->g->noutput; i++)
@@ -31,9 +31,9 @@ static bool leaves(const Reading *r, const Node *n)
         return given;
 }
 
-static bool becomes_weights(const Reading *r, const Node *n);
+static bool becomes_weights(const HeadsReading *r, const Node *n);
 
-static bool find_weights(const Reading *r, const Node *n)
+static bool find_weights(const HeadsReading *r, const Node *n)
 {
         bool any = false;
         for (int i = 0; i < r->uses->nuser[n->id]; i++) {
@@ -51,18 +51,11 @@ static bool find_weights(const Reading *r, const Node *n)
 }
 
 /* Does every way from n lead through elementwise ops to a softmax?  Ways may be many: each node is asked once. */
-static bool becomes_weights(const Reading *r, const Node *n)
+static bool becomes_weights(const HeadsReading *r, const Node *n)
 {
         if (r->weights[n->id] == NOT_ASKED)
                 r->weights[n->id] = find_weights(r, n) ? YES : NO;
         return r->weights[n->id] == YES;
-}
-
-static const Node *through_views(const Node *n)
-{
-        while (n->op == OP_VIEW)
-                n = n->in[0];
-        return n;
 }
 
 /* Axes *first to *last of a view count a run of neighbours in these axes of its input, all but the first whole; false: they do not. */
@@ -87,7 +80,7 @@ static bool run_under(const Node *view, int *first, int *last)
 }
 
 /* An axis of a product's right side runs along the last axes of the state under it: this is the width of a head. */
-static void note_width(const Reading *r, const Node *n, int axis)
+static void note_width(const HeadsReading *r, const Node *n, int axis)
 {
         Dim width = n->type.dim[axis];
         int first = axis, last = axis;
@@ -102,12 +95,12 @@ static void note_width(const Reading *r, const Node *n, int axis)
 }
 
 /* Numbers that share a scale: 32 where these divide a head's width, else 16, else all of it. */
-static int64_t group_of(int64_t width)
+static int64_t group_size_of(int64_t width)
 {
         return width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : width;
 }
 
-static void keep_state(const Reading *r, StateVar *s, Storage storage)
+static void reading_keep_state(const HeadsReading *r, StateVar *s, Storage storage)
 {
         int last = s->type.rank - 1;
         bool grouped = s->axis < last && last >= 0 && dim_is_fixed(s->type.dim[last]);
@@ -118,13 +111,13 @@ static void keep_state(const Reading *r, StateVar *s, Storage storage)
         int64_t width = r->width[s->id] ? r->width[s->id] : s->type.dim[last].fixed, row = 1;
         for (int a = last; a > s->axis && dim_is_fixed(s->type.dim[a]); a--)
                 row *= s->type.dim[a].fixed;
-        s->group = group_of(common_divisor(width, row));
+        s->group = group_size_of(common_divisor(width, row));
 }
 
-static int read_by_user(const Reading *r, const Node *n, const Node *user);
+static int read_by_user(const HeadsReading *r, const Node *n, const Node *user);
 
 /* By what n, a state or a view of one, is read: a set. */
-static int read_by_users(const Reading *r, const Node *n)
+static int read_by_users(const HeadsReading *r, const Node *n)
 {
         int as = leaves(r, n) ? OTHERWISE : 0;
         for (int i = 0; i < r->uses->nuser[n->id]; i++)
@@ -133,7 +126,7 @@ static int read_by_users(const Reading *r, const Node *n)
         return as;
 }
 
-static int read_by_user(const Reading *r, const Node *n, const Node *user)
+static int read_by_user(const HeadsReading *r, const Node *n, const Node *user)
 {
         if (user->op == OP_VIEW)
                 return read_by_users(r, user);
@@ -141,7 +134,7 @@ static int read_by_user(const Reading *r, const Node *n, const Node *user)
                 return 0;
         if (user->op != OP_MATMUL || user->in[0] == n)
                 return OTHERWISE;
-        bool values = scores_under(through_views(user->in[0])) != NULL;
+        bool values = scores_under(base_of(user->in[0])) != NULL;
         if (!values && !becomes_weights(r, user))
                 return OTHERWISE;
         int rank = n->type.rank; /* of a vector: its one axis is summed over */
@@ -152,8 +145,8 @@ static int read_by_user(const Reading *r, const Node *n, const Node *user)
 void keep_keys_values(Graph *g, Storage storage)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
-        Reading r = {g, uses_of(&scratch, g), NEW_ARRAY(&scratch, Answer, g->nnode),
-                     NEW_ARRAY(&scratch, int64_t, g->nstate)};
+        HeadsReading r = {g, uses_of(&scratch, g), NEW_ARRAY(&scratch, WeightsAnswer, g->nnode),
+                          NEW_ARRAY(&scratch, int64_t, g->nstate)};
         int *as = NEW_ARRAY(&scratch, int, g->nstate);
         for (int i = 0; i < r.uses->n; i++) {
                 const Node *n = r.uses->all[i];
@@ -163,6 +156,6 @@ void keep_keys_values(Graph *g, Storage storage)
                         as[n->attr.state->id] |= OTHERWISE;
         }
         for (int i = 0; i < g->nstate; i++)
-                keep_state(&r, g->state[i], as[i] == BY_ATTENTION ? storage : STORAGE_F32);
+                reading_keep_state(&r, g->state[i], as[i] == BY_ATTENTION ? storage : STORAGE_F32);
         arena_free(&scratch);
 }

@@ -10,6 +10,7 @@
  * there.  Of what is linear in the product nothing is changed: it has better forms.
  *
  * Before: a graph whose passes are done, whose products pass over what a mask makes 0 (Attr.index).  After: the same values. */
+#include "rebuild_private.h"
 #include "simplify_private.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ typedef struct {
 } Masked;
 
 /* The value of n with that of a `where` given; NaN: it depends on more. */
-static double value_of(const Masked *m, const Node *n)
+static double masked_value(const Masked *m, const Node *n)
 {
         double uniform, of[3] = {0};
         if (n == m->where)
@@ -35,7 +36,7 @@ static double value_of(const Masked *m, const Node *n)
         if (m->done[n->id])
                 return m->known[n->id];
         for (int i = 0; i < n->nin; i++)
-                of[i] = value_of(m, n->in[i]);
+                of[i] = masked_value(m, n->in[i]);
         m->done[n->id] = true;
         return m->known[n->id] = op_of(n->op, of[0], of[1], of[2]);
 }
@@ -51,7 +52,7 @@ static int masked_side(Arena *scratch, const Graph *g, const Scores *s, const No
                         continue;
                 const Masked m = {s, n, value, NEW_ARRAY(scratch, double, g->nnode),
                                   NEW_ARRAY(scratch, bool, g->nnode)};
-                if (value_of(&m, weights) == 0)
+                if (masked_value(&m, weights) == 0)
                         return side;
         }
         return 0;
@@ -74,14 +75,8 @@ static bool is_linear(const Scores *s)
         return true;
 }
 
-static Node *make(Graph *g, const Node *like, Op op, int nin, Node *const *in)
-{
-        const Attr attr = {.slot = -1};
-        return build(g, like->body, NULL, op, nin, in, &attr, like->span, like->where);
-}
-
 /* The condition under which (or under which not: *yes) a `where` takes its second operand, of a mask in numbers the mask itself. */
-static Node *condition_of(Node *c, bool *yes)
+static Node *mask_condition(Node *c, bool *yes)
 {
         double of, then, other;
         for (;;)
@@ -102,10 +97,10 @@ static Node *condition_of(Node *c, bool *yes)
 static Node *mask(Graph *g, const Node *product, Node *scores, Node *where, int side)
 {
         bool lives = side == 2;
-        Node *c = condition_of(where->in[0], &lives),
+        Node *c = mask_condition(where->in[0], &lives),
              *minus = build_number(g, product->body, -INFINITY, REAL, product->span, product->where);
         Node *in[] = {c, lives ? scores : minus, lives ? minus : scores};
-        return make(g, product, OP_WHERE, 3, in);
+        return build_like(g, product, OP_WHERE, 3, in, NULL);
 }
 
 static void mask_weights(Graph *g, Node *product, const Scores *s, Arena *scratch)
@@ -120,30 +115,22 @@ static void mask_weights(Graph *g, Node *product, const Scores *s, Arena *scratc
                 return;
         Node *minus = build_number(g, product->body, -INFINITY, REAL, product->span, product->where);
         Node *zero = build_number(g, product->body, 0, REAL, product->span, product->where);
-        Node *equal = make(g, product, OP_EQUAL, 2, (Node *[]){scores, minus});
-        product->in[0] = make(g, product, OP_WHERE, 3, (Node *[]){equal, zero, scores});
+        Node *equal = build_like(g, product, OP_EQUAL, 2, (Node *[]){scores, minus}, NULL);
+        product->in[0] = build_like(g, product, OP_WHERE, 3, (Node *[]){equal, zero, scores}, NULL);
 }
 
-static void look_at(Graph *g, Body *b, Arena *scratch)
+static void masked_append(void *scratch, Graph *g, Body *b, Node *n)
 {
-        const Body old = *b;
-        b->node = NULL;
-        b->nnode = b->cap = 0;
-        for (int i = 0; i < old.nnode; i++) {
-                Node *n = old.node[i];
-                Scores s;
-                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        look_at(g, n->attr.region->body[k], scratch);
-                if (n->op == OP_MATMUL && n->attr.index == ZEROS_LEFT && n->in[0]->body == b &&
-                    !find_scores(scratch, g, n, n->in[0], NULL, &s) && !is_linear(&s))
-                        mask_weights(g, n, &s, scratch);
-                body_append(g, b, n);
-        }
+        Scores s;
+        if (n->op == OP_MATMUL && n->attr.index == ZEROS_LEFT && n->in[0]->body == b &&
+            !find_scores(scratch, g, n, n->in[0], NULL, &s) && !is_linear(&s))
+                mask_weights(g, n, &s, scratch);
+        body_append(g, b, n);
 }
 
 void masked_weights(Graph *g)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
-        look_at(g, g->top, &scratch);
+        rebuild_body(g, g->top, masked_append, &scratch);
         arena_free(&scratch);
 }

@@ -31,15 +31,15 @@ typedef struct {
         bool split;
 } Mixture;
 
-static const Region *origin_of(const Mixture *m, const Region *r)
+static const Region *mixture_region(const Mixture *m, const Region *r)
 {
         for (int i = m->nmade - 1; i >= 0; i--)
                 if (m->made[i] == r)
-                        return origin_of(m, m->origin[i]);
+                        return mixture_region(m, m->origin[i]);
         return r;
 }
 
-static int64_t all_iterations(const Weight *w)
+static int64_t expert_iterations(const Weight *w)
 {
         int64_t n = 1;
         for (int r = 0; r < w->nregion; r++)
@@ -53,7 +53,7 @@ static int64_t all_iterations(const Weight *w)
 static bool same_kinds(const Mixture *m, const Weight *w, int at, int64_t i, int64_t j)
 {
         const uint8_t *kind = m->kind[w->id];
-        int64_t inner = 1, all = all_iterations(w), n = w->region[at]->iterations;
+        int64_t inner = 1, all = expert_iterations(w), n = w->region[at]->iterations;
         for (int r = at + 1; r < w->nregion; r++)
                 inner *= w->region[r]->iterations;
         for (int64_t t = 0; t < all; t++) {
@@ -68,7 +68,7 @@ static bool same_kinds(const Mixture *m, const Weight *w, int at, int64_t i, int
 
 static bool alike(const Mixture *m, const Region *r, int64_t i, int64_t j)
 {
-        const Region *origin = origin_of(m, r);
+        const Region *origin = mixture_region(m, r);
         for (int k = 0; k < m->g->nweight; k++) {
                 const Weight *w = m->g->weight[k];
                 for (int at = 0; at < w->nregion; at++)
@@ -98,7 +98,7 @@ static Region *copy_region(Mixture *m, Node **copy, Region *from, Node *repeat)
         return r;
 }
 
-static Node *copied(Node *const *copy, Node *n)
+static Node *mixture_copied(Node *const *copy, Node *n)
 {
         return n && copy[n->id] ? copy[n->id] : n;
 }
@@ -107,7 +107,7 @@ static Node **copied_all(const Mixture *m, Node *const *copy, Node *const *from,
 {
         Node **to = NEW_ARRAY(m->g->arena, Node *, n);
         for (int i = 0; i < n; i++)
-                to[i] = copied(copy, from[i]);
+                to[i] = mixture_copied(copy, from[i]);
         return to;
 }
 
@@ -133,7 +133,7 @@ static Body *copy_body(Mixture *m, Node **copy, const Body *from, Region *region
         to->named = NEW_ARRAY(g->arena, ValueName, from->nnamed);
         for (int i = 0; i < from->nnamed; i++) {
                 to->named[i] = from->named[i];
-                to->named[i].node = copied(copy, from->named[i].node);
+                to->named[i].node = mixture_copied(copy, from->named[i].node);
         }
         return to;
 }
@@ -187,7 +187,7 @@ static void split_bodies(Mixture *m, const Body *b)
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
 /* Whether iteration t of weight w is one of these bodies. */
-static bool reaches(const Weight *w, const Body *const *around, int64_t t)
+static bool weight_reaches(const Weight *w, const Body *const *around, int64_t t)
 {
         for (int r = w->nregion - 1; r >= 0; r--) {
                 const Region *region = around[r]->region;
@@ -199,7 +199,7 @@ static bool reaches(const Weight *w, const Body *const *around, int64_t t)
 }
 
 /* The part of w in these repeats (around NULL: in its own) that is of a kind; made if there is none. */
-static Weight *part_of(Mixture *m, const Weight *w, const Body *const *around, uint8_t kind)
+static Weight *part_of_mixture(Mixture *m, const Weight *w, const Body *const *around, uint8_t kind)
 {
         for (int i = 0; i < m->npart; i++) {
                 bool same = m->original[i] == w->id && m->part_kind[i] == kind;
@@ -209,7 +209,7 @@ static Weight *part_of(Mixture *m, const Weight *w, const Body *const *around, u
                         return m->part[i];
         }
         Weight *part = NEW(m->g->arena, Weight);
-        int64_t all = all_iterations(w);
+        int64_t all = expert_iterations(w);
         *part = *w;
         for (int r = 0; r < w->nregion && around; r++)
                 part->region[r] = around[r]->region;
@@ -229,24 +229,24 @@ static void take_part(Mixture *m, Node *n)
 {
         const Weight *w = n->attr.weight;
         const Body *around[4], *b = n->body;
-        int64_t all = all_iterations(w);
+        int64_t all = expert_iterations(w);
         uint8_t kind = 0;
         bool found = false;
         for (int r = w->nregion - 1; r >= 0; r--) {
-                while (origin_of(m, b->region) != w->region[r])
+                while (mixture_region(m, b->region) != w->region[r])
                         b = b->region->repeat->body;
                 around[r] = b;
         }
         for (int64_t t = 0; t < all; t++) {
-                if (w->slot_of[t] < 0 || !reaches(w, around, t))
+                if (w->slot_of[t] < 0 || !weight_reaches(w, around, t))
                         continue;
                 uint8_t own = m->kind[w->id][w->slot_of[t]];
                 kind = !found || kind == own ? own : MIXED;
                 found = true;
         }
-        Weight *part = n->attr.weight = part_of(m, w, around, kind);
+        Weight *part = n->attr.weight = part_of_mixture(m, w, around, kind);
         for (int64_t t = 0; t < all; t++)
-                if (w->slot_of[t] >= 0 && reaches(w, around, t))
+                if (w->slot_of[t] >= 0 && weight_reaches(w, around, t))
                         part->slot_of[t] = 0;
 }
 
@@ -272,15 +272,15 @@ static Weight *part_with(const Mixture *m, int original, int64_t iteration)
 /* What no node of a body reads is a part too. */
 static void keep_unread(Mixture *m, const Weight *w)
 {
-        int64_t all = all_iterations(w);
+        int64_t all = expert_iterations(w);
         for (int64_t t = 0; t < all; t++)
                 if (w->slot_of[t] >= 0 && !part_with(m, w->id, t))
-                        part_of(m, w, NULL, MIXED)->slot_of[t] = 0;
+                        part_of_mixture(m, w, NULL, MIXED)->slot_of[t] = 0;
 }
 
 static void number_part(const Mixture *m, Weight *w)
 {
-        int64_t all = all_iterations(w);
+        int64_t all = expert_iterations(w);
         w->slots = 0;
         w->iteration_of = NEW_ARRAY(m->g->arena, int32_t, all);
         for (int64_t t = 0; t < all; t++)

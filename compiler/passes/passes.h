@@ -2,7 +2,7 @@
  *
  * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), recurrences (recur.c), the causal proof (causal.c on facts*.c and affine*.c), the
  * state form that follows from it (incremental.c, forms.c), and what is cut out or moved before kernels are made (phases.c,
- * accumulate.c, masked_weights.c, scores_apart.c, taps_apart.c, heads_apart.c, mixture.c).  A pass returns a new graph or the same one. */
+ * accumulate.c, masked_weights.c, scores_apart.c, taps_apart.c, heads_apart.c, operands_apart.c, mixture.c).  A pass returns a new graph or the same one. */
 #ifndef PASSES_H
 #define PASSES_H
 #include "graph/graph.h"
@@ -18,7 +18,7 @@ typedef enum {
 /* simplify.c, prune.c */
 Graph *simplify(Graph *g);
 Graph *recognise(Graph *g); /* simplify, with softmax and products that were written in other ways */
-void find_wanted(Graph *g); /* Graph.wanted, after all passes: no other may follow */
+void find_wanted(Graph *g); /* Graph.wanted, for the nodes that there are */
 
 /* mixture.c: weights whose slots are of several kinds, kind[weight's id][slot], become weights of one kind, in bodies of their own.
  * In place, before any pass. */
@@ -96,8 +96,11 @@ void masked_weights(Graph *g);
 /* scores_apart.c: after all graph passes: attention whose weights or scores are used elsewhere has its own. */
 void scores_apart(Graph *g);
 
-/* heads_apart.c: after all graph passes: states that are read by heads are kept by heads. */
+/* heads_apart.c: after all graph passes and keep_keys_values(): states that are read by heads are kept by heads. */
 void heads_apart(Graph *g);
+
+/* operands_apart.c: after all graph passes: attention has views of its own of what it reads. */
+void operands_apart(Graph *g);
 
 /* taps_apart.c: after all graph passes: what taps need is computed apart, and nothing else changes. */
 void taps_apart(Graph *g);

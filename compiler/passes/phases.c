@@ -29,7 +29,7 @@ typedef enum {
         FREE,
         EARLY,
         LATE
-} When; /* depends on nothing that is fed, on what is fed separately, on what calls bring */
+} PhaseTime; /* depends on nothing that is fed, on what is fed separately, on what calls bring */
 
 typedef struct {
         uint64_t groups; /* 0: the calls */
@@ -38,19 +38,19 @@ typedef struct {
         Body top;        /* nodes for the top body; of the calls: none, they are there */
         Node **share;    /* repeats, to be put behind what they read */
         int nshare, cap_share;
-} Part;
+} PhasePart;
 
 typedef struct {
         Graph *g;
         Arena *arena;
         int n, cap_state; /* nodes at first */
         uint64_t early;   /* the groups that are fed separately */
-        When *when;       /* by id, as all below */
+        PhaseTime *when;  /* by id, as all below */
         uint64_t *groups; /* that an early value depends on */
         uint64_t *reader; /* of what is free: the part that reads it, CALLS, SEVERAL */
         StateVar **state; /* that keeps it */
         bool *held;       /* by weight: read by calls, or by several parts */
-        Part *part[MAX_PARTS];
+        PhasePart *part[MAX_PARTS];
         int npart; /* part 0: the calls */
 } Split;
 
@@ -58,7 +58,7 @@ static const uint64_t CALLS = UINT64_C(1) << 62, SEVERAL = UINT64_C(1) << 63;
 
 /* --- what depends on what --- */
 
-static bool has_size(const Type *t, int which)
+static bool type_has_size(const Type *t, int which)
 {
         for (int i = 0; i < t->rank; i++)
                 if (t->dim[i].per[which])
@@ -67,11 +67,11 @@ static bool has_size(const Type *t, int which)
 }
 
 /* Whether they share a named axis, or differ in one axis at most. */
-static bool is_like(const Graph *g, const Type *in, const Type *out)
+static bool type_is_like(const Graph *g, const Type *in, const Type *out)
 {
         int same = 0;
         for (int i = 0; i < g->nnamed; i++)
-                if (has_size(in, i) && has_size(out, i))
+                if (type_has_size(in, i) && type_has_size(out, i))
                         return true;
         for (int i = 0; i < in->rank && in->rank == out->rank; i++)
                 same += dim_equal(in->dim[i], out->dim[i]);
@@ -81,9 +81,9 @@ static bool is_like(const Graph *g, const Type *in, const Type *out)
 static bool is_followed(const Graph *g, const Type *in)
 {
         if (g->past >= 0)
-                return has_size(in, g->time);
+                return type_has_size(in, g->time);
         for (int i = 0; i < g->noutput; i++)
-                if (is_like(g, in, &g->output[i].node->type))
+                if (type_is_like(g, in, &g->output[i].node->type))
                         return true;
         return false;
 }
@@ -106,10 +106,10 @@ static bool are_sizes_early(const Split *s, const Type *t, const Dim *d, uint64_
         const Graph *g = s->g;
         for (int i = 0; i < g->nnamed; i++) {
                 uint64_t states = 0;
-                if (!has_size(t, i) && !(d && d->per[i]))
+                if (!type_has_size(t, i) && !(d && d->per[i]))
                         continue;
                 for (int k = 0; k < g->ninput; k++)
-                        if (s->early >> g->input[k].group & 1 && has_size(&g->input[k].type, i))
+                        if (s->early >> g->input[k].group & 1 && type_has_size(&g->input[k].type, i))
                                 states |= UINT64_C(1) << g->input[k].group;
                 if (!states)
                         return false;
@@ -119,7 +119,7 @@ static bool are_sizes_early(const Split *s, const Type *t, const Dim *d, uint64_
 }
 
 /* By itself, without its inputs; adds the groups that it depends on. */
-static When own_when(const Split *s, const Node *n, uint64_t *groups)
+static PhaseTime own_when(const Split *s, const Node *n, uint64_t *groups)
 {
         const Graph *g = s->g;
         bool measures = n->op == OP_INDEX || n->op == OP_SIZE;
@@ -137,12 +137,12 @@ static When own_when(const Split *s, const Node *n, uint64_t *groups)
         }
 }
 
-static void classify(Split *s, const Body *body, When carry, uint64_t groups);
+static void phases_classify(Split *s, const Body *body, PhaseTime carry, uint64_t groups);
 
 /* n depends on what `on` does.  Whether that is news. */
 static bool depend(Split *s, const Node *n, const Node *on)
 {
-        When *when = &s->when[n->id];
+        PhaseTime *when = &s->when[n->id];
         bool changed = s->when[on->id] > *when || (s->groups[on->id] & ~s->groups[n->id]);
         *when = s->when[on->id] > *when ? s->when[on->id] : *when;
         s->groups[n->id] |= s->groups[on->id];
@@ -170,7 +170,7 @@ static void classify_repeat(Split *s, const Node *n)
                 changed = false;
                 for (int k = 0; k < r->nbody; k++) {
                         const Body *b = r->body[k];
-                        classify(s, b, s->when[n->id], s->groups[n->id]);
+                        phases_classify(s, b, s->when[n->id], s->groups[n->id]);
                         for (int i = 0; i < b->nnode; i++)
                                 changed |= depend(s, n, b->node[i]);
                         for (int i = 0; i < r->ncarry; i++)
@@ -183,12 +183,12 @@ static void classify_repeat(Split *s, const Node *n)
                 take_whole(s, n, s->groups[n->id]);
 }
 
-static void classify(Split *s, const Body *body, When carry, uint64_t groups)
+static void phases_classify(Split *s, const Body *body, PhaseTime carry, uint64_t groups)
 {
         for (int i = 0; i < body->nnode; i++) {
                 const Node *n = body->node[i];
                 uint64_t all = 0;
-                When when = own_when(s, n, &all);
+                PhaseTime when = own_when(s, n, &all);
                 if (n->op == OP_CARRY) {
                         when = carry > when ? carry : when;
                         all |= groups;
@@ -264,7 +264,7 @@ static void analyse(Split *s, uint64_t *reader)
                 memset(s->groups, 0, (size_t)s->n * sizeof *s->groups);
                 memset(s->reader, 0, (size_t)s->n * sizeof *s->reader);
                 memset(reader, 0, (size_t)g->nweight * sizeof *reader);
-                classify(s, g->top, FREE, 0);
+                phases_classify(s, g->top, FREE, 0);
                 for (int i = 0; i < g->noutput; i++)
                         read_by(s, g->output[i].node, CALLS);
                 find_readers(s, g->top);
@@ -273,12 +273,12 @@ static void analyse(Split *s, uint64_t *reader)
 
 /* --- parts --- */
 
-static Part *part_for(Split *s, uint64_t groups)
+static PhasePart *part_for(Split *s, uint64_t groups)
 {
         for (int i = 0; i < s->npart; i++)
                 if (s->part[i]->groups == groups)
                         return s->part[i];
-        Part *p = s->part[s->npart++] = NEW(s->arena, Part);
+        PhasePart *p = s->part[s->npart++] = NEW(s->arena, PhasePart);
         p->groups = groups;
         p->made = NEW_ARRAY(s->arena, Node *, s->n);
         p->region = NEW_ARRAY(s->arena, Region *, s->n);
@@ -298,7 +298,7 @@ static int count_sets(const Split *s)
         return n;
 }
 
-static Node *new_node(Split *s, Part *p, Body *body, const Node *like, Op op, int nin, Node *const *in,
+static Node *new_node(Split *s, PhasePart *p, Body *body, const Node *like, Op op, int nin, Node *const *in,
                       Attr attr)
 {
         Node *n = node_new(s->g, body, op, nin, in, attr, like->type, like->span, like->where);
@@ -310,7 +310,7 @@ static Node *new_node(Split *s, Part *p, Body *body, const Node *like, Op op, in
         return n;
 }
 
-static int body_index(const Region *r, const Body *body)
+static int region_body_index(const Region *r, const Body *body)
 {
         int k = 0;
         while (r->body[k] != body)
@@ -318,10 +318,10 @@ static int body_index(const Region *r, const Body *body)
         return k;
 }
 
-static Body *body_in(Split *s, Part *p, Body *body);
+static Body *body_in(Split *s, PhasePart *p, Body *body);
 
 /* A repeat's iterations in a part: bodies with nothing in them yet. */
-static Region *share_of(Split *s, Part *p, const Region *old)
+static Region *phases_share(Split *s, PhasePart *p, const Region *old)
 {
         Region **made = &p->region[old->repeat->id];
         if (*made)
@@ -343,16 +343,16 @@ static Region *share_of(Split *s, Part *p, const Region *old)
 }
 
 /* The body in which p makes what stood in `body`. */
-static Body *body_in(Split *s, Part *p, Body *body)
+static Body *body_in(Split *s, PhasePart *p, Body *body)
 {
         if (!body->region || !p->groups)
                 return body;
-        return share_of(s, p, body->region)->body[body_index(body->region, body)];
+        return phases_share(s, p, body->region)->body[region_body_index(body->region, body)];
 }
 
 /* --- values --- */
 
-static Node *value_in(Split *s, Part *p, Node *n);
+static Node *value_in(Split *s, PhasePart *p, Node *n);
 
 static const char *kept_name(Arena *a, const Node *n)
 {
@@ -363,14 +363,14 @@ static const char *kept_name(Arena *a, const Node *n)
 }
 
 /* The state that keeps n, which its own part fills. */
-static StateVar *keep(Split *s, Node *n)
+static StateVar *split_keep(Split *s, Node *n)
 {
         Graph *g = s->g;
         StateVar *state = s->state[n->id];
         if (state)
                 return state;
         state = s->state[n->id] = NEW(g->arena, StateVar);
-        Part *own = part_for(s, s->groups[n->id]);
+        PhasePart *own = part_for(s, s->groups[n->id]);
         Node *value = value_in(s, own, n);
         *state = (StateVar){.id = g->nstate, .name = kept_name(g->arena, n), .type = n->type};
         state->groups = own->groups;
@@ -386,7 +386,7 @@ static StateVar *keep(Split *s, Node *n)
 }
 
 /* A repeat that goes to p as a whole. */
-static Region *move_region(Split *s, Part *p, const Node *n)
+static Region *move_region(Split *s, PhasePart *p, const Node *n)
 {
         Graph *g = s->g;
         const Region *old = n->attr.region;
@@ -410,7 +410,7 @@ static Region *move_region(Split *s, Part *p, const Node *n)
         return r;
 }
 
-static Node *copy_node(Split *s, Part *p, Node *n)
+static Node *copy_node(Split *s, PhasePart *p, Node *n)
 {
         Node *in[256];
         Attr attr = n->attr;
@@ -425,7 +425,7 @@ static Node *copy_node(Split *s, Part *p, Node *n)
 }
 
 /* n as p computes or reads it. */
-static Node *value_in(Split *s, Part *p, Node *n)
+static Node *value_in(Split *s, PhasePart *p, Node *n)
 {
         Node **made = &p->made[n->id];
         bool others = s->when[n->id] == EARLY && s->groups[n->id] != p->groups;
@@ -434,7 +434,7 @@ static Node *value_in(Split *s, Part *p, Node *n)
         if (!p->groups && !others)
                 return n;
         if (others && n->op != OP_VIEW) {
-                StateVar *state = keep(s, n);
+                StateVar *state = split_keep(s, n);
                 return *made = new_node(s, p, body_in(s, p, n->body), n, OP_KEPT, 0, NULL,
                                         (Attr){.state = state, .axis = -1, .slot = -1});
         }
@@ -444,7 +444,7 @@ static Node *value_in(Split *s, Part *p, Node *n)
 /* --- the calls --- */
 
 /* What is left of a body: what is late or free, on values that are kept. */
-static void rebuild(Split *s, Part *calls, Body *body)
+static void rebuild(Split *s, PhasePart *calls, Body *body)
 {
         Body old = *body;
         body->node = NULL;
@@ -471,13 +471,13 @@ static void rebuild(Split *s, Part *calls, Body *body)
 }
 
 /* Weights of a repeat follow to the part that reads them. */
-static void move_weights(Split *s, const uint64_t *reader)
+static void phases_weights(Split *s, const uint64_t *reader)
 {
         for (int i = 0; i < s->g->nweight; i++) {
                 Weight *w = s->g->weight[i];
                 if (!reader[i] || reader[i] == CALLS)
                         continue;
-                const Part *p = part_for(s, reader[i]);
+                const PhasePart *p = part_for(s, reader[i]);
                 for (int r = 0; r < w->nregion; r++) {
                         Region *made = p->region[w->region[r]->repeat->id];
                         w->region[r] = made ? made : w->region[r];
@@ -503,7 +503,7 @@ static void join_parts(Split *s)
         g->part = NEW_ARRAY(g->arena, uint64_t, s->npart);
         for (int size = 1; size <= g->ngroup; size++)
                 for (int i = 1; i < s->npart; i++) {
-                        Part *p = s->part[i];
+                        PhasePart *p = s->part[i];
                         if (count_groups(p->groups) != size)
                                 continue;
                         for (int k = 0; k < p->nshare; k++) {
@@ -527,7 +527,7 @@ Graph *phases(Graph *g)
                 return g;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Split s = {.g = g, .arena = &scratch, .n = g->nnode, .early = early};
-        s.when = NEW_ARRAY(&scratch, When, s.n);
+        s.when = NEW_ARRAY(&scratch, PhaseTime, s.n);
         s.groups = NEW_ARRAY(&scratch, uint64_t, s.n);
         s.reader = NEW_ARRAY(&scratch, uint64_t, s.n);
         s.state = NEW_ARRAY(&scratch, StateVar *, s.n);
@@ -536,9 +536,9 @@ Graph *phases(Graph *g)
         analyse(&s, reader);
         if (count_sets(&s) < MAX_PARTS) {
                 g->fed_separately = early;
-                Part *calls = part_for(&s, 0);
+                PhasePart *calls = part_for(&s, 0);
                 rebuild(&s, calls, g->top);
-                move_weights(&s, reader);
+                phases_weights(&s, reader);
                 join_parts(&s);
                 prune(g);
         }

@@ -10,12 +10,10 @@
  * This is equality of real numbers: a sum may have another order.  In floats a @ b adds k by k from the first. */
 #include "simplify_private.h"
 
-static Node *make(Graph *g, const Node *like, Op op, Node *a, Node *b, const Attr *attr)
+static Node *product_node(Graph *g, const Node *like, Op op, Node *a, Node *b, const Attr *attr)
 {
         Node *in[] = {a, b};
-        return a && (b || op == OP_SUM)
-                       ? build(g, like->body, NULL, op, b ? 2 : 1, in, attr, like->span, like->where)
-                       : NULL;
+        return a && (b || op == OP_SUM) ? build_like(g, like, op, b ? 2 : 1, in, attr) : NULL;
 }
 
 /* --- a sum of products ------------------------------------------------------------------------------------------ */
@@ -27,7 +25,7 @@ static bool extends(const Node *x, int rank, int axis)
 }
 
 /* Axes of a factor in the order that a product wants: all but `gone`, and those before the last two as they were. */
-static Node *in_order(Graph *g, const Node *like, Node *x, int rank, int gone, int second, int last)
+static Node *axes_in_order(Graph *g, const Node *like, Node *x, int rank, int gone, int second, int last)
 {
         int perm[MAX_RANK], n = 0;
         perm[n++] = gone;
@@ -53,7 +51,7 @@ static int axis_alone(const Node *x, const Node *y, int rank)
         return n == 1 ? alone : -1;
 }
 
-static Node *sum_of_products(Graph *g, const Node *n)
+static Node *product_sum(Graph *g, const Node *n)
 {
         const Node *times = n->in[0];
         int rank = times->type.rank, fold = n->attr.axis;
@@ -66,9 +64,9 @@ static Node *sum_of_products(Graph *g, const Node *n)
                 return NULL;
         bool swap = column < row;
         int first = swap ? column : row, second = swap ? row : column;
-        Node *left = in_order(g, n, swap ? b : a, rank, second, first, fold);
-        Node *right = in_order(g, n, swap ? a : b, rank, first, fold, second);
-        Node *y = make(g, n, OP_MATMUL, left, right, NULL);
+        Node *left = axes_in_order(g, n, swap ? b : a, rank, second, first, fold);
+        Node *right = axes_in_order(g, n, swap ? a : b, rank, first, fold, second);
+        Node *y = product_node(g, n, OP_MATMUL, left, right, NULL);
         y = y ? view_rank(g, n->body, y, rank, n->span, n->where) : NULL;
         int perm[MAX_RANK];
         for (int i = 0, batch = 1; i < rank; i++)
@@ -125,20 +123,20 @@ typedef struct {
 
 static Node *upright(Turning *t, Node *n);
 
-static Node *pointwise(const Turning *t, const Node *n, Node *const *in)
+static Node *product_pointwise(const Turning *t, const Node *n, Node *const *in)
 {
         return build(t->g, n->body, NULL, n->op, n->nin, in, &n->attr, n->span, n->where);
 }
 
 /* n with its last two axes exchanged; elementwise ops and products are made anew. */
-static Node *turned(Turning *t, Node *n)
+static Node *product_turned(Turning *t, Node *n)
 {
         Node *in[3];
         if (--t->left < 0)
                 return NULL;
         if (is_computed_product(n)) {
                 t->found = true;
-                return make(t->g, n, OP_MATMUL, turn(t->g, n->in[1]), turn(t->g, n->in[0]), NULL);
+                return product_node(t->g, n, OP_MATMUL, turn(t->g, n->in[1]), turn(t->g, n->in[0]), NULL);
         }
         if (op_info[n->op].family != POINT || n->op == OP_TOP)
                 return is_turned(n) ? n->in[0] : turn(t->g, n);
@@ -146,11 +144,11 @@ static Node *turned(Turning *t, Node *n)
                 Node *x = n->in[i]->type.rank < 2
                                   ? view_broadcast(t->g, n->body, n->in[i], &n->type, n->span, n->where)
                                   : n->in[i];
-                in[i] = x ? turned(t, x) : NULL;
+                in[i] = x ? product_turned(t, x) : NULL;
                 if (!in[i])
                         return NULL;
         }
-        return pointwise(t, n, in);
+        return product_pointwise(t, n, in);
 }
 
 /* n without the turns on the way to its products. */
@@ -161,7 +159,7 @@ static Node *upright(Turning *t, Node *n)
         if (--t->left < 0)
                 return NULL;
         if (is_turned(n))
-                return turned(t, n->in[0]);
+                return product_turned(t, n->in[0]);
         if (op_info[n->op].family != POINT || n->op == OP_TOP)
                 return n;
         for (int i = 0; i < n->nin; i++) {
@@ -170,7 +168,7 @@ static Node *upright(Turning *t, Node *n)
                         return NULL;
                 changed = changed || in[i] != n->in[i];
         }
-        return changed ? pointwise(t, n, in) : n;
+        return changed ? product_pointwise(t, n, in) : n;
 }
 
 static Node *upright_scores(Graph *g, const Node *softmax)
@@ -190,7 +188,7 @@ static Node *upright_values(Graph *g, const Node *n)
         const Node *p = n->in[1];
         if (!is_computed_product(n) || !is_turned(p) || p->in[0]->op != OP_SOFTMAX)
                 return NULL;
-        Node *y = make(g, n, OP_MATMUL, p->in[0], turn(g, n->in[0]), NULL);
+        Node *y = product_node(g, n, OP_MATMUL, p->in[0], turn(g, n->in[0]), NULL);
         return y ? turn(g, y) : NULL;
 }
 
@@ -245,7 +243,7 @@ static bool has_parts(const Node *x)
         return parted && (x->op == OP_JOIN || dim_is_fixed(x->attr.before));
 }
 
-static Node *part(Graph *g, const Node *n)
+static Node *product_part(Graph *g, const Node *n)
 {
         Dim first, count;
         const Node *product = n->in[0];
@@ -258,20 +256,20 @@ static Node *part(Graph *g, const Node *n)
         const Node *x = product->in[1];
         Node *columns = columns_within(g, n, x, first.fixed, count.fixed);
         if (columns)
-                return make(g, n, OP_MATMUL, product->in[0], columns, NULL);
+                return product_node(g, n, OP_MATMUL, product->in[0], columns, NULL);
         const Attr attr = {.axis = product->in[0]->type.rank - 1, .slot = -1};
         bool sums = count.fixed == 1 && is_one_padded(x, first.fixed);
-        return sums ? make(g, n, OP_SUM, product->in[0], NULL, &attr) : NULL;
+        return sums ? product_node(g, n, OP_SUM, product->in[0], NULL, &attr) : NULL;
 }
 
 Node *rewrite_product(Graph *g, Node *n)
 {
         Node *y = NULL;
         switch (n->op) {
-        case OP_SUM: y = sum_of_products(g, n); break;
+        case OP_SUM: y = product_sum(g, n); break;
         case OP_SOFTMAX: y = upright_scores(g, n); break;
         case OP_MATMUL: y = upright_values(g, n); break;
-        case OP_VIEW: y = part(g, n); break;
+        case OP_VIEW: y = product_part(g, n); break;
         default: break;
         }
         return y && type_equal(&y->type, &n->type) ? y : n;

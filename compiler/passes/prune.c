@@ -12,14 +12,14 @@ typedef struct {
         int ncarry, nstack; /* before */
         bool *live;
         int *index;
-} Carried;
+} CarriedUse;
 
 typedef struct {
         Graph *g;
         Arena scratch;
-        bool *live;        /* by id, as carried */
-        Carried **carried; /* of repeats */
-        Node **stack;      /* live nodes whose inputs are not yet marked */
+        bool *live;           /* by id, as carried */
+        CarriedUse **carried; /* of repeats */
+        Node **stack;         /* live nodes whose inputs are not yet marked */
         int depth;
 } Pruner;
 
@@ -31,12 +31,12 @@ static void mark(Pruner *p, Node *n)
         p->stack[p->depth++] = n;
 }
 
-static Carried *carried_of(Pruner *p, const Node *repeat)
+static CarriedUse *carried_of(Pruner *p, const Node *repeat)
 {
-        Carried **c = &p->carried[repeat->id];
+        CarriedUse **c = &p->carried[repeat->id];
         if (!*c) {
                 const Region *region = repeat->attr.region;
-                *c = NEW(&p->scratch, Carried);
+                *c = NEW(&p->scratch, CarriedUse);
                 (*c)->ncarry = region->ncarry;
                 (*c)->nstack = region->nstack;
                 (*c)->live = NEW_ARRAY(&p->scratch, bool, region->ncarry + region->nstack);
@@ -48,7 +48,7 @@ static Carried *carried_of(Pruner *p, const Node *repeat)
 /* Value number `index` of a repeat's results. */
 static void mark_carried(Pruner *p, Node *repeat, int index)
 {
-        Carried *c = carried_of(p, repeat);
+        CarriedUse *c = carried_of(p, repeat);
         const Region *region = repeat->attr.region;
         if (c->live[index])
                 return;
@@ -112,7 +112,7 @@ static int keep_live(Node **list, const bool *live, int *index, int n, int first
 static void prune_region(Pruner *p, Node *repeat)
 {
         Region *region = repeat->attr.region;
-        Carried *c = carried_of(p, repeat);
+        CarriedUse *c = carried_of(p, repeat);
         region->ncarry = keep_live(repeat->in, c->live, c->index, c->ncarry, 0);
         repeat->nin = region->ncarry;
         for (int k = 0; k < region->nbody; k++) {
@@ -178,12 +178,12 @@ static void number_body(Pruner *p, const Body *body, int *next)
 }
 
 /* Nodes of checkpoint entries may stand in bodies of their own. */
-static void number_tree(Pruner *p, Node *n, int *next)
+static void prune_number(Pruner *p, Node *n, int *next)
 {
         if (!p->live[n->id])
                 return;
         for (int i = 0; i < n->nin; i++)
-                number_tree(p, n->in[i], next);
+                prune_number(p, n->in[i], next);
         number_node(p, n, next);
 }
 
@@ -194,7 +194,7 @@ static void number_all(Pruner *p)
         number_body(p, g->top, &next);
         for (int i = 0; i < g->nentry; i++)
                 if (g->entry[i].expr)
-                        number_tree(p, g->entry[i].expr, &next);
+                        prune_number(p, g->entry[i].expr, &next);
         for (int i = 0; i < next; i++)
                 p->stack[i]->id = i;
         g->nnode = next;
@@ -210,7 +210,7 @@ static Pruner pruner_new(Graph *g)
 {
         Pruner p = {.g = g};
         p.live = NEW_ARRAY(&p.scratch, bool, g->nnode);
-        p.carried = NEW_ARRAY(&p.scratch, Carried *, g->nnode);
+        p.carried = NEW_ARRAY(&p.scratch, CarriedUse *, g->nnode);
         p.stack = NEW_ARRAY(&p.scratch, Node *, g->nnode);
         return p;
 }
@@ -225,7 +225,7 @@ Needed outputs_need(Arena *arena, Graph *g)
         mark_all(&p);
         memcpy(needed.node, p.live, (size_t)g->nnode * sizeof *needed.node);
         for (int i = 0; i < g->nnode; i++) {
-                const Carried *c = p.carried[i];
+                const CarriedUse *c = p.carried[i];
                 int n = c ? c->ncarry + c->nstack : 0;
                 needed.result[i] = c ? NEW_ARRAY(arena, bool, n) : NULL;
                 if (n)
@@ -236,7 +236,7 @@ Needed outputs_need(Arena *arena, Graph *g)
 }
 
 /* The nodes that outputs need for which there is the bit; 0: that states need. */
-static void want(Graph *g, uint64_t bit)
+static void prune_want(Graph *g, uint64_t bit)
 {
         Pruner p = pruner_new(g);
         for (int i = 0; i < g->noutput; i++)
@@ -255,11 +255,11 @@ void find_wanted(Graph *g)
 {
         uint64_t done = 0;
         g->wanted = NEW_ARRAY(g->arena, uint64_t, g->nnode);
-        want(g, 0);
+        prune_want(g, 0);
         for (int i = 0; i < g->noutput; i++) {
                 uint64_t bit = output_bit(g, i);
                 if (!(done & bit))
-                        want(g, bit);
+                        prune_want(g, bit);
                 done |= bit;
         }
         for (int i = 0; i < g->nnode; i++) /* what nothing needs is there where simplify is off */

@@ -1,6 +1,6 @@
 /* Recurrences: causal sums and maxima that need no row of the past again become scans.
  *
- *      y = (mask * (q @ k') * r * c) @ v              y = r * scan(q, k, c v, powers of the decay)
+ *      y = (mask * (q @ k') * r * c) @ v              y = r * recur_scan(q, k, c v, powers of the decay)
  *
  * The mask is a triangle, col <= row, times any decay^(row - col); r is of the row, c of the column.  Then the sum up to a row follows from
  * that up to the row before, and an instance keeps a matrix for each head in place of all keys and values.  Found by what the left
@@ -13,7 +13,7 @@
  *
  *      a condition of the column, or of the row       where(it, c v, 0)  beside the triangle: where it fails, all is masked
  *
- * A sum over the columns of such a left operand, as a normaliser is, becomes q . scan(c k), or 1 + row.  A maximum over them,
+ * A sum over the columns of such a left operand, as a normaliser is, becomes q . recur_scan(c k), or 1 + row.  A maximum over them,
  *
  *      y = max(where(col <= row, c, -inf) + r)        y = scan of maxima(c) + r
  *
@@ -28,7 +28,7 @@
 /* --- the decay as a number for each head --- */
 
 /* The elements of n in an iteration of the contraction's repeat; NULL: data decides them. */
-static const double *number_of(Match *m, const Node *n, int64_t iteration)
+static const double *literal_of(RecurMatch *m, const Node *n, int64_t iteration)
 {
         static const int64_t no_size[MAX_NAMED];
         Arena *a = m->r->g->arena;
@@ -46,13 +46,13 @@ static const double *number_of(Match *m, const Node *n, int64_t iteration)
                 return y;
         }
         for (int i = 0; i < n->nin; i++)
-                if (!(in[i] = number_of(m, n->in[i], iteration)))
+                if (!(in[i] = literal_of(m, n->in[i], iteration)))
                         return NULL;
         evaluate(n, no_size, in, y);
         return y;
 }
 
-static Node *make(Match *m, Op op, Node *a, Node *b)
+static Node *recur_node(RecurMatch *m, Op op, Node *a, Node *b)
 {
         Diag diag = {.arena = m->r->g->arena};
         Node *in[] = {a, b};
@@ -60,7 +60,7 @@ static Node *make(Match *m, Op op, Node *a, Node *b)
                  : NULL;
 }
 
-static Node *choose(Match *m, Node *condition, Node *yes, Node *no)
+static Node *recur_where(RecurMatch *m, Node *condition, Node *yes, Node *no)
 {
         Diag diag = {.arena = m->r->g->arena};
         Node *in[] = {condition, yes, no};
@@ -69,24 +69,24 @@ static Node *choose(Match *m, Node *condition, Node *yes, Node *no)
                        : NULL;
 }
 
-static Node *as_real(Match *m, Node *n)
+static Node *recur_as_real(RecurMatch *m, Node *n)
 {
-        return n && n->type.dtype != REAL ? make(m, OP_REAL_OF, n, NULL) : n;
+        return n && n->type.dtype != REAL ? recur_node(m, OP_REAL_OF, n, NULL) : n;
 }
 
-static Node *real_number(Match *m, double value)
+static Node *real_number(RecurMatch *m, double value)
 {
         return build_number(m->r->g, m->at, value, REAL, m->root->span, m->root->where);
 }
 
 /* x times or divided by a factor; of maxima, with a term more or less */
-static Node *with_factor(Match *m, Node *x, Node *factor, bool under)
+static Node *with_factor(RecurMatch *m, Node *x, Node *factor, bool under)
 {
         Op direct = m->maxima ? OP_ADD : OP_MUL, inverse = m->maxima ? OP_SUB : OP_DIV;
-        return make(m, under ? inverse : direct, x, factor);
+        return recur_node(m, under ? inverse : direct, x, factor);
 }
 
-static Node *times(Match *m, Node *x, const Factors *by)
+static Node *recur_times(RecurMatch *m, Node *x, const FactorList *by)
 {
         for (int i = 0; x && i < by->n; i++)
                 x = with_factor(m, x, by->at[i].node, by->at[i].under);
@@ -94,24 +94,24 @@ static Node *times(Match *m, Node *x, const Factors *by)
 }
 
 /* All decays of one step together, of which the last two axes have one element. */
-static Node *one_step(Match *m)
+static Node *recur_one_step(RecurMatch *m)
 {
         Graph *g = m->r->g;
         Node *all = NULL;
         for (int i = 0; i < m->ndecay; i++) {
                 const Decay *d = &m->decay[i];
-                Node *x = times(m, real_number(m, (double)d->steps), &d->by);
-                x = d->base ? make(m, OP_POW, d->base, x) : make(m, OP_EXP, x, NULL);
-                all = all && x ? make(m, OP_MUL, all, x) : x;
+                Node *x = recur_times(m, real_number(m, (double)d->steps), &d->by);
+                x = d->base ? recur_node(m, OP_POW, d->base, x) : recur_node(m, OP_EXP, x, NULL);
+                all = all && x ? recur_node(m, OP_MUL, all, x) : x;
                 if (!x)
                         return recur_refuse(m, "its decays do not fit");
         }
         return all && all->type.rank < 2 ? view_rank(g, m->at, all, 2, m->root->span, m->root->where) : all;
 }
 
-/* A constant of `each` numbers made of every number of `of` by make(), for each iteration if they differ. */
-static Node *table_of(Match *m, const Node *of, Type type, int64_t each,
-                      double (*number)(double c, int64_t i))
+/* A constant of `each` numbers made of every number of `of` by recur_node(), for each iteration if they differ. */
+static Node *recur_table(RecurMatch *m, const Node *of, Type type, int64_t each,
+                         double (*number)(double c, int64_t i))
 {
         Graph *g = m->r->g;
         const Region *region = m->root->body->region;
@@ -122,7 +122,7 @@ static Node *table_of(Match *m, const Node *of, Type type, int64_t each,
         l->value = NEW_ARRAY(g->arena, double, l->iterations * l->count);
         bool same = true;
         for (int64_t t = 0; t < l->iterations; t++) {
-                const double *c = number_of(m, of, t);
+                const double *c = literal_of(m, of, t);
                 for (int64_t i = 0; i < count; i++) {
                         if (!c || !(c[i] >= 0 && c[i] <= 1))
                                 return recur_refuse(m, c ? "its decay is not from 0 to 1"
@@ -150,14 +150,14 @@ static double itself(double c, int64_t i)
 }
 
 /* The same for all positions of a sequence: weights decide it, or what is fed once. */
-static bool is_still(const Match *m, const Node *n)
+static bool is_still(const RecurMatch *m, const Node *n)
 {
         const Reach *reach = n->id < m->r->limit ? &m->r->facts->of[n->id].reach : NULL;
         return reach && !reach->all && reach->n == 0;
 }
 
 /* Powers of what is known only when it is run: still, and never negative. */
-static Node *powers_of_still(Match *m, Node *c)
+static Node *powers_of_still(RecurMatch *m, Node *c)
 {
         for (int i = 0; i < m->ndecay; i++) {
                 const Decay *d = &m->decay[i];
@@ -173,26 +173,26 @@ static Node *powers_of_still(Match *m, Node *c)
         Type type = {.dtype = INT, .rank = 1, .dim = {dim_fixed(SCAN_POWERS)}};
         Node *exponent = node_new(m->r->g, m->at, OP_INDEX, 0, NULL, (Attr){.slot = -1}, type, m->root->span,
                                   m->root->where);
-        return make(m, OP_POW, c, as_real(m, exponent));
+        return recur_node(m, OP_POW, c, recur_as_real(m, exponent));
 }
 
-static Node *powers_of(Match *m)
+static Node *powers_of(RecurMatch *m)
 {
-        Node *c = one_step(m);
+        Node *c = recur_one_step(m);
         if (!c)
                 return NULL;
-        if (!number_of(m, c, 0))
-                return powers_of_still(m, as_real(m, c));
+        if (!literal_of(m, c, 0))
+                return powers_of_still(m, recur_as_real(m, c));
         Type type = c->type;
         type.dtype = REAL;
         type.dim[type.rank - 1] = dim_fixed(SCAN_POWERS);
-        return table_of(m, c, type, SCAN_POWERS, power_of);
+        return recur_table(m, c, type, SCAN_POWERS, power_of);
 }
 
 /* --- putting together --- */
 
 /* The last axis changes places with the one that is `back` before it. */
-static Node *swapped(Match *m, Node *x, int back)
+static Node *swapped(RecurMatch *m, Node *x, int back)
 {
         int perm[MAX_RANK];
         if (x && x->type.rank <= back)
@@ -207,27 +207,27 @@ static Node *swapped(Match *m, Node *x, int back)
         return view_transpose(m->r->g, m->at, x, perm, m->root->span, m->root->where);
 }
 
-static Node *turned(Match *m, Node *x)
+static Node *recur_turned(RecurMatch *m, Node *x)
 {
         return swapped(m, x, 1);
 }
 
 /* x where all conditions hold, else what counts for nothing.  A factor of 0 would not hide what is no number. */
-static Node *where_all(Match *m, Node *x, const Factors *conditions, bool turn)
+static Node *where_all(RecurMatch *m, Node *x, const FactorList *conditions, bool turn)
 {
         for (int i = 0; x && i < conditions->n; i++) {
                 Node *c = conditions->at[i].node, *no = real_number(m, m->maxima ? -INFINITY : 0);
                 bool negated = conditions->at[i].under;
-                x = choose(m, turn ? turned(m, c) : c, negated ? no : x, negated ? x : no);
+                x = recur_where(m, turn ? recur_turned(m, c) : c, negated ? no : x, negated ? x : no);
         }
         return x;
 }
 
 /* x, or all ones, with the factors of its rows, or the terms, and their conditions */
-static Node *weighed(Match *m, Node *x)
+static Node *recur_weighed(RecurMatch *m, Node *x)
 {
         for (int i = 0; i < m->col.n; i++) {
-                Node *c = turned(m, as_real(m, m->col.at[i].node));
+                Node *c = recur_turned(m, recur_as_real(m, m->col.at[i].node));
                 bool under = m->col.at[i].under;
                 if (!x && under)
                         x = real_number(m, m->maxima ? 0 : 1);
@@ -240,38 +240,60 @@ static Node *weighed(Match *m, Node *x)
 
 /* Is it there position by position, no position ahead of its own?  What is new here is made of such.  Where a value may be NaN, as what is
  * divided by a sum, a mask in a product hides it by a guard alone: facts of any value tell. */
-static bool looks_back(const Match *m, const Node *n)
+static bool looks_back(const RecurMatch *m, const Node *n)
 {
         const Recur *r = m->r;
         return n->id >= r->limit || !reads_future(r->facts, &r->facts->of[n->id].reach) ||
                !reads_future(r->any, &r->any->of[n->id].reach);
 }
 
-static bool has_inputs(const Match *m, const Node *n)
+static bool has_inputs(const RecurMatch *m, const Node *n)
 {
         const Reach *reach = n->id < m->r->limit ? &m->r->facts->of[n->id].reach : NULL;
         return !reach || reach->all || reach->n > 0;
 }
 
-static bool are_fed(Match *m, const Node *v)
+/* May it be infinite or NaN by its formula, as a divisor 0?  0 of it is NaN. */
+static bool may_spoil(const RecurMatch *m, const Node *n, bool under)
+{
+        const Fact *f = n && n->id < m->r->limit ? &m->r->facts->of[n->id] : NULL;
+        return f && ((f->kinds & ~(unsigned)FINITE) || (under && f->exact_zero && (f->kinds & ZERO)));
+}
+
+/* Is it proved that the formula hides later rows, whatever they are made of? */
+static bool hides_later_rows(const RecurMatch *m)
+{
+        const Recur *r = m->r;
+        const int root = m->root->id;
+        return root < r->limit && (!reads_future(r->facts, &r->facts->of[root].reach) ||
+                                   !reads_future(r->any, &r->any->of[root].reach));
+}
+
+static bool are_fed(RecurMatch *m, const Node *v)
 {
         const Node *all[2 * MOST_FACTORS + 3] = {v, m->core ? m->core->in[0] : NULL,
                                                  m->core ? m->core->in[1] : NULL};
-        bool back = true, fed = false;
+        bool back = true, fed = false, spoilt = may_spoil(m, v, false) || may_spoil(m, all[2], false);
         int n = 3;
-        for (int i = 0; i < m->col.n; i++)
+        for (int i = 0; i < m->col.n; i++) {
                 all[n++] = m->col.at[i].node;
+                spoilt = spoilt || may_spoil(m, m->col.at[i].node, m->col.at[i].under);
+        }
         for (int i = 0; i < m->col_if.n; i++)
                 all[n++] = m->col_if.at[i].node;
         for (int i = 0; i < n; i++) {
                 back = back && (!all[i] || looks_back(m, all[i]));
                 fed = fed || (all[i] && has_inputs(m, all[i]));
         }
-        return (back && fed) || recur_refuse(m, back ? "no input decides what it sums"
-                                                     : "what it sums looks ahead of its own position");
+        spoilt = spoilt && !hides_later_rows(m);
+        if (back && fed && !spoilt)
+                return true;
+        return recur_refuse(m, !back  ? "what it sums looks ahead of its own position"
+                               : !fed ? "no input decides what it sums"
+                                      : "what it sums may be infinite or NaN, which its mask does not hide");
 }
 
-static bool is_rows(const Match *m, const Node *n)
+static bool is_rows(const RecurMatch *m, const Node *n)
 {
         return n->type.rank >= 2 && dim_equal(n->type.dim[n->type.rank - 2], dim_named(m->r->time)) &&
                dim_is_fixed(n->type.dim[n->type.rank - 1]);
@@ -286,7 +308,7 @@ static bool is_thin(const Node *v, const Node *powers)
 }
 
 /* The scan of v, weighed by queries and keys if there are any. */
-static Node *scan(Match *m, Node *v, Node *q, Node *k)
+static Node *recur_scan(RecurMatch *m, Node *v, Node *q, Node *k)
 {
         Graph *g = m->r->g;
         Diag diag = {.arena = g->arena};
@@ -308,12 +330,12 @@ static Node *scan(Match *m, Node *v, Node *q, Node *k)
 }
 
 /* y with the type of the root */
-static Node *finished(Match *m, Node *y)
+static Node *finished(RecurMatch *m, Node *y)
 {
         Node *n = m->root;
-        y = where_all(m, times(m, y, &m->row), &m->row_if, false);
+        y = where_all(m, recur_times(m, y, &m->row), &m->row_if, false);
         if (y && n->type.dtype == REAL)
-                y = as_real(m, y);
+                y = recur_as_real(m, y);
         else if (y && y->type.dtype != n->type.dtype)
                 return recur_refuse(m, "floats may not hold its integers");
         if (y && !type_equal(&y->type, &n->type))
@@ -321,24 +343,24 @@ static Node *finished(Match *m, Node *y)
         return y ? y : recur_refuse(m, "its factors do not fit");
 }
 
-static Node *make_product(Match *m)
+static Node *make_product(RecurMatch *m)
 {
         Node *v = m->root->in[1], *q = m->core ? m->core->in[0] : NULL,
-             *k = m->core ? turned(m, m->core->in[1]) : NULL;
+             *k = m->core ? recur_turned(m, m->core->in[1]) : NULL;
         if (!are_fed(m, v))
                 return NULL;
         if (k)
                 k = where_all(m, k, &m->col_if, true);
-        return finished(m, scan(m, weighed(m, v), q, k));
+        return finished(m, recur_scan(m, recur_weighed(m, v), q, k));
 }
 
-static Node *make_maxima(Match *m)
+static Node *make_maxima(RecurMatch *m)
 {
-        return are_fed(m, NULL) ? finished(m, scan(m, weighed(m, NULL), NULL, NULL)) : NULL;
+        return are_fed(m, NULL) ? finished(m, recur_scan(m, recur_weighed(m, NULL), NULL, NULL)) : NULL;
 }
 
 /* 1 + row, the sum of a triangle's row */
-static Node *rows_so_far(Match *m)
+static Node *rows_so_far(RecurMatch *m)
 {
         Graph *g = m->r->g;
         Dim rows = dim_named(m->r->time);
@@ -350,39 +372,40 @@ static Node *rows_so_far(Match *m)
 }
 
 /* c^0 + .. + c^row = (1 - c^n) / (1 - c), n = row + 1, which is worked out in double, as a table. */
-static Node *decay_sum(Match *m)
+static Node *decay_sum(RecurMatch *m)
 {
         Graph *g = m->r->g;
-        Node *step = one_step(m);
+        Node *step = recur_one_step(m);
         Type type = step ? step->type : (Type){0};
         m->at = g->top;
-        Node *c = step ? table_of(m, step, type, 1, itself) : NULL;
+        Node *c = step ? recur_table(m, step, type, 1, itself) : NULL;
         if (!c || c->attr.literal->iterations > 1)
                 return recur_refuse(m, "its decays are others in each iteration");
-        Node *one = real_number(m, 1), *n = as_real(m, rows_so_far(m));
-        Node *rest = make(m, OP_SUB, one, make(m, OP_POW, c, n));
-        return choose(m, make(m, OP_EQUAL, c, one), n, make(m, OP_DIV, rest, make(m, OP_SUB, one, c)));
+        Node *one = real_number(m, 1), *n = recur_as_real(m, rows_so_far(m));
+        Node *rest = recur_node(m, OP_SUB, one, recur_node(m, OP_POW, c, n));
+        return recur_where(m, recur_node(m, OP_EQUAL, c, one), n,
+                           recur_node(m, OP_DIV, rest, recur_node(m, OP_SUB, one, c)));
 }
 
-static Node *make_sum(Match *m)
+static Node *make_sum(RecurMatch *m)
 {
-        Node *q = m->core ? m->core->in[0] : NULL, *k = m->core ? turned(m, m->core->in[1]) : NULL, *y;
+        Node *q = m->core ? m->core->in[0] : NULL, *k = m->core ? recur_turned(m, m->core->in[1]) : NULL, *y;
         bool weighs = m->col.n || m->col_if.n;
         if ((q || weighs) && !are_fed(m, NULL))
                 return NULL;
         if (q) {
                 Attr attr = {.slot = -1};
                 Diag diag = {.arena = m->r->g->arena};
-                y = scan(m, weighed(m, k), NULL, NULL);
-                y = make(m, OP_MUL, y, q);
+                y = recur_scan(m, recur_weighed(m, k), NULL, NULL);
+                y = recur_node(m, OP_MUL, y, q);
                 attr.axis = y ? y->type.rank - 1 : 0;
                 y = y ? build(m->r->g, m->at, &diag, OP_SUM, 1, &y, &attr, m->root->span, m->root->where)
                       : NULL;
         } else if (weighs) {
-                y = scan(m, weighed(m, NULL), NULL, NULL);
+                y = recur_scan(m, recur_weighed(m, NULL), NULL, NULL);
                 bool counts = m->col.n == 0 && dim_bound(m->r->g, dim_named(m->r->time)) <= 1 << 24;
                 if (y && counts && m->root->type.dtype == INT)
-                        y = make(m, OP_FLOOR, y, NULL);
+                        y = recur_node(m, OP_FLOOR, y, NULL);
         } else {
                 y = m->ndecay ? decay_sum(m) : rows_so_far(m);
                 m->at = m->root->body;
@@ -410,7 +433,7 @@ static Node *left_operand(const Recur *r, const Node *n)
 static Node *recurrence(Recur *r, Node *n)
 {
         Node *left = left_operand(r, n), *y = NULL;
-        Match m = {.r = r, .root = n, .at = n->body, .maxima = n->op == OP_MAXOF};
+        RecurMatch m = {.r = r, .root = n, .at = n->body, .maxima = n->op == OP_MAXOF};
         if (!left)
                 return n;
         if (take_apart(&m, left))
@@ -443,7 +466,7 @@ static bool has_candidate(const Recur *r, const Body *b)
         return false;
 }
 
-static Node *current(const Recur *r, Node *n)
+static Node *recur_current(const Recur *r, Node *n)
 {
         return n->id < r->limit && r->replaced[n->id] ? r->replaced[n->id] : n;
 }
@@ -456,7 +479,7 @@ static void recur_body(Recur *r, Body *b)
         for (int i = 0; i < old.nnode; i++) {
                 Node *n = old.node[i];
                 for (int k = 0; k < n->nin; k++)
-                        n->in[k] = current(r, n->in[k]);
+                        n->in[k] = recur_current(r, n->in[k]);
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         recur_body(r, n->attr.region->body[k]);
                 Node *y = recurrence(r, n);
@@ -466,9 +489,9 @@ static void recur_body(Recur *r, Body *b)
                         r->replaced[n->id] = y;
         }
         for (int i = 0; b->region && i < b->region->ncarry; i++)
-                b->next[i] = current(r, b->next[i]);
+                b->next[i] = recur_current(r, b->next[i]);
         for (int i = 0; b->region && i < b->region->nstack; i++)
-                b->stack[i] = current(r, b->stack[i]);
+                b->stack[i] = recur_current(r, b->stack[i]);
 }
 
 bool recur(Graph *g, int time, Text *said)
@@ -482,7 +505,7 @@ bool recur(Graph *g, int time, Text *said)
                 r.replaced = NEW_ARRAY(&scratch, Node *, g->nnode);
                 recur_body(&r, g->top);
                 for (int i = 0; i < g->noutput; i++)
-                        g->output[i].node = current(&r, g->output[i].node);
+                        g->output[i].node = recur_current(&r, g->output[i].node);
         }
         arena_free(&scratch);
         return r.found;

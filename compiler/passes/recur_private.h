@@ -12,13 +12,13 @@ typedef struct {
 typedef struct {
         Factor at[MOST_FACTORS];
         int n;
-} Factors;
+} FactorList;
 
 /* base^(steps (row - col) times the factors); base NULL: e. */
 typedef struct {
         Node *base;
         int64_t steps;
-        Factors by;
+        FactorList by;
 } Decay;
 
 typedef struct {
@@ -34,22 +34,22 @@ typedef struct {
 typedef struct {
         Recur *r;
         Node *root;
-        Body *at;               /* where new nodes stand */
-        bool maxima;            /* row and col are terms, not factors */
-        Factors row, col;       /* what does not vary along columns; along rows */
-        Factors row_if, col_if; /* conditions: where one fails, all is masked */
+        Body *at;                  /* where new nodes stand */
+        bool maxima;               /* row and col are terms, not factors */
+        FactorList row, col;       /* what does not vary along columns; along rows */
+        FactorList row_if, col_if; /* conditions: where one fails, all is masked */
         Decay decay[4];
         int ndecay;
         Node *core;
         bool masked, triangle; /* some mask was seen; the triangle is in it */
         const char *why;       /* what stands in the way */
-} Match;
+} RecurMatch;
 
 /* Along the last axis but `back`? */
 bool varies_along(const Node *n, int back);
 
 /* recur_take.c: false: it is made of something else, or there is no triangle. */
-bool take_apart(Match *m, Node *operand);
+bool take_apart(RecurMatch *m, Node *operand);
 
-Node *recur_refuse(Match *m, const char *why); /* NULL; the first reason stays */
+Node *recur_refuse(RecurMatch *m, const char *why); /* NULL; the first reason stays */
 #endif

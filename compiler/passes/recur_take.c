@@ -7,7 +7,7 @@ enum { DEEPEST = 32 };
 
 /* --- what a node is --- */
 
-Node *recur_refuse(Match *m, const char *why)
+Node *recur_refuse(RecurMatch *m, const char *why)
 {
         m->why = m->why ? m->why : why;
         return NULL;
@@ -19,7 +19,7 @@ bool varies_along(const Node *n, int back)
         return n->type.rank > back && !dim_is(n->type.dim[n->type.rank - 1 - back], 1);
 }
 
-static bool is_constant(const Node *n, double value)
+static bool factor_is_constant(const Node *n, double value)
 {
         return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->iterations == 1 &&
                n->attr.literal->value[0] == value;
@@ -49,10 +49,10 @@ static Node *straight(Node *n)
 }
 
 /* An integer that is some affine form of row and column, exactly: row[0] col + row[1] row + constant. */
-static bool is_affine(const Match *m, const Node *n, Dim *constant, int64_t by[2])
+static bool is_affine(const RecurMatch *m, const Node *n, Dim *constant, int64_t by[2])
 {
         const Cases *c = n->id < m->r->limit ? m->r->facts->of[n->id].integer : NULL;
-        const Case *one = c && c->n == 1 && c->at[0].when.n == 0 ? &c->at[0] : NULL;
+        const AffineCase *one = c && c->n == 1 && c->at[0].when.n == 0 ? &c->at[0] : NULL;
         const Affine *exact = NULL;
         for (int i = 0; one && i < one->nlow; i++)
                 for (int j = 0; j < one->nhigh; j++)
@@ -74,7 +74,7 @@ static bool is_affine(const Match *m, const Node *n, Dim *constant, int64_t by[2
 }
 
 /* a <= b, or a < b: is that col <= row? */
-static bool is_triangle(const Match *m, const Node *a, const Node *b, bool strict)
+static bool is_triangle(const RecurMatch *m, const Node *a, const Node *b, bool strict)
 {
         Dim low, high;
         int64_t x[2], y[2];
@@ -89,7 +89,7 @@ static bool is_triangle(const Match *m, const Node *a, const Node *b, bool stric
 /* --- taking apart --- */
 
 /* A factor, a term or a condition. */
-static bool add_part(Match *m, Factors *to, Node *n, bool under)
+static bool factor_part(RecurMatch *m, FactorList *to, Node *n, bool under)
 {
         if (to->n == MOST_FACTORS)
                 return recur_refuse(m, "it is made of too many parts");
@@ -97,16 +97,16 @@ static bool add_part(Match *m, Factors *to, Node *n, bool under)
         return true;
 }
 
-static bool add_factor(Match *m, Factors *to, Node *n, bool under)
+static bool add_factor(RecurMatch *m, FactorList *to, Node *n, bool under)
 {
-        return is_constant(n, 1) || add_part(m, to, n, under);
+        return factor_is_constant(n, 1) || factor_part(m, to, n, under);
 }
 
 /* The triangle, conditions of the row or of the column alone, and what is both or, negated, either. */
-static bool take_condition(Match *m, Node *c, bool negated)
+static bool take_condition(RecurMatch *m, Node *c, bool negated)
 {
         if (!varies_along(c, 0) || !varies_along(c, 1))
-                return add_part(m, varies_along(c, 0) ? &m->col_if : &m->row_if, c, negated);
+                return factor_part(m, varies_along(c, 0) ? &m->col_if : &m->row_if, c, negated);
         c = straight(c);
         if (c->op == OP_NOT)
                 return take_condition(m, c->in[0], !negated);
@@ -120,14 +120,14 @@ static bool take_condition(Match *m, Node *c, bool negated)
         return m->triangle = true;
 }
 
-static bool take_mask(Match *m, Node *condition, bool negated)
+static bool take_mask(RecurMatch *m, Node *condition, bool negated)
 {
         m->masked = true;
         return take_condition(m, condition, negated);
 }
 
 /* x = steps (row - col) times factors of the head */
-static bool take_exponent(Match *m, Decay *d, Node *x, int depth)
+static bool take_exponent(RecurMatch *m, Decay *d, Node *x, int depth)
 {
         Dim constant;
         int64_t by[2];
@@ -152,7 +152,7 @@ static bool take_exponent(Match *m, Decay *d, Node *x, int depth)
                 m, "its decay is no power with row - col, times a number of each head, as its exponent");
 }
 
-static bool take_decay(Match *m, Node *base, Node *x)
+static bool take_decay(RecurMatch *m, Node *base, Node *x)
 {
         Decay *d = &m->decay[m->ndecay];
         x = straight(x);
@@ -163,7 +163,7 @@ static bool take_decay(Match *m, Node *base, Node *x)
                                        "recurrence that is derived");
         *d = (Decay){.base = base, .steps = 1};
         for (int i = 1; !base && x->op == OP_WHERE && i < 3; i++)
-                if (is_constant(x->in[i], -INFINITY)) {
+                if (factor_is_constant(x->in[i], -INFINITY)) {
                         if (!take_mask(m, x->in[0], i == 1))
                                 return false;
                         x = x->in[3 - i];
@@ -172,7 +172,7 @@ static bool take_decay(Match *m, Node *base, Node *x)
         return take_exponent(m, d, x, 0);
 }
 
-static bool take_core(Match *m, Node *product)
+static bool take_core(RecurMatch *m, Node *product)
 {
         if (m->core)
                 return recur_refuse(m, "it is made of two products");
@@ -180,25 +180,25 @@ static bool take_core(Match *m, Node *product)
         return true;
 }
 
-static bool refuse_masked(Match *m, const Node *condition, const char *why)
+static bool refuse_masked(RecurMatch *m, const Node *condition, const char *why)
 {
         m->masked |= varies_along(condition, 0) && varies_along(condition, 1);
         return recur_refuse(m, why);
 }
 
-static bool take(Match *m, Node *n, bool under, int depth);
+static bool take(RecurMatch *m, Node *n, bool under, int depth);
 
-static bool take_where(Match *m, Node *n, int depth)
+static bool take_where(RecurMatch *m, Node *n, int depth)
 {
-        if (is_constant(n->in[2], 0))
+        if (factor_is_constant(n->in[2], 0))
                 return take_mask(m, n->in[0], false) && take(m, n->in[1], false, depth);
-        if (is_constant(n->in[1], 0))
+        if (factor_is_constant(n->in[1], 0))
                 return take_mask(m, n->in[0], true) && take(m, n->in[2], false, depth);
         return refuse_masked(m, n->in[0], "what is masked is not 0");
 }
 
 /* Every factor of n, which is one itself; under: it divides. */
-static bool take(Match *m, Node *n, bool under, int depth)
+static bool take(RecurMatch *m, Node *n, bool under, int depth)
 {
         if (!varies_along(n, 0))
                 return add_factor(m, &m->row, n, under);
@@ -234,21 +234,22 @@ static bool take(Match *m, Node *n, bool under, int depth)
 
 /* --- terms of a maximum --- */
 
-static bool take_terms(Match *m, Node *n, bool under, int depth);
+static bool take_terms(RecurMatch *m, Node *n, bool under, int depth);
 
-static bool take_masked(Match *m, Node *n, bool under, int depth)
+static bool take_masked(RecurMatch *m, Node *n, bool under, int depth)
 {
         for (int i = 1; i < 3; i++)
-                if (is_constant(n->in[i], under ? INFINITY : -INFINITY))
+                if (factor_is_constant(n->in[i], under ? INFINITY : -INFINITY))
                         return take_mask(m, n->in[0], i == 1) && take_terms(m, n->in[3 - i], under, depth);
         return refuse_masked(m, n->in[0], under ? "what is masked is not inf" : "what is masked is not -inf");
 }
 
 /* Every term of n, which is one itself; under: it is subtracted. */
-static bool take_terms(Match *m, Node *n, bool under, int depth)
+static bool take_terms(RecurMatch *m, Node *n, bool under, int depth)
 {
         if (!varies_along(n, 0) || !varies_along(n, 1))
-                return is_constant(n, 0) || add_part(m, varies_along(n, 0) ? &m->col : &m->row, n, under);
+                return factor_is_constant(n, 0) ||
+                       factor_part(m, varies_along(n, 0) ? &m->col : &m->row, n, under);
         n = straight(n);
         if (depth == DEEPEST)
                 return recur_refuse(m, "it is nested too deep");
@@ -267,7 +268,7 @@ static bool take_terms(Match *m, Node *n, bool under, int depth)
         }
 }
 
-bool take_apart(Match *m, Node *operand)
+bool take_apart(RecurMatch *m, Node *operand)
 {
         return (m->maxima ? take_terms(m, operand, false, 0) : take(m, operand, false, 0)) && m->triangle;
 }

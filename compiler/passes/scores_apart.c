@@ -14,6 +14,7 @@
  * equal nodes. */
 #include <string.h>
 
+#include "rebuild_private.h"
 #include "simplify_private.h"
 
 /* A product of a softmax's weights with values: what may be one kernel. */
@@ -23,7 +24,7 @@ typedef struct {
         bool stored; /* something that is no attention uses its scores or weights */
         bool apart;  /* it gets scores of its own: */
         Node **own;  /* by id, the copy; NULL: none */
-} Site;
+} ApartSite;
 
 typedef struct {
         Graph *g;
@@ -31,22 +32,22 @@ typedef struct {
         Uses *uses;
         Needed needed; /* what taps need has copies of its own */
         int limit;     /* ids of copies are not below it */
-        Site *site;
+        ApartSite *site;
         int nsite, cap_site;
-} Apart;
+} ScoresApart;
 
-static bool covers(const Site *s, const Node *n)
+static bool covers(const ApartSite *s, const Node *n)
 {
         return n == s->weights || scores_hold(&s->scores, n);
 }
 
-static void find_sites(Apart *p, const Body *b)
+static void scores_find_sites(ScoresApart *p, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 Node *n = b->node[i];
-                Site s = {.product = n, .weights = n->nin ? n->in[0] : NULL};
+                ApartSite s = {.product = n, .weights = n->nin ? n->in[0] : NULL};
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        find_sites(p, n->attr.region->body[k]);
+                        scores_find_sites(p, n->attr.region->body[k]);
                 if (n->op != OP_MATMUL || s.weights->body != n->body || !p->needed.node[n->id] ||
                     find_attention(&p->scratch, p->g, n, NULL, &s.scores))
                         continue;
@@ -64,7 +65,7 @@ static bool is_output(const Graph *g, const Node *n)
 }
 
 /* Does some attention use n for this user? */
-static bool is_for_site(const Apart *p, const Node *n, const Node *user)
+static bool is_for_site(const ScoresApart *p, const Node *n, const Node *user)
 {
         for (int i = 0; i < p->nsite; i++)
                 if (covers(&p->site[i], n) && (covers(&p->site[i], user) || p->site[i].product == user))
@@ -72,7 +73,7 @@ static bool is_for_site(const Apart *p, const Node *n, const Node *user)
         return false;
 }
 
-static bool is_stored(const Apart *p, const Node *n)
+static bool scores_is_stored(const ScoresApart *p, const Node *n)
 {
         bool stored = p->uses->leaves[n->id] || is_output(p->g, n);
         for (int i = 0; i < p->uses->nuser[n->id] && !stored; i++) {
@@ -82,7 +83,7 @@ static bool is_stored(const Apart *p, const Node *n)
         return stored;
 }
 
-static bool share_a_node(const Site *a, const Site *b)
+static bool share_a_node(const ApartSite *a, const ApartSite *b)
 {
         bool share = a->weights == b->weights;
         for (int i = 0; i < a->scores.n && !share; i++)
@@ -90,36 +91,36 @@ static bool share_a_node(const Site *a, const Site *b)
         return share;
 }
 
-static int64_t last_size(const Node *n)
+static int64_t last_axis_size(const Node *n)
 {
         return n->type.dim[n->type.rank - 1].fixed;
 }
 
 /* A second product costs no more than what the kernel saves of the product with values: this reads stored weights, masked ones too. */
-static bool pays(const Site *s)
+static bool pays(const ApartSite *s)
 {
-        return last_size(s->scores.core->in[0]) <= last_size(s->product);
+        return last_axis_size(s->scores.core->in[0]) <= last_axis_size(s->product);
 }
 
 /* Of attention that shares scores the first one has those that there are, unless they are stored for something else. */
-static void decide(Apart *p)
+static void apart_decide(ScoresApart *p)
 {
         for (int i = 0; i < p->nsite; i++) {
-                Site *s = &p->site[i];
-                s->stored = is_stored(p, s->weights);
+                ApartSite *s = &p->site[i];
+                s->stored = scores_is_stored(p, s->weights);
                 for (int k = 0; k < s->scores.n; k++)
-                        s->stored |= is_stored(p, s->scores.node[k]);
+                        s->stored |= scores_is_stored(p, s->scores.node[k]);
                 s->apart = s->stored && pays(s);
         }
         for (int i = 0; i < p->nsite; i++) {
-                Site *s = &p->site[i];
+                ApartSite *s = &p->site[i];
                 for (int k = 0; k < p->nsite && !s->stored; k++)
                         s->apart |= k != i && (k < i || p->site[k].stored) && share_a_node(s, &p->site[k]);
         }
 }
 
 /* By id: what of the site's scores something else uses too, or what of those uses it. */
-static bool *find_shared(Apart *p, const Site *s)
+static bool *shared_axes(ScoresApart *p, const ApartSite *s)
 {
         bool *shared = NEW_ARRAY(&p->scratch, bool, p->limit);
         const Body *b = s->product->body;
@@ -137,7 +138,7 @@ static bool *find_shared(Apart *p, const Site *s)
         return shared;
 }
 
-static void take_own(const Apart *p, const Site *s, Node *n)
+static void scores_take_own(const ScoresApart *p, const ApartSite *s, Node *n)
 {
         for (int i = 0; i < n->nin; i++)
                 if (n->in[i]->id < p->limit && s->own[n->in[i]->id])
@@ -145,9 +146,9 @@ static void take_own(const Apart *p, const Site *s, Node *n)
 }
 
 /* Copies of what is shared; what the site alone uses reads them. */
-static void make_own(Apart *p, Site *s)
+static void site_separate(ScoresApart *p, ApartSite *s)
 {
-        const bool *shared = find_shared(p, s);
+        const bool *shared = shared_axes(p, s);
         const Body *b = s->product->body;
         s->own = NEW_ARRAY(&p->scratch, Node *, p->limit);
         for (int i = 0; b->node[i] != s->product; i++) {
@@ -162,42 +163,35 @@ static void make_own(Apart *p, Site *s)
                         memcpy(copy->in, n->in, (size_t)n->nin * sizeof(Node *));
                         n = copy;
                 }
-                take_own(p, s, n);
+                scores_take_own(p, s, n);
         }
-        take_own(p, s, s->product);
+        scores_take_own(p, s, s->product);
 }
 
-/* Copies stand right behind what they are copies of: there all that they read has its value. */
-static void insert(Apart *p, Body *b)
+/* Copies stand right after what they are copies of: there all that they read has its value. */
+static void scores_append(void *context, Graph *g, Body *b, Node *n)
 {
-        const Body old = *b;
-        b->node = NULL;
-        b->nnode = b->cap = 0;
-        for (int i = 0; i < old.nnode; i++) {
-                Node *n = old.node[i];
-                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        insert(p, n->attr.region->body[k]);
-                body_append(p->g, b, n);
-                for (int k = 0; k < p->nsite; k++)
-                        if (p->site[k].own && p->site[k].own[n->id])
-                                body_append(p->g, b, p->site[k].own[n->id]);
-        }
+        const ScoresApart *p = context;
+        body_append(g, b, n);
+        for (int k = 0; k < p->nsite; k++)
+                if (p->site[k].own && p->site[k].own[n->id])
+                        body_append(g, b, p->site[k].own[n->id]);
 }
 
 void scores_apart(Graph *g)
 {
-        Apart p = {.g = g, .limit = g->nnode, .scratch = {.out_of_memory = g->arena->out_of_memory}};
+        ScoresApart p = {.g = g, .limit = g->nnode, .scratch = {.out_of_memory = g->arena->out_of_memory}};
         p.uses = uses_of(&p.scratch, g);
         p.needed = outputs_need(&p.scratch, g);
-        find_sites(&p, g->top);
-        decide(&p);
+        scores_find_sites(&p, g->top);
+        apart_decide(&p);
         bool any = false;
         for (int i = 0; i < p.nsite; i++) {
                 any |= p.site[i].apart;
                 if (p.site[i].apart)
-                        make_own(&p, &p.site[i]);
+                        site_separate(&p, &p.site[i]);
         }
-        insert(&p, g->top);
+        rebuild_body(g, g->top, scores_append, &p);
         arena_free(&p.scratch);
         if (any)
                 prune(g); /* what all had copies of */

@@ -30,7 +30,7 @@ typedef struct {
         bool changed;
 } Simplifier;
 
-static Node *current(const Simplifier *s, Node *n)
+static Node *simplify_current(const Simplifier *s, Node *n)
 {
         return n && n->id < s->limit && s->replaced[n->id] ? s->replaced[n->id] : n;
 }
@@ -55,9 +55,9 @@ static void simplify_region(Simplifier *s, const Region *region)
                 Body *body = region->body[k];
                 simplify_body(s, body);
                 for (int i = 0; i < region->ncarry; i++)
-                        body->next[i] = current(s, body->next[i]);
+                        body->next[i] = simplify_current(s, body->next[i]);
                 for (int i = 0; i < region->nstack; i++)
-                        body->stack[i] = current(s, body->stack[i]);
+                        body->stack[i] = simplify_current(s, body->stack[i]);
         }
 }
 
@@ -75,7 +75,7 @@ static Node *from_outside(const Node *n)
 static Node *simplify_node(Simplifier *s, Node *n)
 {
         for (int i = 0; i < n->nin; i++)
-                n->in[i] = current(s, n->in[i]);
+                n->in[i] = simplify_current(s, n->in[i]);
         int before = s->g->nnode;
         if (n->op == OP_REPEAT)
                 simplify_region(s, n->attr.region);
@@ -113,12 +113,12 @@ static void replace_roots(Simplifier *s)
 {
         Graph *g = s->g;
         for (int i = 0; i < g->noutput; i++)
-                g->output[i].node = current(s, g->output[i].node);
+                g->output[i].node = simplify_current(s, g->output[i].node);
         for (int i = 0; i < g->nentry; i++)
-                g->entry[i].expr = current(s, g->entry[i].expr);
+                g->entry[i].expr = simplify_current(s, g->entry[i].expr);
         for (int i = 0; i < g->nrequire; i++) {
-                g->require[i].left = current(s, g->require[i].left);
-                g->require[i].right = current(s, g->require[i].right);
+                g->require[i].left = simplify_current(s, g->require[i].left);
+                g->require[i].right = simplify_current(s, g->require[i].right);
         }
 }
 

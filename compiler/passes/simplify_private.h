@@ -20,6 +20,10 @@ Node *find_common(CommonTable *t, Node *n); /* an equal node that n's body sees,
 Node *rewrite(Graph *g,
               Node *n); /* an equal node that costs less, or n, whose inputs may have lost broadcasts */
 
+/* nodes with the body, source position and instance of `like`; b: NULL of an op with one operand */
+Node *build_like(Graph *g, const Node *like, Op op, int nin, Node *const *in, const Attr *attr);
+Node *op_like(Graph *g, const Node *like, Op op, Node *a, Node *b);
+
 /* softmax.c */
 Node *rewrite_softmax(Graph *g, Node *n); /* softmax, where n is one by hand, or n */
 

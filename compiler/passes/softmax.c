@@ -22,17 +22,12 @@ typedef struct {
         Node *x, *mask, *taken_off;
 } Exponential;
 
-static Node *make(Graph *g, const Node *like, Op op, int nin, Node *const *in, const Attr *attr)
-{
-        return build(g, like->body, NULL, op, nin, in, attr, like->span, like->where);
-}
-
 static int last_axis(const Node *n)
 {
         return n->type.rank - 1;
 }
 
-static bool is_constant(const Node *n, double value)
+static bool constant_is(const Node *n, double value)
 {
         double found;
         return constant_uniform(n, &found) && found == value;
@@ -61,11 +56,37 @@ static bool is_of_positions(const Node *n, int depth)
         return leaf || inner;
 }
 
+/* May an element be -inf by the formula?  What is no elementwise expression is finite.  left: nodes that may still be looked at; ways
+ * through them may be many. */
+static bool reaches_infinity(const Node *n, int *left)
+{
+        bool may = --*left < 0 || n->op == OP_LOG || (n->op == OP_PAD && isinf(n->attr.value));
+        for (int64_t i = 0; n->op == OP_CONST && i < n->attr.literal->iterations * n->attr.literal->count;
+             i++)
+                may = may || isinf(n->attr.literal->value[i]);
+        const OpFamily family = op_info[n->op].family;
+        for (int i = 0; !may && (family == POINT || family == MOVE || n->op == OP_MAXOF) && i < n->nin; i++)
+                may = reaches_infinity(n->in[i], left);
+        return may;
+}
+
+static bool may_be_minus_infinity(const Node *n)
+{
+        return reaches_infinity(n, &(int){256});
+}
+
+/* A row of -inf less its maximum is NaN, which neither a mask nor a sink beside it makes 0. */
+static bool may_lose_dead_rows(const Exponential *e)
+{
+        return e->taken_off && e->taken_off->op == OP_MAXOF && may_be_minus_infinity(e->x);
+}
+
 /* A softmax that is masked by what data decide stays: its weights choose experts. */
 static bool masks(const Exponential *e, const Node *n)
 {
         bool weights = e->taken_off && e->taken_off->op == OP_SOFTMAX;
-        return type_equal(&e->x->type, &n->type) && (!weights || is_of_positions(e->mask, 16));
+        return type_equal(&e->x->type, &n->type) && (!weights || is_of_positions(e->mask, 16)) &&
+               !may_lose_dead_rows(e);
 }
 
 static bool exponential(Graph *g, Node *n, Exponential *e)
@@ -73,7 +94,7 @@ static bool exponential(Graph *g, Node *n, Exponential *e)
         double base;
         if (n->op == OP_POW && constant_uniform(n->in[0], &base) && base > 0 && isfinite(base) && base != 1) {
                 Node *in[] = {n->in[1], build_number(g, n->body, real_log(base), REAL, n->span, n->where)};
-                *e = (Exponential){make(g, n, OP_MUL, 2, in, NULL), NULL, NULL};
+                *e = (Exponential){build_like(g, n, OP_MUL, 2, in, NULL), NULL, NULL};
                 return e->x && type_equal(&e->x->type, &n->type);
         }
         if (n->op == OP_EXP) {
@@ -87,7 +108,7 @@ static bool exponential(Graph *g, Node *n, Exponential *e)
                 *e = (Exponential){n->in[0], NULL, n};
                 return true;
         }
-        if (n->op == OP_WHERE && is_constant(n->in[2], 0) && exponential(g, n->in[1], e) && !e->mask) {
+        if (n->op == OP_WHERE && constant_is(n->in[2], 0) && exponential(g, n->in[1], e) && !e->mask) {
                 e->mask = n->in[0];
                 return masks(e, n);
         }
@@ -118,7 +139,7 @@ static Node *sink_of(Graph *g, Node *n, const Exponential *e)
 }
 
 /* Of n = sum(exponential) or that and one more: the exponential, or NULL; *sink: what is more, or NULL. */
-static Node *summed(Graph *g, Node *n, Exponential *e, Node **sink)
+static Node *softmax_summed(Graph *g, Node *n, Exponential *e, Node **sink)
 {
         *sink = NULL;
         if (n->op == OP_SUM)
@@ -138,17 +159,17 @@ static Node *softmax_of(Graph *g, const Node *like, const Exponential *e, Node *
 {
         Node *minus = e->mask ? build_number(g, like->body, -INFINITY, REAL, like->span, like->where) : NULL;
         Node *masked[] = {e->mask, e->x, minus};
-        Node *x = e->mask ? make(g, like, OP_WHERE, 3, masked, NULL) : e->x;
+        Node *x = e->mask ? build_like(g, like, OP_WHERE, 3, masked, NULL) : e->x;
         Node *in[] = {x, sink};
-        const Attr attr = {.index = sink ? 0 : DEAD_ROWS_NAN};
-        return x ? make(g, like, OP_SOFTMAX, sink ? 2 : 1, in, &attr) : NULL;
+        const Attr attr = {.index = sink && !may_lose_dead_rows(e) ? 0 : DEAD_ROWS_NAN};
+        return x ? build_like(g, like, OP_SOFTMAX, sink ? 2 : 1, in, &attr) : NULL;
 }
 
 /* a / b: the softmax, or its product with values. */
-static Node *quotient(Graph *g, const Node *n, Node *a, Node *b)
+static Node *softmax_quotient(Graph *g, const Node *n, Node *a, Node *b)
 {
         Exponential e;
-        Node *sink, *of = summed(g, b, &e, &sink);
+        Node *sink, *of = softmax_summed(g, b, &e, &sink);
         if (!of || a->type.rank != n->type.rank)
                 return NULL;
         if (a == of)
@@ -156,7 +177,7 @@ static Node *quotient(Graph *g, const Node *n, Node *a, Node *b)
         if (a->op != OP_MATMUL || a->in[0] != of || a->type.rank != of->type.rank)
                 return NULL;
         Node *in[] = {softmax_of(g, n, &e, sink), a->in[1]};
-        return in[0] ? make(g, n, OP_MATMUL, 2, in, &a->attr) : NULL;
+        return in[0] ? build_like(g, n, OP_MATMUL, 2, in, &a->attr) : NULL;
 }
 
 /* exp(x - log(sum(exp(x)))) */
@@ -166,7 +187,7 @@ static Node *by_logarithm(Graph *g, const Node *n)
         if (difference->op != OP_SUB || difference->in[1]->op != OP_LOG)
                 return NULL;
         Exponential e;
-        Node *sink, *of = summed(g, difference->in[1]->in[0], &e, &sink);
+        Node *sink, *of = softmax_summed(g, difference->in[1]->in[0], &e, &sink);
         bool fits = of && !e.mask && !e.taken_off && e.x == difference->in[0];
         return fits ? softmax_of(g, n, &e, sink) : NULL;
 }
@@ -178,32 +199,34 @@ static Node *less_maximum(const Node *n)
 }
 
 /* softmax(x - max(x)), with or without a mask on the difference. */
-static Node *shifted(Graph *g, const Node *n)
+static Node *softmax_shifted(Graph *g, const Node *n)
 {
         const Node *x = n->in[0];
         if (n->nin > 1 || x->type.rank == 0)
                 return NULL;
         Node *all = less_maximum(x);
         if (all)
-                return make(g, n, OP_SOFTMAX, 1, &all, &(Attr){.index = DEAD_ROWS_NAN});
-        bool masked = x->op == OP_WHERE && is_constant(x->in[2], -INFINITY);
+                return build_like(g, n, OP_SOFTMAX, 1, &all, &(Attr){.index = DEAD_ROWS_NAN});
+        bool masked = x->op == OP_WHERE && constant_is(x->in[2], -INFINITY);
         all = masked ? less_maximum(x->in[1]) : NULL;
+        if (all && may_be_minus_infinity(all))
+                return NULL;
         Node *in[] = {all ? x->in[0] : NULL, all, masked ? x->in[2] : NULL};
-        Node *where = all ? make(g, x, OP_WHERE, 3, in, NULL) : NULL;
-        return where ? make(g, n, OP_SOFTMAX, 1, &where, &n->attr) : NULL;
+        Node *where = all ? build_like(g, x, OP_WHERE, 3, in, NULL) : NULL;
+        return where ? build_like(g, n, OP_SOFTMAX, 1, &where, &n->attr) : NULL;
 }
 
 Node *rewrite_softmax(Graph *g, Node *n)
 {
         Node *y = NULL;
         if (n->op == OP_SOFTMAX)
-                y = shifted(g, n);
+                y = softmax_shifted(g, n);
         if (n->op == OP_EXP)
                 y = by_logarithm(g, n);
         if (n->op == OP_DIV)
-                y = quotient(g, n, n->in[0], n->in[1]);
+                y = softmax_quotient(g, n, n->in[0], n->in[1]);
         for (int i = 0; n->op == OP_MUL && !y && i < 2; i++)
-                if (n->in[i]->op == OP_DIV && is_constant(n->in[i]->in[0], 1))
-                        y = quotient(g, n, n->in[1 - i], n->in[i]->in[1]);
+                if (n->in[i]->op == OP_DIV && constant_is(n->in[i]->in[0], 1))
+                        y = softmax_quotient(g, n, n->in[1 - i], n->in[i]->in[1]);
         return y && type_equal(&y->type, &n->type) ? y : n;
 }

@@ -18,6 +18,7 @@
  * follow: copies would be joined again. */
 #include <string.h>
 
+#include "rebuild_private.h"
 #include "simplify_private.h"
 
 typedef struct {
@@ -28,26 +29,26 @@ typedef struct {
         bool *inside;   /* by id: scores or weights of attention, or keys that these read */
         Node **copy[2]; /* by id: the copy; [1]: of what is inside attention, for a tap that shows it */
         Node **same;    /* by id: of what lies in memory, and is shown itself */
-} Apart;
+} TapsApart;
 
 /* --- what is inside attention ------------------------------------------------------------------------------------- */
 
 /* Lies in memory, and is used by taps as it is. */
-static bool is_stored(const Node *n)
+static bool taps_is_stored(const Node *n)
 {
         return n->op == OP_CARRY || n->op == OP_READ || n->op == OP_APPEND || n->op == OP_REPEAT ||
                n->op == OP_RESULT || keeps_scan(n);
 }
 
 /* The keys of a product of scores, with the views through which it reads them. */
-static void mark_keys(Apart *p, const Node *n)
+static void mark_keys(TapsApart *p, const Node *n)
 {
         for (; n->op == OP_VIEW; n = n->in[0])
                 p->inside[n->id] = true;
-        p->inside[n->id] |= !is_stored(n);
+        p->inside[n->id] |= !taps_is_stored(n);
 }
 
-static void mark_scores(Apart *p, const Node *n, const Node *weights)
+static void mark_scores(TapsApart *p, const Node *n, const Node *weights)
 {
         if (!same_dims(&n->type, &weights->type) || p->inside[n->id])
                 return;
@@ -59,14 +60,14 @@ static void mark_scores(Apart *p, const Node *n, const Node *weights)
                 mark_scores(p, n->in[i], weights);
 }
 
-static void mark_mixed(Apart *p, const Scores *s)
+static void mark_mixed(TapsApart *p, const Scores *s)
 {
         for (int i = 0; i < s->n; i++)
                 p->inside[s->node[i]->id] = true;
         mark_keys(p, s->core->in[1]);
 }
 
-static void find_inside(Apart *p, const Body *b)
+static void find_inside(TapsApart *p, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
@@ -82,8 +83,8 @@ static void find_inside(Apart *p, const Body *b)
 
 /* --- copies ----------------------------------------------------------------------------------------------------------- */
 
-/* n times 1, x being n or its copy: what lies in memory, computed once more. */
-static Node *same(Apart *p, const Node *n, Node *x)
+/* n times 1, or `n and true`, x being n or its copy: what lies in memory, computed once more. */
+static Node *taps_same(TapsApart *p, const Node *n, Node *x)
 {
         if (p->same[n->id])
                 return p->same[n->id];
@@ -97,7 +98,7 @@ static Node *same(Apart *p, const Node *n, Node *x)
         in[1]->attr = (Attr){.literal = literal, .slot = -1};
         in[1]->type = (Type){.dtype = n->type.dtype};
         *product = *n;
-        product->op = OP_MUL;
+        product->op = n->type.dtype == BOOL ? OP_AND : OP_MUL;
         product->id = g->nnode++;
         product->nin = 2;
         product->in = NEW_ARRAY(g->arena, Node *, 2);
@@ -106,22 +107,15 @@ static Node *same(Apart *p, const Node *n, Node *x)
         return product;
 }
 
-static Node *under_views(Node *n)
-{
-        while (n->op == OP_VIEW)
-                n = n->in[0];
-        return n;
-}
-
 /* The node for taps to use instead of n.  shown: a tap shows it, or it is inside attention and so is its user, which then
  * is a product of two activations: that can't read keys in the tiles that attention has of them. */
-static Node *instead(Apart *p, Node *n, bool shown)
+static Node *instead(TapsApart *p, Node *n, bool shown)
 {
         if (n->id >= p->limit || !p->needed.node[n->id])
                 return n;
-        if (is_stored(n))
-                return shown && (n->op == OP_APPEND || keeps_scan(n)) ? same(p, n, n) : n;
-        bool own = shown && (p->inside[n->id] || (n->op == OP_VIEW && under_views(n)->op == OP_APPEND));
+        if (taps_is_stored(n))
+                return shown && (n->op == OP_APPEND || keeps_scan(n)) ? taps_same(p, n, n) : n;
+        bool own = shown && (p->inside[n->id] || (n->op == OP_VIEW && base_of(n)->op == OP_APPEND));
         Node **copy = &p->copy[own][n->id];
         if (*copy)
                 return *copy;
@@ -136,21 +130,21 @@ static Node *instead(Apart *p, Node *n, bool shown)
 }
 
 /* What a tap shows has to be computed by a node of its own. */
-static Node *shown(Apart *p, Node *n)
+static Node *shown(TapsApart *p, Node *n)
 {
         Node *own = instead(p, n, true);
         bool needed = n->id < p->limit && p->needed.node[n->id];
-        return needed && is_stored(under_views(own)) ? same(p, n, own) : own;
+        return needed && taps_is_stored(base_of(own)) ? taps_same(p, n, own) : own;
 }
 
 /* --- rewiring ----------------------------------------------------------------------------------------------------------- */
 
-static bool is_needed(const Apart *p, const Node *n)
+static bool is_needed(const TapsApart *p, const Node *n)
 {
         return n->id < p->limit && p->needed.node[n->id];
 }
 
-static void rewire_region(Apart *p, Node *repeat)
+static void rewire_region(TapsApart *p, Node *repeat)
 {
         const Region *r = repeat->attr.region;
         const bool *needed = p->needed.result[repeat->id];
@@ -168,7 +162,7 @@ static void rewire_region(Apart *p, Node *repeat)
 }
 
 /* What is for taps alone takes copies as its inputs. */
-static void rewire(Apart *p, const Body *b)
+static void rewire(TapsApart *p, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 Node *n = b->node[i];
@@ -183,25 +177,18 @@ static void rewire(Apart *p, const Body *b)
 }
 
 /* Copies stand right before what they are copies of: there all that they read has its value, and still has it. */
-static void insert(Apart *p, Body *b)
+static void taps_append(void *context, Graph *g, Body *b, Node *n)
 {
-        Body old = *b;
-        b->node = NULL;
-        b->nnode = b->cap = 0;
-        for (int i = 0; i < old.nnode; i++) {
-                Node *n = old.node[i];
-                for (int own = 0; own < 2; own++)
-                        if (p->copy[own][n->id])
-                                body_append(p->g, b, p->copy[own][n->id]);
-                body_append(p->g, b, n);
-                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        insert(p, n->attr.region->body[k]);
-                for (int k = 0; p->same[n->id] && k < 2; k++)
-                        body_append(p->g, b, k ? p->same[n->id] : p->same[n->id]->in[1]);
-        }
+        const TapsApart *p = context;
+        for (int own = 0; own < 2; own++)
+                if (p->copy[own][n->id])
+                        body_append(g, b, p->copy[own][n->id]);
+        body_append(g, b, n);
+        for (int k = 0; p->same[n->id] && k < 2; k++)
+                body_append(g, b, k ? p->same[n->id] : p->same[n->id]->in[1]);
 }
 
-static void list_copies(Apart *p, const Body *b)
+static void list_copies(TapsApart *p, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
@@ -225,7 +212,7 @@ void taps_apart(Graph *g)
 {
         if (!has_taps(g))
                 return;
-        Apart p = {.g = g, .limit = g->nnode, .scratch = {.out_of_memory = g->arena->out_of_memory}};
+        TapsApart p = {.g = g, .limit = g->nnode, .scratch = {.out_of_memory = g->arena->out_of_memory}};
         p.needed = outputs_need(&p.scratch, g);
         p.inside = NEW_ARRAY(&p.scratch, bool, g->nnode);
         p.same = NEW_ARRAY(&p.scratch, Node *, g->nnode);
@@ -236,7 +223,7 @@ void taps_apart(Graph *g)
         for (int i = 0; i < g->noutput; i++)
                 if (g->output[i].tap)
                         g->output[i].node = shown(&p, g->output[i].node);
-        insert(&p, g->top);
+        rebuild_body(g, g->top, taps_append, &p);
         g->stands_for = NEW_ARRAY(g->arena, Node *, g->nnode);
         list_copies(&p, g->top);
         arena_free(&p.scratch);

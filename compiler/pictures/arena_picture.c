@@ -27,8 +27,8 @@ typedef struct {
         const Plan *plan;
         double column; /* a step's width */
         Axis bytes;
-        bool *carried; /* by buffer id */
-        Kind *kind;    /* by buffer id */
+        bool *carried;   /* by buffer id */
+        DrawnKind *kind; /* by buffer id */
         unsigned kinds;
 } ArenaPicture;
 
@@ -37,7 +37,7 @@ static bool is_drawn(const Buffer *b)
         return b->home == IN_ARENA && !b->part_of && b->first >= 0;
 }
 
-static const Buffer *place_of(const Buffer *b)
+static const Buffer *allocation_of(const Buffer *b)
 {
         while (b->alias)
                 b = b->alias;
@@ -118,7 +118,7 @@ static Area area_of(const ArenaPicture *d, const Buffer *b)
 
 static void draw_buffer(const ArenaPicture *d, const Buffer *b)
 {
-        const Buffer *place = place_of(b);
+        const Buffer *place = allocation_of(b);
         const Area at = area_of(d, b);
         Arena *a = d->out->arena;
         svg_open(d->out,
@@ -140,7 +140,7 @@ static Area free_area(const ArenaPicture *d, const Buffer *b)
         int until = b->last + 1;
         for (int i = 0; i < d->plan->nbuffer; i++) {
                 const Buffer *other = d->plan->buffer[i];
-                if (is_drawn(other) && other != b && place_of(other) == b && other->first < until)
+                if (is_drawn(other) && other != b && allocation_of(other) == b && other->first < until)
                         until = other->first;
         }
         at.width = b->alias ? at.width : step_at(d, until) - at.x;
@@ -278,7 +278,7 @@ static void draw_peak(const ArenaPicture *d)
                  arena_printf(a, "lower bound %s", in_units(a, (double)p->arena_bound, "B")));
 }
 
-static void draw_key(const ArenaPicture *d, double y)
+static void arena_key(const ArenaPicture *d, double y)
 {
         svg_legend(d->out, LEFT, y, d->kinds);
         svg_line(d->out, LEFT, y + 18, LEFT + 14, y + 18, "live");
@@ -316,7 +316,7 @@ void draw_arena(Text *out, const Plan *p)
                          .to = top,
                          .unit = "B"};
         d.carried = NEW_ARRAY(a, bool, p->nbuffer);
-        d.kind = NEW_ARRAY(a, Kind, p->nbuffer);
+        d.kind = NEW_ARRAY(a, DrawnKind, p->nbuffer);
         find_carried(&d);
         find_kinds(&d);
         const bool grows = p->graph->past >= 0;
@@ -330,6 +330,6 @@ void draw_arena(Text *out, const Plan *p)
         draw_chart(&d);
         svg_text(out, LEFT + p->steps * d.column / 2, d.bytes.from + names + 24, "text middle",
                  "kernels, in the order in which they run");
-        draw_key(&d, key);
+        arena_key(&d, key);
         svg_end(out);
 }

@@ -28,8 +28,9 @@ static const char *sizes_text(Arena *a, const Graph *g, const int64_t *size)
         const char *text = "";
         for (int i = 0; i < g->nnamed; i++)
                 if (i != g->past && i != g->time)
-                        text = arena_printf(a, "%s%s%s = %" PRId64, text, *text ? ", " : " with ",
-                                            g->named[i].said ? g->named[i].said : g->named[i].name, size[i]);
+                        text = arena_printf(
+                                a, "%s%s%s = %" PRId64, text, *text ? ", " : " with ",
+                                g->named[i].model_name ? g->named[i].model_name : g->named[i].name, size[i]);
         return text;
 }
 
@@ -100,33 +101,48 @@ typedef struct {
         const Plan *plan;
         Turn *turn;
         int n, cap, number;
-} Turns;
+} CallTurns;
 
-static void add_turn(Turns *t, Turn turn)
+static void add_turn(CallTurns *t, Turn turn)
 {
         GROW(t->arena, t->turn, t->n, t->cap);
         t->turn[t->n++] = turn;
 }
 
-static void add_turns(Turns *t, int body, const PlanCall *call)
+static void calls_add_turns(CallTurns *t, const StepList *list, unsigned waits, const PlanCall *call);
+
+static void calls_add_body(CallTurns *t, const Step *s, unsigned waits, const PlanCall *call)
 {
-        const KernelList *l = &t->plan->list[body];
-        for (int i = 0; i < l->n; i++) {
-                const Kernel *k = l->kernel[i];
-                if (body == 0 && !call->all_parts && k->part != call->part)
-                        continue;
-                if (k->op != K_REPEAT) {
-                        add_turn(t, (Turn){RUNS_KERNEL, k, 1, ++t->number, false});
+        const Region *r = s->kernel->region;
+        int64_t runs = 0;
+        for (int64_t i = 0; i < r->iterations; i++)
+                runs += r->body_of[i] == s->body;
+        add_turn(t, (Turn){RUNS_BODY, s->kernel, runs, 0, s->body == 0 ? waits : 0});
+        if (s->kernel->active_rows)
+                add_turn(t, (Turn){RUNS_KERNEL, s->kernel->active_rows, 1, ++t->number, 0});
+        calls_add_turns(t, &s->inside, 0, call);
+        add_turn(t, (Turn){ENDS_BODY, s->kernel, runs, 0, 0});
+}
+
+/* Of one process.  waits: the calls with a barrier before the list. */
+static void calls_add_turns(CallTurns *t, const StepList *list, unsigned waits, const PlanCall *call)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Step *s = list->step[i];
+                if (s->op == STEP_BARRIER) {
+                        waits |= s->when;
                         continue;
                 }
-                for (int b = 0; b < k->region->nbody; b++) {
-                        int64_t runs = 0;
-                        for (int64_t j = 0; j < k->region->iterations; j++)
-                                runs += k->region->body_of[j] == b;
-                        add_turn(t, (Turn){RUNS_BODY, k, runs, 0, b == 0});
-                        add_turns(t, body_number(t->plan, k->region->body[b]), call);
-                        add_turn(t, (Turn){ENDS_BODY, k, runs, 0, false});
-                }
+                if ((s->op == STEP_IF && s->when & WHEN_SHARED) ||
+                    (s->op == STEP_PART && !call->all_parts && s->groups != call->part))
+                        continue;
+                if (s->op == STEP_CALL)
+                        add_turn(t, (Turn){RUNS_KERNEL, s->kernel, 1, ++t->number, waits});
+                if (s->op == STEP_BODY)
+                        calls_add_body(t, s, waits, call);
+                else
+                        calls_add_turns(t, &s->inside, waits, call);
+                waits = s->op == STEP_BODY ? waits : 0;
         }
 }
 
@@ -151,15 +167,15 @@ unsigned kinds_of_plan(const Plan *p)
 
 int turns_of(Arena *a, const Plan *p, const PlanCall *call, Turn **turn)
 {
-        Turns t = {.arena = a, .plan = p};
-        add_turns(&t, 0, call);
+        CallTurns t = {.arena = a, .plan = p};
+        calls_add_turns(&t, p->program, 0, call);
         *turn = t.turn;
         return t.n;
 }
 
 /* --- threads ---------------------------------------------------------------------------------------------------------- */
 
-double least_seconds(const KernelCost *cost, const Roof *roof)
+double min_seconds(const KernelCost *cost, const Roof *roof)
 {
         return fmax((double)cost->flops / roof->most.flops,
                     (double)(cost->read + cost->written) / roof->most.read);
@@ -167,10 +183,10 @@ double least_seconds(const KernelCost *cost, const Roof *roof)
 
 bool waits_before(const Plan *p, const PlanCall *call, const Turn *t, int threads)
 {
-        const int calls = !call->one_row                            ? WAIT_ROWS
-                          : p->heads > 0 && p->heads % threads == 0 ? WAIT_HEADS
-                                                                    : WAIT_STEP;
-        return threads > 1 && (t->kernel->barrier & calls) && (t->kind == RUNS_KERNEL || t->begins);
+        const unsigned calls = !call->one_row                            ? WAIT_ROWS
+                               : p->heads > 0 && p->heads % threads == 0 ? WAIT_HEADS
+                                                                         : WAIT_STEP;
+        return threads > 1 && t->waits & calls;
 }
 
 bool is_done_by_each(const PlanCall *call, const Kernel *k)

@@ -4,24 +4,19 @@
  * the same flows join them. */
 #include "graph_private.h"
 
-static bool same_text(const char *a, const char *b)
-{
-        return a == b || (a && b && !strcmp(a, b));
-}
-
 /* States that differ in their slots have names of their own. */
-static bool says_same(const Block *a, const Block *b)
+static bool says_same(const GraphBlock *a, const GraphBlock *b)
 {
         bool same = a->kind == b->kind && a->colour == b->colour && a->nop == b->nop &&
                     a->nweight == b->nweight && a->more_weights == b->more_weights &&
-                    same_text(a->ops, b->ops) && same_text(a->shape, b->shape);
-        same &= a->kind == BLOCK_STATE || same_text(a->name, b->name);
+                    text_equal(a->ops, b->ops) && text_equal(a->shape, b->shape);
+        same &= a->kind == BLOCK_STATE || text_equal(a->name, b->name);
         for (int i = 0; same && i < a->nweight; i++)
-                same = same_text(a->weight_text[i], b->weight_text[i]);
+                same = text_equal(a->weight_text[i], b->weight_text[i]);
         return same;
 }
 
-static bool is_in(const Block *b, int first, int n)
+static bool block_is_in(const GraphBlock *b, int first, int n)
 {
         return b->id >= first && b->id < first + n;
 }
@@ -39,8 +34,8 @@ static int flows_within(const BlockGraph *g, int first, int n, int apart, bool *
 {
         int count = 0;
         for (int i = 0; i < g->nflow; i++) {
-                const Flow *f = &g->flow[i];
-                if (!is_in(f->from, first, n) || !is_in(f->to, first, n))
+                const GraphFlow *f = &g->flow[i];
+                if (!block_is_in(f->from, first, n) || !block_is_in(f->to, first, n))
                         continue;
                 *all = *all && has_flow(g, f->from->id + apart, f->to->id + apart);
                 count++;
@@ -48,12 +43,12 @@ static int flows_within(const BlockGraph *g, int first, int n, int apart, bool *
         return count;
 }
 
-bool blocks_look_alike(const BlockGraph *g, const Block *one, const Block *last)
+bool blocks_look_alike(const BlockGraph *g, const GraphBlock *one, const GraphBlock *last)
 {
         const int apart = last->id - one->id, n = g->nblock - last->id;
         bool same = apart == n;
         for (int i = 1; same && i < n; i++) {
-                const Block *a = g->block[one->id + i], *b = g->block[last->id + i];
+                const GraphBlock *a = g->block[one->id + i], *b = g->block[last->id + i];
                 same = says_same(a, b) && b->outer->id - a->outer->id == apart;
         }
         return same &&
@@ -61,21 +56,21 @@ bool blocks_look_alike(const BlockGraph *g, const Block *one, const Block *last)
                same;
 }
 
-Block *counterpart(const BlockGraph *g, const Block *last, Block *b)
+GraphBlock *counterpart(const BlockGraph *g, const GraphBlock *last, GraphBlock *b)
 {
         return b && b->id >= last->id ? g->block[b->id - (g->nblock - last->id)] : b;
 }
 
 /* What flows from the body that stays to the one that goes is what flows from iteration to iteration. */
-void drop_last_body(BlockGraph *g, Block *last)
+void drop_last_body(BlockGraph *g, GraphBlock *last)
 {
         const int n = g->nblock - last->id, first = last->id - n;
         int left = 0;
         for (int i = 0; i < g->nflow; i++) {
-                Flow f = g->flow[i];
+                GraphFlow f = g->flow[i];
                 const bool goes = f.from->id >= last->id || f.to->id >= last->id;
-                const bool between = is_in(f.from, first, n) && f.to->id >= last->id;
-                f = (Flow){counterpart(g, last, f.from), counterpart(g, last, f.to)};
+                const bool between = block_is_in(f.from, first, n) && f.to->id >= last->id;
+                f = (GraphFlow){counterpart(g, last, f.from), counterpart(g, last, f.to)};
                 bool known = between;
                 for (int k = 0; k < left && goes; k++)
                         known |= g->flow[k].from == f.from && g->flow[k].to == f.to;

@@ -16,18 +16,18 @@ typedef struct {
         const Body *body;
         bool is_group, holds; /* holds: a product, a scan or a repeat is in it */
         int parts;            /* instances straight in it that hold something */
-        Block *block;         /* in its body, once it has one */
-} Part;
+        GraphBlock *block;    /* in its body, once it has one */
+} InstancePart;
 
 typedef struct {
         BlockGraph *to;
         const Graph *g;
         const Stage *stage;
-        int *readers;  /* by id: nodes that read it, views passed through */
-        Node **from;   /* by id: the node whose value it is, views passed through; NULL: not drawn */
-        Block **block; /* by id */
-        Block **state; /* by StateVar.id */
-        Part *part;
+        int *readers;       /* by id: nodes that read it, views passed through */
+        Node **from;        /* by id: the node whose value it is, views passed through; NULL: not drawn */
+        GraphBlock **block; /* by id */
+        GraphBlock **state; /* by StateVar.id */
+        InstancePart *part;
         int npart, cap_part;
 } Making;
 
@@ -124,13 +124,13 @@ static int chain_of(const Node *n, Link *chain)
         return depth;
 }
 
-static Part *part_of_instance(Making *m, const Body *b, const Instance *where)
+static InstancePart *part_of_instance(Making *m, const Body *b, const Instance *where)
 {
         for (int i = 0; i < m->npart; i++)
                 if (m->part[i].where == where && m->part[i].body == b)
                         return &m->part[i];
         GROW(m->to->arena, m->part, m->npart, m->cap_part);
-        m->part[m->npart] = (Part){.where = where, .body = b};
+        m->part[m->npart] = (InstancePart){.where = where, .body = b};
         return &m->part[m->npart++];
 }
 
@@ -150,7 +150,7 @@ static void find_groups(Making *m, const Body *b)
                         continue;
                 const int depth = chain_of(n, chain);
                 for (int d = depth - 1; d >= 0; d--) {
-                        Part *p = part_of_instance(m, b, chain[d].where);
+                        InstancePart *p = part_of_instance(m, b, chain[d].where);
                         const bool is_new = !p->holds;
                         p->holds = true;
                         p->is_group |= n->op == OP_REPEAT;
@@ -176,15 +176,15 @@ static void open_outer_groups(Making *m)
 
 /* --- blocks ----------------------------------------------------------------------------------------------------------- */
 
-static Block *block_new(Making *m, BlockKind kind, Block *outer, const char *name)
+static GraphBlock *block_new(Making *m, BlockKind kind, GraphBlock *outer, const char *name)
 {
         BlockGraph *to = m->to;
-        Block *b = NEW(to->arena, Block);
-        *b = (Block){.kind = kind,
-                     .outer = outer,
-                     .name = name ? name : "",
-                     .colour = KIND_ELEMENTWISE,
-                     .id = to->nblock};
+        GraphBlock *b = NEW(to->arena, GraphBlock);
+        *b = (GraphBlock){.kind = kind,
+                          .outer = outer,
+                          .name = name ? name : "",
+                          .colour = KIND_ELEMENTWISE,
+                          .id = to->nblock};
         GROW(to->arena, to->block, to->nblock, to->cap_block);
         to->block[to->nblock++] = b;
         if (outer) {
@@ -202,7 +202,7 @@ static const char *block_title(Arena *a, Link l)
 }
 
 /* The group that a node's instances lead to, from its body's own; *leaf: the part that it is one block with, -1: it stands alone. */
-static Block *group_of(Making *m, const Node *n, Block *group, int *leaf, Link *link)
+static GraphBlock *block_group(Making *m, const Node *n, GraphBlock *group, int *leaf, Link *link)
 {
         Link chain[MOST_NESTED];
         const int depth = chain_of(n, chain);
@@ -223,12 +223,12 @@ static Block *group_of(Making *m, const Node *n, Block *group, int *leaf, Link *
 }
 
 /* The only block of ops that n goes on from, if nothing else reads what that computes. */
-static Block *goes_on_from(const Making *m, const Node *n, const Block *group)
+static GraphBlock *goes_on_from(const Making *m, const Node *n, const GraphBlock *group)
 {
-        Block *one = NULL;
+        GraphBlock *one = NULL;
         for (int i = 0; i < n->nin; i++) {
                 const Node *from = m->from[n->in[i]->id];
-                Block *b = from ? m->block[from->id] : NULL;
+                GraphBlock *b = from ? m->block[from->id] : NULL;
                 if (!b)
                         continue;
                 if (b->kind != BLOCK_OPS || b->outer != group || m->readers[from->id] > 1 ||
@@ -239,7 +239,7 @@ static Block *goes_on_from(const Making *m, const Node *n, const Block *group)
         return one;
 }
 
-static void add_op(Arena *a, Block *b, const Node *n)
+static void add_op(Arena *a, GraphBlock *b, const Node *n)
 {
         const char *op = n->op == OP_GATHER && n->in[0]->op == OP_WEIGHT ? "lookup" : op_info[n->op].text;
         b->nop++;
@@ -250,7 +250,7 @@ static void add_op(Arena *a, Block *b, const Node *n)
                 b->name = n->name;
 }
 
-static Kind kind_of_node(const Making *m, const Node *n)
+static DrawnKind kind_of_node(const Making *m, const Node *n)
 {
         if (n->op == OP_SCAN)
                 return KIND_SCAN;
@@ -259,12 +259,12 @@ static Kind kind_of_node(const Making *m, const Node *n)
         return m->from[n->in[0]->id] && m->from[n->in[1]->id] ? KIND_ATTENTION : KIND_PRODUCT;
 }
 
-static int rank_of_kind(Kind k)
+static int rank_of_kind(DrawnKind k)
 {
         return k == KIND_ATTENTION ? 3 : k == KIND_SCAN ? 2 : k == KIND_PRODUCT ? 1 : 0;
 }
 
-static void add_weight(Arena *a, const Graph *g, Block *b, const Weight *w)
+static void block_add_weight(Arena *a, const Graph *g, GraphBlock *b, const Weight *w)
 {
         const char *text = arena_printf(a, "%s %s", w->part[w->npart - 1], type_text(a, g, &w->type));
         for (int i = 0; i < b->nweight; i++)
@@ -278,26 +278,26 @@ static void add_weight(Arena *a, const Graph *g, Block *b, const Weight *w)
                 b->more_weights++;
 }
 
-static void add_flow(Making *m, Block *from, Block *to)
+static void add_flow(Making *m, GraphBlock *from, GraphBlock *to)
 {
         BlockGraph *t = m->to;
         for (int i = 0; i < t->nflow; i++)
                 if (t->flow[i].from == from && t->flow[i].to == to)
                         return;
         GROW(t->arena, t->flow, t->nflow, t->cap_flow);
-        t->flow[t->nflow++] = (Flow){from, to};
+        t->flow[t->nflow++] = (GraphFlow){from, to};
 }
 
 /* Weights behind views and what is computed of weights alone. */
-static void add_constants(Making *m, Block *b, const Node *n)
+static void add_constants(Making *m, GraphBlock *b, const Node *n)
 {
         if (n->op == OP_WEIGHT)
-                add_weight(m->to->arena, m->g, b, n->attr.weight);
+                block_add_weight(m->to->arena, m->g, b, n->attr.weight);
         for (int i = 0; i < n->nin && !m->from[n->id]; i++)
                 add_constants(m, b, n->in[i]);
 }
 
-static void connect(Making *m, Block *b, const Node *n)
+static void connect(Making *m, GraphBlock *b, const Node *n)
 {
         for (int i = 0; i < n->nin; i++) {
                 const Node *from = m->from[n->in[i]->id];
@@ -309,10 +309,10 @@ static void connect(Making *m, Block *b, const Node *n)
         b->shape = type_text(m->to->arena, m->g, &n->type);
 }
 
-static void make_body(Making *m, const Body *body, Block *group);
+static void blocks_of_body(Making *m, const Body *body, GraphBlock *group);
 
 /* Of the bodies from `first` to `last`, which look alike: "layer × 26 (2 kinds)", "layer 0-4, 6-10, …: 22 of 26". */
-static void name_repeat(Arena *a, const Region *r, int first, int last, Block *b)
+static void name_repeat(Arena *a, const Region *r, int first, int last, GraphBlock *b)
 {
         const char *text = "", *kinds = last > first ? arena_printf(a, " (%d kinds)", last - first + 1) : "";
         int spans = 0;
@@ -338,7 +338,7 @@ static void name_repeat(Arena *a, const Region *r, int first, int last, Block *b
 }
 
 /* Its blocks become those of the body before it. */
-static void forget_body(Making *m, Block *last)
+static void forget_body(Making *m, GraphBlock *last)
 {
         for (int i = 0; i < m->g->nnode; i++)
                 m->block[i] = counterpart(m->to, last, m->block[i]);
@@ -347,13 +347,13 @@ static void forget_body(Making *m, Block *last)
         drop_last_body(m->to, last);
 }
 
-static void make_repeat(Making *m, const Node *n, Block *group)
+static void make_repeat(Making *m, const Node *n, GraphBlock *group)
 {
         const Region *r = n->attr.region;
-        Block *drawn = NULL;
+        GraphBlock *drawn = NULL;
         for (int k = 0, first = 0; k < r->nbody; k++) {
-                Block *b = block_new(m, BLOCK_REPEAT, group, r->name);
-                make_body(m, r->body[k], b);
+                GraphBlock *b = block_new(m, BLOCK_REPEAT, group, r->name);
+                blocks_of_body(m, r->body[k], b);
                 if (drawn && blocks_look_alike(m->to, drawn, b)) {
                         forget_body(m, b);
                 } else {
@@ -374,7 +374,7 @@ static void make_result(Making *m, const Node *n)
         m->block[n->id] = from ? m->block[from->id] : NULL;
 }
 
-static void make_input(Making *m, const Node *n)
+static void block_of_input(Making *m, const Node *n)
 {
         const Input *in = &m->g->input[n->attr.index];
         m->block[n->id] = block_new(m, BLOCK_INPUT, m->to->top, input_name(in));
@@ -382,7 +382,7 @@ static void make_input(Making *m, const Node *n)
 }
 
 /* What is kept in one kind of call and read in another is one block. */
-static Block *state_block(Making *m, const Node *n, Block *group)
+static GraphBlock *state_block(Making *m, const Node *n, GraphBlock *group)
 {
         const StateVar *state = n->attr.state;
         if (!m->state[state->id]) {
@@ -393,9 +393,9 @@ static Block *state_block(Making *m, const Node *n, Block *group)
         return m->state[state->id];
 }
 
-static Block *leaf_of(Making *m, const Node *n, Block *group, int part, Link link)
+static GraphBlock *leaf_of(Making *m, const Node *n, GraphBlock *group, int part, Link link)
 {
-        Block *b;
+        GraphBlock *b;
         if (part >= 0 && !m->part[part].block)
                 m->part[part].block = block_new(m, BLOCK_LEAF, group, block_title(m->to->arena, link));
         if (part >= 0)
@@ -406,33 +406,33 @@ static Block *leaf_of(Making *m, const Node *n, Block *group, int part, Link lin
         return b;
 }
 
-static void make_block(Making *m, const Node *n, Block *body)
+static void make_block(Making *m, const Node *n, GraphBlock *body)
 {
         int part;
         Link link;
-        Block *group = group_of(m, n, body, &part, &link);
+        GraphBlock *group = block_group(m, n, body, &part, &link);
         const bool keeps = n->op == OP_APPEND || n->op == OP_KEEP || n->op == OP_KEPT;
-        Block *b = keeps ? state_block(m, n, group) : leaf_of(m, n, group, part, link);
+        GraphBlock *b = keeps ? state_block(m, n, group) : leaf_of(m, n, group, part, link);
         if (rank_of_kind(kind_of_node(m, n)) > rank_of_kind(b->colour) && !keeps)
                 b->colour = kind_of_node(m, n);
         m->block[n->id] = b;
         connect(m, b, n);
 }
 
-static void make_body(Making *m, const Body *body, Block *group)
+static void blocks_of_body(Making *m, const Body *body, GraphBlock *group)
 {
         for (int i = 0; i < body->nnode; i++) {
                 const Node *n = body->node[i];
                 int part;
                 Link link;
                 if (n->op == OP_REPEAT)
-                        make_repeat(m, n, group_of(m, n, group, &part, &link));
+                        make_repeat(m, n, block_group(m, n, group, &part, &link));
                 else if (m->from[n->id] != n)
                         continue;
                 else if (n->op == OP_RESULT)
                         make_result(m, n);
                 else if (n->op == OP_INPUT)
-                        make_input(m, n);
+                        block_of_input(m, n);
                 else
                         make_block(m, n, group);
         }
@@ -443,7 +443,7 @@ static void make_outputs(Making *m)
         for (int i = 0; i < m->g->noutput; i++) {
                 const Output *o = &m->g->output[i];
                 const Node *from = m->from[o->node->id];
-                Block *b = block_new(m, BLOCK_OUTPUT, m->to->top, output_name(o));
+                GraphBlock *b = block_new(m, BLOCK_OUTPUT, m->to->top, output_name(o));
                 b->shape = type_text(m->to->arena, m->g, &o->node->type);
                 if (from && m->block[from->id])
                         add_flow(m, m->block[from->id], b);
@@ -457,13 +457,13 @@ BlockGraph *graph_blocks(Arena *a, const Graph *g)
         to->arena = a;
         m.readers = NEW_ARRAY(a, int, g->nnode);
         m.from = NEW_ARRAY(a, Node *, g->nnode);
-        m.block = NEW_ARRAY(a, Block *, g->nnode);
-        m.state = NEW_ARRAY(a, Block *, g->nstate);
+        m.block = NEW_ARRAY(a, GraphBlock *, g->nnode);
+        m.state = NEW_ARRAY(a, GraphBlock *, g->nstate);
         to->top = block_new(&m, BLOCK_GROUP, NULL, g->name);
         find_sources(&m, g->top);
         find_groups(&m, g->top);
         open_outer_groups(&m);
-        make_body(&m, g->top, to->top);
+        blocks_of_body(&m, g->top, to->top);
         make_outputs(&m);
         for (int i = 0; i < to->nflow; i++)
                 to->flow[i].to->inputs++;

@@ -12,7 +12,7 @@ static void put_quoted(Text *t, const char *text)
         text_put(t, "\"");
 }
 
-static void print_leaf(Text *t, const Block *b)
+static void print_leaf(Text *t, const GraphBlock *b)
 {
         const char *line[MOST_LINES], *label = "";
         const int n = block_lines(t->arena, b, line);
@@ -28,10 +28,10 @@ static void print_leaf(Text *t, const Block *b)
                 text_printf(t, ", style=filled, fillcolor=\"%s\"];\n", kind_fill[b->colour]);
 }
 
-static void print_group(Text *t, const Block *group)
+static void print_group(Text *t, const GraphBlock *group)
 {
         for (int i = 0; i < group->ninside; i++) {
-                const Block *b = group->inside[i];
+                const GraphBlock *b = group->inside[i];
                 if (!is_group(b)) {
                         print_leaf(t, b);
                         continue;

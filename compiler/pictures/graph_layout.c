@@ -19,31 +19,31 @@ enum {
         PLACINGS = 24
 };
 
-typedef enum { ITEM_BLOCK, ITEM_IN, ITEM_OUT, ITEM_BEND } ItemKind;
+typedef enum { ITEM_BLOCK, ITEM_IN, ITEM_OUT, ITEM_BEND } LayoutItemKind;
 
 typedef struct {
-        ItemKind kind;
-        Block *block;            /* or NULL */
-        const Block *way;        /* of ports and bends: the block that the flow comes from */
+        LayoutItemKind kind;
+        GraphBlock *block;       /* or NULL */
+        const GraphBlock *way;   /* of ports and bends: the block that the flow comes from */
         int layer, place;        /* in its layer */
         double x, width, height; /* x: of its middle */
         double wish, weight;
-} Item;
+} LayoutItem;
 
 /* Joins two items, of layers one after another once bends are made. */
 typedef struct {
         int from, to;
-        const Block *source; /* of what flows */
-        double out, in;      /* where at the items, from their middles */
-        bool back;           /* turned around: it flows from `to` to `from` */
-        bool arrives;        /* at the block that it is for, not at a border */
+        const GraphBlock *source; /* of what flows */
+        double out, in;           /* where at the items, from their middles */
+        bool back;                /* turned around: it flows from `to` to `from` */
+        bool arrives;             /* at the block that it is for, not at a border */
 } Joint;
 
 typedef struct {
         BlockGraph *graph;
         Arena *arena;
-        Block *group;
-        Item *item;
+        GraphBlock *group;
+        LayoutItem *item;
         int n, cap;
         Joint *joint; /* as flows have it */
         int njoint, cap_joint;
@@ -53,13 +53,13 @@ typedef struct {
         int layers;
         double *top; /* [layers]: their upper edges */
         double *height;
-} Layers;
+} LayerLayout;
 
 /* --- ports: where what flows from a block crosses the borders of the groups around ---------------------------------------- */
 
 /* By group and the block that the flow comes from: the middle of the port, from the group's left. */
 typedef struct {
-        const Block *group, *source;
+        const GraphBlock *group, *source;
         bool out;
         double x;
 } Port;
@@ -69,7 +69,7 @@ typedef struct {
         int n, cap;
 } Ports;
 
-static double port_at(const Ports *p, const Block *group, const Block *source, bool out)
+static double port_at(const Ports *p, const GraphBlock *group, const GraphBlock *source, bool out)
 {
         for (int i = 0; i < p->n; i++)
                 if (p->port[i].group == group && p->port[i].source == source && p->port[i].out == out)
@@ -78,7 +78,7 @@ static double port_at(const Ports *p, const Block *group, const Block *source, b
 }
 
 /* The child of `group` that b is or lies in; NULL: b lies elsewhere. */
-static Block *child_in(const Block *group, Block *b)
+static GraphBlock *child_in(const GraphBlock *group, GraphBlock *b)
 {
         while (b && b->outer != group)
                 b = b->outer;
@@ -87,26 +87,26 @@ static Block *child_in(const Block *group, Block *b)
 
 /* --- items and joints ------------------------------------------------------------------------------------------------- */
 
-static int item_new(Layers *l, Item item)
+static int layout_item(LayerLayout *l, LayoutItem item)
 {
         GROW(l->arena, l->item, l->n, l->cap);
         l->item[l->n] = item;
         return l->n++;
 }
 
-static int item_of(Layers *l, ItemKind kind, Block *block, const Block *way)
+static int item_of(LayerLayout *l, LayoutItemKind kind, GraphBlock *block, const GraphBlock *way)
 {
         for (int i = 0; i < l->n; i++)
                 if (l->item[i].kind == kind && l->item[i].block == block && l->item[i].way == way)
                         return i;
-        return item_new(l, (Item){.kind = kind,
-                                  .block = block,
-                                  .way = way,
-                                  .width = block ? block->width : BEND,
-                                  .height = block ? block->height : 0});
+        return layout_item(l, (LayoutItem){.kind = kind,
+                                           .block = block,
+                                           .way = way,
+                                           .width = block ? block->width : BEND,
+                                           .height = block ? block->height : 0});
 }
 
-static void joint_new(Layers *l, Joint j)
+static void joint_new(LayerLayout *l, Joint j)
 {
         for (int i = 0; i < l->njoint; i++)
                 if (l->joint[i].from == j.from && l->joint[i].to == j.to && l->joint[i].source == j.source)
@@ -115,14 +115,14 @@ static void joint_new(Layers *l, Joint j)
         l->joint[l->njoint++] = j;
 }
 
-static void find_joints(Layers *l, const Ports *ports)
+static void find_joints(LayerLayout *l, const Ports *ports)
 {
-        Block *group = l->group;
+        GraphBlock *group = l->group;
         for (int i = 0; i < group->ninside; i++)
                 item_of(l, ITEM_BLOCK, group->inside[i], NULL);
         for (int i = 0; i < l->graph->nflow; i++) {
-                const Flow *f = &l->graph->flow[i];
-                Block *from = child_in(group, f->from), *to = child_in(group, f->to);
+                const GraphFlow *f = &l->graph->flow[i];
+                GraphBlock *from = child_in(group, f->from), *to = child_in(group, f->to);
                 if ((!from && !to) || from == to)
                         continue;
                 Joint j = {.source = f->from, .arrives = to && !is_group(to)};
@@ -137,7 +137,7 @@ static void find_joints(Layers *l, const Ports *ports)
 /* --- layers ----------------------------------------------------------------------------------------------------------- */
 
 /* Blocks may make a circle where their nodes do not: a joint that closes one is turned around. */
-static void turn_back(Layers *l, int item, char *state)
+static void turn_back(LayerLayout *l, int item, char *state)
 {
         state[item] = 1;
         for (int i = 0; i < l->njoint; i++) {
@@ -153,7 +153,7 @@ static void turn_back(Layers *l, int item, char *state)
 }
 
 /* Longest paths. */
-static void find_layers(Layers *l)
+static void find_layers(LayerLayout *l)
 {
         int last = 0;
         char *state = NEW_ARRAY(l->arena, char, l->n);
@@ -181,7 +181,7 @@ static void find_layers(Layers *l)
 }
 
 /* What nothing flows into stands right before what it flows to. */
-static void pull_sources(Layers *l)
+static void pull_sources(LayerLayout *l)
 {
         for (int i = 0; i < l->n; i++) {
                 int least = l->layers;
@@ -196,14 +196,14 @@ static void pull_sources(Layers *l)
         }
 }
 
-static void piece_new(Layers *l, Joint j)
+static void piece_new(LayerLayout *l, Joint j)
 {
         GROW(l->arena, l->piece, l->npiece, l->cap_piece);
         l->piece[l->npiece++] = j;
 }
 
 /* Flows from one source share their bends. */
-static void make_bends(Layers *l)
+static void make_bends(LayerLayout *l)
 {
         for (int i = 0; i < l->njoint; i++) {
                 Joint j = l->joint[i];
@@ -217,10 +217,10 @@ static void make_bends(Layers *l)
                                         bend = k;
                         const bool is_new = bend < 0;
                         if (is_new)
-                                bend = item_new(l, (Item){.kind = ITEM_BEND,
-                                                          .way = j.source,
-                                                          .layer = layer,
-                                                          .width = BEND});
+                                bend = layout_item(l, (LayoutItem){.kind = ITEM_BEND,
+                                                                   .way = j.source,
+                                                                   .layer = layer,
+                                                                   .width = BEND});
                         if (is_new)
                                 piece_new(l, (Joint){at, bend, j.source, out, 0, j.back,
                                                      j.back && j.arrives && at == j.from});
@@ -232,14 +232,14 @@ static void make_bends(Layers *l)
         }
 }
 
-static void fill_layers(Layers *l)
+static void fill_layers(LayerLayout *l)
 {
         l->size = NEW_ARRAY(l->arena, int, l->layers);
         l->layer = NEW_ARRAY(l->arena, int *, l->layers);
         for (int i = 0; i < l->layers; i++)
                 l->layer[i] = NEW_ARRAY(l->arena, int, l->n);
         for (int i = 0; i < l->n; i++) {
-                Item *it = &l->item[i];
+                LayoutItem *it = &l->item[i];
                 it->place = l->size[it->layer];
                 l->layer[it->layer][l->size[it->layer]++] = i;
         }
@@ -247,19 +247,19 @@ static void fill_layers(Layers *l)
 
 /* --- order ------------------------------------------------------------------------------------------------------------ */
 
-static int crossings(const Layers *l)
+static int crossings(const LayerLayout *l)
 {
         int n = 0;
         for (int i = 0; i < l->npiece; i++)
                 for (int k = i + 1; k < l->npiece; k++) {
-                        const Item *a = &l->item[l->piece[i].from], *b = &l->item[l->piece[k].from];
-                        const Item *c = &l->item[l->piece[i].to], *d = &l->item[l->piece[k].to];
+                        const LayoutItem *a = &l->item[l->piece[i].from], *b = &l->item[l->piece[k].from];
+                        const LayoutItem *c = &l->item[l->piece[i].to], *d = &l->item[l->piece[k].to];
                         n += a->layer == b->layer && (a->place - b->place) * (c->place - d->place) < 0;
                 }
         return n;
 }
 
-static void sort_layer(Layers *l, int layer)
+static void sort_layer(LayerLayout *l, int layer)
 {
         int *of = l->layer[layer];
         for (int i = 1; i < l->size[layer]; i++) /* stable */
@@ -273,7 +273,7 @@ static void sort_layer(Layers *l, int layer)
 }
 
 /* By the mean place of those before (or behind). */
-static void order_layer(Layers *l, int layer, bool down)
+static void order_layer(LayerLayout *l, int layer, bool down)
 {
         for (int i = 0; i < l->size[layer]; i++) {
                 const int it = l->layer[layer][i];
@@ -283,7 +283,7 @@ static void order_layer(Layers *l, int layer, bool down)
                         const Joint *j = &l->piece[k];
                         if ((down ? j->to : j->from) != it)
                                 continue;
-                        const Item *other = &l->item[down ? j->from : j->to];
+                        const LayoutItem *other = &l->item[down ? j->from : j->to];
                         sum += other->place + (down ? j->out : j->in) / (other->width + 1);
                         n++;
                 }
@@ -292,7 +292,7 @@ static void order_layer(Layers *l, int layer, bool down)
         sort_layer(l, layer);
 }
 
-static void order_items(Layers *l)
+static void order_items(LayerLayout *l)
 {
         int *best = NEW_ARRAY(l->arena, int, l->n), fewest = crossings(l);
         for (int i = 0; i < l->n; i++)
@@ -313,15 +313,15 @@ static void order_items(Layers *l)
 
 /* --- places ----------------------------------------------------------------------------------------------------------- */
 
-static double between(const Layers *l, int a, int b)
+static double gap_between(const LayerLayout *l, int a, int b)
 {
-        const Item *x = &l->item[a], *y = &l->item[b];
+        const LayoutItem *x = &l->item[a], *y = &l->item[b];
         const bool bends = x->kind != ITEM_BLOCK && y->kind != ITEM_BLOCK;
         return (x->width + y->width) / 2 + (bends ? BETWEEN / 2.0 : BETWEEN);
 }
 
 /* The places nearest to the wishes with neighbours apart: runs that would overlap move as one. */
-static void place_layer(Layers *l, int layer)
+static void place_layer(LayerLayout *l, int layer)
 {
         const int n = l->size[layer], *of = l->layer[layer];
         double *shift = NEW_ARRAY(l->arena, double, n + 1), *mean = NEW_ARRAY(l->arena, double, n + 1),
@@ -329,7 +329,7 @@ static void place_layer(Layers *l, int layer)
         int *count = NEW_ARRAY(l->arena, int, n + 1), runs = 0;
         for (int i = 0; i < n; i++) {
                 const double heavy = l->item[of[i]].weight;
-                shift[i] = i ? shift[i - 1] + between(l, of[i - 1], of[i]) : 0;
+                shift[i] = i ? shift[i - 1] + gap_between(l, of[i - 1], of[i]) : 0;
                 mean[runs] = l->item[of[i]].wish - shift[i];
                 weight[runs] = heavy;
                 count[runs++] = 1;
@@ -349,21 +349,21 @@ static void place_layer(Layers *l, int layer)
 }
 
 /* What joins blocks, or goes on straight, weighs more than what bends aside. */
-static double weight_of(const Layers *l, const Joint *j)
+static double joint_weight(const LayerLayout *l, const Joint *j)
 {
         const bool from = l->item[j->from].kind == ITEM_BEND, to = l->item[j->to].kind == ITEM_BEND;
         return from == to ? 64 : 1;
 }
 
 /* side -1: after those before, 1: after those behind, 0: both. */
-static void wish_layer(Layers *l, int layer, int side)
+static void wish_layer(LayerLayout *l, int layer, int side)
 {
         for (int i = 0; i < l->size[layer]; i++) {
                 const int it = l->layer[layer][i];
                 double sum = 0, weight = 0;
                 for (int k = 0; k < l->npiece; k++) {
                         const Joint *j = &l->piece[k];
-                        const double w = weight_of(l, j);
+                        const double w = joint_weight(l, j);
                         if (j->to == it && side <= 0) {
                                 sum += w * (l->item[j->from].x + j->out - j->in);
                                 weight += w;
@@ -379,7 +379,7 @@ static void wish_layer(Layers *l, int layer, int side)
         place_layer(l, layer);
 }
 
-static void place_items(Layers *l)
+static void place_items(LayerLayout *l)
 {
         for (int k = 0; k < l->layers; k++) {
                 for (int i = 0; i < l->size[k]; i++)
@@ -393,7 +393,7 @@ static void place_items(Layers *l)
         }
 }
 
-static bool ends_flat(const Layers *l)
+static bool ends_flat(const LayerLayout *l)
 {
         for (int i = 0; i < l->size[l->layers - 1]; i++)
                 if (l->item[l->layer[l->layers - 1][i]].kind == ITEM_BLOCK)
@@ -402,16 +402,16 @@ static bool ends_flat(const Layers *l)
 }
 
 /* Blocks stand in the middle of their layer's height. */
-static void stack_layers(Layers *l)
+static void stack_layers(LayerLayout *l)
 {
-        Block *g = l->group;
+        GraphBlock *g = l->group;
         double y = g->outer || g->kind == BLOCK_REPEAT ? TITLE : PAD;
         double left = INFINITY, right = -INFINITY;
         l->top = NEW_ARRAY(l->arena, double, l->layers + 1);
         l->height = NEW_ARRAY(l->arena, double, l->layers + 1);
         for (int k = 0; k < l->layers; k++) {
                 for (int i = 0; i < l->size[k]; i++) {
-                        const Item *it = &l->item[l->layer[k][i]];
+                        const LayoutItem *it = &l->item[l->layer[k][i]];
                         l->height[k] = fmax(l->height[k], it->height);
                         left = fmin(left, it->x - it->width / 2);
                         right = fmax(right, it->x + it->width / 2);
@@ -434,10 +434,10 @@ static void stack_layers(Layers *l)
 
 /* --- one group, and all ----------------------------------------------------------------------------------------------- */
 
-static void keep_ports(const Layers *l, Ports *ports)
+static void keep_ports(const LayerLayout *l, Ports *ports)
 {
         for (int i = 0; i < l->n; i++) {
-                const Item *it = &l->item[i];
+                const LayoutItem *it = &l->item[i];
                 if (it->kind == ITEM_BLOCK) {
                         it->block->x = it->x - it->width / 2;
                         it->block->y = l->top[it->layer] + (l->height[it->layer] - it->height) / 2;
@@ -449,14 +449,14 @@ static void keep_ports(const Layers *l, Ports *ports)
 }
 
 /* The ways within the group, piece by piece, from its corner; a bend is passed straight. */
-static void keep_ways(const Layers *l)
+static void keep_ways(const LayerLayout *l)
 {
         for (int i = 0; i < l->npiece; i++) {
                 const Joint *j = &l->piece[i];
-                const Item *a = &l->item[j->from], *b = &l->item[j->to];
+                const LayoutItem *a = &l->item[j->from], *b = &l->item[j->to];
                 const double a_top = l->top[a->layer], b_top = l->top[b->layer];
                 BlockGraph *g = l->graph;
-                Way w = {NEW_ARRAY(g->arena, Point, 4), 4, j->arrives, j->back, l->group};
+                FlowPath w = {NEW_ARRAY(g->arena, Point, 4), 4, j->arrives, j->back, l->group};
                 const double leaves = a->kind == ITEM_BLOCK ? a->block->y + a->height
                                       : a->kind == ITEM_IN  ? 0
                                                             : a_top;
@@ -472,13 +472,13 @@ static void keep_ways(const Layers *l)
         }
 }
 
-static void lay_out_group(BlockGraph *graph, Block *group, Ports *ports)
+static void lay_out_group(BlockGraph *graph, GraphBlock *group, Ports *ports)
 {
         for (int i = 0; i < group->ninside; i++)
                 if (is_group(group->inside[i]))
                         lay_out_group(graph, group->inside[i], ports);
         Arena scratch = {.out_of_memory = graph->arena->out_of_memory};
-        Layers l = {.graph = graph, .arena = &scratch, .group = group};
+        LayerLayout l = {.graph = graph, .arena = &scratch, .group = group};
         find_joints(&l, ports);
         find_layers(&l);
         pull_sources(&l);
@@ -493,10 +493,10 @@ static void lay_out_group(BlockGraph *graph, Block *group, Ports *ports)
 }
 
 /* From places within groups to places in the picture. */
-static void move_inside(Block *group)
+static void move_inside(GraphBlock *group)
 {
         for (int i = 0; i < group->ninside; i++) {
-                Block *b = group->inside[i];
+                GraphBlock *b = group->inside[i];
                 b->x += group->x;
                 b->y += group->y;
                 move_inside(b);

@@ -5,19 +5,19 @@
 
 enum { MARGIN = 20, HEAD = 44, LINE = 13, CIRCLE = 22, KEY = 72 };
 
-bool is_group(const Block *b)
+bool is_group(const GraphBlock *b)
 {
         return b->kind == BLOCK_GROUP || b->kind == BLOCK_REPEAT;
 }
 
-bool is_dot_op(const Block *b)
+bool is_dot_op(const GraphBlock *b)
 {
         return b->kind == BLOCK_OPS && b->nop == 1 && b->inputs > 1 && b->nweight == 0 &&
                (b->op == OP_ADD || b->op == OP_MUL || b->op == OP_SUB);
 }
 
 /* The first is the name. */
-int block_lines(Arena *a, const Block *b, const char **line)
+int block_lines(Arena *a, const GraphBlock *b, const char **line)
 {
         int n = 0;
         const bool ops = b->kind == BLOCK_OPS;
@@ -35,7 +35,7 @@ int block_lines(Arena *a, const Block *b, const char **line)
         return n;
 }
 
-void size_block(Arena *a, Block *b)
+void size_block(Arena *a, GraphBlock *b)
 {
         const char *line[MOST_LINES];
         const int n = block_lines(a, b, line);
@@ -49,7 +49,7 @@ void size_block(Arena *a, Block *b)
 
 /* --- drawing ---------------------------------------------------------------------------------------------------------- */
 
-static void draw_circle(Text *t, const Block *b)
+static void draw_circle(Text *t, const GraphBlock *b)
 {
         static const char *const sign[] = {[OP_ADD] = "+", [OP_SUB] = "−", [OP_MUL] = "×"};
         const double r = CIRCLE / 2.0;
@@ -60,7 +60,7 @@ static void draw_circle(Text *t, const Block *b)
         svg_text(t, b->x + r, b->y + r + 5, "title middle", sign[b->op]);
 }
 
-static void draw_leaf(Text *t, const Block *b)
+static void draw_leaf(Text *t, const GraphBlock *b)
 {
         const char *line[MOST_LINES];
         const int n = block_lines(t->arena, b, line);
@@ -76,7 +76,7 @@ static void draw_leaf(Text *t, const Block *b)
 }
 
 /* A repeat looks like a pile of sheets. */
-static void draw_group(Text *t, const Block *b, int depth)
+static void draw_group(Text *t, const GraphBlock *b, int depth)
 {
         const char *fill = depth % 2 ? "#f1f4f8" : "#ffffff";
         for (int sheet = b->runs > 1 ? 2 : 0; sheet >= 0; sheet--)
@@ -87,10 +87,10 @@ static void draw_group(Text *t, const Block *b, int depth)
                         b->x + 4 * sheet, b->y + 4 * sheet, b->width, b->height, fill);
 }
 
-static void draw_blocks(Text *t, const Block *group, int depth)
+static void draw_blocks(Text *t, const GraphBlock *group, int depth)
 {
         for (int i = 0; i < group->ninside; i++) {
-                const Block *b = group->inside[i];
+                const GraphBlock *b = group->inside[i];
                 svg_open(t, " data-block=\"%d\" data-kind=\"%s\"", b->id,
                          b->kind == BLOCK_REPEAT ? "repeat"
                          : is_group(b)           ? "group"
@@ -108,17 +108,17 @@ static void draw_blocks(Text *t, const Block *group, int depth)
 }
 
 /* Names of groups stand over the flows, at their upper left. */
-static void draw_titles(Text *t, const Block *group)
+static void draw_titles(Text *t, const GraphBlock *group)
 {
         for (int i = 0; i < group->ninside; i++)
                 if (is_group(group->inside[i])) {
-                        const Block *b = group->inside[i];
+                        const GraphBlock *b = group->inside[i];
                         svg_text(t, b->x + 8, b->y + 15, "text bold halo", b->name);
                         draw_titles(t, b);
                 }
 }
 
-static void draw_way(Text *t, const Way *w)
+static void draw_way(Text *t, const FlowPath *w)
 {
         const Point *p = w->point;
         const double middle = (p[1].y + p[2].y) / 2, begin = w->arrives && w->back ? p[0].y + 6 : p[0].y,

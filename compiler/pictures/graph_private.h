@@ -15,13 +15,13 @@ typedef enum {
         BLOCK_STATE /* what is kept between calls */
 } BlockKind;
 
-typedef struct Block Block;
-struct Block {
+typedef struct GraphBlock GraphBlock;
+struct GraphBlock {
         BlockKind kind;
         int id;
-        Block *outer;             /* NULL: the whole */
+        GraphBlock *outer;        /* NULL: the whole */
         const char *name, *shape; /* of its value */
-        Kind colour;
+        DrawnKind colour;
         const char *ops; /* OPS: what they are .. */
         int nop;
         Op op;        /* .. and the last one */
@@ -30,14 +30,14 @@ struct Block {
         const Weight *weight[MOST_WEIGHTS];
         const char *weight_text[MOST_WEIGHTS]; /* "w [96, 96]" */
         int nweight, more_weights;
-        Block **inside; /* of a group */
+        GraphBlock **inside; /* of a group */
         int ninside, cap_inside;
         double x, y, width, height; /* pixels; x and y within the group */
 };
 
 typedef struct {
-        Block *from, *to; /* no groups */
-} Flow;
+        GraphBlock *from, *to; /* no groups */
+} GraphFlow;
 
 typedef struct {
         double x, y;
@@ -47,34 +47,34 @@ typedef struct {
 typedef struct {
         Point *point;
         int n;
-        bool arrives;        /* at the block that it is for .. */
-        bool back;           /* .. which is its upper end */
-        const Block *within; /* the group */
-} Way;
+        bool arrives;             /* at the block that it is for .. */
+        bool back;                /* .. which is its upper end */
+        const GraphBlock *within; /* the group */
+} FlowPath;
 
 typedef struct {
         Arena *arena;
-        Block *top;
-        Block **block;
+        GraphBlock *top;
+        GraphBlock **block;
         int nblock, cap_block;
-        Flow *flow;
+        GraphFlow *flow;
         int nflow, cap_flow;
-        Way *way; /* once they are laid out, from the top's corner on */
+        FlowPath *way; /* once they are laid out, from the top's corner on */
         int nway, cap_way;
 } BlockGraph;
 
 BlockGraph *graph_blocks(Arena *a, const Graph *g);
 /* graph_alike.c: of the last blocks, those of the body `last`, and as many before them, those of the body `one` */
-bool blocks_look_alike(const BlockGraph *g, const Block *one, const Block *last);
-Block *counterpart(const BlockGraph *g, const Block *last,
-                   Block *b); /* of what is of the last body: in the one before it */
-void drop_last_body(BlockGraph *g, Block *last);
-bool is_group(const Block *b);
+bool blocks_look_alike(const BlockGraph *g, const GraphBlock *one, const GraphBlock *last);
+GraphBlock *counterpart(const BlockGraph *g, const GraphBlock *last,
+                        GraphBlock *b); /* of what is of the last body: in the one before it */
+void drop_last_body(BlockGraph *g, GraphBlock *last);
+bool is_group(const GraphBlock *b);
 /* graph_picture.c: the lines of a block that is no group */
-int block_lines(Arena *a, const Block *b, const char **line); /* [MOST_LINES] */
+int block_lines(Arena *a, const GraphBlock *b, const char **line); /* [MOST_LINES] */
 enum { MOST_LINES = 6 };
-bool is_dot_op(const Block *b);      /* +, - or ×: drawn as a circle */
-void size_block(Arena *a, Block *b); /* width and height of one that is no group */
+bool is_dot_op(const GraphBlock *b);      /* +, - or ×: drawn as a circle */
+void size_block(Arena *a, GraphBlock *b); /* width and height of one that is no group */
 /* graph_layout.c: sizes and places of all blocks, and the ways of all flows */
 void lay_out_blocks(BlockGraph *b);
 #endif

@@ -32,9 +32,9 @@ typedef enum {
         KIND_CARRIED,
         KIND_OTHER,
         KINDS
-} Kind;
+} DrawnKind;
 extern const char *const kind_fill[KINDS];
-Kind kind_of_kernel(const Kernel *k);
+DrawnKind kind_of_kernel(const Kernel *k);
 /* Those of a set of kinds, in a row from x on. */
 void svg_legend(Text *t, double x, double y, unsigned kinds);
 
@@ -45,13 +45,13 @@ typedef struct {
         const Kernel *kernel; /* of bodies: the repeat's */
         int64_t runs;         /* of a body: the iterations that take it */
         int number;           /* of a kernel: its place among the kernels, from 1 */
-        bool begins;          /* of a body: the repeat's first */
+        unsigned waits; /* the kinds of calls with a barrier before it; of a repeat: before its first body */
 } Turn;
 double widest_name(const Plan *p); /* of its kernels, in pixels */
 unsigned kinds_of_plan(const Plan *p);
 int turns_of(Arena *a, const Plan *p, const PlanCall *call, Turn **turn);
 /* The seconds that a kernel takes at least: its arithmetic's or its bytes', the longer of them. */
-double least_seconds(const KernelCost *cost, const Roof *roof);
+double min_seconds(const KernelCost *cost, const Roof *roof);
 /* Is there a barrier before it?  Of a repeat: before its first body. */
 bool waits_before(const Plan *p, const PlanCall *call, const Turn *t, int threads);
 /* Does every thread do all of it, for itself? */

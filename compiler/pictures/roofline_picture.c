@@ -55,7 +55,7 @@ static double allowed(const Roofline *r, double flops_a_byte)
 static double seconds_of(const Roofline *r, int call, int step)
 {
         const KernelCost *c = &r->call[call].cost[step];
-        return r->measured ? r->call[call].seconds[step] : (double)c->runs * least_seconds(c, r->roof);
+        return r->measured ? r->call[call].seconds[step] : (double)c->runs * min_seconds(c, r->roof);
 }
 
 static double reached(const Roofline *r, int call, int step)
@@ -139,7 +139,7 @@ static void draw_roof(const Roofline *r)
 }
 
 /* Whole decades around all kernels and the ridge. */
-static void find_range(Roofline *r, double left)
+static void roofline_range(Roofline *r, double left)
 {
         const double ridge = r->roof->most.flops / r->roof->most.read, ten = real_log(10);
         double low = ridge, high = ridge, least = r->roof->most.flops, most = least;
@@ -171,7 +171,7 @@ static void find_range(Roofline *r, double left)
 
 /* --- the picture ------------------------------------------------------------------------------------------------------ */
 
-static void draw_key(const Roofline *r, double y)
+static void roofline_key(const Roofline *r, double y)
 {
         Arena *a = r->out->arena;
         svg_legend(r->out, MARGIN, y, kinds_of_plan(r->plan));
@@ -245,7 +245,7 @@ void draw_roofline(Text *out, const Plan *p, const Roof *roof, const PlanCall *c
                 r.measured &= call[c].seconds != NULL;
         r.total = NEW_ARRAY(a, double, ncall);
         find_turns(&r);
-        find_range(&r, left);
+        roofline_range(&r, left);
         const char *title = arena_printf(a, "%s: roofline of its kernels", p->c_name);
         r.top = TOP + HIGH + 30;
         const double bottom = r.top + visit_rows(&r, false) * LINE + 6;
@@ -258,6 +258,6 @@ void draw_roofline(Text *out, const Plan *p, const Roof *roof, const PlanCall *c
         for (int c = 0; c < ncall; c++)
                 svg_text(out, r.x.to + column_width(&r) * (c + 1), r.top - 6, "text end bold", call[c].name);
         visit_rows(&r, true);
-        draw_key(&r, bottom + 62);
+        roofline_key(&r, bottom + 62);
         svg_end(out);
 }

@@ -141,7 +141,7 @@ static const char *const kind_text[KINDS] = {[KIND_PRODUCT] = "product",
                                              [KIND_CARRIED] = "carried from iteration to iteration",
                                              [KIND_OTHER] = "other"};
 
-Kind kind_of_kernel(const Kernel *k)
+DrawnKind kind_of_kernel(const Kernel *k)
 {
         switch (k->op) {
         case K_MATMUL:

@@ -39,7 +39,7 @@ static double latest(const double *clock, int n)
 }
 
 /* [threads] */
-static double *times_at(const Schedule *s, double *times, int turn)
+static double *turn_times(const Schedule *s, double *times, int turn)
 {
         return times + (ptrdiff_t)turn * s->threads;
 }
@@ -47,7 +47,7 @@ static double *times_at(const Schedule *s, double *times, int turn)
 static void run_turn(Schedule *s, int i, double *clock)
 {
         const Turn *t = &s->turn[i];
-        double *begin = times_at(s, s->begin, i), *end = times_at(s, s->end, i);
+        double *begin = turn_times(s, s->begin, i), *end = turn_times(s, s->end, i);
         s->wait[i] = -1;
         if (waits_before(s->plan, s->call, t, s->threads)) {
                 s->wait[i] = latest(clock, s->threads);
@@ -65,7 +65,7 @@ static void run_turn(Schedule *s, int i, double *clock)
         for (int k = 0; k < s->threads; k++) {
                 const double part = (double)units_done(s->call, t->kernel, k, s->threads) / (double)all;
                 begin[k] = clock[k];
-                end[k] = clock[k] += part * least_seconds(cost, s->roof);
+                end[k] = clock[k] += part * min_seconds(cost, s->roof);
                 s->busy += end[k] - begin[k];
         }
 }
@@ -95,8 +95,8 @@ static const char *share_text(Arena *a, const Schedule *s, const Kernel *k, int 
 static void draw_share(const Schedule *s, int i, int t)
 {
         const Turn *turn = &s->turn[i];
-        const double x = axis_at(&s->time, times_at(s, s->begin, i)[t]),
-                     wide = axis_at(&s->time, times_at(s, s->end, i)[t]) - x, y = s->top + t * s->row;
+        const double x = axis_at(&s->time, turn_times(s, s->begin, i)[t]),
+                     wide = axis_at(&s->time, turn_times(s, s->end, i)[t]) - x, y = s->top + t * s->row;
         const char *number = arena_printf(s->out->arena, "%d", turn->number);
         if (units_done(s->call, turn->kernel, t, s->threads) == 0)
                 return;
@@ -116,8 +116,8 @@ static void draw_band(const Schedule *s, int i, int depth)
         for (int open = 1; open; end++)
                 open += s->turn[end].kind == RUNS_BODY ? 1 : s->turn[end].kind == ENDS_BODY ? -1 : 0;
         const Region *r = s->turn[i].kernel->region;
-        const double x = axis_at(&s->time, *times_at(s, s->begin, i)),
-                     wide = axis_at(&s->time, *times_at(s, s->begin, end - 1)) - x,
+        const double x = axis_at(&s->time, *turn_times(s, s->begin, i)),
+                     wide = axis_at(&s->time, *turn_times(s, s->begin, end - 1)) - x,
                      y = s->top - 4 - BAND * (s->depth - depth + 1);
         const int64_t runs = s->turn[i].runs;
         const char *text = runs < r->iterations ? arena_printf(s->out->arena, "%s × %" PRId64 " of %" PRId64,
@@ -182,8 +182,7 @@ static void draw_table(const Schedule *s, double y)
         double total = 0;
         for (int i = 0; i < s->nturn; i++) {
                 const KernelCost *cost = &s->call->cost[s->turn[i].kernel->step];
-                total += s->turn[i].kind == RUNS_KERNEL ? (double)cost->runs * least_seconds(cost, s->roof)
-                                                        : 0;
+                total += s->turn[i].kind == RUNS_KERNEL ? (double)cost->runs * min_seconds(cost, s->roof) : 0;
         }
         for (int c = 0; c < 8; c++)
                 svg_text(s->out, LEFT + column[c], y, c == 1 || c == 2 ? "text grey" : "text end grey",
@@ -193,7 +192,7 @@ static void draw_table(const Schedule *s, double y)
                 const KernelCost *cost = &s->call->cost[t->kernel->step];
                 if (t->kind != RUNS_KERNEL)
                         continue;
-                const double seconds = least_seconds(cost, s->roof);
+                const double seconds = min_seconds(cost, s->roof);
                 const char *cell[] = {
                         arena_printf(a, "%d", t->number),
                         t->kernel->name,
@@ -239,7 +238,7 @@ static double draw_call(Schedule *s, double y)
         return s->top + s->threads * s->row + 62 + kernels * LINE + GAP;
 }
 
-static void draw_key(Text *out, const Plan *p, const Roof *roof, double y)
+static void threads_key(Text *out, const Plan *p, const Roof *roof, double y)
 {
         Arena *a = out->arena;
         svg_legend(out, LEFT, y, kinds_of_plan(p));
@@ -271,6 +270,6 @@ void draw_threads(Text *out, const Plan *p, const Roof *roof, int threads)
         svg_begin(out, LEFT + RIGHT + fmax(WIDE, widest_name(p) + 626), y + 56, title);
         svg_text(out, LEFT, 28, "title", title);
         text_add(out, calls->data, calls->n);
-        draw_key(out, p, roof, y);
+        threads_key(out, p, roof, y);
         svg_end(out);
 }

@@ -37,7 +37,7 @@ static const Output *output_among_others(const Plan *p, const Kernel *k)
 }
 
 /* The mark that the kernel needs; false: it has what it needs. */
-static bool judge(Batch *b, Kernel *k)
+static bool batch_judge(Batch *b, Kernel *k)
 {
         Plan *p = b->plan;
         k->together = !k->by_sequence;
@@ -101,7 +101,7 @@ static void judge_body(Batch *b, int body)
                 if (k->op == K_REPEAT) {
                         judge_repeat(b, k);
                 } else if (k->op != K_ACTIVE) {
-                        b->changed |= judge(b, k);
+                        b->changed |= batch_judge(b, k);
                         const Output *o = output_among_others(p, k);
                         if (o)
                                 b->why = arena_printf(p->graph->arena,

@@ -25,7 +25,7 @@ static Span span_of(const Plan *p, const Buffer *b)
 }
 
 /* The bytes of all slots, MOST_BYTES or one more if they are more. */
-static int64_t bytes_of(const Buffer *b)
+static int64_t buffer_bytes(const Buffer *b)
 {
         int64_t n = b->home == IN_ARENA ? b->size : b->slot_stride;
         int64_t slots = b->home == IN_ARENA ? 1 : b->slots;
@@ -41,7 +41,7 @@ static bool is_too_large(const Plan *p, Home home, const Buffer **largest)
                 const Buffer *b = p->buffer[i];
                 if (b->home != home || b->part_of)
                         continue;
-                int64_t n = b->paged ? bytes_of(b) / sequences : bytes_of(b);
+                int64_t n = b->paged ? buffer_bytes(b) / sequences : buffer_bytes(b);
                 sum = sum > MOST_BYTES ? sum : sum + n;
                 *largest = n > most ? b : *largest;
                 most = n > most ? n : most;
@@ -53,13 +53,13 @@ static bool check_memory(Diag *diag, const Plan *p)
 {
         static const struct {
                 Home home;
-                const char *what;
+                const char *name;
         } section[] = {{IN_WEIGHTS, "weights"}, {IN_STATE, "state"}, {IN_ARENA, "values of one call"}};
         for (int i = 0; i < 3; i++) {
                 const Buffer *b = NULL;
                 if (!is_too_large(p, section[i].home, &b))
                         continue;
-                diag_error(diag, span_of(p, b), "more than 64 TiB of %s, most of it %s %s%s", section[i].what,
+                diag_error(diag, span_of(p, b), "more than 64 TiB of %s, most of it %s %s%s", section[i].name,
                            b->name, type_text(diag->arena, p->graph, &b->type),
                            p->slots > 1 && section[i].home == IN_STATE ? ", in each slot" : "");
                 return false;
@@ -67,7 +67,7 @@ static bool check_memory(Diag *diag, const Plan *p)
         return true;
 }
 
-static int64_t last_size(const Plan *p, const Node *n, int back)
+static int64_t size_from_last(const Plan *p, const Node *n, int back)
 {
         return bound_of(p, n->type.dim[n->type.rank - 1 - back]);
 }
@@ -82,15 +82,15 @@ static int64_t counted_size(const Plan *p, const Kernel *k)
                 for (int i = 0; i < k->nsegment; i++)
                         size[1] += k->segment[i].n * k->segment[i].nproduct;
         } else if (k->op == K_ACTIVATION_MATMUL) {
-                size[0] = last_size(p, k->x, 0);
-                size[1] = last_size(p, product, 0);
+                size[0] = size_from_last(p, k->x, 0);
+                size[1] = size_from_last(p, product, 0);
         } else if (k->op == K_ATTENTION) { /* heads and rows are counted together */
-                size[0] = last_size(p, k->q, 0);
-                size[1] = last_size(p, k->v, 0);
+                size[0] = size_from_last(p, k->q, 0);
+                size[1] = size_from_last(p, k->v, 0);
                 size[2] = 1;
                 for (int a = 0; a < product->type.rank - 1; a++)
                         size[2] *= bound_of(p, product->type.dim[a]);
-                size[3] = last_size(p, k->k, 0);
+                size[3] = size_from_last(p, k->k, 0);
         }
         if (k->op == K_SCAN) {
                 size[0] = scan_of(product).depth;

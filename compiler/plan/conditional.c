@@ -14,7 +14,7 @@
 enum { MOST_ROWS = 16384 /* that a list on the stack may hold */ };
 
 /* What tells whether a row changes: c where every carried value becomes where(c, .., itself); NULL: some may change anyway. */
-static Node *condition_of(const Body *b)
+static Node *body_condition(const Body *b)
 {
         Node *condition = NULL;
         for (int i = 0; i < b->region->ncarry; i++) {
@@ -95,12 +95,12 @@ static bool can_list(const Fuse *f, const Body *b, const Node *condition)
         return rows_stand_alone(f, b, condition);
 }
 
-static bool holds_append(const Body *b)
+static bool body_appends(const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        if (holds_append(n->attr.region->body[k]))
+                        if (body_appends(n->attr.region->body[k]))
                                 return true;
                 if (n->op == OP_APPEND || keeps_scan(n))
                         return true;
@@ -126,11 +126,11 @@ static bool has_gate(const Region *r)
 static Kernel *active_kernel(Fuse *f, const Region *r, const char **why)
 {
         Body *b = r->body[0];
-        Node *condition = condition_of(b);
+        Node *condition = body_condition(b);
         *why = r->nstack > 0     ? "what they give is kept apart, not summed"
                : r->nbody > 1    ? "they are not all the same expressions"
                : !condition      ? "some value that they carry has no gate"
-               : holds_append(b) ? "they keep state"
+               : body_appends(b) ? "they keep state"
                                  : NULL;
         if (*why)
                 return NULL;

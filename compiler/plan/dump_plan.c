@@ -1,4 +1,4 @@
-/* A plan as text, for `show plan` and --dump: stable, one line a kernel and one a buffer. */
+/* A plan as text, for `show plan` and --dump, and as JSON: its program, and a line for each buffer. */
 #include <inttypes.h>
 
 #include "plan.h"
@@ -11,59 +11,16 @@ static const char *const home_word[] = {
         [IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state",
         [IN_INPUT] = "input", [IN_OUTPUT] = "output",   [IN_LITERAL] = "literal"};
 
-const char *home_text_of(const Buffer *b)
+/* "arena" */
+static const char *home_text_of(const Buffer *b)
 {
         return b->paged ? "pages" : home_word[b->home];
 }
 
-bool buffer_is_shown(const Buffer *b)
+/* Is it a buffer of its own, that something touches? */
+static bool buffer_is_shown(const Buffer *b)
 {
         return !b->part_of && (b->home != IN_ARENA || b->first >= 0);
-}
-
-/* How ranks share a kernel. */
-static void dump_shared(FILE *f, const Kernel *k)
-{
-        if (k->spread)
-                fprintf(f, k->spread_heads ? "; ranks have heads" : "; ranks have outputs");
-        if (k->row_loop)
-                fprintf(f, k->spread ? ", or rows" : "; ranks have rows");
-        for (int i = 0; i < k->gather_before.n; i++)
-                fprintf(f, "%s%s",
-                        i ? ", " : "; rows brought together before: ", k->gather_before.of[i].buffer->name);
-}
-
-static void dump_kernels(FILE *f, const Plan *p, int body, int depth)
-{
-        for (int i = 0; i < p->list[body].n; i++) {
-                const Kernel *k = p->list[body].kernel[i];
-                static const char *const waits[8] = {[0] = "",
-                                                     [WAIT_ROWS] = ":",
-                                                     [WAIT_ROWS | WAIT_STEP] = ";",
-                                                     [WAIT_ROWS | WAIT_STEP | WAIT_HEADS] = "|"};
-                fprintf(f, "%*s%-3s %-13s %s%s", depth * 2, "", waits[k->barrier], kernel_word[k->op],
-                        k->name,
-                        k->tail          ? " (wanted rows)"
-                        : k->active_only ? " (active rows)"
-                        : k->by_sequence ? " (by sequence)"
-                        : k->by_row      ? " (rows find their sequence)"
-                                         : "");
-                if (k->op == K_MATMUL)
-                        for (int s = 0; s < k->nsegment; s++)
-                                fprintf(f, "%s %" PRId64 "x%" PRId64 "%s", s ? "," : "", k->k_size,
-                                        k->segment[s].n, k->segment[s].nproduct == 2 ? " twice" : "");
-                if (k->op == K_REPEAT)
-                        fprintf(f, ", %" PRId64 " iterations%s", k->region->iterations,
-                                k->active_rows ? ", those that change a row" : "");
-                dump_shared(f, k);
-                fprintf(f, "\n");
-                for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
-                        int inner = body_number(p, k->region->body[b]);
-                        fprintf(f, "%*sbody %d, %s\n", depth * 2 + 2, "", b,
-                                barriers_text(p->graph->arena, p, inner, ""));
-                        dump_kernels(f, p, inner, depth + 2);
-                }
-        }
 }
 
 int64_t product_weights(const Plan *p)
@@ -93,11 +50,9 @@ static const char *pages_text(const Plan *p)
 
 void plan_dump(FILE *f, const Plan *p)
 {
-        fprintf(f, "kernels (| waits for all threads, : unless the call has one row, ; unless threads divide "
-                   "its heads too)\n");
-        dump_kernels(f, p, 0, 1);
-        fprintf(f, "%s\n\nbuffers\n  %-8s %12s %12s %6s %12s  %s\n",
-                barriers_text(p->graph->arena, p, 0, " a call"), "home", "offset", "floats", "slots", "life",
+        fprintf(f, "program\n");
+        program_dump(f, p);
+        fprintf(f, "\nbuffers\n  %-8s %12s %12s %6s %12s  %s\n", "home", "offset", "floats", "slots", "life",
                 "what");
         for (int i = 0; i < p->nbuffer; i++) {
                 const Buffer *b = p->buffer[i];
@@ -121,4 +76,34 @@ void plan_dump(FILE *f, const Plan *p)
                 ")\nproducts read %" PRId64 " bytes of weights\n",
                 FLOATS(p->weights_size), FLOATS(p->state_size), pages_text(p), FLOATS(p->arena_size),
                 FLOATS(p->arena_bound), product_weights(p));
+}
+
+/* Sizes and places in floats; first, last: the kernels between which a buffer of the arena lives. */
+static json_t *buffer_json(const Plan *p, const Buffer *b)
+{
+        const bool lives = b->home == IN_ARENA, held = b->cache >= 0;
+        return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:s, s:o, s:o}", "name", b->name, "home",
+                         home_text_of(b), "offset", (json_int_t)FLOATS(b->offset), "floats",
+                         (json_int_t)FLOATS(b->size), "slots", (json_int_t)b->slots, "first",
+                         lives ? json_integer(b->first) : json_null(), "last",
+                         lives ? json_integer(b->last) : json_null(), "storage",
+                         storage_info[b->storage].text, "shape",
+                         shape_json(p->graph->arena, p->graph, &b->type), "positions_held",
+                         held ? json_integer(p->cache[b->cache].size) : json_null());
+}
+
+void plan_json(const Plan *p, json_t *to)
+{
+        json_t *buffers = json_array();
+        for (int i = 0; i < p->nbuffer; i++)
+                if (buffer_is_shown(p->buffer[i]))
+                        json_array_append_new(buffers, buffer_json(p, p->buffer[i]));
+        program_json(p, to);
+        json_object_set_new(to, "buffers", buffers);
+        json_object_set_new(to, "weights_floats", json_integer(FLOATS(p->weights_size)));
+        json_object_set_new(to, "state_floats", json_integer(FLOATS(p->state_size)));
+        json_object_set_new(to, "arena_floats", json_integer(FLOATS(p->arena_size)));
+        json_object_set_new(to, "arena_floats_least", json_integer(FLOATS(p->arena_bound)));
+        json_object_set_new(to, "pages", json_integer(p->pages));
+        json_object_set_new(to, "product_bytes", json_integer(product_weights(p)));
 }

@@ -10,7 +10,7 @@
 /* --- exchanges behind a repeat ----------------------------------------------------------------------------------------- */
 
 /* Does k read of b only the elements that it stores there? */
-static bool reads_what_it_stores(Plan *p, const Kernel *k, const Buffer *b)
+bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b)
 {
         const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;
         const Stmt *store = only_statement(c->part[0].epilogue, STMT_STORE);

@@ -37,7 +37,7 @@ Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root)
         k->store[0].node = root;
         k->nstore = 1;
         name_kernel(f, k);
-        f->must[root->id] = true;
+        f->needs_buffer[root->id] = true;
         GROW(f->arena, f->kernel, f->nkernel, f->cap_kernel);
         return f->kernel[f->nkernel++] = k;
 }
@@ -59,7 +59,7 @@ static int named_axes(const Type *t)
  * beforehand, in double; integers and comparisons are exact anyway and cost nothing. */
 enum { PURE = 1, WORK = 2, NEW_ROWS = 4, ALL_ROWS = 8, TABLE = 16 };
 
-static unsigned purity(const Fuse *f, const unsigned *fact, const Node *n)
+static unsigned precomputable(const Fuse *f, const unsigned *fact, const Node *n)
 {
         const Graph *g = f->plan->graph;
         if (n->body != g->top || named_axes(&n->type) > 1)
@@ -96,7 +96,7 @@ static bool *find_tables(Fuse *f)
         unsigned *fact = NEW_ARRAY(f->arena, unsigned, f->plan->graph->nnode);
         bool *table = NEW_ARRAY(f->arena, bool, f->plan->graph->nnode);
         for (int i = 0; i < u->n; i++)
-                fact[u->all[i]->id] = purity(f, fact, u->all[i]);
+                fact[u->all[i]->id] = precomputable(f, fact, u->all[i]);
         for (int i = 0; i < u->n; i++) {
                 Node *n = u->all[i];
                 if (!(fact[n->id] & PURE) || !(fact[n->id] & WORK) || is_far(f->plan->interval, n))
@@ -107,9 +107,10 @@ static bool *find_tables(Fuse *f)
         }
         for (int i = u->n - 1; i >= 0; i--) {
                 Node *n = u->all[i];
-                f->idle[n->id] = (fact[n->id] & PURE) && !u->pinned[n->id];
+                f->is_dead[n->id] = (fact[n->id] & PURE) && !u->pinned[n->id];
                 for (int k = 0; k < u->nuser[n->id]; k++)
-                        f->idle[n->id] &= table[u->user[n->id][k]->id] || f->idle[u->user[n->id][k]->id];
+                        f->is_dead[n->id] &=
+                                table[u->user[n->id][k]->id] || f->is_dead[u->user[n->id][k]->id];
         }
         return table;
 }
@@ -125,23 +126,23 @@ static void mark_operands(Fuse *f)
         for (int i = 0; i < f->uses->n; i++) {
                 Node *n = f->uses->all[i];
                 if (f->uses->pinned[n->id])
-                        f->must[n->id] = true;
+                        f->needs_buffer[n->id] = true;
                 switch (n->op) {
                 case OP_TOP:
                 case OP_ARGMAX:
                 case OP_PAD:
                 case OP_JOIN:
-                        f->must[n->id] = true;
+                        f->needs_buffer[n->id] = true;
                         for (int k = 0; k < n->nin; k++)
-                                f->must[base_of(n->in[k])->id] = true;
+                                f->needs_buffer[base_of(n->in[k])->id] = true;
                         break;
                 case OP_REPEAT:
                         for (int k = 0; k < n->nin; k++)
-                                f->must[n->in[k]->id] = true;
+                                f->needs_buffer[n->in[k]->id] = true;
                         break;
-                case OP_APPEND: f->must[n->in[1]->id] = true; break;
-                case OP_KEEP: f->must[n->in[0]->id] = true; break;
-                case OP_GATHER: f->must[base_of(n->in[0])->id] = true; break;
+                case OP_APPEND: f->needs_buffer[n->in[1]->id] = true; break;
+                case OP_KEEP: f->needs_buffer[n->in[0]->id] = true; break;
+                case OP_GATHER: f->needs_buffer[base_of(n->in[0])->id] = true; break;
                 default: break;
                 }
         }
@@ -155,7 +156,7 @@ static void find_scans(Fuse *f)
                         continue;
                 f->owner[n->id] = fuse_kernel(f, K_SCAN, n);
                 for (int k = 0; k < n->nin; k++)
-                        f->must[base_of(n->in[k])->id] = true;
+                        f->needs_buffer[base_of(n->in[k])->id] = true;
         }
 }
 
@@ -172,7 +173,7 @@ static void find_products(Fuse *f)
                 k->x = n->in[0];
                 k->y = n->in[1];
                 f->owner[n->id] = k;
-                f->must[base_of(k->x)->id] = f->must[base_of(k->y)->id] = true;
+                f->needs_buffer[base_of(k->x)->id] = f->needs_buffer[base_of(k->y)->id] = true;
                 if (!f->plan->off[PASS_fuse] && n->in[0]->op != OP_SOFTMAX)
                         plan_explain(
                                 f->plan,
@@ -187,7 +188,7 @@ static void find_products(Fuse *f)
 /* Cheap to work out again wherever it is needed, and never worth a buffer: known of its inputs. */
 static bool is_trivial(const Fuse *f, const Node *n)
 {
-        if (f->table[n->id] || f->must[n->id])
+        if (f->table[n->id] || f->needs_buffer[n->id])
                 return false;
         if (n->op == OP_INDEX || n->op == OP_SIZE || is_const_scalar(n))
                 return true;
@@ -222,9 +223,9 @@ static void cut_towers(Fuse *f)
                                 height[n->id] = height[n->in[k]->id] + 1;
                 bool stored = op_info[n->op].family == STATE || op_info[n->op].family == CONTROL ||
                               n->op == OP_MATMUL;
-                f->forced[n->id] = !stored && height[n->id] >= HIGHEST;
-                f->plan->copy[n->id] = f->forced[n->id] && n->op == OP_VIEW;
-                if (stored || f->forced[n->id])
+                f->tower[n->id] = f->force_buffer[n->id] = !stored && height[n->id] >= HIGHEST;
+                f->plan->copy[n->id] = f->force_buffer[n->id] && n->op == OP_VIEW;
+                if (stored || f->force_buffer[n->id])
                         height[n->id] = 0;
         }
 }
@@ -234,9 +235,9 @@ static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *seve
 {
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
                 Node *user = f->uses->user[n->id][i];
-                if (f->table[user->id] || f->idle[user->id])
+                if (f->table[user->id] || f->is_dead[user->id])
                         continue;
-                if (user->op == OP_VIEW && !f->must[user->id]) {
+                if (user->op == OP_VIEW && !f->needs_buffer[user->id]) {
                         *viewed = true;
                         found = sole_user(f, user, found, several, viewed);
                         continue;
@@ -254,7 +255,7 @@ static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *seve
 static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewed)
 {
         const Type *domain = &k->store[0].node->type;
-        if (f->must[n->id] || n->op == OP_TOP || n->op == OP_ARGMAX)
+        if (f->needs_buffer[n->id] || n->op == OP_TOP || n->op == OP_ARGMAX)
                 return false;
         if (k->op == K_ACTIVATION_MATMUL || k->op == K_SELECT || k->op == K_SCAN)
                 return false;
@@ -274,21 +275,25 @@ static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewe
 
 static bool needs_kernel(const Fuse *f, const Node *n)
 {
-        if (f->owner[n->id] || f->table[n->id] || f->idle[n->id])
+        if (f->owner[n->id] || f->table[n->id] || f->is_dead[n->id])
                 return false;
         switch (op_info[n->op].family) {
         case POINT:
         case REDUCE: return true;
         case CONTRACT: return n->op == OP_SOFTMAX;
-        case MOVE: return n->op == OP_GATHER || (n->op == OP_VIEW && f->must[n->id] && f->plan->copy[n->id]);
-        case LEAF: return f->must[n->id] && (n->op == OP_INDEX || n->op == OP_SIZE || is_const_scalar(n));
+        case MOVE:
+                return n->op == OP_GATHER ||
+                       (n->op == OP_VIEW && f->needs_buffer[n->id] && f->plan->copy[n->id]);
+        case LEAF:
+                return f->needs_buffer[n->id] &&
+                       (n->op == OP_INDEX || n->op == OP_SIZE || is_const_scalar(n));
         case STATE:
         case CONTROL: return false;
         }
         return false;
 }
 
-static void group(Fuse *f)
+static void fuse_groups(Fuse *f)
 {
         find_trivial(f);
         for (int i = f->uses->n - 1; i >= 0; i--) {
@@ -303,11 +308,11 @@ static void group(Fuse *f)
                         f->owner[n->id] = k;
                         continue;
                 }
-                if (!k && !several && !f->must[n->id])
+                if (!k && !several && !f->needs_buffer[n->id])
                         continue; /* nobody uses it */
                 bool select = n->op == OP_TOP || n->op == OP_ARGMAX;
                 f->owner[n->id] = fuse_kernel(f, select ? K_SELECT : K_LOOP, n);
-                f->must[n->id] = true;
+                f->needs_buffer[n->id] = true;
         }
 }
 
@@ -336,7 +341,7 @@ static void add_repeats(Fuse *f)
                 if (n->op != OP_REPEAT)
                         continue;
                 Kernel *k = fuse_kernel(f, K_REPEAT, n);
-                f->must[n->id] = false; /* its results have buffers, itself it has none */
+                f->needs_buffer[n->id] = false; /* its results have buffers, itself it has none */
                 k->region = n->attr.region;
                 k->name = n->attr.region->name;
                 f->owner[n->id] = k;
@@ -367,18 +372,18 @@ static void put_in_order(Fuse *f)
 }
 
 /* One attempt.  NULL, or a node whose operand needs a buffer that it did not have. */
-static Node *attempt(Fuse *f)
+static Node *fuse_try(Fuse *f)
 {
         Plan *p = f->plan;
         memset(f->owner, 0, (size_t)p->graph->nnode * sizeof *f->owner);
-        memcpy(f->must, f->forced, (size_t)p->graph->nnode * sizeof *f->must);
+        memcpy(f->needs_buffer, f->force_buffer, (size_t)p->graph->nnode * sizeof *f->needs_buffer);
         f->nkernel = 0;
         p->nexplain = p->nbuffer = 0;
         p->value = NEW_ARRAY(p->graph->arena, Buffer *, p->graph->nnode);
         mark_operands(f);
         find_products(f);
         find_scans(f);
-        group(f);
+        fuse_groups(f);
         add_repeats(f);
         window_caches(f);
         layout(f);
@@ -395,21 +400,25 @@ static Node *attempt(Fuse *f)
         return NULL;
 }
 
-/* Do the loops of what k computes begin with new positions?  One loop alone, over positions in lanes, is K_LOOP's. */
-static bool walks_time(const Plan *p, const Kernel *k)
+/* Is the outermost loop of a kernel of this kind over the new positions of what it stores?  One loop alone, over positions in lanes, is
+ * K_LOOP's; heads of a product, and what is around the rows of attention, are other loops than those of rows. */
+bool walks_time(const Plan *p, const Kernel *k, const Node *stored)
 {
-        for (int i = 0; i < k->nstore + k->nsegment; i++) {
-                const Node *root = i < k->nstore ? k->store[i].node : k->segment[i - k->nstore].store.node;
-                Domain d = domain_of(p->graph, &root->type);
-                if (k->op == K_MATMUL && i < k->nstore)
-                        continue;
-                if (k->op == K_MATMUL && k->segment[0].product[0]->in[1]->type.rank > 2)
-                        return false; /* heads stand around */
-                bool rows = k->op != K_ATTENTION || d.loop[0].axis == root->type.rank - 2;
-                if (d.n < (k->op == K_LOOP ? 1 : 2) || !rows ||
-                    !dim_equal(d.loop[0].size, dim_named(p->graph->time)))
+        const Domain d = domain_of(p->graph, &stored->type);
+        const bool loop = !k || k->op == K_LOOP;
+        if (!loop && k->op == K_MATMUL && k->segment[0].product[0]->in[1]->type.rank > 2)
+                return false;
+        if (!loop && k->op == K_ATTENTION && d.loop[0].axis != stored->type.rank - 2)
+                return false;
+        return d.n >= (loop ? 1 : 2) && dim_equal(d.loop[0].size, dim_named(p->graph->time));
+}
+
+static bool all_walk_time(const Plan *p, const Kernel *k)
+{
+        for (int i = k->op == K_MATMUL ? k->nstore : 0; i < k->nstore + k->nsegment; i++)
+                if (!walks_time(p, k,
+                                i < k->nstore ? k->store[i].node : k->segment[i - k->nstore].store.node))
                         return false;
-        }
         return k->op != K_REPEAT && !k->kept; /* what a state goes on from wants all rows */
 }
 
@@ -430,7 +439,7 @@ static void mark_tails(Plan *p)
 {
         for (int i = p->list[0].n - 1; i >= 0 && p->graph->past >= 0; i--) {
                 Kernel *k = p->list[0].kernel[i];
-                bool tail = walks_time(p, k);
+                bool tail = all_walk_time(p, k);
                 for (int s = 0; s < k->nstore + k->nsegment && tail; s++) {
                         if (k->op == K_MATMUL && s < k->nstore)
                                 continue;
@@ -442,37 +451,22 @@ static void mark_tails(Plan *p)
         }
 }
 
-/* Is it a view of rows that lie in tiles, since they are keys too? */
-static bool is_tiled_query(const Plan *p, const Node *q)
-{
-        const Buffer *b = p->value[base_of((Node *)q)->id];
-        return q->op == OP_VIEW && !p->copy[q->id] && b && b->layout.tiled >= 0;
-}
-
-/* Makes the next attempt easier where the last was stuck at a node: it gets a buffer, or the kernel does less.  False: nothing
- * is left to try. */
+/* Makes the next attempt easier where the last was stuck at a node: it gets a buffer, or the kernel does less.  Attention gets copies
+ * of all operands that its kernel can't read, before it becomes several kernels: with copies nothing depends on the layout of other
+ * buffers, so that one graph has the same attention kernels, and bits, in all plans.  False: nothing is left to try. */
 static bool relieve(Fuse *f, Node *stuck)
 {
         const Kernel *k = f->stuck;
         const Node *root = k->op == K_MATMUL ? k->segment[0].product[0] : k->store[0].node;
         bool *next = k->op == K_ATTENTION ? f->apart : k->op == K_MATMUL ? f->bare : f->plan->single;
-        if (k->op != K_ATTENTION && !f->forced[stuck->id]) {
-                f->forced[stuck->id] = true;
+        const bool within = k->op == K_ATTENTION && is_part_of_scores(f, root, stuck);
+        if (!within && !f->force_buffer[stuck->id]) {
+                f->force_buffer[stuck->id] = true;
                 f->plan->copy[stuck->id] = stuck->op == OP_VIEW;
                 return true;
         }
         if (next[root->id])
                 return false;
-        if (k->op == K_ATTENTION && is_tiled_query(f->plan, k->q)) {
-                f->forced[k->q->id] = f->plan->copy[k->q->id] = true;
-                return true;
-        }
-        if (k->op == K_ATTENTION && k->k->op == OP_VIEW) { /* with a copy of its keys, or not at all */
-                bool copied = f->plan->copy[k->k->id];
-                f->forced[k->k->id] = f->plan->copy[k->k->id] = !copied;
-                if (!copied)
-                        return true;
-        }
         return next[root->id] = true;
 }
 
@@ -492,8 +486,8 @@ static void bound_calls(Plan *p, int64_t chunk)
         p->rows = p->rows < all ? p->rows : all;
         if (g->past < 0)
                 return;
-        int64_t most_pages = p->slots * page_blocks(p);
-        p->pages = p->pages < most_pages ? p->pages : most_pages;
+        int64_t max_pages = p->slots * page_blocks(p);
+        p->pages = p->pages < max_pages ? p->pages : max_pages;
         p->bound[g->time] = p->rows;
 }
 
@@ -512,19 +506,20 @@ Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t
         add_bodies(p, g->top);
         Fuse f = {.arena = a, .plan = p, .uses = uses_of(a, g)};
         f.owner = NEW_ARRAY(a, Kernel *, g->nnode);
-        f.must = NEW_ARRAY(a, bool, g->nnode);
-        f.forced = NEW_ARRAY(a, bool, g->nnode);
+        f.needs_buffer = NEW_ARRAY(a, bool, g->nnode);
+        f.force_buffer = NEW_ARRAY(a, bool, g->nnode);
+        f.tower = NEW_ARRAY(a, bool, g->nnode);
         p->copy = NEW_ARRAY(a, bool, g->nnode);
         p->single = NEW_ARRAY(a, bool, g->nnode);
         f.apart = NEW_ARRAY(a, bool, g->nnode);
         f.bare = NEW_ARRAY(a, bool, g->nnode);
-        f.idle = NEW_ARRAY(a, bool, g->nnode);
+        f.is_dead = NEW_ARRAY(a, bool, g->nnode);
         f.trivial = NEW_ARRAY(a, bool, g->nnode);
         f.called = NEW_ARRAY(a, const char *, g->nnode);
         p->interval = intervals_of(a, g);
         f.table = find_tables(&f);
         cut_towers(&f);
-        while ((p->unreadable = attempt(&f)))
+        while ((p->unreadable = fuse_try(&f)))
                 if (!relieve(&f, p->unreadable))
                         return p;
         mark_tails(p);

@@ -11,35 +11,20 @@
  * Expects operands [.., T, d] with any axes in front.  What stops a fusion is explained. */
 #include "plan_private.h"
 
-/* Does anything else use the scores? */
-static bool leaves(const Fuse *f, const Scores *s, const Node *product)
-{
-        for (int i = 0; i < s->n; i++) {
-                const Node *n = s->node[i];
-                if (f->uses->pinned[n->id] || f->owner[n->id])
-                        return true;
-                for (int k = 0; k < f->uses->nuser[n->id]; k++) {
-                        const Node *user = f->uses->user[n->id][k];
-                        if (!scores_hold(s, user) && user != s->weights &&
-                            !(user == product && n == product->in[0]))
-                                return true;
-                }
-        }
-        return false;
-}
-
 static const char *match(const Fuse *f, const Node *product, Scores *s)
 {
-        const Node *weights = product->in[0];
-        const char *why = find_attention(f->arena, f->plan->graph, product, f->forced, s);
-        if (f->apart[product->id])
-                return "its operands can't be read where they lie";
-        if (f->uses->nuser[weights->id] != 1 || f->uses->pinned[weights->id])
-                return "its weights are used elsewhere";
-        return why ? why : leaves(f, s, product) ? "its scores are used elsewhere" : NULL;
+        const char *why = why_no_attention(f->arena, f->plan->graph, f->uses, product, f->tower, s);
+        return f->apart[product->id] ? "no loops of its kernel walk its operands" : why;
 }
 
-static void explain(const Fuse *f, const Kernel *k, const Scores *s)
+bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n)
+{
+        Scores s = {0};
+        match(f, product, &s);
+        return n == product || n == product->in[0] || scores_hold(&s, n);
+}
+
+static void attention_explain(const Fuse *f, const Kernel *k, const Scores *s)
 {
         const int nodes = s->n - 1 - k->plain;
         if (s->mixes)
@@ -82,6 +67,7 @@ void fuse_attention(Fuse *f, Node *product)
         for (int i = 0; i < s.n; i++)
                 f->owner[s.node[i]->id] = k;
         f->owner[weights->id] = f->owner[product->id] = k;
-        f->must[base_of(k->q)->id] = f->must[base_of(k->k)->id] = f->must[base_of(k->v)->id] = true;
-        explain(f, k, &s);
+        f->needs_buffer[base_of(k->q)->id] = f->needs_buffer[base_of(k->k)->id] =
+                f->needs_buffer[base_of(k->v)->id] = true;
+        attention_explain(f, k, &s);
 }

@@ -10,7 +10,7 @@ static bool is_product_of(const Fuse *f, const Node *n, const Node *x, const Typ
 {
         int axis;
         return n->op == OP_MATMUL && n->in[0] == x && same_dims(&n->type, t) && !f->owner[n->id] &&
-               !f->bare[n->id] && !f->must[n->id] && !f->uses->pinned[n->id] &&
+               !f->bare[n->id] && !f->needs_buffer[n->id] && !f->uses->pinned[n->id] &&
                product_weight(n->in[1], &axis);
 }
 
@@ -22,9 +22,9 @@ typedef struct {
         Node *product[2];
         int nproduct;
         bool alone; /* no second product */
-} Growth;
+} FuseGrowth;
 
-static bool within(const Growth *s, const Node *n)
+static bool growth_is_within(const FuseGrowth *s, const Node *n)
 {
         for (int i = 0; i < s->n; i++)
                 if (s->node[i] == n)
@@ -32,14 +32,14 @@ static bool within(const Growth *s, const Node *n)
         return false;
 }
 
-static bool can_join(const Fuse *f, const Growth *s, const Node *n, const Type *t)
+static bool can_join(const Fuse *f, const FuseGrowth *s, const Node *n, const Type *t)
 {
         return n->body == s->node[0]->body && op_info[n->op].family == POINT && n->op != OP_TOP &&
                same_dims(&n->type, t) && !f->owner[n->id];
 }
 
 /* Is n a product of x, or made of one by elementwise nodes that can be part of the expression? */
-static bool reaches_product(const Fuse *f, const Growth *s, const Node *n, const Type *t, int depth)
+static bool reaches_product(const Fuse *f, const FuseGrowth *s, const Node *n, const Type *t, int depth)
 {
         if (is_product_of(f, n, s->product[0]->in[0], t))
                 return n->body == s->node[0]->body;
@@ -52,11 +52,11 @@ static bool reaches_product(const Fuse *f, const Growth *s, const Node *n, const
 }
 
 /* Takes in a second product that n needs, and what stands between.  False: n needs a third, or it is too long. */
-static bool take_products(const Fuse *f, Growth *s, const Node *n, const Type *t)
+static bool take_products(const Fuse *f, FuseGrowth *s, const Node *n, const Type *t)
 {
         for (int i = 0; i < n->nin; i++) {
                 Node *in = n->in[i];
-                if (within(s, in) || !reaches_product(f, s, in, t, 0))
+                if (growth_is_within(s, in) || !reaches_product(f, s, in, t, 0))
                         continue;
                 if (in->op == OP_MATMUL && (s->alone || s->nproduct == 2))
                         return false;
@@ -72,14 +72,14 @@ static bool take_products(const Fuse *f, Growth *s, const Node *n, const Type *t
 }
 
 /* The one node through which everything in s leaves; NULL: several do. */
-static Node *exit_of(const Fuse *f, const Growth *s)
+static Node *exit_of(const Fuse *f, const FuseGrowth *s)
 {
         Node *exit = NULL;
         for (int i = 0; i < s->n; i++) {
                 Node *n = s->node[i];
                 bool leaves = f->uses->pinned[n->id] || f->uses->nuser[n->id] == 0;
                 for (int k = 0; k < f->uses->nuser[n->id]; k++)
-                        leaves |= !within(s, f->uses->user[n->id][k]);
+                        leaves |= !growth_is_within(s, f->uses->user[n->id][k]);
                 if (leaves && exit)
                         return NULL;
                 if (leaves)
@@ -89,14 +89,14 @@ static Node *exit_of(const Fuse *f, const Growth *s)
 }
 
 /* Adds the first node, in order, that uses what is in s and can be part of the expression; false: there is none. */
-static bool grow(const Fuse *f, Growth *s, const Type *t)
+static bool growth_grow(const Fuse *f, FuseGrowth *s, const Type *t)
 {
         Node *first = NULL;
         for (int i = 0; i < s->n; i++)
                 for (int k = 0; k < f->uses->nuser[s->node[i]->id]; k++) {
                         Node *user = f->uses->user[s->node[i]->id][k];
                         bool sooner = !first || f->uses->place[user->id] < f->uses->place[first->id];
-                        if (sooner && !within(s, user) && can_join(f, s, user, t))
+                        if (sooner && !growth_is_within(s, user) && can_join(f, s, user, t))
                                 first = user;
                 }
         if (!first || s->n > MOST_NODES || !take_products(f, s, first, t))
@@ -106,17 +106,17 @@ static bool grow(const Fuse *f, Growth *s, const Type *t)
 }
 
 /* The product's expression. */
-static Growth grown(const Fuse *f, Node *product, bool alone)
+static FuseGrowth grown_from(const Fuse *f, Node *product, bool alone)
 {
-        Growth s = {.node = NEW_ARRAY(f->arena, Node *, MOST_NODES + 4),
-                    .n = 1,
-                    .product = {product},
-                    .nproduct = 1,
-                    .alone = alone};
+        FuseGrowth s = {.node = NEW_ARRAY(f->arena, Node *, MOST_NODES + 4),
+                        .n = 1,
+                        .product = {product},
+                        .nproduct = 1,
+                        .alone = alone};
         s.node[0] = s.root = product;
-        Growth done = s;
-        while (!f->plan->off[PASS_fuse] && !f->bare[product->id] && !f->must[done.root->id] &&
-               grow(f, &s, &product->type)) {
+        FuseGrowth done = s;
+        while (!f->plan->off[PASS_fuse] && !f->bare[product->id] && !f->needs_buffer[done.root->id] &&
+               growth_grow(f, &s, &product->type)) {
                 s.root = exit_of(f, &s);
                 if (s.root)
                         done = s;
@@ -124,26 +124,27 @@ static Growth grown(const Fuse *f, Node *product, bool alone)
         return done;
 }
 
-static const Weight *factor(const Growth *s, int i)
+static const Weight *factor(const FuseGrowth *s, int i)
 {
         return base_of(s->product[i]->in[1])->attr.weight;
 }
 
 /* Elsewhere, in another body of a repeat, a product with one of the two weights stands alone.  The weight would be packed twice.
  * Taps change no kernel, so what they alone want does not count. */
-static bool stands_alone_elsewhere(const Fuse *f, const Growth *s)
+static bool stands_alone_elsewhere(const Fuse *f, const FuseGrowth *s)
 {
         for (int i = 0; i < f->uses->n; i++) {
                 Node *n = f->uses->all[i];
                 int axis;
-                if (n->op != OP_MATMUL || within(s, n) || !product_weight(n->in[1], &axis) ||
+                if (n->op != OP_MATMUL || growth_is_within(s, n) || !product_weight(n->in[1], &axis) ||
                     f->plan->graph->wanted[n->id] == WANTED_BY_TAPS)
                         continue;
                 const Weight *w = base_of(n->in[1])->attr.weight;
                 if (w != factor(s, 0) && w != factor(s, 1))
                         continue;
                 const Kernel *k = f->owner[n->id];
-                if (k ? k->op == K_MATMUL && k->segment[0].nproduct == 1 : grown(f, n, false).nproduct == 1)
+                if (k ? k->op == K_MATMUL && k->segment[0].nproduct == 1
+                      : grown_from(f, n, false).nproduct == 1)
                         return true;
         }
         return false;
@@ -156,10 +157,10 @@ bool fuse_matmul(Fuse *f, Node *product)
                 return true;
         if (!product_weight(product->in[1], &axis))
                 return false;
-        Growth s = grown(f, product, false);
+        FuseGrowth s = grown_from(f, product, false);
         if (s.nproduct == 2 &&
             (stands_alone_elsewhere(f, &s) || factor(&s, 0)->storage != factor(&s, 1)->storage))
-                s = grown(f, product, true);
+                s = grown_from(f, product, true);
         Kernel *k = fuse_kernel(f, K_MATMUL, s.root);
         Segment *segment = NEW(f->arena, Segment);
         segment->nproduct = s.nproduct;
@@ -175,7 +176,7 @@ bool fuse_matmul(Fuse *f, Node *product)
         segment->name = arena_printf(f->arena, "%s_epilogue", k->name);
         k->x = product->in[0];
         k->k_size = product->in[1]->type.dim[0].fixed;
-        f->must[base_of(k->x)->id] = true;
+        f->needs_buffer[base_of(k->x)->id] = true;
         if (s.nproduct == 2)
                 plan_explain(f->plan,
                              "%s: two products of one operand meet in one epilogue and run side by side",
@@ -210,7 +211,7 @@ bool fuse_by_heads(Fuse *f, Node *product)
         segment->name = arena_printf(f->arena, "%s_epilogue", k->name);
         k->x = product->in[0];
         k->k_size = w.depth;
-        f->must[base_of(k->x)->id] = true;
+        f->needs_buffer[base_of(k->x)->id] = true;
         plan_explain(f->plan, "%s: a product with a weight by heads", k->name);
         return true;
 }

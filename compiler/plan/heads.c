@@ -21,21 +21,21 @@ typedef struct {
 
 typedef struct {
         int64_t step, low, high; /* head * step + low to high */
-} Rest;
+} HeadRest;
 
-static const CodeLoop *lanes_of(const Stmt *around)
+static const CodeLoop *lanes_around(const Stmt *around)
 {
         return around && around->op == STMT_LANES ? around->over : NULL;
 }
 
 /* rest += scale * (0 to most) */
-static bool add_range(Rest *rest, int64_t scale, int64_t most)
+static bool add_range(HeadRest *rest, int64_t scale, int64_t most)
 {
         *(scale < 0 ? &rest->low : &rest->high) += scale * most;
         return true;
 }
 
-static bool add_turns(const Seen *s, Rest *rest, const CodeLoop *l, int64_t scale, bool whole)
+static bool heads_see_turns(const Seen *s, HeadRest *rest, const CodeLoop *l, int64_t scale, bool whole)
 {
         if (dim_equal(l->size, dim_named(s->plan->graph->time)))
                 return !l->from_first; /* one row: 0 */
@@ -43,11 +43,11 @@ static bool add_turns(const Seen *s, Rest *rest, const CodeLoop *l, int64_t scal
         return dim_is_fixed(l->size) && !l->from_first && !l->active && add_range(rest, scale, n - 1);
 }
 
-static bool add_index(const Seen *s, Rest *rest, const Index *x, int64_t scale, int64_t modulus,
+static bool add_index(const Seen *s, HeadRest *rest, const Index *x, int64_t scale, int64_t modulus,
                       const CodeLoop *lanes, bool whole);
 
 /* d = unit * (past - the first position that a state holds): how many of these there can be in front of a call's row; 0: d is another size. */
-static int64_t positions_held(const Plan *p, Dim d)
+static int64_t cache_positions(const Plan *p, Dim d)
 {
         const int past = p->graph->past;
         const int64_t unit = past < 0 ? 0 : d.per[past];
@@ -61,7 +61,7 @@ static int64_t positions_held(const Plan *p, Dim d)
 }
 
 /* One row: time is 1. */
-static bool add_offset(const Seen *s, Rest *rest, Dim d, int64_t scale, int64_t modulus)
+static bool add_offset(const Seen *s, HeadRest *rest, Dim d, int64_t scale, int64_t modulus)
 {
         const Plan *p = s->plan;
         const int time = p->graph->time;
@@ -74,11 +74,11 @@ static bool add_offset(const Seen *s, Rest *rest, Dim d, int64_t scale, int64_t 
                 vanishes &= d.per[i] * scale % modulus == 0;
         rest->low += at;
         rest->high += at;
-        const int64_t held = vanishes ? 1 : positions_held(p, d);
+        const int64_t held = vanishes ? 1 : cache_positions(p, d);
         return held && (vanishes || add_range(rest, d.per[p->graph->past] * scale, held - 1));
 }
 
-static bool add_sum(const Seen *s, Rest *rest, const Index *x, int64_t scale, int64_t modulus,
+static bool add_sum(const Seen *s, HeadRest *rest, const Index *x, int64_t scale, int64_t modulus,
                     const CodeLoop *lanes, bool whole)
 {
         if (!add_offset(s, rest, x->offset, scale, modulus))
@@ -95,10 +95,10 @@ static bool is_fixed_number(const Index *x)
 }
 
 /* x / n, of which tiles are counted */
-static bool add_quotient(const Seen *s, Rest *rest, const Index *x, int64_t scale, int64_t modulus,
+static bool add_quotient(const Seen *s, HeadRest *rest, const Index *x, int64_t scale, int64_t modulus,
                          const CodeLoop *lanes, bool whole)
 {
-        Rest of = {0};
+        HeadRest of = {0};
         if (!is_fixed_number(x->b) || !add_index(s, &of, x->a, 1, modulus, lanes, whole) || of.step ||
             of.low < 0)
                 return false;
@@ -106,7 +106,7 @@ static bool add_quotient(const Seen *s, Rest *rest, const Index *x, int64_t scal
 }
 
 /* rest += scale * x, modulo `modulus` */
-static bool add_index(const Seen *s, Rest *rest, const Index *x, int64_t scale, int64_t modulus,
+static bool add_index(const Seen *s, HeadRest *rest, const Index *x, int64_t scale, int64_t modulus,
                       const CodeLoop *lanes, bool whole)
 {
         if (scale % modulus == 0)
@@ -115,10 +115,10 @@ static bool add_index(const Seen *s, Rest *rest, const Index *x, int64_t scale, 
         case INDEX_SUM: return add_sum(s, rest, x, scale, modulus, lanes, whole);
         case INDEX_LOOP:
                 if (x->number != s->head)
-                        return add_turns(s, rest, &s->f->loop[x->number], scale, false);
+                        return heads_see_turns(s, rest, &s->f->loop[x->number], scale, false);
                 rest->step += scale;
                 return true;
-        case INDEX_LANE: return !lanes || add_turns(s, rest, lanes, scale, whole);
+        case INDEX_LANE: return !lanes || heads_see_turns(s, rest, lanes, scale, whole);
         case INDEX_PLUS:
                 return add_index(s, rest, x->a, scale, modulus, lanes, whole) &&
                        add_index(s, rest, x->b, scale, modulus, lanes, whole);
@@ -160,12 +160,12 @@ static int64_t grain_of(const Buffer *b)
 }
 
 /* One access, of heads `step` apart: elements from `at` on, up to `reach` further. */
-static void see(Seen *s, const Buffer *b, const Index *at, int64_t step, int64_t reach, const CodeLoop *lanes,
-                bool whole)
+static void heads_see(Seen *s, const Buffer *b, const Index *at, int64_t step, int64_t reach,
+                      const CodeLoop *lanes, bool whole)
 {
         if (whole_buffer((Buffer *)b) != s->buffer)
                 return;
-        Rest rest = {.high = reach};
+        HeadRest rest = {.high = reach};
         int64_t modulus = step * s->heads;
         bool fits = pointed_buffer((Buffer *)b) == s->buffer && step > 0 && step % grain_of(s->buffer) == 0 &&
                     (s->modulus == 0 || s->modulus == modulus) &&
@@ -179,9 +179,10 @@ static void see_select(Seen *s, const Stmt *stmt, const CodeLoop *lanes)
         const SelectCall *c = stmt->call.select;
         bool fixed = dim_is_fixed(c->over->size);
         int64_t most = c->over->size.fixed - 1, one = stmt->op == STMT_ARGMAX ? 0 : most;
-        see(s, c->to.buffer, c->to.at, fixed ? head_step(s, c->to.at, 1) : 0, one * c->to_step, lanes, false);
-        see(s, c->of.buffer, c->of.at, fixed ? head_step(s, c->of.at, 1) : 0, most * c->of_step, lanes,
-            false);
+        heads_see(s, c->to.buffer, c->to.at, fixed ? head_step(s, c->to.at, 1) : 0, one * c->to_step, lanes,
+                  false);
+        heads_see(s, c->of.buffer, c->of.at, fixed ? head_step(s, c->of.at, 1) : 0, most * c->of_step, lanes,
+                  false);
 }
 
 static void see_list(Seen *s, const StmtList *list, const CodeLoop *lanes)
@@ -189,14 +190,14 @@ static void see_list(Seen *s, const StmtList *list, const CodeLoop *lanes)
         for (int i = 0; i < list->n; i++) {
                 const Stmt *stmt = &list->stmt[i];
                 if (stmt->op == STMT_LOAD || stmt->op == STMT_ELEMENT || stmt->op == STMT_STORE)
-                        see(s, stmt->buffer, stmt->at, head_step(s, stmt->at, 1), 0, lanes,
-                            stmt->lanes == ALL_LANES);
+                        heads_see(s, stmt->buffer, stmt->at, head_step(s, stmt->at, 1), 0, lanes,
+                                  stmt->lanes == ALL_LANES);
                 else if (stmt->op == STMT_TOP || stmt->op == STMT_ARGMAX || stmt->op == STMT_CODES)
                         see_select(s, stmt, lanes);
                 else if (stmt->buffer && whole_buffer(stmt->buffer) == s->buffer)
                         s->modulus = -1;
                 if (stmt->inside)
-                        see_list(s, stmt->inside, lanes_of(stmt) ? lanes_of(stmt) : lanes);
+                        see_list(s, stmt->inside, lanes_around(stmt) ? lanes_around(stmt) : lanes);
         }
 }
 
@@ -236,17 +237,17 @@ static bool is_by_heads(const Plan *p, const Function *f, const AttentionCall *c
 static void see_kept(Seen *s, const Operand *o, int64_t head, int64_t step, int64_t reach)
 {
         const bool apart = whole_buffer(o->buffer)->apart, within = head && step % (head * s->heads) == 0;
-        see(s, o->buffer, o->at, apart || within ? head : 0, apart ? head - 1 : reach, NULL, false);
+        heads_see(s, o->buffer, o->at, apart || within ? head : 0, apart ? head - 1 : reach, NULL, false);
 }
 
-static bool see_attention(Seen *s, const AttentionCall *c)
+static bool heads_see_attention(Seen *s, const AttentionCall *c)
 {
         if (!is_by_heads(s->plan, s->f, c))
                 return false;
         s->head = -1;
         s->heads = c->heads;
-        see(s, c->q.buffer, c->q.at, c->q_head, c->head_dim - 1, NULL, false);
-        see(s, c->out.buffer, c->out.at, c->out_head, c->v_dim - 1, NULL, false);
+        heads_see(s, c->q.buffer, c->q.at, c->q_head, c->head_dim - 1, NULL, false);
+        heads_see(s, c->out.buffer, c->out.at, c->out_head, c->v_dim - 1, NULL, false);
         s->heads = c->kv_heads;
         int64_t keys = c->k_key ? c->k_key : c->k_tile, lanes = c->k_key ? 1 : LANES;
         see_kept(s, &c->k, c->k_head, keys, c->head_dim * lanes - 1);
@@ -271,7 +272,7 @@ int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
                 if (function_names(k->code->function[i], b))
                         return 0;
         for (int i = 0; i < f->body.n; i++)
-                if (!(k->op == K_ATTENTION ? see_attention(&s, attention_of(k))
+                if (!(k->op == K_ATTENTION ? heads_see_attention(&s, attention_of(k))
                                            : see_rows(&s, &f->body.stmt[i])))
                         return 0;
         return s.modulus > 0 ? s.modulus : 0;
@@ -280,7 +281,7 @@ int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
 bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n)
 {
         const Seen s = {.plan = p, .f = f, .head = -1};
-        Rest rest = {0};
+        HeadRest rest = {0};
         return store->step == 1 && lane_coefficient(store->at, 1) % n == 1 % n &&
                add_index(&s, &rest, store->at, 1, n, NULL, false) && rest.low == 0 && rest.high == 0;
 }

@@ -20,16 +20,6 @@ typedef struct {
 
 /* --- FLOPs and bytes -------------------------------------------------------------------------------------------------- */
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-        return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-        return a > b ? a : b;
-}
-
 /* So many elements of the buffer are looked at, once more. */
 static void touch_elements(Costing *c, Buffer *b, int64_t n)
 {
@@ -37,7 +27,7 @@ static void touch_elements(Costing *c, Buffer *b, int64_t n)
         /* of the weights of two products that lie side by side the type is that of one */
         const int64_t all = whole->home == IN_WEIGHTS ? buffer_elements(whole, whole->size)
                                                       : type_count(&whole->type, c->size);
-        const int64_t before = c->touched[whole->id], now = smaller(before + n, larger(all, n));
+        const int64_t before = c->touched[whole->id], now = min_int64(before + n, max_int64(all, n));
         c->touched[whole->id] = now;
         c->cost.read += buffer_size(whole, now) - buffer_size(whole, before);
 }
@@ -66,7 +56,7 @@ static void cost_inputs(Costing *c, Node *n, int64_t looked_at)
         for (int i = n->op == OP_APPEND; i < inputs; i++) { /* what is kept already stays where it is */
                 int64_t all = type_count(&n->in[i]->type, c->size);
                 bool some = n->op == OP_VIEW || (n->op == OP_GATHER && i == 0);
-                cost_node(c, n->in[i], some ? smaller(all, smaller(own, looked_at)) : all, true);
+                cost_node(c, n->in[i], some ? min_int64(all, min_int64(own, looked_at)) : all, true);
         }
 }
 
@@ -135,19 +125,19 @@ static int64_t turns_around(const Costing *c, const Function *f, const int *loop
 
 static void share_in(Costing *c, int64_t units, const char *unit)
 {
-        c->cost.units = larger(units, 1);
+        c->cost.units = max_int64(units, 1);
         c->cost.unit = unit;
 }
 
 /* ATTENTION_UNITS and MIXED_UNITS of the runtime. */
 static void attention_units(Costing *c, const Function *f, const AttentionCall *a)
 {
-        const int64_t tile = a->k_key ? 16 : larger(c->plan->target->rows, 1);
+        const int64_t tile = a->k_key ? 16 : max_int64(c->plan->target->rows, 1);
         const int64_t rows = a->row < 0 ? 1 : loop_count(c, &f->loop[a->row]);
         const int64_t around = turns_around(c, f, a->around, a->naround);
         const int64_t keys = dim_value(a->keys, c->size);
         if (rows == 1 && c->kernel->parts && !a->naround)
-                c->cost.blocks = larger((keys + BLOCK_OF_KEYS - 1) / BLOCK_OF_KEYS, 1);
+                c->cost.blocks = max_int64((keys + BLOCK_OF_KEYS - 1) / BLOCK_OF_KEYS, 1);
         if (a->weigh)
                 share_in(c, around * ((rows + tile - 1) / tile), "tiles of rows");
         else
@@ -210,17 +200,18 @@ static void held_positions(const Plan *p, const Kernel *k, int64_t *size)
         for (int i = 0; i < k->code->nread; i++) {
                 const int cache = cache_of(k->code->read[i]);
                 if (cache >= 0)
-                        held = larger(held, p->cache[cache].size);
+                        held = max_int64(held, p->cache[cache].size);
         }
         if (held && p->graph->past >= 0)
-                size[p->graph->past] = smaller(size[p->graph->past], larger(held - size[p->graph->time], 0));
+                size[p->graph->past] =
+                        min_int64(size[p->graph->past], max_int64(held - size[p->graph->time], 0));
 }
 
 /* Rows of a call are spread evenly over the iterations that change them (experts): some run, each with its part of them. */
 static int64_t spread_rows(const Graph *g, const Region *r, int64_t *size)
 {
         const int64_t rows = g->past < 0 ? r->iterations : size[g->time] * iterations_in_use(r);
-        const int64_t runs = smaller(r->iterations, rows);
+        const int64_t runs = min_int64(r->iterations, rows);
         if (g->past >= 0)
                 size[g->time] = (rows + runs - 1) / runs;
         return runs;
@@ -260,7 +251,7 @@ static void cost_repeat(const AllCosts *all, const Kernel *k, int64_t runs)
                 int64_t taken = 0;
                 for (int64_t t = 0; t < r->iterations; t++)
                         taken += r->body_of[t] == b;
-                cost_body(all, body_number(all->plan, r->body[b]), runs * smaller(taken, in_use), active);
+                cost_body(all, body_number(all->plan, r->body[b]), runs * min_int64(taken, in_use), active);
         }
 }
 

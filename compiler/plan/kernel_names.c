@@ -61,7 +61,7 @@ static bool is_body(const char *rest, int n)
 }
 
 /* By a kernel but `own`, or by a repeat. */
-static bool is_taken(const Fuse *f, const Kernel *own, const char *name)
+static bool kernel_name_is_taken(const Fuse *f, const Kernel *own, const char *name)
 {
         for (int i = 0; i < f->nkernel; i++) {
                 const Kernel *k = f->kernel[i];
@@ -80,12 +80,12 @@ static bool is_taken(const Fuse *f, const Kernel *own, const char *name)
 /* --- products ------------------------------------------------------------------------------------------------------- */
 
 /* What a product's weight is called: the parts of its path but the last, where that is not all. */
-static int parts_of(const Weight *w)
+static int weight_parts(const Weight *w)
 {
         return w->npart > 1 ? w->npart - 1 : w->npart;
 }
 
-static const Weight *weight_of(const Node *product)
+static const Weight *weight_of_product(const Node *product)
 {
         const Node *w = product->op == OP_MATMUL ? base_of(product->in[1]) : product;
         return w->op == OP_WEIGHT ? w->attr.weight : NULL;
@@ -102,10 +102,10 @@ static bool fills_output(const Fuse *f, const Node *n)
 /* How many parts at the beginning all of the weights share, their own last one excepted. */
 static int shared_parts(const Weight *const *w, int n)
 {
-        int shared = parts_of(w[0]) - 1;
+        int shared = weight_parts(w[0]) - 1;
         for (int i = 1; i < n; i++) {
                 int same = 0;
-                while (same < shared && same < parts_of(w[i]) - 1 &&
+                while (same < shared && same < weight_parts(w[i]) - 1 &&
                        !strcmp(w[0]->part[same], w[i]->part[same]))
                         same++;
                 shared = same;
@@ -125,8 +125,8 @@ static const char *name_of_weights(Fuse *f, const Weight *const *w, int n)
         for (int i = 0; i < shared; i++)
                 name = arena_printf(a, "%s%s%s", name, i ? "_" : "", w[0]->part[i]);
         for (int i = 0; i < n; i++) {
-                bool letter = parts_of(w[i]) == shared + 1 && strlen(w[i]->part[shared]) == 1;
-                for (int k = shared; k < parts_of(w[i]); k++)
+                bool letter = weight_parts(w[i]) == shared + 1 && strlen(w[i]->part[shared]) == 1;
+                for (int k = shared; k < weight_parts(w[i]); k++)
                         name = arena_printf(a, "%s%s%s", name,
                                             !*name                           ? ""
                                             : k == shared && i > 0 && letter ? ""
@@ -137,12 +137,12 @@ static const char *name_of_weights(Fuse *f, const Weight *const *w, int n)
 }
 
 /* The weights of a product's segments; 0: one is something else. */
-static int weights_of(const Kernel *k, const Weight **w, int most)
+static int kernel_weights(const Kernel *k, const Weight **w, int most)
 {
         int n = 0;
         for (int i = 0; i < k->nsegment; i++)
                 for (int p = 0; p < k->segment[i].nproduct; p++) {
-                        const Weight *own = weight_of(k->segment[i].product[p]);
+                        const Weight *own = weight_of_product(k->segment[i].product[p]);
                         if (!own || n == most)
                                 return 0;
                         w[n++] = own;
@@ -185,7 +185,7 @@ static const char *within_repeats(Fuse *f, const Body *b, int named, const char 
 static const Weight *source_of(const Node *n, int depth)
 {
         if (n->op == OP_MATMUL)
-                return weight_of(n);
+                return weight_of_product(n);
         for (int i = 0; i < n->nin && depth > 0; i++) {
                 const Weight *w = source_of(n->in[i], depth - 1);
                 if (w)
@@ -211,9 +211,9 @@ static const char *one_of_its_own(Fuse *f, const Kernel *k, const Node *root, co
         enum { NEAR = 8 };
         const Weight *w = source_of(root, NEAR);
         const char *given = full;
-        if (is_taken(f, k, given) && w && k->op == K_LOOP)
-                full = given = arena_printf(f->arena, "%s_%s", full, w->part[parts_of(w) - 1]);
-        for (int i = 2; is_taken(f, k, given); i++)
+        if (kernel_name_is_taken(f, k, given) && w && k->op == K_LOOP)
+                full = given = arena_printf(f->arena, "%s_%s", full, w->part[weight_parts(w) - 1]);
+        for (int i = 2; kernel_name_is_taken(f, k, given); i++)
                 given = arena_printf(f->arena, "%s_%d", full, i);
         return given;
 }
@@ -230,7 +230,7 @@ static const char *name_after_weights(Fuse *f, const Kernel *k, const Node *root
 {
         enum { MOST = 8 };
         const Weight *w[MOST];
-        int n = fills_output(f, root) ? 0 : weights_of(k, w, MOST);
+        int n = fills_output(f, root) ? 0 : kernel_weights(k, w, MOST);
         const char *name = n ? name_of_weights(f, w, n) : NULL;
         if (!name)
                 return NULL;

@@ -30,7 +30,7 @@ Storage storage_of(const Plan *p, const Node *n)
 }
 
 /* Elements along an axis for which there is room. */
-static int64_t extent(const Plan *p, const Buffer *b, int axis)
+static int64_t layout_extent(const Plan *p, const Buffer *b, int axis)
 {
         if (axis == b->shift_axis && b->paged)
                 return p->pages * PAGE_POSITIONS;
@@ -50,7 +50,7 @@ static void lay_apart(Buffer *b)
         b->size *= b->type.dim[0].fixed;
 }
 
-void lay_out(const Plan *p, Buffer *b, int tiled)
+void layout_buffer(const Plan *p, Buffer *b, int tiled)
 {
         enum { LAST, FIXED, NAMED, KINDS };
         const Type *t = &b->type;
@@ -62,12 +62,12 @@ void lay_out(const Plan *p, Buffer *b, int tiled)
                         if (own != kind || a == tiled)
                                 continue;
                         b->layout.stride[a] = stride;
-                        stride *= extent(p, b, a);
+                        stride *= layout_extent(p, b, a);
                 }
         b->size = stride;
         if (tiled >= 0) {
                 b->layout.tile = stride;
-                b->size = stride * (round_up(extent(p, b, tiled), LANES) / LANES);
+                b->size = stride * (round_up(layout_extent(p, b, tiled), LANES) / LANES);
         }
         if (b->apart)
                 lay_apart(b);
@@ -119,11 +119,12 @@ static bool is_values(const Fuse *f, const Node *base)
         return false;
 }
 
-/* Has what k computes to lie in rows? */
-static bool writes_rows(const Kernel *k)
+/* Must n, which k computes, be stored in rows, not in tiles along the axis?  A product with a weight computes its columns in lanes, and
+ * stores those of a row one after another. */
+bool writes_rows(const Kernel *k, const Node *n, int axis)
 {
-        return k &&
-               (k->op == K_ACTIVATION_MATMUL || k->op == K_ATTENTION || k->op == K_SCAN || k->op == K_SELECT);
+        return k && (k->op == K_ACTIVATION_MATMUL || k->op == K_ATTENTION || k->op == K_SCAN ||
+                     k->op == K_SELECT || (k->op == K_MATMUL && axis == n->type.rank - 1));
 }
 
 /* By id: the axis in which a value is tiled because attention alone reads it, as keys, or -1: it lies in rows. */
@@ -138,7 +139,7 @@ static int *find_tiled_keys(const Fuse *f)
                         continue;
                 int axis = key_axis(f->plan, f->kernel[i]->k, &base);
                 if (axis >= 0 && is_for_attention(f, base, true) && !is_values(f, base) &&
-                    !writes_rows(f->owner[base->id]))
+                    !writes_rows(f->owner[base->id], base, axis))
                         tiled[base->id] = axis;
         }
         return tiled;
@@ -150,7 +151,7 @@ static Buffer *weight_buffer(Plan *p, Weight *w, Storage storage, int tiled)
 {
         Buffer *b = buffer_new(p, IN_WEIGHTS, &w->type, w->path);
         b->storage = storage;
-        lay_out(p, b, tiled);
+        layout_buffer(p, b, tiled);
         b->weight = w;
         b->slots = w->slots;
         b->slot_stride = b->size;
@@ -299,29 +300,29 @@ static void lay_product_weights(Plan *p, Kernel *k)
         }
 }
 
-static bool is_weight(Node *operand, const Weight *w)
+static bool operand_is_weight(Node *operand, const Weight *w)
 {
         const Node *base = operand ? base_of(operand) : NULL;
         return base && base->op == OP_WEIGHT && base->attr.weight == w;
 }
 
 /* Read by a kernel of the runtime other than as a product's right side: these take floats. */
-static bool is_operand(const Fuse *f, const Weight *w)
+static bool weight_is_operand(const Fuse *f, const Weight *w)
 {
         for (int i = 0; i < f->nkernel; i++) {
                 const Kernel *k = f->kernel[i];
-                if (is_weight(k->x, w) || is_weight(k->y, w) || is_weight(k->q, w) ||
-                    (k->op == K_SELECT && is_weight(k->store[0].node->in[0], w)))
+                if (operand_is_weight(k->x, w) || operand_is_weight(k->y, w) || operand_is_weight(k->q, w) ||
+                    (k->op == K_SELECT && operand_is_weight(k->store[0].node->in[0], w)))
                         return true;
         }
         return false;
 }
 
 /* A weight that no product has packed; blocks lie as products want them. */
-static Buffer *read_weight(const Fuse *f, const Node *n)
+static Buffer *layout_weight(const Fuse *f, const Node *n)
 {
         Weight *w = n->attr.weight;
-        bool wide = is_operand(f, w) || (is_in_blocks(w->storage) && f->forced[n->id]);
+        bool wide = weight_is_operand(f, w) || (is_in_blocks(w->storage) && f->force_buffer[n->id]);
         Storage storage = wide ? STORAGE_F32 : w->storage;
         return weight_buffer(f->plan, w, storage, is_in_blocks(storage) ? 1 - w->contracted : -1);
 }
@@ -330,7 +331,7 @@ static Buffer *read_weight(const Fuse *f, const Node *n)
 static bool is_attended(const Fuse *f, const Weight *w)
 {
         for (int i = 0; i < f->nkernel; i++)
-                if (is_weight(f->kernel[i]->k, w) || is_weight(f->kernel[i]->v, w))
+                if (operand_is_weight(f->kernel[i]->k, w) || operand_is_weight(f->kernel[i]->v, w))
                         return true;
         return false;
 }
@@ -356,9 +357,9 @@ static void lay_leaf(Fuse *f, Node *n, const int *tiled)
                 p->value[n->id] = attended_weight(f, n->attr.weight, tiled[n->id]);
         } else if (n->op == OP_WEIGHT) {
                 Buffer *b = find_weight(p, n->attr.weight, false, -1);
-                for (int axis = 0; !b && !f->forced[n->id] && axis < n->type.rank; axis++)
+                for (int axis = 0; !b && !f->force_buffer[n->id] && axis < n->type.rank; axis++)
                         b = find_weight(p, n->attr.weight, true, axis);
-                p->value[n->id] = b ? b : read_weight(f, n);
+                p->value[n->id] = b ? b : layout_weight(f, n);
         } else if (f->table[n->id]) {
                 const char *name = value_name(p, n);
                 if (!n->name)
@@ -371,7 +372,7 @@ static void lay_leaf(Fuse *f, Node *n, const int *tiled)
                                 b->shift = dim_named(g->past);
                                 b->type.dim[a] = dim_add(n->type.dim[a], dim_named(g->past));
                         }
-                lay_out(p, b, -1);
+                layout_buffer(p, b, -1);
                 b->table = n;
                 b->size += storage_size(b->storage, LANES);
                 b->slot_stride = b->size;
@@ -379,7 +380,7 @@ static void lay_leaf(Fuse *f, Node *n, const int *tiled)
         } else if (n->op == OP_CONST && n->attr.literal->count > 1) {
                 Buffer *b = buffer_new(p, IN_LITERAL, &n->type, n->name ? n->name : "values");
                 b->storage = storage_of(p, n);
-                lay_out(p, b, -1);
+                layout_buffer(p, b, -1);
                 b->table = n;
                 b->slots = n->attr.literal->iterations;
                 b->slot_stride = b->size = storage_size(b->storage, round_up(n->attr.literal->count, LANES));
@@ -408,11 +409,11 @@ static void lay_input(Fuse *f, Node *n)
         const char *name = p->graph->input[n->attr.index].name;
         Buffer *b = buffer_new(p, IN_INPUT, &n->type, name);
         b->storage = n->type.dtype == REAL ? STORAGE_F32 : STORAGE_I32;
-        lay_out(p, b, -1);
+        layout_buffer(p, b, -1);
         b->index = n->attr.index;
         b->dense = type_is_dense(&n->type);
         p->value[n->id] = b;
-        if (f->forced[n->id])
+        if (f->force_buffer[n->id])
                 copy_to_read(f, n, b);
 }
 
@@ -423,7 +424,7 @@ static void lay_output(Fuse *f, int i)
         Plan *p = f->plan;
         Output *o = &p->graph->output[i];
         Buffer *b = buffer_new(p, IN_OUTPUT, &o->node->type, o->name);
-        lay_out(p, b, -1);
+        layout_buffer(p, b, -1);
         b->index = i;
         b->dense = type_is_dense(&o->node->type);
         if (b->dense) {
@@ -458,11 +459,11 @@ static void lay_roots(Fuse *f, const int *tiled)
         Plan *p = f->plan;
         for (int i = f->uses->n - 1; i >= 0; i--) { /* a join before its parts */
                 Node *n = f->uses->all[i];
-                if (p->value[n->id] || !is_made_by_kernel(f, n) || !f->must[n->id])
+                if (p->value[n->id] || !is_made_by_kernel(f, n) || !f->needs_buffer[n->id])
                         continue;
                 Buffer *b = buffer_new(p, IN_ARENA, &n->type, value_name(p, n));
                 b->storage = storage_of(p, n);
-                lay_out(p, b, tiled[n->id]);
+                layout_buffer(p, b, tiled[n->id]);
                 if (is_result_of_attention(f, n) && tiled[n->id] < 0)
                         lay_heads_in_rows(b);
                 settle(f, n, b);

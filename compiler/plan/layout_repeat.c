@@ -83,7 +83,7 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
         if (base_of(next)->op == OP_CARRY) { /* carried values change places: through a copy */
                 Buffer *aside = buffer_new(p, IN_ARENA, &next->type, carried->name);
                 aside->storage = carried->storage;
-                lay_out(p, aside, -1);
+                layout_buffer(p, aside, -1);
                 copy_kernel(f, next, aside, b, end);
                 Kernel *k = f->kernel[f->nkernel - 1];
                 k = fuse_kernel(f, K_LOOP, next);
@@ -116,8 +116,8 @@ static bool outlives(const Fuse *f, const Node *n, const Node *repeat, bool *see
                         continue;
                 if (user->body != repeat->body || (user->op == OP_VIEW && f->uses->pinned[user->id]))
                         return true; /* what is given out as a view is copied at the end */
-                if (f->must[user->id] ? f->uses->place[user->id] > f->uses->place[repeat->id]
-                                      : outlives(f, user, repeat, seen))
+                if (f->needs_buffer[user->id] ? f->uses->place[user->id] > f->uses->place[repeat->id]
+                                              : outlives(f, user, repeat, seen))
                         return true;
         }
         return false;
@@ -165,7 +165,7 @@ void lay_repeat(Fuse *f, Node *repeat)
                 const char *name = repeat->in[i]->name ? repeat->in[i]->name : "carried";
                 value[i] = buffer_new(p, IN_ARENA, &repeat->in[i]->type, name);
                 value[i]->storage = carried_storage(p, repeat, i);
-                lay_out(p, value[i], -1);
+                layout_buffer(p, value[i], -1);
                 for (int k = 0; k < r->nbody; k++)
                         lay_next(f, r->body[k], i, value[i]);
                 lay_first(f, repeat->in[i], repeat, value[i]);
@@ -174,7 +174,7 @@ void lay_repeat(Fuse *f, Node *repeat)
                 Node *first = r->body[0]->stack[i];
                 Buffer *all = value[r->ncarry + i] = buffer_new(p, IN_ARENA, &first->type, "stacked");
                 all->storage = stacked_storage(p, r, i);
-                lay_out(p, all, -1);
+                layout_buffer(p, all, -1);
                 Layout one = all->layout;
                 int64_t stride = all->size;
                 all->size *= r->iterations;
@@ -197,7 +197,7 @@ void lay_repeat(Fuse *f, Node *repeat)
                 if (result->attr.index < r->ncarry)
                         continue;
                 value[result->attr.index]->type = result->type;
-                if (f->forced[result->id])
+                if (f->force_buffer[result->id])
                         copy_to_read(f, result, value[result->attr.index]);
         }
 }

@@ -43,7 +43,7 @@ void lay_state(Fuse *f, Node *append, int tiled)
                 b->shift_axis = append->attr.axis;
                 b->shift = dim_scale(dim_named(NAMED_BASE + b->cache), -1);
         }
-        lay_out(p, b, tiled);
+        layout_buffer(p, b, tiled);
         b->index = s->id;
         b->slots = s->slots;
         b->slot_of = s->slot_of;
@@ -64,7 +64,7 @@ void lay_scan(Fuse *f, Kernel *k)
         if (k->op != K_SCAN || !s)
                 return;
         Buffer *b = k->kept = buffer_new(f->plan, IN_STATE, &s->type, s->name);
-        lay_out(f->plan, b, -1);
+        layout_buffer(f->plan, b, -1);
         b->index = s->id;
         b->slots = s->slots;
         b->slot_of = s->slot_of;
@@ -83,7 +83,7 @@ void lay_kept(Fuse *f, Node *keep, const int *tiled)
                         axis = tiled[f->uses->all[i]->id];
         Buffer *b = p->value[keep->id] = buffer_new(p, IN_STATE, &s->type, s->name);
         keep_as(p, b, keep);
-        lay_out(p, b, axis);
+        layout_buffer(p, b, axis);
         b->index = s->id;
         b->slots = s->slots;
         b->slot_of = s->slot_of;

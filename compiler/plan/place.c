@@ -77,7 +77,7 @@ void copy_to_read(Fuse *f, Node *n, Buffer *from)
 {
         Buffer *own = f->plan->value[n->id] = buffer_new(f->plan, IN_ARENA, &n->type, from->name);
         own->storage = storage_of(f->plan, n);
-        lay_out(f->plan, own, -1);
+        layout_buffer(f->plan, own, -1);
         copy_kernel(f, n, own, n->body, 4 * f->uses->place[n->id] + 1);
         f->kernel[f->nkernel - 1]->from_copy = from;
 }
@@ -115,7 +115,7 @@ static Buffer *part_from(Plan *p, Buffer *to, const Node *in, int axis, Dim at)
         return part;
 }
 
-static void place_parts(Fuse *f, Node *join, Buffer *to)
+static void place_join_parts(Fuse *f, Node *join, Buffer *to)
 {
         Dim at = dim_fixed(0);
         for (int i = 0; i < join->nin; i++) {
@@ -138,14 +138,14 @@ static void place_padded(Fuse *f, Node *pad, Buffer *to)
 
 bool is_made_by_kernel(const Fuse *f, const Node *n)
 {
-        return (f->owner[n->id] && f->must[n->id]) || n->op == OP_JOIN || n->op == OP_PAD;
+        return (f->owner[n->id] && f->needs_buffer[n->id]) || n->op == OP_JOIN || n->op == OP_PAD;
 }
 
 void settle(Fuse *f, Node *n, Buffer *to)
 {
         f->plan->value[n->id] = to;
         if (n->op == OP_JOIN)
-                place_parts(f, n, to);
+                place_join_parts(f, n, to);
         if (n->op == OP_PAD)
                 place_padded(f, n, to);
 }
@@ -182,16 +182,10 @@ static bool is_stored_in(const Fuse *f, const Node *n, const Buffer *to)
         return !k || k->op == K_LOOP || (k->op == K_MATMUL && (narrow || to->paged));
 }
 
-/* Rows of an output are those from the first wanted one on: do the outermost loop of n's elements, and what makes n, begin there? */
+/* Rows of an output are those from the first wanted one on: does what makes n begin there? */
 static bool begins_with_wanted(const Fuse *f, const Node *n, const Buffer *to)
 {
-        const Graph *g = f->plan->graph;
-        const Kernel *k = f->owner[n->id];
-        Domain d = domain_of(g, &n->type);
-        if (to->home != IN_OUTPUT || to->shift_axis < 0)
-                return true;
-        return d.n > 0 && dim_equal(d.loop[0].size, dim_named(g->time)) &&
-               !(k && k->op == K_MATMUL && k->segment[0].product[0]->in[1]->type.rank > 2);
+        return to->home != IN_OUTPUT || to->shift_axis < 0 || walks_time(f->plan, f->owner[n->id], n);
 }
 
 void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
@@ -212,9 +206,11 @@ void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
         }
         bool as_output_only = to->home != IN_OUTPUT || is_for_output_alone(f, n);
         bool can_tile = to->layout.tiled < 0 || n->type.rank == 0 ||
-                        (to->layout.tiled != n->type.rank - 1 && !f->forced[n->id]);
-        bool spaced = f->forced[n->id] && to->layout.tiled < 0 && n->type.rank > 0 &&
-                      to->layout.stride[n->type.rank - 1] != 1; /* not stored so by every kernel */
+                        (to->layout.tiled != n->type.rank - 1 && !f->force_buffer[n->id]);
+        const Kernel *maker = f->owner[n->id];
+        bool in_rows = f->force_buffer[n->id] || (writes_rows(maker, n, -1) && maker->op != K_SELECT);
+        bool spaced = in_rows && n->type.rank > 0 &&
+                      (to->dense || to->layout.tiled >= 0 || to->layout.stride[n->type.rank - 1] != 1);
         if (!is_made_by_kernel(f, n) || p->value[n->id] || n->body != body || !is_stored_in(f, n, to) ||
             !as_output_only || !can_tile || spaced || shifts_cross(n, to) || !begins_with_wanted(f, n, to)) {
                 copy_kernel(f, n, to, body, at);

@@ -48,7 +48,7 @@ static int unwaited_run(const KernelList *l, int i)
 }
 
 /* Numbers the kernels of a body; then stretches lives over the repeats in it. */
-static void number(Lives *l, int body)
+static void lives_number(Lives *l, int body)
 {
         Plan *p = l->plan;
         for (int i = 0; i < p->list[body].n; i++) {
@@ -59,7 +59,7 @@ static void number(Lives *l, int body)
                         continue;
                 }
                 for (int b = 0; b < k->region->nbody; b++)
-                        number(l, body_number(p, k->region->body[b]));
+                        lives_number(l, body_number(p, k->region->body[b]));
                 k->last_step = l->step++;
         }
 }
@@ -91,7 +91,7 @@ static int by_size(const void *a, const void *b)
         return x->size != y->size ? (x->size < y->size ? 1 : -1) : x->id - y->id;
 }
 
-static bool overlap(const Buffer *a, const Buffer *b)
+static bool lives_overlap(const Buffer *a, const Buffer *b)
 {
         return a->first <= b->last && b->first <= a->last;
 }
@@ -101,12 +101,12 @@ static int64_t best_fit(Buffer **placed, int n, const Buffer *b)
 {
         int64_t best = -1, best_room = 0;
         for (int i = -1; i < n; i++) {
-                if (i >= 0 && !overlap(placed[i], b))
+                if (i >= 0 && !lives_overlap(placed[i], b))
                         continue;
                 int64_t at = i < 0 ? 0 : placed[i]->offset + placed[i]->size, next = INT64_MAX;
                 bool free = true;
                 for (int k = 0; k < n && free; k++) {
-                        if (!overlap(placed[k], b))
+                        if (!lives_overlap(placed[k], b))
                                 continue;
                         free = placed[k]->offset + placed[k]->size <= at || placed[k]->offset >= at + b->size;
                         if (placed[k]->offset >= at && placed[k]->offset < next)
@@ -229,7 +229,7 @@ void find_lives(Plan *p)
         Lives l = {.plan = p, .first = NEW_ARRAY(a, int, p->nbuffer), .last = NEW_ARRAY(a, int, p->nbuffer)};
         for (int i = 0; i < p->nbuffer; i++)
                 l.first[i] = l.last[i] = -1;
-        number(&l, 0);
+        lives_number(&l, 0);
         stretch(&l, 0);
         p->steps = l.step;
         for (int i = 0; i < p->nbuffer; i++) {

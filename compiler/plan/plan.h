@@ -6,6 +6,7 @@
 #ifndef PLAN_H
 #define PLAN_H
 #include "lower/code.h"
+#include "program.h"
 
 /* fuse.c: a plan with kernels in order and buffers laid out; p->unreadable: no kernel can be made of this node.  off: [PASS_COUNT],
  * passes that are left out, which must outlive the plan. */
@@ -72,11 +73,6 @@ bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64
 int64_t widest_exchange(
         const Plan *p); /* floats that ranks exchange at least at once: a row of what a kernel stores */
 
-/* sync.c: "8 barriers a call, 6 with one row, 5 where threads divide 8 heads": those of a body, with the repeats in it rolled out; in: " a call" */
-const char *barriers_text(Arena *a, const Plan *p, int body, const char *in);
-int barriers_of(const Plan *p, int body,
-                int wait); /* of one kind of calls: wait is WAIT_ROWS, WAIT_STEP or WAIT_HEADS */
-
 /* kernel_cost.c: what one run of a kernel in a call of given sizes costs, by the rule of cost_flops() */
 typedef struct {
         int64_t flops, products; /* all; those of products and of attention among them */
@@ -118,13 +114,9 @@ typedef struct {
 
 /* dump_plan.c: the word for a kind of kernels */
 extern const char *const kernel_word[];
-/* kernels in order with their barriers, then buffers with home, offset, size and life; bytes of the weights that
- * products read: of a decoder, what a step reads (of experts: all) */
+/* The program, then buffers with home, offset, size and life; bytes of the weights that products read: of a decoder, those that a
+ * step reads (of experts: all).  As text, and as members of a JSON object. */
 int64_t product_weights(const Plan *p);
 void plan_dump(FILE *f, const Plan *p);
-const char *home_text_of(const Buffer *b); /* "arena" */
-bool buffer_is_shown(const Buffer *b);     /* a buffer of its own, that something touches */
-
-/* plan_json.c: the same for programs, as members of an object */
 void plan_json(const Plan *p, json_t *to);
 #endif

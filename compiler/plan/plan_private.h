@@ -8,15 +8,16 @@ typedef struct {
         Arena *arena;
         Plan *plan;
         Uses *uses;
-        Kernel **owner; /* by id: the kernel in whose expression it is */
-        bool *must;     /* by id: needs a buffer .. */
-        bool *forced;   /* .. because no expression could read it */
-        bool *apart;    /* by id: a product that no attention kernel can be made of */
-        bool *bare;     /* by id: a product whose results are stored before anything is done to them */
-        Kernel *stuck;  /* the kernel that the last attempt could not make */
-        bool *table;    /* by id: precomputed .. */
-        bool *idle;     /* .. or needed for that alone */
-        bool *trivial;  /* by id: worked out again wherever it is needed, never worth a buffer */
+        Kernel **owner;     /* by id: the kernel in whose expression it is */
+        bool *needs_buffer; /* by id: its value is stored in a buffer */
+        bool *force_buffer; /* by id: it has a buffer because no expression could read it */
+        bool *tower;        /* by id: needs a buffer since too many nodes stand one on another */
+        bool *apart;        /* by id: a product that no attention kernel can be made of */
+        bool *bare;         /* by id: a product whose results are stored before anything is done to them */
+        Kernel *stuck;      /* the kernel that the last attempt could not make */
+        bool *table;        /* by id: precomputed */
+        bool *is_dead;      /* by id: needed only to precompute tables */
+        bool *trivial;      /* by id: worked out again wherever it is needed, never worth a buffer */
         const char **
                 called; /* by id: what a kernel is called that stores it, before numbers tell it from others */
         Kernel **kernel; /* all, unordered */
@@ -24,12 +25,16 @@ typedef struct {
 } Fuse;
 
 /* fuse.c */
+bool walks_time(const Plan *p, const Kernel *k, const Node *stored); /* k may be NULL: a kernel of loops */
 void plan_explain(Plan *p, const char *format, ...);
 Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root);
 void name_kernel(Fuse *f, Kernel *k);        /* kernel_names.c: by what it computes, once that is known */
 bool is_table(const Fuse *f, const Node *n); /* depends on constants and indices alone */
 void fuse_attention(Fuse *f, Node *product); /* fuse_attention.c: if it is the product of one */
-bool fuse_matmul(Fuse *f, Node *product);    /* fuse_matmul.c: false if its right side is no weight */
+/* Is n computed within the attention kernel of this product: the product, its weights, or their scores? */
+bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n);
+bool writes_rows(const Kernel *k, const Node *n, int axis); /* layout.c */
+bool fuse_matmul(Fuse *f, Node *product); /* fuse_matmul.c: false if its right side is no weight */
 bool fuse_by_heads(Fuse *f, Node *product);
 void merge_matmuls(Fuse *f);
 
@@ -69,6 +74,17 @@ Accesses accesses_of(Arena *arena, const Kernel *k, bool stores);
 /* Do tiles of 16 of the rows that a loop counts lie one after another, so that each access lies in its row's tile? */
 bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to);
 
+/* rows.c: rows that a kernel stores, which its rank has; does it read, of rows that are shared so, only its own? */
+bool shared_rows_equal(const SharedRows *a, const SharedRows *b);
+RowList rows_stored(const Plan *p, const Kernel *k);
+bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r);
+/* exchange_once.c: does a product read of b only the elements that it stores there? */
+bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b);
+
+/* sync.c: do two buffers have memory in common; where kernels do, one of which stores there, in calls of a kind (WAIT_ROWS, ..); NULL: nowhere */
+bool share_memory(const Buffer *a, const Buffer *b);
+const Buffer *kernels_conflict(const Plan *p, const Kernel *a, const Kernel *b, int wait);
+
 /* rank_stages.c: the repeat of the top body in which a body is run; NULL: it is that body */
 const Kernel *repeat_around(const Plan *p, const Body *b);
 void find_stages(Plan *p);         /* rank_stages.c: sets Kernel.staged */
@@ -92,7 +108,7 @@ Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name);
 void explain_storage(Plan *p);                    /* layout.c */
 Storage storage_of(const Plan *p, const Node *n); /* of a buffer that holds its values */
 /* The last axis innermost, named dimensions outermost, the rest in order between; `tiled` (or -1) counts in tiles of 16. */
-void lay_out(const Plan *p, Buffer *b, int tiled);
+void layout_buffer(const Plan *p, Buffer *b, int tiled);
 
 /* place.c */
 Buffer *part_buffer(Plan *p, Buffer *whole, const Type *t, const Layout *l, const char *name);
@@ -106,7 +122,7 @@ void settle(Fuse *f, Node *n, Buffer *to);
 /* n's value shall lie in `to`: computed there if it can be, else copied there by a kernel of `body` at place `at`. */
 void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at);
 
-/* layout_state.c: the buffer of a state, with the value that becomes its new rows; tiled: as for lay_out() */
+/* layout_state.c: the buffer of a state, with the value that becomes its new rows; tiled: as for layout_buffer() */
 void lay_state(Fuse *f, Node *append, int tiled);
 void lay_scan(Fuse *f, Kernel *k);
 void lay_kept(Fuse *f, Node *keep, const int *tiled);

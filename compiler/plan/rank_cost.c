@@ -16,7 +16,7 @@ typedef struct {
 } Sharing;
 
 /* Pieces that ranks share. */
-static int64_t pieces_of(const Kernel *k)
+static int64_t kernel_pieces(const Kernel *k)
 {
         return k->spread_heads     ? k->spread_heads
                : k->op == K_MATMUL ? only_statement(own_function(k), STMT_MATMUL)->call.matmul->panels
@@ -24,7 +24,7 @@ static int64_t pieces_of(const Kernel *k)
 }
 
 /* n, or what of it the rank has that has most of so many pieces. */
-static int64_t largest_of(int64_t n, int64_t pieces, int ranks)
+static int64_t largest_share(int64_t n, int64_t pieces, int ranks)
 {
         const int64_t most = (pieces + ranks - 1) / ranks;
         return pieces ? (int64_t)((double)n / (double)pieces * (double)most) : n;
@@ -33,16 +33,16 @@ static int64_t largest_of(int64_t n, int64_t pieces, int ranks)
 /* The kernel's runs, of the stage that has most. */
 static int64_t runs_of(const Sharing *s, const KernelCost *c)
 {
-        return largest_of(c->runs, s->iterations, s->stages);
+        return largest_share(c->runs, s->iterations, s->stages);
 }
 
 static int64_t largest_part(const Kernel *k, int64_t n, int ranks)
 {
-        return k->spread ? largest_of(n, pieces_of(k), ranks) : n;
+        return k->spread ? largest_share(n, kernel_pieces(k), ranks) : n;
 }
 
 /* Rows of a kernel of which ranks exchange what it stores; of iterations that change some rows, those. */
-static int64_t rows_of(const Sharing *s, const Kernel *k, const KernelCost *c)
+static int64_t cost_rows(const Sharing *s, const Kernel *k, const KernelCost *c)
 {
         const Function *f = own_function(k);
         const Graph *g = s->plan->graph;
@@ -67,7 +67,7 @@ static void add_kept(Sharing *s, const Kernel *k)
                 for (int j = 0; j < k->segment[i].nproduct; j++) {
                         const Buffer *w = whole_buffer(k->segment[i].w[j]);
                         const int64_t bytes = s->seen[w->id] ? 0 : w->slots * w->slot_stride,
-                                      staged = largest_of(bytes, s->iterations, s->stages);
+                                      staged = largest_share(bytes, s->iterations, s->stages);
                         const bool whole = s->by_rows && k->in_rows;
                         all->weights += (whole ? staged : largest_part(k, staged, s->ranks)) - bytes;
                         s->seen[w->id] = true;
@@ -75,34 +75,36 @@ static void add_kept(Sharing *s, const Kernel *k)
         for (int i = 0; i < k->code->nwritten; i++) {
                 const Buffer *b = whole_buffer(k->code->written[i]);
                 const int64_t all_of = b->home != IN_STATE || s->seen[b->id] ? 0 : b->slots * b->slot_stride,
-                              bytes = largest_of(all_of, s->iterations, s->stages);
+                              bytes = largest_share(all_of, s->iterations, s->stages);
                 all->caches += b->apart ? largest_part(k, bytes, s->ranks) : bytes;
                 s->seen[b->id] = true;
         }
 }
 
-static void add_exchanged(Sharing *s, const Kernel *k, const KernelCost *c)
+static void add_own_part(Sharing *s, const Kernel *k, const KernelCost *c)
 {
         const int64_t runs = runs_of(s, c);
-        if (is_exchanged(k)) {
-                const Kernel *once = k->exchange_behind ? k->exchange_behind : k->exchange_between;
-                const int64_t exchanges = once ? runs_of(s, &s->cost[once->step]) : runs;
-                s->all.gathers += exchanges;
-                const int64_t row = exchanged_row(k), times = k->exchange_behind ? exchanges : runs;
-                s->all.floats += times * rows_of(s, k, c) * row;
-        }
         s->all.read += runs * largest_part(k, c->read, s->ranks);
         s->all.flops += runs * largest_part(k, c->flops, s->ranks);
 }
 
-static void add_row_gathers(Sharing *s, const RowList *list, int64_t runs)
+static void add_exchange(Sharing *s, const Step *step)
 {
-        for (int i = 0; i < list->n; i++) {
-                const SharedRows *r = &list->of[i];
-                const int64_t rows = dim_value(r->rows, s->size);
-                s->all.gathers += runs;
-                s->all.floats += runs * (r->whole_tiles ? round_up(rows, LANES) : rows) * (r->tile / LANES);
-        }
+        const Kernel *k = step->kernel;
+        const KernelCost *c = &s->cost[k->step];
+        const int64_t runs = runs_of(s, c),
+                      exchanges = step->repeat ? runs_of(s, &s->cost[step->repeat->step]) : runs;
+        s->all.gathers += exchanges;
+        s->all.floats += (k->exchange_behind ? exchanges : runs) * cost_rows(s, k, c) * exchanged_row(k);
+}
+
+static void add_gather(Sharing *s, const Step *step)
+{
+        const SharedRows *r = step->shared;
+        const int64_t rows = dim_value(r->rows, s->size),
+                      runs = step->kernel->op == K_REPEAT ? 1 : runs_of(s, &s->cost[step->kernel->step]);
+        s->all.gathers += runs;
+        s->all.floats += runs * (r->whole_tiles ? round_up(rows, LANES) : rows) * (r->tile / LANES);
 }
 
 /* A rank has all weights of its rows. */
@@ -116,23 +118,17 @@ static void add_own_rows(Sharing *s, const Kernel *k, const KernelCost *c)
         weights = weights < c->read ? weights : c->read;
         if (k->row_loop)
                 tiles = (dim_value(own_function(k)->loop[k->row_loop - 1].size, s->size) + LANES - 1) / LANES;
-        s->all.read += runs_of(s, c) * (weights + largest_of(c->read - weights, tiles, s->ranks));
-        s->all.flops += runs_of(s, c) * largest_of(c->flops, tiles, s->ranks);
+        s->all.read += runs_of(s, c) * (weights + largest_share(c->read - weights, tiles, s->ranks));
+        s->all.flops += runs_of(s, c) * largest_share(c->flops, tiles, s->ranks);
 }
 
 /* What a staged repeat hands on. */
-static void add_carried(Sharing *s, const Region *r)
+static void cost_add_carried(Sharing *s, const Region *r)
 {
         for (int i = 0; i < r->ncarry; i++) {
                 const Buffer *b = carried_buffer(s->plan, r, i);
                 s->all.carried += type_count(&b->type, s->size);
         }
-}
-
-static int64_t staged_iterations(const Plan *p, const Body *at)
-{
-        const Kernel *repeat = repeat_around(p, at);
-        return repeat && repeat->staged ? repeat->region->iterations : 0;
 }
 
 bool calls_share_rows(const Plan *p)
@@ -148,36 +144,53 @@ bool shares_rows(const Plan *p, const int64_t *size, int ranks)
         return calls_share_rows(p) && dim_value(p->shared_rows, size) > (int64_t)LANES * (ranks - 1);
 }
 
+static void cost_add_steps(Sharing *s, const StepList *list);
+
+static void cost_add_step(Sharing *s, const Step *step)
+{
+        const Kernel *k = step->kernel;
+        if (step->op == STEP_CALL || step->op == STEP_ACTIVE) {
+                if (s->by_rows && k->in_rows)
+                        add_own_rows(s, k, &s->cost[k->step]);
+                else
+                        add_own_part(s, k, &s->cost[k->step]);
+                add_kept(s, k);
+        }
+        if (step->op == STEP_EXCHANGE)
+                add_exchange(s, step);
+        if (step->op == STEP_GATHER)
+                add_gather(s, step);
+        if (step->op != STEP_IF || !(step->when & (s->by_rows ? WHEN_BY_OUTPUTS : WHEN_BY_ROWS)))
+                cost_add_steps(s, &step->inside);
+}
+
+static void cost_add_steps(Sharing *s, const StepList *list)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Step *step = list->step[i];
+                const int64_t outer = s->iterations;
+                if (step->op == STEP_REPEAT && step->by_stages) {
+                        cost_add_carried(s, step->kernel->region);
+                        s->iterations = s->stages > 1 ? step->kernel->region->iterations : 0;
+                }
+                if (step->op == STEP_REPEAT && step->second_half) /* the rows that the first one found */
+                        cost_add_steps(s, bodies_of(step));
+                else
+                        cost_add_step(s, step);
+                s->iterations = outer;
+        }
+}
+
 RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, int stages, bool by_rows)
 {
-        const KernelCost *cost = kernel_costs(a, p, size);
         Sharing s = {.plan = p,
-                     .cost = cost,
+                     .cost = kernel_costs(a, p, size),
                      .size = size,
                      .ranks = ranks,
                      .stages = stages > 1 ? stages : 1,
                      .by_rows = by_rows};
         s.seen = NEW_ARRAY(a, bool, p->nbuffer + 1);
         s.all.weights = p->weights_size;
-        for (int i = 0; i < p->nbody; i++) {
-                s.iterations = stages > 1 ? staged_iterations(p, p->body[i]) : 0;
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        const int64_t runs = k->op == K_REPEAT ? 1 : runs_of(&s, &cost[k->step]);
-                        if (k->op == K_REPEAT && k->staged)
-                                add_carried(&s, k->region);
-                        if (by_rows && (k->op == K_REPEAT || k->code)) {
-                                add_row_gathers(&s, &k->gather_before, runs);
-                                add_row_gathers(&s, &k->gather_behind, runs);
-                        }
-                        if (k->op == K_REPEAT || !k->code)
-                                continue;
-                        if (by_rows && k->in_rows)
-                                add_own_rows(&s, k, &cost[k->step]);
-                        else
-                                add_exchanged(&s, k, &cost[k->step]);
-                        add_kept(&s, k);
-                }
-        }
+        cost_add_steps(&s, p->program);
         return s.all;
 }

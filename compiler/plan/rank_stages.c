@@ -46,7 +46,7 @@ static bool is_carried_on(const Plan *p, const Region *r, const Buffer *b)
         return false;
 }
 
-static bool is_inside(const Body *b, const Region *r)
+static bool body_is_inside(const Body *b, const Region *r)
 {
         for (; b->region; b = b->region->repeat->body)
                 if (b->region == r)
@@ -58,7 +58,7 @@ static bool is_inside(const Body *b, const Region *r)
 static bool is_read_outside(const Plan *p, const Region *r, const Buffer *b)
 {
         for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n && !is_inside(p->body[i], r); j++) {
+                for (int j = 0; j < p->list[i].n && !body_is_inside(p->body[i], r); j++) {
                         const Kernel *k = p->list[i].kernel[j];
                         for (int n = 0; k->code && n < k->code->nread; n++)
                                 if (whole_buffer(k->code->read[n]) == b)
@@ -70,7 +70,7 @@ static bool is_read_outside(const Plan *p, const Region *r, const Buffer *b)
 static bool keeps_to_itself(const Plan *p, const Region *r)
 {
         for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n && is_inside(p->body[i], r); j++) {
+                for (int j = 0; j < p->list[i].n && body_is_inside(p->body[i], r); j++) {
                         const Kernel *k = p->list[i].kernel[j];
                         for (int n = 0; k->code && n < k->code->nwritten; n++) {
                                 const Buffer *b = whole_buffer(k->code->written[n]);

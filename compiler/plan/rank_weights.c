@@ -36,12 +36,6 @@ static const MatmulCall *product_of(const Kernel *k)
         return only_statement(own_function(k), STMT_MATMUL)->call.matmul;
 }
 
-/* Of `total` pieces; as the runtime shares them. */
-static int64_t share_begin(int64_t total, int of, int all)
-{
-        return total * of / all;
-}
-
 static void add_in_slot(RankReads *r, const Buffer *b, int64_t slot, int64_t begin, int64_t end)
 {
         const int64_t at = whole_buffer((Buffer *)b)->offset + slot * b->slot_stride;
@@ -52,7 +46,7 @@ static void add_in_slot(RankReads *r, const Buffer *b, int64_t slot, int64_t beg
 }
 
 /* Bytes from begin to end of each slot that the stage's iterations read. */
-static void add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_t end)
+static void reads_add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_t end)
 {
         const Region *nest[MAX_NEST];
         const Body within = {.region = b->region};
@@ -66,8 +60,8 @@ static void add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_t end)
                         add_in_slot(r, b, slot, begin, end);
                 return;
         }
-        const int64_t first = share_begin(nest[0]->iterations, r->place.stage, r->place.stages),
-                      behind = share_begin(nest[0]->iterations, r->place.stage + 1, r->place.stages);
+        const int64_t first = share_start(nest[0]->iterations, r->place.stage, r->place.stages),
+                      behind = share_start(nest[0]->iterations, r->place.stage + 1, r->place.stages);
         const int64_t inner = iterations / nest[0]->iterations;
         for (int64_t t = first * inner; t < behind * inner; t++) {
                 const int64_t slot = b->slot_of && b->slots != iterations ? b->slot_of[t] : t;
@@ -77,11 +71,11 @@ static void add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_t end)
 }
 
 /* The panels of one part that are the rank's: of all panels of the product laid end to end, or of each of its heads. */
-static void add_part(RankReads *r, const Kernel *k, const MatmulCall *c, const MatmulPart *part)
+static void reads_add_part(RankReads *r, const Kernel *k, const MatmulCall *c, const MatmulPart *part)
 {
         const int64_t pieces = k->spread_heads ? k->spread_heads : c->panels;
-        const int64_t own = share_begin(pieces, r->place.rank, r->place.ranks),
-                      behind = share_begin(pieces, r->place.rank + 1, r->place.ranks);
+        const int64_t own = share_start(pieces, r->place.rank, r->place.ranks),
+                      behind = share_start(pieces, r->place.rank + 1, r->place.ranks);
         int64_t begin = own - part->first, end = behind - part->first;
         if (k->spread_heads) {
                 begin = part->panels / pieces * own;
@@ -93,8 +87,8 @@ static void add_part(RankReads *r, const Kernel *k, const MatmulCall *c, const M
                 const Buffer *w = part->segment->w[j];
                 const int64_t tile = w->layout.tile,
                               panel = tile / part->segment->nproduct; /* two lie in turn */
-                add_slots(r, w, storage_size(w->storage, w->layout.offset + begin * tile),
-                          storage_size(w->storage, w->layout.offset + (end - 1) * tile + panel));
+                reads_add_slots(r, w, storage_size(w->storage, w->layout.offset + begin * tile),
+                                storage_size(w->storage, w->layout.offset + (end - 1) * tile + panel));
         }
 }
 
@@ -108,13 +102,13 @@ static void add_kernel(RankReads *r, const Kernel *k)
                 if (is_read_by_panels(k, b))
                         panels = true;
                 else
-                        add_slots(r, b, 0, b->slot_stride);
+                        reads_add_slots(r, b, 0, b->slot_stride);
         }
         for (int i = 0; panels && i < product_of(k)->npart; i++)
-                add_part(r, k, product_of(k), &product_of(k)->part[i]);
+                reads_add_part(r, k, product_of(k), &product_of(k)->part[i]);
 }
 
-static int by_begin(const void *a, const void *b)
+static int compare_reads(const void *a, const void *b)
 {
         const ByteRange *x = a, *y = b;
         return (x->begin > y->begin) - (x->begin < y->begin);
@@ -123,7 +117,7 @@ static int by_begin(const void *a, const void *b)
 static int merged(ByteRange *range, int n)
 {
         int kept = 0;
-        qsort(range, (size_t)n, sizeof *range, by_begin);
+        qsort(range, (size_t)n, sizeof *range, compare_reads);
         for (int i = 0; i < n; i++) {
                 if (kept && range[i].begin <= range[kept - 1].end)
                         range[kept - 1].end =

@@ -62,7 +62,7 @@ static bool loads_fit(const StmtList *list, const Buffer *from, const CodeLoop *
         return true;
 }
 
-static bool is_operand(const Function *f, const Buffer *b)
+static bool buffer_is_operand(const Function *f, const Buffer *b)
 {
         const Stmt *first = f->body.n ? &f->body.stmt[0] : NULL;
         return first && first->op == STMT_MATMUL && whole_buffer(first->call.matmul->x.buffer) == b;
@@ -86,7 +86,7 @@ static bool is_in_place(const Kernel *k, const Buffer *from, const Buffer *to)
                 return false;
         for (int i = 0; i < c->n; i++) {
                 bool stored = c->function[i] != own; /* then nothing fits */
-                if (is_operand(c->function[i], from) ||
+                if (buffer_is_operand(c->function[i], from) ||
                     !loads_fit(&c->function[i]->body, from, NULL, &store, &stored))
                         return false;
         }
@@ -95,7 +95,7 @@ static bool is_in_place(const Kernel *k, const Buffer *from, const Buffer *to)
 
 /* --- all kernels ------------------------------------------------------------------------------------------------------ */
 
-static Buffer *place_of(Buffer *b)
+static Buffer *allocation_root(Buffer *b)
 {
         b = whole_buffer(b);
         while (b->alias)
@@ -111,10 +111,10 @@ static bool may_share(const Buffer *b)
 static bool touches_place(const Kernel *k, const Buffer *place)
 {
         for (int i = 0; i < k->code->nread; i++)
-                if (place_of(k->code->read[i]) == place)
+                if (allocation_root(k->code->read[i]) == place)
                         return true;
         for (int i = 0; i < k->code->nwritten; i++)
-                if (place_of(k->code->written[i]) == place)
+                if (allocation_root(k->code->written[i]) == place)
                         return true;
         return false;
 }
@@ -141,7 +141,7 @@ static bool is_given_back(const Plan *p, const KernelList *l, const Kernel *k, c
                 if (last->step != to->last || last->op == K_REPEAT)
                         continue;
                 for (int w = 0; w < last->code->nwritten; w++)
-                        if (place_of(last->code->written[w]) == place &&
+                        if (allocation_root(last->code->written[w]) == place &&
                             is_in_place(last, to, last->code->written[w]))
                                 return !is_touched_between(p, k->step, last->step, place);
         }
@@ -157,7 +157,7 @@ static bool same_sequences(const Plan *p, const Buffer *a, const Buffer *b)
 
 static bool takes_place(const Plan *p, const KernelList *l, const Kernel *k, Buffer *to, const Buffer *from)
 {
-        const Buffer *place = place_of((Buffer *)from);
+        const Buffer *place = allocation_root((Buffer *)from);
         return may_share(to) && to->first == k->step && from->home == IN_ARENA && !from->part_of &&
                may_share(place) && place != to && to->size == place->size && to->storage == place->storage &&
                same_sequences(p, to, place) && to->own == place->own && is_in_place(k, from, to) &&
@@ -168,7 +168,7 @@ static void share_places(const Plan *p, const KernelList *l, const Kernel *k)
 {
         for (int w = 0; w < k->code->nwritten; w++)
                 for (int r = 0; r < k->code->nread; r++) {
-                        Buffer *to = k->code->written[w], *place = place_of(k->code->read[r]);
+                        Buffer *to = k->code->written[w], *place = allocation_root(k->code->read[r]);
                         if (!takes_place(p, l, k, to, k->code->read[r]))
                                 continue;
                         to->alias = place;

@@ -15,37 +15,37 @@ typedef struct {
         const CodeLoop *lanes;
         bool whole_lanes;
         int row; /* loop of the rows */
-} Walk;
+} RowWalk;
 
-static void add_values(Lies *to, int64_t scale, int64_t most)
+static void span_widen(Lies *to, int64_t scale, int64_t most)
 {
         *(scale < 0 ? &to->low : &to->high) += scale * most;
 }
 
-static bool add_turns_of(const Walk *w, Lies *to, const CodeLoop *l, int64_t scale, bool whole)
+static bool add_turns_of(const RowWalk *w, Lies *to, const CodeLoop *l, int64_t scale, bool whole)
 {
         const int64_t n = bound_of(w->plan, l->size);
-        add_values(to, scale, (whole ? round_up(n, LANES) : n) - 1);
+        span_widen(to, scale, (whole ? round_up(n, LANES) : n) - 1);
         return !l->from_first && !l->active && n > 0;
 }
 
-static bool is_one_number(const Index *x)
+static bool index_is_fixed(const Index *x)
 {
         return x->op == INDEX_SUM && x->nterm == 0 && dim_is_fixed(x->offset);
 }
 
 /* The row itself, alone. */
-static bool is_row(const Walk *w, const Index *x)
+static bool index_is_row(const RowWalk *w, const Index *x)
 {
         if (x->op == INDEX_LOOP)
                 return x->number == w->row;
         return x->op == INDEX_SUM && x->nterm == 1 && x->term[0].coef == 1 && dim_is(x->offset, 0) &&
-               is_row(w, x->term[0].of);
+               index_is_row(w, x->term[0].of);
 }
 
-static bool add_element(const Walk *w, Lies *to, const Index *x, int64_t scale);
+static bool add_element(const RowWalk *w, Lies *to, const Index *x, int64_t scale);
 
-static bool add_terms(const Walk *w, Lies *to, const Index *x, int64_t scale)
+static bool add_terms(const RowWalk *w, Lies *to, const Index *x, int64_t scale)
 {
         if (!dim_is_fixed(x->offset))
                 return false;
@@ -58,24 +58,24 @@ static bool add_terms(const Walk *w, Lies *to, const Index *x, int64_t scale)
 }
 
 /* Of a quotient or a remainder by 16 of the row, or by any number of what is no matter of rows. */
-static bool add_divided(const Walk *w, Lies *to, const Index *x, int64_t scale)
+static bool add_divided(const RowWalk *w, Lies *to, const Index *x, int64_t scale)
 {
         const bool quotient = x->op == INDEX_QUOTIENT;
         Lies of = {0};
-        if (!is_one_number(x->b))
+        if (!index_is_fixed(x->b))
                 return false;
         const int64_t by = x->b->offset.fixed;
-        if (is_row(w, x->a) && by == LANES) {
+        if (index_is_row(w, x->a) && by == LANES) {
                 *(quotient ? &to->tile : &to->ones) += scale;
                 return true;
         }
         if (!add_element(w, &of, x->a, 1) || of.step || of.tile || of.ones || of.low < 0)
                 return false;
-        add_values(to, scale, quotient ? of.high / by : by - 1);
+        span_widen(to, scale, quotient ? of.high / by : by - 1);
         return true;
 }
 
-static bool add_element(const Walk *w, Lies *to, const Index *x, int64_t scale)
+static bool add_element(const RowWalk *w, Lies *to, const Index *x, int64_t scale)
 {
         switch (x->op) {
         case INDEX_SUM: return add_terms(w, to, x, scale);
@@ -86,7 +86,7 @@ static bool add_element(const Walk *w, Lies *to, const Index *x, int64_t scale)
                 return true;
         case INDEX_LANE: return w->lanes && add_turns_of(w, to, w->lanes, scale, w->whole_lanes);
         case INDEX_PLUS: return add_element(w, to, x->a, scale) && add_element(w, to, x->b, scale);
-        case INDEX_TIMES: return is_one_number(x->b) && add_element(w, to, x->a, scale * x->b->offset.fixed);
+        case INDEX_TIMES: return index_is_fixed(x->b) && add_element(w, to, x->a, scale * x->b->offset.fixed);
         case INDEX_QUOTIENT:
         case INDEX_REMAINDER: return add_divided(w, to, x, scale);
         default: return false;
@@ -95,7 +95,7 @@ static bool add_element(const Walk *w, Lies *to, const Index *x, int64_t scale)
 
 bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to)
 {
-        const Walk w = {p, a->f, a->lanes, a->whole_lanes, row};
+        const RowWalk w = {p, a->f, a->lanes, a->whole_lanes, row};
         Lies l = {.step = a->ldr, .high = a->reach};
         if (!a->at || pointed_buffer(a->buffer) != whole_buffer(a->buffer) ||
             !add_element(&w, &l, a->at, 1) || l.low < 0 || l.step < 0 || l.tile < 0 || l.ones < 0)

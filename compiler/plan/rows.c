@@ -51,7 +51,7 @@ static bool has_calls(const StmtList *list)
 }
 
 /* Loops among which the one of the rows may be: those that threads share. */
-static bool rows_of(const Kernel *k, int *begin, int *end)
+static bool kernel_row_range(const Kernel *k, int *begin, int *end)
 {
         const Function *f = own_function(k);
         const Stmt *s = f->body.n == 1 ? &f->body.stmt[0] : NULL;
@@ -71,13 +71,13 @@ static bool rows_of(const Kernel *k, int *begin, int *end)
 
 enum { MOST_STORES = 8 };
 
-static void find_rows(const Plan *p, Kernel *k)
+static void kernel_find_rows(const Plan *p, Kernel *k)
 {
         SharedRows stored[MOST_STORES];
         int begin, end, n;
         k->row_loop = 0;
         if (k->op == K_REPEAT || k->active_only || k->tail || k->by_sequence || k->by_row ||
-            !rows_of(k, &begin, &end))
+            !kernel_row_range(k, &begin, &end))
                 return;
         for (int i = begin; i < end && !k->row_loop; i++)
                 if (bound_of(p, own_function(k)->loop[i].size) > LANES &&
@@ -97,26 +97,26 @@ typedef struct {
         bool *counted;          /* by step */
         bool changed;           /* another kernel stays with its heads */
         int64_t flops, shared, most;
-        Dim most_rows; /* those of the kernel with most FLOPs */
+        Dim max_rows; /* those of the kernel with most FLOPs */
 } RowsApart;
 
-static bool same_rows(const SharedRows *a, const SharedRows *b)
+bool shared_rows_equal(const SharedRows *a, const SharedRows *b)
 {
         return whole_buffer(a->buffer) == whole_buffer(b->buffer) && a->base == b->base &&
                a->tile == b->tile && a->whole_tiles == b->whole_tiles && dim_equal(a->rows, b->rows);
 }
 
-static void add_rows(Arena *arena, RowList *to, SharedRows r)
+static void row_list_add(Arena *arena, RowList *to, SharedRows r)
 {
         for (int i = 0; i < to->n; i++)
-                if (same_rows(&to->of[i], &r))
+                if (shared_rows_equal(&to->of[i], &r))
                         return;
         GROW(arena, to->of, to->n, to->cap);
         to->of[to->n++] = r;
 }
 
 /* Does k read, of rows that lie as r says, its own alone? */
-static bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r)
+bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r)
 {
         bool any = false;
         if (!k->row_loop || !dim_equal(own_function(k)->loop[k->row_loop - 1].size, r->rows))
@@ -127,7 +127,7 @@ static bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r)
                 SharedRows own = {.rows = r->rows};
                 if (whole_buffer(a->buffer) != whole_buffer(r->buffer))
                         continue;
-                if (!lies_by_rows(p, a, k->row_loop - 1, &own) || !same_rows(&own, r))
+                if (!lies_by_rows(p, a, k->row_loop - 1, &own) || !shared_rows_equal(&own, r))
                         return false;
                 any = true;
         }
@@ -138,7 +138,7 @@ static bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r)
                whole_buffer(c->v.buffer) != whole_buffer(r->buffer);
 }
 
-static bool overlap(const Plan *p, const SharedRows *a, const SharedRows *b)
+static bool rows_overlap(const Plan *p, const SharedRows *a, const SharedRows *b)
 {
         const int64_t a_end = a->base + round_up(bound_of(p, a->rows), LANES) * (a->tile / LANES),
                       b_end = b->base + round_up(bound_of(p, b->rows), LANES) * (b->tile / LANES);
@@ -156,7 +156,7 @@ static void gather_before(RowsApart *apart, Kernel *k,
                         i++;
                         continue;
                 }
-                add_rows(apart->plan->graph->arena, &k->gather_before, r);
+                row_list_add(apart->plan->graph->arena, &k->gather_before, r);
                 rows->of[i] = rows->of[--rows->n];
         }
 }
@@ -166,14 +166,9 @@ static bool reads_across(const RowsApart *apart, const Kernel *k, const SharedRo
         return code_reads(k->code, whole_buffer(r->buffer)) && !reads_own_rows(apart->plan, k, r);
 }
 
-typedef struct {
-        SharedRows of[MOST_STORES];
-        int n;
-} StoredRows;
-
-static StoredRows rows_stored(const Plan *p, const Kernel *k)
+RowList rows_stored(const Plan *p, const Kernel *k)
 {
-        StoredRows stored = {.n = 0};
+        RowList stored = {.of = NEW_ARRAY(p->graph->arena, SharedRows, MOST_STORES)};
         if (k->row_loop && !stores_by_rows(p, k, k->row_loop - 1, stored.of, &stored.n, MOST_STORES))
                 stored.n = 0;
         return stored;
@@ -182,9 +177,9 @@ static StoredRows rows_stored(const Plan *p, const Kernel *k)
 /* Does k store where rows lie that are shared in another way? */
 static bool stores_over(const RowsApart *apart, const Kernel *k, const SharedRows *r)
 {
-        const StoredRows stored = rows_stored(apart->plan, k);
+        const RowList stored = rows_stored(apart->plan, k);
         for (int i = 0; i < stored.n; i++)
-                if (!same_rows(&stored.of[i], r) && overlap(apart->plan, &stored.of[i], r))
+                if (!shared_rows_equal(&stored.of[i], r) && rows_overlap(apart->plan, &stored.of[i], r))
                         return true;
         return false;
 }
@@ -210,9 +205,9 @@ static void touch_in(const RowsApart *apart, const Region *region, const SharedR
                                 touch_in(apart, k->region, r, t);
                         if (k->op == K_REPEAT || !k->code)
                                 continue;
-                        const StoredRows stored = rows_stored(p, k);
+                        const RowList stored = rows_stored(p, k);
                         for (int j = 0; j < stored.n; j++)
-                                t->stores |= same_rows(&stored.of[j], r);
+                                t->stores |= shared_rows_equal(&stored.of[j], r);
                         t->stores_over |= stores_over(apart, k, r);
                         t->reads |= code_reads(k->code, whole_buffer(r->buffer));
                         t->across |= reads_across(apart, k, r);
@@ -232,10 +227,11 @@ static bool is_gathered_before_repeat(const RowsApart *apart, const Kernel *k, c
 /* Of outputs all ranks get all. */
 static void set_apart(RowsApart *apart, Kernel *k)
 {
-        const StoredRows stored = rows_stored(apart->plan, k);
+        const RowList stored = rows_stored(apart->plan, k);
         for (int i = 0; i < stored.n; i++) {
                 const bool output = whole_buffer(stored.of[i].buffer)->home == IN_OUTPUT;
-                add_rows(apart->plan->graph->arena, output ? &k->gather_behind : &apart->rows, stored.of[i]);
+                row_list_add(apart->plan->graph->arena, output ? &k->gather_behind : &apart->rows,
+                             stored.of[i]);
         }
 }
 
@@ -247,18 +243,18 @@ static void gather_rows(RowsApart *apart, Kernel *k)
 
 /* --- all of it --------------------------------------------------------------------------------------------------------- */
 
-static RowList copied(Arena *arena, const RowList *of)
+static RowList row_list_copy(Arena *arena, const RowList *of)
 {
         RowList copy = {.n = 0};
         for (int i = 0; i < of->n; i++)
-                add_rows(arena, &copy, of->of[i]);
+                row_list_add(arena, &copy, of->of[i]);
         return copy;
 }
 
-static void add_all(Arena *arena, RowList *to, const RowList *of)
+static void row_list_add_all(Arena *arena, RowList *to, const RowList *of)
 {
         for (int i = 0; i < of->n; i++)
-                add_rows(arena, to, of->of[i]);
+                row_list_add(arena, to, of->of[i]);
 }
 
 typedef void See(RowsApart *apart, Kernel *k);
@@ -272,12 +268,12 @@ static void visit_repeat(RowsApart *apart, const Region *r, See *see)
                 const RowList begin = apart->rows;
                 RowList end = {.n = 0};
                 for (int b = 0; b < r->nbody; b++) {
-                        apart->rows = copied(arena, &begin);
+                        apart->rows = row_list_copy(arena, &begin);
                         visit(apart, body_number(apart->plan, r->body[b]), see);
-                        add_all(arena, &end, &apart->rows);
+                        row_list_add_all(arena, &end, &apart->rows);
                 }
                 if (turn == 0)
-                        add_all(arena, &end, &begin);
+                        row_list_add_all(arena, &end, &begin);
                 apart->rows = end;
         }
 }
@@ -300,7 +296,7 @@ static void visit(RowsApart *apart, int body, See *see)
 static void see_rows_of(RowsApart *apart, Kernel *k)
 {
         k->in_rows = true;
-        find_rows(apart->plan, k);
+        kernel_find_rows(apart->plan, k);
 }
 
 static void leave_whole(RowsApart *apart, Kernel *k)
@@ -389,21 +385,21 @@ static void count_flops(RowsApart *apart, Kernel *k)
         apart->shared += k->row_loop || !k->in_rows ? flops : 0;
         if (k->row_loop && flops > apart->most) {
                 apart->most = flops;
-                apart->most_rows = own_function(k)->loop[k->row_loop - 1].size;
+                apart->max_rows = own_function(k)->loop[k->row_loop - 1].size;
         }
 }
 
 static void set_call_rows(RowsApart *apart, Kernel *k)
 {
-        k->call_rows = apart->most_rows;
+        k->call_rows = apart->max_rows;
 }
 
 /* In turn a repeat's bodies are run, in any order: of a buffer two of them store the same rows, or others that lie elsewhere. */
-static bool agree(const Plan *p, const RowList *a, const RowList *b)
+static bool rows_agree(const Plan *p, const RowList *a, const RowList *b)
 {
         for (int i = 0; i < a->n; i++)
                 for (int j = 0; j < b->n; j++)
-                        if (!same_rows(&a->of[i], &b->of[j]) && overlap(p, &a->of[i], &b->of[j]))
+                        if (!shared_rows_equal(&a->of[i], &b->of[j]) && rows_overlap(p, &a->of[i], &b->of[j]))
                                 return false;
         return true;
 }
@@ -413,9 +409,9 @@ static void add_stored(const Plan *p, const Body *body, RowList *to)
         const KernelList *l = &p->list[body_number(p, body)];
         for (int i = 0; i < l->n; i++) {
                 const Kernel *k = l->kernel[i];
-                const StoredRows stored = rows_stored(p, k);
+                const RowList stored = rows_stored(p, k);
                 for (int j = 0; j < stored.n; j++)
-                        add_rows(p->graph->arena, to, stored.of[j]);
+                        row_list_add(p->graph->arena, to, stored.of[j]);
                 for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++)
                         add_stored(p, k->region->body[b], to);
         }
@@ -430,16 +426,16 @@ static bool bodies_agree(const Plan *p)
                         for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
                                 RowList of = {.n = 0};
                                 add_stored(p, k->region->body[b], &of);
-                                if (!agree(p, &before, &of))
+                                if (!rows_agree(p, &before, &of))
                                         return false;
-                                add_all(p->graph->arena, &before, &of);
+                                row_list_add_all(p->graph->arena, &before, &of);
                         }
                 }
         return true;
 }
 
 /* Does a kernel of another part read what lies in b? */
-static bool is_read_elsewhere(const Plan *p, uint64_t part, const Buffer *b)
+static bool buffer_is_read_elsewhere(const Plan *p, uint64_t part, const Buffer *b)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
@@ -458,8 +454,8 @@ static void gather_behind_part(RowsApart *apart)
         for (int i = 0; i < p->list[0].n; i++)
                 last = p->list[0].kernel[i]->part == apart->part ? p->list[0].kernel[i] : last;
         for (int i = 0; i < apart->rows.n; i++)
-                if (is_read_elsewhere(p, apart->part, whole_buffer(apart->rows.of[i].buffer)))
-                        add_rows(p->graph->arena, &last->gather_behind, apart->rows.of[i]);
+                if (buffer_is_read_elsewhere(p, apart->part, whole_buffer(apart->rows.of[i].buffer)))
+                        row_list_add(p->graph->arena, &last->gather_behind, apart->rows.of[i]);
 }
 
 static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
@@ -478,7 +474,7 @@ static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
                 return;
         }
         p->by_rows = true;
-        p->shared_rows = apart.most_rows;
+        p->shared_rows = apart.max_rows;
         visit(&apart, 0, set_call_rows);
         visit(&apart, 0, gather_rows);
         gather_behind_part(&apart);

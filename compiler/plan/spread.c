@@ -82,10 +82,10 @@ typedef struct {
         Plan *plan;
         ApartBuffer *of;
         int n, cap;
-} Apart;
+} ApartBuffers;
 
 /* False: it is kept apart otherwise already, or not by heads. */
-static bool keep_apart(Apart *a, const Buffer *b, int64_t modulus)
+static bool keep_apart(ApartBuffers *a, const Buffer *b, int64_t modulus)
 {
         for (int i = 0; i < a->n; i++)
                 if (a->of[i].buffer == b)
@@ -101,7 +101,7 @@ int64_t kv_heads_of(const Kernel *k)
 }
 
 /* Does the kernel read of b what belongs to each head for this head alone?  What it then writes is kept apart too. */
-static bool reads_by_heads(Apart *a, const Kernel *k, ApartBuffer b)
+static bool reads_by_heads(ApartBuffers *a, const Kernel *k, ApartBuffer b)
 {
         if (heads_modulus(a->plan, k, b.buffer) != b.modulus)
                 return false;
@@ -113,7 +113,7 @@ static bool reads_by_heads(Apart *a, const Kernel *k, ApartBuffer b)
         return true;
 }
 
-static bool is_read_by_heads(Apart *a, ApartBuffer b)
+static bool is_read_by_heads(ApartBuffers *a, ApartBuffer b)
 {
         const Plan *p = a->plan;
         if (b.buffer->home == IN_OUTPUT)
@@ -129,7 +129,7 @@ static bool is_read_by_heads(Apart *a, ApartBuffer b)
 }
 
 /* Do whole panels of a part belong to each of so many heads, and lie there by columns?  Then they are kept apart. */
-static bool has_heads(Apart *a, const MatmulPart *part, int64_t heads)
+static bool has_heads(ApartBuffers *a, const MatmulPart *part, int64_t heads)
 {
         const Stmt *store = only_statement(part->epilogue, STMT_STORE);
         if (part->segment->nproduct != 1 || part->panels % heads ||
@@ -143,7 +143,7 @@ static bool has_heads(Apart *a, const MatmulPart *part, int64_t heads)
 static int64_t heads_of_product(Plan *p, const Kernel *k)
 {
         const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;
-        Apart a = {.plan = p};
+        ApartBuffers a = {.plan = p};
         bool good = p->heads > 1 && k->op == K_MATMUL && !k->active_only;
         for (int i = 0; i < c->npart && good; i++)
                 good = has_heads(&a, &c->part[i], p->heads);
@@ -155,7 +155,7 @@ static int64_t heads_of_product(Plan *p, const Kernel *k)
 /* A loop over heads whose results only kernels by heads read: each rank has its own. */
 static bool loop_is_spread(Plan *p, const Kernel *k)
 {
-        Apart a = {.plan = p};
+        ApartBuffers a = {.plan = p};
         bool good = k->op == K_LOOP && k->by_heads;
         for (int i = 0; good && i < k->code->nwritten; i++)
                 good = keep_apart(&a, k->code->written[i], heads_modulus(p, k, k->code->written[i]));

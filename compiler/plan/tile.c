@@ -14,7 +14,7 @@
 enum { KEYS_AT_ONCE = 256 };
 
 /* Most rows that a call has. */
-static int64_t rows_of(const Plan *p, const Kernel *k)
+static int64_t rows_per_call(const Plan *p, const Kernel *k)
 {
         int64_t rows = 1;
         bool outermost = p->slots > 1;
@@ -31,7 +31,7 @@ static int64_t rows_of(const Plan *p, const Kernel *k)
 static int64_t codes_size(const Plan *p, const Kernel *k, int group)
 {
         return wants_codes(k, group)
-                       ? FLOATS(round_up(rows_of(p, k) * CODES_BYTES(k->k_size), INT64_C(4) * LANES))
+                       ? FLOATS(round_up(rows_per_call(p, k) * CODES_BYTES(k->k_size), INT64_C(4) * LANES))
                        : 0;
 }
 
@@ -48,9 +48,9 @@ static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, con
 }
 
 /* All parts whose weights have this storage; panels 0: there are none. */
-static ProductShape shape_of(const Plan *p, const Kernel *k, Storage s)
+static ProductShape product_shape(const Plan *p, const Kernel *k, Storage s)
 {
-        ProductShape of = {.storage = s, .depth = k->k_size, .rows = rows_of(p, k), .slots = p->slots};
+        ProductShape of = {.storage = s, .depth = k->k_size, .rows = rows_per_call(p, k), .slots = p->slots};
         for (int i = 0; i < k->nsegment; i++)
                 if (k->segment[i].w[0]->storage == s)
                         of.panels += k->segment[i].nproduct * (round_up(k->segment[i].n, LANES) / LANES);
@@ -87,7 +87,7 @@ int product_shapes(const Plan *p, ProductShape **shape)
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
                         for (Storage s = 0; k->op == K_MATMUL && s < WEIGHT_STORAGES; s++) {
-                                const ProductShape of = shape_of(p, k, s);
+                                const ProductShape of = product_shape(p, k, s);
                                 if (!of.panels || is_listed(*shape, n, &of))
                                         continue;
                                 GROW(p->graph->arena, *shape, n, cap);
@@ -99,7 +99,7 @@ int product_shapes(const Plan *p, ProductShape **shape)
 
 static void tile_parts(Plan *p, Kernel *k, Storage s)
 {
-        const ProductShape of = shape_of(p, k, s);
+        const ProductShape of = product_shape(p, k, s);
         const TunedProduct *tuned = tuned_find(p->tuned, p->target, &of);
         const char *why;
         if (!of.panels)

@@ -22,16 +22,6 @@ enum {
         SECOND_CACHE = 512 << 10
 };
 
-static int64_t larger(int64_t a, int64_t b)
-{
-        return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-        return a < b ? a : b;
-}
-
 /* Instructions that widen a vector of weights once it is loaded. */
 static int widening(Storage s)
 {
@@ -41,10 +31,10 @@ static int widening(Storage s)
 static int64_t step_time(const Target *t, Storage s, Tile tile)
 {
         const int weights = tile.panels * t->vectors, sums = tile.rows * weights;
-        const int64_t spilled = larger(sums + weights + 1 - t->registers, 0) +
-                                2 * larger(tile.rows + tile.panels - ADDRESSES, 0);
+        const int64_t spilled = max_int64(sums + weights + 1 - t->registers, 0) +
+                                2 * max_int64(tile.rows + tile.panels - ADDRESSES, 0);
         const int64_t all = sums + tile.rows + weights * (1 + widening(s)) + tile.panels + LOOP + spilled;
-        return larger(larger((int64_t)sums * WIDTH / 2, LATENCY), all);
+        return max_int64(max_int64((int64_t)sums * WIDTH / 2, LATENCY), all);
 }
 
 static int64_t time_in(const Target *t, Storage s, Tile tile, int64_t rows, int64_t panels)
@@ -81,25 +71,25 @@ static int64_t relative_time(const Target *t, Storage s, Tile tile, int64_t rows
 
 /* As few pieces of k as leave those of a tile's rows within half of the first cache, and those of its panels within a quarter of the second;
  * equal ones, so that no short one is left over. */
-static int64_t piece(Storage s, Tile tile, int64_t depth)
+static int64_t piece_bytes(Storage s, Tile tile, int64_t depth)
 {
         const StorageInfo *of = &storage_info[s];
         const int64_t row = of->codes ? CODES_BYTES(tile.rows) : INT64_C(4) * tile.rows;
         const int64_t panel = tile.panels * LANES * (is_widened(s, tile) ? 4 : of->bytes) / of->values;
-        const int64_t longest = smaller(FIRST_CACHE / 2 / row, SECOND_CACHE / 4 / panel);
+        const int64_t longest = min_int64(FIRST_CACHE / 2 / row, SECOND_CACHE / 4 / panel);
         const int64_t pieces = (depth + longest - 1) / longest;
         return pieces == 1 ? depth : round_up((depth + pieces - 1) / pieces, of->codes ? of->codes : LANES);
 }
 
 static ProductTiling tiling_of(const ProductShape *of, Tile tile)
 {
-        const int64_t cut = piece(of->storage, tile, of->depth);
+        const int64_t cut = piece_bytes(of->storage, tile, of->depth);
         const int64_t fit = SECOND_CACHE * INT64_C(3) / 4 / (4 * cut);
-        return (ProductTiling){.rows = tile.rows,
-                               .panels = tile.panels,
-                               .cut = (int)cut,
-                               .rows_at_once =
-                                       (int)smaller(of->rows, smaller(larger(fit, tile.rows), MOST_AT_ONCE))};
+        return (ProductTiling){
+                .rows = tile.rows,
+                .panels = tile.panels,
+                .cut = (int)cut,
+                .rows_at_once = (int)min_int64(of->rows, min_int64(max_int64(fit, tile.rows), MOST_AT_ONCE))};
 }
 
 static Tile cheapest_tile(const Plan *p, const ProductShape *of, const char **why)
@@ -117,7 +107,7 @@ static Tile cheapest_tile(const Plan *p, const ProductShape *of, const char **wh
                             tile->panels * LANES, said->n ? "" : "takes ", time / 100, (int)(time % 100));
                 if (time < least)
                         best = *tile;
-                least = smaller(time, least);
+                least = min_int64(time, least);
         }
         const char *from = batch ? arena_printf(p->graph->arena, "%" PRId64 " and %d", of->rows, of->slots)
                                  : arena_printf(p->graph->arena, "%" PRId64, of->rows);
@@ -144,7 +134,7 @@ int further_tilings(const Target *t, const ProductShape *of, const ProductTiling
         const int codes = storage_info[of->storage].codes, step = codes ? codes : LANES;
         const int64_t cut[2] = {round_up((tiling->cut + 1) / 2, step), of->depth};
         const int64_t rows_at_once[2] = {tiling->rows_at_once / 2,
-                                         smaller(2 * tiling->rows_at_once, of->rows)};
+                                         min_int64(2 * tiling->rows_at_once, of->rows)};
         int n = 0;
         for (const Tile *tile = t->tile; which == 0 && !codes && tile->rows && n < most; tile++)
                 if (tile->rows != tiling->rows || tile->panels != tiling->panels)

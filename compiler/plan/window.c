@@ -15,10 +15,20 @@
 
 #include "plan_private.h"
 
+/* Is n read by taps only? */
+static bool is_read_by_taps_only(const Fuse *f, const Node *n)
+{
+        bool only = true;
+        for (int i = 0; i < f->uses->nuser[n->id]; i++)
+                only &= is_tapped(f->plan->graph, f->uses->user[n->id][i]);
+        return only;
+}
+
 bool is_for_attention(const Fuse *f, const Node *n, bool but_for_taps)
 {
         if (f->uses->pinned[n->id])
                 return false;
+        but_for_taps &= !is_read_by_taps_only(f, n); /* else nothing would say how it has to lie */
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
                 const Node *user = f->uses->user[n->id][i];
                 const Kernel *k = f->owner[user->id];
@@ -78,7 +88,7 @@ bool is_all_positions(const Plan *p, const Node *append)
 }
 
 /* Whether a state may be kept in a window cache, and gains by it. */
-static bool suits(const Fuse *f, const Node *append)
+static bool window_suits(const Fuse *f, const Node *append)
 {
         const Plan *p = f->plan;
         const Graph *g = p->graph;
@@ -88,7 +98,7 @@ static bool suits(const Fuse *f, const Node *append)
                (is_for_attention(f, append, false) || is_read_near_alone(f, append));
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_ends(const void *a, const void *b)
 {
         int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
         return (x > y) - (x < y);
@@ -98,7 +108,7 @@ static int ascending(const void *a, const void *b)
 static void make_caches(Plan *p, int64_t *window, int n)
 {
         int distinct = 0;
-        qsort(window, (size_t)n, sizeof *window, ascending);
+        qsort(window, (size_t)n, sizeof *window, compare_ends);
         for (int i = 0; i < n; i++)
                 if (i + 1 == n || window[i] != window[i + 1])
                         window[distinct++] = window[i];
@@ -118,7 +128,7 @@ void window_caches(Fuse *f)
                 p->cache_of[i] = -1;
         for (int i = 0; !p->off[PASS_window] && !p->pages && i < f->uses->n; i++) {
                 const Node *append = f->uses->all[i];
-                if (append->op != OP_APPEND || !suits(f, append))
+                if (append->op != OP_APPEND || !window_suits(f, append))
                         continue;
                 window[n++] = append->attr.state->window;
                 p->cache_of[append->attr.state->id] = 0;

@@ -3,5 +3,5 @@
 #define REPL_H
 #include "driver/driver.h"
 
-int repl_command(const Options *o); /* repl_read.c: an exit code */
+int repl_command(const CommandOptions *o); /* repl_read.c: an exit code */
 #endif

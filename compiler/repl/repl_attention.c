@@ -7,14 +7,6 @@
 
 enum { MOST_SHOWN = 96, TWO_WIDE = 40, MOST_MAPS = 64 };
 
-static bool wrong(const char *format, const char *what)
-{
-        fprintf(stderr, "lathe: error: ");
-        fprintf(stderr, format, what);
-        fprintf(stderr, "\n");
-        return false;
-}
-
 /* --- maps ------------------------------------------------------------------------------------------------------------- */
 
 int64_t heat_maps(const Heat *h)
@@ -58,7 +50,7 @@ static void make_label(char *out, const char *text)
 }
 
 /* The tokens of an input, as labels; NULL: out of memory. */
-static char (*labels_of(const Session *s, const int32_t *token, int64_t n))[LABEL_BYTES]
+static char (*labels_of(const ReplSession *s, const int32_t *token, int64_t n))[LABEL_BYTES]
 {
         char(*label)[LABEL_BYTES] = calloc((size_t)n + 1, sizeof *label);
         for (int64_t i = 0; label && i < n; i++) {
@@ -70,7 +62,7 @@ static char (*labels_of(const Session *s, const int32_t *token, int64_t n))[LABE
 }
 
 /* The input of token ids that an axis runs over, if its values are those of a text or were given; NULL: there is none. */
-static const int32_t *tokens_along(const Session *s, const Trace *t, Dim axis)
+static const int32_t *tokens_along(const ReplSession *s, const Trace *t, Dim axis)
 {
         const Graph *g = s->runner->model.graph;
         for (int i = 0; i < g->ninput; i++) {
@@ -85,7 +77,7 @@ static const int32_t *tokens_along(const Session *s, const Trace *t, Dim axis)
         return NULL;
 }
 
-static bool make_labels(Heat *h, const Session *s, const Trace *t, const Type *type)
+static bool heat_labels(Heat *h, const ReplSession *s, const Trace *t, const Type *type)
 {
         if (type->rank < 2)
                 return true;
@@ -96,7 +88,7 @@ static bool make_labels(Heat *h, const Session *s, const Trace *t, const Type *t
         return (h->row || !rows) && (h->column || !columns);
 }
 
-static int characters(const char *text)
+static int character_count(const char *text)
 {
         int n = 0;
         for (; *text; text++)
@@ -106,12 +98,12 @@ static int characters(const char *text)
 
 /* --- in the terminal ----------------------------------------------------------------------------------------------------- */
 
-static void print_row(const Heat *h, HeatMap m, int64_t i, int64_t columns)
+static void heat_print_row(const Heat *h, HeatMap m, int64_t i, int64_t columns)
 {
         static const char *const shade[] = {" ", "░", "▒", "▓", "█"};
         const float *weight = heat_row(h, m, i);
         if (h->row)
-                printf("%*s%s |", LABEL - characters(h->row[i]), "", h->row[i]);
+                printf("%*s%s |", LABEL - character_count(h->row[i]), "", h->row[i]);
         else
                 printf("%*" PRId64 " |", LABEL, i);
         for (int64_t j = 0; j < columns; j++) {
@@ -144,7 +136,7 @@ static void print_map(const Heat *h, HeatMap m)
         heat_title(h, m, title, sizeof title);
         printf("attention %" PRId64 "%s%s, %s\n", h->attention, *h->name ? ", " : "", h->name, title);
         for (int64_t i = 0; i < rows; i++)
-                print_row(h, m, i, columns);
+                heat_print_row(h, m, i, columns);
         print_columns(h, columns);
         if (rows < h->rows || columns < h->columns)
                 printf("the first %" PRId64 " of %" PRId64 " rows, %" PRId64 " of %" PRId64
@@ -154,7 +146,7 @@ static void print_map(const Heat *h, HeatMap m)
 
 /* --- the command ----------------------------------------------------------------------------------------------------------- */
 
-static bool read_number(const char *text, int64_t *n)
+static bool heat_read_number(const char *text, int64_t *n)
 {
         char *end;
         *n = strtoll(text, &end, 10);
@@ -165,60 +157,56 @@ static bool read_number(const char *text, int64_t *n)
 static bool read_option(Heat *h, const Words *w, int i)
 {
         int64_t *to = !strcmp(w->word[i], "--window") ? &h->window : &h->token;
-        if (i + 1 < w->n && read_number(w->word[i + 1], to))
+        if (i + 1 < w->n && heat_read_number(w->word[i + 1], to))
                 return true;
-        fprintf(stderr, "lathe: error: %s wants a number, counted from 0, not %s\n", w->word[i],
-                i + 1 < w->n ? w->word[i + 1] : "nothing");
-        return false;
+        return repl_error("%s wants a number, counted from 0, not %s", w->word[i],
+                          i + 1 < w->n ? w->word[i + 1] : "nothing");
 }
 
 /* LAYER [HEAD] [--window W] [--token K] [[-o] FILE.png] */
 static bool read_words_of_attention(Heat *h, const Words *w, const char **path)
 {
-        if (!read_number(w->word[1], &h->attention))
-                return wrong("%s is no number of an attention, from 0", w->word[1]);
+        if (!heat_read_number(w->word[1], &h->attention))
+                return repl_error("%s is no number of an attention, from 0", w->word[1]);
         for (int i = 2; i < w->n; i++) {
                 const char *word = w->word[i];
                 const bool is_out = !strcmp(word, "-o");
                 if (is_out && (i + 1 == w->n || !is_picture_name(w->word[i + 1])))
-                        return wrong("-o wants a file whose name ends in .png, not %s",
-                                     i + 1 < w->n ? w->word[i + 1] : "nothing");
+                        return repl_error("-o wants a file whose name ends in .png, not %s",
+                                          i + 1 < w->n ? w->word[i + 1] : "nothing");
                 if (!strcmp(word, "--window") || !strcmp(word, "--token")) {
                         if (!read_option(h, w, i))
                                 return false;
                         i++;
                 } else if (is_out || is_picture_name(word))
                         *path = w->word[i += is_out];
-                else if (h->head >= 0 || !read_number(word, &h->head))
-                        return wrong("%s is neither a head's number nor a file that ends in .png", word);
+                else if (h->head >= 0 || !heat_read_number(word, &h->head))
+                        return repl_error("%s is neither a head's number nor a file that ends in .png", word);
         }
         return h->token < 0 || *path ||
-               wrong("--token lays the weights over a picture: %s", "-o FILE.png is wanted");
+               repl_error("--token lays the weights over a picture: -o FILE.png is wanted");
 }
 
 static bool is_below(const char *what, int64_t index, int64_t n)
 {
         if (index < n)
                 return true;
-        fprintf(stderr, "lathe: error: there are %" PRId64 " %s, counted from 0\n", n, what);
-        return false;
+        return repl_error("there are %" PRId64 " %s, counted from 0", n, what);
 }
 
-static bool fits(const Heat *h)
+static bool heat_fits(const Heat *h)
 {
         if (!is_below("heads", h->head, h->heads) || !is_below("tokens", h->token, h->rows))
                 return false;
         if (h->window >= 0 && h->windows == 1)
-                return wrong("%s has no windows", *h->name ? h->name : "the attention");
+                return repl_error("%s has no windows", *h->name ? h->name : "the attention");
         if (!is_below("windows", h->window, h->windows))
                 return false;
         if (heat_maps(h) <= MOST_MAPS)
                 return true;
-        fprintf(stderr,
-                "lathe: error: there are %" PRId64 " heads in %" PRId64
-                " windows, more than are shown at once: a head or --window W is wanted, or both\n",
-                h->heads, h->windows);
-        return false;
+        return repl_error("there are %" PRId64 " heads in %" PRId64
+                          " windows, more than are shown at once: a head or --window W is wanted, or both",
+                          h->heads, h->windows);
 }
 
 /* [heads, rows, columns], or [heads, windows, rows, columns]: windows of a picture, frames, texts of a batch */
@@ -234,7 +222,7 @@ static void take_shape_of_attention(Heat *h, const Type *type, const Trace *t, i
 }
 
 /* The picture that goes in, if one does; not of an attention of texts, whose size is not the picture's.  Its input, -1: none. */
-static int take_picture(Heat *h, const Session *s, const Trace *t, const Type *weights)
+static int take_picture(Heat *h, const ReplSession *s, const Trace *t, const Type *weights)
 {
         const Graph *g = s->runner->model.graph;
         for (int i = 0; i < g->ninput && type_is_fixed(weights); i++) {
@@ -252,7 +240,7 @@ static int take_picture(Heat *h, const Session *s, const Trace *t, const Type *w
 
 static bool show_heat(Heat *h, const char *path)
 {
-        if (!fits(h))
+        if (!heat_fits(h))
                 return false;
         if (path)
                 return h->token < 0 ? heat_paint(h, path) : heat_lay_over(h, path);
@@ -261,7 +249,7 @@ static bool show_heat(Heat *h, const char *path)
         return true;
 }
 
-bool show_attention(Session *s, const Words *w)
+bool show_attention(ReplSession *s, const Words *w)
 {
         Heat h = {.head = -1, .window = -1, .token = -1, .name = ""};
         const char *path = NULL;
@@ -270,7 +258,7 @@ bool show_attention(Session *s, const Words *w)
         Trace t;
         int output, n;
         Arena arena = {0};
-        Attention at;
+        AttentionSite at;
         bool good = trace_tapped(s, (RunnerKind){.attention = (int)h.attention}, &t, &output);
         if (good) {
                 Graph *g = session_graph(s, &arena);
@@ -280,11 +268,11 @@ bool show_attention(Session *s, const Words *w)
                 const Type *type = &s->runner->model.graph->output[output].node->type;
                 take_shape_of_attention(&h, type, &t, output);
                 const int input = take_picture(&h, s, &t, type);
-                good = make_labels(&h, s, &t, type);
+                good = heat_labels(&h, s, &t, type);
                 if (good && found && input >= 0 && h.token >= 0)
                         good = heat_find_places(&h,
                                                 &(HeatSource){g, stage_of(&arena, g), t.size, &at, input});
-                good = good ? show_heat(&h, path) : wrong("%s", no_memory);
+                good = good ? show_heat(&h, path) : repl_error("%s", no_memory);
         }
         free(h.row);
         free(h.column);

@@ -31,7 +31,7 @@ typedef struct {
         float darkest, range; /* values of the picture */
 } Overlay;
 
-static const float *weights_of(const Heat *h, int64_t map)
+static const float *heat_weights(const Heat *h, int64_t map)
 {
         return heat_row(h, heat_map(h, map), h->token);
 }
@@ -43,13 +43,13 @@ static const HeatPlace *keys_of(const Heat *h, int64_t map)
 }
 
 /* Where the token is; also of no patch. */
-static HeatPlace place_of(const Heat *h, int64_t map)
+static HeatPlace heat_place(const Heat *h, int64_t map)
 {
         const HeatMap m = heat_map(h, map);
         return h->query[(m.head * h->windows + m.window) * h->rows + h->token];
 }
 
-static void measure(const Heat *h, Overlay *o)
+static void overlay_measure(const Heat *h, Overlay *o)
 {
         o->maps = heat_maps(h);
         o->columns = 1;
@@ -63,7 +63,7 @@ static void measure(const Heat *h, Overlay *o)
         for (int64_t k = 0; k < o->maps; k++)
                 for (int64_t i = 0; i < h->columns; i++)
                         if (keys_of(h, k)[i].known)
-                                o->most = weights_of(h, k)[i] > o->most ? weights_of(h, k)[i] : o->most;
+                                o->most = heat_weights(h, k)[i] > o->most ? heat_weights(h, k)[i] : o->most;
         float darkest = INFINITY, brightest = -INFINITY;
         for (int64_t i = 0; i < h->channels * h->height * h->width; i++)
                 if (isfinite(h->picture[i])) {
@@ -120,14 +120,14 @@ static void mark_patch(const Heat *h, const Overlay *o, HeatPlace at, Picture *p
 }
 
 /* Fills o->seen; the weight of tokens of no patch, below 0: there are none. */
-static float see(const Heat *h, const Overlay *o, int64_t k)
+static float overlay_weight(const Heat *h, const Overlay *o, int64_t k)
 {
         float elsewhere = -1;
         for (int64_t i = 0; i < o->down * o->across; i++)
                 o->seen[i] = -1;
         for (int64_t i = 0; i < h->columns; i++) {
                 const HeatPlace at = keys_of(h, k)[i];
-                const float weight = weights_of(h, k)[i];
+                const float weight = heat_weights(h, k)[i];
                 if (at.known)
                         o->seen[at.down * o->across + at.across] = weight;
                 else
@@ -138,12 +138,12 @@ static float see(const Heat *h, const Overlay *o, int64_t k)
 
 static void paint_panel(const Heat *h, const Overlay *o, Picture *p, int64_t k, int left, int top)
 {
-        const float elsewhere = see(h, o, k);
+        const float elsewhere = overlay_weight(h, o, k);
         char title[96];
         for (int64_t y = 0; y < h->height; y++)
                 for (int64_t x = 0; x < h->width; x++)
                         paint_pixel(h, o, p, left, top, y, x);
-        mark_patch(h, o, place_of(h, k), p, left, top);
+        mark_patch(h, o, heat_place(h, k), p, left, top);
         frame_box(p, left - 1, top - 1, o->wide + 1, o->high + 1);
         heat_title(h, heat_map(h, k), title, sizeof title);
         const size_t n = strlen(title);
@@ -156,7 +156,7 @@ static void paint_panel(const Heat *h, const Overlay *o, Picture *p, int64_t k, 
 static void paint_about(const Heat *h, const Overlay *o, Picture *p)
 {
         char about[120];
-        const HeatPlace at = place_of(h, 0);
+        const HeatPlace at = heat_place(h, 0);
         if (o->maps > 1 && h->windows > 1 && h->window < 0)
                 snprintf(about, sizeof about, "token %" PRId64 " of each window", h->token);
         else if (!at.known)
@@ -170,21 +170,19 @@ static void paint_about(const Heat *h, const Overlay *o, Picture *p)
 static bool lay_over(const Heat *h, Overlay *o, const char *path)
 {
         Picture p;
-        measure(h, o);
+        overlay_measure(h, o);
         char title[200];
         const int64_t wide = o->columns * (o->wide + GAP) - GAP, all = MARGIN + wide + BAR_ROOM,
                       named = heat_name(h, title, sizeof title) + (int64_t)2 * MARGIN;
         if (!picture_new(&p, all > named ? all : named,
-                         MARGIN + TITLE + o->rows * (o->high + CAPTION) + MARGIN)) {
-                fprintf(stderr, "lathe: error: %s: the picture is too large\n", path);
-                return false;
-        }
+                         MARGIN + TITLE + o->rows * (o->high + CAPTION) + MARGIN))
+                return repl_error("%s: the picture is too large", path);
         for (int64_t k = 0; k < o->maps; k++)
                 paint_panel(h, o, &p, k, MARGIN + (int)(k % o->columns * (o->wide + GAP)),
                             MARGIN + TITLE + (int)(k / o->columns * (o->high + CAPTION)));
         heat_text(&p, p.width / 2, MARGIN, title, FRAME_LETTERS);
         paint_about(h, o, &p);
-        heat_bar(&p, (Box){(int)(MARGIN + wide + GAP), MARGIN + TITLE, BAR_WIDE, o->high},
+        heat_bar(&p, (PlotBox){(int)(MARGIN + wide + GAP), MARGIN + TITLE, BAR_WIDE, o->high},
                  o->most > 0 ? (double)o->most : 1, red_over_white);
         const bool good = picture_write(&p, path);
         picture_free(&p);
@@ -194,18 +192,15 @@ static bool lay_over(const Heat *h, Overlay *o, const char *path)
 bool heat_lay_over(const Heat *h, const char *path)
 {
         Overlay o = {0};
-        if (!h->placed) {
-                fprintf(stderr,
-                        "lathe: error: --token is for a model of a picture whose tokens are square patches "
-                        "of it, and %" PRId64 " tokens of %s are not\n",
-                        h->columns, *h->name ? h->name : "the model");
-                return false;
-        }
+        if (!h->placed)
+                return repl_error("--token is for a model of a picture whose tokens are square patches "
+                                  "of it, and %" PRId64 " tokens of %s are not",
+                                  h->columns, *h->name ? h->name : "the model");
         o.down = h->height / h->patch;
         o.across = h->width / h->patch;
         o.seen = calloc((size_t)(o.down * o.across), sizeof *o.seen);
         if (!o.seen)
-                return fprintf(stderr, "lathe: error: %s\n", no_memory), false;
+                return repl_error("%s", no_memory);
         const bool good = lay_over(h, &o, path);
         free(o.seen);
         return good;

@@ -48,7 +48,7 @@ static int characters_in(const char *text)
 }
 
 /* Numbers are few, and large. */
-static int scale_of(const HeatLayout *l, char (*label)[LABEL_BYTES])
+static int label_scale(const HeatLayout *l, char (*label)[LABEL_BYTES])
 {
         return label ? l->scale : FRAME_LETTERS;
 }
@@ -86,9 +86,9 @@ static HeatLayout place_maps(const Heat *h)
         while (l.across * l.across < l.maps)
                 l.across++;
         l.down = (l.maps + l.across - 1) / l.across;
-        l.left = MARGIN + CAPTION + scale_of(&l, h->row) * LETTER_WIDTH * longest(&l, h->row, h->rows) + 6;
-        l.top = MARGIN + TITLE + scale_of(&l, h->column) * LETTER_WIDTH * longest(&l, h->column, h->columns) +
-                6;
+        l.left = MARGIN + CAPTION + label_scale(&l, h->row) * LETTER_WIDTH * longest(&l, h->row, h->rows) + 6;
+        l.top = MARGIN + TITLE +
+                label_scale(&l, h->column) * LETTER_WIDTH * longest(&l, h->column, h->columns) + 6;
         l.wide = h->columns * l.cell;
         l.high = h->rows * l.cell;
         l.width = l.left + l.across * (l.wide + GAP) + BAR_ROOM;
@@ -141,7 +141,7 @@ static void paint_map(const Heat *h, const HeatLayout *l, HeatMap m, Picture *p,
 static void paint_rows(const Heat *h, const HeatLayout *l, Picture *p, int left, int top)
 {
         char number[LABEL_BYTES];
-        p->scale = scale_of(l, h->row);
+        p->scale = label_scale(l, h->row);
         for (int64_t i = 0; i < h->rows; i++) {
                 const char *label = label_at(l, h->row, i, number);
                 picture_text(p, left - 6 - p->scale * LETTER_WIDTH * characters_in(label),
@@ -154,22 +154,22 @@ static void paint_rows(const Heat *h, const HeatLayout *l, Picture *p, int left,
 static void paint_columns(const Heat *h, const HeatLayout *l, Picture *p, int left, int top)
 {
         char number[LABEL_BYTES];
-        p->scale = scale_of(l, h->column);
+        p->scale = label_scale(l, h->column);
         for (int64_t j = 0; j < h->columns; j++)
                 picture_text(p, left + (int)j * l->cell + (l->cell - p->scale * (LETTER_HEIGHT - 1)) / 2,
                              top - 6 - p->scale * LETTER_WIDTH + p->scale, label_at(l, h->column, j, number),
                              true);
 }
 
-void heat_bar(Picture *p, Box box, double most, ColourOfShare *colour)
+void heat_bar(Picture *p, PlotBox box, double most, ColourOfShare *colour)
 {
-        Frame bar = {.p = *p,
-                     .x = box.x,
-                     .y = box.y,
-                     .width = box.width,
-                     .height = box.height,
-                     .bottom = 0,
-                     .top = most};
+        PlotFrame bar = {.p = *p,
+                         .x = box.x,
+                         .y = box.y,
+                         .width = box.width,
+                         .height = box.height,
+                         .bottom = 0,
+                         .top = most};
         for (int i = 0; i < bar.height; i++) {
                 uint8_t rgb[3];
                 colour(1 - (float)i / (float)(bar.height - 1), rgb);
@@ -191,7 +191,7 @@ static void paint_captions(const HeatLayout *l, Picture *p, const char *title)
                      (int)(l->top + high / 2 + (int64_t)strlen("query") * FRAME_LETTERS * LETTER_WIDTH / 2),
                      "query", true);
         const int64_t bar = l->high > LEAST_BAR ? l->high : high > LEAST_BAR ? high : LEAST_BAR;
-        heat_bar(p, (Box){(int)(l->left + maps + GAP), l->top, BAR_WIDE, (int)bar}, (double)l->most,
+        heat_bar(p, (PlotBox){(int)(l->left + maps + GAP), l->top, BAR_WIDE, (int)bar}, (double)l->most,
                  colour_of_share);
 }
 
@@ -202,10 +202,8 @@ bool heat_paint(const Heat *h, const char *path)
         char title[200];
         const int64_t named = heat_name(h, title, sizeof title) + (int64_t)2 * MARGIN;
         l.width = l.width > named ? l.width : named;
-        if (!picture_new(&p, l.width, l.height)) {
-                fprintf(stderr, "lathe: error: %s: the picture is too large\n", path);
-                return false;
-        }
+        if (!picture_new(&p, l.width, l.height))
+                return repl_error("%s: the picture is too large", path);
         for (int64_t k = 0; k < l.maps; k++) {
                 const int left = l.left + (int)(k % l.across * (l.wide + GAP)),
                           top = l.top + (int)(k / l.across * (l.high + CAPTION));

@@ -5,7 +5,7 @@
 #include "repl_attention_private.h"
 
 /* The smallest distance of two of the pixels along an axis; `all`: they are in one line. */
-static int64_t least_distance(const HeatPlace *place, int64_t n, bool down, int64_t all, uint8_t *seen)
+static int64_t min_distance(const HeatPlace *place, int64_t n, bool down, int64_t all, uint8_t *seen)
 {
         int64_t least = all, last = -1;
         memset(seen, 0, (size_t)all);
@@ -43,8 +43,8 @@ static bool tile(const Heat *h, HeatPlace *place, int64_t n, int64_t tokens)
         return good && left == 0;
 }
 
-typedef bool Origin(const Graph *g, const Stage *stage, const int64_t *size, const Attention *at, int input,
-                    const int64_t *index, int64_t *origin);
+typedef bool Origin(const Graph *g, const Stage *stage, const int64_t *size, const AttentionSite *at,
+                    int input, const int64_t *index, int64_t *origin);
 
 static HeatPlace *find_pixels(const Heat *h, const HeatSource *from, Origin *origin_of, bool keys)
 {
@@ -77,8 +77,8 @@ bool heat_find_places(Heat *h, const HeatSource *from)
         uint8_t *seen = malloc((size_t)(h->height > h->width ? h->height : h->width));
         if (!h->query || !h->key || !seen)
                 return free(seen), false;
-        const int64_t high = least_distance(h->key, keys, true, h->height, seen),
-                      wide = least_distance(h->key, keys, false, h->width, seen);
+        const int64_t high = min_distance(h->key, keys, true, h->height, seen),
+                      wide = min_distance(h->key, keys, false, h->width, seen);
         free(seen);
         h->patch = high < wide ? high : wide;
         h->placed = tile(h, h->key, keys, h->columns) && tile(h, h->query, queries, h->rows);

@@ -32,7 +32,7 @@ typedef struct {
         const Graph *g;
         const Stage *stage;
         const int64_t *size;
-        const Attention *at;
+        const AttentionSite *at;
         int input;
 } HeatSource;
 
@@ -50,7 +50,7 @@ typedef void ColourOfShare(float share, uint8_t *rgb); /* of 0 to 1 */
 int64_t heat_name(const Heat *h, char *text,
                   size_t room); /* "layer[2].attn.dot_product, attention 2"; its pixels */
 void heat_text(Picture *p, int64_t middle, int y, const char *text, int scale);
-void heat_bar(Picture *p, Box box, double most, ColourOfShare *colour);
+void heat_bar(Picture *p, PlotBox box, double most, ColourOfShare *colour);
 
 bool heat_find_places(Heat *h, const HeatSource *from); /* repl_attention_places.c; false: out of memory */
 bool heat_paint(const Heat *h, const char *path);       /* repl_attention_picture.c; false after a message */

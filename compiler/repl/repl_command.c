@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool load_file(Session *s, const Words *w)
+static bool command_load(ReplSession *s, const Words *w)
 {
         int64_t before = s->models_taken;
         const bool good = session_open(s, w->word[1]);
@@ -13,18 +13,18 @@ static bool load_file(Session *s, const Words *w)
         return good && (s->models_taken == before || with_model(s, say_model, w));
 }
 
-static bool reload_file(Session *s, const Words *w)
+static bool reload_file(ReplSession *s, const Words *w)
 {
         (void)w;
         return session_reload(s);
 }
 
-static bool save_file(Session *s, const Words *w)
+static bool save_file(ReplSession *s, const Words *w)
 {
         return session_save(s, w->word[1]);
 }
 
-static bool quit(Session *s, const Words *w)
+static bool quit(ReplSession *s, const Words *w)
 {
         (void)w;
         return s->has_quit = true;
@@ -33,7 +33,7 @@ static bool quit(Session *s, const Words *w)
 /* clang-format off */
 const ReplCommand command_row[] = {
         {"help",      "[NAME]",       "these lines; or what a command, builtin, block, model or variable is", show_help,        0, 1, TAKES_COMMAND},
-        {"load",      "FILE",         "a model file: its definitions, its last model; else a script", load_file,        1, 1, TAKES_FILE},
+        {"load",      "FILE",         "a model file: its definitions, its last model; else a script", command_load,        1, 1, TAKES_FILE},
         {"reload",    "",             "the file of the last :load again; settings stay",  reload_file,      0, 0, TAKES_NOTHING},
         {"save",      "FILE",         "the definitions as a model file, or all as a script", save_file,        1, 1, TAKES_FILE},
         {"model",     "[NAME]",       "the model at hand, or another one",                choose_model,     0, 1, TAKES_MODEL},
@@ -59,7 +59,7 @@ const ReplCommand command_row[] = {
         {"hist",      "EXPR [--bins N] [-o FILE.png]", "how often values come, their mean and deviation", plot_histogram, 1, -1, TAKES_EXPRESSION},
         {"project",   "EXPR [-o FILE.png]", "the rows of a matrix in two dimensions, by their principal axes, with their tokens", show_projection, 1, -1, TAKES_EXPRESSION},
         {"rank",      "LAYER",        "singular values of W_Q W_K', head by head",        show_rank,        1, 1, TAKES_NOTHING},
-        {"show",      "PART",         "params, loops, taps, cost, plan, threads, roofline, code, graph, passes or c",    show_of_model,    1, 1, TAKES_PART},
+        {"show",      "PART",         "params, loops, taps, cost, plan, program, threads, roofline, code, graph, passes or c",    show_of_model,    1, 1, TAKES_PART},
         {"dump",      "PASS",         "what a pass leaves",                               dump_pass,        1, 1, TAKES_PASS},
         {"c",         "",             "the C that is emitted",                            show_emitted,     0, 0, TAKES_NOTHING},
         {"quit",      "",             "leave, as the end of input does",                  quit,             0, 0, TAKES_NOTHING},
@@ -77,9 +77,9 @@ const ReplCommand *find_command(const char *name)
                 names[i] = command_row[i].name;
         const char *near = nearest_name(name, names, command_rows);
         if (near)
-                fprintf(stderr, "lathe: error: there is no :%s; did you mean :%s?\n", name, near);
+                repl_error("there is no :%s; did you mean :%s?", name, near);
         else
-                fprintf(stderr, "lathe: error: there is no :%s; :help lists the commands\n", name);
+                repl_error("there is no :%s; :help lists the commands", name);
         return NULL;
 }
 
@@ -115,7 +115,7 @@ static bool read_words(const char *line, Words *w, char *buffer)
                         capacity = capacity ? 2 * capacity : 8;
                         char **larger = realloc(w->word, (size_t)capacity * sizeof *larger);
                         if (!larger)
-                                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+                                return repl_error("%s", no_memory);
                         w->word = larger;
                 }
                 if (!*line) {
@@ -125,35 +125,32 @@ static bool read_words(const char *line, Words *w, char *buffer)
                 w->word[w->n] = buffer;
                 line = read_word(line, &buffer);
                 if (!line)
-                        return fprintf(stderr, "lathe: error: a quote is never closed\n"), false;
+                        return repl_error("a quote is never closed");
         }
 }
 
-static bool run_words(Session *s, const Words *w)
+static bool run_words(ReplSession *s, const Words *w)
 {
         const ReplCommand *c = w->n ? find_command(w->word[0]) : NULL;
         if (!w->n)
-                fprintf(stderr, "lathe: error: which command? :help lists them\n");
+                repl_error("which command? :help lists them");
         if (!c)
                 return false;
-        if (w->n - 1 < c->least || (c->most >= 0 && w->n - 1 > c->most)) {
-                fprintf(stderr, "lathe: error: usage: :%s%s%s\n", c->name, *c->arguments ? " " : "",
-                        c->arguments);
-                return false;
-        }
+        if (w->n - 1 < c->least || (c->most >= 0 && w->n - 1 > c->most))
+                return repl_error("usage: :%s%s%s", c->name, *c->arguments ? " " : "", c->arguments);
         bool good = c->run(s, w);
         fflush(stdout);
         return good;
 }
 
-bool take_command(Session *s, const char *line)
+bool take_command(ReplSession *s, const char *line)
 {
         Words w = {.rest = ""};
         line += strspn(line, " \t") + 1;
         char *buffer = malloc(2 * strlen(line) + 2);
         bool good = false;
         if (!buffer)
-                fprintf(stderr, "lathe: error: out of memory\n");
+                repl_error("%s", no_memory);
         else
                 good = read_words(line, &w, buffer) && run_words(s, &w);
         free(w.word);

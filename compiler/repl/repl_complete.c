@@ -17,11 +17,6 @@ typedef struct {
         int n;
 } Candidates;
 
-static bool is_word(char c)
-{
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static void offer(Candidates *c, const char *name)
 {
         if (c->n == MOST_CANDIDATES || strncmp(name, c->begin, c->length) != 0)
@@ -54,7 +49,7 @@ static void offer_files(Candidates *c)
                 closedir(dir);
 }
 
-static void offer_words(Session *s, Candidates *c)
+static void offer_words(ReplSession *s, Candidates *c)
 {
         static const char *const word[] = {"block",  "scheme", "model",  "checkpoint", "import", "test",
                                            "repeat", "over",   "shared", "require",    "within", "return",
@@ -77,7 +72,7 @@ static void offer_words(Session *s, Candidates *c)
                                 offer(c, p->file[k]->table.slot[i]->name);
 }
 
-static const Definition *find_definition(Session *s, const char *name, size_t n)
+static const Definition *find_definition(ReplSession *s, const char *name, size_t n)
 {
         const char *word = intern(&s->names, name, (int32_t)n);
         const Definition *d = file_find(s->program->main, word);
@@ -95,7 +90,7 @@ static const char *open_call(const char *line, const char *cursor)
                 if (!strchr("([{", *at))
                         continue;
                 if (closed-- == 0)
-                        return *at == '(' && at > line && is_word(at[-1]) ? at : NULL;
+                        return *at == '(' && at > line && is_name_char(at[-1]) ? at : NULL;
         }
         return NULL;
 }
@@ -111,10 +106,10 @@ static void offer_builtin_parameters(Candidates *c, const char *takes)
         }
 }
 
-static bool offer_parameters(Session *s, Candidates *c, const char *line)
+static bool offer_parameters(ReplSession *s, Candidates *c, const char *line)
 {
         const char *open = open_call(line, c->begin), *name = open, *about;
-        while (name && name > line && is_word(name[-1]))
+        while (name && name > line && is_name_char(name[-1]))
                 name--;
         if (!open)
                 return false;
@@ -141,7 +136,7 @@ static void offer_members_of(Candidates *c, const Definition *d)
 }
 
 /* The scheme that a statement `places = rope(theta: 1e6)` makes. */
-static void offer_members_of_statement(Session *s, Candidates *c, const Ast *statement)
+static void offer_members_of_statement(ReplSession *s, Candidates *c, const Ast *statement)
 {
         const Ast *value = statement && statement->kind == AST_LET ? statement->kid[1] : NULL;
         const Ast *name = value && value->kind == AST_CALL ? value->kid[0] : value;
@@ -149,12 +144,12 @@ static void offer_members_of_statement(Session *s, Candidates *c, const Ast *sta
                 offer_members_of(c, find_definition(s, name->name, strlen(name->name)));
 }
 
-static void offer_members(Session *s, Candidates *c, const char *line)
+static void offer_members(ReplSession *s, Candidates *c, const char *line)
 {
         const char *point = c->begin - 1, *name = point;
-        while (name > line && is_word(name[-1]))
+        while (name > line && is_name_char(name[-1]))
                 name--;
-        const Kept *k = variables_find(&s->variables, intern(&s->names, name, (int32_t)(point - name)));
+        const KeptValue *k = variables_find(&s->variables, intern(&s->names, name, (int32_t)(point - name)));
         if (k && (k->kind == V_TENSOR || k->data)) {
                 offer(c, "dim");
                 offer(c, "shape");
@@ -191,7 +186,7 @@ static void offer_tap(Candidates *c, const char *name)
         offer(c, text);
 }
 
-static void offer_taps(Session *s, Candidates *c)
+static void offer_taps(ReplSession *s, Candidates *c)
 {
         const char **name = NULL;
         int n = 0;
@@ -201,10 +196,10 @@ static void offer_taps(Session *s, Candidates *c)
 }
 
 /* The path of a value that the word is the end of: layer[3].attn.q */
-static void offer_paths(Session *s, Candidates *c, const char *line)
+static void offer_paths(ReplSession *s, Candidates *c, const char *line)
 {
         const char *begin = c->begin, *end = c->begin + c->length;
-        while (begin > line && (is_word(begin[-1]) || strchr(".[]", begin[-1])))
+        while (begin > line && (is_name_char(begin[-1]) || strchr(".[]", begin[-1])))
                 begin--;
         if (!s->model || !memchr(begin, '.', (size_t)(end - begin)))
                 return;
@@ -214,7 +209,7 @@ static void offer_paths(Session *s, Candidates *c, const char *line)
 }
 
 /* What may stand in an expression. */
-static void offer_in_language(Session *s, Candidates *c, const char *line)
+static void offer_in_language(ReplSession *s, Candidates *c, const char *line)
 {
         if (c->begin > line && c->begin[-1] == '.') {
                 offer_members(s, c, line);
@@ -226,18 +221,18 @@ static void offer_in_language(Session *s, Candidates *c, const char *line)
                 offer_words(s, c);
 }
 
-static const ReplCommand *row_of(Arena *a, const char *line)
+static const ReplCommand *repl_command_row(Arena *a, const char *line)
 {
         return command_named(arena_strndup(a, line + 1, (int64_t)strcspn(line + 1, " \t")));
 }
 
 /* What the command on this line takes. */
-static void offer_arguments(Session *s, Candidates *c, const char *line)
+static void offer_arguments(ReplSession *s, Candidates *c, const char *line)
 {
         const char **name = NULL;
         const char *const *part = NULL;
         int n = 0;
-        const ReplCommand *row = row_of(c->arena, line);
+        const ReplCommand *row = repl_command_row(c->arena, line);
         if (!row)
                 return;
         switch (row->completes) {
@@ -262,20 +257,20 @@ static void offer_arguments(Session *s, Candidates *c, const char *line)
                 offer(c, part ? part[i] : name[i]);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_words(const void *a, const void *b)
 {
         return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-Completions complete_word(Session *s, Arena *a, const char *line, size_t cursor)
+Completions complete_word(ReplSession *s, Arena *a, const char *line, size_t cursor)
 {
         size_t first = strspn(line, " \t"), begin = cursor;
         bool is_command = line[first] == ':';
-        const ReplCommand *row = is_command ? row_of(a, line + first) : NULL;
+        const ReplCommand *row = is_command ? repl_command_row(a, line + first) : NULL;
         if (row && row->completes == TAKES_EXPRESSION && cursor > first + 1 + strlen(row->name))
                 is_command = false;
-        while (begin > first &&
-               (is_command ? line[begin - 1] != ' ' && line[begin - 1] != '\t' : is_word(line[begin - 1])))
+        while (begin > first && (is_command ? line[begin - 1] != ' ' && line[begin - 1] != '\t'
+                                            : is_name_char(line[begin - 1])))
                 begin--;
         Candidates *c = NEW(a, Candidates);
         c->arena = a;
@@ -288,6 +283,6 @@ Completions complete_word(Session *s, Arena *a, const char *line, size_t cursor)
         else
                 for (int i = 0; i < command_rows; i++)
                         offer(c, arena_printf(a, ":%s", command_row[i].name));
-        qsort(c->found, (size_t)c->n, sizeof *c->found, by_name);
+        qsort(c->found, (size_t)c->n, sizeof *c->found, compare_words);
         return (Completions){c->found, c->n, c->length, is_command};
 }

@@ -8,12 +8,6 @@
 
 enum { USUAL_PICTURES = 8, MOST_PICTURES = 64 };
 
-static bool wrong(const char *why)
-{
-        fprintf(stderr, "lathe: error: %s\n", why);
-        return false;
-}
-
 /* x after a step; step 0: the noise. */
 typedef struct {
         int step;
@@ -23,7 +17,7 @@ typedef struct {
 
 typedef struct {
         Arena arena;
-        Session *s;
+        ReplSession *s;
         const Loop *loop;
         LoopParts parts;
         Denoiser d;
@@ -36,23 +30,23 @@ typedef struct {
         float *x, *plain;     /* [n]; what the model tells without the class */
         Moment *moment;       /* [moments] */
         int moments, wanted_moments;
-} Denoising;
+} ReplDenoising;
 
 /* --- the model ---------------------------------------------------------------------------------------------------------- */
 
-static void *input_data(const Denoising *w, const Trace *t, const Input *in)
+static void *input_data(const ReplDenoising *w, const Trace *t, const Input *in)
 {
         return t->input[in - w->s->runner->model.graph->input];
 }
 
-static double number_of_loop(const Denoising *w, const char *name, double otherwise)
+static double number_of_loop(const ReplDenoising *w, const char *name, double otherwise)
 {
         const Setting *s = loop_setting(w->loop, name);
         return s ? s->number : otherwise;
 }
 
 /* What the model tells of x at the next call; NULL after a message. */
-static const float *ask_model(Denoising *w, Trace *t, int32_t class)
+static const float *ask_model(ReplDenoising *w, Trace *t, int32_t class)
 {
         const LoopParts *p = &w->parts;
         memcpy(input_data(w, t, p->input), w->x, (size_t)w->n * sizeof *w->x);
@@ -63,7 +57,7 @@ static const float *ask_model(Denoising *w, Trace *t, int32_t class)
 }
 
 /* With guidance twice, as `lathe run` does. */
-static bool take_call(Denoising *w)
+static bool take_call(ReplDenoising *w)
 {
         const bool guided = w->guidance != 1;
         const float *out = guided ? ask_model(w, &w->without, w->none) : w->plain;
@@ -82,7 +76,7 @@ static bool take_call(Denoising *w)
 /* --- moments ------------------------------------------------------------------------------------------------------------ */
 
 /* Is a step one of those that are shown?  They lie evenly, with the first and the last. */
-static bool is_shown(const Denoising *w, int step)
+static bool is_shown(const ReplDenoising *w, int step)
 {
         const int steps = w->d.o.steps, most = w->wanted_moments - 1;
         for (int k = 0; k <= most; k++)
@@ -91,7 +85,7 @@ static bool is_shown(const Denoising *w, int step)
         return false;
 }
 
-static bool keep_moment(Denoising *w, int step)
+static bool keep_moment(ReplDenoising *w, int step)
 {
         const Denoiser *d = &w->d;
         Moment *m = &w->moment[w->moments];
@@ -102,14 +96,14 @@ static bool keep_moment(Denoising *w, int step)
                                                                             : sqrt(1 - d->picture_part[step]),
                       malloc((size_t)w->n * sizeof *m->x)};
         if (!m->x)
-                return wrong(no_memory);
+                return repl_error("%s", no_memory);
         memcpy(m->x, w->x, (size_t)w->n * sizeof *m->x);
         w->moments++;
         return true;
 }
 
 /* heun has two calls a step, but for the last. */
-static bool run_steps(Denoising *w)
+static bool run_steps(ReplDenoising *w)
 {
         Denoiser *d = &w->d;
         bool good = keep_moment(w, 0);
@@ -120,13 +114,13 @@ static bool run_steps(Denoising *w)
                         good = keep_moment(w, d->o.way == DENOISE_heun ? (d->call + 1) / 2 : d->call);
         }
         for (int64_t i = 0; good && i < w->n; i++)
-                good = isfinite(w->x[i]) || wrong("what was made has a NaN or an infinity");
+                good = isfinite(w->x[i]) || repl_error("what was made has a NaN or an infinity");
         return good;
 }
 
 /* --- a table ------------------------------------------------------------------------------------------------------------- */
 
-static void print_moments(const Denoising *w)
+static void print_moments(const ReplDenoising *w)
 {
         printf("%4s  %6s  %9s  %9s  %9s  %9s\n", "step", "noise", "least", "largest", "mean", "deviation");
         for (int k = 0; k < w->moments; k++) {
@@ -153,12 +147,12 @@ enum { MARGIN = 16, GAP = 10, PANEL = 128, TITLE = 34, CAPTION = 2 * LETTER_HEIG
 typedef struct {
         int64_t shown; /* channels: 1 or 3 */
         double least, most;
-} Range;
+} ShadeRange;
 
-static Range range_of_pictures(const Denoising *w)
+static ShadeRange range_of_pictures(const ReplDenoising *w)
 {
         const int64_t channels = w->dim[0];
-        Range r = {channels >= 3 ? 3 : 1, -1, 1};
+        ShadeRange r = {channels >= 3 ? 3 : 1, -1, 1};
         if (channels == 1 || channels == 3)
                 return r;
         r.least = INFINITY;
@@ -171,7 +165,8 @@ static Range range_of_pictures(const Denoising *w)
         return r;
 }
 
-static void paint_moment(const Denoising *w, const Range *r, const Moment *m, Picture *p, int left, int zoom)
+static void paint_moment(const ReplDenoising *w, const ShadeRange *r, const Moment *m, Picture *p, int left,
+                         int zoom)
 {
         const int64_t height = w->dim[1], width = w->dim[2], plane = height * width;
         const int top = MARGIN + TITLE;
@@ -197,18 +192,18 @@ static void paint_moment(const Denoising *w, const Range *r, const Moment *m, Pi
                         false);
 }
 
-static bool paint_strip(const Denoising *w, const char *path)
+static bool paint_strip(const ReplDenoising *w, const char *path)
 {
         const int64_t height = w->dim[1], width = w->dim[2];
         const int zoom = width >= PANEL ? 1 : (int)((PANEL + width - 1) / width);
         const int64_t each = width * zoom + GAP;
-        const Range r = range_of_pictures(w);
-        const char *way = loop_text(w->loop, "scheduler");
+        const ShadeRange r = range_of_pictures(w);
+        const char *way = loop_text_setting(w->loop, "scheduler");
         Picture p;
         char title[120];
         if (!picture_new(&p, (int64_t)2 * MARGIN + w->moments * each - GAP,
                          2 * MARGIN + TITLE + height * zoom + CAPTION))
-                return wrong("the strip is too large; fewer pictures?");
+                return repl_error("the strip is too large; fewer pictures?");
         p.scale = FRAME_LETTERS;
         snprintf(title, sizeof title, "%.60s, %s, %d steps, seed %" PRId64, w->s->model, way ? way : "ddim",
                  w->d.o.steps, w->seed);
@@ -223,82 +218,76 @@ static bool paint_strip(const Denoising *w, const char *path)
 /* --- the command ------------------------------------------------------------------------------------------------------------- */
 
 /* The last loop denoise of the model; false after a message. */
-static bool find_loop(Denoising *w)
+static bool denoising_loop(ReplDenoising *w)
 {
         const Graph *g = w->s->runner->model.graph;
         for (int i = 0; i < g->nloop; i++)
                 if (loop_number(g->loop[i].name) == LOOP_denoise)
                         w->loop = &g->loop[i];
-        if (!w->loop) {
-                fprintf(stderr, "lathe: error: %s has no loop denoise\n", w->s->model);
-                return false;
-        }
+        if (!w->loop)
+                return repl_error("%s has no loop denoise", w->s->model);
         const char *why = loop_fault(g, w->loop, &w->parts);
         if (!why)
                 return true;
-        fprintf(stderr, "lathe: error: loop denoise wants %s\n", why);
-        return false;
+        return repl_error("loop denoise wants %s", why);
 }
 
 /* All of the model's inputs but the latent and the step are given; what the loop gives is not. */
-static bool check_inputs(const Denoising *w)
+static bool denoising_check_inputs(const ReplDenoising *w)
 {
         const Graph *g = w->s->runner->model.graph;
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
                 const bool given = is_input_given(w->s, in);
-                if (in == w->parts.step && given) {
-                        fprintf(stderr,
-                                "lathe: error: %s is what loop denoise gives: :input %s = none forgets it\n",
-                                input_name(in), input_name(in));
-                        return false;
-                }
+                if (in == w->parts.step && given)
+                        return repl_error("%s is what loop denoise gives: :input %s = none forgets it",
+                                          input_name(in), input_name(in));
                 if (in == w->parts.step || in == w->parts.input || given)
                         continue;
-                fprintf(stderr, "lathe: error: the input %s is missing: :input %s = VALUE\n", input_name(in),
-                        input_name(in));
-                return false;
+                return repl_error("the input %s is missing: :input %s = VALUE", input_name(in),
+                                  input_name(in));
         }
         return true;
 }
 
-static bool begin_denoising(Denoising *w, const Options *o)
+static bool begin_denoising(ReplDenoising *w, const CommandOptions *o)
 {
         Arena *a = &w->arena;
         const Type *t = &w->parts.input->type;
         DenoiseOptions how = denoise_options(w->loop);
-        if (o->given['n'])
+        if (o->given[OPT_N])
                 how.steps = o->steps < INT32_MAX ? (int)o->steps : INT32_MAX;
         for (int i = 0; i < t->rank; i++)
                 w->dim[i] = dim_value(t->dim[i], NULL);
         w->n = type_count(t, NULL);
-        w->guidance = o->given['$'] ? o->guidance : number_of_loop(w, "guidance", 1);
+        w->guidance = o->given[OPT_GUIDANCE] ? o->guidance : number_of_loop(w, "guidance", 1);
         w->guided = guided_values(w->loop, t);
-        if (w->guidance != 1 && (!loop_setting(w->loop, "no_class") || !w->parts.class) && !o->nwithout)
-                return wrong(
+        if (w->guidance != 1 && (!loop_setting(w->loop, "no_class") || !w->parts.class) && !o->without.n)
+                return repl_error(
                         "guidance wants an input of the class, and in loop denoise `no_class`, the number "
                         "that stands for no class; or --without NAME=VALUE, an input that says nothing; "
                         "--guidance 1 does without");
         if (is_without(o, w->parts.input) || is_without(o, w->parts.step))
-                return wrong("--without: latent and step are what loop denoise gives");
-        if (w->guidance == 1 && o->nwithout)
-                return wrong("--without has no effect without --guidance");
+                return repl_error("--without: latent and step are what loop denoise gives");
+        if (w->guidance == 1 && o->without.n)
+                return repl_error("--without has no effect without --guidance");
         if (o->out && t->rank != 3)
-                return wrong("a strip is of pictures, [channels, height, width], and the latent is none; "
-                             "without -o it is a table");
+                return repl_error(
+                        "a strip is of pictures, [channels, height, width], and the latent is none; "
+                        "without -o it is a table");
         w->x = NEW_ARRAY(a, float, w->n);
         w->plain = NEW_ARRAY(a, float, w->n);
         w->moment = NEW_ARRAY(a, Moment, w->wanted_moments);
         const char *why = denoise_begin(a, &how, w->n, o->sampler.state, &w->d);
         if (why)
-                return wrong(why);
+                return repl_error("%s", why);
         if (w->wanted_moments > how.steps + 1)
                 w->wanted_moments = how.steps + 1;
         return true;
 }
 
 /* Of no class: of that of --without; of no_class; else of the same class. */
-static void take_classes(Denoising *w, const Options *o)
+static void take_classes(ReplDenoising *w, const CommandOptions *o)
 {
         if (!w->parts.class)
                 return;
@@ -308,10 +297,11 @@ static void take_classes(Denoising *w, const Options *o)
                 w->none = (int32_t)number_of_loop(w, "no_class", w->none);
 }
 
-static bool trace_denoising(Denoising *w, const Options *o)
+static bool trace_denoising(ReplDenoising *w, const CommandOptions *o)
 {
-        if (!runner_fit(w->s, AS_IT_IS) || !find_loop(w) || !check_inputs(w) || !trace_inputs(w->s, &w->t) ||
-            !begin_denoising(w, o) || !trace_inputs_without(w->s, o->without, o->nwithout, &w->without))
+        if (!runner_fit(w->s, AS_IT_IS) || !denoising_loop(w) || !denoising_check_inputs(w) ||
+            !trace_inputs(w->s, &w->t) || !begin_denoising(w, o) ||
+            !trace_inputs_without(w->s, o->without.at, o->without.n, &w->without))
                 return false;
         if (is_input_given(w->s, w->parts.input))
                 memcpy(w->x, input_data(w, &w->t, w->parts.input), (size_t)w->n * sizeof *w->x);
@@ -326,20 +316,20 @@ static bool trace_denoising(Denoising *w, const Options *o)
 }
 
 /* [PICTURES] [-n STEPS] [--seed S] [--guidance G [--without NAME=VALUE]...] [-o FILE.png] */
-bool show_denoising(Session *s, const Words *w)
+bool show_denoising(ReplSession *s, const Words *w)
 {
-        Options o;
-        if (!options_read(&o, "run", "nS$(o", w->n - 1, w->word + 1))
+        CommandOptions o;
+        if (!options_read(&o, "run", ":trace", w->n - 1, w->word + 1))
                 return false;
         char *end = "";
         const int64_t pictures = o.nfile ? strtoll(o.file[0], &end, 10)
                                  : o.out ? USUAL_PICTURES
                                          : MOST_PICTURES;
         if (o.nfile > 1 || *end || pictures < 1 || pictures > MOST_PICTURES)
-                return wrong("the number of pictures is 1 to 64");
+                return repl_error("the number of pictures is 1 to 64");
         if (o.out && !is_picture_name(o.out))
-                return wrong("-o wants a file whose name ends in .png");
-        Denoising all = {.s = s, .wanted_moments = (int)pictures, .seed = (int64_t)o.sampler.state};
+                return repl_error("-o wants a file whose name ends in .png");
+        ReplDenoising all = {.s = s, .wanted_moments = (int)pictures, .seed = (int64_t)o.sampler.state};
         const bool good = trace_denoising(&all, &o);
         for (int k = 0; k < all.moments; k++)
                 free(all.moment[k].x);

@@ -25,12 +25,6 @@ struct Snapshot {
         Remembered *output;
 };
 
-static bool wrong(const char *why)
-{
-        fprintf(stderr, "lathe: error: %s\n", why);
-        return false;
-}
-
 void snapshot_free(Snapshot *t)
 {
         if (!t)
@@ -46,7 +40,7 @@ void snapshot_free(Snapshot *t)
 }
 
 /* By way of a file: glibc's open_memstream() loses text without a word where memory is short. */
-static char *plan_text(const Plan *p)
+static char *snapshot_plan_text(const Plan *p)
 {
         FILE *f = tmpfile();
         if (f)
@@ -65,7 +59,7 @@ static char *plan_text(const Plan *p)
 }
 
 /* The trace's outputs become the snapshot's. */
-static void take_outputs(Snapshot *to, const Graph *g, Trace *t)
+static void snapshot_outputs(Snapshot *to, const Graph *g, Trace *t)
 {
         for (int i = 0; i < g->noutput; i++) {
                 Remembered *k = &to->output[to->noutput++];
@@ -81,7 +75,7 @@ static void take_outputs(Snapshot *to, const Graph *g, Trace *t)
         }
 }
 
-static Snapshot *snapshot_new(Session *s)
+static Snapshot *snapshot_new(ReplSession *s)
 {
         Trace t = {0};
         Snapshot *now = calloc(1, sizeof *now);
@@ -90,15 +84,14 @@ static Snapshot *snapshot_new(Session *s)
         if (now) {
                 now->change = s->change;
                 now->prompt = strdup(s->prompt ? s->prompt : "");
-                now->plan = plan_text(s->runner->plan);
+                now->plan = snapshot_plan_text(s->runner->plan);
                 now->output = calloc((size_t)g->noutput + 1, sizeof *now->output);
         }
         if (!now || !now->prompt || !now->plan || !now->output)
-                fprintf(stderr,
-                        "lathe: error: what was run can't be kept for :diff: no memory, or no temporary "
-                        "file\n");
+                repl_error("what was run can't be kept for :diff: no memory, or no temporary "
+                           "file");
         if (good && now->prompt && now->plan && now->output && trace_run(s, &t))
-                take_outputs(now, g, &t);
+                snapshot_outputs(now, g, &t);
         else
                 good = false;
         if (now)
@@ -109,7 +102,7 @@ static Snapshot *snapshot_new(Session *s)
         return NULL;
 }
 
-bool keep_snapshot(Session *s)
+bool keep_snapshot(ReplSession *s)
 {
         Snapshot *now = snapshot_new(s);
         if (!now)
@@ -148,7 +141,7 @@ static bool same_line(Line a, Line b)
 }
 
 /* The longest common subsequence; the other lines with - and +. */
-static void print_lines(const Line *a, int m, const Line *b, int n, uint16_t *length)
+static void diff_print_lines(const Line *a, int m, const Line *b, int n, uint16_t *length)
 {
 #define LENGTH(i, j) length[(size_t)(i) * (size_t)(n + 1) + (size_t)(j)]
         for (int i = m - 1; i >= 0; i--)
@@ -183,11 +176,11 @@ static bool print_plans(const char *before, const char *now)
         int m = a ? cut_lines(before, a) : 0, n = a ? cut_lines(now, b) : 0;
         uint16_t *length = calloc((size_t)(m + 1) * (size_t)(n + 1), sizeof *length);
         if (a && length)
-                print_lines(a, m, b, n, length);
+                diff_print_lines(a, m, b, n, length);
         bool good = a && length;
         free(length);
         free(a);
-        return good || wrong(no_memory);
+        return good || repl_error("%s", no_memory);
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------------- */
@@ -200,7 +193,7 @@ static void print_shape(const Remembered *k)
         printf("]");
 }
 
-static void print_values(const Remembered *a, const Remembered *b)
+static void diff_print_values(const Remembered *a, const Remembered *b)
 {
         int64_t apart = 0;
         double most = 0, largest = 0;
@@ -236,7 +229,7 @@ static void print_output(const Remembered *before, const Remembered *now)
                 print_shape(before);
                 printf("\n");
         } else if (before->value && now->value) {
-                print_values(before, now);
+                diff_print_values(before, now);
         } else {
                 printf("too many elements to be kept\n");
         }
@@ -250,7 +243,7 @@ static const Remembered *find_output(const Snapshot *t, const char *name)
         return NULL;
 }
 
-static void print_outputs(const Snapshot *before, const Snapshot *now)
+static void diff_print_outputs(const Snapshot *before, const Snapshot *now)
 {
         if (strcmp(before->prompt, now->prompt) != 0) {
                 printf("outputs are not compared: before the change another text was run, ");
@@ -265,7 +258,7 @@ static void print_outputs(const Snapshot *before, const Snapshot *now)
                         printf("%s is gone\n", before->output[i].name);
 }
 
-bool print_difference(Session *s, const Words *w)
+bool print_difference(ReplSession *s, const Words *w)
 {
         (void)w;
         if (!runner_fit(s, AS_IT_IS) || !keep_snapshot(s))
@@ -276,6 +269,6 @@ bool print_difference(Session *s, const Words *w)
         }
         if (!print_plans(s->before->plan, s->now->plan))
                 return false;
-        print_outputs(s->before, s->now);
+        diff_print_outputs(s->before, s->now);
         return true;
 }

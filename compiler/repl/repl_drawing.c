@@ -5,7 +5,7 @@
 #include "repl_plot_private.h"
 
 /* Without blanks behind it. */
-static size_t trimmed(const char *line, size_t n)
+static size_t line_trimmed(const char *line, size_t n)
 {
         while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))
                 n--;
@@ -31,23 +31,22 @@ typedef struct {
         int words; /* that are left */
         const char *line;
         size_t n; /* bytes that are left */
-} Rest;
+} DrawingRest;
 
-static const char *word_before(const Rest *r, int k)
+static const char *word_before(const DrawingRest *r, int k)
 {
         return r->words > k ? r->w->word[r->words - 1 - k] : "";
 }
 
-static void drop_words(Rest *r, int k)
+static void drop_words(DrawingRest *r, int k)
 {
         for (; k; k--, r->words--)
-                r->n = trimmed(r->line, last_word(r->line, r->n));
+                r->n = line_trimmed(r->line, last_word(r->line, r->n));
 }
 
-static bool refuse(const char *what, const char *word)
+static bool drawing_refuse(const char *what, const char *word)
 {
-        fprintf(stderr, "lathe: error: %s, not %s\n", what, word);
-        return false;
+        return repl_error("%s, not %s", what, word);
 }
 
 static bool read_bins(const char *text, int64_t *bins)
@@ -55,16 +54,16 @@ static bool read_bins(const char *text, int64_t *bins)
         char *end;
         *bins = strtoll(text, &end, 10);
         return (!*end && end != text && *bins >= 1 && *bins <= MOST_BINS) ||
-               refuse("--bins wants a number from 1 to 1000", *text ? text : "nothing");
+               drawing_refuse("--bins wants a number from 1 to 1000", *text ? text : "nothing");
 }
 
 /* One option from the end of the line; false: there is none, or, with *good false, it is wrong. */
-static bool take_option(Rest *r, Drawing *d, bool *good)
+static bool take_option(DrawingRest *r, Drawing *d, bool *good)
 {
         const char *last = word_before(r, 0), *before = word_before(r, 1);
         if (!strcmp(last, "-o") || (!strcmp(before, "-o") && !is_picture_name(last)))
-                return *good = refuse("-o wants a file whose name ends in .png",
-                                      strcmp(last, "-o") ? last : "nothing");
+                return *good = drawing_refuse("-o wants a file whose name ends in .png",
+                                              strcmp(last, "-o") ? last : "nothing");
         if (!d->path && is_picture_name(last)) {
                 d->path = last;
                 drop_words(r, !strcmp(before, "-o") ? 2 : 1);
@@ -82,7 +81,7 @@ static bool take_option(Rest *r, Drawing *d, bool *good)
 
 bool drawing_read(Drawing *d, const Words *w, const char *from)
 {
-        Rest r = {w, w->n, from, trimmed(from, strlen(from))};
+        DrawingRest r = {w, w->n, from, line_trimmed(from, strlen(from))};
         bool good = true;
         *d = (Drawing){0};
         while (take_option(&r, d, &good))
@@ -90,9 +89,7 @@ bool drawing_read(Drawing *d, const Words *w, const char *from)
         if (!good)
                 return false;
         if (!r.n)
-                return fprintf(stderr, "lathe: error: what is to be drawn? :%s EXPR -o FILE.png\n",
-                               w->word[0]),
-                       false;
+                return repl_error("what is to be drawn? :%s EXPR -o FILE.png", w->word[0]);
         d->text = strndup(from, r.n);
-        return d->text || (fprintf(stderr, "lathe: error: %s\n", no_memory), false);
+        return d->text || repl_error("%s", no_memory);
 }

@@ -17,7 +17,7 @@
 enum { HISTORY_INPUTS = 2000 };
 
 struct LineEditor {
-        struct Session *s;
+        struct ReplSession *s;
         EditLine *el;
         History *history;
         char *history_path; /* or NULL */
@@ -60,7 +60,7 @@ static void list_words(const Completions *c)
 }
 
 /* Adds what all that fit have in common; if that is nothing, lists them. */
-static unsigned char complete(EditLine *el, int key)
+static unsigned char edit_complete(EditLine *el, int key)
 {
         LineEditor *e;
         (void)key;
@@ -151,13 +151,13 @@ static char *history_file(void)
         return path;
 }
 
-LineEditor *editor_new(struct Session *s)
+LineEditor *editor_new(struct ReplSession *s)
 {
         LineEditor *e = calloc(1, sizeof *e);
         if (!e)
                 return NULL;
         e->s = s;
-        e->el = el_init("lathe", stdin, stdout, stderr);
+        e->el = el_init("lathe", stdin, terminal_under(stdout), terminal_under(stderr));
         e->history = history_init();
         if (!e->el || !e->history) {
                 editor_free(e);
@@ -175,7 +175,7 @@ LineEditor *editor_new(struct Session *s)
         el_set(e->el, EL_HIST, history, e->history);
         el_set(e->el, EL_SIGNAL, 1);
         el_set(e->el, EL_GETCFN, read_key);
-        el_set(e->el, EL_ADDFN, "lathe-complete", "complete a name", complete);
+        el_set(e->el, EL_ADDFN, "lathe-complete", "complete a name", edit_complete);
         el_set(e->el, EL_BIND, "^I", "lathe-complete", NULL);
         el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
         el_source(e->el, NULL);
@@ -229,7 +229,7 @@ void editor_remember(LineEditor *e, const char *input, size_t length)
 }
 
 /* What is typed up to the end of the line; false: interrupted, or the end. */
-static bool read_text(LineEditor *e)
+static bool edit_read_text(LineEditor *e)
 {
         int n = 0;
         /* before the prompt: later, keys typed at once would miss the editor */
@@ -260,7 +260,7 @@ static bool read_text(LineEditor *e)
 bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *length)
 {
         e->prompt = prompt;
-        if (e->at >= e->length && !read_text(e))
+        if (e->at >= e->length && !edit_read_text(e))
                 return e->at = e->length = 0, false;
         *line = e->text + e->at;
         *length = strcspn(*line, "\n");

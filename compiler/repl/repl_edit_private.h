@@ -7,10 +7,10 @@
 #include "base/base.h"
 
 typedef struct LineEditor LineEditor;
-struct Session;
+struct ReplSession;
 
-LineEditor *editor_new(struct Session *s); /* NULL: no memory; then lines are read plainly */
-void editor_free(LineEditor *e);           /* NULL is allowed */
+LineEditor *editor_new(struct ReplSession *s); /* NULL: no memory; then lines are read plainly */
+void editor_free(LineEditor *e);               /* NULL is allowed */
 /* A line without its end, which stays until the next call.  False: interrupted, or the end. */
 bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *length);
 /* An input, of one line or several, goes into the history, which is written at once: a terminal may be closed at any time. */
@@ -23,5 +23,5 @@ typedef struct {
         size_t length;   /* of the word as it stands */
         bool in_command; /* not in the language */
 } Completions;
-Completions complete_word(struct Session *s, Arena *a, const char *line, size_t cursor);
+Completions complete_word(struct ReplSession *s, Arena *a, const char *line, size_t cursor);
 #endif

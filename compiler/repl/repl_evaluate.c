@@ -9,9 +9,9 @@
 
 /* --- what a statement mentions ------------------------------------------------------------------------------------- */
 
-static void see(Evaluation *v, const char *name)
+static void evaluation_see(ReplEvaluation *v, const char *name)
 {
-        Kept *k = value_seen(v->s, name);
+        KeptValue *k = value_seen(v->s, name);
         if (!k || vars_find(&v->seen, name))
                 return;
         Value value = value_of_kept(v->s, v->e, k);
@@ -19,26 +19,26 @@ static void see(Evaluation *v, const char *name)
         scope_set(v->e, v->scope, name, value, (Span){0});
 }
 
-static void see_all(Evaluation *v, const Ast *ast)
+static void see_all(ReplEvaluation *v, const Ast *ast)
 {
         if (!ast)
                 return;
         if (ast->kind == AST_NAME || (ast->kind == AST_ARG && ast->name && !ast->kid[0]))
-                see(v, ast->name);
+                evaluation_see(v, ast->name);
         for (int i = 0; i < ast->nkid; i++)
                 see_all(v, ast->kid[i]);
 }
 
 /* --- steps of an evaluation ------------------------------------------------------------------------------------------- */
 
-static bool is_changed(const Evaluation *v, const Binding *b)
+static bool is_changed(const ReplEvaluation *v, const Binding *b)
 {
         Binding *seen = vars_find(&v->seen, b->name);
         return !seen || seen->value.kind != b->value.kind ||
                memcmp(&seen->value.number, &b->value.number, sizeof(double)) != 0;
 }
 
-static bool belongs_to_model(const Evaluation *v)
+static bool belongs_to_model(const ReplEvaluation *v)
 {
         switch ((int)v->line->kind) {
         case AST_OUTPUT:
@@ -49,7 +49,7 @@ static bool belongs_to_model(const Evaluation *v)
         }
 }
 
-static Value elaborate_line(Evaluation *v)
+static Value elaborate_line(ReplEvaluation *v)
 {
         const Ast *line = v->line;
         Value value = NOTHING;
@@ -71,7 +71,7 @@ static Value elaborate_line(Evaluation *v)
         return value;
 }
 
-static bool compute(Evaluation *v)
+static bool evaluation_compute(ReplEvaluation *v)
 {
         Graph *g = elaborator_finish(v->e);
         if (!g)
@@ -88,7 +88,7 @@ static bool compute(Evaluation *v)
         }
         for (int i = 0; i < v->nwant; i++)
                 node[n + i] = v->want[i];
-        WeightSource source = {weights_hashed(&v->arena, g), weights_read};
+        WeightSource source = {weights_hashed(&v->arena, g), weights_read, weights_why};
         const char *error = interpret_nodes(g, size, NULL, &source, NULL, node, n + v->nwant, v->value);
         if (error)
                 diag_error(&v->diag, (Span){0}, "%s", error);
@@ -98,10 +98,10 @@ static bool compute(Evaluation *v)
 }
 
 /* What the statement assigned. */
-static bool commit(Evaluation *v)
+static bool commit(ReplEvaluation *v)
 {
         const Vars *vars = v->scope->vars;
-        Kept **kept = NEW_ARRAY(&v->arena, Kept *, vars->n);
+        KeptValue **kept = NEW_ARRAY(&v->arena, KeptValue *, vars->n);
         bool good = true;
         for (int i = 0; i < vars->n; i++) {
                 const Binding *b = &vars->binding[i];
@@ -127,7 +127,7 @@ static bool commit(Evaluation *v)
 
 /* --- printing ---------------------------------------------------------------------------------------------------------- */
 
-static void print_block(FILE *f, const Block *b)
+static void evaluate_print_block(FILE *f, const Block *b)
 {
         if (!b->def) {
                 fprintf(f, b->builtin ? "builtin %s\n" : "none\n", b->name);
@@ -139,7 +139,7 @@ static void print_block(FILE *f, const Block *b)
         fputc('\n', f);
 }
 
-static void print_kept(FILE *f, const Kept *k, Value v, int indent)
+static void print_kept(FILE *f, const KeptValue *k, Value v, int indent)
 {
         switch ((int)k->kind) {
         case V_NONE: fprintf(f, "none\n"); break;
@@ -171,14 +171,14 @@ static void print_kept(FILE *f, const Kept *k, Value v, int indent)
 
 const char last_result[] = "it";
 
-static void print_value(Evaluation *v, Value value)
+static void print_value(ReplEvaluation *v, Value value)
 {
         if (value.kind == V_BLOCK) {
-                print_block(stdout, value.block);
+                evaluate_print_block(stdout, value.block);
         } else if (!is_kept_as_value(value)) {
                 printf("%s\n", value_text_of(v->e, value));
         } else {
-                Kept *k = keep_value(v, value);
+                KeptValue *k = keep_value(v, value);
                 if (k)
                         print_kept(stdout, k, value, 0);
                 if (!k || !variables_set(&v->s->variables,
@@ -187,7 +187,7 @@ static void print_value(Evaluation *v, Value value)
         }
 }
 
-static void take_result(Evaluation *v, Value value)
+static void take_result(ReplEvaluation *v, Value value)
 {
         *v->result = is_kept_as_value(value) ? keep_value(v, value) : NULL;
         if (!*v->result)
@@ -196,7 +196,7 @@ static void take_result(Evaluation *v, Value value)
 
 /* --- all of it ----------------------------------------------------------------------------------------------------------- */
 
-static void begin(Evaluation *v)
+static void evaluation_begin(ReplEvaluation *v)
 {
         Program *p = v->s->program;
         v->s->evaluation++;
@@ -206,9 +206,9 @@ static void begin(Evaluation *v)
         v->scope = scope_new(v->e, &p->main->scope, true);
 }
 
-static void evaluate_all(Evaluation *v)
+static void evaluate_all(ReplEvaluation *v)
 {
-        begin(v);
+        evaluation_begin(v);
         Value value = elaborate_line(v);
         const Vars *vars = v->scope->vars;
         bool keeps = !ast_is_expression(v->line->kind) && v->line->kind != AST_TEST;
@@ -217,7 +217,7 @@ static void evaluate_all(Evaluation *v)
         for (int i = 0; keeps && i < vars->n; i++)
                 if (is_changed(v, &vars->binding[i]) && is_kept_as_value(vars->binding[i].value))
                         want_all(v, vars->binding[i].value);
-        bool good = !v->diag.count && compute(v);
+        bool good = !v->diag.count && evaluation_compute(v);
         if (v->line->kind == AST_TEST)
                 printf("%s %s\n", good ? "ok" : "FAIL", v->line->name);
         else if (good && keeps)
@@ -228,14 +228,14 @@ static void evaluate_all(Evaluation *v)
                 print_value(v, value);
 }
 
-static bool evaluate_into(Session *s, Unit *u, const Ast *line, Kept **result)
+static bool evaluate_into(ReplSession *s, Unit *u, const Ast *line, KeptValue **result)
 {
         if (!take_model_values(s, line))
                 return false;
-        Evaluation *v = calloc(1, sizeof *v);
+        ReplEvaluation *v = calloc(1, sizeof *v);
         jmp_buf out_of_memory;
         if (!v)
-                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+                return repl_error("%s", no_memory);
         v->s = s;
         v->unit = u;
         v->line = line;
@@ -248,7 +248,7 @@ static bool evaluate_into(Session *s, Unit *u, const Ast *line, Kept **result)
                 fflush(stdout);
                 diag_print(&v->diag, stderr);
         } else {
-                fprintf(stderr, "lathe: error: out of memory\n");
+                repl_error("%s", no_memory);
         }
         if (v->value)
                 for (int i = 0; i < 2 * v->e->g->nrequire + v->nwant; i++)
@@ -260,24 +260,24 @@ static bool evaluate_into(Session *s, Unit *u, const Ast *line, Kept **result)
         return good;
 }
 
-bool evaluate_line(Session *s, Unit *u, const Ast *line)
+bool evaluate_line(ReplSession *s, Unit *u, const Ast *line)
 {
         return evaluate_into(s, u, line, NULL);
 }
 
-Kept *evaluate_text(Session *s, const char *text)
+KeptValue *evaluate_text(ReplSession *s, const char *text)
 {
         Unit *u = unit_new();
-        Kept *value = NULL;
+        KeptValue *value = NULL;
         if (!u)
-                return fprintf(stderr, "lathe: error: out of memory\n"), NULL;
+                return repl_error("%s", no_memory), NULL;
         Diag diag = {.arena = &u->arena};
         const char *copy = arena_strdup(&u->arena, text);
         const Ast *tree = parse_input(&u->arena, &s->names, &diag,
                                       source_new(&u->arena, "<input>", copy, (int32_t)strlen(copy)));
         diag_print(&diag, stderr);
         if (tree && (tree->nkid != 1 || !ast_is_expression(tree->kid[0]->kind)))
-                fprintf(stderr, "lathe: error: this is no expression: %s\n", text);
+                repl_error("this is no expression: %s", text);
         else if (tree)
                 evaluate_into(s, u, tree->kid[0], &value);
         unit_drop(u);

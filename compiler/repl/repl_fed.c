@@ -10,7 +10,7 @@ static const Input *encoder_input(const Graph *g)
         return text && is_fed_separately(g, text->group) ? text : NULL;
 }
 
-bool generates_now(const Session *s)
+bool generates_now(const ReplSession *s)
 {
         const Graph *g = s->runner->model.graph;
         const Input *text = encoder_input(g);
@@ -28,7 +28,7 @@ bool generates_now(const Session *s)
 }
 
 /* The text as an input; false after a message. */
-static bool add_text_of_encoder(Session *s, const Input *text, Recorded *given)
+static bool add_text_of_encoder(ReplSession *s, const Input *text, Recorded *given)
 {
         int64_t n;
         int32_t *token = prompt_of(s, &n);
@@ -37,12 +37,12 @@ static bool add_text_of_encoder(Session *s, const Input *text, Recorded *given)
                 value[i] = token[i];
         const bool good = value && recorded_add(given, input_name(text), 1, &n, value);
         if (token && !good)
-                fprintf(stderr, "lathe: error: out of memory\n");
+                repl_error("%s", no_memory);
         free(token);
         return good;
 }
 
-bool fed_open(Session *s, Fed *f)
+bool fed_open(ReplSession *s, Fed *f)
 {
         const Graph *g = s->runner->model.graph;
         const Input *text = encoder_input(g);
@@ -58,7 +58,7 @@ bool fed_open(Session *s, Fed *f)
                 if (is_fed_separately(g, g->input[i].group))
                         good = recorded_fill(&f->given, i) && (f->input[i] = recorded_input(&f->given, i, 0));
         if (!good)
-                fprintf(stderr, "lathe: error: out of memory\n");
+                repl_error("%s", no_memory);
         return good;
 }
 

@@ -44,7 +44,7 @@ static int text_width(const char *text)
         return FRAME_LETTERS * LETTER_WIDTH * (int)strlen(text) - FRAME_LETTERS;
 }
 
-void frame_x_axis(Frame *f, bool whole, bool grid)
+void frame_x_axis(PlotFrame *f, bool whole, bool grid)
 {
         const double range = f->right - f->left, step = tick_step(range, 7, whole);
         for (int k = 0; k < MOST_TICKS; k++) {
@@ -62,7 +62,7 @@ void frame_x_axis(Frame *f, bool whole, bool grid)
 }
 
 /* Ticks and labels at x: to its left (-1), or to its right (1). */
-void frame_y_axis(Frame *f, int x, int side, bool whole, bool grid)
+void frame_y_axis(PlotFrame *f, int x, int side, bool whole, bool grid)
 {
         const double low = f->bottom < f->top ? f->bottom : f->top, high = f->bottom + f->top - low,
                      step = tick_step(high - low, 5, whole);
@@ -89,7 +89,7 @@ void frame_box(Picture *p, int x, int y, int width, int height)
         picture_fill(p, x + width, y, 1, height + 1, black);
 }
 
-void frame_labels(Frame *f, const char *title, const char *across, const char *up)
+void frame_labels(PlotFrame *f, const char *title, const char *across, const char *up)
 {
         const int room = (f->p.width - 16) / (FRAME_LETTERS * LETTER_WIDTH);
         char text[160];
@@ -102,7 +102,7 @@ void frame_labels(Frame *f, const char *title, const char *across, const char *u
 }
 
 /* A line below the title, in smaller letters if it is long. */
-void frame_about(Frame *f, const char *about)
+void frame_about(PlotFrame *f, const char *about)
 {
         const bool fits = text_width(about) <= f->p.width - 16;
         f->p.scale = fits ? FRAME_LETTERS : 1;
@@ -113,7 +113,7 @@ void frame_about(Frame *f, const char *about)
         f->p.scale = FRAME_LETTERS;
 }
 
-bool frame_begin(Frame *f, const Plot *p, int width, int height)
+bool frame_begin(PlotFrame *f, const Plot *p, int width, int height)
 {
         const int top = p->about ? TOP + ABOUT_HIGH : TOP, right = p->kind == PLOT_HEAT ? BAR_RIGHT : RIGHT;
         f->x = LEFT;
@@ -127,9 +127,9 @@ bool frame_begin(Frame *f, const Plot *p, int width, int height)
 }
 
 /* What the colours mean, beside the map. */
-void frame_colour_bar(const Frame *map, Picture *picture, const Plot *p)
+void frame_colour_bar(const PlotFrame *map, Picture *picture, const Plot *p)
 {
-        Frame bar = *map;
+        PlotFrame bar = *map;
         bar.p = *picture;
         bar.bottom = p->least;
         bar.top = p->most;

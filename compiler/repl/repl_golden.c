@@ -5,14 +5,8 @@
 
 #include "repl_private.h"
 
-static bool wrong(const char *why)
-{
-        fprintf(stderr, "lathe: error: %s\n", why);
-        return false;
-}
-
 /* The file that has the model at hand; NULL after a message. */
-static const char *find_file(Session *s)
+static const char *find_file(ReplSession *s)
 {
         const Definition *d = file_find(s->program->main, intern(&s->names, s->model, -1));
         const char *path = d ? d->ast->span.source->path : "";
@@ -20,31 +14,28 @@ static const char *find_file(Session *s)
                 return s->source;
         if (is_model_file(path))
                 return path;
-        fprintf(stderr,
-                "lathe: error: a golden file names the model's file, and %s is in none: :save FILE.model, "
-                "then :load it\n",
-                s->model);
+        repl_error("a golden file names the model's file, and %s is in none: :save FILE.model, "
+                   "then :load it",
+                   s->model);
         return NULL;
 }
 
 /* Is what was recorded, of the file, what the session has? */
-static bool is_of_session(Session *s, Golden *g, const char *path)
+static bool is_of_session(ReplSession *s, Golden *g, const char *path)
 {
         uint64_t spec;
         const Graph *graph = session_graph(s, &g->arena);
         if (!graph || !golden_hash(graph, &spec))
-                return wrong("a temporary file can't be written");
+                return repl_error("a temporary file can't be written");
         if (spec == g->spec)
                 return true;
-        fprintf(stderr,
-                "lathe: error: %s here is not what %s says: the file was edited (:reload takes it), or "
-                "definitions of "
-                "the session are in the place of its own (:save writes them)\n",
-                s->model, path);
-        return false;
+        return repl_error("%s here is not what %s says: the file was edited (:reload takes it), or "
+                          "definitions of "
+                          "the session are in the place of its own (:save writes them)",
+                          s->model, path);
 }
 
-static bool record_golden(Session *s, Golden *g, const char *path)
+static bool record_golden(ReplSession *s, Golden *g, const char *path)
 {
         const Runner *r = s->runner;
         const bool has_text = s->prompt && *s->prompt && !why_not_generating(r->model.graph);
@@ -58,7 +49,7 @@ static bool record_golden(Session *s, Golden *g, const char *path)
                 return false;
         const char *why = golden_run(g, target_find("native"), JUST_IN_TIME);
         if (why)
-                return wrong(why);
+                return repl_error("%s", why);
         if (!is_of_session(s, g, path))
                 return false;
         golden_drop_repeated(g);
@@ -66,12 +57,12 @@ static bool record_golden(Session *s, Golden *g, const char *path)
 }
 
 /* [FILE] */
-bool take_golden(Session *s, const Words *w)
+bool take_golden(ReplSession *s, const Words *w)
 {
         if (w->n == 1)
                 return print_goldens(s, w);
         if (s->input.n)
-                return wrong(
+                return repl_error(
                         "inputs of :input are in no file: `lathe golden record --inputs FILE` takes one");
         if (!runner_fit(s, AS_IT_IS))
                 return false;

@@ -122,7 +122,7 @@ static void print_definition(const Definition *d, const char *comment)
 }
 
 /* All of the library's modules, in a program of their own. */
-static Program *whole_library(Session *s, Arena *a)
+static Program *whole_library(ReplSession *s, Arena *a)
 {
         Diag *diag = NEW(a, Diag);
         *diag = (Diag){.arena = a};
@@ -152,7 +152,7 @@ static void print_import(const Definition *d)
 
 /* --- names that are none ------------------------------------------------------------------------------------------------- */
 
-static int add_definitions(const Program *p, const char **name, int n)
+static int help_names(const Program *p, const char **name, int n)
 {
         for (int k = 0; k < p->nfile; k++)
                 for (int64_t i = 0; i < p->file[k]->table.slots && n < MOST_NAMES; i++)
@@ -161,11 +161,11 @@ static int add_definitions(const Program *p, const char **name, int n)
         return n;
 }
 
-static bool say_unknown(Session *s, const Program *library, Arena *a, const char *wanted)
+static bool say_unknown(ReplSession *s, const Program *library, Arena *a, const char *wanted)
 {
         const char **name = NEW_ARRAY(a, const char *, MOST_NAMES + 512);
-        int n = add_definitions(s->program, name, 0);
-        n = add_definitions(library, name, n);
+        int n = help_names(s->program, name, 0);
+        n = help_names(library, name, n);
         n += builtin_names(name + n, 128);
         n += variable_names(s, name + n, 256);
         for (int i = 0; i < command_rows; i++)
@@ -197,26 +197,26 @@ static bool help_number(const char *name)
         return is_number;
 }
 
-static bool help_definition(Session *s, const char *name)
+static bool help_definition(ReplSession *s, const char *name)
 {
         const Definition *d = file_find(s->program->main, name);
         if (!d)
                 d = library_find(s->program, name);
         if (d)
-                print_definition(d, d->file == s->program->main ? ((const Item *)(const void *)d)->comment
+                print_definition(d, d->file == s->program->main ? ((const ReplItem *)(const void *)d)->comment
                                                                 : NULL);
         return d != NULL;
 }
 
-static bool help_variable(Session *s, const char *name)
+static bool help_variable(ReplSession *s, const char *name)
 {
-        const Kept *k = variables_find(&s->variables, name);
+        const KeptValue *k = variables_find(&s->variables, name);
         if (k)
                 printf("a variable; `%s` prints it\n", name);
         return k != NULL;
 }
 
-static bool help_library(Session *s, const char *wanted)
+static bool help_library(ReplSession *s, const char *wanted)
 {
         Arena a = {0};
         const Program *p = whole_library(s, &a);
@@ -232,7 +232,7 @@ static bool help_library(Session *s, const char *wanted)
 }
 
 /* A name may be that of a command and of something else. */
-bool show_help(Session *s, const Words *w)
+bool show_help(ReplSession *s, const Words *w)
 {
         if (w->n == 1)
                 return list_commands();

@@ -6,10 +6,10 @@
 
 static bool out_of_memory(void)
 {
-        return fprintf(stderr, "lathe: error: out of memory\n"), false;
+        return repl_error("%s", no_memory);
 }
 
-static const char *interned_name(Session *s, const char *name, size_t n)
+static const char *interned_name(ReplSession *s, const char *name, size_t n)
 {
         return intern(&s->names, name, (int32_t)n);
 }
@@ -17,29 +17,29 @@ static const char *interned_name(Session *s, const char *name, size_t n)
 /* --- giving one ---------------------------------------------------------------------------------------------------- */
 
 /* Takes value, which is malloc'd. */
-static Kept *keep_values(int rank, const int64_t *dim, double *value)
+static KeptValue *keep_values(int rank, const int64_t *dim, double *value)
 {
-        Kept *k = calloc(1, sizeof *k);
+        KeptValue *k = calloc(1, sizeof *k);
         if (!k) {
                 free(value);
                 return out_of_memory(), NULL;
         }
-        *k = (Kept){.refs = 1, .kind = V_TENSOR, .dtype = REAL, .rank = rank, .data = value};
+        *k = (KeptValue){.refs = 1, .kind = V_TENSOR, .dtype = REAL, .rank = rank, .data = value};
         memcpy(k->dim, dim, (size_t)rank * sizeof *dim);
         return k;
 }
 
-static Kept *read_input(const char *path, const char *name)
+static KeptValue *read_input(const char *path, const char *name)
 {
         CkError error;
         NamedValues v;
         if (!values_load(path, name, &v, &error))
-                return fprintf(stderr, "lathe: error: %s\n", error.message), NULL;
+                return repl_error("%s", error.message), NULL;
         return keep_values(v.rank, v.dim, v.value);
 }
 
 /* A picture or a sound, as the model at hand takes it. */
-static Kept *read_medium(Session *s, const char *path, const char *name)
+static KeptValue *read_medium(ReplSession *s, const char *path, const char *name)
 {
         MediumValues v;
         if (!runner_fit(s, AS_IT_IS))
@@ -47,11 +47,12 @@ static Kept *read_medium(Session *s, const char *path, const char *name)
         const Graph *g = s->runner->model.oracle;
         const Input *in = input_named(g, name);
         if (!in)
-                return fprintf(stderr, "lathe: error: %s has no input %s\n", s->model, name), NULL;
+                return repl_error("%s has no input %s", s->model, name), NULL;
         const char *why = medium_values(g, in, path, false, &v);
         if (why)
                 return fprintf(stderr,
-                               v.unfit ? "lathe: error: %s: wanted for it is %s\n" : "lathe: error: %.0s%s\n",
+                               v.wrong_shape ? "lathe: error: %s: wanted for it is %s\n"
+                                             : "lathe: error: %.0s%s\n",
                                path, why),
                        NULL;
         return keep_values(v.rank, v.dim, v.value);
@@ -67,16 +68,16 @@ static void drop_input(Variables *v, const char *name)
                 }
 }
 
-static bool is_one_number(const Kept *k)
+static bool kept_is_number(const KeptValue *k)
 {
         return k->kind == V_INT || k->kind == V_REAL || k->kind == V_BOOL;
 }
 
-static bool take_value(Session *s, const char *name, const char *text)
+static bool take_value(ReplSession *s, const char *name, const char *text)
 {
-        Kept *k = is_values_file(text)   ? read_input(text, name)
-                  : is_medium_file(text) ? read_medium(s, text, name)
-                                         : evaluate_text(s, text);
+        KeptValue *k = is_values_file(text)   ? read_input(text, name)
+                       : is_medium_file(text) ? read_medium(s, text, name)
+                                              : evaluate_text(s, text);
         if (!k)
                 return false;
         if (k->kind == V_NONE) {
@@ -84,18 +85,18 @@ static bool take_value(Session *s, const char *name, const char *text)
                 drop_input(&s->input, name);
                 return true;
         }
-        if (!is_one_number(k) && !k->data) {
+        if (!kept_is_number(k) && !k->data) {
                 kept_drop(k);
-                return fprintf(stderr, "lathe: error: an input is a number or a tensor\n"), false;
+                return repl_error("an input is a number or a tensor");
         }
         return variables_set(&s->input, name, k) || out_of_memory();
 }
 
-static void print_input(const Variable *v)
+static void repl_print_input(const Variable *v)
 {
-        const Kept *k = v->value;
+        const KeptValue *k = v->value;
         int width = printf("%s = ", v->name);
-        if (is_one_number(k)) {
+        if (kept_is_number(k)) {
                 print_shortest(stdout, k->number);
                 putchar('\n');
         } else {
@@ -103,55 +104,53 @@ static void print_input(const Variable *v)
         }
 }
 
-static bool print_given(const Session *s, const char *name)
+static bool repl_print_given(const ReplSession *s, const char *name)
 {
         bool found = false;
         for (int i = 0; i < s->input.n; i++)
                 if (!name || s->input.at[i].name == name) {
-                        print_input(&s->input.at[i]);
+                        repl_print_input(&s->input.at[i]);
                         found = true;
                 }
         if (!found && name)
-                fprintf(stderr, "lathe: error: no input %s is given\n", name);
+                repl_error("no input %s is given", name);
         else if (!found)
                 printf("none is given: inputs are made by hash\n");
         return found || !name;
 }
 
-bool give_input(Session *s, const Words *w)
+bool give_input(ReplSession *s, const Words *w)
 {
         size_t n = strcspn(w->rest, " \t=");
         const char *equals = w->rest + n + strspn(w->rest + n, " \t");
         if (!*w->rest)
-                return print_given(s, NULL);
+                return repl_print_given(s, NULL);
         const char *name = interned_name(s, w->rest, n);
         if (!*equals)
-                return print_given(s, name);
+                return repl_print_given(s, name);
         if (n == 0 || *equals != '=')
-                return fprintf(stderr, "lathe: error: usage: :input NAME = VALUE\n"), false;
+                return repl_error("usage: :input NAME = VALUE");
         const char *value = equals + 1 + strspn(equals + 1, " \t");
         return *value ? take_value(s, name, value)
-                      : (fprintf(stderr, "lathe: error: which value? :input %s = none gives it back\n", name),
-                         false);
+                      : (repl_error("which value? :input %s = none gives it back", name), false);
 }
 
 /* --- some in place of others ------------------------------------------------------------------------------------------- */
 
 /* Puts NAME=VALUE into s->input. */
-static bool replace_input(Session *s, const char *text)
+static bool replace_input(ReplSession *s, const char *text)
 {
         const size_t n = strcspn(text, "=");
         const char *name = interned_name(s, text, n);
         if (n == 0 || !text[n] || !text[n + 1])
-                return fprintf(stderr, "lathe: error: --without wants NAME=VALUE, not %s\n", text), false;
+                return repl_error("--without wants NAME=VALUE, not %s", text);
         if (!input_named(s->runner->model.oracle, name))
-                return fprintf(stderr, "lathe: error: %s has no input %s\n", s->model, name), false;
+                return repl_error("%s has no input %s", s->model, name);
         return take_value(s, name, text + n + 1) &&
-               (variables_find(&s->input, name) ||
-                (fprintf(stderr, "lathe: error: --without %s: none is no value\n", text), false));
+               (variables_find(&s->input, name) || repl_error("--without %s: none is no value", text));
 }
 
-bool trace_inputs_without(Session *s, const char *const *text, int n, Trace *t)
+bool trace_inputs_without(ReplSession *s, const char *const *text, int n, Trace *t)
 {
         const Variables given = s->input;
         bool good = true;
@@ -173,19 +172,19 @@ bool trace_inputs_without(Session *s, const char *const *text, int n, Trace *t)
 
 static bool add_given(Recorded *r, const Variable *v)
 {
-        const Kept *k = v->value;
+        const KeptValue *k = v->value;
         int64_t n = 1;
-        for (int a = 0; !is_one_number(k) && a < k->rank; a++)
+        for (int a = 0; !kept_is_number(k) && a < k->rank; a++)
                 n *= k->dim[a];
         double *value = malloc((size_t)n * sizeof *value + 1);
         if (!value)
                 return out_of_memory();
-        memcpy(value, is_one_number(k) ? &k->number : k->data, (size_t)n * sizeof *value);
-        return recorded_add(r, v->name, is_one_number(k) ? 0 : k->rank, k->dim, value) ||
-               (fprintf(stderr, "lathe: error: too many inputs\n"), false);
+        memcpy(value, kept_is_number(k) ? &k->number : k->data, (size_t)n * sizeof *value);
+        return recorded_add(r, v->name, kept_is_number(k) ? 0 : k->rank, k->dim, value) ||
+               repl_error("too many inputs");
 }
 
-bool is_input_given(const Session *s, const Input *in)
+bool is_input_given(const ReplSession *s, const Input *in)
 {
         for (int i = 0; i < s->input.n; i++)
                 if (!strcmp(s->input.at[i].name, input_name(in)))
@@ -194,7 +193,7 @@ bool is_input_given(const Session *s, const Input *in)
 }
 
 /* What the model's last loop fills, and nobody gives. */
-static bool add_filled(const Session *s, const Graph *g, Recorded *r)
+static bool add_filled(const ReplSession *s, const Graph *g, Recorded *r)
 {
         for (int i = 0; i < g->ninput; i++)
                 if (loop_fills(g, &g->input[i]) && !is_input_given(s, &g->input[i]) &&
@@ -203,15 +202,14 @@ static bool add_filled(const Session *s, const Graph *g, Recorded *r)
         return true;
 }
 
-bool given_inputs(Session *s, Recorded *r)
+bool given_inputs(ReplSession *s, Recorded *r)
 {
         Graph *g = s->runner->model.oracle;
         for (int i = 0; i < s->input.n; i++) {
                 const char *name = s->input.at[i].name;
                 if (!input_named(g, name)) {
-                        fprintf(stderr, "lathe: error: %s has no input %s; :input %s = none forgets it\n",
-                                s->model, name, name);
-                        return false;
+                        return repl_error("%s has no input %s; :input %s = none forgets it", s->model, name,
+                                          name);
                 }
                 if (!add_given(r, &s->input.at[i]))
                         return false;
@@ -220,6 +218,6 @@ bool given_inputs(Session *s, Recorded *r)
                 return false;
         const char *why = recorded_gather(r, g, s->model, SOME_INPUTS);
         if (why)
-                fprintf(stderr, "lathe: error: %s\n", why);
+                repl_error("%s", why);
         return !why;
 }

@@ -4,7 +4,7 @@
 #include "repl_private.h"
 
 /* The likeliest token of a row of logits, with its probability. */
-static void print_first(const Session *s, const float *logits, int64_t n)
+static void print_first(const ReplSession *s, const float *logits, int64_t n)
 {
         int64_t best = 0;
         double sum = 0;
@@ -24,14 +24,14 @@ static void print_first(const Session *s, const float *logits, int64_t n)
 }
 
 /* ["TEXT"] */
-bool show_lens(Session *s, const Words *w)
+bool show_lens(ReplSession *s, const Words *w)
 {
         Trace t;
         int first;
-        if ((w->n > 1 && !set_prompt(s, w->word[1])) || !runner_fit(s, AS_IT_IS) || !wants_generator(s))
+        if ((w->n > 1 && !repl_set_prompt(s, w->word[1])) || !runner_fit(s, AS_IT_IS) || !wants_generator(s))
                 return false;
         if (!s->prompt && !s->input.n)
-                return fprintf(stderr, "lathe: error: after which text? :logits \"TEXT\"\n"), false;
+                return repl_error("after which text? :logits \"TEXT\"");
         bool good = trace_tapped(s, (RunnerKind){.attention = -1, .lens = true}, &t, &first);
         const Runner *r = s->runner;
         for (int i = 0; good && i < r->layers; i++) {

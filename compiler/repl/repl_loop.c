@@ -9,7 +9,7 @@
 enum { LIKELIEST = 5 };
 
 /* The likeliest of logits [n], a line each with its name. */
-static bool print_best(Session *s, const float *logits, int64_t n, const char *const *label, bool tokens)
+static bool print_best(ReplSession *s, const float *logits, int64_t n, const char *const *label, bool tokens)
 {
         Arena scratch = {0};
         char text[128];
@@ -25,11 +25,11 @@ static bool print_best(Session *s, const float *logits, int64_t n, const char *c
         const bool good = likely != NULL;
         arena_free(&scratch);
         if (!good)
-                fprintf(stderr, "lathe: error: there are no probabilities: an output is NaN or infinite\n");
+                repl_error("there are no probabilities: an output is NaN or infinite");
         return good;
 }
 
-static bool show_classes(Session *s, const Trace *t, const Loop *l, const LoopParts *parts)
+static bool show_classes(ReplSession *s, const Trace *t, const Loop *l, const LoopParts *parts)
 {
         const char *const *label;
         const int64_t n = t->count[parts->output];
@@ -39,11 +39,11 @@ static bool show_classes(Session *s, const Trace *t, const Loop *l, const LoopPa
 
 static bool show_vector(const Trace *t, const Loop *l, const LoopParts *parts, int64_t width)
 {
-        const char *pool = loop_text(l, "pool");
+        const char *pool = loop_text_setting(l, "pool");
         const Setting *normalise = loop_setting(l, "normalise");
         float *vector = malloc((size_t)width * sizeof *vector);
         if (!vector)
-                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+                return repl_error("%s", no_memory);
         pooled_vector(t->output[parts->output], t->count[parts->output] / width, width,
                       pool && !strcmp(pool, "mean"), normalise && normalise->number != 0, vector);
         for (int64_t i = 0; i < width; i++)
@@ -53,7 +53,7 @@ static bool show_vector(const Trace *t, const Loop *l, const LoopParts *parts, i
         return true;
 }
 
-static bool show_masks(Session *s, const Trace *t, const Loop *l, const LoopParts *parts, int64_t vocab)
+static bool show_masks(ReplSession *s, const Trace *t, const Loop *l, const LoopParts *parts, int64_t vocab)
 {
         const int32_t mask = (int32_t)loop_setting(l, "mask")->number;
         bool good = true;
@@ -66,7 +66,7 @@ static bool show_masks(Session *s, const Trace *t, const Loop *l, const LoopPart
         return good;
 }
 
-bool show_loop(Session *s, const Trace *t)
+bool show_loop(ReplSession *s, const Trace *t)
 {
         const Graph *g = s->runner->model.graph;
         const Loop *l = g->nloop ? &g->loop[g->nloop - 1] : NULL;

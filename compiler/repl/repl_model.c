@@ -6,15 +6,14 @@
 
 /* --- the model at hand --------------------------------------------------------------------------------------------- */
 
-static bool has_model(const Session *s)
+static bool has_model(const ReplSession *s)
 {
         if (s->model)
                 return true;
-        fprintf(stderr, "lathe: error: there is no model yet: define one, or :load FILE\n");
-        return false;
+        return repl_error("there is no model yet: define one, or :load FILE");
 }
 
-bool with_model(Session *s, ModelWork *work, const Words *w)
+bool with_model(ReplSession *s, ModelWork *work, const Words *w)
 {
         if (!has_model(s))
                 return false;
@@ -22,7 +21,7 @@ bool with_model(Session *s, ModelWork *work, const Words *w)
         jmp_buf out_of_memory;
         volatile bool good = false;
         if (!m)
-                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+                return repl_error("%s", no_memory);
         m->diag.arena = s->program->work = &m->arena;
         s->program->diag = &m->diag;
         m->program = s->program;
@@ -30,7 +29,7 @@ bool with_model(Session *s, ModelWork *work, const Words *w)
         if (!setjmp(out_of_memory))
                 good = model_elaborate(m, &s->options, s->model) && work(s, m, w);
         else
-                fprintf(stderr, "lathe: error: out of memory\n");
+                repl_error("%s", no_memory);
         s->words.out_of_memory = s->files->out_of_memory = NULL;
         s->program->diag = NULL;
         model_free(m);
@@ -38,7 +37,7 @@ bool with_model(Session *s, ModelWork *work, const Words *w)
         return good && !interrupted;
 }
 
-bool say_model(Session *s, Model *m, const Words *w)
+bool say_model(ReplSession *s, Model *m, const Words *w)
 {
         (void)w;
         printf("%s: ", s->model);
@@ -50,7 +49,7 @@ bool say_model(Session *s, Model *m, const Words *w)
         return true;
 }
 
-bool choose_model(Session *s, const Words *w)
+bool choose_model(ReplSession *s, const Words *w)
 {
         if (w->n == 1)
                 return with_model(s, say_model, w);
@@ -58,9 +57,8 @@ bool choose_model(Session *s, const Words *w)
                 Arena a = {0};
                 int n;
                 const char **name = session_models(s, &a, &n), *near = nearest_name(w->word[1], name, n);
-                fprintf(stderr,
-                        "lathe: error: no model whose hyperparameters all have values is called %s%s%s%s\n",
-                        w->word[1], near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                repl_error("no model whose hyperparameters all have values is called %s%s%s%s", w->word[1],
+                           near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
                 arena_free(&a);
                 return false;
         }
@@ -88,7 +86,7 @@ static void print_setting(const Setting *h)
         printf("\n");
 }
 
-static bool list_hypers(Session *s, Model *m, const Words *w)
+static bool list_hypers(ReplSession *s, Model *m, const Words *w)
 {
         (void)s;
         const Graph *g = m->graph;
@@ -103,14 +101,13 @@ static bool list_hypers(Session *s, Model *m, const Words *w)
         }
         const char *near = found ? NULL : nearest_name(w->word[1], name, g->nhyper);
         if (!found)
-                fprintf(stderr, "lathe: error: %s has no hyperparameter %s of numbers or text%s%s%s\n",
-                        g->name, w->word[1], near ? "; did you mean " : "", near ? near : "",
-                        near ? "?" : "");
+                repl_error("%s has no hyperparameter %s of numbers or text%s%s%s", g->name, w->word[1],
+                           near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return found;
 }
 
 /* The model at hand, quietly; NULL: it is no good. */
-Graph *session_graph(Session *s, Arena *a)
+Graph *session_graph(ReplSession *s, Arena *a)
 {
         Diag diag = {.arena = a};
         s->program->work = a;
@@ -122,7 +119,7 @@ Graph *session_graph(Session *s, Arena *a)
         return g;
 }
 
-bool hyper_names(Session *s, Arena *a, const char ***name, int *n)
+bool hyper_names(ReplSession *s, Arena *a, const char ***name, int *n)
 {
         const Graph *g = session_graph(s, a);
         *n = 0;
@@ -132,7 +129,7 @@ bool hyper_names(Session *s, Arena *a, const char ***name, int *n)
         return g != NULL;
 }
 
-bool tap_names(Session *s, Arena *a, const char ***name, int *n)
+bool tap_names(ReplSession *s, Arena *a, const char ***name, int *n)
 {
         Graph *g = session_graph(s, a);
         *n = 0;
@@ -143,7 +140,7 @@ bool tap_names(Session *s, Arena *a, const char ***name, int *n)
         return g != NULL;
 }
 
-static bool does_elaborate(Session *s, Model *m, const Words *w)
+static bool does_elaborate(ReplSession *s, Model *m, const Words *w)
 {
         (void)w;
         bool good = model_passes(m, &s->options);
@@ -176,12 +173,12 @@ static const char *value_end(const char *at)
 }
 
 /* NAME VALUE, from `at` to `end`, in place of what was set before; false after a message. */
-static bool add_override(Options *o, const char *at, const char *end)
+static bool option_override(CommandOptions *o, const char *at, const char *end)
 {
         size_t n = strcspn(at, " \t");
         const char *value = at + n + strspn(at + n, " \t");
         if (value >= end)
-                return fprintf(stderr, "lathe: error: %.*s: which value?\n", (int)(end - at), at), false;
+                return repl_error("%.*s: which value?", (int)(end - at), at);
         Override new = {strndup(at, n), strndup(value, (size_t)(end - value)), ":set"};
         int i = 0;
         while (new.name && i < o->noverride &&strcmp(o->override[i].name, new.name) != 0)
@@ -201,34 +198,34 @@ static bool add_override(Options *o, const char *at, const char *end)
         return true;
 }
 
-static bool add_all(Options *o, const Options *old, const char *line)
+static bool add_overrides(CommandOptions *o, const CommandOptions *old, const char *line)
 {
         for (int i = 0; i < old->noverride; i++) {
                 o->override[i] =
                         (Override){strdup(old->override[i].name), strdup(old->override[i].value), ":set"};
                 o->noverride++;
                 if (!o->override[i].name || !o->override[i].value)
-                        return fprintf(stderr, "lathe: error: out of memory\n"), false;
+                        return repl_error("%s", no_memory);
         }
         for (const char *at = line, *end; *at;
              at = end + (*end == ',') + strspn(end + (*end == ','), " \t")) {
                 end = value_end(at);
-                if (!add_override(o, at, end))
+                if (!option_override(o, at, end))
                         return false;
         }
         return true;
 }
 
 /* NAME VALUE, or several with commas between, which hold together: the values are expressions.  What does not fit is taken back. */
-bool set_hyper(Session *s, const Words *w)
+bool set_hyper(ReplSession *s, const Words *w)
 {
         if (w->n < 3)
                 return with_model(s, list_hypers, w);
         if (!has_model(s))
                 return false;
-        const Options old = s->options;
+        const CommandOptions old = s->options;
         s->options.noverride = 0;
-        bool good = add_all(&s->options, &old, w->rest) && with_model(s, does_elaborate, w);
+        bool good = add_overrides(&s->options, &old, w->rest) && with_model(s, does_elaborate, w);
         if (good) {
                 drop_overrides(old.override, old.noverride);
         } else {
@@ -242,11 +239,11 @@ bool set_hyper(Session *s, const Words *w)
 /* --- files ----------------------------------------------------------------------------------------------------------- */
 
 /* The option becomes the word, or NULL without one; what the model does not go with is taken back. */
-static bool choose(Session *s, const char **option, const Words *w)
+static bool repl_choose(ReplSession *s, const char **option, const Words *w)
 {
         const char *old = *option, *given = w->n > 1 ? strdup(w->word[1]) : NULL;
         if (w->n > 1 && !given)
-                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+                return repl_error("%s", no_memory);
         *option = given;
         bool good = !s->model || with_model(s, does_elaborate, w);
         *option = good ? given : old;
@@ -255,24 +252,24 @@ static bool choose(Session *s, const char **option, const Words *w)
         return good;
 }
 
-bool choose_weights(Session *s, const Words *w)
+bool choose_weights(ReplSession *s, const Words *w)
 {
-        return choose(s, &s->options.weights, w);
+        return repl_choose(s, &s->options.weights, w);
 }
 
-bool choose_quant(Session *s, const Words *w)
+bool choose_quant(ReplSession *s, const Words *w)
 {
         char why[QUANT_WHY];
         if (w->n > 1 && !quant_fits(w->word[1], why))
-                return fprintf(stderr, "lathe: error: :quant: %s\n", why), false;
-        return choose(s, &s->options.quant, w);
+                return repl_error(":quant: %s", why);
+        return repl_choose(s, &s->options.quant, w);
 }
 
-bool choose_kv(Session *s, const Words *w)
+bool choose_kv(ReplSession *s, const Words *w)
 {
         Storage kv = STORAGE_F32;
         if (w->n > 1 && !kv_storage(w->word[1], &kv))
-                return fprintf(stderr, "lathe: error: :kv is f32, f16 or q8, not %s\n", w->word[1]), false;
+                return repl_error(":kv is f32, f16 or q8, not %s", w->word[1]);
         s->options.kv = kv;
         session_changed(s);
         return true;
@@ -280,33 +277,33 @@ bool choose_kv(Session *s, const Words *w)
 
 /* --- parts ------------------------------------------------------------------------------------------------------------ */
 
-static bool show_word(Session *s, Model *m, const Words *w)
+static bool show_word(ReplSession *s, Model *m, const Words *w)
 {
         int part = model_part(w->word[1]);
         return part >= 0 && show_model(m, &s->options, (ModelPart)part) == DONE;
 }
 
-bool show_of_model(Session *s, const Words *w)
+bool show_of_model(ReplSession *s, const Words *w)
 {
         return with_model(s, show_word, w);
 }
 
-bool show_emitted(Session *s, const Words *w)
+bool show_emitted(ReplSession *s, const Words *w)
 {
         (void)w;
         char *word[] = {"show", "c"};
         return with_model(s, show_word, &(Words){word, 2, ""});
 }
 
-static bool run_passes(Session *s, Model *m, const Words *w)
+static bool run_passes(ReplSession *s, Model *m, const Words *w)
 {
-        Options o = s->options;
+        CommandOptions o = s->options;
         for (int i = 0; i < PASS_COUNT; i++)
                 o.dump[i] = !strcmp(pass_table[i].name, w->word[1]);
         return model_passes(m, &o) && model_plan(m, &o, target_find("native"));
 }
 
-bool dump_pass(Session *s, const Words *w)
+bool dump_pass(ReplSession *s, const Words *w)
 {
         const char *name[PASS_COUNT];
         bool found = false;
@@ -315,54 +312,53 @@ bool dump_pass(Session *s, const Words *w)
         if (found)
                 return with_model(s, run_passes, w);
         const char *near = nearest_name(w->word[1], name, PASS_COUNT);
-        fprintf(stderr, "lathe: error: no pass is called %s%s%s%s\n", w->word[1],
-                near ? "; did you mean " : "; `:show passes` lists them", near ? near : "", near ? "?" : "");
+        repl_error("no pass is called %s%s%s%s", w->word[1],
+                   near ? "; did you mean " : "; `:show passes` lists them", near ? near : "",
+                   near ? "?" : "");
         return false;
 }
 
 /* --- tokens ------------------------------------------------------------------------------------------------------------ */
 
 /* As many tokens as the model's first ids have. */
-static bool token_count(Session *s, Model *m, const Words *w)
+static bool token_count(ReplSession *s, Model *m, const Words *w)
 {
         (void)w;
         for (int i = 0; i < m->graph->ninput; i++)
                 if (m->graph->input[i].bound)
                         return s->vocab = (int)m->graph->input[i].bound, true;
-        fprintf(stderr, "lathe: error: %s takes no token ids\n", m->graph->name);
-        return false;
+        return repl_error("%s takes no token ids", m->graph->name);
 }
 
-static bool open_tokenizer(Session *s, const char *path, Tokenizer *t)
+static bool repl_open_tokenizer(ReplSession *s, const char *path, Tokenizer *t)
 {
         CkError error;
         if (!path)
-                return fprintf(stderr, "lathe: error: there is no tokenizer yet: :tokenizer FILE\n"), false;
+                return repl_error("there is no tokenizer yet: :tokenizer FILE");
         if (!with_model(s, token_count, NULL))
                 return false;
-        return tokenizer_read(path, NULL, s->vocab, t, &error) ||
-               (fprintf(stderr, "lathe: error: %s\n", error.message), false);
+        return tokenizer_read(path, NULL, s->vocab, t, &error) || repl_error("%s", error.message);
 }
 
-bool choose_tokenizer(Session *s, const Words *w)
+bool choose_tokenizer(ReplSession *s, const Words *w)
 {
         Tokenizer t;
-        if (!open_tokenizer(s, w->word[1], &t))
+        if (!repl_open_tokenizer(s, w->word[1], &t))
                 return false;
         tokenizer_free(&t);
         char *path = strdup(w->word[1]);
         if (!path)
-                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+                return repl_error("%s", no_memory);
         free((char *)s->options.tokenizer);
         s->options.tokenizer = path;
         session_changed(s);
         return true;
 }
 
-bool encode_text(Session *s, const Words *w)
+bool encode_text(ReplSession *s, const Words *w)
 {
         Tokenizer t;
-        if (!open_tokenizer(s, s->options.tokenizer, &t))
+        if (!repl_open_tokenizer(s, s->options.tokenizer, &t))
                 return false;
         int64_t n;
         int32_t *token = text_to_tokens(&t, w->word[1], (int64_t)strlen(w->word[1]), &n);
@@ -374,17 +370,14 @@ bool encode_text(Session *s, const Words *w)
         return token != NULL;
 }
 
-static bool print_tokens(const Tokenizer *t, const Words *w)
+static bool repl_print_tokens(const Tokenizer *t, const Words *w)
 {
         int32_t before = -1;
         for (int i = 1; i < w->n; i++) {
                 char *end;
                 long token = strtol(w->word[i], &end, 10);
-                if (*end || end == w->word[i] || token < 0 || token >= t->vocab) {
-                        fprintf(stderr, "lathe: error: %s is no token id: they are 0 to %d\n", w->word[i],
-                                t->vocab - 1);
-                        return false;
-                }
+                if (*end || end == w->word[i] || token < 0 || token >= t->vocab)
+                        return repl_error("%s is no token id: they are 0 to %d", w->word[i], t->vocab - 1);
         }
         char *text = malloc((size_t)t->longest + 1);
         for (int i = 1; text && i < w->n; i++) {
@@ -397,12 +390,12 @@ static bool print_tokens(const Tokenizer *t, const Words *w)
         return text != NULL;
 }
 
-bool decode_tokens(Session *s, const Words *w)
+bool decode_tokens(ReplSession *s, const Words *w)
 {
         Tokenizer t;
-        if (!open_tokenizer(s, s->options.tokenizer, &t))
+        if (!repl_open_tokenizer(s, s->options.tokenizer, &t))
                 return false;
-        bool good = print_tokens(&t, w);
+        bool good = repl_print_tokens(&t, w);
         tokenizer_free(&t);
         return good;
 }

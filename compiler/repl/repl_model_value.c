@@ -8,12 +8,12 @@
 #include "repl_private.h"
 
 typedef struct {
-        Session *s;
+        ReplSession *s;
         Arena arena;
         Graph *graph; /* elaborated when it is first asked for */
         bool binds;   /* the line has names of its own */
         bool good;
-} Search;
+} NameSearch;
 
 /* --- names --------------------------------------------------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ static const char *chain_root(const Ast *ast)
 }
 
 /* "layer[i].attn" is the pattern of "layer[0].attn". */
-static bool is_like(const char *text, const char *pattern)
+static bool text_is_like(const char *text, const char *pattern)
 {
         for (; *text && *text == *pattern; text++, pattern++)
                 if (*text == '[') {
@@ -68,7 +68,7 @@ static const char *weight_pattern(Arena *a, const Weight *w)
 static const Weight *weight_like(Arena *a, const Graph *g, const char *text)
 {
         for (int i = 0; i < g->nweight; i++)
-                if (is_like(text, weight_pattern(a, g->weight[i])))
+                if (text_is_like(text, weight_pattern(a, g->weight[i])))
                         return g->weight[i];
         return NULL;
 }
@@ -78,7 +78,7 @@ static bool is_tap(Arena *a, Graph *g, const char *text)
         int n;
         const Tap *tap = taps_of(a, g, &n);
         for (int i = 0; i < n; i++)
-                if (is_like(text, tap[i].name))
+                if (text_is_like(text, tap[i].name))
                         return true;
         for (int i = 0; i < g->noutput; i++)
                 if (!strcmp(g->output[i].name, text))
@@ -86,7 +86,7 @@ static bool is_tap(Arena *a, Graph *g, const char *text)
         return false;
 }
 
-static bool is_in_sight(Session *s, const char *name)
+static bool is_in_sight(ReplSession *s, const char *name)
 {
         const char *about;
         return variables_find(&s->variables, name) || file_find(s->program->main, name) ||
@@ -96,25 +96,25 @@ static bool is_in_sight(Session *s, const char *name)
 
 /* --- values ---------------------------------------------------------------------------------------------------------------- */
 
-static Kept *keep_reals(int rank, const int64_t *dim, double *data)
+static KeptValue *keep_reals(int rank, const int64_t *dim, double *data)
 {
-        Kept *k = data ? calloc(1, sizeof *k) : NULL;
+        KeptValue *k = data ? calloc(1, sizeof *k) : NULL;
         if (!k) {
                 free(data);
-                fprintf(stderr, "lathe: error: %s\n", no_memory);
+                repl_error("%s", no_memory);
                 return NULL;
         }
-        *k = (Kept){.refs = 1, .kind = V_TENSOR, .dtype = REAL, .rank = rank, .data = data};
+        *k = (KeptValue){.refs = 1, .kind = V_TENSOR, .dtype = REAL, .rank = rank, .data = data};
         memcpy(k->dim, dim, (size_t)rank * sizeof *dim);
         return k;
 }
 
-static Kept *run_tap(Session *s, const char *name)
+static KeptValue *run_tap(ReplSession *s, const char *name)
 {
         Trace t;
         int i;
         int64_t dim[MAX_RANK];
-        Kept *k = NULL;
+        KeptValue *k = NULL;
         if (trace_tapped(s, (RunnerKind){.tap = name, .attention = -1}, &t, &i)) {
                 double *value = trace_output(s, &t, i, dim);
                 k = keep_reals(s->runner->model.graph->output[i].node->type.rank, dim, value);
@@ -127,7 +127,7 @@ static Kept *run_tap(Session *s, const char *name)
 typedef struct {
         Words words; /* first */
         const char *name;
-        Kept *made;
+        KeptValue *made;
 } Request;
 
 /* The slot that the numbers in brackets say; -1 after a message. */
@@ -139,19 +139,19 @@ static int64_t slot_of_name(const Weight *w, const char *name)
                 at = strchr(at, '[') + 1;
                 const long long index = strtoll(at, NULL, 10);
                 if (index >= w->region[r]->iterations) {
-                        fprintf(stderr, "lathe: error: %s: %s has %lld iterations, counted from 0\n", name,
-                                w->region[r]->name, (long long)w->region[r]->iterations);
+                        repl_error("%s: %s has %lld iterations, counted from 0", name, w->region[r]->name,
+                                   (long long)w->region[r]->iterations);
                         return -1;
                 }
                 iteration = iteration * w->region[r]->iterations + index;
         }
         const int64_t slot = w->slot_of ? w->slot_of[iteration] : iteration;
         if (slot < 0)
-                fprintf(stderr, "lathe: error: %s: this iteration has no such weight\n", name);
+                repl_error("%s: this iteration has no such weight", name);
         return slot;
 }
 
-static bool read_weight(Session *s, Model *m, const Words *w)
+static bool model_read_weight(ReplSession *s, Model *m, const Words *w)
 {
         Request *r = (Request *)(void *)w;
         const Weight *weight = weight_like(&m->arena, m->graph, r->name);
@@ -175,20 +175,20 @@ static bool read_weight(Session *s, Model *m, const Words *w)
 
 /* --- the search -------------------------------------------------------------------------------------------------------------- */
 
-static void note_names(Search *r, const Ast *ast)
+static void search_names(NameSearch *r, const Ast *ast)
 {
         r->binds |= ast && (ast->kind == AST_OVER || !(ast_is_expression(ast->kind) || ast->kind == AST_ARG ||
                                                        ast->kind == AST_RANGE));
         for (int i = 0; ast && i < ast->nkid; i++)
-                note_names(r, ast->kid[i]);
+                search_names(r, ast->kid[i]);
 }
 
-static void become_name(Search *r, Ast *ast, const char *text, bool is_weight)
+static void become_name(NameSearch *r, Ast *ast, const char *text, bool is_weight)
 {
         Request request = {.name = text};
-        Kept *k = variables_find(&r->s->values, intern(&r->s->names, text, -1));
+        KeptValue *k = variables_find(&r->s->values, intern(&r->s->names, text, -1));
         if (!k) {
-                k = is_weight ? (with_model(r->s, read_weight, &request.words), request.made)
+                k = is_weight ? (with_model(r->s, model_read_weight, &request.words), request.made)
                               : run_tap(r->s, text);
                 r->good = k && variables_set(&r->s->values, intern(&r->s->names, text, -1), k);
         }
@@ -197,7 +197,7 @@ static void become_name(Search *r, Ast *ast, const char *text, bool is_weight)
         ast->nkid = 0;
 }
 
-static void search_in(Search *r, Ast *ast)
+static void search_in(NameSearch *r, Ast *ast)
 {
         const char *text = ast && r->good ? chain_text(&r->arena, ast) : NULL;
         if (text && !is_in_sight(r->s, chain_root(ast))) {
@@ -214,14 +214,14 @@ static void search_in(Search *r, Ast *ast)
 }
 
 /* Of lines without names of their own: an expression, or what a variable becomes. */
-bool take_model_values(Session *s, const Ast *line)
+bool take_model_values(ReplSession *s, const Ast *line)
 {
         Ast *of = line->kind == AST_LET ? line->kid[1] : (Ast *)line;
-        Search r = {.s = s, .good = true};
+        NameSearch r = {.s = s, .good = true};
         variables_free(&s->values);
         if (!s->model)
                 return true;
-        note_names(&r, of);
+        search_names(&r, of);
         if (!r.binds)
                 search_in(&r, of);
         arena_free(&r.arena);

@@ -8,12 +8,6 @@
 
 enum { USUAL_BINS = 32, TERMINAL_BINS = 64 };
 
-static bool wrong(const char *why)
-{
-        fprintf(stderr, "lathe: error: %s\n", why);
-        return false;
-}
-
 /* --- cells ------------------------------------------------------------------------------------------------------------ */
 
 static double mean_of(const Plot *p, int64_t row, int64_t rows, int64_t column, int64_t columns)
@@ -25,10 +19,10 @@ static double mean_of(const Plot *p, int64_t row, int64_t rows, int64_t column, 
         return sum / (double)(rows * columns);
 }
 
-bool plot_pool(Plot *p, int64_t most_rows, int64_t most_columns)
+bool plot_pool(Plot *p, int64_t max_rows, int64_t max_columns)
 {
-        int64_t height = (p->rows + most_rows - 1) / most_rows,
-                width = (p->columns + most_columns - 1) / most_columns;
+        int64_t height = (p->rows + max_rows - 1) / max_rows,
+                width = (p->columns + max_columns - 1) / max_columns;
         if (height <= 1 && width <= 1)
                 return true;
         int64_t rows = (p->rows + height - 1) / height, columns = (p->columns + width - 1) / width;
@@ -76,7 +70,7 @@ void plot_colour(const Plot *p, double value, uint8_t *rgb)
 /* --- from a value to what is drawn -------------------------------------------------------------------------------------- */
 
 /* The range of the finite values; NULL, or why they can't be drawn. */
-static const char *find_range(Plot *p, int64_t n)
+static const char *plot_range(Plot *p, int64_t n)
 {
         p->least = INFINITY;
         p->most = -INFINITY;
@@ -160,18 +154,18 @@ static bool draw_bars(Plot *p, const Drawing *d)
         const Summary s = summarise(p->value, n);
         char text[200];
         if (!d->path && d->bins > TERMINAL_BINS)
-                return wrong("a terminal shows at most 64 bins; a picture, -o FILE.png, shows more");
+                return repl_error("a terminal shows at most 64 bins; a picture, -o FILE.png, shows more");
         write_summary(text, sizeof text, &s, "standard deviation");
         printf("%s\n", text);
         write_summary(text, sizeof text, &s, "sd");
         p->about = text;
         if (!make_bars(p, d->bins ? d->bins : root < USUAL_BINS ? root : USUAL_BINS))
-                return wrong(no_memory);
-        return d->path ? plot_paint(p, d->path) : plot_print(p) || wrong(no_memory);
+                return repl_error("%s", no_memory);
+        return d->path ? plot_paint(p, d->path) : plot_print(p) || repl_error("%s", no_memory);
 }
 
 /* Axes of one element in front do not count. */
-static bool take_shape(Plot *p, const Kept *k, bool as_bars)
+static bool plot_take_shape(Plot *p, const KeptValue *k, bool as_bars)
 {
         int first = 0;
         while (first < k->rank - 1 && k->dim[first] == 1)
@@ -180,43 +174,40 @@ static bool take_shape(Plot *p, const Kept *k, bool as_bars)
         for (int a = 0; a < k->rank - 1; a++)
                 p->rows *= k->dim[a];
         p->columns = k->dim[k->rank - 1];
-        if (!as_bars && k->rank - first > 2) {
-                fprintf(stderr,
-                        "lathe: error: a vector or a matrix is drawn, and this has %d axes: x[0] takes a "
-                        "part, "
-                        ":hist all values\n",
-                        k->rank);
-                return false;
-        }
+        if (!as_bars && k->rank - first > 2)
+                return repl_error("a vector or a matrix is drawn, and this has %d axes: x[0] takes a "
+                                  "part, "
+                                  ":hist all values",
+                                  k->rank);
         p->kind = p->rows > 1 ? PLOT_HEAT : PLOT_LINE;
-        return p->rows * p->columns > 0 || wrong("there is nothing to draw: the tensor has no elements");
+        return p->rows * p->columns > 0 || repl_error("there is nothing to draw: the tensor has no elements");
 }
 
-static bool draw(Plot *p, const Kept *k, bool as_bars, const Drawing *d)
+static bool draw(Plot *p, const KeptValue *k, bool as_bars, const Drawing *d)
 {
         if (!k->data || k->rank < 1)
-                return wrong("a vector or a matrix is drawn, and this is none");
-        if (!take_shape(p, k, as_bars))
+                return repl_error("a vector or a matrix is drawn, and this is none");
+        if (!plot_take_shape(p, k, as_bars))
                 return false;
         const size_t size = (size_t)(p->rows * p->columns) * sizeof *p->value;
         p->value = malloc(size);
         if (!p->value)
-                return wrong(no_memory);
+                return repl_error("%s", no_memory);
         memcpy(p->value, k->data, size);
-        const char *why = find_range(p, p->rows * p->columns);
+        const char *why = plot_range(p, p->rows * p->columns);
         if (why)
-                return wrong(why);
+                return repl_error("%s", why);
         if (as_bars)
                 return draw_bars(p, d);
-        return d->path ? plot_paint(p, d->path) : plot_print(p) || wrong(no_memory);
+        return d->path ? plot_paint(p, d->path) : plot_print(p) || repl_error("%s", no_memory);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------------- */
 
-static bool draw_text(Session *s, Drawing *d, bool as_bars)
+static bool draw_text(ReplSession *s, Drawing *d, bool as_bars)
 {
         Plot p = {.title = d->text};
-        Kept *k = evaluate_text(s, d->text);
+        KeptValue *k = evaluate_text(s, d->text);
         const bool good = k && draw(&p, k, as_bars, d);
         kept_drop(k);
         free(p.value);
@@ -225,7 +216,7 @@ static bool draw_text(Session *s, Drawing *d, bool as_bars)
 }
 
 /* [hist] EXPR [-o FILE.png] */
-bool plot_value(Session *s, const Words *w)
+bool plot_value(ReplSession *s, const Words *w)
 {
         const bool as_bars = !strcmp(w->word[1], "hist") && w->n > 2;
         const char *from = w->rest + (as_bars ? strcspn(w->rest, " \t") : 0);
@@ -234,13 +225,13 @@ bool plot_value(Session *s, const Words *w)
                 return false;
         if (!as_bars && d.bins) {
                 free(d.text);
-                return wrong("--bins is for :hist");
+                return repl_error("--bins is for :hist");
         }
         return draw_text(s, &d, as_bars);
 }
 
 /* EXPR [--bins N] [-o FILE.png] */
-bool plot_histogram(Session *s, const Words *w)
+bool plot_histogram(ReplSession *s, const Words *w)
 {
         Drawing d;
         return drawing_read(&d, w, w->rest) && draw_text(s, &d, true);

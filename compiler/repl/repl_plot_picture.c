@@ -25,7 +25,7 @@ static void paint_stroke(Picture *p, int x0, int y0, int x1, int y1)
                              steps ? y0 + (y1 - y0) * i / steps : y0, 2, 2, frame_blue);
 }
 
-static void paint_line(Frame *f, const Plot *p)
+static void paint_line(PlotFrame *f, const Plot *p)
 {
         const double margin = 0.04 * (p->most - p->least);
         f->bottom = p->least - margin;
@@ -53,7 +53,7 @@ static void paint_line(Frame *f, const Plot *p)
 
 /* --- bars ------------------------------------------------------------------------------------------------------------------- */
 
-static void paint_bars(Frame *f, const Plot *p)
+static void paint_bars(PlotFrame *f, const Plot *p)
 {
         f->bottom = 0;
         f->top = p->most * 1.04;
@@ -98,7 +98,7 @@ static void choose_cells(const Plot *p, int *wide, int *high)
 }
 
 /* Ticks stand in the middle of cells. */
-static void paint_heat(Frame *f, const Plot *p, int64_t rows, int64_t columns)
+static void paint_heat(PlotFrame *f, const Plot *p, int64_t rows, int64_t columns)
 {
         const int wide = f->width / (int)p->columns, high = f->height / (int)p->rows;
         for (int64_t i = 0; i < p->rows; i++)
@@ -119,7 +119,7 @@ static void paint_heat(Frame *f, const Plot *p, int64_t rows, int64_t columns)
 
 bool plot_paint(Plot *p, const char *path)
 {
-        Frame f = {0};
+        PlotFrame f = {0};
         const int64_t rows = p->rows, columns = p->columns;
         bool good = p->kind != PLOT_HEAT || plot_pool(p, MOST_CELLS, MOST_CELLS);
         int wide = WIDE, high = HIGH;
@@ -128,10 +128,8 @@ bool plot_paint(Plot *p, const char *path)
                 wide *= (int)p->columns;
                 high *= (int)p->rows;
         }
-        if (!good || !frame_begin(&f, p, wide, high)) {
-                fprintf(stderr, "lathe: error: %s\n", no_memory);
-                return false;
-        }
+        if (!good || !frame_begin(&f, p, wide, high))
+                return repl_error("%s", no_memory);
         switch (p->kind) {
         case PLOT_LINE: paint_line(&f, p); break;
         case PLOT_BARS: paint_bars(&f, p); break;

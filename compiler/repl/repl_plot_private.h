@@ -27,7 +27,7 @@ bool drawing_read(Drawing *d, const Words *w,
                   const char *from); /* from: the expression and what follows; false after a message */
 
 /* repl_plot.c: the means of neighbouring cells, so that no more rows and columns are left; false: out of memory */
-bool plot_pool(Plot *p, int64_t most_rows, int64_t most_columns);
+bool plot_pool(Plot *p, int64_t max_rows, int64_t max_columns);
 /* A cell's share of the range, 0 to 1; below 0: it is not finite. */
 double plot_share(const Plot *p, double value);
 /* Red, green and blue: from blue through white to red about 0 if there are both signs, else from dark to light. */
@@ -38,24 +38,25 @@ typedef struct {
         Picture p;
         int x, y, width, height;
         double left, right, bottom, top;
-} Frame;
+} PlotFrame;
 
 typedef struct {
         int x, y, width, height;
-} Box;
+} PlotBox;
 
 /* repl_frame.c */
 enum { FRAME_LETTERS = 2 /* dots of letters are so many pixels wide */ };
 extern const uint8_t frame_blue[3];
 /* A picture with room for the box, its labels, the plot's colour bar and the line below its title; false: too large, or out of memory. */
-bool frame_begin(Frame *f, const Plot *p, int width, int height);
-void frame_x_axis(Frame *f, bool whole, bool grid);
-void frame_y_axis(Frame *f, int x, int side, bool whole,
+bool frame_begin(PlotFrame *f, const Plot *p, int width, int height);
+void frame_x_axis(PlotFrame *f, bool whole, bool grid);
+void frame_y_axis(PlotFrame *f, int x, int side, bool whole,
                   bool grid); /* ticks and labels at x: to its left (-1), or to its right (1) */
 void frame_box(Picture *p, int x, int y, int width, int height);
-void frame_labels(Frame *f, const char *title, const char *across, const char *up);
-void frame_about(Frame *f, const char *about); /* a line below the title, in smaller letters if it is long */
-void frame_colour_bar(const Frame *map, Picture *picture,
+void frame_labels(PlotFrame *f, const char *title, const char *across, const char *up);
+void frame_about(PlotFrame *f,
+                 const char *about); /* a line below the title, in smaller letters if it is long */
+void frame_colour_bar(const PlotFrame *map, Picture *picture,
                       const Plot *p); /* beside the map: what the colours mean */
 
 /* repl_points.c: points, each with its label. */

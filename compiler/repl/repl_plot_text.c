@@ -76,7 +76,7 @@ static void draw_line(const Plot *p, Dots *d)
         }
 }
 
-static void print_line(const Plot *p)
+static void plot_print_line(const Plot *p)
 {
         Dots d = {0};
         char last[32];
@@ -132,13 +132,17 @@ static void print_cell(const Plot *p, double value, int width, bool coloured)
         const char *cell = share < 0 ? "?" : coloured ? " " : shade[(int)(share * 4 + 0.5)];
         uint8_t c[3];
         plot_colour(p, value, c);
-        if (coloured) /* the colours of 256: a cube of 6 by 6 by 6 */
-                printf("\033[48;5;%dm", 16 + 36 * ((c[0] * 5 + 127) / 255) + 6 * ((c[1] * 5 + 127) / 255) +
-                                                (c[2] * 5 + 127) / 255);
+        if (coloured) { /* the colours of 256: a cube of 6 by 6 by 6 */
+                char sequence[24];
+                snprintf(sequence, sizeof sequence, "\033[48;5;%dm",
+                         16 + 36 * ((c[0] * 5 + 127) / 255) + 6 * ((c[1] * 5 + 127) / 255) +
+                                 (c[2] * 5 + 127) / 255);
+                terminal_control(stdout, sequence);
+        }
         for (int k = 0; k < width; k++)
                 printf("%s", cell);
         if (coloured)
-                printf("\033[0m");
+                terminal_control(stdout, "\033[0m");
 }
 
 static bool print_heat(Plot *p)
@@ -172,7 +176,7 @@ static bool print_heat(Plot *p)
 bool plot_print(Plot *p)
 {
         switch (p->kind) {
-        case PLOT_LINE: print_line(p); break;
+        case PLOT_LINE: plot_print_line(p); break;
         case PLOT_BARS: print_bars(p); break;
         case PLOT_HEAT: return print_heat(p);
         case PLOT_POINTS: break; /* repl_points.c */

@@ -10,12 +10,12 @@
 
 typedef struct {
         double least[2], most[2]; /* of x and of y */
-} Range;
+} PlotRange;
 
 /* With a margin; where all are the same, around them. */
-static Range range_of(const Plot *p)
+static PlotRange plot_range_of(const Plot *p)
 {
-        Range r = {{INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
+        PlotRange r = {{INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
         for (int64_t i = 0; i < 2 * p->rows; i++) {
                 r.least[i % 2] = fmin(r.least[i % 2], p->value[i]);
                 r.most[i % 2] = fmax(r.most[i % 2], p->value[i]);
@@ -37,7 +37,7 @@ typedef struct {
         uint16_t *taken;
 } Canvas;
 
-static bool is_free(const Canvas *c, Box b)
+static bool canvas_is_free(const Canvas *c, PlotBox b)
 {
         for (int j = b.y < 0 ? 0 : b.y; j < b.y + b.height && j < c->height; j++)
                 for (int i = b.x < 0 ? 0 : b.x; i < b.x + b.width && i < c->width; i++)
@@ -47,26 +47,26 @@ static bool is_free(const Canvas *c, Box b)
 }
 
 /* by 1: takes it; -1: gives it back */
-static void take_box(Canvas *c, Box b, int by)
+static void take_box(Canvas *c, PlotBox b, int by)
 {
         for (int j = b.y < 0 ? 0 : b.y; j < b.y + b.height && j < c->height; j++)
                 for (int i = b.x < 0 ? 0 : b.x; i < b.x + b.width && i < c->width; i++)
                         c->taken[(size_t)j * (size_t)c->width + (size_t)i] += (uint16_t)by;
 }
 
-static Box widened(Box b, int by)
+static PlotBox box_widened(PlotBox b, int by)
 {
-        return (Box){b.x - by, b.y, b.width + 2 * by, b.height};
+        return (PlotBox){b.x - by, b.y, b.width + 2 * by, b.height};
 }
 
-static bool is_within(const Canvas *c, Box b)
+static bool is_within(const Canvas *c, PlotBox b)
 {
         return b.x >= 0 && b.y >= 0 && b.x + b.width <= c->width && b.y + b.height <= c->height;
 }
 
 /* Where a label of this size may stand by its point, which is a box of its own, with a gap of `gap` to all else: beside the point
  * first, then above and below, then further off, by at most `furthest` label's heights.  How many it is off; -1: there is no place. */
-static int find_place(Canvas *c, Box point, int gap, int furthest, Box *label)
+static int find_place(Canvas *c, PlotBox point, int gap, int furthest, PlotBox *label)
 {
         static const struct {
                 int across, down; /* -1: before the point, 0: in its middle, 1: behind it */
@@ -83,7 +83,7 @@ static int find_place(Canvas *c, Box point, int gap, int furthest, Box *label)
                 label->y = down > 0   ? point.y + point.height + off
                            : down < 0 ? point.y - label->height - off
                                       : point.y + (point.height - label->height) / 2;
-                if (is_within(c, *label) && is_free(c, widened(*label, gap)))
+                if (is_within(c, *label) && canvas_is_free(c, box_widened(*label, gap)))
                         found = k / sides;
         }
         take_box(c, point, 1);
@@ -141,16 +141,16 @@ static void say_left_out(int64_t left, int64_t all, bool in_picture)
 }
 
 /* All points, then labels; how many of these have no place. */
-static int64_t write_points(const Points *p, const Range *r, Canvas *c, Sheet *s)
+static int64_t write_points(const Points *p, const PlotRange *r, Canvas *c, Sheet *s)
 {
         int64_t left = 0;
         for (int labels = 0; labels < 2; labels++)
                 for (int64_t i = 0; i < p->plot.rows; i++) {
                         const double *at = p->plot.value + 2 * i, *least = r->least, *most = r->most;
-                        const Box point = {
+                        const PlotBox point = {
                                 (int)((at[0] - least[0]) / (most[0] - least[0]) * (COLUMNS - 1) + 0.5),
                                 (int)((most[1] - at[1]) / (most[1] - least[1]) * (LINES - 1) + 0.5), 1, 1};
-                        Box label = {.width = characters_of(p->label[i]), .height = 1};
+                        PlotBox label = {.width = characters_of(p->label[i]), .height = 1};
                         if (!labels) {
                                 write_label(s, point.x, point.y, "•");
                                 take_box(c, point, 1);
@@ -165,7 +165,7 @@ static int64_t write_points(const Points *p, const Range *r, Canvas *c, Sheet *s
 
 bool points_print(const Points *p)
 {
-        const Range r = range_of(&p->plot);
+        const PlotRange r = plot_range_of(&p->plot);
         Canvas c = {COLUMNS, LINES, calloc((size_t)COLUMNS * LINES, sizeof *c.taken)};
         Sheet *s = calloc(1, sizeof *s);
         const bool good = c.taken && s;
@@ -201,14 +201,14 @@ static void paint_point(Picture *p, int x, int y, int radius)
 }
 
 /* One unit is as long across as up, unless one range is much the larger. */
-static int height_of(const Range *r)
+static int height_of(const PlotRange *r)
 {
         const double high = WIDE * (r->most[1] - r->least[1]) / (r->most[0] - r->least[0]);
         return high < LEAST_HIGH ? LEAST_HIGH : high > MOST_HIGH ? MOST_HIGH : (int)high;
 }
 
 /* From a point to its label, which stands further off. */
-static void paint_leader(Frame *f, Box point, Box label)
+static void paint_leader(PlotFrame *f, PlotBox point, PlotBox label)
 {
         static const uint8_t grey[3] = {0x98, 0x98, 0x98};
         const int x0 = point.x + point.width / 2, y0 = point.y + point.height / 2,
@@ -225,29 +225,29 @@ static void paint_leader(Frame *f, Box point, Box label)
 }
 
 /* Where a point is on the picture. */
-static Box box_of(const Frame *f, const double *at, int radius)
+static PlotBox box_of(const PlotFrame *f, const double *at, int radius)
 {
         const int x = (int)lround((at[0] - f->left) / (f->right - f->left) * f->width),
                   y = (int)lround((f->top - at[1]) / (f->top - f->bottom) * f->height);
-        return (Box){x - radius, y - radius, 2 * radius + 1, 2 * radius + 1};
+        return (PlotBox){x - radius, y - radius, 2 * radius + 1, 2 * radius + 1};
 }
 
 /* All points, then labels; how many of these have no place. */
-static int64_t paint_points(const Points *p, Frame *f, Canvas *c)
+static int64_t paint_points(const Points *p, PlotFrame *f, Canvas *c)
 {
         const int64_t n = p->plot.rows;
         const int radius = n > FEW ? RADIUS - 2 : RADIUS, scale = n > FEW ? 1 : FRAME_LETTERS;
         int64_t left = 0;
         for (int64_t i = 0; i < n; i++) {
-                const Box point = box_of(f, p->plot.value + 2 * i, radius);
+                const PlotBox point = box_of(f, p->plot.value + 2 * i, radius);
                 paint_point(&f->p, f->x + point.x + radius, f->y + point.y + radius, radius);
                 take_box(c, point, 1);
         }
         f->p.scale = scale;
         for (int64_t i = 0; i < n; i++) {
-                const Box point = box_of(f, p->plot.value + 2 * i, radius);
-                Box label = {.width = scale * LETTER_WIDTH * characters_of(p->label[i]) - scale,
-                             .height = scale * LETTER_HEIGHT};
+                const PlotBox point = box_of(f, p->plot.value + 2 * i, radius);
+                PlotBox label = {.width = scale * LETTER_WIDTH * characters_of(p->label[i]) - scale,
+                                 .height = scale * LETTER_HEIGHT};
                 const int off = find_place(c, point, 2 * scale, n > FEW ? 0 : FURTHEST, &label);
                 if (off < 0) {
                         left++;
@@ -264,14 +264,13 @@ static int64_t paint_points(const Points *p, Frame *f, Canvas *c)
 
 bool points_paint(const Points *p, const char *path)
 {
-        const Range r = range_of(&p->plot);
-        Frame f = {0};
+        const PlotRange r = plot_range_of(&p->plot);
+        PlotFrame f = {0};
         const int high = height_of(&r);
         Canvas c = {WIDE, high, calloc((size_t)WIDE * (size_t)high, sizeof *c.taken)};
         if (!c.taken || !frame_begin(&f, &p->plot, WIDE, high)) {
                 free(c.taken);
-                fprintf(stderr, "lathe: error: %s\n", no_memory);
-                return false;
+                return repl_error("%s", no_memory);
         }
         f.left = r.least[0];
         f.right = r.most[0];

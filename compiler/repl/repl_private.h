@@ -23,20 +23,20 @@ typedef struct {
         Definition def; /* first: a table's pointer to it is the item's */
         Unit *unit;
         char *comment; /* lines that were typed in before it, or NULL */
-} Item;
+} ReplItem;
 
 typedef struct {
         const Ast *ast;
         Unit *unit;
         char *from;    /* the path of the file that says so: what is sought beside it */
-        char *comment; /* as of an Item */
-} Import;
+        char *comment; /* as of a ReplItem */
+} ReplImport;
 
 /* A variable's value between evaluations, counted. */
-typedef struct Kept Kept;
+typedef struct KeptValue KeptValue;
 typedef struct {
         const char *name;
-        Kept *value;
+        KeptValue *value;
 } Variable;
 
 typedef struct {
@@ -44,26 +44,26 @@ typedef struct {
         int n, capacity;
 } Variables;
 
-typedef struct Session {
+typedef struct ReplSession {
         Arena words;
         Interner names;
         Arena *files;
         Program *program;
         Outside outside;
-        Item **item;
+        ReplItem **item;
         int nitem, item_capacity;
-        Import *import;
+        ReplImport *import;
         int nimport, import_capacity;
         Variables variables;
-        Variables values;     /* of the model at hand, that the line mentions */
-        char *comment;        /* lines of comments that no definition has followed yet, or NULL */
-        int scripts;          /* that load one another, at the moment */
-        int64_t evaluation;   /* counted: what a Kept was last made in */
-        int64_t change;       /* counted: definitions and settings of the model */
-        char *model;          /* the model at hand, or NULL */
-        int64_t models_taken; /* how often one was made that */
-        int64_t noted;        /* of these, the one of which it was said that its weights are made by hash */
-        Options options;      /* of the model at hand; its strings are the session's */
+        Variables values;       /* of the model at hand, that the line mentions */
+        char *comment;          /* lines of comments that no definition has followed yet, or NULL */
+        int scripts;            /* that load one another, at the moment */
+        int64_t evaluation;     /* counted: what a KeptValue was last made in */
+        int64_t change;         /* counted: definitions and settings of the model */
+        char *model;            /* the model at hand, or NULL */
+        int64_t models_taken;   /* how often one was made that */
+        int64_t noted;          /* of these, the one of which it was said that its weights are made by hash */
+        CommandOptions options; /* of the model at hand; its strings are the session's */
         char *source, *source_file,
                 *source_text;  /* the published model that was loaded last, and what it became; or NULL */
         int64_t source_change; /* `change` then: nothing was defined or set since if it is the same */
@@ -81,44 +81,46 @@ typedef struct Session {
         struct Runner *runner;
         struct Snapshot *now, *before; /* of the last two runs that a change lies between */
         bool reads_variables;          /* set where a variable is read */
-} Session;
+} ReplSession;
 
 /* repl_session.c */
-bool session_begin(Session *s);
-void session_end(Session *s);
+bool repl_error(const char *format, ...)
+        __attribute__((format(printf, 1, 2))); /* prints the error; always false */
+bool session_begin(ReplSession *s);
+void session_end(ReplSession *s);
 /* A source's text, and its lines; NULL after a message.  unit_drop lets go of it. */
 Unit *unit_new(void);
 void unit_hold(Unit *u);
 void unit_drop(Unit *u);
 /* Definitions and imports; false after what is wrong was added to diag. */
-bool session_define(Session *s, Unit *u, const Ast *item);
-bool session_import(Session *s, Unit *u, const Ast *import, const char *from, Diag *diag);
-bool session_comment(Session *s, const char *lines, size_t n); /* for :save; false: out of memory */
-bool session_open(Session *s, const char *path); /* a model file or a script; false after messages */
-bool session_reload(Session *s);                 /* what was loaded last, and what was run; settings stay */
-bool is_model_file(const char *path);            /* by its name; else it is a script */
-bool session_is_complete(Session *s, const char *model);   /* all its hyperparameters have values */
-const char **session_models(Session *s, Arena *a, int *n); /* that are defined here */
-void session_set_model(Session *s, const char *name);      /* another one: settings and weights go */
-void session_changed(Session *s);
+bool session_define(ReplSession *s, Unit *u, const Ast *item);
+bool session_import(ReplSession *s, Unit *u, const Ast *import, const char *from, Diag *diag);
+bool session_comment(ReplSession *s, const char *lines, size_t n); /* for :save; false: out of memory */
+bool session_open(ReplSession *s, const char *path); /* a model file or a script; false after messages */
+bool session_reload(ReplSession *s);  /* what was loaded last, and what was run; settings stay */
+bool is_model_file(const char *path); /* by its name; else it is a script */
+bool session_is_complete(ReplSession *s, const char *model);   /* all its hyperparameters have values */
+const char **session_models(ReplSession *s, Arena *a, int *n); /* that are defined here */
+void session_set_model(ReplSession *s, const char *name);      /* another one: settings and weights go */
+void session_changed(ReplSession *s);
 
 /* repl_save.c: false after a message */
-bool session_save(const Session *s, const char *path);
+bool session_save(const ReplSession *s, const char *path);
 
 /* repl_read.c: a file of lines as though they were typed in; false if one failed, after messages */
-bool session_script(Session *s, const char *path);
+bool session_script(ReplSession *s, const char *path);
 
 /* repl_evaluate.c: one statement or expression; false after messages. */
-bool evaluate_line(Session *s, Unit *u, const Ast *line);
+bool evaluate_line(ReplSession *s, Unit *u, const Ast *line);
 /* The variable that the last expression's value is kept as: "it". */
 extern const char last_result[];
 /* An expression's value, kept; NULL after messages. */
-Kept *evaluate_text(Session *s, const char *text);
+KeptValue *evaluate_text(ReplSession *s, const char *text);
 bool find_variable(void *session, Elaborator *e, const char *name, Value *value);
 int variable_names(void *session, const char **name, int most);
 void variables_free(Variables *v);
 /* repl_model_value.c: the values of the model at hand that a line mentions, in s->values; false after a message. */
-bool take_model_values(Session *s, const Ast *line);
+bool take_model_values(ReplSession *s, const Ast *line);
 
 /* repl_command.c: lines that begin with a colon */
 typedef struct {
@@ -139,64 +141,65 @@ typedef enum {
 } Completes;
 typedef struct {
         const char *name, *arguments, *about;
-        bool (*run)(Session *s, const Words *w); /* false after a message */
-        int least, most;                         /* arguments */
+        bool (*run)(ReplSession *s, const Words *w); /* false after a message */
+        int least, most;                             /* arguments */
         Completes completes;
 } ReplCommand;
 extern const ReplCommand command_row[];
 extern const int command_rows;
-bool take_command(Session *s, const char *line);
+bool take_command(ReplSession *s, const char *line);
 const ReplCommand *find_command(const char *name); /* NULL after a message */
 
 /* repl_help.c */
-bool show_help(Session *s, const Words *w);
+bool show_help(ReplSession *s, const Words *w);
 const ReplCommand *command_named(const char *name); /* NULL: there is none */
 /* "block silu(x)": of a definition or a scheme's member, by this name */
 void print_signature(FILE *f, const Ast *def, const char *name);
 
 /* repl_model.c: commands on the model at hand that need no compiled code */
-typedef bool ModelWork(Session *s, Model *m, const Words *w);
-bool with_model(Session *s, ModelWork *work, const Words *w); /* elaborated; false after messages */
-bool say_model(Session *s, Model *m, const Words *w);
-bool set_hyper(Session *s, const Words *w);
-bool choose_weights(Session *s, const Words *w);
-bool choose_quant(Session *s, const Words *w);
-bool choose_kv(Session *s, const Words *w);
-bool choose_tokenizer(Session *s, const Words *w);
-bool choose_model(Session *s, const Words *w);
-bool show_of_model(Session *s, const Words *w);
-bool dump_pass(Session *s, const Words *w);
-bool show_emitted(Session *s, const Words *w);
-bool encode_text(Session *s, const Words *w);
-bool decode_tokens(Session *s, const Words *w);
+typedef bool ModelWork(ReplSession *s, Model *m, const Words *w);
+bool with_model(ReplSession *s, ModelWork *work, const Words *w); /* elaborated; false after messages */
+bool say_model(ReplSession *s, Model *m, const Words *w);
+bool set_hyper(ReplSession *s, const Words *w);
+bool choose_weights(ReplSession *s, const Words *w);
+bool choose_quant(ReplSession *s, const Words *w);
+bool choose_kv(ReplSession *s, const Words *w);
+bool choose_tokenizer(ReplSession *s, const Words *w);
+bool choose_model(ReplSession *s, const Words *w);
+bool show_of_model(ReplSession *s, const Words *w);
+bool dump_pass(ReplSession *s, const Words *w);
+bool show_emitted(ReplSession *s, const Words *w);
+bool encode_text(ReplSession *s, const Words *w);
+bool decode_tokens(ReplSession *s, const Words *w);
 
 /* repl_run.c, repl_trace.c: commands that run it */
-bool give_input(Session *s, const Words *w); /* repl_input.c */
-bool eval_model(Session *s, const Words *w);
+bool give_input(ReplSession *s, const Words *w); /* repl_input.c */
+bool eval_model(ReplSession *s, const Words *w);
 void runner_interrupt(void); /* from a signal handler */
-bool run_model(Session *s, const Words *w);
-bool rerun(Session *s);
-bool next_tokens(Session *s, const Words *w);
-bool take_golden(Session *s, const Words *w); /* repl_golden.c */
-bool print_goldens(Session *s, const Words *w);
-bool print_tap(Session *s, const Words *w);
-bool show_times(Session *s, const Words *w);
-bool show_attention(Session *s, const Words *w);
-bool show_rank(Session *s, const Words *w);
-bool show_lens(Session *s, const Words *w);  /* repl_lens.c */
-bool plot_value(Session *s, const Words *w); /* repl_plot.c */
-bool plot_histogram(Session *s, const Words *w);
-bool show_denoising(Session *s, const Words *w);  /* repl_denoise.c */
-bool show_projection(Session *s, const Words *w); /* repl_project.c */
-bool keep_snapshot(Session *s);                   /* of what was run: for :diff */
-bool print_difference(Session *s, const Words *w);
-Graph *session_graph(Session *s, Arena *a); /* the model at hand, elaborated quietly; NULL: it is no good */
-bool hyper_names(Session *s, Arena *a, const char ***name, int *n);
-bool tap_names(Session *s, Arena *a, const char ***name, int *n);
+bool run_model(ReplSession *s, const Words *w);
+bool rerun(ReplSession *s);
+bool next_tokens(ReplSession *s, const Words *w);
+bool take_golden(ReplSession *s, const Words *w); /* repl_golden.c */
+bool print_goldens(ReplSession *s, const Words *w);
+bool print_tap(ReplSession *s, const Words *w);
+bool show_times(ReplSession *s, const Words *w);
+bool show_attention(ReplSession *s, const Words *w);
+bool show_rank(ReplSession *s, const Words *w);
+bool show_lens(ReplSession *s, const Words *w);  /* repl_lens.c */
+bool plot_value(ReplSession *s, const Words *w); /* repl_plot.c */
+bool plot_histogram(ReplSession *s, const Words *w);
+bool show_denoising(ReplSession *s, const Words *w);  /* repl_denoise.c */
+bool show_projection(ReplSession *s, const Words *w); /* repl_project.c */
+bool keep_snapshot(ReplSession *s);                   /* of what was run: for :diff */
+bool print_difference(ReplSession *s, const Words *w);
+Graph *session_graph(ReplSession *s,
+                     Arena *a); /* the model at hand, elaborated quietly; NULL: it is no good */
+bool hyper_names(ReplSession *s, Arena *a, const char ***name, int *n);
+bool tap_names(ReplSession *s, Arena *a, const char ***name, int *n);
 
 /* What is kept of an evaluation, and the evaluation itself: for repl_value.c and repl_evaluate.c alone. */
 
-struct Kept {
+struct KeptValue {
         int refs;
         ValueKind kind;
         double number; /* V_BOOL V_INT V_REAL */
@@ -207,7 +210,7 @@ struct Kept {
         int64_t dim[MAX_RANK];
         double *data;
         int n; /* V_LIST */
-        Kept **item;
+        KeptValue **item;
         Unit *unit; /* V_BLOCK and the like: the statement, .. */
         const Ast *statement;
         const char *name;   /* .. which of its variables this is, .. */
@@ -218,41 +221,41 @@ struct Kept {
 };
 
 /* repl_input.c: the inputs that are given to the model at hand, as it was compiled; false after a message. */
-bool given_inputs(Session *s, Recorded *r);
-bool is_input_given(const Session *s, const Input *in); /* by :input */
+bool given_inputs(ReplSession *s, Recorded *r);
+bool is_input_given(const ReplSession *s, const Input *in); /* by :input */
 
 /* --- one evaluation ------------------------------------------------------------------------------------------------ */
 
 typedef struct {
-        Session *s;
+        ReplSession *s;
         Unit *unit;
         const Ast *line;
         Arena arena;
         Diag diag;
         Elaborator *e;
         Scope *scope;
-        Vars seen;     /* variables as the statement found them */
-        Kept **result; /* takes what would be printed, or NULL */
+        Vars seen;          /* variables as the statement found them */
+        KeptValue **result; /* takes what would be printed, or NULL */
         Node **want;
         int nwant, want_capacity, next;
         Tensor *value; /* [2 * nrequire + nwant] */
-} Evaluation;
+} ReplEvaluation;
 
 /* A value of this evaluation, made once and outside all blocks and repeats. */
-Value value_of_kept(Session *s, Elaborator *e, Kept *k);
-Kept *variables_find(const Variables *v, const char *name);
-Kept *value_seen(const Session *s,
-                 const char *name); /* a variable, or a value of the model that the line mentions */
+Value value_of_kept(ReplSession *s, Elaborator *e, KeptValue *k);
+KeptValue *variables_find(const Variables *v, const char *name);
+KeptValue *value_seen(const ReplSession *s,
+                      const char *name); /* a variable, or a value of the model that the line mentions */
 bool variables_set(Variables *v, const char *name,
-                   Kept *value); /* takes the value over; false: out of memory */
-void kept_drop(Kept *k);
+                   KeptValue *value); /* takes the value over; false: out of memory */
+void kept_drop(KeptValue *k);
 /* Blocks, schemes and what holds one are not. */
 bool is_kept_as_value(Value v);
 /* Marks the value's tensors as wanted; keep then takes them in the same order.  NULL: out of memory. */
-void want_all(Evaluation *v, Value value);
-Kept *keep_value(Evaluation *v, Value value);
-Kept *keep_statement(Evaluation *v,
-                     const char *name); /* a block or scheme, as the statement that it comes from */
+void want_all(ReplEvaluation *v, Value value);
+KeptValue *keep_value(ReplEvaluation *v, Value value);
+KeptValue *keep_statement(ReplEvaluation *v,
+                          const char *name); /* a block or scheme, as the statement that it comes from */
 
 /* The model at hand as code in memory, and what it makes of its inputs: a text, or what is made by hash. */
 
@@ -296,7 +299,7 @@ typedef struct {
 Runner *runner_new(void); /* NULL: out of memory */
 void runner_free(Runner *r);
 /* Compiles the model at hand, if it is not what was compiled last; false after a message. */
-bool runner_fit(Session *s, RunnerKind kind);
+bool runner_fit(ReplSession *s, RunnerKind kind);
 
 /* Inputs and outputs of one run of the whole. */
 typedef struct {
@@ -307,38 +310,38 @@ typedef struct {
         float **output; /* [noutput] */
         int64_t *count; /* [noutput] elements */
 } Trace;
-bool trace_inputs(Session *s, Trace *t); /* false after a message */
+bool trace_inputs(ReplSession *s, Trace *t); /* false after a message */
 /* The same with other inputs, text [n], each NAME=VALUE, in place of those that :input gave; repl_input.c. */
-bool trace_inputs_without(Session *s, const char *const *text, int n, Trace *t);
-bool trace_run(Session *s, Trace *t); /* the same */
-void trace_free(const Session *s, Trace *t);
+bool trace_inputs_without(ReplSession *s, const char *const *text, int n, Trace *t);
+bool trace_run(ReplSession *s, Trace *t); /* the same */
+void trace_free(const ReplSession *s, Trace *t);
 /* An output as doubles; *dim [MAX_RANK] is filled.  NULL: out of memory. */
-double *trace_output(const Session *s, const Trace *t, int i, int64_t *dim);
+double *trace_output(const ReplSession *s, const Trace *t, int i, int64_t *dim);
 
 /* The text of the run at hand as tokens, malloc'd; NULL after a message. */
-int32_t *prompt_of(Session *s, int64_t *n);
+int32_t *prompt_of(ReplSession *s, int64_t *n);
 /* Runs the model with values tapped; *output is that of the first. */
-bool trace_tapped(Session *s, RunnerKind kind, Trace *t, int *output);
-bool set_prompt(Session *s, const char *text); /* what is run from now on; false after a message */
+bool trace_tapped(ReplSession *s, RunnerKind kind, Trace *t, int *output);
+bool repl_set_prompt(ReplSession *s, const char *text); /* what is run from now on; false after a message */
 /* Does the model at hand go on after a text, with what it is to be fed before? */
-bool generates_now(const Session *s);
+bool generates_now(const ReplSession *s);
 typedef struct {
         Recorded given;
         void **input; /* [count]: what is fed, NULL for the tokens; NULL: nothing is */
         int count;
         bool says_more; /* the text is gone on from, and not for an encoder */
 } Fed;
-bool fed_open(Session *s, Fed *f); /* false after a message; fed_close() in any case */
+bool fed_open(ReplSession *s, Fed *f); /* false after a message; fed_close() in any case */
 void fed_close(Fed *f);
-bool wants_generator(const Session *s); /* false after a message: it does not go on after a text */
+bool wants_generator(const ReplSession *s); /* false after a message: it does not go on after a text */
 /* The input of token ids [n], if the model's last loop fills all others; else NULL. */
 const Input *input_of_text(const Graph *g);
 bool loop_fills(const Graph *g, const Input *in);
 /* What the model's last loop, if it is none of those that run long, makes of the outputs: classes, a vector, words for masks. */
-bool show_loop(Session *s, const Trace *t);
+bool show_loop(ReplSession *s, const Trace *t);
 int time_of(const Graph *g); /* the dimension that grows, or -1 */
 /* Token ids that the model takes, as many as its input's bound. */
-void label_of(const Session *s, int32_t token, char *text, size_t room);
+void label_of(const ReplSession *s, int32_t token, char *text, size_t room);
 
 /* Pictures with plain labels, written as PNG. */
 

@@ -9,12 +9,6 @@
 
 enum { MOST_SIDE_OF_AXES = 2048 /* rows or columns, the fewer of the two: the time grows with their cube */ };
 
-static bool wrong(const char *why)
-{
-        fprintf(stderr, "lathe: error: %s\n", why);
-        return false;
-}
-
 /* --- labels ----------------------------------------------------------------------------------------------------------- */
 
 enum { LABEL_CHARACTERS = 12 };
@@ -39,7 +33,7 @@ static void shorten(char *out, const char *text)
         *to = 0;
 }
 
-static void label_token(const Session *s, int32_t token, char *out)
+static void label_token(const ReplSession *s, int32_t token, char *out)
 {
         char text[64];
         label_of(s, token, text, sizeof text);
@@ -49,7 +43,7 @@ static void label_token(const Session *s, int32_t token, char *out)
 }
 
 /* The tokens of the text that was run, if the matrix has a row for each; NULL: it has not. */
-static int32_t *tokens_of_rows(Session *s, int64_t rows)
+static int32_t *tokens_of_rows(ReplSession *s, int64_t rows)
 {
         int64_t n = 0;
         const Runner *r = s->runner;
@@ -63,12 +57,12 @@ static int32_t *tokens_of_rows(Session *s, int64_t rows)
 }
 
 /* False after a message. */
-static bool make_labels(Session *s, Points *p)
+static bool point_labels(ReplSession *s, Points *p)
 {
         const int64_t n = p->plot.rows;
         p->label = calloc((size_t)n, sizeof *p->label);
         if (!p->label)
-                return wrong(no_memory);
+                return repl_error("%s", no_memory);
         for (int64_t i = 0; i < n; i++)
                 snprintf(p->label[i], POINT_LABEL, "%" PRId64, i);
         if (!s->model || !(s->prompt || s->options.tokenizer))
@@ -93,32 +87,29 @@ typedef struct {
 } Projection;
 
 /* Axes of one element in front do not count. */
-static bool take_matrix(Projection *q, const Kept *k)
+static bool take_matrix(Projection *q, const KeptValue *k)
 {
         if (!k->data || k->rank < 2)
-                return wrong("a matrix is projected, row by row, and this is none");
+                return repl_error("a matrix is projected, row by row, and this is none");
         q->rows = k->dim[k->rank - 2];
         q->columns = k->dim[k->rank - 1];
         for (int a = 0; a < k->rank - 2; a++)
-                if (k->dim[a] != 1) {
-                        fprintf(stderr,
-                                "lathe: error: a matrix is projected, and this has %d axes: x[0] takes a "
-                                "part\n",
-                                k->rank);
-                        return false;
-                }
+                if (k->dim[a] != 1)
+                        return repl_error("a matrix is projected, and this has %d axes: x[0] takes a "
+                                          "part",
+                                          k->rank);
         if (q->rows < 2 || q->columns < 2)
-                return wrong("at least two rows and two columns are wanted");
+                return repl_error("at least two rows and two columns are wanted");
         if (q->rows > MOST_SIDE_OF_AXES && q->columns > MOST_SIDE_OF_AXES)
-                return wrong("at most 2048 rows or 2048 columns are wanted: x[0 .. 2048] takes a part");
+                return repl_error("at most 2048 rows or 2048 columns are wanted: x[0 .. 2048] takes a part");
         const size_t n = (size_t)(q->rows * q->columns);
         for (size_t i = 0; i < n; i++)
                 if (!isfinite(k->data[i]))
-                        return wrong("not all values are finite");
+                        return repl_error("not all values are finite");
         q->value = malloc(n * sizeof *q->value);
         q->axis = malloc((size_t)(2 * q->columns) * sizeof *q->axis);
         if (!q->value || !q->axis)
-                return wrong(no_memory);
+                return repl_error("%s", no_memory);
         memcpy(q->value, k->data, n * sizeof *q->value);
         return true;
 }
@@ -130,7 +121,7 @@ static bool place_points(const Projection *q, Plot *p)
         p->columns = 2;
         p->value = malloc((size_t)(2 * q->rows) * sizeof *p->value);
         if (!p->value)
-                return wrong(no_memory);
+                return repl_error("%s", no_memory);
         for (int a = 0; a < 2; a++) {
                 double furthest = 0;
                 for (int64_t i = 0; i < q->rows; i++) {
@@ -146,16 +137,16 @@ static bool place_points(const Projection *q, Plot *p)
         return true;
 }
 
-static bool project(Session *s, const Kept *k, const Drawing *d, Projection *q, Points *p)
+static bool project(ReplSession *s, const KeptValue *k, const Drawing *d, Projection *q, Points *p)
 {
         char across[64], up[64];
         if (!take_matrix(q, k))
                 return false;
         if (!principal_axes(q->value, q->rows, q->columns, 2, q->axis, q->share))
-                return wrong(no_memory);
+                return repl_error("%s", no_memory);
         if (!(q->share[0] > 0))
-                return wrong("all rows are the same");
-        if (!place_points(q, &p->plot) || !make_labels(s, p))
+                return repl_error("all rows are the same");
+        if (!place_points(q, &p->plot) || !point_labels(s, p))
                 return false;
         printf("%" PRId64 " rows of %" PRId64
                " values; the two axes have %.1f %% and %.1f %% of the variance\n",
@@ -164,19 +155,19 @@ static bool project(Session *s, const Kept *k, const Drawing *d, Projection *q, 
         snprintf(up, sizeof up, "axis 2: %.1f %%", 100 * q->share[1]);
         p->across = across;
         p->up = up;
-        return d->path ? points_paint(p, d->path) : points_print(p) || wrong(no_memory);
+        return d->path ? points_paint(p, d->path) : points_print(p) || repl_error("%s", no_memory);
 }
 
 /* EXPR [-o FILE.png] */
-bool show_projection(Session *s, const Words *w)
+bool show_projection(ReplSession *s, const Words *w)
 {
         Drawing d;
         if (!drawing_read(&d, w, w->rest))
                 return false;
         Projection q = {0};
         Points p = {.plot = {.kind = PLOT_POINTS, .title = d.text}};
-        Kept *k = d.bins ? NULL : evaluate_text(s, d.text);
-        const bool good = d.bins ? wrong("--bins is for :hist") : k && project(s, k, &d, &q, &p);
+        KeptValue *k = d.bins ? NULL : evaluate_text(s, d.text);
+        const bool good = d.bins ? repl_error("--bins is for :hist") : k && project(s, k, &d, &q, &p);
         kept_drop(k);
         free(q.value);
         free(q.axis);

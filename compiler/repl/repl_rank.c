@@ -6,32 +6,19 @@
 
 #include "repl_private.h"
 
-static bool wrong(const char *why)
-{
-        fprintf(stderr, "lathe: error: %s\n", why);
-        return false;
-}
-
 /* --- the two products --------------------------------------------------------------------------------------------------- */
-
-static const Node *under_views(const Node *n)
-{
-        while (n->op == OP_VIEW)
-                n = n->in[0];
-        return n;
-}
 
 /* Bits of state[id].  A search looks at each node once. */
 enum { COMPUTED = 3, IN_CORE = 4, IN_QUERIES = 8, IN_KEYS = 16 };
 
 /* Whether it depends on inputs; state[id] & COMPUTED: 0 unknown, 1 no, 2 yes. */
-static bool is_computed(const Node *n, uint8_t *state)
+static bool rank_is_computed(const Node *n, uint8_t *state)
 {
         if (state[n->id] & COMPUTED)
                 return (state[n->id] & COMPUTED) == 2;
         bool computed = n->op == OP_INPUT || n->op == OP_CARRY || n->op == OP_RESULT;
         for (int i = 0; !computed && i < n->nin; i++)
-                computed = is_computed(n->in[i], state);
+                computed = rank_is_computed(n->in[i], state);
         state[n->id] |= computed ? 2 : 1;
         return computed;
 }
@@ -48,10 +35,10 @@ static const Node *find_core(const Node *n, uint8_t *state)
 {
         if (was_seen(n, state, IN_CORE))
                 return NULL;
-        if (n->op == OP_MATMUL && is_computed(n->in[0], state) && is_computed(n->in[1], state))
+        if (n->op == OP_MATMUL && rank_is_computed(n->in[0], state) && rank_is_computed(n->in[1], state))
                 return n;
         for (int i = 0; i < n->nin; i++) {
-                const Node *found = is_computed(n->in[i], state) ? find_core(n->in[i], state) : NULL;
+                const Node *found = rank_is_computed(n->in[i], state) ? find_core(n->in[i], state) : NULL;
                 if (found)
                         return found;
         }
@@ -64,10 +51,10 @@ static const Node *find_projection(const Node *n, uint8_t *state, int search)
         if (was_seen(n, state, search))
                 return NULL;
         if (n->op == OP_MATMUL)
-                return under_views(n->in[1])->op == OP_WEIGHT ? n : NULL;
+                return base_of(n->in[1])->op == OP_WEIGHT ? n : NULL;
         for (int i = 0; i < n->nin; i++) {
                 const Node *found =
-                        is_computed(n->in[i], state) ? find_projection(n->in[i], state, search) : NULL;
+                        rank_is_computed(n->in[i], state) ? find_projection(n->in[i], state, search) : NULL;
                 if (found)
                         return found;
         }
@@ -76,7 +63,7 @@ static const Node *find_projection(const Node *n, uint8_t *state, int search)
 
 /* --- its weights ---------------------------------------------------------------------------------------------------------- */
 
-static int64_t slot_at(const Weight *w, const Attention *at)
+static int64_t attention_slot(const Weight *w, const AttentionSite *at)
 {
         int64_t iteration = 0;
         for (int r = 0; r < w->nregion; r++)
@@ -85,22 +72,22 @@ static int64_t slot_at(const Weight *w, const Attention *at)
 }
 
 /* The right side of a projection, [d][n], malloc'd; NULL after a message. */
-static double *read_right(const Node *product, const Attention *at, Weights *weights)
+static double *read_right(const Node *product, const AttentionSite *at, Weights *weights)
 {
-        const Node *right = product->in[1], *leaf = under_views(right);
+        const Node *right = product->in[1], *leaf = base_of(right);
         const Weight *w = leaf->attr.weight;
         int64_t count = type_count(&right->type, NULL), own = type_count(&leaf->type, NULL);
         double *value = malloc((size_t)count * sizeof *value), *stored = malloc((size_t)own * sizeof *stored);
-        bool good = value && stored && weights_read(weights, w, slot_at(w, at), stored);
+        bool good = value && stored && weights_read(weights, w, attention_slot(w, at), stored);
         const double *in[] = {stored};
         if (!good)
-                wrong(value && stored ? "a weight can't be read" : no_memory);
+                repl_error("%s", value && stored ? "a weight can't be read" : no_memory);
         else if (right == leaf)
                 memcpy(value, stored, (size_t)count * sizeof *value);
         else if (right->in[0] == leaf)
                 evaluate(right, (int64_t[MAX_NAMED]){0}, in, value);
         else
-                good = wrong("the queries or keys of this attention are no product with a weight");
+                good = repl_error("the queries or keys of this attention are no product with a weight");
         free(stored);
         if (good)
                 return value;
@@ -118,9 +105,9 @@ static void take_head(const double *x, int64_t d, int64_t all, int64_t first, in
 typedef struct {
         int64_t d, head_dim, heads, kv_heads;
         double *q, *k; /* [d][heads * head_dim], [d][kv_heads * head_dim] */
-} Heads;
+} RankHeads;
 
-static bool print_values(const Heads *h)
+static bool rank_print_values(const RankHeads *h)
 {
         int64_t n = h->head_dim < h->d ? h->head_dim : h->d;
         double *a = malloc((size_t)(h->d * h->head_dim) * sizeof *a),
@@ -145,52 +132,48 @@ static bool print_values(const Heads *h)
         free(b);
         free(value);
         free(rank);
-        return good || wrong(no_memory);
+        return good || repl_error("%s", no_memory);
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------------------ */
 
-static bool rank_of(Model *m, Weights *weights, const Attention *at)
+static bool rank_of(Model *m, Weights *weights, const AttentionSite *at)
 {
         uint8_t *state = NEW_ARRAY(&m->arena, uint8_t, m->graph->nnode);
         const Node *core = find_core(at->softmax->in[0], state);
         const Node *q = core ? find_projection(core->in[0], state, IN_QUERIES) : NULL;
         const Node *k = core ? find_projection(core->in[1], state, IN_KEYS) : NULL;
         if (!q || !k)
-                return wrong("no products with weights lead to the queries and keys of this attention");
+                return repl_error("no products with weights lead to the queries and keys of this attention");
         const Type *tq = &q->in[1]->type, *tk = &k->in[1]->type;
         const Dim *inner = &core->in[0]->type.dim[core->in[0]->type.rank - 1];
-        Heads h = {.d = tq->dim[0].fixed, .head_dim = inner->fixed};
+        RankHeads h = {.d = tq->dim[0].fixed, .head_dim = inner->fixed};
         bool plain = tq->rank == 2 && tk->rank == 2 && dim_is_fixed(*inner) && h.head_dim > 0 &&
                      tk->dim[0].fixed == h.d && tq->dim[1].fixed % h.head_dim == 0 &&
                      tk->dim[1].fixed % h.head_dim == 0;
         h.heads = plain ? tq->dim[1].fixed / h.head_dim : 0;
         h.kv_heads = plain ? tk->dim[1].fixed / h.head_dim : 0;
         if (!plain || !h.kv_heads || h.heads % h.kv_heads)
-                return wrong("the heads of this attention do not share out its products with weights");
+                return repl_error("the heads of this attention do not share out its products with weights");
         h.q = read_right(q, at, weights);
         h.k = h.q ? read_right(k, at, weights) : NULL;
-        bool good = h.k && print_values(&h);
+        bool good = h.k && rank_print_values(&h);
         free(h.q);
         free(h.k);
         return good;
 }
 
-static bool find_rank(Session *s, Model *m, const Words *w)
+static bool find_rank(ReplSession *s, Model *m, const Words *w)
 {
         char *end;
         long which = strtol(w->word[1], &end, 10);
-        Attention at;
+        AttentionSite at;
         int n;
-        if (*end || end == w->word[1] || which < 0 || which > 1 << 20) {
-                fprintf(stderr, "lathe: error: %s is no number of an attention, from 0\n", w->word[1]);
-                return false;
-        }
-        if (!attention_find(m->graph, &m->arena, (int)which, &at, &n)) {
-                fprintf(stderr, "lathe: error: %s has %d attention%s, counted from 0\n", m->graph->name, n,
-                        n == 1 ? "" : "s");
-                return false;
-        }
+        if (*end || end == w->word[1] || which < 0 || which > 1 << 20)
+                return repl_error("%s is no number of an attention, from 0", w->word[1]);
+        if (!attention_find(m->graph, &m->arena, (int)which, &at, &n))
+                return repl_error("%s has %d attention%s, counted from 0", m->graph->name, n,
+                                  n == 1 ? "" : "s");
         Checkpoint *checkpoint = NULL;
         Weights *weights = open_weights(m, &s->options, &checkpoint);
         bool good = weights && rank_of(m, weights, &at);
@@ -198,7 +181,7 @@ static bool find_rank(Session *s, Model *m, const Words *w)
         return good;
 }
 
-bool show_rank(Session *s, const Words *w)
+bool show_rank(ReplSession *s, const Words *w)
 {
         return with_model(s, find_rank, w);
 }

@@ -16,7 +16,7 @@ static const char prompt[] = "lathe> ", more_prompt[] = "  ...> ";
 
 /* Where lines come from: a terminal (edit), or a stream. */
 typedef struct {
-        Session *s;
+        ReplSession *s;
         LineEditor *edit;
         FILE *stream;
         const char *path; /* for messages */
@@ -26,11 +26,11 @@ typedef struct {
         char *buffer;
         size_t capacity;
         bool failed;
-} Reader;
+} LineReader;
 
 /* --- interrupts -------------------------------------------------------------------------------------------------- */
 
-static void on_interrupt(int signal_number)
+static void repl_on_interrupt(int signal_number)
 {
         (void)signal_number;
         atomic_store(&interrupted, true);
@@ -40,7 +40,7 @@ static void on_interrupt(int signal_number)
 /* SA_RESTART, so that no output is lost; where a line is waited for it ends all the same (repl_edit.c). */
 static void catch_interrupts(void)
 {
-        struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+        struct sigaction act = {.sa_handler = repl_on_interrupt, .sa_flags = SA_RESTART};
         sigemptyset(&act.sa_mask);
         sigaction(SIGINT, &act, NULL);
 }
@@ -50,7 +50,7 @@ static void catch_interrupts(void)
 typedef enum { LINE, END_OF_INPUT, DROPPED } Got;
 
 /* The next line without its end; it stays until the next call. */
-static Got read_line(Reader *r, bool more, const char **line, size_t *length)
+static Got repl_read_line(LineReader *r, bool more, const char **line, size_t *length)
 {
         if (r->edit) {
                 Got got = editor_line(r->edit, more ? more_prompt : prompt, line, length) ? LINE
@@ -88,9 +88,9 @@ static Got read_line(Reader *r, bool more, const char **line, size_t *length)
 /* --- inputs ------------------------------------------------------------------------------------------------------ */
 
 /* One line of a tree: false after messages. */
-static bool see_to(Reader *r, Unit *u, const Ast *line)
+static bool see_to(LineReader *r, Unit *u, const Ast *line)
 {
-        Session *s = r->s;
+        ReplSession *s = r->s;
         Diag diag = {.arena = &u->arena};
         bool good = true;
         switch ((int)line->kind) {
@@ -107,12 +107,12 @@ static bool see_to(Reader *r, Unit *u, const Ast *line)
         default: return evaluate_line(s, u, line);
         }
         if (!good)
-                fprintf(stderr, "lathe: error: out of memory\n");
+                repl_error("%s", no_memory);
         return good;
 }
 
 /* What was read, lines first .. of the source. */
-static bool take_input(Reader *r, const char *text, size_t length, int before)
+static bool reader_take_input(LineReader *r, const char *text, size_t length, int before)
 {
         Unit *u = unit_new();
         if (!u || length > 1 << 24) {
@@ -139,9 +139,9 @@ typedef struct {
         size_t n, capacity;
         int before; /* lines read before its first */
         LineState state;
-} Entry;
+} ReplEntry;
 
-static bool add_line(Entry *in, const char *line, size_t n)
+static bool entry_add_line(ReplEntry *in, const char *line, size_t n)
 {
         if (in->n + n + 2 > in->capacity) {
                 size_t capacity = 2 * (in->n + n) + 256;
@@ -164,7 +164,7 @@ static bool is_command(const char *line)
 }
 
 /* Whether the input wants another line, now that this one has come. */
-static bool is_open(Entry *in, const char *path, const char *line, size_t n)
+static bool is_open(ReplEntry *in, const char *path, const char *line, size_t n)
 {
         Arena a = {0};
         bool open = wants_line(&in->state, source_new(&a, path, line, (int32_t)n));
@@ -172,25 +172,25 @@ static bool is_open(Entry *in, const char *path, const char *line, size_t n)
         return open;
 }
 
-static void remember(const Reader *r, const char *input, size_t n)
+static void repl_remember(const LineReader *r, const char *input, size_t n)
 {
         if (r->edit)
                 editor_remember(r->edit, input, n);
 }
 
-static void finish_input(Reader *r, Entry *in)
+static void finish_input(LineReader *r, ReplEntry *in)
 {
         if (in->n)
-                remember(r, in->text, in->n - 1);
+                repl_remember(r, in->text, in->n - 1);
         atomic_store(&interrupted, false);
-        if (in->n && !take_input(r, in->text, in->n, in->before))
+        if (in->n && !reader_take_input(r, in->text, in->n, in->before))
                 r->failed = true;
         in->n = 0;
         in->state = (LineState){0};
 }
 
 /* What people type to leave, or to be helped: a command, where no variable is called so. */
-static const char *meant(const Session *s, const char *line)
+static const char *meant(const ReplSession *s, const char *line)
 {
         static const char *const words[][2] = {
                 {"exit", ":quit"}, {"quit", ":quit"}, {"?", ":help"}, {"help", ":help"}};
@@ -206,19 +206,19 @@ static const char *meant(const Session *s, const char *line)
         return line;
 }
 
-static void take_line(Reader *r, Entry *in, const char *line, size_t n)
+static void take_line(LineReader *r, ReplEntry *in, const char *line, size_t n)
 {
         const char *command = in->n ? line : meant(r->s, line);
         if (is_command(command)) {
                 finish_input(r, in); /* one that wants more is wrong */
-                remember(r, line, n);
+                repl_remember(r, line, n);
                 atomic_store(&interrupted, false);
                 r->failed |= !take_command(r->s, command);
                 return;
         }
         if (!in->n)
                 in->before = r->line - 1;
-        bool kept = n <= 1 << 24 && add_line(in, line, n);
+        bool kept = n <= 1 << 24 && entry_add_line(in, line, n);
         if (!kept) {
                 fprintf(stderr, n <= 1 << 24 ? "lathe: error: out of memory\n"
                                              : "lathe: error: an input is at most 16 MB\n");
@@ -230,14 +230,14 @@ static void take_line(Reader *r, Entry *in, const char *line, size_t n)
 }
 
 /* To the end of input or `:quit`. */
-static void read_all(Reader *r)
+static void repl_read_all(LineReader *r)
 {
-        Entry in = {0};
+        ReplEntry in = {0};
         const char *line;
         size_t n;
         while (!r->s->has_quit) {
                 atomic_store(&interrupted, false);
-                Got got = read_line(r, in.n > 0, &line, &n);
+                Got got = repl_read_line(r, in.n > 0, &line, &n);
                 if (got == END_OF_INPUT)
                         break;
                 if (got == DROPPED) {
@@ -261,47 +261,47 @@ static void read_all(Reader *r)
 
 enum { MOST_SCRIPTS = 16 };
 
-static int run_script(Session *s, const char *path, bool echo)
+static int run_script(ReplSession *s, const char *path, bool echo)
 {
         if (s->scripts == MOST_SCRIPTS) {
-                fprintf(stderr, "lathe: error: scripts load one another more than %d deep: %s\n",
-                        MOST_SCRIPTS, path);
+                repl_error("scripts load one another more than %d deep: %s", MOST_SCRIPTS, path);
                 return WRONG_INPUT;
         }
-        Reader r = {.s = s, .stream = fopen(path, "r"), .path = path, .from = path, .echo = echo};
+        const char *why;
+        LineReader r = {.s = s, .stream = input_open(path, &why), .path = path, .from = path, .echo = echo};
         if (!r.stream) {
-                fprintf(stderr, "lathe: can't read %s: %s\n", path, strerror(errno));
+                fprintf(stderr, "lathe: can't read %s: %s\n", path, why);
                 return WRONG_ENVIRONMENT;
         }
         s->scripts++;
-        read_all(&r);
+        repl_read_all(&r);
         s->scripts--;
         fclose(r.stream);
         return r.failed ? WRONG_INPUT : DONE;
 }
 
-bool session_script(Session *s, const char *path)
+bool session_script(ReplSession *s, const char *path)
 {
         return run_script(s, path, false) == DONE;
 }
 
-static int run_input(Session *s, bool echo)
+static int run_input(ReplSession *s, bool echo)
 {
-        Reader r = {.s = s, .stream = stdin, .path = "<stdin>", .from = "", .echo = echo};
+        LineReader r = {.s = s, .stream = stdin, .path = "<stdin>", .from = "", .echo = echo};
         if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
                 s->interactive = true;
                 catch_interrupts();
                 r.edit = editor_new(s);
                 printf("lathe " LATHE_VERSION "; :help lists the commands\n");
         }
-        read_all(&r);
+        repl_read_all(&r);
         editor_free(r.edit);
         return r.failed && !s->interactive ? WRONG_INPUT : DONE;
 }
 
-int repl_command(const Options *o)
+int repl_command(const CommandOptions *o)
 {
-        Session s;
+        ReplSession s;
         int worst = DONE;
         bool is_script = false;
         setlocale(LC_CTYPE, "");
@@ -313,14 +313,14 @@ int repl_command(const Options *o)
         memory_limit();
         for (int i = 0; i < o->nfile && !s.has_quit; i++) {
                 bool is_model = is_model_file(o->file[i]);
-                int code = !is_model                      ? run_script(&s, o->file[i], o->echo)
+                int code = !is_model                      ? run_script(&s, o->file[i], o->given[OPT_ECHO])
                            : session_open(&s, o->file[i]) ? DONE
                                                           : WRONG_INPUT;
                 worst = code > worst ? code : worst;
                 is_script |= !is_model;
         }
         if (!is_script && (worst == DONE || isatty(STDIN_FILENO)))
-                worst = run_input(&s, o->echo);
+                worst = run_input(&s, o->given[OPT_ECHO]);
         session_end(&s);
         return worst;
 }

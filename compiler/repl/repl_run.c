@@ -20,12 +20,6 @@ void runner_interrupt(void)
                 engine_interrupt(e, true);
 }
 
-static bool wrong(const char *why)
-{
-        fprintf(stderr, "lathe: error: %s\n", why);
-        return false;
-}
-
 /* --- compiling ----------------------------------------------------------------------------------------------------- */
 
 Runner *runner_new(void)
@@ -68,7 +62,7 @@ void runner_free(Runner *r)
         free(r);
 }
 
-static bool add_outputs(Runner *r, RunnerKind kind)
+static bool runner_add_outputs(Runner *r, RunnerKind kind)
 {
         const char *why = NULL;
         Graph *g = r->model.graph;
@@ -76,29 +70,29 @@ static bool add_outputs(Runner *r, RunnerKind kind)
         if (kind.lens) {
                 r->tap_output = before;
                 r->layers = lens_add(g, &r->layer, &why);
-                return r->layers >= 0 || wrong(why);
+                return r->layers >= 0 || repl_error("%s", why);
         }
         if (!kind.tap && kind.attention < 0)
                 return true;
         r->tap_output = kind.tap ? tap_add(g, kind.tap, &why) : attention_tap_add(g, kind.attention, &why);
         if (r->tap_output == before)
                 g->output[before].name = "tap"; /* one that C can bear */
-        return r->tap_output >= 0 || wrong(why);
+        return r->tap_output >= 0 || repl_error("%s", why);
 }
 
 /* A published model that nothing was changed of since it was loaded: the file that is kept of it for `lathe run`, if the
  * weights lie there as this plan has them. */
-static bool open_kept(Session *s, Runner *r)
+static bool runner_open_packed(ReplSession *s, Runner *r)
 {
-        Options o = s->options;
+        CommandOptions o = s->options;
         Model m;
         int code;
         if (!s->source || s->source_change != s->change)
                 return false;
         o.file[0] = s->source_file;
         o.nfile = 1;
-        o.text = s->source_text;
-        o.source = s->source;
+        o.source.text = s->source_text;
+        o.source.path = s->source;
         o.model = s->model;
         bool good = model_load(&m, &o, &code) && model_passes(&m, &o);
         Plan *p = good ? model_plan(&m, &o, r->plan->target) : NULL;
@@ -107,21 +101,19 @@ static bool open_kept(Session *s, Runner *r)
         return good;
 }
 
-static bool pack(Session *s, Runner *r, const float **base)
+static bool pack(ReplSession *s, Runner *r, const float **base)
 {
-        if (open_kept(s, r)) {
+        if (runner_open_packed(s, r)) {
                 *base = r->packed.weights;
                 return true;
         }
         Plan *p = r->plan;
         Checkpoint *checkpoint = NULL;
         const char *path = s->options.weights ? s->options.weights : "", *error = NULL;
-        if (p->weights_size > memory_available()) {
-                fprintf(stderr,
-                        "lathe: error: out of memory: the weights of %s take %.1f GB, and %.1f GB are free\n",
-                        s->model, 1e-9 * (double)p->weights_size, 1e-9 * (double)memory_available());
-                return false;
-        }
+        if (p->weights_size > memory_available())
+                return repl_error("out of memory: the weights of %s take %.1f GB, and %.1f GB are free",
+                                  s->model, 1e-9 * (double)p->weights_size,
+                                  1e-9 * (double)memory_available());
         Weights *weights = open_weights(&r->model, &s->options, &checkpoint);
         if (!r->origin_path || strcmp(path, r->origin_path) != 0) {
                 free(r->origin_path);
@@ -131,7 +123,7 @@ static bool pack(Session *s, Runner *r, const float **base)
         if (weights)
                 error = pool_fit(r->pool, p, weights, r->origin, base);
         checkpoint_close(checkpoint);
-        return weights && (!error || wrong(error));
+        return weights && (!error || repl_error("%s", error));
 }
 
 /* The first input of token ids; NULL: there is none. */
@@ -143,10 +135,10 @@ static const Input *first_ids(const Graph *g)
         return NULL;
 }
 
-static bool build_all(Session *s, Runner *r, RunnerKind kind)
+static bool build_all(ReplSession *s, Runner *r, RunnerKind kind)
 {
         Model *m = &r->model;
-        Options o = s->options;
+        CommandOptions o = s->options;
         const float *base = NULL;
         const char *why = NULL;
         if (kind.size)
@@ -155,7 +147,7 @@ static bool build_all(Session *s, Runner *r, RunnerKind kind)
                 return false;
         for (int i = 0; kind.size && i < m->graph->nnamed; i++)
                 m->graph->named[i].bound = kind.size[i];
-        if (!add_outputs(r, kind) || !model_passes(m, &o))
+        if (!runner_add_outputs(r, kind) || !model_passes(m, &o))
                 return false;
         const Target *target = target_find("native");
         r->plan = model_plan(m, &o, target);
@@ -167,7 +159,7 @@ static bool build_all(Session *s, Runner *r, RunnerKind kind)
         r->engine = engine_new(r->plan, base, o.threads,
                                kind.timed || s->steps < LONG_RUN ? JIT_TCC : JIT_AUTO, &why);
         if (!r->engine)
-                return wrong(why);
+                return repl_error("%s", why);
         atomic_store(&running, r->engine);
         CkError error = {.environment = false}; /* a tokenizer of another vocabulary is no use here */
         const Input *ids = first_ids(m->graph);
@@ -175,10 +167,10 @@ static bool build_all(Session *s, Runner *r, RunnerKind kind)
                 r->has_tokenizer = tokenizer_read(o.tokenizer, NULL, (int)ids->bound, &r->tokenizer, &error);
         if (r->has_tokenizer)
                 r->tokenizer.start = start_token(m->graph);
-        return !error.environment || wrong(error.message);
+        return !error.environment || repl_error("%s", error.message);
 }
 
-static bool is_same(const Session *s, const Runner *r, RunnerKind kind)
+static bool is_same(const ReplSession *s, const Runner *r, RunnerKind kind)
 {
         bool same_tap = kind.tap ? r->tap && !strcmp(r->tap, kind.tap) : !r->tap;
         return r->change == s->change && same_tap && r->attention == kind.attention &&
@@ -186,11 +178,11 @@ static bool is_same(const Session *s, const Runner *r, RunnerKind kind)
                (!kind.size || !memcmp(kind.size, r->size, sizeof r->size));
 }
 
-bool runner_fit(Session *s, RunnerKind kind)
+bool runner_fit(ReplSession *s, RunnerKind kind)
 {
         Runner *r = s->runner;
         if (!s->model)
-                return wrong("there is no model yet: define one, or :load FILE");
+                return repl_error("there is no model yet: define one, or :load FILE");
         if (is_same(s, r, kind)) {
                 engine_interrupt(r->engine, false);
                 return !engine_rewind(r->engine, 0);
@@ -208,7 +200,7 @@ bool runner_fit(Session *s, RunnerKind kind)
         if (!setjmp(out_of_memory))
                 good = build_all(s, r, kind);
         else
-                wrong(no_memory);
+                repl_error("%s", no_memory);
         s->words.out_of_memory = s->files->out_of_memory = r->model.arena.out_of_memory = NULL;
         s->program->diag = NULL;
         if (!good)
@@ -227,17 +219,17 @@ bool runner_fit(Session *s, RunnerKind kind)
 
 /* --- the text of a run ------------------------------------------------------------------------------------------------ */
 
-bool wants_generator(const Session *s)
+bool wants_generator(const ReplSession *s)
 {
         const char *why = why_not_generating(s->runner->model.graph);
         if (!why)
                 return true;
-        fprintf(stderr, "lathe: error: %s can't generate: it %s\n", s->model, why);
+        repl_error("%s can't generate: it %s", s->model, why);
         note_not_causal(&s->runner->model);
         return false;
 }
 
-int32_t *prompt_of(Session *s, int64_t *n)
+int32_t *prompt_of(ReplSession *s, int64_t *n)
 {
         Runner *r = s->runner;
         const Graph *g = r->model.graph;
@@ -246,11 +238,11 @@ int32_t *prompt_of(Session *s, int64_t *n)
         int32_t *token = r->has_tokenizer ? text_to_tokens(&r->tokenizer, text, (int64_t)strlen(text), n)
                                           : numbers_to_tokens(g, text, n, &why);
         if (!token)
-                wrong(why);
+                repl_error("%s", why);
         return token;
 }
 
-void label_of(const Session *s, int32_t token, char *text, size_t room)
+void label_of(const ReplSession *s, int32_t token, char *text, size_t room)
 {
         const Runner *r = s->runner;
         char *whole = r->has_tokenizer ? malloc((size_t)r->tokenizer.longest + 1) : NULL;
@@ -264,13 +256,13 @@ void label_of(const Session *s, int32_t token, char *text, size_t room)
 
 /* --- :run ------------------------------------------------------------------------------------------------------------- */
 
-static bool show(void *to, const char *text, int64_t n)
+static bool repl_show(void *to, const char *text, int64_t n)
 {
         return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
 }
 
 /* Once of each model that is taken. */
-static void note_weights(Session *s)
+static void note_weights(ReplSession *s)
 {
         if (!s->options.weights && s->runner->model.graph->nweight && s->noted != s->models_taken)
                 fprintf(stderr,
@@ -288,19 +280,19 @@ typedef struct {
         Constraint *constraint;
 } Beside;
 
-static bool open_beside(Session *s, Beside *b)
+static bool open_beside(ReplSession *s, Beside *b)
 {
         Runner *r = s->runner;
         const Tokenizer *t = r->has_tokenizer ? &r->tokenizer : NULL;
-        Options o = s->options;
+        CommandOptions o = s->options;
         int code = constraint_open(&b->arena, r->model.graph, s->grammar, t, &b->constraint);
         if (code != DONE || !s->draft)
                 return code == DONE;
-        o.draft = s->draft;
-        o.draft_weights = s->draft_weights;
+        o.draft.model = s->draft;
+        o.draft.weights = s->draft_weights;
         o.jit = JIT_TCC;
         b->draft.o = draft_options(&b->arena, &o);
-        return source_open(&b->arena, &b->draft.o, (SourceParts){true, t != NULL, true}, &code) &&
+        return source_open(&b->arena, &b->draft.o, (SourceParts){true, t != NULL, true, false}, &code) &&
                draft_model_open(&b->draft, &r->model, r->plan, t) == DONE;
 }
 
@@ -311,8 +303,8 @@ static void close_beside(Beside *b)
         arena_free(&b->arena);
 }
 
-static bool show_text(Session *s, int64_t steps, const Beside *b, const Fed *f, const int32_t *token,
-                      int64_t n)
+static bool repl_show_text(ReplSession *s, int64_t steps, const Beside *b, const Fed *f, const int32_t *token,
+                           int64_t n)
 {
         Runner *r = s->runner;
         Generation how = {.steps = steps,
@@ -324,7 +316,7 @@ static bool show_text(Session *s, int64_t steps, const Beside *b, const Fed *f, 
                           .constraint = b->constraint,
                           .fed = f->input,
                           .size = f->given.size,
-                          .show = show,
+                          .show = repl_show,
                           .to = stdout,
                           .interrupted = &interrupted};
         Generated made;
@@ -333,10 +325,10 @@ static bool show_text(Session *s, int64_t steps, const Beside *b, const Fed *f, 
         if (made.made > 0)
                 printf("\n");
         fflush(stdout);
-        return error ? wrong(error) : true;
+        return error ? repl_error("%s", error) : true;
 }
 
-static bool generate_text(Session *s, int64_t steps)
+static bool repl_generate(ReplSession *s, int64_t steps)
 {
         note_weights(s);
         int64_t n = 1;
@@ -346,14 +338,14 @@ static bool generate_text(Session *s, int64_t steps)
         bool good = fed_open(s, &fed);
         int32_t *token = good && fed.says_more ? prompt_of(s, &n) : NULL;
         good = good && (token || !fed.says_more) && open_beside(s, &beside) &&
-               show_text(s, steps, &beside, &fed, token ? token : &start, n);
+               repl_show_text(s, steps, &beside, &fed, token ? token : &start, n);
         close_beside(&beside);
         fed_close(&fed);
         free(token);
         return good;
 }
 
-static bool print_outputs(Session *s, bool with_loop)
+static bool run_print_outputs(ReplSession *s, bool with_loop)
 {
         Trace t;
         bool good = trace_inputs(s, &t) && trace_run(s, &t);
@@ -367,7 +359,7 @@ static bool print_outputs(Session *s, bool with_loop)
                                      &(Shown){g->output[i].node->type.dtype, g->output[i].node->type.rank,
                                               dim, value},
                                      width);
-                good = value || wrong(no_memory);
+                good = value || repl_error("%s", no_memory);
                 free(value);
         }
         good = good && (!with_loop || show_loop(s, &t));
@@ -375,31 +367,30 @@ static bool print_outputs(Session *s, bool with_loop)
         return good;
 }
 
-bool eval_model(Session *s, const Words *w)
+bool eval_model(ReplSession *s, const Words *w)
 {
         (void)w;
         if (!runner_fit(s, AS_IT_IS))
                 return false;
         note_weights(s);
-        return print_outputs(s, false) && keep_snapshot(s);
+        return run_print_outputs(s, false) && keep_snapshot(s);
 }
 
-static bool run_again(Session *s)
+static bool run_again(ReplSession *s)
 {
         if (!runner_fit(s, AS_IT_IS))
                 return false;
-        bool good = generates_now(s) ? generate_text(s, s->steps) : print_outputs(s, true);
+        bool good = generates_now(s) ? repl_generate(s, s->steps) : run_print_outputs(s, true);
         return good && keep_snapshot(s);
 }
 
-static bool read_count(const char *text, int64_t *n)
+static bool repl_read_count(const char *text, int64_t *n)
 {
         char *end;
         *n = strtoll(text, &end, 10);
         if (!*end && end != text && *n > 0)
                 return true;
-        fprintf(stderr, "lathe: error: %s is no count\n", text);
-        return false;
+        return repl_error("%s is no count", text);
 }
 
 /* A copy takes the place of a text that the session has; NULL: of none. */
@@ -407,69 +398,64 @@ static bool set_text(char **to, const char *text)
 {
         char *copy = text ? strdup(text) : NULL;
         if (text && !copy)
-                return wrong(no_memory);
+                return repl_error("%s", no_memory);
         free(*to);
         *to = copy;
         return true;
 }
 
-bool set_prompt(Session *s, const char *text)
+bool repl_set_prompt(ReplSession *s, const char *text)
 {
         return set_text(&s->prompt, text);
 }
 
 /* :run "TEXT" N: the text is for a model whose input is one, N for one that goes on after it. */
-static bool takes_words(Session *s, const Options *o)
+static bool takes_words(ReplSession *s, const CommandOptions *o)
 {
         if (!runner_fit(s, AS_IT_IS))
                 return false;
         const Graph *g = s->runner->model.graph;
         const char *why = generates_when_fed(g) ? NULL : why_not_generating(g);
         if (!generates_when_fed(g) && (!input_of_text(g) || time_of(g) < 0))
-                fprintf(stderr,
-                        "lathe: error: %s takes no text: it has other inputs than token ids [time]; :run "
-                        "alone "
-                        "makes inputs by hash\n",
-                        s->model);
+                repl_error("%s takes no text: it has other inputs than token ids [time]; :run "
+                           "alone "
+                           "makes inputs by hash",
+                           s->model);
         else if (why && o->nfile > 1)
-                fprintf(stderr, "lathe: error: %s can't go on by %s tokens: it %s\n", s->model, o->file[1],
-                        why);
+                repl_error("%s can't go on by %s tokens: it %s", s->model, o->file[1], why);
         else
                 return true;
         return false;
 }
 
-bool run_model(Session *s, const Words *w)
+bool run_model(ReplSession *s, const Words *w)
 {
-        static const char how[] = "EKPN239+;<>=S"; /* options of `lathe run` */
         int64_t steps = NEW_TOKENS;
-        Options o;
-        if (!options_read(&o, "run", how, w->n - 1, w->word + 1) || !options_fit(&o, "run", how))
+        CommandOptions o;
+        if (!options_read(&o, "run", ":run", w->n - 1, w->word + 1) || !options_fit(&o, "run"))
                 return false;
-        if (o.nfile > 2) {
-                fprintf(stderr, "lathe: error: :run takes a text and a count, not %s too\n", o.file[2]);
-                return false;
-        }
-        if ((o.nfile > 1 && !read_count(o.file[1], &steps)) || (o.nfile > 0 && !takes_words(s, &o)) ||
-            !set_text(&s->prompt, o.nfile > 0 ? o.file[0] : "") || !set_text(&s->draft, o.draft) ||
-            !set_text(&s->draft_weights, o.draft_weights) || !set_text(&s->grammar, o.grammar))
+        if (o.nfile > 2)
+                return repl_error(":run takes a text and a count, not %s too", o.file[2]);
+        if ((o.nfile > 1 && !repl_read_count(o.file[1], &steps)) || (o.nfile > 0 && !takes_words(s, &o)) ||
+            !set_text(&s->prompt, o.nfile > 0 ? o.file[0] : "") || !set_text(&s->draft, o.draft.model) ||
+            !set_text(&s->draft_weights, o.draft.weights) || !set_text(&s->grammar, o.grammar))
                 return false;
         s->steps = steps;
         s->sampler = o.sampler;
         s->penalties = o.penalties;
-        s->drafts = o.drafts;
+        s->drafts = o.draft.tokens;
         return run_again(s);
 }
 
 /* After a setting: what was run is run again. */
-bool rerun(Session *s)
+bool rerun(ReplSession *s)
 {
         return !s->prompt || run_again(s);
 }
 
 /* --- :next ------------------------------------------------------------------------------------------------------------ */
 
-static const char *last_logits(Session *s, float *logits)
+static const char *last_logits(ReplSession *s, float *logits)
 {
         int64_t n;
         int32_t *token = prompt_of(s, &n);
@@ -481,7 +467,7 @@ static const char *last_logits(Session *s, float *logits)
 }
 
 /* In descending order; of equals the first. */
-static void print_likeliest(Session *s, const float *logits, int64_t vocab, int64_t most)
+static void print_likeliest(ReplSession *s, const float *logits, int64_t vocab, int64_t most)
 {
         double sum = 0, largest = -INFINITY;
         for (int64_t i = 0; i < vocab; i++)
@@ -511,11 +497,11 @@ static void print_likeliest(Session *s, const float *logits, int64_t vocab, int6
         }
 }
 
-bool next_tokens(Session *s, const Words *w)
+bool next_tokens(ReplSession *s, const Words *w)
 {
         int64_t most = 10;
-        if ((w->n > 1 && !read_count(w->word[1], &most)) || (w->n > 2 && !set_prompt(s, w->word[2])) ||
-            !runner_fit(s, AS_IT_IS) || !wants_generator(s))
+        if ((w->n > 1 && !repl_read_count(w->word[1], &most)) ||
+            (w->n > 2 && !repl_set_prompt(s, w->word[2])) || !runner_fit(s, AS_IT_IS) || !wants_generator(s))
                 return false;
         int64_t vocab = row_elements(s->runner->plan, &s->runner->model.graph->output[0].node->type);
         float *logits = malloc((size_t)vocab * sizeof *logits);
@@ -523,7 +509,7 @@ bool next_tokens(Session *s, const Words *w)
         if (!error)
                 print_likeliest(s, logits, vocab, most);
         else if (*error)
-                wrong(error);
+                repl_error("%s", error);
         free(logits);
         return !error;
 }

@@ -12,7 +12,7 @@
 enum { MOST_ELEMENTS = 500000 }; /* of a variable: an input of the REPL has at most 16 MB */
 
 typedef struct {
-        const Session *s;
+        const ReplSession *s;
         Arena arena;
         Text *text;
         Program *places; /* finds what an import means */
@@ -26,7 +26,7 @@ typedef struct {
 
 /* --- as it was written ------------------------------------------------------------------------------------------------ */
 
-static int32_t line_begin(const Source *source, int32_t at)
+static int32_t source_line_begin(const Source *source, int32_t at)
 {
         while (at > 0 && source->text[at - 1] != '\n')
                 at--;
@@ -38,7 +38,7 @@ static int32_t skip(const Source *source, int32_t at, const char *bytes)
         return at + (int32_t)strspn(source->text + at, bytes);
 }
 
-static int32_t line_end(const Source *source, int32_t at)
+static int32_t source_line_end(const Source *source, int32_t at)
 {
         return at + (int32_t)strcspn(source->text + at, "\n");
 }
@@ -46,11 +46,11 @@ static int32_t line_end(const Source *source, int32_t at)
 /* Where the comments begin that stand in lines of their own before this byte, with empty lines among them. */
 static int32_t comments_before(const Source *source, int32_t at)
 {
-        int32_t line = line_begin(source, at), first = at;
+        int32_t line = source_line_begin(source, at), first = at;
         if (skip(source, line, " \t") < at)
                 return at;
         while (line > 0) {
-                line = line_begin(source, line - 1);
+                line = source_line_begin(source, line - 1);
                 int32_t begin = skip(source, line, " \t\r");
                 if (source->text[begin] == '#')
                         first = line;
@@ -63,18 +63,18 @@ static int32_t comments_before(const Source *source, int32_t at)
 /* The end of a comment in the same line, and of those that follow up to the source's end. */
 static int32_t comments_behind(const Source *source, int32_t at)
 {
-        int32_t next = skip(source, at, " \t"), end = source->text[next] == '#' ? line_end(source, next) : at,
-                last = end;
+        int32_t next = skip(source, at, " \t"),
+                end = source->text[next] == '#' ? source_line_end(source, next) : at, last = end;
         for (next = skip(source, end, " \t\r\n"); source->text[next] == '#';
              next = skip(source, last, " \t\r\n"))
-                last = line_end(source, next);
+                last = source_line_end(source, next);
         return source->text[next] ? end : last;
 }
 
 static bool has_blank_line_before(const Source *source, int32_t at)
 {
-        int32_t line = line_begin(source, at);
-        return line > 0 && source->text[skip(source, line_begin(source, line - 1), " \t\r")] == '\n';
+        int32_t line = source_line_begin(source, at);
+        return line > 0 && source->text[skip(source, source_line_begin(source, line - 1), " \t\r")] == '\n';
 }
 
 static void add_source(Save *v, const Source *source, int32_t begin, int32_t end)
@@ -82,7 +82,7 @@ static void add_source(Save *v, const Source *source, int32_t begin, int32_t end
         text_add(v->text, source->text + begin, end - begin);
 }
 
-static void add_item(Save *v, const Item *item)
+static void save_item(Save *v, const ReplItem *item)
 {
         Span span = item->def.ast->span;
         int32_t begin = comments_before(span.source, span.begin),
@@ -107,7 +107,7 @@ static bool is_imported(Save *v, const char *path)
 }
 
 /* A module once; by another path where the one that was written would mean another file, or none. */
-static void add_import_line(Save *v, const Import *import)
+static void add_import_line(Save *v, const ReplImport *import)
 {
         const Ast *ast = import->ast;
         const Source *source = ast->span.source;
@@ -142,14 +142,14 @@ static void add_number(Save *v, double x, DType dtype)
                 text_printf(v->text, x == floor(x) && fabs(x) < 1e15 ? "%.1f" : "%.17g", x);
 }
 
-static const double *add_rows(Save *v, const Kept *k, DType dtype, int axis, const double *at)
+static const double *save_axis(Save *v, const KeptValue *k, DType dtype, int axis, const double *at)
 {
         text_printf(v->text, "[");
         for (int64_t i = 0; i < k->dim[axis]; i++) {
                 if (i > 0)
                         text_printf(v->text, axis + 1 < k->rank && !v->one_line ? ",\n" : ", ");
                 if (axis + 1 < k->rank)
-                        at = add_rows(v, k, dtype, axis + 1, at);
+                        at = save_axis(v, k, dtype, axis + 1, at);
                 else
                         add_number(v, *at++, dtype);
         }
@@ -158,30 +158,30 @@ static const double *add_rows(Save *v, const Kept *k, DType dtype, int axis, con
 }
 
 /* As an expression that gives a tensor, not a list: of reals, integers or truths. */
-static void add_tensor(Save *v, const Kept *k)
+static void add_tensor(Save *v, const KeptValue *k)
 {
         static const struct {
                 const char *before, *behind;
         } around[] = {[REAL] = {"real(", ")"}, [INT] = {"floor(real(", "))"}, [BOOL] = {"(real(", ") == 1)"}};
-        Kept row = *k;
+        KeptValue row = *k;
         if (k->rank == 0)
                 row.dim[row.rank++] = 1;
         text_printf(v->text, "%s", around[k->dtype].before);
-        add_rows(v, &row, REAL, 0, k->data);
+        save_axis(v, &row, REAL, 0, k->data);
         text_printf(v->text, "%s%s", around[k->dtype].behind, k->rank ? "" : "[0]");
 }
 
-static int64_t elements(const Kept *k)
+static int64_t kept_elements(const KeptValue *k)
 {
         int64_t n = 1;
         for (int i = 0; i < k->rank; i++)
                 n *= k->dim[i];
         for (int i = 0; i < k->n; i++)
-                n += elements(k->item[i]);
+                n += kept_elements(k->item[i]);
         return n;
 }
 
-static void add_value(Save *v, const Kept *k)
+static void save_value(Save *v, const KeptValue *k)
 {
         switch ((int)k->kind) {
         case V_BOOL: add_number(v, k->number, BOOL); break;
@@ -191,13 +191,13 @@ static void add_value(Save *v, const Kept *k)
         case V_TENSOR: add_tensor(v, k); break;
         case V_LIST:
                 if (k->data) {
-                        add_rows(v, k, k->dtype, 0, k->data);
+                        save_axis(v, k, k->dtype, 0, k->data);
                         break;
                 }
                 text_printf(v->text, "[");
                 for (int i = 0; i < k->n; i++) {
                         text_printf(v->text, i ? ", " : "");
-                        add_value(v, k->item[i]);
+                        save_value(v, k->item[i]);
                 }
                 text_printf(v->text, "]");
                 break;
@@ -205,20 +205,20 @@ static void add_value(Save *v, const Kept *k)
         }
 }
 
-static bool is_statement(const Kept *k)
+static bool is_statement(const KeptValue *k)
 {
         return k->statement != NULL;
 }
 
 /* What lives on as its statement is written as that, behind what it read. */
-static void add_variable(Save *v, const char *name, const Kept *k)
+static void add_variable(Save *v, const char *name, const KeptValue *k)
 {
         if (!is_statement(k)) {
-                if (elements(k) > MOST_ELEMENTS)
+                if (kept_elements(k) > MOST_ELEMENTS)
                         v->too_large = name;
                 else {
                         text_printf(v->text, "%s = ", name);
-                        add_value(v, k);
+                        save_value(v, k);
                         text_printf(v->text, "\n");
                 }
                 return;
@@ -258,29 +258,48 @@ static bool uses_variables(const Ast *ast)
         return ast->kind == AST_MODEL || ast->kind == AST_TEST;
 }
 
-static void add_definitions(Save *v, bool blocks, bool others)
+static void save_definitions(Save *v, bool blocks, bool others)
 {
         for (int i = 0; i < v->s->nitem; i++)
                 if (uses_variables(v->s->item[i]->def.ast) ? others : blocks)
-                        add_item(v, v->s->item[i]);
+                        save_item(v, v->s->item[i]);
 }
 
-static void add_settings(Save *v)
+/* Commands of the REPL that set an option, and whether its value is written in quotes. */
+static const struct {
+        OptionId id;
+        bool is_quoted;
+} saved_option[] = {{OPT_TOKENIZER, true}, {OPT_WEIGHTS, true}, {OPT_QUANT, false}, {OPT_KV, false}};
+enum { SAVED_OPTIONS = sizeof saved_option / sizeof *saved_option };
+
+/* NULL: it is not set. */
+static const char *saved_value(const ReplSession *s, int i)
 {
-        const Session *s = v->s;
-        const Options *o = &s->options;
+        CommandOptions o = s->options;
+        if (saved_option[i].id == OPT_KV)
+                return o.kv ? storage_info[o.kv].text : NULL;
+        return *option_value(&o, saved_option[i].id);
+}
+
+static const char *command_of_option(int i)
+{
+        return option_info(saved_option[i].id)->name + 2;
+}
+
+static void save_settings(Save *v)
+{
+        const ReplSession *s = v->s;
         if (s->model)
                 text_printf(v->text, ":model %s\n", s->model);
-        if (o->tokenizer)
-                text_printf(v->text, ":tokenizer %s\n", quoted_text(&v->arena, o->tokenizer));
-        for (int i = 0; i < o->noverride; i++)
-                text_printf(v->text, ":set %s %s\n", o->override[i].name, o->override[i].value);
-        if (o->weights)
-                text_printf(v->text, ":weights %s\n", quoted_text(&v->arena, o->weights));
-        if (o->quant)
-                text_printf(v->text, ":quant %s\n", o->quant);
-        if (o->kv)
-                text_printf(v->text, ":kv %s\n", storage_info[o->kv].text);
+        for (int i = 0; i < s->options.noverride; i++)
+                text_printf(v->text, ":set %s %s\n", s->options.override[i].name,
+                            s->options.override[i].value);
+        for (int i = 0; i < SAVED_OPTIONS; i++) {
+                const char *value = saved_value(s, i);
+                if (value)
+                        text_printf(v->text, ":%s %s\n", command_of_option(i),
+                                    saved_option[i].is_quoted ? quoted_text(&v->arena, value) : value);
+        }
         v->one_line = true; /* as a command is */
         for (int i = 0; i < s->input.n; i++) {
                 text_printf(v->text, ":input ");
@@ -290,22 +309,16 @@ static void add_settings(Save *v)
 
 static void note_left_out(Save *v)
 {
-        const Session *s = v->s;
-        const Options *o = &s->options;
+        const ReplSession *s = v->s;
         Text *names = text_new(&v->arena);
         for (int i = 0; i < s->variables.n; i++)
                 if (strcmp(s->variables.at[i].name, last_result) != 0)
                         text_printf(names, ", %s", s->variables.at[i].name);
-        for (int i = 0; i < o->noverride; i++)
-                text_printf(names, ", :set %s", o->override[i].name);
-        if (o->tokenizer)
-                text_printf(names, ", :tokenizer");
-        if (o->weights)
-                text_printf(names, ", :weights");
-        if (o->quant)
-                text_printf(names, ", :quant");
-        if (o->kv)
-                text_printf(names, ", :kv");
+        for (int i = 0; i < s->options.noverride; i++)
+                text_printf(names, ", :set %s", s->options.override[i].name);
+        for (int i = 0; i < SAVED_OPTIONS; i++)
+                if (saved_value(s, i))
+                        text_printf(names, ", :%s", command_of_option(i));
         for (int i = 0; i < s->input.n; i++)
                 text_printf(names, ", :input %s", s->input.at[i].name);
         if (names->n)
@@ -316,7 +329,7 @@ static void note_left_out(Save *v)
 
 static bool write_session(Save *v)
 {
-        const Session *s = v->s;
+        const ReplSession *s = v->s;
         bool is_model = is_model_file(v->path);
         v->diag.arena = &v->arena;
         v->text = text_new(&v->arena);
@@ -324,22 +337,19 @@ static bool write_session(Save *v)
         v->imported = NEW_ARRAY(&v->arena, const char *, s->nimport);
         for (int i = 0; i < s->nimport; i++)
                 add_import_line(v, &s->import[i]);
-        add_definitions(v, true, is_model);
+        save_definitions(v, true, is_model);
         if (!is_model) {
                 add_variables(v);
-                add_definitions(v, false, true);
-                add_settings(v);
+                save_definitions(v, false, true);
+                save_settings(v);
         }
         if (s->comment)
                 text_printf(v->text, "\n%s", s->comment);
-        if (v->too_large) {
-                fprintf(stderr,
-                        "lathe: error: %s has more than %d elements, and can't be saved as text: assign none "
-                        "to it to save the "
-                        "others\n",
-                        v->too_large, MOST_ELEMENTS);
-                return false;
-        }
+        if (v->too_large)
+                return repl_error("%s has more than %d elements, and can't be saved as text: assign none "
+                                  "to it to save the "
+                                  "others",
+                                  v->too_large, MOST_ELEMENTS);
         if (!write_file(v->path, v->text->data, v->text->n))
                 return false;
         if (is_model)
@@ -347,7 +357,7 @@ static bool write_session(Save *v)
         return true;
 }
 
-bool session_save(const Session *s, const char *path)
+bool session_save(const ReplSession *s, const char *path)
 {
         Save v = {.s = s, .path = path};
         jmp_buf out_of_memory;
@@ -356,7 +366,7 @@ bool session_save(const Session *s, const char *path)
         if (!setjmp(out_of_memory))
                 good = write_session(&v);
         else
-                fprintf(stderr, "lathe: error: out of memory\n");
+                repl_error("%s", no_memory);
         arena_free(&v.arena);
         return good;
 }

@@ -8,6 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
+bool repl_error(const char *format, ...)
+{
+        va_list args;
+        va_start(args, format);
+        fprintf(stderr, "lathe: error: ");
+        vfprintf(stderr, format, args);
+        fprintf(stderr, "\n");
+        va_end(args);
+        return false;
+}
+
 /* --- units ------------------------------------------------------------------------------------------------------ */
 
 Unit *unit_new(void)
@@ -33,7 +44,7 @@ void unit_drop(Unit *u)
 
 /* --- the program ------------------------------------------------------------------------------------------------- */
 
-static void list_items(Session *s)
+static void list_items(ReplSession *s)
 {
         Ast *tree = ast_new(s->files, AST_FILE, (Span){s->program->main->source, 0, 0}, 0);
         tree->nkid = s->nitem;
@@ -45,7 +56,7 @@ static void list_items(Session *s)
 }
 
 /* The program anew, its imports read again; the old one stays where one of them fails. */
-static bool build_program(Session *s, Diag *diag)
+static bool build_program(ReplSession *s, Diag *diag)
 {
         Arena *files = calloc(1, sizeof *files);
         if (!files)
@@ -71,17 +82,17 @@ static bool build_program(Session *s, Diag *diag)
         return true;
 }
 
-bool session_begin(Session *s)
+bool session_begin(ReplSession *s)
 {
-        *s = (Session){.runner = runner_new()};
-        options_read(&s->options, "repl", "", 0, NULL);
+        *s = (ReplSession){.runner = runner_new()};
+        options_begin(&s->options);
         s->names.arena = &s->words;
         s->outside = (Outside){s, find_variable, variable_names};
         Diag diag = {.arena = &s->words};
         return s->runner && build_program(s, &diag);
 }
 
-void session_changed(Session *s)
+void session_changed(ReplSession *s)
 {
         s->change++;
 }
@@ -94,11 +105,11 @@ static bool is_item(const Ast *ast)
                ast->kind == AST_CHECKPOINT || ast->kind == AST_TEST;
 }
 
-static Item *find_item(const Session *s, const Ast *like)
+static ReplItem *find_item(const ReplSession *s, const Ast *like)
 {
         if (like->kind != AST_TEST) {
                 Definition *d = file_find(s->program->main, like->name);
-                return d && d->file == s->program->main ? (Item *)(void *)d : NULL;
+                return d && d->file == s->program->main ? (ReplItem *)(void *)d : NULL;
         }
         for (int i = 0; i < s->nitem; i++)
                 if (s->item[i]->def.ast->kind == AST_TEST && s->item[i]->def.name == like->name)
@@ -106,11 +117,11 @@ static Item *find_item(const Session *s, const Ast *like)
         return NULL;
 }
 
-static bool add_item(Session *s, Item *item)
+static bool session_add_item(ReplSession *s, ReplItem *item)
 {
         if (s->nitem == s->item_capacity) {
                 int capacity = s->item_capacity ? 2 * s->item_capacity : 16;
-                Item **larger = realloc(s->item, (size_t)capacity * sizeof *larger);
+                ReplItem **larger = realloc(s->item, (size_t)capacity * sizeof *larger);
                 if (!larger)
                         return false;
                 s->item = larger;
@@ -123,7 +134,7 @@ static bool add_item(Session *s, Item *item)
         return true;
 }
 
-static void replace_item(Session *s, Item *item, Unit *u, const Ast *ast)
+static void replace_item(ReplSession *s, ReplItem *item, Unit *u, const Ast *ast)
 {
         for (int i = 0; i < s->nitem; i++)
                 if (s->item[i] == item)
@@ -135,7 +146,7 @@ static void replace_item(Session *s, Item *item, Unit *u, const Ast *ast)
 }
 
 /* What was said before a definition or an import is said of it. */
-static void take_comment(Session *s, char **comment)
+static void take_comment(ReplSession *s, char **comment)
 {
         if (!s->comment)
                 return;
@@ -144,7 +155,7 @@ static void take_comment(Session *s, char **comment)
         s->comment = NULL;
 }
 
-bool session_comment(Session *s, const char *lines, size_t n)
+bool session_comment(ReplSession *s, const char *lines, size_t n)
 {
         size_t before = s->comment ? strlen(s->comment) : 0;
         char *longer = realloc(s->comment, before + n + 1);
@@ -156,9 +167,9 @@ bool session_comment(Session *s, const char *lines, size_t n)
         return true;
 }
 
-bool session_define(Session *s, Unit *u, const Ast *ast)
+bool session_define(ReplSession *s, Unit *u, const Ast *ast)
 {
-        Item *item = find_item(s, ast);
+        ReplItem *item = find_item(s, ast);
         unit_hold(u);
         s->change++;
         if (item) {
@@ -166,8 +177,8 @@ bool session_define(Session *s, Unit *u, const Ast *ast)
         } else {
                 item = calloc(1, sizeof *item);
                 if (item)
-                        *item = (Item){{.name = ast->name, .ast = ast}, u, NULL};
-                if (!item || !add_item(s, item)) {
+                        *item = (ReplItem){{.name = ast->name, .ast = ast}, u, NULL};
+                if (!item || !session_add_item(s, item)) {
                         free(item);
                         unit_drop(u);
                         return false;
@@ -184,21 +195,21 @@ bool session_define(Session *s, Unit *u, const Ast *ast)
 
 /* --- imports ----------------------------------------------------------------------------------------------------- */
 
-static bool same_import(const Import *i, const Ast *ast, const char *from)
+static bool same_import(const ReplImport *i, const Ast *ast, const char *from)
 {
         if (i->ast->name != ast->name || strcmp(i->from, from) != 0)
                 return false;
         return ast->name || strcmp(i->ast->kid[0]->name, ast->kid[0]->name) == 0;
 }
 
-static bool add_import(Session *s, Unit *u, const Ast *ast, const char *from)
+static bool session_add_import(ReplSession *s, Unit *u, const Ast *ast, const char *from)
 {
         for (int i = 0; i < s->nimport; i++)
                 if (same_import(&s->import[i], ast, from))
                         return true;
         if (s->nimport == s->import_capacity) {
                 int capacity = s->import_capacity ? 2 * s->import_capacity : 8;
-                Import *larger = realloc(s->import, (size_t)capacity * sizeof *larger);
+                ReplImport *larger = realloc(s->import, (size_t)capacity * sizeof *larger);
                 if (!larger)
                         return false;
                 s->import = larger;
@@ -208,12 +219,12 @@ static bool add_import(Session *s, Unit *u, const Ast *ast, const char *from)
         if (!path)
                 return false;
         unit_hold(u);
-        s->import[s->nimport++] = (Import){ast, u, path, NULL};
+        s->import[s->nimport++] = (ReplImport){ast, u, path, NULL};
         take_comment(s, &s->import[s->nimport - 1].comment);
         return true;
 }
 
-static void drop_imports(Session *s, int from)
+static void drop_imports(ReplSession *s, int from)
 {
         for (int i = from; i < s->nimport; i++) {
                 unit_drop(s->import[i].unit);
@@ -223,11 +234,11 @@ static void drop_imports(Session *s, int from)
         s->nimport = from;
 }
 
-bool session_import(Session *s, Unit *u, const Ast *ast, const char *from, Diag *diag)
+bool session_import(ReplSession *s, Unit *u, const Ast *ast, const char *from, Diag *diag)
 {
         int before = s->nimport;
         s->change++;
-        if (add_import(s, u, ast, from) && build_program(s, diag))
+        if (session_add_import(s, u, ast, from) && build_program(s, diag))
                 return true;
         drop_imports(s, before);
         if (!diag->count)
@@ -238,11 +249,11 @@ bool session_import(Session *s, Unit *u, const Ast *ast, const char *from, Diag 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
 /* The model at hand is then the last of the file that lacks no hyperparameter, if there is one. */
-static bool take_file(Session *s, Unit *u, const Ast *tree, const char *path, Diag *diag)
+static bool take_file(ReplSession *s, Unit *u, const Ast *tree, const char *path, Diag *diag)
 {
         int before = s->nimport;
         for (int i = 0; i < tree->nkid; i++)
-                if (tree->kid[i]->kind == AST_IMPORT && !add_import(s, u, tree->kid[i], path))
+                if (tree->kid[i]->kind == AST_IMPORT && !session_add_import(s, u, tree->kid[i], path))
                         return drop_imports(s, before), false;
         if (!build_program(s, diag))
                 return drop_imports(s, before), false;
@@ -252,7 +263,7 @@ static bool take_file(Session *s, Unit *u, const Ast *tree, const char *path, Di
         return true;
 }
 
-static bool load_source(Session *s, Unit *u, const Source *source, const char *path)
+static bool unit_load_source(ReplSession *s, Unit *u, const Source *source, const char *path)
 {
         Diag diag = {.arena = &u->arena};
         Ast *tree = parse_source(&u->arena, &s->names, &diag, source);
@@ -262,16 +273,16 @@ static bool load_source(Session *s, Unit *u, const Source *source, const char *p
         return good;
 }
 
-static bool load_file(Session *s, Unit *u, const char *path)
+static bool unit_load(ReplSession *s, Unit *u, const char *path)
 {
         const char *why = NULL;
         const Source *source = read_source(&u->arena, path, &why);
         if (!source)
                 fprintf(stderr, "lathe: can't read %s: %s\n", path, why);
-        return source && load_source(s, u, source, path);
+        return source && unit_load_source(s, u, source, path);
 }
 
-static void drop_source(Session *s)
+static void drop_source(ReplSession *s)
 {
         free(s->source);
         free(s->source_file);
@@ -279,17 +290,18 @@ static void drop_source(Session *s)
 }
 
 /* The model is then the one at hand, with its own weights and tokenizer. */
-static bool load_published(Session *s, Unit *u, const char *path)
+static bool load_published(ReplSession *s, Unit *u, const char *path)
 {
         int code;
-        Options o = {.file = {path}, .nfile = 1, .cache = s->options.cache};
+        CommandOptions o = {.file = {path}, .nfile = 1, .cache = s->options.cache};
         SourceParts parts = {.weights = true, .tokenizer = true, .kept = true};
         if (!source_open(&u->arena, &o, parts, &code))
                 return false;
-        const Source *source = source_new(&u->arena, o.file[0], o.text, (int32_t)strlen(o.text));
+        const Source *source =
+                source_new(&u->arena, o.file[0], o.source.text, (int32_t)strlen(o.source.text));
         char *weights = o.weights ? strdup(o.weights) : NULL,
              *tokenizer = o.tokenizer ? strdup(o.tokenizer) : NULL;
-        if (!load_source(s, u, source, o.file[0])) {
+        if (!unit_load_source(s, u, source, o.file[0])) {
                 free(weights);
                 free(tokenizer);
                 return false;
@@ -302,38 +314,38 @@ static bool load_published(Session *s, Unit *u, const char *path)
         drop_source(s);
         s->source = strdup(path);
         s->source_file = strdup(o.file[0]);
-        s->source_text = strdup(o.text);
+        s->source_text = strdup(o.source.text);
         s->source_change = s->source && s->source_file && s->source_text ? s->change : -1;
         return true;
 }
 
-static bool load_model(Session *s, const char *path)
+static bool load_model(ReplSession *s, const char *path)
 {
         Unit *u = unit_new();
         if (!u)
                 return fprintf(stderr, "lathe: out of memory\n"), false;
-        bool good = is_source(path) ? load_published(s, u, path) : load_file(s, u, path);
+        bool good = is_source(path) ? load_published(s, u, path) : unit_load(s, u, path);
         unit_drop(u);
         return good;
 }
 
-bool session_open(Session *s, const char *path)
+bool session_open(ReplSession *s, const char *path)
 {
         const bool good = is_model_file(path) ? load_model(s, path) : session_script(s, path);
         if (!good && access(path, R_OK) != 0)
                 return false;
         char *copy = strdup(path);
         if (!copy)
-                return fprintf(stderr, "lathe: error: out of memory\n"), false;
+                return repl_error("%s", no_memory);
         free(s->loaded);
         s->loaded = copy;
         return good;
 }
 
-bool session_reload(Session *s)
+bool session_reload(ReplSession *s)
 {
         if (!s->loaded)
-                return fprintf(stderr, "lathe: error: no file was loaded yet: :load FILE\n"), false;
+                return repl_error("no file was loaded yet: :load FILE");
         if (!is_model_file(s->loaded) || !s->model)
                 return session_open(s, s->loaded);
         s->keeps_model = true;
@@ -350,13 +362,13 @@ bool is_model_file(const char *path)
 
 /* --- the model at hand -------------------------------------------------------------------------------------------- */
 
-const char **session_models(Session *s, Arena *a, int *n)
+const char **session_models(ReplSession *s, Arena *a, int *n)
 {
         s->program->work = a;
         return program_models(s->program, NULL, 0, n);
 }
 
-bool session_is_complete(Session *s, const char *model)
+bool session_is_complete(ReplSession *s, const char *model)
 {
         Arena a = {0};
         int n;
@@ -368,7 +380,7 @@ bool session_is_complete(Session *s, const char *model)
         return found;
 }
 
-void session_set_model(Session *s, const char *name)
+void session_set_model(ReplSession *s, const char *name)
 {
         bool same = s->model && name && !strcmp(s->model, name);
         for (int i = 0; !same && i < s->options.noverride; i++) {
@@ -391,7 +403,7 @@ void session_set_model(Session *s, const char *name)
         s->change++;
 }
 
-void session_end(Session *s)
+void session_end(ReplSession *s)
 {
         runner_free(s->runner);
         snapshot_free(s->now);

@@ -11,21 +11,15 @@
 
 enum { STEPS = 16 };
 
-static bool wrong(const char *why)
-{
-        fprintf(stderr, "lathe: error: %s\n", why);
-        return false;
-}
-
 /* --- what a kernel does ------------------------------------------------------------------------------------------------ */
 
 typedef struct {
         const Kernel *kernel;
         double flops, bytes; /* of one run */
         ProfileRow took;
-} Row;
+} TimeRow;
 
-static int list_kernels(const Plan *p, Row *row, int most)
+static int list_kernels(const Plan *p, TimeRow *row, int most)
 {
         int n = 0;
         for (int b = 0; b < p->nbody; b++)
@@ -40,11 +34,11 @@ static int list_kernels(const Plan *p, Row *row, int most)
 
 static int by_time(const void *a, const void *b)
 {
-        double x = ((const Row *)a)->took.seconds, y = ((const Row *)b)->took.seconds;
+        double x = ((const TimeRow *)a)->took.seconds, y = ((const TimeRow *)b)->took.seconds;
         return (x < y) - (x > y);
 }
 
-static void print_time_rows(Row *row, int n, int runs, double reads, double products)
+static void print_time_rows(TimeRow *row, int n, int runs, double reads, double products)
 {
         double total = 0;
         for (int i = 0; i < n; i++)
@@ -53,7 +47,7 @@ static void print_time_rows(Row *row, int n, int runs, double reads, double prod
         printf("%-32s %6s %10s %6s %9s %8s %8s\n", "kernel", "calls", "us", "time", "GFLOP/s", "GB/s",
                "ceiling");
         for (int i = 0; i < n; i++) {
-                const Row *r = &row[i];
+                const TimeRow *r = &row[i];
                 if (!r->took.calls)
                         continue;
                 double calls = (double)r->took.calls, t = r->took.seconds > 0 ? r->took.seconds : 1e-9;
@@ -73,14 +67,14 @@ typedef struct {
 } Times;
 
 /* runs: that the profile holds, each with these sizes. */
-static bool print_profile(Session *s, const ProfileRow *profile, int steps, const PlanCall *call, int runs,
-                          Times *times)
+static bool print_profile(ReplSession *s, const ProfileRow *profile, int steps, const PlanCall *call,
+                          int runs, Times *times)
 {
         const Plan *p = s->runner->plan;
         Arena *a = p->graph->arena;
-        Row *row = calloc((size_t)steps, sizeof *row);
+        TimeRow *row = calloc((size_t)steps, sizeof *row);
         if (!row)
-                return wrong(no_memory);
+                return repl_error("%s", no_memory);
         int n = list_kernels(p, row, steps);
         PlanCall *timed = &times->call[times->ncall++];
         double *seconds = NEW_ARRAY(a, double, steps);
@@ -104,7 +98,7 @@ static bool print_profile(Session *s, const ProfileRow *profile, int steps, cons
 /* --- the runs ------------------------------------------------------------------------------------------------------------- */
 
 /* Once to warm up, then again. */
-static bool time_whole(Session *s, Trace *t, ProfileRow *profile, int steps)
+static bool time_whole(ReplSession *s, Trace *t, ProfileRow *profile, int steps)
 {
         if (!trace_run(s, t) || engine_rewind(s->runner->engine, 0))
                 return false;
@@ -116,7 +110,8 @@ static bool time_whole(Session *s, Trace *t, ProfileRow *profile, int steps)
 }
 
 /* Single positions after the whole: its last inputs over again. */
-static bool time_steps(Session *s, const Trace *t, ProfileRow *profile, int steps, int64_t *size, int *runs)
+static bool time_steps(ReplSession *s, const Trace *t, ProfileRow *profile, int steps, int64_t *size,
+                       int *runs)
 {
         Runner *r = s->runner;
         const Graph *g = r->model.graph;
@@ -135,10 +130,10 @@ static bool time_steps(Session *s, const Trace *t, ProfileRow *profile, int step
         profile_into(NULL, 0);
         *runs -= 1;
         size[g->past] = n - 1;
-        return !error || wrong(error);
+        return !error || repl_error("%s", error);
 }
 
-static bool time_all(Session *s, Trace *t, ProfileRow *profile, int steps, Times *times)
+static bool time_all(ReplSession *s, Trace *t, ProfileRow *profile, int steps, Times *times)
 {
         const Graph *g = s->runner->model.graph;
         Arena *a = g->arena;
@@ -146,7 +141,7 @@ static bool time_all(Session *s, Trace *t, ProfileRow *profile, int steps, Times
                  step = {.name = "step", .one_row = true};
         int runs;
         if (!ceilings_measure(&times->ceiling, s->options.threads))
-                return wrong("the ceilings can't be measured");
+                return repl_error("the ceilings can't be measured");
         printf("%s, %d thread%s; ceilings: read %.1f GB/s, product %.1f GFLOP/s\n",
                s->runner->plan->target->name, s->options.threads, s->options.threads == 1 ? "" : "s",
                1e-9 * times->ceiling.read, 1e-9 * times->ceiling.flops);
@@ -165,7 +160,7 @@ static bool time_all(Session *s, Trace *t, ProfileRow *profile, int steps, Times
         return print_profile(s, profile, steps, &step, runs, times);
 }
 
-static bool draw_times(const Session *s, const Times *times, const char *path)
+static bool draw_times(const ReplSession *s, const Times *times, const char *path)
 {
         const Plan *p = s->runner->plan;
         Arena *a = p->graph->arena;
@@ -178,20 +173,18 @@ static bool draw_times(const Session *s, const Times *times, const char *path)
 }
 
 /* [FILE.svg] */
-bool show_times(Session *s, const Words *w)
+bool show_times(ReplSession *s, const Words *w)
 {
         Trace t;
         Times times = {.ncall = 0};
         const char *path = w->n > 1 ? w->word[1] : NULL;
-        if (path && (strlen(path) < 5 || strcmp(path + strlen(path) - 4, ".svg") != 0)) {
-                fprintf(stderr, "lathe: error: %s is no file that ends in .svg\n", path);
-                return false;
-        }
+        if (path && (strlen(path) < 5 || strcmp(path + strlen(path) - 4, ".svg") != 0))
+                return repl_error("%s is no file that ends in .svg", path);
         if (!runner_fit(s, (RunnerKind){.attention = -1, .timed = true}))
                 return false;
         const int steps = s->runner->plan->steps;
         ProfileRow *profile = calloc((size_t)steps, sizeof *profile);
-        bool good = trace_inputs(s, &t) && (profile || wrong(no_memory)) &&
+        bool good = trace_inputs(s, &t) && (profile || repl_error("%s", no_memory)) &&
                     time_all(s, &t, profile, steps, &times);
         good = good && (!path || draw_times(s, &times, path));
         trace_free(s, &t);

@@ -11,13 +11,7 @@ enum {
         FEWER = 7
 }; /* of each named dimension after the first, FEWER fewer: as `lathe verify` has it */
 
-static bool wrong(const char *why)
-{
-        fprintf(stderr, "lathe: error: %s\n", why);
-        return false;
-}
-
-static void *make_input(const Input *in, const int64_t *size)
+static void *trace_random_input(const Input *in, const int64_t *size)
 {
         int64_t n = type_count(&in->type, size);
         void *data = malloc((size_t)n * sizeof(float) + 1);
@@ -73,29 +67,26 @@ static void choose_sizes(const Graph *g, Trace *t, const Recorded *given)
 static bool fits_context(const Graph *g, const Trace *t)
 {
         for (int i = 0; i < g->nnamed; i++)
-                if (i != g->past && t->size[i] > g->named[i].bound) {
-                        fprintf(stderr,
-                                "lathe: error: %s is %" PRId64 " by the inputs, and at most %" PRId64 "\n",
-                                g->named[i].name, t->size[i], g->named[i].bound);
-                        return false;
-                }
+                if (i != g->past && t->size[i] > g->named[i].bound)
+                        return repl_error("%s is %" PRId64 " by the inputs, and at most %" PRId64 "",
+                                          g->named[i].name, t->size[i], g->named[i].bound);
         return true;
 }
 
 /* Input i as the engine takes it; NULL: out of memory. */
-static void *take_input(const Graph *g, const Trace *t, Recorded *given, int i)
+static void *trace_take_input(const Graph *g, const Trace *t, Recorded *given, int i)
 {
         if (given->record[i].given) {
                 memcpy(given->size, t->size, sizeof given->size);
                 return recorded_fill(given, i) ? recorded_input(given, i, 0) : NULL;
         }
         if (!t->token || &g->input[i] != input_of_text(g))
-                return make_input(&g->input[i], t->size);
+                return trace_random_input(&g->input[i], t->size);
         void *copy = malloc((size_t)t->ntoken * 4 + 4);
         return copy ? memcpy(copy, t->token, (size_t)t->ntoken * 4) : NULL;
 }
 
-static bool take_inputs(Session *s, Trace *t, Recorded *given)
+static bool trace_take_inputs(ReplSession *s, Trace *t, Recorded *given)
 {
         const Graph *g = s->runner->model.graph;
         if (!given_inputs(s, given))
@@ -105,13 +96,10 @@ static bool take_inputs(Session *s, Trace *t, Recorded *given)
                 t->token = prompt_of(s, &t->ntoken);
                 if (!t->token)
                         return false;
-                if (t->ntoken > g->named[time_of(g)].bound) {
-                        fprintf(stderr,
-                                "lathe: error: the text has %" PRId64
-                                " tokens, and the context holds %" PRId64 "\n",
-                                t->ntoken, g->named[time_of(g)].bound);
-                        return false;
-                }
+                if (t->ntoken > g->named[time_of(g)].bound)
+                        return repl_error("the text has %" PRId64 " tokens, and the context holds %" PRId64
+                                          "",
+                                          t->ntoken, g->named[time_of(g)].bound);
         }
         choose_sizes(g, t, given);
         if (!fits_context(g, t))
@@ -121,7 +109,7 @@ static bool take_inputs(Session *s, Trace *t, Recorded *given)
         t->count = calloc((size_t)g->noutput + 1, sizeof *t->count);
         bool good = t->input && t->output && t->count;
         for (int i = 0; good && i < g->ninput; i++) {
-                t->input[i] = take_input(g, t, given, i);
+                t->input[i] = trace_take_input(g, t, given, i);
                 good = t->input[i] != NULL;
         }
         for (int i = 0; good && i < g->noutput; i++) {
@@ -129,30 +117,30 @@ static bool take_inputs(Session *s, Trace *t, Recorded *given)
                 t->output[i] = malloc((size_t)t->count[i] * sizeof(float) + 64);
                 good = t->output[i] != NULL;
         }
-        return good || wrong(no_memory);
+        return good || repl_error("%s", no_memory);
 }
 
 /* Those that are given; a text that was run; else by hash. */
-bool trace_inputs(Session *s, Trace *t)
+bool trace_inputs(ReplSession *s, Trace *t)
 {
         Recorded given = {0};
         *t = (Trace){0};
-        bool good = take_inputs(s, t, &given);
+        bool good = trace_take_inputs(s, t, &given);
         recorded_free(&given);
         return good;
 }
 
-bool trace_run(Session *s, Trace *t)
+bool trace_run(ReplSession *s, Trace *t)
 {
         const Runner *r = s->runner;
         const Graph *g = r->model.graph;
         EngineCall call = {(const void *const *)t->input, t->output, t->size};
         const char *error = g->past >= 0 ? engine_advance(r->engine, &call, t->size[g->time], 0)
                                          : engine_forward(r->engine, &call);
-        return !error || wrong(error);
+        return !error || repl_error("%s", error);
 }
 
-void trace_free(const Session *s, Trace *t)
+void trace_free(const ReplSession *s, Trace *t)
 {
         const Graph *g = s->runner->model.graph; /* not read where nothing was taken */
         for (int i = 0; t->input && i < g->ninput; i++)
@@ -166,7 +154,7 @@ void trace_free(const Session *s, Trace *t)
         *t = (Trace){0};
 }
 
-double *trace_output(const Session *s, const Trace *t, int i, int64_t *dim)
+double *trace_output(const ReplSession *s, const Trace *t, int i, int64_t *dim)
 {
         const Type *type = &s->runner->model.graph->output[i].node->type;
         double *value = malloc((size_t)t->count[i] * sizeof *value + 1);
@@ -179,7 +167,7 @@ double *trace_output(const Session *s, const Trace *t, int i, int64_t *dim)
 
 /* --- :golden ------------------------------------------------------------------------------------------------------------ */
 
-static void print_inputs(const Session *s, const Trace *t)
+static void print_inputs(const ReplSession *s, const Trace *t)
 {
         const Graph *g = s->runner->model.graph;
         if (t->token)
@@ -193,7 +181,7 @@ static void print_inputs(const Session *s, const Trace *t)
                 printf("\n");
 }
 
-static void print_golden(const Session *s, const Trace *t, int i)
+static void print_golden(const ReplSession *s, const Trace *t, int i)
 {
         const Output *o = &s->runner->model.graph->output[i];
         const float *x = t->output[i];
@@ -214,7 +202,7 @@ static void print_golden(const Session *s, const Trace *t, int i)
         printf("\n");
 }
 
-bool print_goldens(Session *s, const Words *w)
+bool print_goldens(ReplSession *s, const Words *w)
 {
         (void)w;
         Trace t;
@@ -233,7 +221,7 @@ bool print_goldens(Session *s, const Words *w)
 /* --- :tap ---------------------------------------------------------------------------------------------------------------- */
 
 /* First as it is, for the sizes; the tap makes another program. */
-bool trace_tapped(Session *s, RunnerKind kind, Trace *t, int *output)
+bool trace_tapped(ReplSession *s, RunnerKind kind, Trace *t, int *output)
 {
         *t = (Trace){0};
         if (!runner_fit(s, AS_IT_IS))
@@ -249,7 +237,7 @@ bool trace_tapped(Session *s, RunnerKind kind, Trace *t, int *output)
         return trace_inputs(s, t) && trace_run(s, t);
 }
 
-bool print_tap(Session *s, const Words *w)
+bool print_tap(ReplSession *s, const Words *w)
 {
         Trace t;
         int i;
@@ -261,7 +249,7 @@ bool print_tap(Session *s, const Words *w)
                              &(Shown){REAL, s->runner->model.graph->output[i].node->type.rank, dim, value},
                              0);
         else if (good)
-                good = wrong(no_memory);
+                good = repl_error("%s", no_memory);
         free(value);
         trace_free(s, &t);
         return good;

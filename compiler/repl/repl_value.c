@@ -7,7 +7,7 @@
 
 /* --- variables --------------------------------------------------------------------------------------------------- */
 
-void kept_drop(Kept *k)
+void kept_drop(KeptValue *k)
 {
         if (!k || --k->refs > 0)
                 return;
@@ -29,7 +29,7 @@ void variables_free(Variables *v)
         *v = (Variables){0};
 }
 
-Kept *variables_find(const Variables *v, const char *name)
+KeptValue *variables_find(const Variables *v, const char *name)
 {
         for (int i = 0; i < v->n; i++)
                 if (v->at[i].name == name)
@@ -37,13 +37,13 @@ Kept *variables_find(const Variables *v, const char *name)
         return NULL;
 }
 
-Kept *value_seen(const Session *s, const char *name)
+KeptValue *value_seen(const ReplSession *s, const char *name)
 {
-        Kept *k = variables_find(&s->variables, name);
+        KeptValue *k = variables_find(&s->variables, name);
         return k ? k : variables_find(&s->values, name);
 }
 
-bool variables_set(Variables *v, const char *name, Kept *value)
+bool variables_set(Variables *v, const char *name, KeptValue *value)
 {
         for (int i = 0; i < v->n; i++)
                 if (v->at[i].name == name) {
@@ -65,7 +65,7 @@ bool variables_set(Variables *v, const char *name, Kept *value)
 
 int variable_names(void *session, const char **name, int most)
 {
-        const Session *s = session;
+        const ReplSession *s = session;
         int n = 0;
         for (int i = s->variables.n - 1; i >= 0 && n < most; i--)
                 name[n++] = s->variables.at[i].name;
@@ -74,7 +74,7 @@ int variable_names(void *session, const char **name, int most)
 
 /* --- made anew in an evaluation --- */
 
-static Value make_list(Session *s, Elaborator *e, const Kept *k)
+static Value make_list(ReplSession *s, Elaborator *e, const KeptValue *k)
 {
         Value *item = NEW_ARRAY(e->keep, Value, k->n);
         for (int i = 0; i < k->n; i++)
@@ -82,7 +82,7 @@ static Value make_list(Session *s, Elaborator *e, const Kept *k)
         return value_list(e, k->n, item);
 }
 
-static Value make_rows(Elaborator *e, const Kept *k, int axis, const double **at)
+static Value make_rows(Elaborator *e, const KeptValue *k, int axis, const double **at)
 {
         Value *item = NEW_ARRAY(e->keep, Value, k->dim[axis]);
         for (int64_t i = 0; i < k->dim[axis]; i++) {
@@ -96,7 +96,7 @@ static Value make_rows(Elaborator *e, const Kept *k, int axis, const double **at
         return value_list(e, (int)k->dim[axis], item);
 }
 
-static Value make_tensor(Elaborator *e, const Kept *k)
+static Value make_tensor(Elaborator *e, const KeptValue *k)
 {
         Type type = {.dtype = k->dtype, .rank = k->rank};
         Literal *literal = NEW(e->keep, Literal);
@@ -110,7 +110,7 @@ static Value make_tensor(Elaborator *e, const Kept *k)
 }
 
 /* Its statement once more, with what it read. */
-static Value make_again(Session *s, Elaborator *e, const Kept *k)
+static Value make_again(ReplSession *s, Elaborator *e, const KeptValue *k)
 {
         Scope *scope = scope_new(e, &e->program->main->scope, true);
         for (int i = 0; i < k->read.n; i++)
@@ -121,7 +121,7 @@ static Value make_again(Session *s, Elaborator *e, const Kept *k)
         return b ? b->value : POISON;
 }
 
-Value value_of_kept(Session *s, Elaborator *e, Kept *k)
+Value value_of_kept(ReplSession *s, Elaborator *e, KeptValue *k)
 {
         if (k->made_in == s->evaluation)
                 return k->made;
@@ -159,8 +159,8 @@ Value value_of_kept(Session *s, Elaborator *e, Kept *k)
 
 bool find_variable(void *session, Elaborator *e, const char *name, Value *value)
 {
-        Session *s = session;
-        Kept *k = variables_find(&s->variables, name);
+        ReplSession *s = session;
+        KeptValue *k = variables_find(&s->variables, name);
         if (!k)
                 return false;
         *value = value_of_kept(s, e, k);
@@ -169,16 +169,16 @@ bool find_variable(void *session, Elaborator *e, const char *name, Value *value)
 
 /* --- from values to what is kept ------------------------------------------------------------------------------------ */
 
-static void want(Evaluation *v, Node *n)
+static void evaluation_want(ReplEvaluation *v, Node *n)
 {
         GROW(&v->arena, v->want, v->nwant, v->want_capacity);
         v->want[v->nwant++] = n;
 }
 
-void want_all(Evaluation *v, Value value)
+void want_all(ReplEvaluation *v, Value value)
 {
         if (value.kind == V_TENSOR)
-                want(v, value.tensor);
+                evaluation_want(v, value.tensor);
         for (int i = 0; value.kind == V_LIST && i < value.list->n; i++)
                 want_all(v, value.list->item[i]);
 }
@@ -188,9 +188,9 @@ typedef struct {
         int rank; /* found so far */
         int64_t dim[MAX_RANK];
         bool has_number, has_truth, has_real;
-} Rows;
+} NestedRows;
 
-static bool find_rows(const List *list, int axis, Rows *r)
+static bool list_find_rows(const List *list, int axis, NestedRows *r)
 {
         if (axis >= MAX_RANK || list->n == 0 || axis > r->rank || (axis < r->rank && r->dim[axis] != list->n))
                 return false;
@@ -202,7 +202,7 @@ static bool find_rows(const List *list, int axis, Rows *r)
                 if (v.kind == V_LIST) {
                         if ((i > 0 || !is_first) && r->rank == axis + 1)
                                 return false;
-                        if (!find_rows(v.list, axis + 1, r))
+                        if (!list_find_rows(v.list, axis + 1, r))
                                 return false;
                         continue;
                 }
@@ -226,24 +226,24 @@ static double *copy_rows(const List *list, double *to)
         return to;
 }
 
-static Kept *kept_new(ValueKind kind)
+static KeptValue *kept_new(ValueKind kind)
 {
-        Kept *k = calloc(1, sizeof *k);
+        KeptValue *k = calloc(1, sizeof *k);
         if (k)
-                *k = (Kept){.refs = 1, .kind = kind};
+                *k = (KeptValue){.refs = 1, .kind = kind};
         return k;
 }
 
 /* NULL: it is no such list, or there is no memory. */
-static Kept *keep_rows(const List *list)
+static KeptValue *keep_rows(const List *list)
 {
-        Rows rows = {0};
+        NestedRows rows = {0};
         int64_t count = 1;
-        if (!find_rows(list, 0, &rows))
+        if (!list_find_rows(list, 0, &rows))
                 return NULL;
         for (int i = 0; i < rows.rank; i++)
                 count *= rows.dim[i];
-        Kept *k = kept_new(V_LIST);
+        KeptValue *k = kept_new(V_LIST);
         double *data = malloc((size_t)count * sizeof *data);
         if (!k || !data)
                 return kept_drop(k), free(data), NULL;
@@ -263,9 +263,9 @@ bool is_kept_as_value(Value v)
         return v.kind != V_BLOCK && v.kind != V_SCHEME && v.kind != V_GROUP && v.kind != V_PATH;
 }
 
-static Kept *keep_list(Evaluation *v, const List *list)
+static KeptValue *keep_list(ReplEvaluation *v, const List *list)
 {
-        Kept *k = keep_rows(list);
+        KeptValue *k = keep_rows(list);
         if (k)
                 return k;
         k = kept_new(V_LIST);
@@ -281,9 +281,9 @@ static Kept *keep_list(Evaluation *v, const List *list)
         return k;
 }
 
-static Kept *keep_tensor(Evaluation *v, const Node *n)
+static KeptValue *keep_tensor(ReplEvaluation *v, const Node *n)
 {
-        Kept *k = kept_new(V_TENSOR);
+        KeptValue *k = kept_new(V_TENSOR);
         Tensor *t = &v->value[2 * v->e->g->nrequire + v->next++];
         if (!k)
                 return NULL;
@@ -295,13 +295,13 @@ static Kept *keep_tensor(Evaluation *v, const Node *n)
         return k;
 }
 
-Kept *keep_value(Evaluation *v, Value value)
+KeptValue *keep_value(ReplEvaluation *v, Value value)
 {
         if (value.kind == V_TENSOR)
                 return keep_tensor(v, value.tensor);
         if (value.kind == V_LIST)
                 return keep_list(v, value.list);
-        Kept *k = kept_new(value.kind == V_DIM ? V_INT : value.kind);
+        KeptValue *k = kept_new(value.kind == V_DIM ? V_INT : value.kind);
         if (!k)
                 return NULL;
         k->number = value.kind == V_DIM ? (double)dim_bound(v->e->g, *value.dim) : value.number;
@@ -310,9 +310,9 @@ Kept *keep_value(Evaluation *v, Value value)
         return k;
 }
 
-Kept *keep_statement(Evaluation *v, const char *name)
+KeptValue *keep_statement(ReplEvaluation *v, const char *name)
 {
-        Kept *k = kept_new(V_BLOCK);
+        KeptValue *k = kept_new(V_BLOCK);
         if (!k)
                 return NULL;
         unit_hold(v->unit);
@@ -321,7 +321,7 @@ Kept *keep_statement(Evaluation *v, const char *name)
         k->evaluation = v->s->evaluation;
         k->name = name;
         for (int i = 0; i < v->seen.n; i++) {
-                Kept *read = value_seen(v->s, v->seen.binding[i].name);
+                KeptValue *read = value_seen(v->s, v->seen.binding[i].name);
                 read->refs++;
                 if (!variables_set(&k->read, v->seen.binding[i].name, read))
                         return kept_drop(k), NULL;

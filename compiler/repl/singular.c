@@ -80,14 +80,9 @@ static int descending(const void *a, const void *b)
         return (x < y) - (x > y);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-        return a < b ? a : b;
-}
-
 bool singular_values_of_product(double *a, int64_t n, double *b, int64_t m, int64_t d, double *value)
 {
-        int64_t rows = least(d, n), columns = least(d, m), wanted = least(rows, m);
+        int64_t rows = min_int64(d, n), columns = min_int64(d, m), wanted = min_int64(rows, m);
         double *g = calloc((size_t)(rows * columns) + 1, sizeof *g); /* [rows][columns] = r t' */
         double *norm = calloc((size_t)rows + 1, sizeof *norm);
         if (!g || !norm)
@@ -97,7 +92,7 @@ bool singular_values_of_product(double *a, int64_t n, double *b, int64_t m, int6
         /* r [rows][n] and t [columns][m] have one inner length: that of a head */
         for (int64_t i = 0; i < rows; i++)
                 for (int64_t j = 0; j < columns; j++)
-                        for (int64_t k = 0; k < least(n, m); k++)
+                        for (int64_t k = 0; k < min_int64(n, m); k++)
                                 g[i * columns + j] += a[i * n + k] * b[j * m + k];
         orthogonalise(g, rows, columns);
         for (int64_t i = 0; i < rows; i++) {
@@ -162,7 +157,7 @@ bool principal_axes(double *x, int64_t n, int64_t d, int k, double *axis, double
 {
         const double all = take_mean_off(x, n, d);
         const bool is_small = n <= d; /* else rows of the covariance, which have the squares' lengths */
-        const int64_t rows = least(n, d);
+        const int64_t rows = min_int64(n, d);
         double *g = calloc((size_t)(rows * d) + 1, sizeof *g);
         if (!g)
                 return false;

@@ -17,11 +17,11 @@ typedef struct {
         int slot[MAX_BEAMS]; /* of each beam */
         float *logits;       /* [beams][vocab] */
         const int64_t *size; /* of what is fed; else 0 */
-} Search;
+} EngineBeams;
 
 static int32_t rule_out(void *of, float *logits)
 {
-        const Search *s = of;
+        const EngineBeams *s = of;
         int32_t next =
                 loop_prescribes(&s->tokens, s->prompt + s->beams.made, s->beams.made, logits, s->beams.vocab);
         if (next < 0 && s->how->suppress)
@@ -29,13 +29,13 @@ static int32_t rule_out(void *of, float *logits)
         return next;
 }
 
-static bool is_interrupted(const Search *s)
+static bool is_interrupted(const EngineBeams *s)
 {
         return s->how->interrupted && atomic_load(s->how->interrupted);
 }
 
 /* The first beam of each parent stays in its slot; the others take slots whose beam goes no further. */
-static const char *place_beams(Search *s)
+static const char *place_beams(EngineBeams *s)
 {
         const Beams *b = &s->beams;
         const char *wrong = NULL;
@@ -59,7 +59,7 @@ static const char *place_beams(Search *s)
 }
 
 /* The last token of each beam is taken, all in one call. */
-static const char *advance_beams(Search *s)
+static const char *advance_beams(EngineBeams *s)
 {
         const Beams *b = &s->beams;
         EngineSequence sequence[MAX_BEAMS];
@@ -76,7 +76,7 @@ static const char *advance_beams(Search *s)
 }
 
 /* All of the prompt, in one slot. */
-static const char *begin(Search *s, const int32_t *tokens, int64_t n)
+static const char *beams_begin(EngineBeams *s, const int32_t *tokens, int64_t n)
 {
         const void *input[MAX_FED] = {tokens};
         float *none = NULL;
@@ -93,9 +93,9 @@ static const char *begin(Search *s, const int32_t *tokens, int64_t n)
         return wrong;
 }
 
-static const char *search(Search *s, const int32_t *tokens, int64_t n)
+static const char *beams_search(EngineBeams *s, const int32_t *tokens, int64_t n)
 {
-        const char *wrong = begin(s, tokens, n);
+        const char *wrong = beams_begin(s, tokens, n);
         while (!wrong && s->step(&s->beams, s->logits, rule_out, s)) {
                 if (is_interrupted(s))
                         return "interrupted";
@@ -105,7 +105,7 @@ static const char *search(Search *s, const int32_t *tokens, int64_t n)
         return wrong;
 }
 
-static const char *with_room(Search *s, const int32_t *tokens, int64_t n, BeamText *best)
+static const char *with_room(EngineBeams *s, const int32_t *tokens, int64_t n, BeamText *best)
 {
         Beams *b = &s->beams;
         void *room = malloc(beams_room(b->beam_count, b->steps));
@@ -113,10 +113,10 @@ static const char *with_room(Search *s, const int32_t *tokens, int64_t n, BeamTe
         const char *wrong = room && s->logits ? NULL : no_memory;
         if (!wrong) {
                 beams_lay(b, room);
-                wrong = search(s, tokens, n);
+                wrong = beams_search(s, tokens, n);
         }
         if (!wrong && b->done == 0)
-                wrong = "no token may be chosen";
+                wrong = "no token may come: every logit is -inf or NaN, or ruled out";
         best->n = wrong ? 0 : b->length[0];
         best->worth = wrong ? 0 : b->beam_worth[0];
         best->tokens = wrong ? NULL : malloc((size_t)(best->n + 1) * sizeof *best->tokens);
@@ -134,19 +134,19 @@ const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t
         const Graph *g = p->graph;
         const int64_t context = g->named[g->time].bound, left = context - n + 1;
         static const int64_t none[MAX_NAMED];
-        Search s = {.engine = e,
-                    .size = how->size ? how->size : none,
-                    .g = g,
-                    .how = how,
-                    .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"), loop_tokens(g, "forbid"),
-                               loop_tokens(g, "forbid_first")},
-                    .beams = {.beam_count = o->beams,
-                              .vocab = row_elements(p, &g->output[0].node->type),
-                              .steps = how->steps < left ? how->steps : left,
-                              .penalty = o->length_penalty,
-                              .early_end = o->early},
-                    .step = (BeamsStep *)kernel_find(p->target, "beams_step"),
-                    .prompt = n};
+        EngineBeams s = {.engine = e,
+                         .size = how->size ? how->size : none,
+                         .g = g,
+                         .how = how,
+                         .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"), loop_tokens(g, "forbid"),
+                                    loop_tokens(g, "forbid_first")},
+                         .beams = {.beam_count = o->beams,
+                                   .vocab = row_elements(p, &g->output[0].node->type),
+                                   .steps = how->steps < left ? how->steps : left,
+                                   .penalty = o->length_penalty,
+                                   .early_end = o->early},
+                         .step = (BeamsStep *)kernel_find(p->target, "beams_step"),
+                         .prompt = n};
         *best = (BeamText){0};
         s.beams.stop = s.tokens.stop;
         if (n > context)

@@ -22,7 +22,7 @@ static bool is_flow(DenoiseWay way)
         return way == DENOISE_euler || way == DENOISE_heun;
 }
 
-static double number_of(const Loop *l, const char *name, double otherwise)
+static double loop_setting_number(const Loop *l, const char *name, double otherwise)
 {
         const Setting *s = loop_setting(l, name);
         return s ? s->number : otherwise;
@@ -30,7 +30,7 @@ static double number_of(const Loop *l, const char *name, double otherwise)
 
 static int word_of(const Loop *l, const char *name, const char *const *words, size_t n, int otherwise)
 {
-        const char *text = loop_text(l, name);
+        const char *text = loop_text_setting(l, name);
         for (size_t i = 0; text && i < n; i++)
                 if (!strcmp(words[i], text))
                         return (int)i;
@@ -39,8 +39,8 @@ static int word_of(const Loop *l, const char *name, const char *const *words, si
 
 DenoiseOptions denoise_options(const Loop *l)
 {
-        const char *counts = loop_text(l, "step_from"), *variance = loop_text(l, "variance"),
-                   *spacing = loop_text(l, "spacing");
+        const char *counts = loop_text_setting(l, "step_from"), *variance = loop_text_setting(l, "variance"),
+                   *spacing = loop_text_setting(l, "spacing");
         const DenoiseWay way = (DenoiseWay)word_of(l, "scheduler", way_word, WAYS, DENOISE_ddim);
         return (DenoiseOptions){
                 .way = way,
@@ -48,17 +48,17 @@ DenoiseOptions denoise_options(const Loop *l)
                 .times = is_flow(way) ? denoise_flow_times : denoise_diffusion_times,
                 .tells = (DenoiseTells)word_of(l, "tells", tells_word, sizeof tells_word / sizeof *tells_word,
                                                is_flow(way) ? TELLS_velocity : TELLS_noise),
-                .steps = (int)number_of(l, "steps", 20),
-                .trained = (int)number_of(l, "trained", 1000),
-                .shift = number_of(l, "shift", 1),
-                .scale = number_of(l, "scale", 1000),
+                .steps = (int)loop_setting_number(l, "steps", 20),
+                .trained = (int)loop_setting_number(l, "trained", 1000),
+                .shift = loop_setting_number(l, "shift", 1),
+                .scale = loop_setting_number(l, "scale", 1000),
                 .evenly = spacing && !strcmp(spacing, "even"),
                 .from_noise = counts && !strcmp(counts, "noise"),
                 .betas = (DenoiseBetas)word_of(l, "betas", betas_word, sizeof betas_word / sizeof *betas_word,
                                                BETAS_linear),
-                .beta_first = number_of(l, "beta_first", 0.0001),
-                .beta_last = number_of(l, "beta_last", 0.02),
-                .limit = number_of(l, "limit", 0),
+                .beta_first = loop_setting_number(l, "beta_first", 0.0001),
+                .beta_last = loop_setting_number(l, "beta_last", 0.02),
+                .limit = loop_setting_number(l, "limit", 0),
                 .learned = variance && !strcmp(variance, "learned")};
 }
 
@@ -79,8 +79,9 @@ const char *denoise_options_text(Arena *a, const DenoiseOptions *o)
 const char *denoise_begin(Arena *a, const DenoiseOptions *o, int64_t n, uint64_t seed, Denoiser *d)
 {
         const bool flow = is_flow(o->way);
-        if (o->steps < 1 || o->steps > o->trained)
-                return arena_printf(a, "%d steps; there are 1 to %d", o->steps, o->trained);
+        const int most = denoise_most_steps(o);
+        if (o->steps < 1 || o->steps > most)
+                return arena_printf(a, "%d steps; there are 1 to %d", o->steps, most);
         if (o->tells == TELLS_noise && flow)
                 return arena_printf(a, "%s goes by velocities, or pictures, and the model tells the noise",
                                     way_word[o->way]);

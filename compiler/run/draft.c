@@ -42,7 +42,7 @@ void draft_free(Draft *d)
 }
 
 /* Back to where the text agrees with what was taken; of the text [n] one token at least is left to take. */
-static int64_t agree(const Draft *d, const int32_t *text, int64_t n)
+static int64_t agreed_length(const Draft *d, const int32_t *text, int64_t n)
 {
         int64_t position = engine_position(d->engine), same = 0;
         while (same < position && same < n - 1 && d->taken[same] == text[same])
@@ -54,9 +54,9 @@ static int64_t agree(const Draft *d, const int32_t *text, int64_t n)
 }
 
 /* The logits of what comes after text [n], into d->logits. */
-static const char *take(Draft *d, const int32_t *text, int64_t n)
+static const char *draft_take(Draft *d, const int32_t *text, int64_t n)
 {
-        const int64_t same = agree(d, text, n);
+        const int64_t same = agreed_length(d, text, n);
         const char *wrong = engine_tokens(d->engine, text + same, n - same, n - same - 1, d->logits);
         if (!wrong)
                 memcpy(d->taken + same, text + same, (size_t)(n - same) * sizeof *text);
@@ -71,7 +71,7 @@ int64_t draft_propose(Draft *d, Generator g, Generated made, int32_t *text, int6
         for (int64_t i = 0; i < most; i++) {
                 if (n + i > d->context)
                         return i;
-                if ((*wrong = take(d, text, n + i)))
+                if ((*wrong = draft_take(d, text, n + i)))
                         return 0;
                 text[n + i] = generation_choose(&g, &made, n + i, d->logits);
                 made.made++;

@@ -95,26 +95,26 @@ double engine_compile_seconds(const Engine *e)
 /* --- life ------------------------------------------------------------------------------------------------------- */
 
 /* With the pool of pages behind it. */
-static size_t arena_floats(const Plan *p)
+static size_t engine_arena_floats(const Plan *p)
 {
         return (size_t)FLOATS(pool_offset(p) + p->pool_size);
 }
 
 size_t instance_size(const Engine *e)
 {
-        return aligned((size_t)e->code.instance[0]);
+        return line_aligned((size_t)e->code.instance[0]);
 }
 
-size_t views_size(const Engine *e)
+size_t engine_views_size(const Engine *e)
 {
         const Plan *p = e->plan;
-        return p->slots == 1 ? 0 : aligned(2 * (size_t)p->slots * (size_t)e->code.instance[0]);
+        return p->slots == 1 ? 0 : line_aligned(2 * (size_t)p->slots * (size_t)e->code.instance[0]);
 }
 
 static const char *take_memory(Engine *e, const float *weights, int threads)
 {
         const Plan *p = e->plan;
-        size_t own = instance_size(e) + views_size(e), arena = arena_floats(p),
+        size_t own = instance_size(e) + engine_views_size(e), arena = engine_arena_floats(p),
                state = slot_floats(p) * (size_t)p->slots;
         size_t scratch =
                 (size_t)scratch_size(p) * (size_t)threads + (threads > 1 ? (size_t)parts_size(p) : 0);
@@ -145,7 +145,7 @@ void engine_forget(Engine *e)
 {
         const Plan *p = e->plan;
         float *arena = ((const InstanceHead *)e->memory)->arena;
-        size_t n = (arena_floats(p) + slot_floats(p) * (size_t)p->slots) * sizeof *arena;
+        size_t n = (engine_arena_floats(p) + slot_floats(p) * (size_t)p->slots) * sizeof *arena;
         memset(arena, 0x4b, n < MOST_NOISE ? n : MOST_NOISE); /* 13323083, which stays finite */
 }
 
@@ -157,7 +157,7 @@ Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, con
                 return NULL;
         e->plan = p;
         e->mode = mode;
-        e->most_threads = threads;
+        e->max_threads = threads;
         e->output = calloc((size_t)p->graph->noutput + 1, sizeof *e->output);
         e->kept = calloc((size_t)p->slots, sizeof *e->kept);
         e->held = calloc((size_t)cached_states(p) + (size_t)paged_states(p) + 1, sizeof *e->held);
@@ -212,7 +212,7 @@ void engine_free(Engine *e)
 
 const char *engine_set_threads(Engine *e, int threads)
 {
-        if (threads < 1 || threads > e->most_threads)
+        if (threads < 1 || threads > e->max_threads)
                 return "an engine has no more threads than it was made with";
         team_stop(&e->team);
         e->has_team = !team_start(&e->team, threads);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static int64_t *number_at(Engine *e, int which)
+static int64_t *call_number(Engine *e, int which)
 {
         int64_t offset = e->code.instance[which];
         return offset < 0 ? NULL : (int64_t *)(void *)(e->instance + offset);
@@ -24,7 +24,7 @@ static void set_in(const Engine *e, char *instance, int which, int64_t value)
                 memcpy(instance + e->code.instance[which], &value, sizeof value);
 }
 
-static void set_number(Engine *e, int which, int64_t value)
+static void engine_set_number(Engine *e, int which, int64_t value)
 {
         set_in(e, e->instance, which, value);
 }
@@ -42,7 +42,7 @@ static void set_pointer(Engine *e, int which, const void *value)
 
 static int64_t *position(const Engine *e)
 {
-        return number_at((Engine *)e, AT_NAMED + e->plan->graph->past);
+        return call_number((Engine *)e, AT_NAMED + e->plan->graph->past);
 }
 
 int64_t engine_position(const Engine *e)
@@ -57,7 +57,7 @@ const char *engine_rewind(Engine *e, int64_t n)
         if (n < 0 || n > *position(e))
                 return "there are not so many positions to go back to";
         const Plan *p = e->plan;
-        int64_t *base = number_at(e, AT_BASE);
+        int64_t *base = call_number(e, AT_BASE);
         for (int i = 0; i < p->ncache && n == 0; i++)
                 base[i] = 0;
         for (int i = 0; i < p->ncache; i++)
@@ -79,7 +79,7 @@ const char *engine_rewind(Engine *e, int64_t n)
 }
 
 /* In the window caches of a state. */
-static void make_room(const Engine *e, float *state, int64_t *base, int64_t past, int64_t n)
+static void window_room(const Engine *e, float *state, int64_t *base, int64_t past, int64_t n)
 {
         const Plan *p = e->plan;
         for (int i = 0; i < p->ncache; i++) {
@@ -93,7 +93,7 @@ static void make_room(const Engine *e, float *state, int64_t *base, int64_t past
         }
 }
 
-static const char *run(Engine *e)
+static const char *engine_run(Engine *e)
 {
         const char *wrong = NULL;
         FloatState outside = float_enter();
@@ -113,24 +113,24 @@ static size_t base_bytes(const Engine *e)
         return (size_t)e->plan->ncache * sizeof(int64_t);
 }
 
-static void keep_slot(Engine *e)
+static void engine_keep_slot(Engine *e)
 {
         e->kept[e->slot].past = *position(e);
         if (e->plan->ncache)
-                memcpy(e->kept[e->slot].base, number_at(e, AT_BASE), base_bytes(e));
+                memcpy(e->kept[e->slot].base, call_number(e, AT_BASE), base_bytes(e));
 }
 
-static float *state_of(const Engine *e, int slot)
+static float *slot_state(const Engine *e, int slot)
 {
         return e->state + (size_t)slot * slot_floats(e->plan);
 }
 
 /* The instance, or a view of it, becomes one of the slot. */
-static void take_slot(const Engine *e, char *instance, int slot)
+static void engine_take_slot(const Engine *e, char *instance, int slot)
 {
         const Graph *g = e->plan->graph;
         InstanceHead *head = (InstanceHead *)(void *)instance;
-        head->state = state_of(e, slot);
+        head->state = slot_state(e, slot);
         if (e->plan->ncache)
                 memcpy(instance + e->code.instance[AT_BASE], e->kept[slot].base, base_bytes(e));
         set_int(e, instance, AT_SLOT, slot);
@@ -160,17 +160,17 @@ static void skip_rows(const Engine *e, char *view, int64_t rows, int64_t outputs
 }
 
 /* The views for a call of these sequences: see batch.h of the runtime, which does the same for emitted C. */
-static void see_sequences(Engine *e, const EngineSequence *s, int sequences)
+static void call_see_sequences(Engine *e, const EngineSequence *s, int sequences)
 {
         const Plan *p = e->plan;
         size_t size = (size_t)e->code.instance[0];
-        char *sequence = e->instance + aligned(size), *range = sequence + (size_t)p->slots * size;
+        char *sequence = e->instance + line_aligned(size), *range = sequence + (size_t)p->slots * size;
         int64_t row = 0, given = 0, end = -1;
         int ranges = 0, at_time = AT_NAMED + p->graph->time;
         for (int i = 0; i < sequences; i++) {
                 char *own = sequence + (size_t)i * size, *wanted = range + (size_t)ranges * size;
                 memcpy(own, e->instance, size);
-                take_slot(e, own, s[i].slot);
+                engine_take_slot(e, own, s[i].slot);
                 set_int(e, own, AT_NUMBER, i);
                 set_in(e, own, AT_BEFORE, row);
                 set_in(e, own, at_time, s[i].n);
@@ -189,7 +189,7 @@ static void see_sequences(Engine *e, const EngineSequence *s, int sequences)
                 end = s[i].first < s[i].n ? row : -1;
                 given += s[i].n - s[i].first;
         }
-        set_number(e, at_time, row);
+        engine_set_number(e, at_time, row);
         set_int(e, e->instance, AT_SEQUENCES, sequences);
         set_int(e, e->instance, AT_RANGES, ranges);
         set_pointer(e, AT_SEQUENCE, sequence);
@@ -202,8 +202,8 @@ const char *engine_select(Engine *e, int slot)
                 return "there is no such slot";
         if (e->plan->slots == 1)
                 return NULL;
-        keep_slot(e);
-        take_slot(e, e->instance, e->slot = slot);
+        engine_keep_slot(e);
+        engine_take_slot(e, e->instance, e->slot = slot);
         return NULL;
 }
 
@@ -214,7 +214,7 @@ const char *engine_fork(Engine *e, int slot, int copy)
                 return "there is no such slot";
         if (slot == copy)
                 return NULL;
-        keep_slot(e);
+        engine_keep_slot(e);
         if (p->pages) {
                 pages_give(&e->pages, copy, e->kept[copy].past, 0);
                 pages_share(&e->pages, slot, copy, e->kept[slot].past);
@@ -222,15 +222,16 @@ const char *engine_fork(Engine *e, int slot, int copy)
         e->kept[copy] = e->kept[slot];
         for (int r = 0; r < rank_count(e); r++) {
                 const ptrdiff_t apart = rank_apart(e, r) / (ptrdiff_t)sizeof *e->state;
-                memcpy(state_of(e, copy) + apart, state_of(e, slot) + apart,
+                memcpy(slot_state(e, copy) + apart, slot_state(e, slot) + apart,
                        slot_floats(p) * sizeof *e->state);
         }
         if (copy == e->slot)
-                take_slot(e, e->instance, copy);
+                engine_take_slot(e, e->instance, copy);
         return NULL;
 }
 
-static const char *check_sequences(const Engine *e, const EngineSequence *s, int sequences, int64_t *rows)
+static const char *call_check_sequences(const Engine *e, const EngineSequence *s, int sequences,
+                                        int64_t *rows)
 {
         const Graph *g = e->plan->graph;
         *rows = 0;
@@ -253,13 +254,13 @@ static const char *check_sequences(const Engine *e, const EngineSequence *s, int
 }
 
 /* The pages that a call of these sequences needs, or none of them: see batch_pages.h of the runtime. */
-static const char *take_pages(Engine *e, const EngineSequence *s, int sequences)
+static const char *engine_take_pages(Engine *e, const EngineSequence *s, int sequences)
 {
         float *arena = ((const InstanceHead *)e->memory)->arena;
         int64_t asked = 0;
         if (!e->plan->pages)
                 return NULL;
-        keep_slot(e);
+        engine_keep_slot(e);
         for (int i = 0; i < sequences; i++)
                 asked += pages_ask(&e->pages, s[i].slot, e->kept[s[i].slot].past, s[i].n);
         const bool enough = asked <= e->pages.pages_left;
@@ -285,7 +286,7 @@ static const char *set_sizes(Engine *e, const EngineCall *call)
                 if (call->size[i] < 1 || call->size[i] > g->named[i].bound)
                         return arena_printf(g->arena, "%s is 1 to %lld, not %lld", g->named[i].name,
                                             (long long)g->named[i].bound, (long long)call->size[i]);
-                set_number(e, AT_NAMED + i, call->size[i]);
+                engine_set_number(e, AT_NAMED + i, call->size[i]);
         }
         return NULL;
 }
@@ -307,7 +308,7 @@ static const char *check_ids(const Graph *g, const void *const *input, const int
 }
 
 /* n: positions, where there are any. */
-static const char *check_inputs(const Engine *e, const EngineCall *call, int64_t n)
+static const char *call_check_inputs(const Engine *e, const EngineCall *call, int64_t n)
 {
         const Graph *g = e->plan->graph;
         int64_t size[MAX_NAMED] = {0};
@@ -320,11 +321,11 @@ static const char *begin_call(Engine *e, const EngineCall *call, int64_t n)
 {
         second_tier(e);
         const char *wrong = set_sizes(e, call);
-        return wrong ? wrong : check_inputs(e, call, n);
+        return wrong ? wrong : call_check_inputs(e, call, n);
 }
 
 /* Pointers to where the call's positions from `taken` on, and its outputs from `given` on, lie. */
-static void point(Engine *e, const EngineCall *call, int64_t taken, int64_t given)
+static void engine_point(Engine *e, const EngineCall *call, int64_t taken, int64_t given)
 {
         const Plan *p = e->plan;
         const Graph *g = p->graph;
@@ -338,8 +339,9 @@ static void point(Engine *e, const EngineCall *call, int64_t taken, int64_t give
         for (int i = 0; i < g->noutput; i++) {
                 const Type *t = &g->output[i].node->type;
                 float *to = call->output[i];
-                set_pointer(e, at + g->ninput + i,
-                            to && advances(p, t) ? to + given * row_elements(p, t) : to);
+                const int64_t passed =
+                        advances(p, t) ? given * row_elements(p, t) : taken * elements_passed(p, t);
+                set_pointer(e, at + g->ninput + i, to ? to + passed : to);
         }
 }
 
@@ -368,8 +370,8 @@ static void see_alone(Engine *e, const EngineCall *call, int64_t n, int64_t firs
         if (*position(e) == 0)
                 for (int i = 0; i < g->nnamed; i++)
                         e->kept[e->slot].size[i] = call->size[i];
-        keep_slot(e);
-        see_sequences(e, &(EngineSequence){e->slot, n, first}, 1);
+        engine_keep_slot(e);
+        call_see_sequences(e, &(EngineSequence){e->slot, n, first}, 1);
 }
 
 const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t first)
@@ -387,10 +389,10 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
         if (wrong)
                 return wrong;
         const int64_t end = *past + n;
-        wrong = take_pages(e, &(EngineSequence){e->slot, n, 0}, 1);
+        wrong = engine_take_pages(e, &(EngineSequence){e->slot, n, 0}, 1);
         if (wrong)
                 return wrong;
-        set_number(e, AT_WHOLE, n);
+        engine_set_number(e, AT_WHOLE, n);
         fill_later(e, call, n, *past);
         for (int64_t taken = 0, given = 0; taken < n;) {
                 if (atomic_load(&e->interrupted)) {
@@ -400,15 +402,15 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
                 }
                 int64_t chunk = n - taken < p->chunk ? n - taken : p->chunk;
                 int64_t unwanted = first - taken < 0 ? 0 : first - taken < chunk ? first - taken : chunk;
-                point(e, call, taken, given);
-                set_number(e, AT_DONE, taken);
-                set_number(e, AT_NAMED + g->time, chunk);
-                set_number(e, AT_FIRST, unwanted);
+                engine_point(e, call, taken, given);
+                engine_set_number(e, AT_DONE, taken);
+                engine_set_number(e, AT_NAMED + g->time, chunk);
+                engine_set_number(e, AT_FIRST, unwanted);
                 choose_part(e, *past);
-                make_room(e, state_of(e, e->slot), number_at(e, AT_BASE), *past, chunk);
+                window_room(e, slot_state(e, e->slot), call_number(e, AT_BASE), *past, chunk);
                 if (p->slots > 1)
                         see_alone(e, call, chunk, unwanted);
-                wrong = run(e);
+                wrong = engine_run(e);
                 if (wrong)
                         return wrong;
                 *past += chunk;
@@ -420,7 +422,7 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
 
 /* --- several whole sequences ---------------------------------------------------------------------------------------- */
 
-static const char *check_wholes(const Engine *e, const EngineSequence *s, int sequences)
+static const char *call_check_wholes(const Engine *e, const EngineSequence *s, int sequences)
 {
         const Plan *p = e->plan;
         const int size = varying_size(p->graph);
@@ -458,7 +460,7 @@ static const char *see_wholes(Engine *e, const EngineSequence *s, int sequences)
         const Graph *g = e->plan->graph;
         const int which = varying_size(g);
         const size_t bytes = (size_t)e->code.instance[0];
-        char *view = e->instance + aligned(bytes);
+        char *view = e->instance + line_aligned(bytes);
         const void **input = NEW_ARRAY(g->arena, const void *, g->ninput);
         int64_t row = 0, size[MAX_NAMED] = {0};
         set_int(e, e->instance, AT_SEQUENCES, sequences);
@@ -478,21 +480,22 @@ static const char *see_wholes(Engine *e, const EngineSequence *s, int sequences)
                         return wrong;
         }
         if (which >= 0)
-                set_number(e, AT_NAMED + which, row);
+                engine_set_number(e, AT_NAMED + which, row);
         return NULL;
 }
 
-static const char *run_wholes(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call)
+static const char *engine_run_wholes(Engine *e, const EngineSequence *s, int sequences,
+                                     const EngineCall *call)
 {
-        const char *wrong = check_wholes(e, s, sequences);
+        const char *wrong = call_check_wholes(e, s, sequences);
         if (wrong || sequences == 0)
                 return wrong;
         if (atomic_load(&e->interrupted))
                 return "interrupted";
         second_tier(e);
-        point(e, call, 0, 0);
+        engine_point(e, call, 0, 0);
         wrong = see_wholes(e, s, sequences);
-        return wrong ? wrong : run(e);
+        return wrong ? wrong : engine_run(e);
 }
 
 const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, const EngineCall *call)
@@ -501,28 +504,28 @@ const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, cons
         if (e->plan->slots == 1)
                 return "this plan is for one sequence a call";
         if (has_whole_sequences(e->plan))
-                return run_wholes(e, s, sequences, call);
-        keep_slot(e);
-        const char *wrong = check_sequences(e, s, sequences, &n);
+                return engine_run_wholes(e, s, sequences, call);
+        engine_keep_slot(e);
+        const char *wrong = call_check_sequences(e, s, sequences, &n);
         if (!wrong && n > 0)
                 wrong = begin_call(e, call, n);
         if (wrong || n == 0)
                 return wrong;
         if (atomic_load(&e->interrupted))
                 return "interrupted";
-        wrong = take_pages(e, s, sequences);
+        wrong = engine_take_pages(e, s, sequences);
         if (wrong)
                 return wrong;
-        point(e, call, 0, 0);
+        engine_point(e, call, 0, 0);
         choose_part(e, -1);
         for (int i = 0; i < sequences; i++)
-                make_room(e, state_of(e, s[i].slot), e->kept[s[i].slot].base, e->kept[s[i].slot].past,
-                          s[i].n);
-        see_sequences(e, s, sequences);
-        wrong = run(e);
+                window_room(e, slot_state(e, s[i].slot), e->kept[s[i].slot].base, e->kept[s[i].slot].past,
+                            s[i].n);
+        call_see_sequences(e, s, sequences);
+        wrong = engine_run(e);
         for (int i = 0; i < sequences; i++)
                 e->kept[s[i].slot].past += s[i].n;
-        take_slot(e, e->instance, e->slot);
+        engine_take_slot(e, e->instance, e->slot);
         return wrong;
 }
 
@@ -532,16 +535,16 @@ const char *engine_forward(Engine *e, const EngineCall *call)
                 return "this model is causal: it advances";
         if (has_whole_sequences(e->plan)) {
                 const int size = varying_size(e->plan->graph);
-                return run_wholes(e, &(EngineSequence){.n = size < 0 ? 0 : call->size[size]}, 1, call);
+                return engine_run_wholes(e, &(EngineSequence){.n = size < 0 ? 0 : call->size[size]}, 1, call);
         }
         const char *wrong = begin_call(e, call, 0);
         if (wrong)
                 return wrong;
         if (atomic_load(&e->interrupted))
                 return "interrupted";
-        set_number(e, AT_FIRST, 0);
-        point(e, call, 0, 0);
-        return run(e);
+        engine_set_number(e, AT_FIRST, 0);
+        engine_point(e, call, 0, 0);
+        return engine_run(e);
 }
 
 const char *engine_tokens(Engine *e, const int32_t *tokens, int64_t n, int64_t first, float *logits)

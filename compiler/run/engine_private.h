@@ -31,7 +31,7 @@ enum {
 /* What a slot keeps from call to call, but for the selected one, whose position is the instance's. */
 typedef struct {
         int64_t past, size[MAX_NAMED], base[MAX_CACHES];
-} Kept;
+} KeptSlot;
 
 typedef struct EngineRank EngineRank;
 typedef struct EngineMeetings EngineMeetings;
@@ -45,13 +45,13 @@ struct Engine {
         bool tried;     /* it was started, if it could be */
         Team team;
         bool has_team;
-        int most_threads;
+        int max_threads;
         void *memory;
         size_t memory_size;
         char *instance;
         float **output;    /* [noutput], NULL but for the first */
         float *state;      /* [slots][slot_floats] */
-        Kept *kept;        /* [slots] */
+        KeptSlot *kept;    /* [slots] */
         int slot;          /* the selected one */
         CachedState *held; /* [cached_states(), or paged_states()] */
         PageTable pages;   /* of Plan.pages .. */
@@ -66,7 +66,7 @@ struct Engine {
 
 /* engine.c: bytes of the instance, and behind it of the views that calls of several sequences have, two for each */
 size_t instance_size(const Engine *e);
-size_t views_size(const Engine *e);
+size_t engine_views_size(const Engine *e);
 
 /* engine_ranks.c: of several ranks, or stages of them */
 int rank_count(const Engine *e);
@@ -80,7 +80,7 @@ ptrdiff_t rank_apart(const Engine *e,
 /* The system compiler's code takes the place of libtcc's as soon as it is there. */
 void second_tier(Engine *e);
 
-static inline size_t aligned(size_t n)
+static inline size_t line_aligned(size_t n)
 {
         return (n + 63) / 64 * 64;
 }

@@ -22,15 +22,15 @@ struct EngineRank {
 };
 
 /* What a stage has sent, and another has not received. */
-typedef struct Message Message;
-struct Message {
-        Message *next;
+typedef struct RankMessage RankMessage;
+struct RankMessage {
+        RankMessage *next;
         float x[];
 };
 
 /* Between ranks of one number, from one stage to another: the first one sent, first. */
 typedef struct {
-        Message *first, *last;
+        RankMessage *first, *last;
 } Queue;
 
 /* The ranks of a stage meet; stages send. */
@@ -54,7 +54,7 @@ static EngineRank *rank_at(const EngineRank *self, int stage, int number)
 }
 
 /* What each rank has is in sight of all. */
-static int gather(void *of, float *all, const int64_t *begin)
+static int ranks_gather(void *of, float *all, const int64_t *begin)
 {
         EngineRank *self = of;
         pthread_barrier_t *b = &self->engine->meetings->stage[self->link.stage];
@@ -79,7 +79,7 @@ static int send_to(void *of, const float *x, int64_t n, int stage)
         EngineRank *self = of;
         EngineMeetings *m = self->engine->meetings;
         Queue *queue = queue_between(self, self->link.stage, stage);
-        Message *sent = malloc(sizeof *sent + (size_t)n * sizeof *x);
+        RankMessage *sent = malloc(sizeof *sent + (size_t)n * sizeof *x);
         if (sent) {
                 memcpy(sent->x, x, (size_t)n * sizeof *x);
                 sent->next = NULL;
@@ -103,7 +103,7 @@ static int receive(void *of, float *x, int64_t n, int stage)
         pthread_mutex_lock(&m->lock);
         while (!queue->first && !m->failed)
                 pthread_cond_wait(&m->sent, &m->lock);
-        Message *sent = queue->first;
+        RankMessage *sent = queue->first;
         queue->first = sent ? sent->next : NULL;
         pthread_mutex_unlock(&m->lock);
         if (!sent)
@@ -150,7 +150,7 @@ static void end_meetings(const Engine *e)
                 return;
         end_barriers(m->stage, m->stages);
         for (int i = 0; m->queue && i < queues; i++)
-                for (Message *sent = m->queue[i].first, *next; sent; sent = next) {
+                for (RankMessage *sent = m->queue[i].first, *next; sent; sent = next) {
                         next = sent->next;
                         free(sent);
                 }
@@ -174,7 +174,7 @@ static const char *rank_start(Engine *e, int r, int threads)
                           .ranks = e->plan->ranks,
                           .stage = r / e->plan->ranks,
                           .stages = e->plan->stages,
-                          .gather = gather,
+                          .gather = ranks_gather,
                           .send = send_to,
                           .receive = receive,
                           .of = k,
@@ -203,8 +203,6 @@ const char *ranks_start(Engine *e, int threads)
         const int ranks = e->plan->ranks * e->plan->stages;
         if (ranks < 2)
                 return NULL;
-        if (e->code.interpreter)
-                return "--ranks: the interpreter of kernels (--jit code) is one rank";
         if (e->plan->pages)
                 return "--ranks: sequences share no pages";
         e->rank = calloc((size_t)ranks, sizeof *e->rank);
@@ -287,18 +285,32 @@ ptrdiff_t rank_apart(const Engine *e, int r)
         return r ? (char *)e->rank[r].memory - (char *)e->memory : 0;
 }
 
-/* Memory of its own for each output that is wanted, as large as this call's; of a view of the instance, the part of it. */
+/* Floats of output i in this call.  An output whose rows of a call are one piece is given a part of the call at a time, and begins at that part's rows;
+ * another begins at those of the whole call, whatever part of them is computed. */
+static int64_t floats_given(const Engine *e, int i)
+{
+        const Graph *g = e->plan->graph;
+        const Type *t = &g->output[i].node->type;
+        const int64_t *layout = e->code.instance;
+        int64_t size[MAX_NAMED] = {0}, whole, done;
+        for (int k = 0; k < g->nnamed; k++)
+                memcpy(&size[k], e->instance + layout[AT_NAMED + k], sizeof size[k]);
+        if (g->past >= 0 && layout[AT_WHOLE] >= 0 && !advances(e->plan, t)) {
+                memcpy(&whole, e->instance + layout[AT_WHOLE], sizeof whole);
+                memcpy(&done, e->instance + layout[AT_DONE], sizeof done);
+                size[g->time] = whole;
+                size[g->past] -= done;
+        }
+        return (has_whole_sequences(e->plan) ? e->plan->slots : 1) * type_count(t, size) + LANES;
+}
+
+/* Memory of its own for each output that is wanted; of a view of the instance, the part of it. */
 static bool give_outputs(Engine *e, EngineRank *k, char *view)
 {
         const Graph *g = e->plan->graph;
-        const int64_t *layout = e->code.instance + AT_NAMED;
-        int64_t size[MAX_NAMED] = {0};
-        const size_t wholes = has_whole_sequences(e->plan) ? (size_t)e->plan->slots : 1;
-        for (int i = 0; i < g->nnamed; i++)
-                memcpy(&size[i], e->instance + layout[i], sizeof size[i]);
         for (int i = 0; i < g->noutput; i++) {
-                const int64_t at = layout[g->nnamed + g->ninput + i];
-                const size_t n = wholes * (size_t)type_count(&g->output[i].node->type, size) + LANES;
+                const int64_t at = e->code.instance[AT_NAMED + g->nnamed + g->ninput + i];
+                const size_t n = (size_t)floats_given(e, i);
                 float *wanted, *first;
                 memcpy(&wanted, view + at, sizeof wanted);
                 memcpy(&first, e->instance + at, sizeof first);
@@ -328,7 +340,7 @@ static void move_pointer(const Engine *e, char *view, int member, ptrdiff_t apar
 }
 
 /* A copy of an instance, or of a view of it, is the rank's. */
-static void make_own(const Engine *e, EngineRank *k, char *view, ptrdiff_t apart)
+static void rank_make_own(const Engine *e, EngineRank *k, char *view, ptrdiff_t apart)
 {
         InstanceHead *i = (InstanceHead *)(void *)view;
         if (k->weights)
@@ -356,7 +368,7 @@ static bool own_views(Engine *e, int r, char *view, int n)
 {
         bool good = true;
         for (; n > 0 && good; n--, view += e->code.instance[0]) {
-                make_own(e, &e->rank[r], view, rank_apart(e, r));
+                rank_make_own(e, &e->rank[r], view, rank_apart(e, r));
                 good = give_outputs(e, &e->rank[r], view);
         }
         return good;
@@ -366,7 +378,7 @@ static bool own_views(Engine *e, int r, char *view, int n)
 static bool follow_first(Engine *e, int r)
 {
         char *own = e->rank[r].memory, *sequence = own + instance_size(e);
-        memcpy(own, e->instance, instance_size(e) + views_size(e));
+        memcpy(own, e->instance, instance_size(e) + engine_views_size(e));
         return own_views(e, r, own, 1) && own_views(e, r, sequence, count_at(e, AT_SEQUENCES)) &&
                own_views(e, r, sequence + e->plan->slots * e->code.instance[0], count_at(e, AT_RANGES));
 }

@@ -116,7 +116,7 @@ typedef struct {
         char *piece; /* room for a token's text */
 } Outlet;
 
-static void release(Outlet *o, int64_t n)
+static void outlet_release(Outlet *o, int64_t n)
 {
         if (n > 0 && !o->how->show(o->how->to, o->held, n))
                 o->wrong = output_failed;
@@ -159,11 +159,11 @@ static bool pour(Outlet *o, const char *text, int64_t n)
         int64_t at = 0;
         while (at < o->n && !may_stop(o, at, &stop))
                 at++;
-        release(o, at);
+        outlet_release(o, at);
         return !stop && !o->wrong;
 }
 
-static bool show_token(Outlet *o, const Tokenizer *t, int32_t token)
+static bool outlet_token(Outlet *o, const Tokenizer *t, int32_t token)
 {
         char number[16];
         if (!t)
@@ -172,13 +172,13 @@ static bool show_token(Outlet *o, const Tokenizer *t, int32_t token)
 }
 
 /* The rest, unless a stop text has ended it. */
-static void show_end(Outlet *o)
+static void outlet_end(Outlet *o)
 {
         bool stopped = false;
         char rest[TOKEN_RESIDUE];
         pour(o, rest, tokens_decode_end(&o->decoder, rest));
         if (o->n && !(may_stop(o, 0, &stopped) && stopped))
-                release(o, o->n);
+                outlet_release(o, o->n);
 }
 
 /* --- the loop ------------------------------------------------------------------------------------------------------ */
@@ -196,16 +196,16 @@ typedef struct {
         const Generator *generator;
         const Generated *made;
         const char *wrong; /* the last error */
-} Run;
+} GenerateRun;
 
 static int64_t run_position(void *of)
 {
-        return engine_position(((Run *)of)->engine);
+        return engine_position(((GenerateRun *)of)->engine);
 }
 
 static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
-        Run *r = of;
+        GenerateRun *r = of;
         const Generation *how = r->how;
         if (r->wrong) /* the draft's */
                 return 1;
@@ -223,20 +223,20 @@ static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 
 static int32_t run_draw(void *of, float *logits)
 {
-        Run *r = of;
+        GenerateRun *r = of;
         return r->sample(r->sampler, logits, (int)r->vocab);
 }
 
 static int run_rule(void *of, const int32_t *text, int64_t n, float *logits)
 {
-        Run *r = of;
+        GenerateRun *r = of;
         return constraint_rule(r->how->constraint, r->drafted, text, n, logits, r->vocab, &r->wrong);
 }
 
 /* The draft model chooses as this one does, by the random numbers that come next. */
 static int64_t run_propose(void *of, int32_t *text, int64_t n, int64_t most)
 {
-        Run *r = of, drafting = *r;
+        GenerateRun *r = of, drafting = *r;
         Sampler sampler = *r->sampler;
         Generator like = *r->generator;
         drafting.sampler = &sampler;
@@ -249,10 +249,10 @@ static int64_t run_propose(void *of, int32_t *text, int64_t n, int64_t most)
 
 static int run_show(void *of, int32_t token)
 {
-        Run *r = of;
+        GenerateRun *r = of;
         if (r->how->talk)
                 talk_token(r->how->talk, token);
-        bool ended = !show_token(&r->outlet, r->tokenizer, token);
+        bool ended = !outlet_token(&r->outlet, r->tokenizer, token);
         if (!r->how->interrupted || !atomic_load(r->how->interrupted))
                 return ended ? -1 : 0;
         r->wrong = "interrupted";
@@ -261,12 +261,12 @@ static int run_show(void *of, int32_t token)
 
 static int run_rewind(void *of, int64_t n)
 {
-        Run *r = of;
+        GenerateRun *r = of;
         r->wrong = engine_rewind(r->engine, n);
         return r->wrong != NULL;
 }
 
-static const char *loop(Run *r, Generator *all, void *room, const int32_t *tokens, int64_t n,
+static const char *loop(GenerateRun *r, Generator *all, void *room, const int32_t *tokens, int64_t n,
                         Generated *result)
 {
         generation_lay(all, &r->how->sampler, room);
@@ -276,18 +276,25 @@ static const char *loop(Run *r, Generator *all, void *room, const int32_t *token
         case GENERATION_CONTEXT:
                 return arena_printf(r->g->arena, "the prompt has %lld tokens, and the context holds %lld",
                                     (long long)n, (long long)all->context);
+        case GENERATION_NONE:
+                return arena_printf(
+                        r->g->arena,
+                        "no token may come at position %lld: every logit is -inf or NaN, or ruled out",
+                        (long long)(n + result->made));
         default: return r->wrong;
         }
 }
 
 /* The text that beams find. */
-static const char *show_best(Run *r, const Plan *p, const int32_t *tokens, int64_t n, Generated *result)
+static const char *show_best(GenerateRun *r, const Plan *p, const int32_t *tokens, int64_t n,
+                             Generated *result)
 {
         BeamText best;
         double begin = seconds();
         *result = (Generated){.prompt = n - engine_position(r->engine)};
         const char *wrong = beam_search(r->engine, p, tokens, n, r->how, &best);
-        for (int64_t i = 0; !wrong && i < best.n && show_token(&r->outlet, r->tokenizer, best.tokens[i]); i++)
+        for (int64_t i = 0; !wrong && i < best.n && outlet_token(&r->outlet, r->tokenizer, best.tokens[i]);
+             i++)
                 result->made++;
         result->first_seconds = seconds() - begin;
         free(best.tokens);
@@ -298,14 +305,14 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                      Generation *how, Generated *result)
 {
         const Graph *g = p->graph;
-        Run r = {.engine = e,
-                 .g = g,
-                 .how = how,
-                 .tokenizer = tokenizer,
-                 .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},
-                 .vocab = row_elements(p, &g->output[0].node->type),
-                 .sampler = &how->sampler,
-                 .sample = (SampleFunction *)kernel_find(p->target, "sample")};
+        GenerateRun r = {.engine = e,
+                         .g = g,
+                         .how = how,
+                         .tokenizer = tokenizer,
+                         .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},
+                         .vocab = row_elements(p, &g->output[0].node->type),
+                         .sampler = &how->sampler,
+                         .sample = (SampleFunction *)kernel_find(p->target, "sample")};
         Generator all = {.of = &r,
                          .position = run_position,
                          .take = run_take,
@@ -335,7 +342,7 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
         const char *wrong = !room || !r.outlet.piece ? no_memory
                             : how->beams.beams       ? show_best(&r, p, tokens, n, result)
                                                      : loop(&r, &all, room, tokens, n, result);
-        show_end(&r.outlet);
+        outlet_end(&r.outlet);
         wrong = wrong ? wrong : r.outlet.wrong;
         free(r.outlet.held);
         free(r.outlet.piece);

@@ -7,13 +7,13 @@
 
 /* What a function called back finds behind its context. */
 typedef struct {
-        Frame *caller, own;
+        CodeFrame *caller, own;
         int64_t around;
-} Context;
+} CallbackContext;
 
-static Context context_of(Frame *f, const Function *called)
+static CallbackContext context_of(CodeFrame *f, const Function *called)
 {
-        Context c = {.caller = f, .own = *f};
+        CallbackContext c = {.caller = f, .own = *f};
         c.own.f = called;
         c.own.t = f->t + f->own->vectors; /* the caller's own stay */
         c.own.x = f->x + f->own->vectors;
@@ -21,7 +21,7 @@ static Context context_of(Frame *f, const Function *called)
 }
 
 /* The sequence that a row belongs to: as in batch_whole.h of the runtime. */
-static const CodeInstance *sequence_of(const Frame *f, int64_t row)
+static const CodeInstance *row_sequence(const CodeFrame *f, int64_t row)
 {
         const Plan *p = f->own->plan;
         const CodeInstance *m = f->m;
@@ -37,28 +37,35 @@ static const CodeInstance *sequence_of(const Frame *f, int64_t row)
         return view_at(f->m->sequence, f->own, low);
 }
 
-static void epilogue(const void *context, int64_t row, int panel, const float *results)
+void frame_set_row(CodeFrame *f, const CodeInstance *m, int64_t row)
 {
-        Context *c = (Context *)context;
-        Frame *f = &c->own;
         const Function *of = f->f;
         const Plan *p = f->own->plan;
-        f->m = c->caller->m;
-        f->sees = c->caller->sees || sees_sequence(p, f->kernel, of);
+        f->m = m;
         if (f->sees && f->kernel->by_row) {
                 int64_t inner = frame_rows(f, 1, of->nloop - 1), at = row / (inner ? inner : 1);
-                f->m = sequence_of(f, at);
+                f->m = row_sequence(f, at);
                 row -= inner * frame_rows_before(p, f->m, of->loop[0].size);
         }
+        frame_set_loops(f, of->outer, of->nloop - 1, row);
+}
+
+static void epilogue(const void *context, int64_t row, int panel, const float *results)
+{
+        CallbackContext *c = (CallbackContext *)context;
+        CodeFrame *f = &c->own;
+        const Function *of = f->f;
+        f->m = c->caller->m;
+        f->sees = c->caller->sees || sees_sequence(f->own->plan, f->kernel, of);
         f->given = results;
         frame_set_loops(f, 0, of->outer, c->around);
-        frame_set_loops(f, of->outer, of->nloop - 1, row);
+        frame_set_row(f, c->caller->m, row);
         f->lane = (int64_t)(of->products == 2 ? panel / 2 : panel) * LANES;
         frame_set_rest(f, &of->loop[of->lane_loop]);
         run_function(f);
 }
 
-static void set_head_and_row(Frame *f, int head, int64_t row)
+static void set_head_and_row(CodeFrame *f, int head, int64_t row)
 {
         frame_set_loops_in(f, f->f->head, f->f->nhead, head);
         if (f->f->row >= 0)
@@ -68,7 +75,8 @@ static void set_head_and_row(Frame *f, int head, int64_t row)
 /* The contexts of what attention calls back, one after another. */
 enum { TO_SCORE, TO_LIVE, TO_SINK, TO_WEIGH, CALLED_BACK };
 
-static void run_score(Frame *f, float *to, const float *s, int64_t apart, int head, int64_t row, int64_t col)
+static void run_score(CodeFrame *f, float *to, const float *s, int64_t apart, int head, int64_t row,
+                      int64_t col)
 {
         set_head_and_row(f, head, row);
         f->lane = col;
@@ -82,21 +90,21 @@ static void run_score(Frame *f, float *to, const float *s, int64_t apart, int he
 static void score(const void *context, float *to, const float *s, int64_t apart, int head, int64_t row,
                   int64_t col)
 {
-        Context *c = (Context *)context;
+        CallbackContext *c = (CallbackContext *)context;
         run_score(&c[TO_SCORE].own, to, s, apart, head, row, col);
 }
 
 static void weigh(const void *context, float *to, const float *s, int64_t apart, int head, int64_t row,
                   int64_t col)
 {
-        Context *c = (Context *)context;
+        CallbackContext *c = (CallbackContext *)context;
         run_score(&c[TO_WEIGH].own, to, s, apart, head, row, col);
 }
 
 static float sink(const void *context, int head, int64_t row)
 {
-        Context *c = (Context *)context;
-        Frame *f = &c[TO_SINK].own;
+        CallbackContext *c = (CallbackContext *)context;
+        CodeFrame *f = &c[TO_SINK].own;
         set_head_and_row(f, head, row);
         run_function(f);
         return f->t[f->result].v[0];
@@ -104,37 +112,55 @@ static float sink(const void *context, int head, int64_t row)
 
 static void live(const void *context, int head, int64_t row, int64_t *low, int64_t *high)
 {
-        Context *c = (Context *)context;
-        Frame *f = &c[TO_LIVE].own;
+        CallbackContext *c = (CallbackContext *)context;
+        CodeFrame *f = &c[TO_LIVE].own;
         set_head_and_row(f, head, row);
         f->low = low;
         f->high = high;
         run_function(f);
 }
 
-static float *scratch_of(const Frame *f)
+static float *scratch_of(const CodeFrame *f)
 {
         return f->m->head.scratch + f->thread * scratch_size(f->own->plan);
 }
 
-static bool is_asked(const Frame *f, const Segment *s)
+static bool is_asked(const CodeFrame *f, const Segment *s)
 {
         const Buffer *to = whole_buffer(s->store.to);
         return to->home != IN_OUTPUT || f->m->pointer[f->own->plan->graph->ninput + to->index];
 }
 
+/* Where an operand begins, whose rows and heads are so many elements apart: at the first of this rank's. */
+static void *own_place(const CodeFrame *f, Operand o, int64_t row, int64_t head, int64_t first_head)
+{
+        return frame_element(f, o.buffer,
+                             frame_integer(f, o.at) + (f->own_loop ? f->own_first * row : 0) +
+                                     first_head * head);
+}
+
+/* The panels of a part up to an end of a thread's share; of a rank's heads, after those of heads before them. */
+static int panels_up_to(const CodeFrame *f, const MatmulPart *part, int64_t end)
+{
+        const int64_t heads = f->kernel->spread_heads;
+        if (!heads)
+                return (int)remaining(end, part->first, part->panels);
+        const OwnHeads own = rank_heads(f->by_outputs, heads);
+        const int64_t n = own.end - own.first, each = part->panels / heads;
+        return (int)(each * own.first + remaining(end, part->first / heads * n, each * n));
+}
+
 /* A part of a product: its panels between `from` and `to` of all. */
-static void run_part(Frame *f, const MatmulCall *c, const MatmulPart *part, int64_t around, int64_t from,
+static void run_part(CodeFrame *f, const MatmulCall *c, const MatmulPart *part, int64_t around, int64_t from,
                      int64_t to)
 {
         const Segment *s = part->segment;
         const Kernel *k = f->kernel;
         int group = s->nproduct;
-        Context context = context_of(f, part->epilogue);
+        CallbackContext context = context_of(f, part->epilogue);
         context.around = around;
-        int panel0 = group * (int)part_of(from, part->first, part->panels),
-            panel1 = group * (int)part_of(to, part->first, part->panels);
-        const float *x = frame_place(f, c->x);
+        int panel0 = group * panels_up_to(f, part, from), panel1 = group * panels_up_to(f, part, to);
+        const float *x = own_place(f, c->x, c->ldx, 0, 0);
         const void *w = frame_element(f, s->w[0], frame_integer(f, part->w_at));
         int storage = (int)s->w[0]->storage;
         if (!is_asked(f, s))
@@ -153,29 +179,49 @@ static void run_part(Frame *f, const MatmulCall *c, const MatmulPart *part, int6
                                                             f->count, (int)k->k_size, w, storage, group,
                                                             &s->tiling, panel0, panel1, scratch_of(f));
         else
-                ((Matmul *)f->own->run.matmul)(&context, epilogue, x, c->ldx,
-                                               frame_rows(f, c->outer, f->f->nloop - 1), (int)k->k_size, w,
-                                               storage, group, &s->tiling, panel0, panel1, scratch_of(f));
+                ((MatmulFunction *)f->own->run.matmul)(
+                        &context, epilogue, x, c->ldx, frame_rows(f, c->outer, f->f->nloop - 1),
+                        (int)k->k_size, w, storage, group, &s->tiling, panel0, panel1, scratch_of(f));
 }
 
 /* Rows as codes, for parts whose weights lie in blocks. */
-static void run_codes(const Frame *f, const MatmulCall *c)
+static void run_codes(const CodeFrame *f, const MatmulCall *c)
 {
         const Kernel *k = f->kernel;
         const int32_t *active = k->active_only ? f->active : NULL;
         int64_t rows = k->active_only ? f->count : frame_rows(f, c->outer, f->f->nloop - 1);
         for (int i = 0; i < CODE_GROUPS; i++)
                 if (wants_codes(k, code_group[i]))
-                        ((CodesOfRows *)f->own->run.codes)(scratch_of(f) + k->codes[i], frame_place(f, c->x),
-                                                           c->ldx, active, rows, (int)k->k_size,
-                                                           code_group[i]);
+                        ((CodesOfRows *)f->own->run.codes)(scratch_of(f) + k->codes[i],
+                                                           own_place(f, c->x, c->ldx, 0, 0), c->ldx, active,
+                                                           rows, (int)k->k_size, code_group[i]);
 }
 
-void run_matmul(Frame *f, const MatmulCall *c)
+/* A thread's share of its rank's panels, by panels or by heads. */
+static void run_own_panels(CodeFrame *f, const MatmulCall *c)
+{
+        const int threads = f->m->head.threads;
+        const int64_t heads = f->kernel->spread_heads;
+        const OwnHeads own = rank_heads(f->by_outputs, heads ? heads : 1);
+        const Ranks *ranks = heads ? NULL : f->by_outputs;
+        const int64_t panels = heads ? c->panels / heads * (own.end - own.first) : c->panels;
+        if (f->own_loop && f->own_times == 0)
+                return;
+        run_codes(f, c);
+        for (int i = 0; i < c->npart; i++)
+                run_part(f, c, &c->part[i], 0, rank_begin(ranks, panels, f->thread, threads),
+                         rank_begin(ranks, panels, f->thread + 1, threads));
+}
+
+void run_matmul(CodeFrame *f, const MatmulCall *c)
 {
         int threads = f->m->head.threads;
+        if (f->own_loop || f->by_outputs) {
+                run_own_panels(f, c);
+                return;
+        }
         int64_t all = frame_rows(f, 0, c->outer) * c->panels;
-        int64_t begin = share_of(all, f->thread, threads), end = share_of(all, f->thread + 1, threads);
+        int64_t begin = share_start(all, f->thread, threads), end = share_start(all, f->thread + 1, threads);
         for (int64_t around = begin / c->panels; around * c->panels < end; around++) {
                 frame_set_loops(f, 0, c->outer, around);
                 run_codes(f, c);
@@ -195,7 +241,7 @@ typedef struct {
 } ContractionRun;
 typedef void ContractKernel(const ContractionRun *c, int64_t unit, int64_t rows, float *scratch);
 
-static int64_t times_of(const Frame *f, const int *loop, int n)
+static int64_t times_of(const CodeFrame *f, const int *loop, int n)
 {
         int64_t times = 1;
         for (int i = 0; i < n; i++)
@@ -203,14 +249,14 @@ static int64_t times_of(const Frame *f, const int *loop, int n)
         return times;
 }
 
-void run_activations(Frame *f, const ActivationCall *c)
+void run_activations(CodeFrame *f, const ActivationCall *c)
 {
         const int threads = f->m->head.threads;
         const int64_t rows = c->row < 0 ? 1 : frame_times(f, c->row),
                       units = (rows + CONTRACT_ROWS - 1) / CONTRACT_ROWS,
                       all = times_of(f, c->around, c->naround) * units,
-                      end = share_of(all, f->thread + 1, threads);
-        for (int64_t unit = share_of(all, f->thread, threads); unit < end; unit++) {
+                      end = share_start(all, f->thread + 1, threads);
+        for (int64_t unit = share_start(all, f->thread, threads); unit < end; unit++) {
                 frame_set_loops_in(f, c->around, c->naround, unit / units);
                 const ContractionRun run = {.y = frame_place(f, c->to),
                                             .a = frame_place(f, c->a),
@@ -263,24 +309,26 @@ typedef void AttentionKernel(const void *a, ScoreRun *score, LiveRun *live, int6
 typedef void MixedKernel(const void *a, ScoreRun *score, ScoreRun *weigh, LiveRun *live, int64_t rows,
                          const ShareRun *s, int all_weigh, float *scratch, struct Team *team, int thread,
                          int threads);
-typedef void AttentionShare(ShareRun *s, const void *a, LiveRun *live, int64_t rows, float *parts, int thread,
-                            int threads);
+typedef void AttentionShareFunction(ShareRun *s, const void *a, LiveRun *live, int64_t rows, float *parts,
+                                    int thread, int threads);
 typedef void AttentionJoin(const void *a, const ShareRun *s, float *scratch, struct Team *team, int thread,
                            int threads);
 
-static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t around,
-                                       const Context *context)
+static AttentionRun describe_attention(CodeFrame *f, const AttentionCall *c, int64_t around,
+                                       const CallbackContext *context)
 {
-        bool begins = c->row >= 0 && f->f->loop[c->row].from_first;
+        const bool begins = c->row >= 0 && f->f->loop[c->row].from_first;
+        const OwnHeads own = rank_heads(f->by_outputs, c->kv_heads);
+        const int64_t group = c->heads / c->kv_heads;
         frame_set_loops_in(f, c->around, c->naround, around);
-        return (AttentionRun){.q = frame_place(f, c->q),
+        return (AttentionRun){.q = own_place(f, c->q, c->q_row, group * c->q_head, own.first),
                               .q_row = c->q_row,
                               .q_head = c->q_head,
-                              .k = frame_place(f, c->k),
+                              .k = own_place(f, c->k, 0, c->k_head, own.first),
                               .k_head = c->k_head,
                               .k_tile = c->k_tile,
                               .k_key = c->k_key,
-                              .v = frame_place(f, c->v),
+                              .v = own_place(f, c->v, 0, c->v_head, own.first),
                               .v_head = c->v_head,
                               .v_key = c->v_key,
                               .k_storage = storage_number(c->k.buffer),
@@ -289,17 +337,19 @@ static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t
                               .first_value = frame_size(f, c->first_value),
                               .key_pages = c->k_paged ? f->m->page_of : NULL,
                               .value_pages = c->v_paged ? f->m->page_of : NULL,
-                              .out = frame_place(f, c->out),
+                              .out = own_place(f, c->out, c->out_row, group * c->out_head, own.first),
                               .out_row = c->out_row,
                               .out_head = c->out_head,
-                              .heads = (int)c->heads,
-                              .kv_heads = (int)c->kv_heads,
+                              .heads = (int)(group * (own.end - own.first)),
+                              .kv_heads = (int)(own.end - own.first),
                               .head_dim = (int)c->head_dim,
                               .v_dim = (int)c->v_dim,
                               .scale = 1.0f,
                               .keys = frame_size(f, c->keys),
-                              .first_row = begins ? f->m->first : 0,
-                              .first_head = (int)(around * c->heads),
+                              .first_row = begins        ? f->m->first
+                                           : f->own_loop ? f->own_first
+                                                         : 0,
+                              .first_head = (int)(around * c->heads + group * own.first),
                               .ctx = context,
                               .sink = c->sink ? sink : NULL,
                               .dead = f->kernel->dead_nan ? NAN : 0,
@@ -307,7 +357,7 @@ static AttentionRun describe_attention(Frame *f, const AttentionCall *c, int64_t
 }
 
 /* A thread's share. */
-static void run_share(const Frame *f, const AttentionCall *c, const AttentionRun *a, const ShareRun *s,
+static void run_share(const CodeFrame *f, const AttentionCall *c, const AttentionRun *a, const ShareRun *s,
                       int64_t rows)
 {
         const InstanceHead *m = &f->m->head;
@@ -318,14 +368,14 @@ static void run_share(const Frame *f, const AttentionCall *c, const AttentionRun
                 ((AttentionKernel *)f->own->run.attention)(a, score, live, rows, s, scratch_of(f));
 }
 
-static void run_units(Frame *f, const AttentionCall *c, const Context *context, int64_t rows)
+static void run_units(CodeFrame *f, const AttentionCall *c, const CallbackContext *context, int64_t rows)
 {
         int threads = f->m->head.threads, tile = c->k_key ? LANES : f->own->plan->target->rows;
         int64_t times = times_of(f, c->around, c->naround);
         int64_t units = c->weigh ? (rows + tile - 1) / tile
                                  : c->kv_heads * ((rows * (c->heads / c->kv_heads) + tile - 1) / tile);
-        int64_t all = times * units, end = share_of(all, f->thread + 1, threads), next;
-        for (int64_t unit = share_of(all, f->thread, threads); unit < end; unit = next) {
+        int64_t all = times * units, end = share_start(all, f->thread + 1, threads), next;
+        for (int64_t unit = share_start(all, f->thread, threads); unit < end; unit = next) {
                 int64_t around = unit / units, begin = around * units;
                 next = begin + units < end ? begin + units : end;
                 const AttentionRun a = describe_attention(f, c, around, context);
@@ -334,10 +384,10 @@ static void run_units(Frame *f, const AttentionCall *c, const Context *context, 
         }
 }
 
-void run_attention(Frame *f, const AttentionCall *c)
+void run_attention(CodeFrame *f, const AttentionCall *c)
 {
         const InstanceHead *m = &f->m->head;
-        Context context[CALLED_BACK] = {context_of(f, c->score), context_of(f, c->live)};
+        CallbackContext context[CALLED_BACK] = {context_of(f, c->score), context_of(f, c->live)};
         if (c->sink)
                 context[TO_SINK] = context_of(f, c->sink);
         if (c->weigh)
@@ -348,10 +398,12 @@ void run_attention(Frame *f, const AttentionCall *c)
                 return;
         }
         const AttentionRun a = describe_attention(f, c, 0, context);
+        if (rows == 0 || a.kv_heads == 0) /* more ranks than tiles of rows, or than heads */
+                return;
         float *parts = f->kernel->parts ? m->scratch + m->threads * scratch_size(f->own->plan) : NULL;
         ShareRun s;
         KernelFunction *shares = c->weigh ? f->own->run.mixed_share : f->own->run.attention_share;
-        ((AttentionShare *)shares)(&s, &a, live, rows, parts, f->thread, m->threads);
+        ((AttentionShareFunction *)shares)(&s, &a, live, rows, parts, f->thread, m->threads);
         run_share(f, c, &a, &s, rows);
         if (!c->weigh)
                 ((AttentionJoin *)f->own->run.attention_join)(&a, &s, scratch_of(f), m->team, f->thread,
@@ -369,18 +421,18 @@ typedef struct {
 typedef void ScanKernel(const ScanRun *s, float *state, int unit, int64_t position, int64_t rows,
                         float *scratch);
 
-static void *place_or_none(const Frame *f, Operand o)
+static void *place_or_none(const CodeFrame *f, Operand o)
 {
         return o.buffer ? frame_place(f, o) : NULL;
 }
 
-void run_scan(Frame *f, const ScanCall *c)
+void run_scan(CodeFrame *f, const ScanCall *c)
 {
         const int threads = f->m->head.threads;
         const int64_t units = SCAN_UNITS(c->width), floats = SCAN_FLOATS(c->depth, c->width),
                       rows = frame_times(f, c->row);
-        const int64_t end = share_of(c->heads * units, f->thread + 1, threads);
-        for (int64_t unit = share_of(c->heads * units, f->thread, threads); unit < end; unit++) {
+        const int64_t end = share_start(c->heads * units, f->thread + 1, threads);
+        for (int64_t unit = share_start(c->heads * units, f->thread, threads); unit < end; unit++) {
                 frame_set_loops_in(f, c->around, c->naround, unit / units);
                 const ScanRun s = {.q = place_or_none(f, c->q),
                                    .k = place_or_none(f, c->k),

@@ -6,7 +6,7 @@
 
 /* --- integers and memory ------------------------------------------------------------------------------------------- */
 
-int64_t frame_size(const Frame *f, Dim d)
+int64_t frame_size(const CodeFrame *f, Dim d)
 {
         int64_t n = d.fixed;
         for (int i = 0; i < MAX_NAMED; i++)
@@ -17,7 +17,7 @@ int64_t frame_size(const Frame *f, Dim d)
         return n;
 }
 
-int64_t frame_integer(const Frame *f, const Index *x)
+int64_t frame_integer(const CodeFrame *f, const Index *x)
 {
         int64_t a = x->a ? frame_integer(f, x->a) : 0, b = x->b ? frame_integer(f, x->b) : 0, sum;
         switch (x->op) {
@@ -45,7 +45,7 @@ int64_t frame_integer(const Frame *f, const Index *x)
 }
 
 /* The number of this iteration among those of all repeats up to region. */
-static int64_t iteration_of(const Frame *f, const Region *region)
+static int64_t iteration_of(const CodeFrame *f, const Region *region)
 {
         const Region *nest[MAX_NEST];
         int n = iterations_around(f->kernel->body, nest);
@@ -59,12 +59,12 @@ static int64_t iteration_of(const Frame *f, const Region *region)
 }
 
 /* In the repeat itself. */
-static int64_t own_iteration(const Frame *f, const Region *region)
+static int64_t own_iteration(const CodeFrame *f, const Region *region)
 {
         return iteration_of(f, region) % region->iterations;
 }
 
-static int64_t slot_of(const Frame *f, const Buffer *b)
+static int64_t buffer_slot(const CodeFrame *f, const Buffer *b)
 {
         if (!b->region || b->slots == 1)
                 return 0;
@@ -81,7 +81,7 @@ int64_t frame_rows_before(const Plan *p, const CodeInstance *m, Dim rows)
 }
 
 /* Where element `at` of a buffer lies. */
-void *frame_element(const Frame *f, Buffer *b, int64_t at)
+void *frame_element(const CodeFrame *f, Buffer *b, int64_t at)
 {
         const CodeInstance *m = f->m;
         const Graph *g = f->own->plan->graph;
@@ -89,14 +89,14 @@ void *frame_element(const Frame *f, Buffer *b, int64_t at)
         while (whole->alias)
                 whole = whole->alias;
         char *home = NULL;
-        int64_t offset = whole->offset + slot_of(f, own), from = buffer_size(b, at);
+        int64_t offset = whole->offset + buffer_slot(f, own), from = buffer_size(b, at);
         switch (own->home) {
         case IN_ARENA: home = (char *)m->head.arena; break;
         case IN_WEIGHTS: home = (char *)m->head.weights; break;
         case IN_STATE: home = (char *)(whole->paged ? m->head.arena : m->head.state); break;
         case IN_INPUT: return (char *)m->pointer[own->index] + from;
         case IN_OUTPUT: return (char *)m->pointer[g->ninput + own->index] + from;
-        case IN_LITERAL: return (char *)f->own->literal[own->id] + slot_of(f, own) + from;
+        case IN_LITERAL: return (char *)f->own->literal[own->id] + buffer_slot(f, own) + from;
         }
         if (f->sees && own->home == IN_ARENA) {
                 int64_t rows = frame_rows_before(f->own->plan, m, sequence_rows(f->own->plan, whole));
@@ -109,7 +109,7 @@ void *frame_element(const Frame *f, Buffer *b, int64_t at)
         return home + offset + from;
 }
 
-void *frame_place(const Frame *f, Operand o)
+void *frame_place(const CodeFrame *f, Operand o)
 {
         return frame_element(f, o.buffer, frame_integer(f, o.at));
 }
@@ -119,7 +119,7 @@ void *frame_place(const Frame *f, Operand o)
 typedef void Set1(float *r, float x);
 typedef void FarSet1(double *r, double x);
 typedef void Unary(void *r, const void *a);
-typedef void Binary(void *r, const void *a, const void *b);
+typedef void BinaryFunction(void *r, const void *a, const void *b);
 typedef void Ternary(void *r, const void *a, const void *b, const void *c);
 typedef void Keep(float *r, const float *x, int n, float rest);
 typedef void FarKeep(double *r, const double *x, int n, double rest);
@@ -132,7 +132,7 @@ typedef void StoreN(void *p, const void *x, int n);
 typedef void StoreStrided(void *p, int64_t stride, const void *x, int n);
 
 /* set1, iota and clamp's limit take a number of their own kind */
-static void with_number(const Frame *f, KernelFunction *const *set, const Stmt *s, double value)
+static void with_number(const CodeFrame *f, KernelFunction *const *set, const Stmt *s, double value)
 {
         if (s->far)
                 ((FarSet1 *)set[1])(f->t[s->to].w, value);
@@ -140,19 +140,19 @@ static void with_number(const Frame *f, KernelFunction *const *set, const Stmt *
                 ((Set1 *)set[0])(f->t[s->to].v, (float)value);
 }
 
-static void run_compute(const Frame *f, const Stmt *s)
+static void run_compute(const CodeFrame *f, const Stmt *s)
 {
         KernelFunction *compute = f->own->run.compute[s->compute][s->far];
         Vector *t = f->t, *r = &t[s->to];
         if (s->nfrom == 1)
                 ((Unary *)compute)(r, &t[s->from[0]]);
         else if (s->nfrom == 2)
-                ((Binary *)compute)(r, &t[s->from[0]], &t[s->from[1]]);
+                ((BinaryFunction *)compute)(r, &t[s->from[0]], &t[s->from[1]]);
         else
                 ((Ternary *)compute)(r, &t[s->from[0]], &t[s->from[1]], &t[s->from[2]]);
 }
 
-static void run_across(const Frame *f, const Stmt *s)
+static void run_across(const CodeFrame *f, const Stmt *s)
 {
         KernelFunction *const *fold = s->compute == OP_MAX ? f->own->run.most : f->own->run.sum;
         const Vector *x = &f->t[s->from[0]];
@@ -160,7 +160,7 @@ static void run_across(const Frame *f, const Stmt *s)
         with_number(f, f->own->run.set, s, value);
 }
 
-static void run_keep(const Frame *f, const Stmt *s)
+static void run_keep(const CodeFrame *f, const Stmt *s)
 {
         const Vector *x = &f->t[s->from[0]];
         if (s->far)
@@ -172,7 +172,7 @@ static void run_keep(const Frame *f, const Stmt *s)
 typedef void Clamp(float *r, const float *x, float last);
 typedef void FarClamp(double *r, const double *x, double last);
 
-static void run_clamp(const Frame *f, const Stmt *s)
+static void run_clamp(const CodeFrame *f, const Stmt *s)
 {
         const Vector *x = &f->t[s->from[0]];
         double last = (double)frame_integer(f, s->at);
@@ -182,7 +182,7 @@ static void run_clamp(const Frame *f, const Stmt *s)
                 ((Clamp *)f->own->run.clamp[0])(f->t[s->to].v, x->v, (float)last);
 }
 
-static int lanes_of(const Frame *f, const Stmt *s)
+static int lanes_of(const CodeFrame *f, const Stmt *s)
 {
         return s->lanes == REST_LANES ? f->rest : s->lanes;
 }
@@ -191,13 +191,13 @@ typedef void LoadBlocks(void *r, int storage, const void *array, int64_t at, int
 typedef void GatherBlocks(void *r, int storage, const void *array, int64_t at, const void *index);
 
 /* Elements in blocks have no addresses. */
-static void load_blocks(const Frame *f, Buffer *b, const Index *at, void *r, int64_t step, int n)
+static void load_blocks(const CodeFrame *f, Buffer *b, const Index *at, void *r, int64_t step, int n)
 {
         ((LoadBlocks *)f->own->run.block_load)(r, storage_number(b), frame_element(f, b, 0),
                                                frame_integer(f, at), step, n);
 }
 
-static void run_load(const Frame *f, const Stmt *s)
+static void run_load(const CodeFrame *f, const Stmt *s)
 {
         Storage e = s->buffer->storage;
         if (is_in_blocks(e)) {
@@ -215,7 +215,7 @@ static void run_load(const Frame *f, const Stmt *s)
 }
 
 /* An element that is no double. */
-static float number_at(const Frame *f, Buffer *b, const Index *at)
+static float number_at(const CodeFrame *f, Buffer *b, const Index *at)
 {
         float lane[LANES];
         if (is_in_blocks(b->storage))
@@ -225,7 +225,7 @@ static float number_at(const Frame *f, Buffer *b, const Index *at)
         return lane[0];
 }
 
-static void run_element(const Frame *f, const Stmt *s)
+static void run_element(const CodeFrame *f, const Stmt *s)
 {
         if (s->buffer->storage == STORAGE_F64)
                 ((FarSet1 *)f->own->run.set[1])(
@@ -234,23 +234,23 @@ static void run_element(const Frame *f, const Stmt *s)
                 ((Set1 *)f->own->run.set[0])(f->t[s->to].v, number_at(f, s->buffer, s->at));
 }
 
-static void run_gather(const Frame *f, const Stmt *s)
+static void run_gather(const CodeFrame *f, const Stmt *s)
 {
         if (is_in_blocks(s->buffer->storage)) {
-                ((GatherBlocks *)f->own->run.block_gather[s->which])(
+                ((GatherBlocks *)f->own->run.block_gather[s->variant])(
                         &f->t[s->to], storage_number(s->buffer), frame_element(f, s->buffer, 0),
                         frame_integer(f, s->at), &f->t[s->from[0]]);
                 return;
         }
-        KernelFunction *gather = f->own->run.gather[s->buffer->storage][s->which];
+        KernelFunction *gather = f->own->run.gather[s->buffer->storage][s->variant];
         const void *base = frame_element(f, s->buffer, frame_integer(f, s->at));
-        if (s->which)
-                ((Binary *)gather)(&f->t[s->to], base, &f->t[s->from[0]]);
+        if (s->variant)
+                ((BinaryFunction *)gather)(&f->t[s->to], base, &f->t[s->from[0]]);
         else
                 ((Gather *)gather)(&f->t[s->to], base, &f->t[s->from[0]], 1);
 }
 
-static void run_store(const Frame *f, const Stmt *s)
+static void run_store(const CodeFrame *f, const Stmt *s)
 {
         Storage e = s->buffer->storage;
         void *p = frame_element(f, s->buffer, frame_integer(f, s->at));
@@ -265,7 +265,7 @@ static void run_store(const Frame *f, const Stmt *s)
                 ((StoreN *)f->own->run.store_n[e])(p, x, f->rest);
 }
 
-static double first_lane(const Frame *f, const Stmt *s)
+static double first_lane(const CodeFrame *f, const Stmt *s)
 {
         const Vector *x = &f->t[s->from[0]];
         return s->far ? ((FarFold *)f->own->run.first[1])(x->w)
@@ -280,21 +280,23 @@ static int64_t index_within(double x, int64_t n)
 
 /* --- loops --------------------------------------------------------------------------------------------------------------- */
 
-static void run_list(Frame *f, const StmtList *b);
+static void run_list(CodeFrame *f, const StmtList *b);
 
-static int64_t frame_end(const Frame *f, const CodeLoop *loop)
+static int64_t frame_end(const CodeFrame *f, const CodeLoop *loop)
 {
         int64_t more = loop->together ? f->m->sequences - 1 : 0;
         return frame_size(f, loop->size) + more * loop->size.fixed;
 }
 
-int64_t frame_times(const Frame *f, int loop)
+int64_t frame_times(const CodeFrame *f, int loop)
 {
         const CodeLoop *l = &f->f->loop[loop];
+        if (loop + 1 == f->own_loop)
+                return f->own_times;
         return l->active ? f->count : frame_end(f, l) - (l->from_first ? f->m->first : 0);
 }
 
-int64_t frame_rows(const Frame *f, int begin, int end)
+int64_t frame_rows(const CodeFrame *f, int begin, int end)
 {
         int64_t rows = 1;
         for (int i = begin; i < end; i++)
@@ -303,18 +305,19 @@ int64_t frame_rows(const Frame *f, int begin, int end)
 }
 
 /* The loops from `begin` to end - 1 out of one number. */
-void frame_set_loops(Frame *f, int begin, int end, int64_t number)
+void frame_set_loops(CodeFrame *f, int begin, int end, int64_t number)
 {
         for (int i = end - 1; i >= begin; i--) {
                 const CodeLoop *l = &f->f->loop[i];
                 int64_t n = frame_times(f, i), at = i > begin ? number % n : number;
+                at += i + 1 == f->own_loop ? f->own_first : 0;
                 f->loop[i] = l->active ? f->active[at] : at + (l->from_first ? f->m->first : 0);
                 number /= n ? n : 1;
         }
 }
 
 /* The same of any loops, the last lowest. */
-void frame_set_loops_in(Frame *f, const int *loop, int n, int64_t number)
+void frame_set_loops_in(CodeFrame *f, const int *loop, int n, int64_t number)
 {
         for (int i = n - 1; i >= 0; i--) {
                 int64_t times = frame_times(f, loop[i]);
@@ -324,7 +327,7 @@ void frame_set_loops_in(Frame *f, const int *loop, int n, int64_t number)
         }
 }
 
-void frame_set_rest(Frame *f, const CodeLoop *lanes)
+void frame_set_rest(CodeFrame *f, const CodeLoop *lanes)
 {
         int64_t left = frame_end(f, lanes) - f->lane;
         f->rest = (int)(left < LANES ? left : LANES);
@@ -334,7 +337,7 @@ typedef void TopOf(float *y, int64_t y_step, const float *x, int64_t x_step, int
 typedef void KeepCodes(int storage, void *array, int64_t at, const float *x, int64_t step);
 typedef int64_t ArgmaxOf(const float *x, int64_t x_step, int64_t n);
 
-static void run_select(const Frame *f, const Stmt *s)
+static void run_select(const CodeFrame *f, const Stmt *s)
 {
         const SelectCall *c = s->call.select;
         if (s->op == STMT_CODES) {
@@ -356,7 +359,7 @@ static void run_select(const Frame *f, const Stmt *s)
                 *(float *)frame_place(f, c->to) = (float)at;
 }
 
-static void run_move(const Frame *f, const MoveCall *c)
+static void run_move(const CodeFrame *f, const MoveCall *c)
 {
         bool far = c->from.buffer->storage == STORAGE_F64;
         void *to = frame_place(f, c->to);
@@ -371,7 +374,7 @@ static void run_move(const Frame *f, const MoveCall *c)
 
 /* --- statements ------------------------------------------------------------------------------------------------------- */
 
-static void run_lanes(Frame *f, const Stmt *s)
+static void run_lanes(CodeFrame *f, const Stmt *s)
 {
         int64_t lane = f->lane, n = frame_end(f, s->over);
         int rest = f->rest;
@@ -383,14 +386,14 @@ static void run_lanes(Frame *f, const Stmt *s)
         f->rest = rest;
 }
 
-static void run_rows(Frame *f, const Stmt *s)
+static void run_rows(CodeFrame *f, const Stmt *s)
 {
         int threads = f->m->head.threads;
         int64_t rows = frame_rows(f, s->begin, s->end), begin = 0, end = rows;
         bool own = f->kernel->own && f->m->named[f->own->plan->graph->time] == 1;
         if (s->op == STMT_ROWS && !own) {
-                begin = share_of(rows, f->thread, threads);
-                end = share_of(rows, f->thread + 1, threads);
+                begin = share_start(rows, f->thread, threads);
+                end = share_start(rows, f->thread + 1, threads);
         }
         for (f->row = begin; f->row < end; f->row++) {
                 frame_set_loops(f, s->begin, s->end, f->row);
@@ -398,19 +401,19 @@ static void run_rows(Frame *f, const Stmt *s)
         }
 }
 
-static void run_per_iteration(const Frame *f, const Stmt *s)
+static void run_per_iteration(const CodeFrame *f, const Stmt *s)
 {
         double value = s->of->attr.literal->value[own_iteration(f, s->of->body->region)];
         with_number(f, f->own->run.set, s, value);
 }
 
-static void run_given(const Frame *f, const Stmt *s)
+static void interpret_given(const CodeFrame *f, const Stmt *s)
 {
-        const int64_t at = s->at ? frame_integer(f, s->at) * f->apart : INT64_C(1) * LANES * s->which;
+        const int64_t at = s->at ? frame_integer(f, s->at) * f->apart : INT64_C(1) * LANES * s->variant;
         memcpy(f->t[s->to].v, f->given + at, sizeof f->t->v);
 }
 
-static void run_stmt(Frame *f, const Stmt *s)
+static void run_stmt(CodeFrame *f, const Stmt *s)
 {
         const Functions *run = &f->own->run;
         Vector *t = f->t;
@@ -423,18 +426,18 @@ static void run_stmt(Frame *f, const Stmt *s)
         case STMT_LOAD: run_load(f, s); break;
         case STMT_GATHER: run_gather(f, s); break;
         case STMT_COUNT: with_number(f, run->count, s, (double)frame_integer(f, s->at)); break;
-        case STMT_GIVEN: run_given(f, s); break;
+        case STMT_GIVEN: interpret_given(f, s); break;
         case STMT_COMPUTE: run_compute(f, s); break;
         case STMT_MULTIPLY_ADD:
                 ((Ternary *)run->multiply_add)(&t[s->to], &t[s->from[0]], &t[s->from[1]], &t[s->from[2]]);
                 break;
         case STMT_CONVERT: ((Unary *)run->convert[s->far])(&t[s->to], &t[s->from[0]]); break;
-        case STMT_SOFT: ((Binary *)run->soft)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;
-        case STMT_PART: ((Binary *)run->part)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;
+        case STMT_EXP_DIFF: ((BinaryFunction *)run->soft)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;
+        case STMT_SAFE_DIV: ((BinaryFunction *)run->part)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;
         case STMT_KEEP: run_keep(f, s); break;
         case STMT_CLAMP: run_clamp(f, s); break;
         case STMT_ACCUMULATE:
-                ((Binary *)run->compute[s->compute][s->far])(&t[s->to], &t[s->to], &t[s->from[0]]);
+                ((BinaryFunction *)run->compute[s->compute][s->far])(&t[s->to], &t[s->to], &t[s->from[0]]);
                 break;
         case STMT_ACROSS: run_across(f, s); break;
         case STMT_STORE: run_store(f, s); break;
@@ -471,13 +474,13 @@ static void run_stmt(Frame *f, const Stmt *s)
         }
 }
 
-static void run_list(Frame *f, const StmtList *b)
+static void run_list(CodeFrame *f, const StmtList *b)
 {
         for (int i = 0; i < b->n; i++)
                 run_stmt(f, &b->stmt[i]);
 }
 
-void run_function(Frame *f)
+void run_function(CodeFrame *f)
 {
         run_list(f, &f->f->body);
 }

@@ -22,7 +22,7 @@ struct CcBuild {
 
 static const char *const file_name[] = {"program.c", "program.so", "log", NULL};
 
-static char *path_in(const char *folder, const char *name)
+static char *jit_path(const char *folder, const char *name)
 {
         size_t n = strlen(folder) + strlen(name) + 2;
         char *path = malloc(n);
@@ -62,7 +62,7 @@ CcBuild *cc_start(Plan *p)
         if (!b)
                 return NULL;
         const char *parent = getenv("TMPDIR");
-        b->folder = path_in(parent && *parent ? parent : "/tmp", "lathe-XXXXXX");
+        b->folder = jit_path(parent && *parent ? parent : "/tmp", "lathe-XXXXXX");
         if (!b->folder || !mkdtemp(b->folder)) {
                 int why = errno;
                 free(b->folder);
@@ -72,9 +72,9 @@ CcBuild *cc_start(Plan *p)
         }
         b->folder_entry = ending_folder(b->folder, file_name);
         b->compiler_entry = -1;
-        b->source = path_in(b->folder, file_name[0]);
-        b->object = path_in(b->folder, file_name[1]);
-        b->log = path_in(b->folder, file_name[2]);
+        b->source = jit_path(b->folder, file_name[0]);
+        b->object = jit_path(b->folder, file_name[1]);
+        b->log = jit_path(b->folder, file_name[2]);
         emit_program_alone(p, NULL, text);
         if (b->source && b->object && b->log && write_file(b->source, text->data, text->n) &&
             spawn(b, p->target))

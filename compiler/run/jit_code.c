@@ -1,4 +1,4 @@
-/* The program through the interpreter of Code: no compiler, the same bits.
+/* The interpreter of programs and of Code, made for a plan: no compiler, the same bits.
  *
  * A defect of a kernel shows here without C: where this agrees with the graph's interpreter and compiled code does not, printing or
  * a compiler is wrong; where both disagree with it, lowering is. */
@@ -6,150 +6,9 @@
 
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/guard.h"
-#include "../../runtime/team.h"
-
-/* --- the program -------------------------------------------------------------------------------------------------------- */
-
-/* A thread's run of the program. */
-typedef struct {
-        const Interpreter *own;
-        int thread;
-        int64_t iteration[MAX_NEST];
-        Vector *t;
-        int64_t *x;
-} Run;
-
-static bool any_output(const CodeInstance *m, const Graph *g, bool tap, uint64_t outputs)
-{
-        for (int i = 0; i < g->noutput; i++)
-                if ((g->output[i].tap != NULL) == tap && (tap || (outputs & output_bit(g, i))) &&
-                    m->pointer[g->ninput + i])
-                        return true;
-        return false;
-}
-
-static bool is_wanted(const Plan *p, const CodeInstance *m, const Kernel *k)
-{
-        const Output *own = own_output(p, k);
-        const Graph *g = p->graph;
-        if (own)
-                return m->pointer[g->ninput + (own - g->output)] != NULL;
-        return !may_be_unwanted(p, k) || any_output(m, g, false, k->wanted) ||
-               ((k->wanted & WANTED_BY_TAPS) && any_output(m, g, true, 0));
-}
-
-/* Runs a kernel's own function; of one that finds rows, how many there are. */
-static int64_t
-run_kernel(const Run *r, const CodeInstance *m, const Kernel *k, const int32_t *active,
-           int32_t *finds, /* NOLINT(readability-non-const-parameter): the frame writes there */
-           int64_t count)
-{
-        Frame f = {.own = r->own,
-                   .m = m,
-                   .kernel = k,
-                   .f = k->code->function[k->code->n - 1],
-                   .thread = r->thread,
-                   .sees = k->by_sequence,
-                   .x = r->x,
-                   .t = r->t,
-                   .active = active,
-                   .finds = finds,
-                   .count = count};
-        memcpy(f.iteration, r->iteration, sizeof f.iteration);
-        if (k->op == K_ACTIVE || is_wanted(r->own->plan, m, k))
-                run_function(&f);
-        return f.count;
-}
-
-static void run_body(Run *r, const CodeInstance *m, int body, uint64_t part, int depth, const int32_t *active,
-                     int64_t count);
-
-static void run_repeat(Run *r, const CodeInstance *m, const Kernel *k, int depth)
-{
-        const Plan *p = r->own->plan;
-        const Region *region = k->region;
-        for (int64_t iteration = 0; iteration < region->iterations; iteration++) {
-                int32_t *active =
-                        k->active_rows ? malloc((size_t)k->active_rows->most_active * sizeof *active) : NULL;
-                int64_t count = 0;
-                r->iteration[depth] = iteration;
-                if (k->active_rows && !active)
-                        abort(); /* other threads wait at the barrier */
-                if (k->active_rows)
-                        count = run_kernel(r, m, k->active_rows, NULL, active, 0);
-                if (!k->active_rows || count) {
-                        run_body(r, m, body_number(p, region->body[region->body_of[iteration]]), 0, depth + 1,
-                                 active, count);
-                }
-                free(active);
-        }
-}
-
-static void run_call(Run *r, const CodeInstance *m, const Kernel *k, const int32_t *active, int64_t count)
-{
-        bool apart = r->own->plan->slots > 1 && (k->tail || k->by_sequence);
-        const CodeInstance *view = k->by_sequence ? m->sequence : m->range;
-        int views = k->by_sequence ? m->sequences : m->ranges;
-        if (!apart) {
-                run_kernel(r, m, k, active, NULL, count);
-                return;
-        }
-        for (int i = 0; i < views; i++)
-                run_kernel(r, view_at(view, r->own, i), k, active, NULL, count);
-}
-
-static int which_wait(const Plan *p, const CodeInstance *m)
-{
-        if (p->graph->time < 0 || m->named[p->graph->time] != 1)
-                return WAIT_ROWS;
-        return p->heads > 1 && p->heads % m->head.threads == 0 ? WAIT_HEADS : WAIT_STEP;
-}
-
-static void run_body(Run *r, const CodeInstance *m, int body, uint64_t part, int depth, const int32_t *active,
-                     int64_t count)
-{
-        const KernelList *l = &r->own->plan->list[body];
-        for (int i = 0; i < l->n; i++) {
-                const Kernel *k = l->kernel[i];
-                if (k->part != part)
-                        continue;
-                if (k->barrier & which_wait(r->own->plan, m))
-                        team_barrier(m->head.team);
-                if (k->op == K_REPEAT)
-                        run_repeat(r, m, k, depth);
-                else if (k->op != K_ACTIVE)
-                        run_call(r, m, k, k->active_only ? active : NULL, count);
-        }
-}
-
-static void program(void *instance, int thread)
-{
-        const CodeInstance *m = instance;
-        const Interpreter *own = m->interpreter;
-        const Graph *g = own->plan->graph;
-        Run r = {.own = own, .thread = thread};
-        r.t = aligned_alloc(64, 2 * (size_t)own->vectors * sizeof *r.t);
-        r.x = calloc(2 * (size_t)own->vectors, sizeof *r.x);
-        if (!r.t || !r.x)
-                abort();
-        for (int i = 0; i < g->npart; i++)
-                if (m->fed_part == 0 || m->fed_part == i + 1) {
-                        run_body(&r, m, 0, g->part[i], 0, NULL, 0);
-                        team_barrier(m->head.team);
-                }
-        if (m->fed_part <= 0)
-                run_body(&r, m, 0, 0, 0, NULL, 0);
-        free(r.t);
-        free(r.x);
-}
-
-/* --- what is made once ----------------------------------------------------------------------------------------------------- */
-
-static void find_stores(Functions *run, const Target *t, Storage e)
+static void find_store_functions(Functions *run, const Target *t, Storage e)
 {
         const char *store = storage_info[e].store;
         char name[40];
@@ -191,7 +50,7 @@ static void find_functions(Functions *run, const Target *t)
                 run->strided[e] = kernel_find(t, name);
                 run->gather[e][0] = *info->gather ? kernel_find(t, info->gather) : NULL;
                 run->gather[e][1] = kernel_find(t, info->gather_far);
-                find_stores(run, t, (Storage)e);
+                find_store_functions(run, t, (Storage)e);
         }
         run->convert[0] = kernel_find(t, "v_of_w");
         run->convert[1] = kernel_find(t, "w_of_v");
@@ -252,7 +111,7 @@ static int64_t *layout_of(Arena *a, const Plan *p)
                                  offsetof(CodeInstance, before),
                                  offsetof(CodeInstance, page_of),
                                  offsetof(CodeInstance, base),
-                                 -1};
+                                 offsetof(CodeInstance, ranks)};
         const int64_t n = sizeof fixed / sizeof *fixed;
         int64_t *layout = NEW_ARRAY(a, int64_t, n + g->nnamed + pointers);
         memcpy(layout, fixed, sizeof fixed);
@@ -285,7 +144,7 @@ const char *jit_code(Plan *p, JitCode *code)
                                 own->vectors = vectors > own->vectors ? vectors : own->vectors;
                         }
         own->layout = layout_of(a, p);
-        code->program = program;
+        code->program = run_program;
         code->instance = own->layout;
         code->interpreter = own;
         return NULL;

@@ -40,15 +40,15 @@ void cc_free(CcBuild *b);                 /* a compiler that still runs is ended
 void jit_cc_free(JitCode *code);
 
 /* products with weights, as runtime/kernels.c has them */
-typedef void Epilogue(const void *ctx, int64_t row, int panel, const float *acc);
-typedef void Matmul(const void *ctx, Epilogue *e, const float *x, int64_t ldx, int64_t rows, int k,
-                    const void *w, int storage, int group, const ProductTiling *tiling, int panel0,
-                    int panel1, float *scratch);
-typedef void MatmulActive(const void *ctx, Epilogue *e, const float *x, int64_t ldx, const int32_t *active,
-                          int64_t rows, int k, const void *w, int storage, int group,
+typedef void EpilogueFunction(const void *ctx, int64_t row, int panel, const float *acc);
+typedef void MatmulFunction(const void *ctx, EpilogueFunction *e, const float *x, int64_t ldx, int64_t rows,
+                            int k, const void *w, int storage, int group, const ProductTiling *tiling,
+                            int panel0, int panel1, float *scratch);
+typedef void MatmulActive(const void *ctx, EpilogueFunction *e, const float *x, int64_t ldx,
+                          const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
                           const ProductTiling *tiling, int panel0, int panel1, float *scratch);
 
-typedef void MatmulBlocks(const void *ctx, Epilogue *e, const void *codes, const int32_t *active,
+typedef void MatmulBlocks(const void *ctx, EpilogueFunction *e, const void *codes, const int32_t *active,
                           int64_t rows, int k, const void *w, int storage, int group,
                           const ProductTiling *tiling, int panel0, int panel1, float *scratch);
 typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,

@@ -13,7 +13,7 @@
 
 /* What is linked for a target: the kernels of its vectors, and the products with blocks that are its own. */
 enum { TABLES = 2 };
-static const KernelSymbol *const *tables_of(const Target *t)
+static const KernelSymbol *const *kernel_tables(const Target *t)
 {
 #define TARGET(name, machine, vectors, ...)                                                                  \
         {ON_##machine(kernels_##vectors, NULL), ON_##machine(kernels_blocks_##name, NULL)},
@@ -25,13 +25,13 @@ static const KernelSymbol *const *tables_of(const Target *t)
 
 bool has_kernels(const Target *t)
 {
-        return tables_of(t)[0];
+        return kernel_tables(t)[0];
 }
 
 KernelFunction *kernel_find(const Target *t, const char *name)
 {
         for (int i = 0; i < TABLES; i++)
-                for (const KernelSymbol *k = tables_of(t)[i]; k && k->name; k++)
+                for (const KernelSymbol *k = kernel_tables(t)[i]; k && k->name; k++)
                         if (!strcmp(k->name, name))
                                 return k->function;
         return NULL;
@@ -102,7 +102,8 @@ static void complain(void *opaque, const char *message)
 /* libtcc keeps the state of a compilation in globals. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-static const char *compile(TCCState *s, const KernelSymbol *const *tables, const char *text, JitCode *code)
+static const char *tcc_compile(TCCState *s, const KernelSymbol *const *tables, const char *text,
+                               JitCode *code)
 {
         tcc_set_options(s, "-nostdlib -nostdinc");
         tcc_set_output_type(s, TCC_OUTPUT_MEMORY);
@@ -127,7 +128,7 @@ const char *jit_tcc(Plan *p, JitCode *code)
         if (!has_executable_memory())
                 return "no executable memory is to be had here, which libtcc needs; --jit cc does without";
         Text *text = text_new(a);
-        emit_program_alone(p, declarations(a, tables_of(p->target)), text);
+        emit_program_alone(p, declarations(a, kernel_tables(p->target)), text);
         Complaint complaint = {.arena = a};
         pthread_mutex_lock(&one_at_a_time);
         ending_enter_tcc(&complaint.message);
@@ -135,7 +136,7 @@ const char *jit_tcc(Plan *p, JitCode *code)
         const char *error = no_memory;
         if (s) {
                 tcc_set_error_func(s, &complaint, complain);
-                error = compile(s, tables_of(p->target), text->data, code);
+                error = tcc_compile(s, kernel_tables(p->target), text->data, code);
         }
         if (s && error)
                 tcc_delete(s);

@@ -19,6 +19,7 @@
 #include "../../runtime/real_tables.h"
 #include "../../runtime/reals.h"
 #include "../../runtime/denoise.h"
+#include "chat/chat.h"
 #include "weights/weights.h"
 
 /* An engine: a planned model as code in this process, with memory and threads of its own.
@@ -122,7 +123,7 @@ typedef struct {
 } Tokenizer;
 
 /* tokenizer_source.c: tokenizer_load() of text.h, and the tokenizer of a GGUF. */
-const char *tokenizer_open(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+const char *tokenizer_open(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 
 /* Opens (given: takes its tables, which stay the caller's) a tokenizer for a model of vocab tokens, which tokenizer_free releases; false
  * and a message, and nothing to release. */
@@ -136,10 +137,15 @@ int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out
 int token_label(const Tokenizer *t, int32_t token, char *out);
 
 /* talk.c: the texts of a conversation.  Whether `loop generate` has them; as runtime/talk.h takes them, NULL without them or without
- * a tokenizer; as C.  strange: what looks like special tokens and is none of the tokenizer's; NULL: nothing. */
+ * a tokenizer; as C.  unknown: what looks like special tokens and is none of the tokenizer's; NULL: nothing. */
 bool graph_talks(const Graph *g);
-const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **strange);
+const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **unknown);
 const char *talk_form_text(Arena *a, const TalkForm *f);
+/* The added token that text begins with, the longest; NULL: none. */
+const TokenAdded *added_token_at(const TokenTables *t, const char *text, const char *end);
+
+/* talk_template.c: the chat template itself writes the turns of k, in place of its form.  What w points to has to outlive it. */
+void talk_by_template(Arena *a, Talk *k, const ChatWriter *w);
 
 /* draft.c: a second model, which proposes what a text goes on with. */
 

@@ -8,28 +8,27 @@ typedef struct {
         const TokenTables *tables;
         TalkPart *part;
         int n, cap;
-        Text *strange; /* what looks like a special token and is none: each once, with ', ' between */
-} Parts;
+        Text *unknown; /* what looks like a special token and is none: each once, with ', ' between */
+} TalkParts;
 
-static void add_part(Parts *p, int32_t token, const char *text)
+static void talk_add_part(TalkParts *p, int32_t token, const char *text)
 {
         GROW(p->arena, p->part, p->n, p->cap);
         p->part[p->n++] = (TalkPart){token, text};
 }
 
-static void add_plain(Parts *p, const char *begin, const char *end)
+static void add_plain(TalkParts *p, const char *begin, const char *end)
 {
         if (begin < end)
-                add_part(p, TALK_TEXT, arena_strndup(p->arena, begin, end - begin));
+                talk_add_part(p, TALK_TEXT, arena_strndup(p->arena, begin, end - begin));
 }
 
-/* The added token that text begins with, the longest; NULL: none. */
-static const TokenAdded *added_at(const TokenTables *t, const char *text)
+const TokenAdded *added_token_at(const TokenTables *t, const char *text, const char *end)
 {
-        const unsigned char *p = (const unsigned char *)text, *end = p + strlen(text);
+        const unsigned char *p = (const unsigned char *)text, *q = (const unsigned char *)end;
         int64_t raw = t->head->raw_added, all = t->count[TOKENS_ADDED];
-        const TokenAdded *found = token_added_at(t, p, end, 0, raw);
-        return found ? found : token_added_at(t, p, end, raw, all);
+        const TokenAdded *found = token_added_at(t, p, q, 0, raw);
+        return found ? found : token_added_at(t, p, q, raw, all);
 }
 
 /* The bytes of what is written as special tokens are, <|im_end|> <start_of_turn> </s>, at the text; 0: none.  A tag such as <tool> is text. */
@@ -52,23 +51,23 @@ static size_t mark_at(const char *text)
         return word[n] == '>' && (known || memchr(word, '_', n)) ? slash + n + 2 : 0;
 }
 
-static void find_strange(Parts *p, const char *text)
+static void find_strange(TalkParts *p, const char *text)
 {
         size_t n = mark_at(text);
         const char *mark = n ? arena_printf(p->arena, "%.*s", (int)n, text) : NULL;
-        if (mark && !strstr(p->strange->data, mark))
-                text_printf(p->strange, "%s%s", p->strange->n ? ", " : "", mark);
+        if (mark && !strstr(p->unknown->data, mark))
+                text_printf(p->unknown, "%s%s", p->unknown->n ? ", " : "", mark);
 }
 
-static void split(Parts *p, const char *text)
+static void talk_split(TalkParts *p, const char *text)
 {
         static const struct {
                 const char *text;
                 int32_t kind;
         } hole[] = {{"{}", TALK_SAID}, {"{system}", TALK_SYSTEM}};
-        const char *plain = text;
+        const char *plain = text, *end = text + strlen(text);
         while (*text) {
-                const TokenAdded *added = added_at(p->tables, text);
+                const TokenAdded *added = added_token_at(p->tables, text, end);
                 int32_t kind = added && (added->flags & ADDED_CONTROL) ? added->token : TALK_END;
                 size_t n = added ? added->n : 1;
                 for (int i = 0; i < 2 && !added; i++)
@@ -78,7 +77,7 @@ static void split(Parts *p, const char *text)
                         }
                 if (kind != TALK_END) {
                         add_plain(p, plain, text);
-                        add_part(p, kind, NULL);
+                        talk_add_part(p, kind, NULL);
                         plain = text + n;
                 } else if (!added) {
                         find_strange(p, text);
@@ -89,16 +88,17 @@ static void split(Parts *p, const char *text)
 }
 
 /* with_holes: `{}` and `{system}` stand for what is said. */
-static const TalkPart *parts_of(Text *strange, const TokenTables *t, const char *text, bool with_holes)
+static const TalkPart *talk_split_parts(Text *unknown, const TokenTables *t, const char *text,
+                                        bool with_holes)
 {
-        Parts p = {.arena = strange->arena, .tables = t, .strange = strange};
+        TalkParts p = {.arena = unknown->arena, .tables = t, .unknown = unknown};
         if (!text)
                 return NULL;
-        split(&p, text);
+        talk_split(&p, text);
         for (int i = 0; i < p.n && !with_holes; i++)
                 if (p.part[i].token == TALK_SAID || p.part[i].token == TALK_SYSTEM)
                         p.part[i] = (TalkPart){TALK_TEXT, p.part[i].token == TALK_SAID ? "{}" : "{system}"};
-        add_part(&p, TALK_END, NULL);
+        talk_add_part(&p, TALK_END, NULL);
         return p.part;
 }
 
@@ -115,12 +115,22 @@ static int roles_of(const char *text)
         return roles;
 }
 
-bool graph_talks(const Graph *g)
+static int white_of(const char *name)
 {
-        return loop_text(graph_loop(g, "generate"), "user") != NULL;
+        static const char *const names[] = {
+                [TALK_WHITE_NEWLINES] = "newlines", [TALK_WHITE_START] = "start", [TALK_WHITE_ENDS] = "ends"};
+        for (int i = TALK_WHITE_NEWLINES; name && i <= TALK_WHITE_ENDS; i++)
+                if (!strcmp(name, names[i]))
+                        return i;
+        return TALK_WHITE_STAYS;
 }
 
-const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **strange)
+bool graph_talks(const Graph *g)
+{
+        return loop_text_setting(graph_loop(g, "generate"), "user") != NULL;
+}
+
+const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const char **unknown)
 {
         if (!t || !graph_talks(g))
                 return NULL;
@@ -128,16 +138,18 @@ const TalkForm *talk_form(Arena *a, const Graph *g, const Tokenizer *t, const ch
         const Loop *l = graph_loop(g, "generate");
         Text *found = text_new(a);
         text_add(found, "", 0);
-        f->head = parts_of(found, &t->tables, loop_text(l, "head"), false);
-        f->system = parts_of(found, &t->tables, loop_text(l, "system"), true);
-        f->first_user = parts_of(found, &t->tables, loop_text(l, "first_user"), true);
-        f->user = parts_of(found, &t->tables, loop_text(l, "user"), true);
-        f->answer = parts_of(found, &t->tables, loop_text(l, "answer"), true);
-        f->open = parts_of(found, &t->tables, loop_text(l, "open"), false);
-        f->default_system = loop_text(l, "default_system");
-        f->trim = roles_of(loop_text(l, "trim"));
-        f->trim_newlines = roles_of(loop_text(l, "trim_newlines"));
-        *strange = found->n ? found->data : NULL;
+        f->head = talk_split_parts(found, &t->tables, loop_text_setting(l, "head"), false);
+        f->system = talk_split_parts(found, &t->tables, loop_text_setting(l, "system"), true);
+        f->first_user = talk_split_parts(found, &t->tables, loop_text_setting(l, "first_user"), true);
+        f->user = talk_split_parts(found, &t->tables, loop_text_setting(l, "user"), true);
+        f->answer = talk_split_parts(found, &t->tables, loop_text_setting(l, "answer"), true);
+        f->open = talk_split_parts(found, &t->tables, loop_text_setting(l, "open"), false);
+        f->default_system = loop_text_setting(l, "default_system");
+        f->trim = roles_of(loop_text_setting(l, "trim"));
+        f->trim_newlines = roles_of(loop_text_setting(l, "trim_newlines"));
+        f->thought_end = loop_text_setting(l, "thought_end");
+        f->thought_white = white_of(loop_text_setting(l, "thought_white"));
+        *unknown = found->n ? found->data : NULL;
         return f;
 }
 
@@ -175,6 +187,9 @@ const char *talk_form_text(Arena *a, const TalkForm *f)
         print_parts(a, t, "open", f->open);
         if (f->default_system)
                 text_printf(t, "        .default_system = %s,\n", c_string(a, f->default_system));
+        if (f->thought_end)
+                text_printf(t, "        .thought_end = %s, .thought_white = %d,\n",
+                            c_string(a, f->thought_end), f->thought_white);
         text_printf(t, "        .trim = %d, .trim_newlines = %d};\n", f->trim, f->trim_newlines);
         return t->data;
 }

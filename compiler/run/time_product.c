@@ -82,8 +82,9 @@ double product_seconds(const ProductTimer *timer, int64_t rows, const ProductTil
                                                  timer->weights, (int)of->storage, 1, tiling, 0, panels,
                                                  timer->scratch);
                 else
-                        ((Matmul *)matmul)(timer, store, timer->x, of->depth, rows, depth, timer->weights,
-                                           (int)of->storage, 1, tiling, 0, panels, timer->scratch);
+                        ((MatmulFunction *)matmul)(timer, store, timer->x, of->depth, rows, depth,
+                                                   timer->weights, (int)of->storage, 1, tiling, 0, panels,
+                                                   timer->scratch);
                 calls++;
                 now = seconds_of_thread();
         } while (now - begin < least);

@@ -9,98 +9,102 @@ typedef struct {
         Arena *arena;
         const Checkpoint *file;
         const char *wrong; /* the first that was */
-} Pairs;
+} TokenizerPairs;
 
-static const CkPair *pair_of(const Pairs *p, const char *name)
+/* A pair of the tokenizer, or one of the whole file by its full name: general.… */
+static const CkPair *tokenizer_pair(const TokenizerPairs *p, const char *name)
 {
-        return checkpoint_pair(p->file, arena_printf(p->arena, "tokenizer.ggml.%s", name));
+        bool general = !strncmp(name, "general.", 8);
+        return checkpoint_pair(p->file, general ? name : arena_printf(p->arena, "tokenizer.ggml.%s", name));
 }
 
-static void refuse(Pairs *p, const CkPair *pair, const char *wanted)
+static void pair_refuse(TokenizerPairs *p, const CkPair *pair, const char *wanted)
 {
         if (!p->wrong)
                 p->wrong = arena_printf(p->arena, "%s: %s: %s wanted here", checkpoint_path(p->file),
                                         pair->key, wanted);
 }
 
-static const char *text_in(Pairs *p, const char *name)
+static const char *text_in(TokenizerPairs *p, const char *name)
 {
-        const CkPair *pair = pair_of(p, name);
+        const CkPair *pair = tokenizer_pair(p, name);
         CkText text;
         if (!pair)
                 return NULL;
         if (pair->list || pair->kind != CK_TEXT)
-                return refuse(p, pair, "a text is"), NULL;
+                return pair_refuse(p, pair, "a text is"), NULL;
         pair_texts(pair, &text);
         return arena_strndup(p->arena, text.bytes, text.n);
 }
 
 /* -1: nothing is said */
-static int64_t number_in(Pairs *p, const char *name, CkPairKind kind)
+static int64_t number_in(TokenizerPairs *p, const char *name, CkPairKind kind)
 {
-        const CkPair *pair = pair_of(p, name);
+        const CkPair *pair = tokenizer_pair(p, name);
         int64_t value = -1;
         if (!pair)
                 return -1;
         if (pair->list || pair->kind != kind || !pair_integers(pair, &value))
-                refuse(p, pair, kind == CK_TRUTH ? "true or false is" : "a token's number is");
+                pair_refuse(p, pair, kind == CK_TRUTH ? "true or false is" : "a token's number is");
         return value;
 }
 
-static int truth_in(Pairs *p, const char *name)
+static int truth_in(TokenizerPairs *p, const char *name)
 {
         return (int)number_in(p, name, CK_TRUTH);
 }
 
-static Bytes *texts_in(Pairs *p, const char *name, int64_t *n)
+static Bytes *texts_in(TokenizerPairs *p, const char *name, int64_t *n)
 {
-        const CkPair *pair = pair_of(p, name);
+        const CkPair *pair = tokenizer_pair(p, name);
         *n = 0;
         if (!pair)
                 return NULL;
         CkText *text = NEW_ARRAY(p->arena, CkText, pair->count + 1);
         Bytes *bytes = NEW_ARRAY(p->arena, Bytes, pair->count + 1);
         if (!pair->list || !pair_texts(pair, text))
-                return refuse(p, pair, "a list of texts is"), NULL;
+                return pair_refuse(p, pair, "a list of texts is"), NULL;
         for (int64_t i = 0; i < pair->count; i++)
                 bytes[i] = (Bytes){text[i].bytes, text[i].n};
         *n = pair->count;
         return bytes;
 }
 
-static int64_t *integers_in(Pairs *p, const char *name, int64_t *n)
+static int64_t *integers_in(TokenizerPairs *p, const char *name, int64_t *n)
 {
-        const CkPair *pair = pair_of(p, name);
+        const CkPair *pair = tokenizer_pair(p, name);
         *n = 0;
         if (!pair)
                 return NULL;
         int64_t *value = NEW_ARRAY(p->arena, int64_t, pair->count + 1);
         if (!pair->list || !pair_integers(pair, value))
-                return refuse(p, pair, "a list of integers is"), NULL;
+                return pair_refuse(p, pair, "a list of integers is"), NULL;
         *n = pair->count;
         return value;
 }
 
-static double *scores_in(Pairs *p)
+static double *scores_in(TokenizerPairs *p)
 {
-        const CkPair *pair = pair_of(p, "scores");
+        const CkPair *pair = tokenizer_pair(p, "scores");
         if (!pair)
                 return NULL;
         double *score = NEW_ARRAY(p->arena, double, pair->count + 1);
         if (!pair->list || !pair_reals(pair, score))
-                return refuse(p, pair, "a list of numbers is"), NULL;
+                return pair_refuse(p, pair, "a list of numbers is"), NULL;
         for (int64_t i = 0; i < pair->count; i++)
                 if (score[i] != score[i])
-                        refuse(p, pair, "numbers are");
+                        pair_refuse(p, pair, "numbers are");
         return score;
 }
 
-static GgufTokenizer pairs_of(Pairs *p)
+static GgufTokenizer pairs_of(TokenizerPairs *p)
 {
         GgufTokenizer g = {.path = checkpoint_path(p->file)};
         int64_t nkind;
         g.model = text_in(p, "model");
         g.pre = text_in(p, "pre");
+        g.name = text_in(p, "general.name");
+        g.architecture = text_in(p, "general.architecture");
         g.token = texts_in(p, "tokens", &g.ntoken);
         g.merge = texts_in(p, "merges", &g.nmerge);
         g.score = scores_in(p); /* as many as tokens: the reader of GGUF has seen to that */
@@ -113,36 +117,37 @@ static GgufTokenizer pairs_of(Pairs *p)
         g.charsmap = integers_in(p, "precompiled_charsmap", &g.ncharsmap);
         g.add_begin = truth_in(p, "add_bos_token");
         g.add_end = truth_in(p, "add_eos_token");
-        g.add_separator = truth_in(p, "add_sep_token");
         g.add_space_prefix = truth_in(p, "add_space_prefix");
         g.remove_spaces = truth_in(p, "remove_extra_whitespaces");
+        g.lowercase = truth_in(p, "normalizer.lowercase");
+        g.strip_accents = truth_in(p, "normalizer.strip_accents");
         return g;
 }
 
-static const char *of_gguf(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+static const char *of_gguf(Arena *a, const char *path, TokenBlock *out, bool *env_error)
 {
         CkError error = {.environment = false};
         Checkpoint *file = checkpoint_open(path, &error);
-        *lacking = error.environment;
+        *env_error = error.environment;
         if (!file)
                 return arena_printf(a, "%s", error.message);
-        Pairs p = {.arena = a, .file = file};
+        TokenizerPairs p = {.arena = a, .file = file};
         GgufTokenizer g = pairs_of(&p);
         const char *wrong = p.wrong ? p.wrong : tokenizer_of_gguf(a, &g, out);
         checkpoint_close(file);
         return wrong;
 }
 
-const char *tokenizer_open(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+const char *tokenizer_open(Arena *a, const char *path, TokenBlock *out, bool *env_error)
 {
         const Format *format = format_of_file(path);
-        return format && format->kind == FORMAT_GGUF ? of_gguf(a, path, out, lacking)
-                                                     : tokenizer_load(a, path, out, lacking);
+        return format && format->kind == FORMAT_GGUF ? of_gguf(a, path, out, env_error)
+                                                     : tokenizer_load(a, path, out, env_error);
 }
 
 /* --- for a model ----------------------------------------------------------------------------------------------------- */
 
-static bool fits(const char *path, const Tokenizer *t, CkError *err)
+static bool tokenizer_fits(const char *path, const Tokenizer *t, CkError *err)
 {
         if (t->block.is_open_ended && t->block.vocab != t->vocab)
                 return ck_fail(err, "%s: it has %d tokens, but the model's vocabulary has %d", path,
@@ -154,14 +159,14 @@ static bool fits(const char *path, const Tokenizer *t, CkError *err)
 
 bool tokenizer_read(const char *path, const TokenBlock *given, int vocab, Tokenizer *t, CkError *err)
 {
-        bool lacking = false;
+        bool env_error = false;
         *t = (Tokenizer){.vocab = vocab, .start = -1};
-        const char *wrong = given ? NULL : tokenizer_open(&t->arena, path, &t->block, &lacking);
+        const char *wrong = given ? NULL : tokenizer_open(&t->arena, path, &t->block, &env_error);
         if (given)
                 t->block = *given;
-        bool good =
-                wrong ? lacking || lacks_memory(wrong) ? ck_lack(err, "%s", wrong) : ck_fail(err, "%s", wrong)
-                      : fits(path, t, err);
+        bool good = wrong ? env_error || lacks_memory(wrong) ? ck_lack(err, "%s", wrong)
+                                                             : ck_fail(err, "%s", wrong)
+                          : tokenizer_fits(path, t, err);
         if (!good) {
                 tokenizer_free(t);
                 return false;

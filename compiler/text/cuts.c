@@ -9,7 +9,7 @@ enum { MARK = 0x2581, LATER_LETTERS = 0x2e80, CHARACTERS = LAST_CHARACTER + 1 };
 /* Kinds of characters: each of ASCII that is no letter is one by itself. */
 enum { KIND_LOOSE /* at no border */, KIND_ASCII_LETTER, KIND_MARK, KIND_OTHER, KIND_LATER, KINDS };
 
-bool merges_texts_alone(const Form *f)
+bool merges_texts_alone(const TokenizerForm *f)
 {
         uint8_t *is_byte = NEW_ARRAY(f->arena, uint8_t, f->vocab + 1);
         for (int b = 0; b < 256 && !(f->flags & TOKENS_ARE_BYTES); b++)
@@ -22,7 +22,7 @@ bool merges_texts_alone(const Form *f)
 }
 
 /* Every character has symbols, so that none is unknown, and merges are of texts alone. */
-static bool is_spelled(const Form *f)
+static bool is_spelled(const TokenizerForm *f)
 {
         bool all = f->model == MODEL_BPE && f->flags & TOKENS_HAVE_BYTES && !(f->flags & TOKENS_ARE_BYTES);
         for (int b = 0; b < 256; b++)
@@ -31,7 +31,7 @@ static bool is_spelled(const Form *f)
 }
 
 /* The characters at a merge's border; false: it does not put its texts together. */
-static bool border(const Form *f, const FormMerge *m, uint32_t *before, uint32_t *after)
+static bool border(const TokenizerForm *f, const FormMerge *m, uint32_t *before, uint32_t *after)
 {
         const Bytes left = f->token[m->left], right = f->token[m->right];
         if (left.n < 1 || right.n < 1 || f->token[m->made].n != left.n + right.n)
@@ -42,14 +42,14 @@ static bool border(const Form *f, const FormMerge *m, uint32_t *before, uint32_t
         return true;
 }
 
-static unsigned char kind_of(uint32_t c)
+static unsigned char character_kind(uint32_t c)
 {
         if (c >= 0x80)
                 return c == MARK ? KIND_MARK : c < LATER_LETTERS ? KIND_OTHER : KIND_LATER;
         return (c | 0x20) - 'a' < 26 ? KIND_ASCII_LETTER : (unsigned char)(KINDS + c);
 }
 
-RegexTable *form_cuts(const Form *f)
+RegexTable *form_cuts(const TokenizerForm *f)
 {
         static const unsigned char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         unsigned char *class = NEW_ARRAY(f->arena, unsigned char, CHARACTERS), number[KINDS + 0x80] = {0};
@@ -64,7 +64,7 @@ RegexTable *form_cuts(const Form *f)
                 if (!border(f, &f->merge[i], &at[0], &at[1]))
                         return NULL;
                 for (int k = 0; k < 2; k++) {
-                        unsigned char *of = &number[kind_of(at[k])];
+                        unsigned char *of = &number[character_kind(at[k])];
                         *of = *of ? *of : (unsigned char)classes++;
                         class[at[k]] = *of;
                 }

@@ -103,7 +103,7 @@ typedef struct {
 
 typedef struct {
         uint32_t kind, flags; /* of TokenChange */
-        Bytes what, with;
+        Bytes text, with;     /* replaced or added, and by what it is replaced */
         FormMap *map;
         RegexTable *regex;
         double growth; /* of MATCHES, CHARSMAP and PIECES: how many times as long a text becomes at most */
@@ -157,19 +157,19 @@ typedef struct {
         int32_t scored;
         double unknown_score;
         Bytes charsmap, charsmap_texts; /* as TokenTables has them */
-} Form;
+} TokenizerForm;
 
 enum { UNKNOWN_PENALTY = 10 }; /* an unknown token's score is below the least by this */
 
 /* read_normaliser.c: a map of SentencePiece, none if it is empty; how many times as long a text becomes, or *why it is none */
-double form_set_charsmap(Form *f, Bytes map, const char **why);
+double form_set_charsmap(TokenizerForm *f, Bytes map, const char **why);
 
 /* cuts.c: pieces of a text that no merge goes over, NULL: none can be told */
-RegexTable *form_cuts(const Form *f);
+RegexTable *form_cuts(const TokenizerForm *f);
 /* Whether merges are of symbols that spelling gives, and of what these become: not of the bytes that a character without a token
  * falls back to. */
-bool merges_texts_alone(const Form *f);
+bool merges_texts_alone(const TokenizerForm *f);
 
 /* tables.c: NULL, or what is wrong */
-const char *form_tables(const Form *f, TokenBlock *out);
+const char *form_tables(const TokenizerForm *f, TokenBlock *out);
 #endif

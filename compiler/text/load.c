@@ -8,18 +8,19 @@
 enum { MAX_FILE = 64 << 20 };
 
 /* A file's bytes, in the arena, with a 0 behind them; NULL with *why. */
-char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *lacking)
+char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *env_error)
 {
-        FILE *file = fopen(path, "rb");
+        const char *not_opened;
+        FILE *file = input_open(path, &not_opened);
         struct stat about;
         char *text = NULL;
         if (file)
                 input_read(path);
         *why = NULL;
-        *lacking = false;
+        *env_error = false;
         if (!file || fstat(fileno(file), &about)) {
-                *why = arena_printf(a, "%s: cannot open: %s", path, strerror(errno));
-                *lacking = true;
+                *why = arena_printf(a, "%s: cannot open: %s", path, file ? strerror(errno) : not_opened);
+                *env_error = true;
         } else if (about.st_size > MAX_FILE) {
                 *why = arena_printf(a, "%s: %lld bytes; a tokenizer is read up to %d", path,
                                     (long long)about.st_size, MAX_FILE);
@@ -28,22 +29,25 @@ char *file_text(Arena *a, const char *path, int64_t *size, const char **why, boo
                 *size = (int64_t)fread(text, 1, (size_t)about.st_size, file);
                 if (ferror(file)) {
                         *why = arena_printf(a, "%s: cannot read: %s", path, strerror(errno));
-                        *lacking = true;
+                        *env_error = true;
                         text = NULL;
                 }
         }
         if (file)
                 fclose(file);
-        return text;
+        int64_t mark = text ? text_mark(text, *size) : 0;
+        *size -= mark;
+        return text ? text + mark : NULL;
 }
 
-static bool is_there(const char *path)
+bool file_is_there(const char *path)
 {
         struct stat about;
         return !stat(path, &about);
 }
 
-static json_t *parse(Arena *a, const char *path, const char *text, int64_t size, const char **why)
+static json_t *parse_tokenizer_json(Arena *a, const char *path, const char *text, int64_t size,
+                                    const char **why)
 {
         json_error_t error;
         const Format *format = format_of((const unsigned char *)text, size);
@@ -53,7 +57,7 @@ static json_t *parse(Arena *a, const char *path, const char *text, int64_t size,
         }
         json_begin();
         json_t *root = json_parse(text, (size_t)size, JSON_ALLOW_NUL, &error);
-        if (json_starved())
+        if (json_out_of_memory())
                 *why = no_memory;
         else if (!root)
                 *why = arena_printf(a, "%s:%d: byte %d: no JSON: %s", path, error.line, error.position,
@@ -63,127 +67,104 @@ static json_t *parse(Arena *a, const char *path, const char *text, int64_t size,
 
 const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenBlock *out)
 {
-        Form *f = form_new(a, path);
+        TokenizerForm *f = form_new(a, path);
         const char *wrong = is_tekken(root) ? form_of_tekken(f, root) : form_of_json(f, root);
         return wrong ? wrong : form_tables(f, out);
+}
+
+/* Does the file of sentence-transformers beside it (sentence_bert_config.json, or another family's) ask for lower case? */
+static bool asks_for_lower_case(Arena *a, const char *path)
+{
+        const char *folder = folder_of(a, path),
+                   *name = name_in_folder(a, folder, "sentence_", "_config.json");
+        if (!name)
+                return false;
+        const char *config = arena_printf(a, "%s%s", folder, name);
+        json_error_t error;
+        input_read(config);
+        json_t *root = json_load_file(config, 0, &error);
+        const bool asks = json_is_true(json_object_get(root, "do_lower_case"));
+        json_decref(root);
+        return asks;
+}
+
+static bool is_lowercase(const json_t *normaliser)
+{
+        const char *type = json_string_value(json_object_get(normaliser, "type"));
+        return type && !strcmp(type, "Lowercase");
+}
+
+/* As sentence-transformers: a normaliser Lowercase goes before the others, unless there is one. */
+static void add_lower_case(json_t *root)
+{
+        json_t *old = json_object_get(root, "normalizer"), *list = json_object_get(old, "normalizers"), *part;
+        bool there = is_lowercase(old);
+        size_t i;
+        json_array_foreach (list, i, part)
+                there |= is_lowercase(part);
+        json_t *all = there ? NULL : json_pack("[{s:s}]", "type", "Lowercase");
+        if (!all)
+                return;
+        if (json_is_array(list))
+                json_array_extend(all, list);
+        else if (!is_none(old))
+                json_array_append(all, old);
+        json_object_set_new(root, "normalizer",
+                            json_pack("{s:s,s:o}", "type", "Sequence", "normalizers", all));
 }
 
 static const char *parse_tokenizer(Arena *a, const char *path, const char *text, int64_t size,
                                    TokenBlock *out)
 {
         const char *wrong = NULL;
-        json_t *root = parse(a, path, text, size, &wrong);
+        json_t *root = parse_tokenizer_json(a, path, text, size, &wrong);
+        if (json_is_object(root) && asks_for_lower_case(a, path))
+                add_lower_case(root);
         if (root)
                 wrong = block_of_json(a, path, root, out);
         json_decref(root);
         return wrong;
 }
 
-static const char *load_json_file(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+static const char *load_json_file(Arena *a, const char *path, TokenBlock *out, bool *env_error)
 {
         int64_t size;
         const char *wrong;
-        char *text = file_text(a, path, &size, &wrong, lacking);
+        char *text = file_text(a, path, &size, &wrong, env_error);
         return text ? parse_tokenizer(a, path, text, size, out) : wrong;
 }
 
 json_t *config_beside(Arena *a, const char *path, const char **why)
 {
         int64_t size;
-        bool lacking;
+        bool env_error;
         const char *config = arena_printf(a, "%stokenizer_config.json", folder_of(a, path));
-        char *text = is_there(config) ? file_text(a, config, &size, why, &lacking) : NULL;
-        return text ? parse(a, config, text, size, why) : NULL;
+        char *text = file_is_there(config) ? file_text(a, config, &size, why, &env_error) : NULL;
+        return text ? parse_tokenizer_json(a, config, text, size, why) : NULL;
 }
 
-/* --- vocab.json and merges.txt: bytes, and merges of them ------------------------------------------------------------------ */
-
-/* Lines of merges as a list of JSON; the first may say which version they are of. */
-static json_t *merges_of(const char *text)
+json_t *json_file(Arena *a, const char *path, const char **why, bool *env_error)
 {
-        json_t *merges = json_array();
-        for (const char *line = text; *line;) {
-                size_t n = strcspn(line, "\n"), used = n && line[n - 1] == '\r' ? n - 1 : n;
-                bool comment = line == text && !strncmp(line, "#version", 8);
-                if (used && !comment)
-                        json_array_append_new(merges, json_stringn(line, used));
-                line += n + (line[n] != 0);
-        }
-        return merges;
-}
-
-static json_t *byte_level_pipeline(json_t *vocab, json_t *merges)
-{
-        static const char end[] = "<|endoftext|>";
-        json_t *added = json_array(), *number = json_object_get(vocab, end);
-        if (number)
-                json_array_append_new(added,
-                                      json_pack("{s:O,s:s,s:b}", "id", number, "content", end, "special", 1));
-        return json_pack("{s:o,s:{s:s,s:b},s:{s:s,s:O,s:O},s:{s:s}}", "added_tokens", added, "pre_tokenizer",
-                         "type", "ByteLevel", "add_prefix_space", 0, "model", "type", "BPE", "vocab", vocab,
-                         "merges", merges, "decoder", "type", "ByteLevel");
-}
-
-/* Beside these two files tokenizer_config.json may name another pipeline. */
-static const char *why_not_byte_level(Arena *a, const char *vocab_path)
-{
-        const char *why = NULL;
-        json_t *root = config_beside(a, vocab_path, &why);
-        const char *name = json_string_value(json_object_get(root, "tokenizer_class"));
-        if (name && strncmp(name, "GPT2Tokenizer", 13) != 0)
-                why = arena_printf(
-                        a,
-                        "%stokenizer_config.json: tokenizer_class: %s: of vocab.json and merges.txt lathe "
-                        "knows "
-                        "GPT2Tokenizer; save_pretrained() of the fast tokenizer writes a tokenizer.json",
-                        folder_of(a, vocab_path), name);
-        json_decref(root);
-        return why;
-}
-
-static const char *load_gpt2(Arena *a, const char *folder, const char *vocab_path, TokenBlock *out,
-                             bool *lacking)
-{
-        int64_t size, merges_size;
-        const char *wrong = why_not_byte_level(a, vocab_path),
-                   *merges_path = arena_printf(a, "%s/merges.txt", folder);
-        char *text = wrong ? NULL : file_text(a, vocab_path, &size, &wrong, lacking);
-        char *lines = text ? file_text(a, merges_path, &merges_size, &wrong, lacking) : NULL;
-        json_t *vocab = lines ? parse(a, vocab_path, text, size, &wrong) : NULL;
-        if (!vocab)
-                return wrong;
-        json_t *merges = merges_of(lines),
-               *root = merges && json_is_object(vocab) ? byte_level_pipeline(vocab, merges) : NULL;
-        wrong = json_starved() ? no_memory
-                : root         ? block_of_json(a, folder, root, out)
-                       : arena_printf(a, "%s: an object from tokens to their numbers is wanted", vocab_path);
-        json_decref(root);
-        json_decref(merges);
-        json_decref(vocab);
-        return wrong;
+        int64_t size;
+        char *text = file_text(a, path, &size, why, env_error);
+        return text ? parse_tokenizer_json(a, path, text, size, why) : NULL;
 }
 
 /* --- which ----------------------------------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *path, const char *end)
-{
-        size_t n = strlen(path), length = strlen(end);
-        return n >= length && !strcmp(path + n - length, end);
-}
-
-static const char *load_file(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+static const char *load_tokenizer_file(Arena *a, const char *path, TokenBlock *out, bool *env_error)
 {
         const Format *format = format_of_file(path);
         if (format && format->kind == FORMAT_SENTENCEPIECE)
-                return load_sentencepiece(a, path, out, lacking);
-        if (ends_with(path, ".tiktoken"))
-                return load_tiktoken(a, path, out, lacking);
-        if (ends_with(path, ".txt"))
-                return load_wordpiece(a, path, out, lacking);
-        if (format ? format->kind == FORMAT_LLAMA2C_TOKENIZER : ends_with(path, ".bin"))
-                return load_llama2c(a, path, out, lacking);
+                return load_sentencepiece(a, path, out, env_error);
+        if (text_ends_with(path, ".tiktoken"))
+                return load_tiktoken(a, path, out, env_error);
+        if (text_ends_with(path, ".txt"))
+                return load_wordpiece(a, path, out, env_error);
+        if (format ? format->kind == FORMAT_LLAMA2C_TOKENIZER : text_ends_with(path, ".bin"))
+                return load_llama2c(a, path, out, env_error);
         if (!format || format->kind != FORMAT_OTHER || format->advice)
-                return load_json_file(a, path, out, lacking);
+                return load_json_file(a, path, out, env_error);
         return arena_printf(a,
                             "%s: this is %s; a tokenizer is a tokenizer.json, a tokenizer.model of "
                             "SentencePiece, a NAME.tiktoken, a vocab.txt, llama2.c's tokenizer.bin, a GGUF, "
@@ -196,16 +177,16 @@ static const char *const file_table[] = {"tokenizer.json",          "tokenizer.m
                                          "sentencepiece.bpe.model", "vocab.txt",       "tekken.json"};
 enum { FILES = sizeof file_table / sizeof file_table[0] };
 
-static const char *in_directory(Arena *a, const char *folder, TokenBlock *out, bool *lacking)
+static const char *in_directory(Arena *a, const char *folder, TokenBlock *out, bool *env_error)
 {
         const char *vocab = arena_printf(a, "%s/vocab.json", folder),
                    *merges = arena_printf(a, "%s/merges.txt", folder);
         for (int i = 0; i < FILES; i++) {
                 const char *path = arena_printf(a, "%s/%s", folder, file_table[i]);
-                if (is_there(path))
-                        return load_file(a, path, out, lacking);
-                if (i == 0 && is_there(vocab) && is_there(merges))
-                        return load_gpt2(a, folder, vocab, out, lacking);
+                if (file_is_there(path))
+                        return load_tokenizer_file(a, path, out, env_error);
+                if (i == 0 && file_is_there(vocab) && file_is_there(merges))
+                        return load_merges(a, folder, out, env_error);
         }
         return arena_printf(a,
                             "%s: a directory without tokenizer.json, vocab.json and merges.txt, "
@@ -216,22 +197,22 @@ static const char *in_directory(Arena *a, const char *folder, TokenBlock *out, b
 
 bool tokenizer_is_in(Arena *a, const char *folder)
 {
-        bool found = is_there(arena_printf(a, "%s/vocab.json", folder));
+        bool found = file_is_there(arena_printf(a, "%s/vocab.json", folder));
         for (int i = 0; i < FILES; i++)
-                found |= is_there(arena_printf(a, "%s/%s", folder, file_table[i]));
+                found |= file_is_there(arena_printf(a, "%s/%s", folder, file_table[i]));
         return found;
 }
 
-const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *env_error)
 {
         struct stat about;
-        *lacking = false;
+        *env_error = false;
         if (stat(path, &about)) {
-                *lacking = true;
+                *env_error = true;
                 return arena_printf(a, "%s: cannot open: %s", path, strerror(errno));
         }
-        return S_ISDIR(about.st_mode) ? in_directory(a, path, out, lacking)
-                                      : load_file(a, path, out, lacking);
+        return S_ISDIR(about.st_mode) ? in_directory(a, path, out, env_error)
+                                      : load_tokenizer_file(a, path, out, env_error);
 }
 
 bool regex_load(Arena *a, const char *regex, RegexProbe *out, const char **why)

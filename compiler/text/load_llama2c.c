@@ -10,7 +10,7 @@ enum { UNKNOWN, BEGIN, END, FIRST_BYTE, HEADER = 4, ROW = 8 };
 static const float never = -1e10F; /* a score that is not above it is no better than no token at all */
 
 /* Token `token` stands from byte `at` on; returns where the next one does. */
-static int64_t read_row(Reader *r, Bytes file, int64_t at, int32_t token, int32_t longest, float *score)
+static int64_t read_row(FormReader *r, Bytes file, int64_t at, int32_t token, int32_t longest, float *score)
 {
         int32_t length = 0;
         if (token == MAX_TOKENS)
@@ -34,7 +34,7 @@ static int64_t read_row(Reader *r, Bytes file, int64_t at, int32_t token, int32_
 }
 
 /* Scores of all tokens. */
-static float *read_rows(Reader *r, Bytes file)
+static float *read_rows(FormReader *r, Bytes file)
 {
         int32_t longest = 0;
         if (file.n >= HEADER)
@@ -57,7 +57,7 @@ static float *read_rows(Reader *r, Bytes file)
 }
 
 /* Of tokens with the same bytes the first holds. */
-static void add_merges(Reader *r, const float *score)
+static void llama2c_merges(FormReader *r, const float *score)
 {
         const int32_t vocab = r->form->vocab;
         ScoredToken *token = NEW_ARRAY(r->arena, ScoredToken, vocab);
@@ -69,9 +69,9 @@ static void add_merges(Reader *r, const float *score)
 }
 
 /* "\n<s>\n", as the file has it, is <s>. */
-static void set_control(Reader *r, int32_t token)
+static void set_control(FormReader *r, int32_t token)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         Bytes text = r->name[token];
         for (; text.n && *text.at == '\n'; text.n--)
                 text.at++;
@@ -84,9 +84,9 @@ static void set_control(Reader *r, int32_t token)
 }
 
 /* A text does not begin with the space that its first token has. */
-static void show_tokens(Reader *r)
+static void show_tokens(FormReader *r)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         f->first = NEW_ARRAY(r->arena, Bytes, f->vocab + 1);
         f->strip = 1;
         for (int32_t i = 0; i < f->vocab; i++) {
@@ -101,12 +101,12 @@ static void show_tokens(Reader *r)
         }
 }
 
-static const char *form_of_rows(Form *f, Bytes file)
+static const char *form_of_rows(TokenizerForm *f, Bytes file)
 {
-        Reader *r = reader_new(f);
+        FormReader *r = reader_new(f);
         if (setjmp(r->wrong))
                 return r->why;
-        add_merges(r, read_rows(r, file));
+        llama2c_merges(r, read_rows(r, file));
         f->kind = "BPE of llama2.c";
         f->model = MODEL_BPE;
         f->flags = TOKENS_HAVE_BYTES;
@@ -121,19 +121,19 @@ static const char *form_of_rows(Form *f, Bytes file)
         static const Bytes space = {" ", 1};
         if (find_token(r, space) >= 0)
                 f->change[f->nchange++] =
-                        (FormChange){.kind = CHANGE_PREPEND, .what = space, .with = {"", 0}};
+                        (FormChange){.kind = CHANGE_PREPEND, .text = space, .with = {"", 0}};
         reader_room(r, f->vocab); /* one more than there are */
         return NULL;
 }
 
-const char *load_llama2c(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+const char *load_llama2c(Arena *a, const char *path, TokenBlock *out, bool *env_error)
 {
         int64_t size;
         const char *wrong;
-        char *bytes = file_text(a, path, &size, &wrong, lacking);
+        char *bytes = file_text(a, path, &size, &wrong, env_error);
         if (!bytes)
                 return wrong;
-        Form *f = form_new(a, path);
+        TokenizerForm *f = form_new(a, path);
         f->is_open_ended = true;
         wrong = form_of_rows(f, (Bytes){bytes, size});
         return wrong ? wrong : form_tables(f, out);

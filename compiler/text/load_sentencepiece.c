@@ -14,7 +14,7 @@ static const struct {
                    {"T5Tokenizer", false, true},
                    {"SiglipTokenizer", false, true}};
 
-static int class_of(Reader *r, const json_t *config)
+static int sp_class_of(FormReader *r, const json_t *config)
 {
         const char *name = json_string_value(json_object_get(config, "tokenizer_class"));
         for (int i = 0; name && i < (int)(sizeof class_table / sizeof class_table[0]); i++) {
@@ -31,9 +31,9 @@ static int class_of(Reader *r, const json_t *config)
                       name ? name : "there is none");
 }
 
-static void put_around(Reader *r, const SentencePieceModel *p, const json_t *config)
+static void put_around(FormReader *r, const SentencePieceModel *p, const json_t *config)
 {
-        int class = class_of(r, config);
+        int class = sp_class_of(r, config);
         if (truth_of(r, config, "add_bos_token", class_table[class].begins, "tokenizer_config.json"))
                 add_around(r, true, p->begin, "trainer_spec.bos_id");
         if (truth_of(r, config, "add_eos_token", class_table[class].ends, "tokenizer_config.json"))
@@ -41,10 +41,10 @@ static void put_around(Reader *r, const SentencePieceModel *p, const json_t *con
 }
 
 /* A token of added_tokens_decoder, which may be a piece. */
-static void add_further(Reader *r, const SentencePieceModel *p, const char *number, json_t *row)
+static void add_further(FormReader *r, const SentencePieceModel *p, const char *number, json_t *row)
 {
         const char *where = arena_printf(r->arena, "tokenizer_config.json: added_tokens_decoder.%s", number);
-        const Form *f = r->form;
+        const TokenizerForm *f = r->form;
         char *end;
         errno = 0;
         long id = strtol(number, &end, 10);
@@ -62,7 +62,7 @@ static void add_further(Reader *r, const SentencePieceModel *p, const char *numb
         add_token(r, row, where);
 }
 
-static void use_config(Reader *r, const SentencePieceModel *p, const json_t *config)
+static void use_config(FormReader *r, const SentencePieceModel *p, const json_t *config)
 {
         const char *number;
         json_t *row, *further = json_object_get(config, "added_tokens_decoder");
@@ -71,9 +71,9 @@ static void use_config(Reader *r, const SentencePieceModel *p, const json_t *con
                 add_further(r, p, number, row);
 }
 
-static const char *form_of_pieces(Form *f, Bytes file, const json_t *config)
+static const char *form_of_pieces(TokenizerForm *f, Bytes file, const json_t *config)
 {
-        Reader *r = reader_new(f);
+        FormReader *r = reader_new(f);
         SentencePieceModel pieces;
         if (setjmp(r->wrong))
                 return r->why;
@@ -87,15 +87,15 @@ static const char *form_of_pieces(Form *f, Bytes file, const json_t *config)
         return NULL;
 }
 
-const char *load_sentencepiece(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+const char *load_sentencepiece(Arena *a, const char *path, TokenBlock *out, bool *env_error)
 {
         int64_t size;
         const char *wrong;
-        char *bytes = file_text(a, path, &size, &wrong, lacking);
+        char *bytes = file_text(a, path, &size, &wrong, env_error);
         json_t *config = bytes ? config_beside(a, path, &wrong) : NULL;
         if (wrong)
                 return wrong;
-        Form *f = form_new(a, path);
+        TokenizerForm *f = form_new(a, path);
         wrong = form_of_pieces(f, (Bytes){bytes, size}, config);
         json_decref(config);
         return wrong ? wrong : form_tables(f, out);

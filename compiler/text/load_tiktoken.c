@@ -4,9 +4,9 @@
 
 #include "reader_private.h"
 
-static void begin_bytes(Reader *r, Bytes regex, const char *where)
+static void begin_bytes(FormReader *r, Bytes regex, const char *where)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         const char *why;
         f->flags |= TOKENS_ARE_BYTES | TOKENS_WHOLE_FIRST;
         f->ignores_merges = true;
@@ -20,16 +20,16 @@ static void begin_bytes(Reader *r, Bytes regex, const char *where)
 }
 
 /* A token's bytes are its name: no letters stand for them. */
-static void set_ranked(Reader *r, int32_t token, Bytes bytes)
+static void set_ranked(FormReader *r, int32_t token, Bytes bytes)
 {
         r->form->flags &= ~(uint32_t)TOKENS_ARE_BYTES;
         set_token(r, token, bytes);
         r->form->flags |= TOKENS_ARE_BYTES;
 }
 
-static void add_pair(Reader *r, FormMerge merge, int64_t *room)
+static void tiktoken_pair(FormReader *r, FormMerge merge, int64_t *room)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         if (f->nmerge == MAX_MERGES)
                 reader_refuse(r, "more than %d pairs of tokens make another", MAX_MERGES);
         if (f->nmerge == *room) {
@@ -41,9 +41,9 @@ static void add_pair(Reader *r, FormMerge merge, int64_t *room)
 }
 
 /* All pairs that make a token, when all tokens are there. */
-static void make_pairs(Reader *r)
+static void make_pairs(FormReader *r)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         int64_t room = 0;
         for (int32_t i = 0; i < f->vocab; i++)
                 for (int64_t at = 1; at < r->name[i].n; at++) {
@@ -51,7 +51,7 @@ static void make_pairs(Reader *r)
                         int32_t left = find_token(r, (Bytes){text.at, at}),
                                 right = left < 0 ? -1 : find_token(r, (Bytes){text.at + at, text.n - at});
                         if (right >= 0)
-                                add_pair(r, (FormMerge){left, right, i, (uint32_t)i}, &room);
+                                tiktoken_pair(r, (FormMerge){left, right, i, (uint32_t)i}, &room);
                 }
         for (int b = 0; b < 256; b++) {
                 char byte = (char)b;
@@ -61,7 +61,7 @@ static void make_pairs(Reader *r)
         }
 }
 
-static void add_special(Reader *r, const char *text, int64_t token)
+static void tiktoken_special(FormReader *r, const char *text, int64_t token)
 {
         json_t *row = json_pack("{s:I,s:s,s:b}", "id", (json_int_t)token, "content", text, "special", 1);
         add_token(r, row, text);
@@ -70,7 +70,7 @@ static void add_special(Reader *r, const char *text, int64_t token)
 
 /* --- tiktoken -------------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void refuse_name(Reader *r, const json_t *table, const char *name)
+static _Noreturn void tiktoken_refuse_name(FormReader *r, const json_t *table, const char *name)
 {
         Text *known = text_new(r->arena);
         const char *key;
@@ -84,13 +84,13 @@ static _Noreturn void refuse_name(Reader *r, const json_t *table, const char *na
                 name, known->data);
 }
 
-static const char *stem_of(Reader *r, const char *path)
+static const char *tiktoken_stem(FormReader *r, const char *path)
 {
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
         return arena_strndup(r->arena, name, (int64_t)strcspn(name, "."));
 }
 
-static void read_lines(Reader *r, const char *text, int64_t size)
+static void tiktoken_read_lines(FormReader *r, const char *text, int64_t size)
 {
         int64_t number = 0;
         for (const char *at = text, *end = text + size; at < end;) {
@@ -113,32 +113,32 @@ static void read_lines(Reader *r, const char *text, int64_t size)
         }
 }
 
-static void read_tiktoken(Reader *r, const char *text, int64_t size, const json_t *table)
+static void read_tiktoken(FormReader *r, const char *text, int64_t size, const json_t *table)
 {
-        const char *name = stem_of(r, r->form->path), *key;
+        const char *name = tiktoken_stem(r, r->form->path), *key;
         const json_t *row = json_object_get(table, name);
         json_t *value;
         if (!row)
-                refuse_name(r, table, name);
+                tiktoken_refuse_name(r, table, name);
         begin_bytes(r, text_of(r, json_object_get(row, "pattern"), "tiktoken.json"), "tiktoken.json");
-        read_lines(r, text, size);
+        tiktoken_read_lines(r, text, size);
         make_pairs(r);
         json_t *special = json_object_get(row, "special");
         r->form->added = NEW_ARRAY(r->arena, FormAdded, (int64_t)json_object_size(special) + 1);
         json_object_foreach (special, key, value)
-                add_special(r, key, json_integer_value(value));
+                tiktoken_special(r, key, json_integer_value(value));
         reader_room(r, r->form->vocab);
 }
 
-const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *env_error)
 {
         int64_t size;
         const char *why, *known = embedded_text("tiktoken.json");
-        char *text = file_text(a, path, &size, &why, lacking);
+        char *text = file_text(a, path, &size, &why, env_error);
         if (!text)
                 return why;
-        Form *f = form_new(a, path);
-        Reader *r = reader_new(f);
+        TokenizerForm *f = form_new(a, path);
+        FormReader *r = reader_new(f);
         json_error_t error;
         json_begin();
         json_t *table = json_parse(known, strlen(known), 0, &error);
@@ -155,7 +155,7 @@ const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *lac
 
 /* --- tekken.json: special tokens have the first numbers -------------------------------------------------------------- */
 
-static int64_t whole_of(Reader *r, const json_t *object, const char *key, const char *where)
+static int64_t tiktoken_whole(FormReader *r, const json_t *object, const char *key, const char *where)
 {
         const json_t *value = json_object_get(object, key);
         if (!json_is_integer(value) || json_integer_value(value) < 0 ||
@@ -188,7 +188,7 @@ static const char *const tekken_special[] = {"<unk>",
                                              "[TOOL_CONTENT]"};
 enum { TEKKEN_SPECIAL = sizeof tekken_special / sizeof tekken_special[0] };
 
-static void read_tekken_special(Reader *r, const json_t *list, int64_t n)
+static void read_tekken_special(FormReader *r, const json_t *list, int64_t n)
 {
         const char **name = NEW_ARRAY(r->arena, const char *, n + 1);
         for (int64_t i = 0; i < n; i++)
@@ -198,7 +198,7 @@ static void read_tekken_special(Reader *r, const json_t *list, int64_t n)
         for (size_t i = 0; i < json_array_size(list); i++) {
                 const json_t *row = json_array_get(list, i);
                 const char *where = reader_element(r, "special_tokens", i);
-                int64_t rank = whole_of(r, row, "rank", where);
+                int64_t rank = tiktoken_whole(r, row, "rank", where);
                 if (rank >= n)
                         reader_refuse(r, "%s: rank %lld, while there are %lld special tokens", where,
                                       (long long)rank, (long long)n);
@@ -206,18 +206,18 @@ static void read_tekken_special(Reader *r, const json_t *list, int64_t n)
         }
         r->form->added = NEW_ARRAY(r->arena, FormAdded, n + 1);
         for (int64_t i = 0; i < n; i++)
-                add_special(r, name[i], i);
+                tiktoken_special(r, name[i], i);
         for (int64_t i = 0; i < n; i++)
                 if (!strcmp(name[i], "<s>"))
                         add_around(r, true, (int32_t)i, "special_tokens");
 }
 
-static void read_tekken(Reader *r, const json_t *root)
+static void read_tekken(FormReader *r, const json_t *root)
 {
         const json_t *config = json_object_get(root, "config"), *vocab = json_object_get(root, "vocab"),
                      *special = json_object_get(root, "special_tokens");
-        int64_t first = whole_of(r, config, "default_num_special_tokens", "config"),
-                n = whole_of(r, config, "default_vocab_size", "config") - first;
+        int64_t first = tiktoken_whole(r, config, "default_num_special_tokens", "config"),
+                n = tiktoken_whole(r, config, "default_vocab_size", "config") - first;
         if (n < 1 || n > (int64_t)json_array_size(vocab))
                 reader_refuse(r, "vocab: %zu tokens, while config asks for %lld", json_array_size(vocab),
                               (long long)n);
@@ -244,9 +244,9 @@ bool is_tekken(const json_t *root)
         return json_object_get(json_object_get(root, "config"), "default_num_special_tokens") != NULL;
 }
 
-const char *form_of_tekken(Form *f, const json_t *root)
+const char *form_of_tekken(TokenizerForm *f, const json_t *root)
 {
-        Reader *r = reader_new(f);
+        FormReader *r = reader_new(f);
         if (setjmp(r->wrong))
                 return r->why;
         read_tekken(r, root);

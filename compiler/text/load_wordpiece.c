@@ -58,7 +58,7 @@ static json_t *added_of(const json_t *config, const json_t *vocab)
         return added;
 }
 
-static json_t *around_of(const json_t *config, const json_t *vocab)
+static json_t *wordpiece_pipeline(const json_t *config, const json_t *vocab)
 {
         const char *begin = special_name(config, "cls_token", "[CLS]"),
                    *end = special_name(config, "sep_token", "[SEP]");
@@ -69,25 +69,26 @@ static json_t *around_of(const json_t *config, const json_t *vocab)
                          last);
 }
 
-static json_t *truth(const json_t *config, const char *key, json_t *otherwise)
+static json_t *wordpiece_flag(const json_t *config, const char *key, json_t *otherwise)
 {
         json_t *value = json_object_get(config, key);
         return value ? json_incref(value) : otherwise;
 }
 
-static json_t *pipeline_of(const json_t *config, json_t *vocab)
+static json_t *wordpiece_normaliser(const json_t *config, json_t *vocab)
 {
-        json_t *normalizer =
-                json_pack("{s:s,s:b,s:o,s:o,s:o}", "type", "BertNormalizer", "clean_text", 1,
-                          "handle_chinese_chars", truth(config, "tokenize_chinese_chars", json_true()),
-                          "strip_accents", truth(config, "strip_accents", json_null()), "lowercase",
-                          truth(config, "do_lower_case", json_true()));
+        json_t *normalizer = json_pack("{s:s,s:b,s:o,s:o,s:o}", "type", "BertNormalizer", "clean_text", 1,
+                                       "handle_chinese_chars",
+                                       wordpiece_flag(config, "tokenize_chinese_chars", json_true()),
+                                       "strip_accents", wordpiece_flag(config, "strip_accents", json_null()),
+                                       "lowercase", wordpiece_flag(config, "do_lower_case", json_true()));
         json_t *model =
                 json_pack("{s:s,s:O,s:s,s:s}", "type", "WordPiece", "vocab", vocab, "unk_token",
                           special_name(config, "unk_token", "[UNK]"), "continuing_subword_prefix", "##");
         return json_pack("{s:o,s:o,s:{s:s},s:o,s:o,s:{s:s}}", "added_tokens", added_of(config, vocab),
                          "normalizer", normalizer, "pre_tokenizer", "type", "BertPreTokenizer", "model",
-                         model, "post_processor", around_of(config, vocab), "decoder", "type", "WordPiece");
+                         model, "post_processor", wordpiece_pipeline(config, vocab), "decoder", "type",
+                         "WordPiece");
 }
 
 static const char *why_not_words(Arena *a, const char *path, const json_t *config)
@@ -110,22 +111,22 @@ static const char *why_not_words(Arena *a, const char *path, const json_t *confi
                                     path, name);
 }
 
-const char *load_wordpiece(Arena *a, const char *path, TokenBlock *out, bool *lacking)
+const char *load_wordpiece(Arena *a, const char *path, TokenBlock *out, bool *env_error)
 {
         int64_t size, line = 0;
         const char *wrong;
-        char *text = file_text(a, path, &size, &wrong, lacking);
+        char *text = file_text(a, path, &size, &wrong, env_error);
         json_t *config = text ? config_beside(a, path, &wrong) : NULL;
         wrong = wrong ? wrong : why_not_words(a, path, config);
         json_begin();
         json_t *vocab = wrong ? NULL : numbers_of_lines(text, size, &line);
         if (!wrong && !vocab)
-                wrong = json_starved() ? no_memory
-                                       : arena_printf(a, "%s:%lld: this token is not UTF-8", path,
-                                                      (long long)line + 1);
-        json_t *root = vocab ? pipeline_of(config, vocab) : NULL;
+                wrong = json_out_of_memory() ? no_memory
+                                             : arena_printf(a, "%s:%lld: this token is not UTF-8", path,
+                                                            (long long)line + 1);
+        json_t *root = vocab ? wordpiece_normaliser(config, vocab) : NULL;
         if (!wrong)
-                wrong = root && !json_starved() ? block_of_json(a, path, root, out) : no_memory;
+                wrong = root && !json_out_of_memory() ? block_of_json(a, path, root, out) : no_memory;
         json_decref(root);
         json_decref(vocab);
         json_decref(config);

@@ -6,7 +6,7 @@
 
 /* --- the vocabulary -------------------------------------------------------------------------------------------------- */
 
-void read_vocabulary(Reader *r, const json_t *vocab)
+void read_vocabulary(FormReader *r, const json_t *vocab)
 {
         const char *key;
         json_t *value;
@@ -32,7 +32,7 @@ static Bytes text_within(const json_t *value)
         return (Bytes){json_string_value(value), (int64_t)json_string_length(value)};
 }
 
-static void read_merge(Reader *r, const json_t *value, int64_t i)
+static void read_merge(FormReader *r, const json_t *value, int64_t i)
 {
         static const char list[] = "model.merges";
         const json_t *left = json_array_get(value, 0), *right = json_array_get(value, 1);
@@ -44,7 +44,7 @@ static void read_merge(Reader *r, const json_t *value, int64_t i)
                 reader_refuse(r, "%s: two tokens are wanted here", reader_element(r, list, (size_t)i));
 }
 
-static void read_merges(Reader *r, const json_t *merges)
+static void read_merges(FormReader *r, const json_t *merges)
 {
         size_t n = json_array_size(merges);
         if (!json_is_array(merges) || n > MAX_MERGES)
@@ -58,7 +58,7 @@ static void read_merges(Reader *r, const json_t *merges)
 
 /* --- the model ------------------------------------------------------------------------------------------------------- */
 
-static void refuse_setting(Reader *r, const json_t *model, const char *key, const char *why)
+static void refuse_setting(FormReader *r, const json_t *model, const char *key, const char *why)
 {
         const json_t *value = json_object_get(model, key);
         if (is_none(value) || (json_is_string(value) && !json_string_length(value)) ||
@@ -67,10 +67,10 @@ static void refuse_setting(Reader *r, const json_t *model, const char *key, cons
         reader_refuse(r, "model.%s: %s", key, why);
 }
 
-void read_unknown(Reader *r, const json_t *model, const char *otherwise)
+void read_unknown(FormReader *r, const json_t *model, const char *otherwise)
 {
         const json_t *unknown = json_object_get(model, "unk_token");
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         Bytes name = {otherwise, otherwise ? (int64_t)strlen(otherwise) : 0};
         if (!is_none(unknown))
                 name = text_of(r, unknown, "model.unk_token");
@@ -81,7 +81,7 @@ void read_unknown(Reader *r, const json_t *model, const char *otherwise)
 }
 
 /* What stands at symbols by their places in a piece. */
-static Bytes affix_of(Reader *r, const json_t *model, const char *key)
+static Bytes affix_of(FormReader *r, const json_t *model, const char *key)
 {
         const json_t *value = json_object_get(model, key);
         const char *where = arena_printf(r->arena, "model.%s", key);
@@ -91,9 +91,9 @@ static Bytes affix_of(Reader *r, const json_t *model, const char *key)
         return text;
 }
 
-static void read_bpe(Reader *r, const json_t *model)
+static void read_bpe(FormReader *r, const json_t *model)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         refuse_setting(r, model, "dropout",
                        "merges that are left out at random are for training; set it to null");
         f->within = affix_of(r, model, "continuing_subword_prefix");
@@ -111,12 +111,40 @@ static void read_bpe(Reader *r, const json_t *model)
         find_bytes(r);
 }
 
-static void read_model(Reader *r, const json_t *model)
+/* Old files lack the type: then it is the first of these that has all of its members. */
+static const char *type_of_members(FormReader *r, const json_t *model)
 {
-        const char *type = type_of(r, model, "model");
         static const struct {
                 const char *type;
-                void (*read)(Reader *r, const json_t *model);
+                bool list; /* the vocabulary, else an object */
+                const char *member[3];
+        } rows[] = {
+                {"BPE", false, {"merges"}},
+                {"WordPiece", false, {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word"}},
+                {"WordLevel", false, {"unk_token"}},
+                {"Unigram", true, {NULL}}};
+        const json_t *vocab = json_object_get(model, "vocab");
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                bool all = rows[i].list ? json_is_array(vocab) : json_is_object(vocab);
+                for (int k = 0; k < 3 && rows[i].member[k]; k++)
+                        all &= !is_none(json_object_get(model, rows[i].member[k]));
+                if (all)
+                        return rows[i].type;
+        }
+        reader_refuse(
+                r, "model: it has no type, and no vocab with merges or unk_token, nor a list of texts with "
+                   "their scores as vocab, which would tell the type");
+}
+
+static void tokenizer_read_model(FormReader *r, const json_t *model)
+{
+        if (!json_is_object(model))
+                reader_refuse(r, "model: an object is wanted here");
+        const char *type = is_none(json_object_get(model, "type")) ? type_of_members(r, model)
+                                                                   : type_of(r, model, "model");
+        static const struct {
+                const char *type;
+                void (*read)(FormReader *r, const json_t *model);
         } known[] = {{"BPE", read_bpe},
                      {"WordPiece", read_word_piece},
                      {"WordLevel", read_word_level},
@@ -131,9 +159,9 @@ static void read_model(Reader *r, const json_t *model)
 
 /* --- added tokens ---------------------------------------------------------------------------------------------------- */
 
-void add_token(Reader *r, const json_t *value, const char *where)
+void add_token(FormReader *r, const json_t *value, const char *where)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         if (!json_is_object(value))
                 reader_refuse(r, "%s: an object is wanted here", where);
         FormAdded *added = &f->added[f->nadded++];
@@ -170,7 +198,7 @@ void add_token(Reader *r, const json_t *value, const char *where)
                 f->vocab = added->token + 1;
 }
 
-static void read_added(Reader *r, const json_t *list)
+static void read_added(FormReader *r, const json_t *list)
 {
         size_t n = json_array_size(list);
         if (is_none(list))
@@ -185,7 +213,8 @@ static void read_added(Reader *r, const json_t *list)
 /* --- what stands before and behind a text ---------------------------------------------------------------------------- */
 
 /* The ids of a special token of a template. */
-static void add_special(Reader *r, const json_t *special, const char *name, bool before, const char *where)
+static void tokenizer_special(FormReader *r, const json_t *special, const char *name, bool before,
+                              const char *where)
 {
         const json_t *ids = json_object_get(json_object_get(special, name), "ids");
         if (!json_array_size(ids))
@@ -194,7 +223,7 @@ static void add_special(Reader *r, const json_t *special, const char *name, bool
                 add_around(r, before, token_number(r, json_array_get(ids, i), where), where);
 }
 
-static void read_template(Reader *r, const json_t *part, const char *where)
+static void read_template(FormReader *r, const json_t *part, const char *where)
 {
         const json_t *single = json_object_get(part, "single");
         bool before = true;
@@ -212,20 +241,20 @@ static void read_template(Reader *r, const json_t *part, const char *where)
                 if (text)
                         before = false;
                 else
-                        add_special(r, json_object_get(part, "special_tokens"), name, before, where);
+                        tokenizer_special(r, json_object_get(part, "special_tokens"), name, before, where);
         }
         if (before)
                 reader_refuse(r, "%s.single: the text A is missing", where);
 }
 
 /* BertProcessing and RobertaProcessing: cls and sep, each a text and its number. */
-static void read_enclosing(Reader *r, const json_t *part, const char *where)
+static void read_enclosing(FormReader *r, const json_t *part, const char *where)
 {
         add_around(r, true, token_number(r, json_array_get(json_object_get(part, "cls"), 1), where), where);
         add_around(r, false, token_number(r, json_array_get(json_object_get(part, "sep"), 1), where), where);
 }
 
-static void read_post(Reader *r, const json_t *part, const char *where, int depth)
+static void read_post(FormReader *r, const json_t *part, const char *where, int depth)
 {
         if (is_none(part))
                 return;
@@ -247,7 +276,7 @@ static void read_post(Reader *r, const json_t *part, const char *where, int dept
 /* --- the whole ------------------------------------------------------------------------------------------------------- */
 
 /* Keys of the file that mean something else than what is read here would be a silent change. */
-static void check_keys(Reader *r, const json_t *root)
+static void check_keys(FormReader *r, const json_t *root)
 {
         static const char *const known[] = {"version",       "truncation",     "padding",
                                             "added_tokens",  "normalizer",     "model",
@@ -263,9 +292,9 @@ static void check_keys(Reader *r, const json_t *root)
         }
 }
 
-static void read_all(Reader *r, const json_t *root)
+static void tokenizer_read_all(FormReader *r, const json_t *root)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         if (!json_is_object(root))
                 reader_refuse(r, "no tokenizer.json: an object is wanted");
         if (!json_object_get(root, "model"))
@@ -273,18 +302,18 @@ static void read_all(Reader *r, const json_t *root)
         check_keys(r, root);
         read_normaliser(r, json_object_get(root, "normalizer"), "normalizer", 0);
         read_pre_tokeniser(r, json_object_get(root, "pre_tokenizer"), "pre_tokenizer", 0);
-        read_model(r, json_object_get(root, "model"));
+        tokenizer_read_model(r, json_object_get(root, "model"));
         read_added(r, json_object_get(root, "added_tokens"));
         reader_room(r, f->vocab); /* one more than there are */
         read_post(r, json_object_get(root, "post_processor"), "post_processor", 0);
         read_decoder(r, json_object_get(root, "decoder"), "decoder");
 }
 
-const char *form_of_json(Form *f, const json_t *root)
+const char *form_of_json(TokenizerForm *f, const json_t *root)
 {
-        Reader *r = reader_new(f);
+        FormReader *r = reader_new(f);
         if (setjmp(r->wrong))
                 return r->why;
-        read_all(r, root);
+        tokenizer_read_all(r, root);
         return NULL;
 }

@@ -3,13 +3,13 @@
 
 #include <math.h>
 
-static void refuse_bytes(Reader *r, const char *kind)
+static void refuse_bytes(FormReader *r, const char *kind)
 {
         if (r->form->flags & TOKENS_ARE_BYTES)
                 reader_refuse(r, "model: lathe has no %s behind ByteLevel", kind);
 }
 
-void set_word_piece(Form *f, Bytes prefix, uint32_t longest)
+void set_word_piece(TokenizerForm *f, Bytes prefix, uint32_t longest)
 {
         f->kind = "WordPiece";
         f->model = MODEL_WORDPIECE;
@@ -17,7 +17,7 @@ void set_word_piece(Form *f, Bytes prefix, uint32_t longest)
         f->longest = longest;
 }
 
-void read_word_piece(Reader *r, const json_t *model)
+void read_word_piece(FormReader *r, const json_t *model)
 {
         const json_t *prefix = json_object_get(model, "continuing_subword_prefix"),
                      *most = json_object_get(model, "max_input_chars_per_word");
@@ -33,7 +33,7 @@ void read_word_piece(Reader *r, const json_t *model)
                        longest < TOKENS_MOST ? (uint32_t)longest : TOKENS_MOST);
 }
 
-void read_word_level(Reader *r, const json_t *model)
+void read_word_level(FormReader *r, const json_t *model)
 {
         refuse_bytes(r, "WordLevel");
         read_vocabulary(r, json_object_get(model, "vocab"));
@@ -44,7 +44,7 @@ void read_word_level(Reader *r, const json_t *model)
 
 /* --- Unigram --------------------------------------------------------------------------------------------------------- */
 
-static void read_scored(Reader *r, const json_t *row, size_t i)
+static void read_scored(FormReader *r, const json_t *row, size_t i)
 {
         const char *where = reader_element(r, "model.vocab", i);
         const json_t *score = json_array_get(row, 1);
@@ -55,9 +55,9 @@ static void read_scored(Reader *r, const json_t *row, size_t i)
         r->form->score[i] = json_number_value(score);
 }
 
-void read_unigram(Reader *r, const json_t *model)
+void read_unigram(FormReader *r, const json_t *model)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         const json_t *vocab = json_object_get(model, "vocab"), *unknown = json_object_get(model, "unk_id");
         size_t n = json_array_size(vocab);
         refuse_bytes(r, "Unigram");

@@ -1,22 +1,22 @@
 /* The normaliser of a tokenizer.json. */
 #include "reader_private.h"
 
-static FormChange *new_change(Reader *r, uint32_t kind, const char *where)
+static FormChange *new_change(FormReader *r, uint32_t kind, const char *where)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         if (f->nchange == MAX_CHANGES)
                 reader_refuse(r, "%s: more than %d steps", where, MAX_CHANGES);
         if (f->flags & TOKENS_ARE_BYTES)
                 reader_refuse(r, "%s: a step behind ByteLevel", where);
         FormChange *c = &f->change[f->nchange++];
-        *c = (FormChange){.kind = kind, .what = {"", 0}, .with = {"", 0}, .growth = 1};
+        *c = (FormChange){.kind = kind, .text = {"", 0}, .with = {"", 0}, .growth = 1};
         return c;
 }
 
 /* A map, as one with the map before it where that can be. */
-static void add_map(Reader *r, FormMap *map, const char *where)
+static void normaliser_add_map(FormReader *r, FormMap *map, const char *where)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         FormChange *last = f->nchange ? &f->change[f->nchange - 1] : NULL;
         FormMap *both = last && last->kind == CHANGE_MAP ? map_then(r->arena, last->map, map) : NULL;
         if (!both) {
@@ -28,25 +28,25 @@ static void add_map(Reader *r, FormMap *map, const char *where)
 }
 
 /* A map of a set to one text. */
-static void add_set(Reader *r, CharSet set, Bytes text, const char *where)
+static void add_set(FormReader *r, CharSet set, Bytes text, const char *where)
 {
         FormMap *map = NEW(r->arena, FormMap);
         map_put_set(r->arena, map, set, text);
-        add_map(r, map, where);
+        normaliser_add_map(r, map, where);
 }
 
 /* --- normal forms ---------------------------------------------------------------------------------------------------- */
 
-static void add_normal_form(Reader *r, bool compatible, bool compose, const char *where)
+static void add_normal_form(FormReader *r, bool compatible, bool compose, const char *where)
 {
-        add_map(r, map_decomposition(r->arena, compatible), where);
+        normaliser_add_map(r, map_decomposition(r->arena, compatible), where);
         FormMap *combining = map_combining(r->arena);
         new_change(r, CHANGE_ORDER, where)->map = combining;
         if (compose)
                 new_change(r, CHANGE_COMPOSE, where)->map = combining;
 }
 
-static bool read_normal_form(Reader *r, const char *type, const char *where)
+static bool read_normal_form(FormReader *r, const char *type, const char *where)
 {
         static const struct {
                 const char *name;
@@ -64,7 +64,7 @@ static bool read_normal_form(Reader *r, const char *type, const char *where)
 
 static const Bytes nothing = {"", 0}, space = {" ", 1};
 
-void add_bert_normaliser(Reader *r, const json_t *part, const char *where)
+void add_bert_normaliser(FormReader *r, const json_t *part, const char *where)
 {
         static const CharRange stays[] = {{' ', ' '}};
         bool lower = truth_of(r, part, "lowercase", true, where);
@@ -76,16 +76,16 @@ void add_bert_normaliser(Reader *r, const json_t *part, const char *where)
                 add_set(r, spaces, space, where);
         }
         if (truth_of(r, part, "handle_chinese_chars", true, where))
-                add_map(r, map_chinese(r->arena), where);
+                normaliser_add_map(r, map_chinese(r->arena), where);
         if (truth_of(r, part, "strip_accents", lower, where)) {
                 add_normal_form(r, false, false, where);
                 add_set(r, charset_named(r->arena, SET_BERT_MARKS), nothing, where);
         }
         if (lower)
-                add_map(r, map_lower(r->arena), where);
+                normaliser_add_map(r, map_lower(r->arena), where);
 }
 
-static void read_nmt(Reader *r, const char *where)
+static void read_nmt(FormReader *r, const char *where)
 {
         static const CharRange gone[] = {{1, 8},       {0xb, 0xb},   {0xe, 0x1f},
                                          {0x7f, 0x7f}, {0x8f, 0x8f}, {0x9f, 0x9f}},
@@ -96,21 +96,21 @@ static void read_nmt(Reader *r, const char *where)
         add_set(r, charset_of(r->arena, spaces, 8), space, where);
 }
 
-static void read_strip(Reader *r, const json_t *part, const char *where)
+static void read_strip(FormReader *r, const json_t *part, const char *where)
 {
         FormChange *c = new_change(r, CHANGE_STRIP, where);
         c->flags = (truth_of(r, part, "strip_left", true, where) ? STRIP_LEFT : 0) |
                    (truth_of(r, part, "strip_right", true, where) ? STRIP_RIGHT : 0);
 }
 
-static void read_replace(Reader *r, const json_t *part, const char *where)
+static void read_replace(FormReader *r, const json_t *part, const char *where)
 {
         const json_t *regex = json_object_get(json_object_get(part, "pattern"), "Regex");
         const char *why, *at = arena_printf(r->arena, "%s.pattern.Regex", where);
         FormChange *c = new_change(r, regex ? CHANGE_MATCHES : CHANGE_REPLACE, where);
         c->with = text_of(r, json_object_get(part, "content"), arena_printf(r->arena, "%s.content", where));
         if (!regex) {
-                c->what = pattern_text(r, part, where);
+                c->text = pattern_text(r, part, where);
                 return;
         }
         RegexTree *tree = regex_parse(r->arena, text_of(r, regex, at), &why);
@@ -133,7 +133,7 @@ static int64_t base64_value(char c)
         return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-Bytes base64(Reader *r, const char *text, int64_t n, const char **why)
+Bytes base64(FormReader *r, const char *text, int64_t n, const char **why)
 {
         char *to = arena_alloc(r->arena, n + 1);
         int64_t made = 0;
@@ -151,47 +151,60 @@ Bytes base64(Reader *r, const char *text, int64_t n, const char **why)
         return (Bytes){to, made};
 }
 
-/* How many times as long a text becomes by the map at most, and in *longest the bytes of the longest; every path of the array is gone,
- * but no longer than a key can be. */
-static double charsmap_growth(const Form *f)
+/* How many times as long a text becomes by the map at most.  Every place of the array is gone to once, those that fewest bytes lead to
+ * first: what stands there is worth most behind the shortest key. */
+typedef struct {
+        uint64_t *at;  /* [n]: places whose children are looked for */
+        uint8_t *seen; /* [room] */
+        int64_t n, room;
+} CharsmapPlaces;
+
+static void charsmap_reach(CharsmapPlaces *w, uint64_t at)
 {
-        enum { LONGEST_KEY = 32, MOST_STEPS = 1 << 26 };
+        if (at >= (uint64_t)w->room || w->seen[at])
+                return;
+        w->seen[at] = 1;
+        w->at[w->n++] = at;
+}
+
+static double charsmap_growth(const TokenizerForm *f)
+{
+        enum { MOST_PLACES = 1 << 20 };
         const uint32_t *unit = (const uint32_t *)(const void *)f->charsmap.at;
-        const uint64_t units = (uint64_t)f->charsmap.n / 4;
-        struct {
-                uint64_t at;
-                unsigned next;
-        } way[LONGEST_KEY + 1] = {{0}};
+        const int64_t units = f->charsmap.n / 4,
+                      room = units + 256; /* a child's place differs in its last 8 bits */
         double growth = 1;
-        int64_t steps = 0;
         if (!units)
                 return growth;
-        way[0].at = unit[0] >> 10 << ((unit[0] & 0x200) >> 6);
-        for (int depth = 0; depth >= 0;) {
-                if (way[depth].next == 256 || depth == LONGEST_KEY) {
-                        depth--;
-                        continue;
+        CharsmapPlaces w = {NEW_ARRAY(f->arena, uint64_t, room), NEW_ARRAY(f->arena, uint8_t, room), 0, room};
+        charsmap_reach(&w, unit[0] >> 10 << ((unit[0] & 0x200) >> 6));
+        int64_t bytes = 1;
+        for (int64_t i = 0, level = w.n; i < w.n; i++) {
+                if (i == level) {
+                        level = w.n;
+                        bytes++;
                 }
-                const unsigned byte = way[depth].next++;
-                const uint64_t at = way[depth].at ^ byte;
-                if (++steps > MOST_STEPS)
+                if (i == MOST_PLACES)
                         return 1e9;
-                if (at >= units || (unit[at] & 0x800000ff) != byte)
-                        continue;
-                const uint64_t child = at ^ (uint64_t)(unit[at] >> 10) << ((unit[at] & 0x200) >> 6);
-                if ((unit[at] & 0x100) && child < units &&
-                    (unit[child] & 0x7fffffff) < (uint64_t)f->charsmap_texts.n) {
-                        double grown = (double)strlen(f->charsmap_texts.at + (unit[child] & 0x7fffffff)) /
-                                       (depth + 1);
-                        growth = grown > growth ? grown : growth;
+                for (unsigned byte = 0; byte < 256; byte++) {
+                        const uint64_t at = w.at[i] ^ byte;
+                        if (at >= (uint64_t)units || (unit[at] & 0x800000ff) != byte)
+                                continue;
+                        const uint64_t child = at ^ (uint64_t)(unit[at] >> 10) << ((unit[at] & 0x200) >> 6);
+                        if ((unit[at] & 0x100) && child < (uint64_t)units &&
+                            (unit[child] & 0x7fffffff) < (uint64_t)f->charsmap_texts.n) {
+                                double grown =
+                                        (double)strlen(f->charsmap_texts.at + (unit[child] & 0x7fffffff)) /
+                                        (double)bytes;
+                                growth = grown > growth ? grown : growth;
+                        }
+                        charsmap_reach(&w, child);
                 }
-                way[++depth].at = child;
-                way[depth].next = 0;
         }
         return growth;
 }
 
-double form_set_charsmap(Form *f, Bytes map, const char **why)
+double form_set_charsmap(TokenizerForm *f, Bytes map, const char **why)
 {
         uint32_t size = 0;
         *why = NULL;
@@ -210,12 +223,14 @@ double form_set_charsmap(Form *f, Bytes map, const char **why)
         f->charsmap = (Bytes){copy, size};
         f->charsmap_texts = (Bytes){ended, map.n ? texts + 1 : 0};
         double growth = charsmap_growth(f);
-        if (growth > 255)
+        if (growth >= 1e9)
+                *why = "this map is larger than lathe takes";
+        else if (growth > 255)
                 *why = "a text could become more than 255 times as long by this map";
         return growth;
 }
 
-static void read_precompiled(Reader *r, const json_t *part, const char *where)
+static void read_precompiled(FormReader *r, const json_t *part, const char *where)
 {
         const json_t *text = json_object_get(part, "precompiled_charsmap");
         const char *why, *at = arena_printf(r->arena, "%s.precompiled_charsmap", where);
@@ -236,7 +251,7 @@ static void read_precompiled(Reader *r, const json_t *part, const char *where)
 
 /* --- which ----------------------------------------------------------------------------------------------------------- */
 
-void read_normaliser(Reader *r, const json_t *part, const char *where, int depth)
+void read_normaliser(FormReader *r, const json_t *part, const char *where, int depth)
 {
         if (is_none(part))
                 return;
@@ -248,12 +263,12 @@ void read_normaliser(Reader *r, const json_t *part, const char *where, int depth
                                         reader_element(r, arena_printf(r->arena, "%s.normalizers", where), i),
                                         depth + 1);
         } else if (!strcmp(type, "Prepend")) {
-                new_change(r, CHANGE_PREPEND, where)->what = text_of(
+                new_change(r, CHANGE_PREPEND, where)->text = text_of(
                         r, json_object_get(part, "prepend"), arena_printf(r->arena, "%s.prepend", where));
         } else if (!strcmp(type, "Replace")) {
                 read_replace(r, part, where);
         } else if (!strcmp(type, "Lowercase")) {
-                add_map(r, map_lower(r->arena), where);
+                normaliser_add_map(r, map_lower(r->arena), where);
         } else if (!strcmp(type, "StripAccents")) {
                 add_set(r, charset_named(r->arena, SET_MARKS), nothing, where);
         } else if (!strcmp(type, "Strip")) {

@@ -4,7 +4,7 @@
 static const char gpt2_regex[] =
         "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
-Bytes pattern_text(Reader *r, const json_t *part, const char *where)
+Bytes pattern_text(FormReader *r, const json_t *part, const char *where)
 {
         const json_t *pattern = json_object_get(part, "pattern");
         if (json_object_get(pattern, "Regex"))
@@ -18,9 +18,9 @@ Bytes pattern_text(Reader *r, const json_t *part, const char *where)
 
 /* --- pre-tokenisers -------------------------------------------------------------------------------------------------- */
 
-static FormStep *new_step(Reader *r, uint32_t kind, const char *where)
+static FormStep *new_step(FormReader *r, uint32_t kind, const char *where)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         if (f->nstep == MAX_STEPS)
                 reader_refuse(r, "%s: more than %d steps", where, MAX_STEPS);
         FormStep *s = &f->step[f->nstep++];
@@ -29,7 +29,7 @@ static FormStep *new_step(Reader *r, uint32_t kind, const char *where)
         return s;
 }
 
-static FormStep *new_tree_split(Reader *r, const RegexTree *tree, uint32_t behavior, const char *where)
+static FormStep *new_tree_split(FormReader *r, const RegexTree *tree, uint32_t behavior, const char *where)
 {
         const char *why = NULL;
         FormStep *s = new_step(r, STEP_SPLIT, where);
@@ -40,7 +40,7 @@ static FormStep *new_tree_split(Reader *r, const RegexTree *tree, uint32_t behav
         return s;
 }
 
-static FormStep *new_split(Reader *r, Bytes regex, uint32_t behavior, const char *where)
+static FormStep *new_split(FormReader *r, Bytes regex, uint32_t behavior, const char *where)
 {
         const char *why = NULL;
         RegexTree *tree = regex_parse(r->arena, regex, &why);
@@ -49,12 +49,12 @@ static FormStep *new_split(Reader *r, Bytes regex, uint32_t behavior, const char
         return new_tree_split(r, tree, behavior, where);
 }
 
-static Bytes bytes_of(const char *text)
+static Bytes bytes_of_text(const char *text)
 {
         return (Bytes){text, (int64_t)strlen(text)};
 }
 
-static uint32_t behavior_of(Reader *r, const json_t *part, const char *otherwise, const char *where)
+static uint32_t behavior_of(FormReader *r, const json_t *part, const char *otherwise, const char *where)
 {
         static const struct {
                 const char *name;
@@ -76,7 +76,7 @@ static uint32_t behavior_of(Reader *r, const json_t *part, const char *otherwise
 }
 
 /* A text as the regex that matches it alone. */
-static Bytes regex_of_text(Reader *r, Bytes text)
+static Bytes regex_of_text(FormReader *r, Bytes text)
 {
         Text *regex = text_new(r->arena);
         for (int64_t i = 0; i < text.n; i++) {
@@ -90,7 +90,7 @@ static Bytes regex_of_text(Reader *r, Bytes text)
         return (Bytes){regex->data, regex->n};
 }
 
-static void read_split(Reader *r, const json_t *part, const char *where)
+static void read_split(FormReader *r, const json_t *part, const char *where)
 {
         const json_t *pattern = json_object_get(part, "pattern"), *regex = json_object_get(pattern, "Regex");
         const char *at = arena_printf(r->arena, "%s.pattern.%s", where, regex ? "Regex" : "String");
@@ -100,18 +100,18 @@ static void read_split(Reader *r, const json_t *part, const char *where)
                 s->flags |= STEP_INVERTED;
 }
 
-static void read_byte_level(Reader *r, const json_t *part, const char *where)
+static void read_byte_level(FormReader *r, const json_t *part, const char *where)
 {
         if (r->form->flags & TOKENS_ARE_BYTES)
                 reader_refuse(r, "%s: a second ByteLevel", where);
         if (truth_of(r, part, "add_prefix_space", true, where))
                 new_step(r, STEP_SPACE_BEFORE, where);
         if (truth_of(r, part, "use_regex", true, where))
-                new_split(r, bytes_of(gpt2_regex), SPLIT_ISOLATED, where);
+                new_split(r, bytes_of_text(gpt2_regex), SPLIT_ISOLATED, where);
         r->form->flags |= TOKENS_ARE_BYTES;
 }
 
-static void read_metaspace(Reader *r, const json_t *part, const char *where)
+static void read_metaspace(FormReader *r, const json_t *part, const char *where)
 {
         const char *scheme = json_string_value(json_object_get(part, "prepend_scheme"));
         bool old = !scheme && truth_of(r, part, "add_prefix_space", true, where);
@@ -133,14 +133,14 @@ static void read_metaspace(Reader *r, const json_t *part, const char *where)
                 new_split(r, regex_of_text(r, s->text), SPLIT_WITH_NEXT, where);
 }
 
-static void read_digits(Reader *r, const json_t *part, const char *where)
+static void form_read_digits(FormReader *r, const json_t *part, const char *where)
 {
         bool alone = truth_of(r, part, "individual_digits", false, where);
-        new_split(r, bytes_of("\\p{N}"), alone ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS, where);
+        new_split(r, bytes_of_text("\\p{N}"), alone ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS, where);
 }
 
 /* Runs of two sets are pieces, and what is in neither goes. */
-static void keep_runs(Reader *r, CharSet first, CharSet second, bool alone, const char *where)
+static void keep_runs(FormReader *r, CharSet first, CharSet second, bool alone, const char *where)
 {
         RegexTree *tree = regex_either(r->arena, regex_of_set(r->arena, first, true),
                                        regex_of_set(r->arena, second, !alone));
@@ -148,21 +148,21 @@ static void keep_runs(Reader *r, CharSet first, CharSet second, bool alone, cons
 }
 
 /* Words, runs of what is neither a word nor white space. */
-static void read_whitespace(Reader *r, const char *where)
+static void read_whitespace(FormReader *r, const char *where)
 {
         CharSet word = charset_rust_word(r->arena), spaces = charset_space(r->arena);
         keep_runs(r, word, charset_without(r->arena, charset_join(r->arena, word, spaces)), false, where);
 }
 
 /* Words between white space and punctuation, and each character of the latter. */
-void add_bert_split(Reader *r, const char *where)
+void add_bert_split(FormReader *r, const char *where)
 {
         CharSet mark = charset_named(r->arena, SET_PUNCTUATION), spaces = charset_space(r->arena);
         keep_runs(r, charset_without(r->arena, charset_join(r->arena, mark, spaces)), mark, true, where);
 }
 
 /* A character of a script, and as many of it and of none behind. */
-static RegexTree *run_of_script(Reader *r, int i, CharSet none)
+static RegexTree *run_of_script(FormReader *r, int i, CharSet none)
 {
         CharSet script = charset_script(r->arena, i), more = charset_join(r->arena, script, none);
         RegexTree *rest = regex_of_set(r->arena, more, true);
@@ -171,7 +171,7 @@ static RegexTree *run_of_script(Reader *r, int i, CharSet none)
 }
 
 /* Runs of one script, with characters of none behind; those that stand before the first script go. */
-static void read_scripts(Reader *r, const char *where)
+static void read_scripts(FormReader *r, const char *where)
 {
         CharSet all = {0};
         for (int i = 0; i < script_count(); i++)
@@ -183,20 +183,20 @@ static void read_scripts(Reader *r, const char *where)
         new_tree_split(r, tree, SPLIT_REMOVED, where)->flags |= STEP_INVERTED;
 }
 
-static void read_punctuation(Reader *r, const json_t *part, const char *where)
+static void read_punctuation(FormReader *r, const json_t *part, const char *where)
 {
         new_tree_split(r, regex_of_set(r->arena, charset_named(r->arena, SET_PUNCTUATION), false),
                        behavior_of(r, part, "Isolated", where), where);
 }
 
-static void read_delimiter(Reader *r, const json_t *part, const char *where)
+static void read_delimiter(FormReader *r, const json_t *part, const char *where)
 {
         Bytes text =
                 text_of(r, json_object_get(part, "delimiter"), arena_printf(r->arena, "%s.delimiter", where));
         new_split(r, regex_of_text(r, text), SPLIT_REMOVED, where);
 }
 
-void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int depth)
+void read_pre_tokeniser(FormReader *r, const json_t *part, const char *where, int depth)
 {
         if (is_none(part))
                 return;
@@ -213,7 +213,7 @@ void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int de
         else if (!strcmp(type, "Split"))
                 read_split(r, part, where);
         else if (!strcmp(type, "Digits"))
-                read_digits(r, part, where);
+                form_read_digits(r, part, where);
         else if (!strcmp(type, "Metaspace"))
                 read_metaspace(r, part, where);
         else if (!strcmp(type, "Punctuation"))
@@ -227,14 +227,14 @@ void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int de
         else if (!strcmp(type, "UnicodeScripts"))
                 read_scripts(r, where);
         else if (!strcmp(type, "WhitespaceSplit"))
-                new_split(r, bytes_of("\\s"), SPLIT_REMOVED, where);
+                new_split(r, bytes_of_text("\\s"), SPLIT_REMOVED, where);
         else
                 reader_refuse(r, "%s: lathe has no pre-tokeniser %s", where, type);
 }
 
 /* --- decoders -------------------------------------------------------------------------------------------------------- */
 
-static Bytes replaced(Reader *r, Bytes text, Bytes what, Bytes with)
+Bytes replaced_text(FormReader *r, Bytes text, Bytes what, Bytes with)
 {
         Text *to = NULL;
         for (int64_t at = 0, length; at < text.n; at += length) {
@@ -250,13 +250,13 @@ static Bytes replaced(Reader *r, Bytes text, Bytes what, Bytes with)
         return to ? (Bytes){to->data, to->n} : text;
 }
 
-void show_replaced(Reader *r, Bytes *shown, Bytes what, Bytes with)
+void show_replaced(FormReader *r, Bytes *shown, Bytes what, Bytes with)
 {
         for (int32_t i = 0; i < r->form->vocab; i++)
-                shown[i] = replaced(r, shown[i], what, with);
+                shown[i] = replaced_text(r, shown[i], what, with);
 }
 
-static void show_single_bytes(Reader *r)
+static void show_single_bytes(FormReader *r)
 {
         static const char digit[] = "0123456789ABCDEF";
         for (int32_t i = 0; i < r->form->vocab; i++) {
@@ -278,23 +278,23 @@ static int64_t whole_number(const json_t *part, const char *key)
 }
 
 /* What WordPiece's decoder leaves of a text. */
-static Bytes cleaned(Reader *r, Bytes text)
+static Bytes cleaned(FormReader *r, Bytes text)
 {
         static const char *const pair[][2] = {{" .", "."},     {" ?", "?"},           {" !", "!"},
                                               {" ,", ","},     {" ' ", "'"},          {" n't", "n't"},
                                               {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"},
                                               {" 've", "'ve"}, {" 're", "'re"}};
         for (size_t i = 0; i < sizeof pair / sizeof pair[0]; i++)
-                text = replaced(r, text, bytes_of(pair[i][0]), bytes_of(pair[i][1]));
+                text = replaced_text(r, text, bytes_of_text(pair[i][0]), bytes_of_text(pair[i][1]));
         return text;
 }
 
 /* A space in front of each token that does not go on with a word, and is not the first. */
-void show_words(Reader *r, const json_t *part, const char *where)
+void show_words(FormReader *r, const json_t *part, const char *where)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         const json_t *given = json_object_get(part, "prefix");
-        Bytes prefix = is_none(given) ? bytes_of("##") : text_of(r, given, where);
+        Bytes prefix = is_none(given) ? bytes_of_text("##") : text_of(r, given, where);
         bool cleans = truth_of(r, part, "cleanup", true, where);
         f->first = NEW_ARRAY(r->arena, Bytes, f->vocab + 1);
         for (int32_t i = 0; i < f->vocab; i++) {
@@ -312,16 +312,16 @@ void show_words(Reader *r, const json_t *part, const char *where)
 }
 
 /* The end of a word becomes a space, which is left out behind the last token. */
-static void show_ends(Reader *r, const json_t *part, const char *where)
+static void show_ends(FormReader *r, const json_t *part, const char *where)
 {
         const json_t *given = json_object_get(part, "suffix");
-        Bytes suffix = is_none(given) ? bytes_of("</w>") : text_of(r, given, where);
+        Bytes suffix = is_none(given) ? bytes_of_text("</w>") : text_of(r, given, where);
         for (int32_t i = 0; i < r->form->vocab; i++) {
                 Bytes *text = &r->form->shown[i];
                 bool ends = suffix.n && suffix.n <= text->n &&
                             !memcmp(text->at + text->n - suffix.n, suffix.at, (size_t)suffix.n);
                 Bytes word = {text->at, text->n - (ends ? suffix.n : 0)};
-                bool within = suffix.n && replaced(r, word, suffix, bytes_of("")).n != word.n;
+                bool within = suffix.n && replaced_text(r, word, suffix, bytes_of_text("")).n != word.n;
                 if (within || (!ends && word.n && word.at[word.n - 1] == ' '))
                         reader_refuse(r,
                                       "%s: of BPEDecoder lathe has that of tokens with %.*s at the end "
@@ -334,7 +334,7 @@ static void show_ends(Reader *r, const json_t *part, const char *where)
 }
 
 /* One step; *fused: tokens are one text from here on. */
-static void read_decoder_step(Reader *r, const json_t *part, const char *where, bool *fused)
+static void read_decoder_step(FormReader *r, const json_t *part, const char *where, bool *fused)
 {
         const char *type = type_of(r, part, where);
         const char *content = json_string_value(json_object_get(part, "content"));
@@ -371,11 +371,28 @@ static void read_decoder_step(Reader *r, const json_t *part, const char *where, 
         }
 }
 
-void read_decoder(Reader *r, const json_t *part, const char *where)
+/* Without a decoder a text is its tokens as the file has them, with spaces between. */
+static void show_tokens_apart(FormReader *r)
+{
+        TokenizerForm *f = r->form;
+        f->first = NEW_ARRAY(r->arena, Bytes, f->vocab + 1);
+        for (int32_t i = 0; i < f->vocab; i++) {
+                const bool added = i < r->nis_added && r->is_added[i];
+                const Bytes text = !added && r->name[i].at ? r->name[i] : f->shown[i];
+                if (!text.at)
+                        continue; /* no token has this number */
+                f->first[i] = text;
+                f->shown[i] = (Bytes){arena_printf(r->arena, " %.*s", (int)text.n, text.at), text.n + 1};
+        }
+}
+
+void read_decoder(FormReader *r, const json_t *part, const char *where)
 {
         bool fused = false, bytes = r->form->flags & TOKENS_ARE_BYTES;
-        if (is_none(part))
-                reader_refuse(r, "%s: there is none, so nothing says how tokens become text", where);
+        if (is_none(part)) {
+                show_tokens_apart(r);
+                return;
+        }
         const char *type = type_of(r, part, where);
         const json_t *list = json_object_get(part, "decoders");
         if (!strcmp(type, "ByteLevel") != bytes)

@@ -5,7 +5,7 @@
 #include "reader_private.h"
 
 typedef struct {
-        Reader *reader;
+        FormReader *reader;
         const char *where; /* "trainer_spec" */
         const unsigned char *begin, *at, *end;
         const unsigned char *file; /* for messages */
@@ -20,7 +20,7 @@ typedef struct {
         Bytes bytes;    /* BYTES */
 } Field;
 
-static _Noreturn void refuse(const Wire *m, const char *what)
+static _Noreturn void proto_refuse(const Wire *m, const char *what)
 {
         reader_refuse(m->reader, "byte %lld, in %s: %s; a model of SentencePiece is wanted here",
                       (long long)(m->at - m->file), m->where, what);
@@ -31,13 +31,13 @@ static uint64_t take_number(Wire *m)
         uint64_t value = 0;
         for (int bits = 0; bits < 64; bits += 7) {
                 if (m->at == m->end)
-                        refuse(m, "a number goes on beyond the end");
+                        proto_refuse(m, "a number goes on beyond the end");
                 const unsigned char byte = *m->at++;
                 value |= (uint64_t)(byte & 0x7f) << bits;
                 if (byte < 0x80)
                         return value;
         }
-        refuse(m, "a number of more than 64 bits");
+        proto_refuse(m, "a number of more than 64 bits");
 }
 
 /* The next field; false at the end. */
@@ -52,10 +52,10 @@ static bool next_field(Wire *m, Field *f)
         case STORED_EIGHT: size = 8; break;
         case STORED_FOUR: size = 4; break;
         case STORED_BYTES: size = take_number(m); break;
-        default: refuse(m, "a field of a kind that there is not");
+        default: proto_refuse(m, "a field of a kind that there is not");
         }
         if (size > (uint64_t)(m->end - m->at))
-                refuse(m, "a field goes on beyond the end");
+                proto_refuse(m, "a field goes on beyond the end");
         f->bytes = (Bytes){(const char *)m->at, (int64_t)size};
         for (int i = 0; f->stored == STORED_FOUR && i < 4; i++)
                 f->value |= (uint64_t)m->at[i] << 8 * i;
@@ -66,22 +66,22 @@ static bool next_field(Wire *m, Field *f)
 static Wire inner(const Wire *m, const Field *f, const char *where)
 {
         if (f->stored != STORED_BYTES)
-                refuse(m, "a message is wanted here");
+                proto_refuse(m, "a message is wanted here");
         const unsigned char *begin = (const unsigned char *)f->bytes.at;
         return (Wire){m->reader, where, begin, begin, begin + f->bytes.n, m->file};
 }
 
-static Bytes text_field(const Wire *m, const Field *f)
+static Bytes proto_text(const Wire *m, const Field *f)
 {
         if (f->stored != STORED_BYTES || f->bytes.n > MAX_TOKEN_BYTES)
-                refuse(m, "a text of at most 65536 bytes is wanted here");
+                proto_refuse(m, "a text of at most 65536 bytes is wanted here");
         return (Bytes){arena_strndup(m->reader->arena, f->bytes.at, f->bytes.n), f->bytes.n};
 }
 
 static uint64_t number_field(const Wire *m, const Field *f)
 {
         if (f->stored != STORED_NUMBER)
-                refuse(m, "a number is wanted here");
+                proto_refuse(m, "a number is wanted here");
         return f->value;
 }
 
@@ -92,9 +92,9 @@ typedef struct {
         int64_t room;
         uint64_t kind; /* of the trainer */
         bool suffix;
-} Model;
+} ProtoModel;
 
-static void grow(Model *model, Arena *a)
+static void model_grow(ProtoModel *model, Arena *a)
 {
         SentencePieceModel *p = &model->pieces;
         if (p->n < model->room)
@@ -107,7 +107,7 @@ static void grow(Model *model, Arena *a)
         model->room = room;
 }
 
-static void read_piece(Wire m, Model *model)
+static void proto_read_piece(Wire m, ProtoModel *model)
 {
         SentencePieceModel *p = &model->pieces;
         float score = 0;
@@ -116,17 +116,17 @@ static void read_piece(Wire m, Model *model)
         for (Field f; next_field(&m, &f);) {
                 const uint32_t bits = (uint32_t)f.value;
                 if (f.number == 1)
-                        text = text_field(&m, &f);
+                        text = proto_text(&m, &f);
                 else if (f.number == 2 && f.stored == STORED_FOUR)
                         memcpy(&score, &bits, 4);
                 else if (f.number == 3)
                         type = number_field(&m, &f);
         }
         if (!text.n || type < PIECE_NORMAL || type > PIECE_BYTE || score - score != 0)
-                refuse(&m, "a piece has a text, a score and a type from 1 to 6");
+                proto_refuse(&m, "a piece has a text, a score and a type from 1 to 6");
         if (p->n == MAX_TOKENS)
-                refuse(&m, "more pieces than lathe takes, 4194304");
-        grow(model, m.reader->arena);
+                proto_refuse(&m, "more pieces than lathe takes, 4194304");
+        model_grow(model, m.reader->arena);
         p->text[p->n] = text;
         p->score[p->n] = score;
         p->type[p->n++] = (uint8_t)type;
@@ -134,7 +134,7 @@ static void read_piece(Wire m, Model *model)
 
 /* --- settings -------------------------------------------------------------------------------------------------------- */
 
-static void read_trainer(Wire m, Model *model)
+static void read_trainer(Wire m, ProtoModel *model)
 {
         SentencePieceModel *p = &model->pieces;
         for (Field f; next_field(&m, &f);) {
@@ -149,7 +149,7 @@ static void read_trainer(Wire m, Model *model)
                 else if (f.number == 42)
                         p->end = (int32_t)number_field(&m, &f);
                 else if (f.number == 44)
-                        p->unknown_shown = text_field(&m, &f);
+                        p->unknown_shown = proto_text(&m, &f);
         }
 }
 
@@ -158,7 +158,7 @@ static void set_flag(const Wire *m, const Field *f, uint32_t *flags, uint32_t fl
         *flags = number_field(m, f) ? *flags | flag : *flags & ~flag;
 }
 
-static void read_normalizer(Wire m, Model *model)
+static void read_normalizer(Wire m, ProtoModel *model)
 {
         SentencePieceModel *p = &model->pieces;
         for (Field f; next_field(&m, &f);) {
@@ -177,17 +177,17 @@ static void refuse_denormalizer(Wire m)
 {
         for (Field f; next_field(&m, &f);)
                 if (f.number == 2 && f.bytes.n)
-                        refuse(&m, "lathe does not change the text that tokens make by a map");
+                        proto_refuse(&m, "lathe does not change the text that tokens make by a map");
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------------------- */
 
-void read_protobuf(Reader *r, Bytes file, SentencePieceModel *out)
+void read_protobuf(FormReader *r, Bytes file, SentencePieceModel *out)
 {
         enum { UNIGRAM = 1, MERGES = 2, CHARACTERS = 4 };
         const unsigned char *begin = (const unsigned char *)file.at;
         Wire m = {r, "the model", begin, begin, begin + file.n, begin};
-        Model model = {
+        ProtoModel model = {
                 .kind = UNIGRAM,
                 .pieces = {.flags = SENTENCEPIECE_PREFIX | SENTENCEPIECE_FEW_SPACES | SENTENCEPIECE_MARKED,
                            .unknown_shown = {" \xe2\x81\x87 ", 5},
@@ -195,7 +195,7 @@ void read_protobuf(Reader *r, Bytes file, SentencePieceModel *out)
                            .end = 2}};
         for (Field f; next_field(&m, &f);) {
                 if (f.number == 1)
-                        read_piece(inner(&m, &f, "a piece"), &model);
+                        proto_read_piece(inner(&m, &f, "a piece"), &model);
                 else if (f.number == 2)
                         read_trainer(inner(&m, &f, "trainer_spec"), &model);
                 else if (f.number == 3)

@@ -10,9 +10,9 @@ static const Bytes mark = {"\xe2\x96\x81", 3}, space = {" ", 1};
 
 /* --- the vocabulary -------------------------------------------------------------------------------------------------- */
 
-static void add_added(Reader *r, int32_t token, Bytes text, uint32_t flags, bool normalised)
+static void sp_add_added(FormReader *r, int32_t token, Bytes text, uint32_t flags, bool normalised)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         if (text.n)
                 f->added[f->nadded++] = (FormAdded){text, token, flags, normalised};
 }
@@ -27,9 +27,25 @@ static double user_score(const SentencePieceModel *p, Bytes text)
         return (double)(float)((double)((float)text.n * most) - 0.1);
 }
 
-static void set_piece(Reader *r, const SentencePieceModel *p, int32_t i)
+/* A text that is one token wherever it stands. */
+static void set_user_piece(FormReader *r, const SentencePieceModel *p, int32_t i)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
+        Bytes text = p->text[i];
+        f->score[i] = user_score(p, text);
+        if (p->unigram) {
+                f->shown[i] = (Bytes){NULL, 0};
+                set_token(r, i, text);
+        }
+        if (p->cuts_users)
+                sp_add_added(r, i, replaced_text(r, text, mark, space), 0, false);
+        else
+                sp_add_added(r, i, text, p->unigram ? ADDED_IS_KEPT : 0, true);
+}
+
+static void set_piece(FormReader *r, const SentencePieceModel *p, int32_t i)
+{
+        TokenizerForm *f = r->form;
         Bytes text = p->text[i];
         f->score[i] = (double)p->score[i];
         f->shown[i] = text;
@@ -44,27 +60,22 @@ static void set_piece(Reader *r, const SentencePieceModel *p, int32_t i)
                 f->unknown = i;
                 f->flags |= TOKENS_HAVE_UNKNOWN;
                 f->shown[i] = p->unknown_shown;
+                if (p->cuts_users)
+                        sp_add_added(r, i, text, ADDED_CONTROL, false);
                 break;
         case PIECE_CONTROL:
                 f->mark[i] |= TOKEN_CONTROL;
-                add_added(r, i, text, ADDED_CONTROL, false);
+                sp_add_added(r, i, text, ADDED_CONTROL, false);
                 break;
-        case PIECE_USER:
-                f->score[i] = user_score(p, text);
-                if (p->unigram) {
-                        f->shown[i] = (Bytes){NULL, 0};
-                        set_token(r, i, text);
-                }
-                add_added(r, i, text, p->unigram ? ADDED_IS_KEPT : 0, true);
-                break;
+        case PIECE_USER: set_user_piece(r, p, i); break;
         case PIECE_UNUSED:
         case PIECE_BYTE: break;
         }
 }
 
-static void set_pieces(Reader *r, const SentencePieceModel *p)
+static void set_pieces(FormReader *r, const SentencePieceModel *p)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         if (p->n < 1)
                 reader_refuse(r, "it has no pieces");
         reader_room(r, p->n - 1);
@@ -87,7 +98,7 @@ int named_byte(Bytes text)
                        : -1;
 }
 
-Bytes byte_text(Reader *r, int byte)
+Bytes byte_text(FormReader *r, int byte)
 {
         char *text = arena_alloc(r->arena, 1);
         *text = (char)byte;
@@ -95,9 +106,9 @@ Bytes byte_text(Reader *r, int byte)
 }
 
 /* The pieces of single bytes: <0x41>. */
-static void set_bytes(Reader *r, const SentencePieceModel *p)
+static void set_bytes(FormReader *r, const SentencePieceModel *p)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         for (int b = 0; b < 256; b++)
                 f->of_byte[b] = -1;
         for (int32_t i = 0; i < p->n; i++) {
@@ -132,23 +143,52 @@ static int by_score(const void *a, const void *b)
         return (x->token > y->token) - (x->token < y->token);
 }
 
-/* Whether a place in a text is between characters; a character without a piece could not be merged, which no trained model has. */
-static void check_characters(Reader *r, int32_t piece, Bytes text)
+static int compare_tokens(const void *a, const void *b)
+{
+        const Bytes *x = a, *y = b;
+        return x->n != y->n ? (x->n > y->n) - (x->n < y->n) : memcmp(x->at, y->at, (size_t)x->n);
+}
+
+/* Characters that are texts of users, in order. */
+typedef struct {
+        Bytes *text; /* [n] */
+        int32_t n;
+} UserCharacters;
+
+static UserCharacters user_characters(FormReader *r, const SentencePieceModel *p)
+{
+        UserCharacters all = {.text = NEW_ARRAY(r->arena, Bytes, (int64_t)p->n + 1)};
+        for (int32_t i = 0; i < p->n; i++) {
+                uint32_t code;
+                const Bytes text = p->text[i];
+                if (p->type[i] == PIECE_USER && text.n &&
+                    decode_utf8(text.at, (int32_t)text.n, &code) == text.n)
+                        all.text[all.n++] = text;
+        }
+        qsort(all.text, (size_t)all.n, sizeof *all.text, compare_tokens);
+        return all;
+}
+
+/* Whether a place in a text is between characters.  A character that users have for themselves is never merged, so a piece with it does
+ * no harm; one without a piece could not be merged, which no trained model has. */
+static void check_characters(FormReader *r, const UserCharacters *users, int32_t piece, Bytes text)
 {
         for (int64_t at = 0, length; at < text.n; at += length) {
                 uint32_t code;
                 length = decode_utf8(text.at + at, (int32_t)(text.n - at), &code);
                 if (!length)
                         reader_refuse(r, "piece %d: byte %lld of it is not UTF-8", piece, (long long)at);
-                if (length < text.n && find_token(r, (Bytes){text.at + at, length}) < 0)
+                const Bytes character = {text.at + at, length};
+                if (length < text.n && find_token(r, character) < 0 &&
+                    !bsearch(&character, users->text, (size_t)users->n, sizeof character, compare_tokens))
                         reader_refuse(r, "piece %d, \"%s\": its character at byte %lld is no piece by itself",
                                       piece, text.at, (long long)at);
         }
 }
 
-static void add_pairs(Reader *r, int32_t token, uint32_t rank, int64_t *cap)
+static void sp_pairs(FormReader *r, int32_t token, uint32_t rank, int64_t *cap)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         const Bytes text = r->name[token];
         for (int64_t at = 1; at < text.n; at++) {
                 int32_t left = find_token(r, (Bytes){text.at, at}),
@@ -163,31 +203,32 @@ static void add_pairs(Reader *r, int32_t token, uint32_t rank, int64_t *cap)
         }
 }
 
-void merge_by_scores(Reader *r, ScoredToken *token, int64_t n)
+void merge_by_scores(FormReader *r, ScoredToken *token, int64_t n)
 {
         int64_t cap = 0;
         uint32_t rank = 0;
         qsort(token, (size_t)n, sizeof *token, by_score);
         for (int64_t i = 0; i < n; i++) {
                 rank += i && token[i].score < token[i - 1].score;
-                add_pairs(r, token[i].token, rank, &cap);
+                sp_pairs(r, token[i].token, rank, &cap);
         }
 }
 
-static void add_merges(Reader *r, const SentencePieceModel *p)
+static void sp_merges(FormReader *r, const SentencePieceModel *p)
 {
         ScoredToken *token = NEW_ARRAY(r->arena, ScoredToken, p->n);
+        const UserCharacters users = user_characters(r, p);
         int64_t n = 0;
         for (int32_t i = 0; i < p->n; i++)
                 if (p->type[i] == PIECE_NORMAL) {
-                        check_characters(r, i, p->text[i]);
+                        check_characters(r, &users, i, p->text[i]);
                         token[n++] = (ScoredToken){p->score[i], i};
                 }
         merge_by_scores(r, token, n);
 }
 
 /* A piece that is not used would be taken apart again after its merges. */
-static void refuse_unused(Reader *r, const SentencePieceModel *p)
+static void refuse_unused(FormReader *r, const SentencePieceModel *p)
 {
         for (int32_t i = 0; i < p->n; i++)
                 for (int64_t at = 1; p->type[i] == PIECE_UNUSED && at < p->text[i].n; at++)
@@ -200,9 +241,9 @@ static void refuse_unused(Reader *r, const SentencePieceModel *p)
 /* --- text of tokens -------------------------------------------------------------------------------------------------- */
 
 /* Marks are spaces; a text does not begin with the first, or with none of one each. */
-void show_sentencepiece(Reader *r, const SentencePieceModel *p)
+void show_sentencepiece(FormReader *r, const SentencePieceModel *p)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         bool few = p->flags & SENTENCEPIECE_FEW_SPACES;
         if (few || (p->flags & (SENTENCEPIECE_PREFIX | SENTENCEPIECE_SUFFIX))) {
                 f->first = NEW_ARRAY(r->arena, Bytes, f->vocab + 1);
@@ -220,9 +261,9 @@ void show_sentencepiece(Reader *r, const SentencePieceModel *p)
 
 /* --- the whole ------------------------------------------------------------------------------------------------------- */
 
-static void set_unigram(Reader *r, const SentencePieceModel *p)
+static void set_unigram(FormReader *r, const SentencePieceModel *p)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         float least = FLT_MAX;
         for (int32_t i = 0; i < p->n; i++)
                 if (p->type[i] == PIECE_NORMAL && p->score[i] < least)
@@ -233,9 +274,9 @@ static void set_unigram(Reader *r, const SentencePieceModel *p)
         f->kind = "Unigram of SentencePiece";
 }
 
-void read_sentencepiece(Reader *r, const SentencePieceModel *p)
+void read_sentencepiece(FormReader *r, const SentencePieceModel *p)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         const char *why;
         set_pieces(r, p);
         set_bytes(r, p);
@@ -244,11 +285,11 @@ void read_sentencepiece(Reader *r, const SentencePieceModel *p)
         } else {
                 f->kind = "BPE of SentencePiece";
                 f->flags |= TOKENS_WHOLE_FIRST;
-                add_merges(r, p);
+                sp_merges(r, p);
                 refuse_unused(r, p);
         }
         FormChange *c = &f->change[f->nchange++];
-        *c = (FormChange){.kind = CHANGE_SENTENCEPIECE, .flags = p->flags, .what = {"", 0}, .with = {"", 0}};
+        *c = (FormChange){.kind = CHANGE_SENTENCEPIECE, .flags = p->flags, .text = {"", 0}, .with = {"", 0}};
         c->growth = form_set_charsmap(f, p->charsmap, &why) * (p->flags & SENTENCEPIECE_MARKED ? 3 : 1);
         if (why)
                 reader_refuse(r, "normalizer_spec.precompiled_charsmap: %s", why);

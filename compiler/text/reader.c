@@ -3,7 +3,7 @@
 
 #include "reader_private.h"
 
-_Noreturn void reader_refuse(Reader *r, const char *format, ...)
+_Noreturn void reader_refuse(FormReader *r, const char *format, ...)
 {
         va_list args;
         va_start(args, format);
@@ -19,7 +19,7 @@ bool is_none(const json_t *value)
         return !value || json_is_null(value);
 }
 
-Bytes text_of(Reader *r, const json_t *value, const char *where)
+Bytes text_of(FormReader *r, const json_t *value, const char *where)
 {
         if (!json_is_string(value))
                 reader_refuse(r, "%s: a text is wanted here", where);
@@ -30,7 +30,7 @@ Bytes text_of(Reader *r, const json_t *value, const char *where)
         return (Bytes){arena_strndup(r->arena, json_string_value(value), n), n};
 }
 
-bool truth_of(Reader *r, const json_t *object, const char *key, bool otherwise, const char *where)
+bool truth_of(FormReader *r, const json_t *object, const char *key, bool otherwise, const char *where)
 {
         const json_t *value = json_object_get(object, key);
         if (is_none(value))
@@ -40,7 +40,7 @@ bool truth_of(Reader *r, const json_t *object, const char *key, bool otherwise, 
         return json_is_true(value);
 }
 
-int32_t token_number(Reader *r, const json_t *value, const char *where)
+int32_t token_number(FormReader *r, const json_t *value, const char *where)
 {
         if (!json_is_integer(value) || json_integer_value(value) < 0 ||
             json_integer_value(value) >= MAX_TOKENS)
@@ -48,7 +48,7 @@ int32_t token_number(Reader *r, const json_t *value, const char *where)
         return (int32_t)json_integer_value(value);
 }
 
-const char *type_of(Reader *r, const json_t *part, const char *where)
+const char *type_of(FormReader *r, const json_t *part, const char *where)
 {
         const char *type = json_string_value(json_object_get(part, "type"));
         if (!type)
@@ -56,7 +56,7 @@ const char *type_of(Reader *r, const json_t *part, const char *where)
         return type;
 }
 
-const char *reader_element(Reader *r, const char *where, size_t i)
+const char *reader_element(FormReader *r, const char *where, size_t i)
 {
         return arena_printf(r->arena, "%s[%zu]", where, i);
 }
@@ -64,9 +64,9 @@ const char *reader_element(Reader *r, const char *where, size_t i)
 /* --- the vocabulary -------------------------------------------------------------------------------------------------- */
 
 /* Room for ids up to `token`. */
-void reader_room(Reader *r, int32_t token)
+void reader_room(FormReader *r, int32_t token)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         if (token < r->room)
                 return;
         int32_t room = r->room ? r->room : 1024;
@@ -81,7 +81,7 @@ void reader_room(Reader *r, int32_t token)
 }
 
 /* The bytes that a text of the byte-level alphabet stands for; false: it has other characters. */
-static bool bytes_of_letters(Reader *r, Bytes letters, Bytes *out)
+static bool bytes_of_letters(FormReader *r, Bytes letters, Bytes *out)
 {
         char *to = arena_alloc(r->arena, letters.n + 1);
         int64_t n = 0;
@@ -103,7 +103,7 @@ static uint32_t hash_of(Bytes text)
         return (uint32_t)token_hash(token_word(p, text.n, p + text.n), second, p, text.n);
 }
 
-static void add_slot(Reader *r, struct NameSlot slot)
+static void reader_add_slot(FormReader *r, struct NameSlot slot)
 {
         uint64_t mask = (uint64_t)r->slots - 1, h = slot.hash & mask;
         while (r->slot[h].token)
@@ -112,7 +112,7 @@ static void add_slot(Reader *r, struct NameSlot slot)
 }
 
 /* Twice as many slots; of equal names the first that was set stays the first to be found. */
-static void more_slots(Reader *r)
+static void more_slots(FormReader *r)
 {
         const struct NameSlot *old = r->slot;
         int64_t n = r->slots, start = 0;
@@ -122,12 +122,12 @@ static void more_slots(Reader *r)
                 start++;
         for (int64_t i = 0; i < n; i++) /* from a free slot on, so that what was put off comes later */
                 if (old[(start + i) & (n - 1)].token)
-                        add_slot(r, old[(start + i) & (n - 1)]);
+                        reader_add_slot(r, old[(start + i) & (n - 1)]);
 }
 
-void set_token(Reader *r, int32_t token, Bytes text)
+void set_token(FormReader *r, int32_t token, Bytes text)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         reader_room(r, token);
         if (r->name[token].at)
                 reader_refuse(r, "model.vocab: \"%s\" and \"%s\" have the same number %d", r->name[token].at,
@@ -136,7 +136,7 @@ void set_token(Reader *r, int32_t token, Bytes text)
                 more_slots(r);
         r->name[token] = f->shown[token] = text;
         r->nname++;
-        add_slot(r, (struct NameSlot){hash_of(text), token + 1});
+        reader_add_slot(r, (struct NameSlot){hash_of(text), token + 1});
         if (token >= f->vocab)
                 f->vocab = token + 1;
         if (!(f->flags & TOKENS_ARE_BYTES))
@@ -145,7 +145,7 @@ void set_token(Reader *r, int32_t token, Bytes text)
                 f->shown[token] = f->token[token];
 }
 
-int32_t find_token(const Reader *r, Bytes text)
+int32_t find_token(const FormReader *r, Bytes text)
 {
         uint64_t mask = (uint64_t)r->slots - 1;
         const uint32_t hash = hash_of(text);
@@ -162,7 +162,7 @@ int32_t find_token(const Reader *r, Bytes text)
         return -1;
 }
 
-int32_t wanted_token(Reader *r, Bytes text, const char *where)
+int32_t wanted_token(FormReader *r, Bytes text, const char *where)
 {
         int32_t token = find_token(r, text);
         if (token < 0)
@@ -170,9 +170,9 @@ int32_t wanted_token(Reader *r, Bytes text, const char *where)
         return token;
 }
 
-void find_bytes(Reader *r)
+void find_bytes(FormReader *r)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         for (int b = 0; b < 256; b++) {
                 char name[16];
                 uint32_t letter = letter_of_byte(b);
@@ -187,7 +187,7 @@ void find_bytes(Reader *r)
         }
 }
 
-void set_merge(Reader *r, int64_t i, Bytes left, Bytes right, const char *list)
+void set_merge(FormReader *r, int64_t i, Bytes left, Bytes right, const char *list)
 {
         const int64_t within = r->form->within.n; /* stands in the second one only */
         if (right.n < within)
@@ -208,7 +208,7 @@ void set_merge(Reader *r, int64_t i, Bytes left, Bytes right, const char *list)
         r->form->merge[i] = (FormMerge){token[0], token[1], token[2], (uint32_t)i};
 }
 
-void set_merge_line(Reader *r, int64_t i, Bytes line, const char *list)
+void set_merge_line(FormReader *r, int64_t i, Bytes line, const char *list)
 {
         const char *space = memchr(line.at, ' ', (size_t)line.n), *end = line.at + line.n;
         if (!space || space == line.at || space + 1 == end ||
@@ -218,9 +218,9 @@ void set_merge_line(Reader *r, int64_t i, Bytes line, const char *list)
         set_merge(r, i, (Bytes){line.at, space - line.at}, (Bytes){space + 1, end - space - 1}, list);
 }
 
-void add_around(Reader *r, bool before, int32_t token, const char *where)
+void add_around(FormReader *r, bool before, int32_t token, const char *where)
 {
-        Form *f = r->form;
+        TokenizerForm *f = r->form;
         int *n = before ? &f->nbefore : &f->nbehind;
         if (*n == MAX_AROUND)
                 reader_refuse(r, "%s: more than %d tokens around a text", where, MAX_AROUND);
@@ -229,17 +229,17 @@ void add_around(Reader *r, bool before, int32_t token, const char *where)
         (before ? f->before : f->behind)[(*n)++] = token;
 }
 
-Form *form_new(Arena *a, const char *path)
+TokenizerForm *form_new(Arena *a, const char *path)
 {
-        Form *f = NEW(a, Form);
+        TokenizerForm *f = NEW(a, TokenizerForm);
         f->arena = a;
         f->path = path;
         return f;
 }
 
-Reader *reader_new(Form *f)
+FormReader *reader_new(TokenizerForm *f)
 {
-        Reader *r = NEW(f->arena, Reader);
+        FormReader *r = NEW(f->arena, FormReader);
         r->arena = f->arena;
         r->form = f;
         for (int c = 0; c < 512; c++)

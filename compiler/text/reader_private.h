@@ -7,7 +7,7 @@
 
 typedef struct {
         Arena *arena;
-        Form *form;
+        TokenizerForm *form;
         int32_t room;  /* tokens that the form's lists have room for */
         Bytes *name;   /* [room]: tokens as the file has them; NULL: it is none of the vocabulary */
         int32_t nname; /* how many are there */
@@ -22,55 +22,58 @@ typedef struct {
         int byte_of_letter[512]; /* of the byte-level alphabet, or -1 */
         jmp_buf wrong;
         const char *why;
-} Reader;
+} FormReader;
 
 /* Does not return: `path: where: what`. */
-_Noreturn void reader_refuse(Reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void reader_refuse(FormReader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- reader.c ---------------------------------------------------------------------------------------------------------- */
 
-Form *form_new(Arena *a, const char *path); /* path: for messages */
-Reader *reader_new(Form *f);
+TokenizerForm *form_new(Arena *a, const char *path); /* path: for messages */
+FormReader *reader_new(TokenizerForm *f);
 bool is_none(const json_t *value); /* missing, or null */
-Bytes text_of(Reader *r, const json_t *value, const char *where);
-bool truth_of(Reader *r, const json_t *object, const char *key, bool otherwise, const char *where);
-const char *type_of(Reader *r, const json_t *part, const char *where);
-const char *reader_element(Reader *r, const char *where, size_t i); /* where[i] */
-int32_t token_number(Reader *r, const json_t *value, const char *where);
+Bytes text_of(FormReader *r, const json_t *value, const char *where);
+bool truth_of(FormReader *r, const json_t *object, const char *key, bool otherwise, const char *where);
+const char *type_of(FormReader *r, const json_t *part, const char *where);
+const char *reader_element(FormReader *r, const char *where, size_t i); /* where[i] */
+int32_t token_number(FormReader *r, const json_t *value, const char *where);
 
-void reader_room(Reader *r, int32_t token);           /* for ids up to `token` */
-void set_token(Reader *r, int32_t token, Bytes text); /* of the vocabulary, as the file has it */
-int32_t find_token(const Reader *r, Bytes text); /* of the vocabulary, as the file has it; -1: it has none */
-int32_t wanted_token(Reader *r, Bytes text, const char *where);
-void find_bytes(Reader *r); /* the tokens of single bytes: letters of the byte-level alphabet, or <0x41> */
+void reader_room(FormReader *r, int32_t token);           /* for ids up to `token` */
+void set_token(FormReader *r, int32_t token, Bytes text); /* of the vocabulary, as the file has it */
+int32_t find_token(const FormReader *r,
+                   Bytes text); /* of the vocabulary, as the file has it; -1: it has none */
+int32_t wanted_token(FormReader *r, Bytes text, const char *where);
+void find_bytes(
+        FormReader *r); /* the tokens of single bytes: letters of the byte-level alphabet, or <0x41> */
 /* Merge i, of two tokens as the file has them, or of a line of both with a space between. */
-void set_merge(Reader *r, int64_t i, Bytes left, Bytes right, const char *list);
-void set_merge_line(Reader *r, int64_t i, Bytes line, const char *list);
-void add_around(Reader *r, bool before, int32_t token, const char *where);
+void set_merge(FormReader *r, int64_t i, Bytes left, Bytes right, const char *list);
+void set_merge_line(FormReader *r, int64_t i, Bytes line, const char *list);
+void add_around(FormReader *r, bool before, int32_t token, const char *where);
 
 enum { MAX_SEQUENCES = 8 }; /* within one another */
 
 /* read_normaliser.c */
-void add_bert_normaliser(Reader *r, const json_t *part,
+void add_bert_normaliser(FormReader *r, const json_t *part,
                          const char *where); /* NULL: with all that is usual; below too */
-void read_normaliser(Reader *r, const json_t *part, const char *where, int depth);
-Bytes base64(Reader *r, const char *text, int64_t n,
+void read_normaliser(FormReader *r, const json_t *part, const char *where, int depth);
+Bytes base64(FormReader *r, const char *text, int64_t n,
              const char **why); /* without `at`: it is none, with *why */
 
 /* read_parts.c: pre-tokeniser, decoder */
-Bytes pattern_text(Reader *r, const json_t *part,
+Bytes pattern_text(FormReader *r, const json_t *part,
                    const char *where); /* the text of a pattern; a regex is refused */
-void add_bert_split(Reader *r, const char *where);
-void show_words(Reader *r, const json_t *part, const char *where);   /* WordPiece's decoder */
-void show_replaced(Reader *r, Bytes *shown, Bytes what, Bytes with); /* in each token's text */
-void read_pre_tokeniser(Reader *r, const json_t *part, const char *where, int depth);
-void read_decoder(Reader *r, const json_t *part, const char *where);
+void add_bert_split(FormReader *r, const char *where);
+void show_words(FormReader *r, const json_t *part, const char *where); /* WordPiece's decoder */
+Bytes replaced_text(FormReader *r, Bytes text, Bytes what, Bytes with);
+void show_replaced(FormReader *r, Bytes *shown, Bytes what, Bytes with); /* in each token's text */
+void read_pre_tokeniser(FormReader *r, const json_t *part, const char *where, int depth);
+void read_decoder(FormReader *r, const json_t *part, const char *where);
 
 /* read_models.c */
-void set_word_piece(Form *f, Bytes prefix, uint32_t longest);
-void read_word_piece(Reader *r, const json_t *model);
-void read_word_level(Reader *r, const json_t *model);
-void read_unigram(Reader *r, const json_t *model);
+void set_word_piece(TokenizerForm *f, Bytes prefix, uint32_t longest);
+void read_word_piece(FormReader *r, const json_t *model);
+void read_word_level(FormReader *r, const json_t *model);
+void read_unigram(FormReader *r, const json_t *model);
 
 /* A model of SentencePiece, from its own file or from where else its tables stand. */
 typedef enum {
@@ -89,6 +92,9 @@ typedef struct {
         uint8_t *type;  /* [n]: PieceType */
         bool unigram;   /* else merges by scores */
         bool has_bytes; /* what is unknown becomes its bytes */
+        /* As a GGUF has it: texts of users are cut out of the text as it was given, with spaces for marks, and the unknown token's
+         * text is a special one.  Else the normaliser leaves users' texts as they are. */
+        bool cuts_users;
         uint32_t flags; /* PIECES_… of TokenChange */
         Bytes charsmap; /* none if it is empty */
         Bytes unknown_shown;
@@ -96,40 +102,43 @@ typedef struct {
         int32_t further;    /* how many tokens more are added afterwards */
 } SentencePieceModel;
 
-void read_protobuf(Reader *r, Bytes file, SentencePieceModel *out);
-void read_sentencepiece(Reader *r, const SentencePieceModel *p);
-void show_sentencepiece(Reader *r, const SentencePieceModel *p); /* when all tokens are there */
-int named_byte(Bytes text);                                      /* 65 of <0x41>; -1: it is no such name */
-Bytes byte_text(Reader *r, int byte);                            /* of one byte */
+void read_protobuf(FormReader *r, Bytes file, SentencePieceModel *out);
+void read_sentencepiece(FormReader *r, const SentencePieceModel *p);
+void show_sentencepiece(FormReader *r, const SentencePieceModel *p); /* when all tokens are there */
+int named_byte(Bytes text);               /* 65 of <0x41>; -1: it is no such name */
+Bytes byte_text(FormReader *r, int byte); /* of one byte */
 
 typedef struct {
         float score;
         int32_t token;
 } ScoredToken;
 /* Two neighbours that together are one of these tokens [n] become it: the highest score first, of equals the leftmost. */
-void merge_by_scores(Reader *r, ScoredToken *token, int64_t n);
+void merge_by_scores(FormReader *r, ScoredToken *token, int64_t n);
 
 /* load.c */
-char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *lacking);
+char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *env_error);
+bool file_is_there(const char *path);
+json_t *json_file(Arena *a, const char *path, const char **why, bool *env_error); /* NULL with *why */
 json_t *config_beside(Arena *a, const char *path,
                       const char **why); /* tokenizer_config.json in the folder of a file, or NULL */
 const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenBlock *out);
 
 /* load_sentencepiece.c, load_wordpiece.c: NULL, or what is wrong */
-const char *load_sentencepiece(Arena *a, const char *path, TokenBlock *out, bool *lacking);
-const char *load_wordpiece(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+const char *load_sentencepiece(Arena *a, const char *path, TokenBlock *out, bool *env_error);
+const char *load_wordpiece(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 
-/* load_llama2c.c, load_tiktoken.c: NULL, or what is wrong */
-const char *load_llama2c(Arena *a, const char *path, TokenBlock *out, bool *lacking);
-const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+/* load_merges.c: of a folder with vocab.json and merges.txt.  load_llama2c.c, load_tiktoken.c: NULL, or what is wrong */
+const char *load_merges(Arena *a, const char *folder, TokenBlock *out, bool *env_error);
+const char *load_llama2c(Arena *a, const char *path, TokenBlock *out, bool *env_error);
+const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 bool is_tekken(const json_t *root);
-const char *form_of_tekken(Form *f, const json_t *root);
+const char *form_of_tekken(TokenizerForm *f, const json_t *root);
 
 /* read_json.c */
-void add_token(Reader *r, const json_t *value, const char *where); /* of added_tokens */
-void read_vocabulary(Reader *r, const json_t *vocab);
-void read_unknown(Reader *r, const json_t *model,
+void add_token(FormReader *r, const json_t *value, const char *where); /* of added_tokens */
+void read_vocabulary(FormReader *r, const json_t *vocab);
+void read_unknown(FormReader *r, const json_t *model,
                   const char *otherwise); /* the token where the file names none; NULL: none */
 /* NULL, or what is wrong */
-const char *form_of_json(Form *f, const json_t *root);
+const char *form_of_json(TokenizerForm *f, const json_t *root);
 #endif

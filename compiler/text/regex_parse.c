@@ -15,9 +15,9 @@ typedef struct {
         bool fold; /* within (?i: */
         jmp_buf wrong;
         const char *why;
-} Parser;
+} RegexParser;
 
-static _Noreturn void refuse(Parser *p, int at, const char *what)
+static _Noreturn void regex_refuse(RegexParser *p, int at, const char *what)
 {
         p->why = arena_printf(
                 p->arena, "byte %d of the regex, at \"%.*s\": %s", at,
@@ -27,42 +27,42 @@ static _Noreturn void refuse(Parser *p, int at, const char *what)
 }
 
 /* The next byte, 0 at the end; no regex has a byte 0 of its own. */
-static char peek(const Parser *p)
+static char peek(const RegexParser *p)
 {
         return p->at < p->n ? p->text[p->at] : 0;
 }
 
-static bool follows(const Parser *p, const char *what)
+static bool parse_follows(const RegexParser *p, const char *what)
 {
         int n = (int)strlen(what);
         return p->n - p->at >= n && !strncmp(p->text + p->at, what, (size_t)n);
 }
 
-static bool take(Parser *p, const char *what)
+static bool parse_takes(RegexParser *p, const char *what)
 {
-        if (!follows(p, what))
+        if (!parse_follows(p, what))
                 return false;
         p->at += (int)strlen(what);
         return true;
 }
 
-static uint32_t take_character(Parser *p)
+static uint32_t take_character(RegexParser *p)
 {
         uint32_t code;
         int n = p->at < p->n ? decode_utf8(p->text + p->at, p->n - p->at, &code) : 0;
         if (!n)
-                refuse(p, p->at < p->n ? p->at : p->n, p->at < p->n ? "not UTF-8" : "ends too early");
+                regex_refuse(p, p->at < p->n ? p->at : p->n, p->at < p->n ? "not UTF-8" : "ends too early");
         p->at += n;
         return code;
 }
 
-static CharSet single(Parser *p, uint32_t code)
+static CharSet single(RegexParser *p, uint32_t code)
 {
         CharRange one = {code, code};
         return charset_of(p->arena, &one, 1);
 }
 
-static RegexTree *tree_new(Parser *p, RegexKind kind, int at)
+static RegexTree *tree_new(RegexParser *p, RegexKind kind, int at)
 {
         RegexTree *t = NEW(p->arena, RegexTree);
         t->kind = kind;
@@ -72,13 +72,13 @@ static RegexTree *tree_new(Parser *p, RegexKind kind, int at)
 
 /* --- escapes --------------------------------------------------------------------------------------------------------- */
 
-static CharSet property(Parser *p, int begin, bool negative)
+static CharSet property(RegexParser *p, int begin, bool negative)
 {
         int name = ++p->at;
         const char *close = memchr(p->text + name, '}', (size_t)(p->n - name));
         CharSet set;
         if (!close)
-                refuse(p, begin, "this property lacks its }");
+                regex_refuse(p, begin, "this property lacks its }");
         int length = (int)(close - p->text) - name;
         if (length > 1 && p->text[name] == '^') {
                 negative = !negative;
@@ -86,12 +86,13 @@ static CharSet property(Parser *p, int begin, bool negative)
                 length--;
         }
         if (!charset_category(p->arena, p->text + name, length, &set))
-                refuse(p, begin, "of properties lathe knows the general categories, as L and Lu, but not C…");
+                regex_refuse(p, begin,
+                             "of properties lathe knows the general categories, as L and Lu, but not C…");
         p->at = (int)(close - p->text) + 1;
         return negative ? charset_without(p->arena, set) : set;
 }
 
-static uint32_t hexadecimal(Parser *p, int begin, int digits)
+static uint32_t hexadecimal(RegexParser *p, int begin, int digits)
 {
         char number[9] = "";
         int n = 0;
@@ -99,20 +100,20 @@ static uint32_t hexadecimal(Parser *p, int begin, int digits)
                 number[n++] = p->text[p->at++];
         unsigned long code = strtoul(number, NULL, 16);
         if (n == 0 || code > LAST_CHARACTER)
-                refuse(p, begin, "no number of a character");
+                regex_refuse(p, begin, "no number of a character");
         return (uint32_t)code;
 }
 
-static uint32_t escaped_character(Parser *p, int begin, char c)
+static uint32_t escaped_character(RegexParser *p, int begin, char c)
 {
         static const char from[] = "nrtfvae", to[] = "\n\r\t\f\v\a\x1b";
         const char *known = strchr(from, c);
         if (known && c)
                 return (uint32_t)(unsigned char)to[known - from];
-        if (c == 'x' && take(p, "{")) {
+        if (c == 'x' && parse_takes(p, "{")) {
                 uint32_t code = hexadecimal(p, begin, 8);
-                if (!take(p, "}"))
-                        refuse(p, begin, "this lacks its }");
+                if (!parse_takes(p, "}"))
+                        regex_refuse(p, begin, "this lacks its }");
                 return code;
         }
         if (c == 'u')
@@ -121,22 +122,23 @@ static uint32_t escaped_character(Parser *p, int begin, char c)
         if (c == 'x' && code < 0x80)
                 return code;
         if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
-                refuse(p, begin,
-                       "this escape is not one that lathe knows: \\p{…} \\P{…} \\w \\W \\s \\S \\d \\D \\n "
-                       "\\r \\t "
-                       "\\x{…} \\u….");
+                regex_refuse(
+                        p, begin,
+                        "this escape is not one that lathe knows: \\p{…} \\P{…} \\w \\W \\s \\S \\d \\D \\n "
+                        "\\r \\t "
+                        "\\x{…} \\u….");
         return (uint32_t)(unsigned char)c;
 }
 
 /* Behind a backslash.  *code: what it is if it is one character, else UINT32_MAX. */
-static CharSet escape(Parser *p, uint32_t *code)
+static CharSet parse_escape(RegexParser *p, uint32_t *code)
 {
         int begin = p->at - 1;
         char c = peek(p);
         CharSet digits;
         *code = UINT32_MAX;
         if (p->at >= p->n)
-                refuse(p, begin, "nothing behind it");
+                regex_refuse(p, begin, "nothing behind it");
         if ((unsigned char)c >= 0x80) {
                 *code = take_character(p);
                 return single(p, *code);
@@ -146,7 +148,7 @@ static CharSet escape(Parser *p, uint32_t *code)
         case 'p':
         case 'P':
                 if (peek(p) != '{')
-                        refuse(p, begin, "a property stands in {}");
+                        regex_refuse(p, begin, "a property stands in {}");
                 return property(p, begin, c == 'P');
         case 'w': return charset_word(p->arena);
         case 'W': return charset_without(p->arena, charset_word(p->arena));
@@ -162,18 +164,18 @@ static CharSet escape(Parser *p, uint32_t *code)
 
 /* --- letters of either case ------------------------------------------------------------------------------------------ */
 
-static bool is_letter(uint32_t c)
+static bool is_ascii_letter(uint32_t c)
 {
         return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
 
 /* With the other case; Unicode folds U+017F to s and U+212A to k. */
-static CharSet folded(Parser *p, int at, uint32_t c)
+static CharSet folded(RegexParser *p, int at, uint32_t c)
 {
         CharRange range[3] = {{c, c}, {c ^ 0x20, c ^ 0x20}, {0x17f, 0x17f}};
         if (c >= 0x80)
-                refuse(p, at, "in (?i: lathe knows the cases of ASCII alone");
-        if (!is_letter(c))
+                regex_refuse(p, at, "in (?i: lathe knows the cases of ASCII alone");
+        if (!is_ascii_letter(c))
                 return single(p, c);
         if ((c | 0x20) == 'k')
                 range[2] = (CharRange){0x212a, 0x212a};
@@ -192,34 +194,34 @@ static bool is_folded_pair(uint32_t a, uint32_t b)
 
 /* --- classes --------------------------------------------------------------------------------------------------------- */
 
-static CharSet class_part(Parser *p, int begin, uint32_t *code)
+static CharSet class_part(RegexParser *p, int begin, uint32_t *code)
 {
         *code = UINT32_MAX;
-        if (follows(p, "&&"))
-                refuse(p, p->at, "classes can't be cut with && here");
-        if (follows(p, "[:"))
-                refuse(p, p->at, "no classes of POSIX here; \\p{…} has categories");
+        if (parse_follows(p, "&&"))
+                regex_refuse(p, p->at, "classes can't be cut with && here");
+        if (parse_follows(p, "[:"))
+                regex_refuse(p, p->at, "no classes of POSIX here; \\p{…} has categories");
         if (p->at >= p->n)
-                refuse(p, begin, "this class lacks its ]");
-        if (take(p, "\\"))
-                return escape(p, code);
+                regex_refuse(p, begin, "this class lacks its ]");
+        if (parse_takes(p, "\\"))
+                return parse_escape(p, code);
         *code = take_character(p);
         return single(p, *code);
 }
 
-static CharSet class_of(Parser *p)
+static CharSet parse_class(RegexParser *p)
 {
         int begin = p->at - 1;
-        bool negative = take(p, "^");
+        bool negative = parse_takes(p, "^");
         CharSet all = {NULL, 0};
         if (++p->depth > MAX_DEPTH)
-                refuse(p, begin, "too deep");
+                regex_refuse(p, begin, "too deep");
         if (peek(p) == ']')
-                refuse(p, begin, "an empty class, or one that begins with ]: write \\]");
-        while (!take(p, "]")) {
-                if (peek(p) == '[' && !follows(p, "[:")) {
+                regex_refuse(p, begin, "an empty class, or one that begins with ]: write \\]");
+        while (!parse_takes(p, "]")) {
+                if (peek(p) == '[' && !parse_follows(p, "[:")) {
                         p->at++;
-                        all = charset_join(p->arena, all, class_of(p));
+                        all = charset_join(p->arena, all, parse_class(p));
                         continue;
                 }
                 uint32_t first, last;
@@ -229,12 +231,12 @@ static CharSet class_of(Parser *p)
                         p->at++;
                         class_part(p, begin, &last);
                         if (last == UINT32_MAX || last < first)
-                                refuse(p, at, "no range of characters");
+                                regex_refuse(p, at, "no range of characters");
                         CharRange range = {first, last};
                         part = charset_of(p->arena, &range, 1);
                 }
                 if (p->fold && first != UINT32_MAX)
-                        refuse(p, at, "no classes in (?i: here");
+                        regex_refuse(p, at, "no classes in (?i: here");
                 all = charset_join(p->arena, all, part);
         }
         p->depth--;
@@ -243,9 +245,9 @@ static CharSet class_of(Parser *p)
 
 /* --- the rest -------------------------------------------------------------------------------------------------------- */
 
-static RegexTree *choice(Parser *p);
+static RegexTree *parse_choice(RegexParser *p);
 
-static RegexTree *set_tree(Parser *p, int at, CharSet set)
+static RegexTree *set_tree(RegexParser *p, int at, CharSet set)
 {
         RegexTree *t = tree_new(p, REGEX_SET, at);
         t->set = set;
@@ -253,7 +255,7 @@ static RegexTree *set_tree(Parser *p, int at, CharSet set)
 }
 
 /* The set of a tree that is one character, of alternatives too. */
-static bool one_character(Parser *p, const RegexTree *t, CharSet *out)
+static bool one_character(RegexParser *p, const RegexTree *t, CharSet *out)
 {
         if (t->kind == REGEX_SET) {
                 *out = t->set;
@@ -273,44 +275,44 @@ static bool one_character(Parser *p, const RegexTree *t, CharSet *out)
         return true;
 }
 
-static RegexTree *look_ahead(Parser *p, int begin, bool negative)
+static RegexTree *look_ahead(RegexParser *p, int begin, bool negative)
 {
         RegexTree *t = tree_new(p, REGEX_LOOK, begin);
         t->negative = negative;
-        RegexTree *inner = choice(p);
+        RegexTree *inner = parse_choice(p);
         if (!one_character(p, inner, &t->set))
-                refuse(p, begin, "look-ahead of more than one character can't be done");
+                regex_refuse(p, begin, "look-ahead of more than one character can't be done");
         return t;
 }
 
-static RegexTree *group(Parser *p)
+static RegexTree *parse_group(RegexParser *p)
 {
         int begin = p->at - 1;
         bool fold = p->fold;
         RegexTree *t;
         if (++p->depth > MAX_DEPTH)
-                refuse(p, begin, "too deep");
-        if (take(p, "?!"))
+                regex_refuse(p, begin, "too deep");
+        if (parse_takes(p, "?!"))
                 t = look_ahead(p, begin, true);
-        else if (take(p, "?="))
+        else if (parse_takes(p, "?="))
                 t = look_ahead(p, begin, false);
         else {
-                if (take(p, "?i:"))
+                if (parse_takes(p, "?i:"))
                         p->fold = true;
-                else if (take(p, "?-i:"))
+                else if (parse_takes(p, "?-i:"))
                         p->fold = false;
-                else if (!take(p, "?:") && peek(p) == '?')
-                        refuse(p, begin, "of groups lathe knows (…) (?:…) (?i:…) (?=X) (?!X)");
-                t = choice(p);
+                else if (!parse_takes(p, "?:") && peek(p) == '?')
+                        regex_refuse(p, begin, "of groups lathe knows (…) (?:…) (?i:…) (?=X) (?!X)");
+                t = parse_choice(p);
         }
-        if (!take(p, ")"))
-                refuse(p, begin, "this group lacks its )");
+        if (!parse_takes(p, ")"))
+                regex_refuse(p, begin, "this group lacks its )");
         p->fold = fold;
         p->depth--;
         return t;
 }
 
-static RegexTree *end_of_line(Parser *p, int begin)
+static RegexTree *end_of_line(RegexParser *p, int begin)
 {
         RegexTree *t = tree_new(p, REGEX_LOOK, begin);
         t->set = single(p, '\n');
@@ -318,57 +320,57 @@ static RegexTree *end_of_line(Parser *p, int begin)
         return t;
 }
 
-static RegexTree *atom(Parser *p)
+static RegexTree *parse_atom(RegexParser *p)
 {
         int begin = p->at;
         uint32_t code;
         char c = peek(p);
         if (c == '*' || c == '+' || c == '?' || c == '{')
-                refuse(p, begin, "nothing to repeat");
+                regex_refuse(p, begin, "nothing to repeat");
         if (c == '^')
-                refuse(p, begin, "^ can't be done: a piece is looked at from where the last one ended");
-        if (take(p, "("))
-                return group(p);
-        if (take(p, "["))
-                return set_tree(p, begin, class_of(p));
-        if (take(p, "$"))
+                regex_refuse(p, begin, "^ can't be done: a piece is looked at from where the last one ended");
+        if (parse_takes(p, "("))
+                return parse_group(p);
+        if (parse_takes(p, "["))
+                return set_tree(p, begin, parse_class(p));
+        if (parse_takes(p, "$"))
                 return end_of_line(p, begin);
-        if (take(p, "."))
+        if (parse_takes(p, "."))
                 return set_tree(p, begin, charset_without(p->arena, single(p, '\n')));
-        if (take(p, "\\")) {
-                CharSet set = escape(p, &code);
+        if (parse_takes(p, "\\")) {
+                CharSet set = parse_escape(p, &code);
                 return set_tree(p, begin, p->fold && code != UINT32_MAX ? folded(p, begin, code) : set);
         }
         code = take_character(p);
         return set_tree(p, begin, p->fold ? folded(p, begin, code) : single(p, code));
 }
 
-static int bound(Parser *p, int begin)
+static int bound(RegexParser *p, int begin)
 {
         int n = 0;
         while (peek(p) >= '0' && peek(p) <= '9') {
                 n = 10 * n + (p->text[p->at++] - '0');
                 if (n > MAX_REPEAT)
-                        refuse(p, begin, "repeated at most 255 times");
+                        regex_refuse(p, begin, "repeated at most 255 times");
         }
         return n;
 }
 
 /* {n} {n,} {n,m} {,m} */
-static void bounds(Parser *p, RegexTree *t)
+static void bounds(RegexParser *p, RegexTree *t)
 {
         int begin = p->at - 1;
         if (!strchr("0123456789,", peek(p)) || !peek(p))
-                refuse(p, begin, "numbers are wanted in {}; the character is \\{");
+                regex_refuse(p, begin, "numbers are wanted in {}; the character is \\{");
         t->least = bound(p, begin);
         t->most = t->least;
-        if (take(p, ","))
+        if (parse_takes(p, ","))
                 t->most = peek(p) == '}' ? -1 : bound(p, begin);
-        if (!take(p, "}") || (t->most >= 0 && t->most < t->least) || (!t->least && !t->most))
-                refuse(p, begin, "no number of repetitions");
+        if (!parse_takes(p, "}") || (t->most >= 0 && t->most < t->least) || (!t->least && !t->most))
+                regex_refuse(p, begin, "no number of repetitions");
 }
 
-static RegexTree *repeated(Parser *p, RegexTree *what)
+static RegexTree *parse_repeated(RegexParser *p, RegexTree *what)
 {
         for (char c; (c = peek(p)) != 0 && strchr("*+?{", c);) {
                 RegexTree *t = tree_new(p, REGEX_REPEAT, p->at++);
@@ -380,21 +382,21 @@ static RegexTree *repeated(Parser *p, RegexTree *what)
                 if (c == '{')
                         bounds(p, t);
                 if (c == '{' && peek(p) == '?')
-                        refuse(p, t->at, "a lazy {} can't be done");
-                if (c != '{' && take(p, "+")) /* of {n,m}+ it is one more repetition */
+                        regex_refuse(p, t->at, "a lazy {} can't be done");
+                if (c != '{' && parse_takes(p, "+")) /* of {n,m}+ it is one more repetition */
                         t->possessive = true;
-                else if (c != '{' && take(p, "?"))
+                else if (c != '{' && parse_takes(p, "?"))
                         t->lazy = true;
                 if (what->kind == REGEX_LOOK)
-                        refuse(p, t->at, "nothing to repeat");
+                        regex_refuse(p, t->at, "nothing to repeat");
                 what = t;
                 if (++p->depth > MAX_DEPTH)
-                        refuse(p, t->at, "too deep");
+                        regex_refuse(p, t->at, "too deep");
         }
         return what;
 }
 
-static void add_part(Parser *p, RegexTree *t, RegexTree *part)
+static void sequence_add(RegexParser *p, RegexTree *t, RegexTree *part)
 {
         if ((t->n & (t->n - 1)) == 0)
                 t->part = arena_grow(p->arena, t->part, t->n * (int64_t)sizeof *t->part,
@@ -402,36 +404,37 @@ static void add_part(Parser *p, RegexTree *t, RegexTree *part)
         t->part[t->n++] = part;
 }
 
-static RegexTree *sequence(Parser *p)
+static RegexTree *sequence(RegexParser *p)
 {
         RegexTree *t = tree_new(p, REGEX_SEQUENCE, p->at);
         uint32_t before = 0;
         while (p->at < p->n && peek(p) != '|' && peek(p) != ')') {
                 int begin = p->at, depth = p->depth;
-                RegexTree *part = repeated(p, atom(p));
+                RegexTree *part = parse_repeated(p, parse_atom(p));
                 uint32_t letter = p->fold && part->kind == REGEX_SET && part->set.n > 1
                                           ? (uint32_t)(unsigned char)p->text[begin]
                                           : 0;
                 if (before && letter && is_folded_pair(before, letter))
-                        refuse(p, begin,
-                               "in (?i: one character stands for these two letters, which can't be done");
+                        regex_refuse(
+                                p, begin,
+                                "in (?i: one character stands for these two letters, which can't be done");
                 before = letter;
                 p->depth = depth;
-                add_part(p, t, part);
+                sequence_add(p, t, part);
         }
         return t;
 }
 
-static RegexTree *choice(Parser *p)
+static RegexTree *parse_choice(RegexParser *p)
 {
         int begin = p->at;
         RegexTree *first = sequence(p), *all = NULL;
-        while (take(p, "|")) {
+        while (parse_takes(p, "|")) {
                 if (!all) {
                         all = tree_new(p, REGEX_CHOICE, begin);
-                        add_part(p, all, first);
+                        sequence_add(p, all, first);
                 }
-                add_part(p, all, sequence(p));
+                sequence_add(p, all, sequence(p));
         }
         return all ? all : first;
 }
@@ -485,8 +488,8 @@ int64_t regex_least_bytes(const RegexTree *t)
 RegexTree *regex_parse(Arena *a, Bytes regex, const char **why)
 {
         enum { LONGEST = 1 << 16 };
-        Parser *p = NEW(a, Parser);
-        *p = (Parser){.arena = a, .text = regex.at, .n = (int)(regex.n < LONGEST ? regex.n : LONGEST)};
+        RegexParser *p = NEW(a, RegexParser);
+        *p = (RegexParser){.arena = a, .text = regex.at, .n = (int)(regex.n < LONGEST ? regex.n : LONGEST)};
         *why = regex.n < LONGEST ? NULL : "a regex of 65536 bytes or more";
         if (*why)
                 return NULL;
@@ -494,8 +497,8 @@ RegexTree *regex_parse(Arena *a, Bytes regex, const char **why)
                 *why = p->why;
                 return NULL;
         }
-        RegexTree *t = choice(p);
+        RegexTree *t = parse_choice(p);
         if (p->at < p->n)
-                refuse(p, p->at, "a ) too much");
+                regex_refuse(p, p->at, "a ) too much");
         return t;
 }

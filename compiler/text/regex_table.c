@@ -16,14 +16,14 @@ enum {
         MAX_WORK = 1 << 26
 };
 
-typedef enum { NODE_SET, NODE_LOOK, NODE_SPLIT, NODE_MATCH } NodeKind;
+typedef enum { NODE_SET, NODE_LOOK, NODE_SPLIT, NODE_MATCH } RegexNodeKind;
 
 typedef struct {
-        NodeKind kind;
+        RegexNodeKind kind;
         int set; /* SET, LOOK */
         bool negative, or_end;
         int next[2], n; /* SPLIT: in order of preference, n of them; else one */
-} Node;
+} RegexNode;
 
 /* A possessive repetition: what may follow it must not begin with what it repeats. */
 typedef struct {
@@ -43,7 +43,7 @@ typedef struct {
         Arena *arena;
         jmp_buf wrong;
         const char *why;
-        Node *node;
+        RegexNode *node;
         int nnode;
         CharSet set[MAX_SETS];
         int nset;
@@ -58,9 +58,9 @@ typedef struct {
         int64_t work;
         int *seen; /* [nnode]: the walk that came here last */
         int walk;
-} Maker;
+} RegexMaker;
 
-static _Noreturn void refuse(Maker *m, const char *what)
+static _Noreturn void table_refuse(RegexMaker *m, const char *what)
 {
         m->why = what;
         longjmp(m->wrong, 1);
@@ -68,80 +68,83 @@ static _Noreturn void refuse(Maker *m, const char *what)
 
 /* --- places in the regex --------------------------------------------------------------------------------------------- */
 
-static int add_node(Maker *m, Node node)
+static int add_node(RegexMaker *m, RegexNode node)
 {
         if (m->nnode == MAX_NODES)
-                refuse(m, "the regex is too large: its repetitions make more than 8192 places");
+                table_refuse(m, "the regex is too large: its repetitions make more than 8192 places");
         m->node[m->nnode] = node;
         return m->nnode++;
 }
 
-static int set_number(Maker *m, CharSet set)
+static int regex_set_number(RegexMaker *m, CharSet set)
 {
         for (int i = 0; i < m->nset; i++)
                 if (m->set[i].n == set.n &&
                     !memcmp(m->set[i].range, set.range, (size_t)set.n * sizeof *set.range))
                         return i;
         if (m->nset == MAX_SETS)
-                refuse(m, "the regex is too large: it has more than 128 sets of characters");
+                table_refuse(m, "the regex is too large: it has more than 128 sets of characters");
         m->set[m->nset] = set;
         return m->nset++;
 }
 
-static int lay(Maker *m, const RegexTree *t, int next);
+static int lay(RegexMaker *m, const RegexTree *t, int next);
 
-static int split(Maker *m, int first, int second, bool lazy)
+static int regex_split(RegexMaker *m, int first, int second, bool lazy)
 {
-        Node node = {.kind = NODE_SPLIT, .next = {lazy ? second : first, lazy ? first : second}, .n = 2};
+        RegexNode node = {.kind = NODE_SPLIT, .next = {lazy ? second : first, lazy ? first : second}, .n = 2};
         return add_node(m, node);
 }
 
-static void note_possessive(Maker *m, const RegexTree *t, int next)
+static void note_possessive(RegexMaker *m, const RegexTree *t, int next)
 {
         const RegexTree *one = t->part[0];
         while (one->kind == REGEX_SEQUENCE && one->n == 1)
                 one = one->part[0];
         if (one->kind != REGEX_SET || m->npossessive == MAX_SETS)
-                refuse(m,
-                       arena_printf(m->arena,
-                                    "byte %d of the regex: a possessive repetition is of one character here",
-                                    t->at));
-        m->possessive[m->npossessive++] = (Possessive){next, set_number(m, one->set), t->at};
+                table_refuse(
+                        m,
+                        arena_printf(m->arena,
+                                     "byte %d of the regex: a possessive repetition is of one character here",
+                                     t->at));
+        m->possessive[m->npossessive++] = (Possessive){next, regex_set_number(m, one->set), t->at};
 }
 
-static int lay_times(Maker *m, const RegexTree *t, int next)
+static int lay_times(RegexMaker *m, const RegexTree *t, int next)
 {
         int at = next;
         if (t->possessive)
                 note_possessive(m, t, next);
         if (t->most < 0) {
-                at = add_node(m, (Node){.kind = NODE_SPLIT, .n = 0});
+                at = add_node(m, (RegexNode){.kind = NODE_SPLIT, .n = 0});
                 int body = lay(m, t->part[0], at);
-                m->node[at] = (Node){
+                m->node[at] = (RegexNode){
                         .kind = NODE_SPLIT, .next = {t->lazy ? next : body, t->lazy ? body : next}, .n = 2};
         }
         for (int i = t->least; i < t->most; i++)
-                at = split(m, lay(m, t->part[0], at), next, t->lazy);
+                at = regex_split(m, lay(m, t->part[0], at), next, t->lazy);
         for (int i = 0; i < t->least; i++)
                 at = lay(m, t->part[0], at);
         return at;
 }
 
 /* The place where a tree begins that goes on at `next`. */
-static int lay(Maker *m, const RegexTree *t, int next)
+static int lay(RegexMaker *m, const RegexTree *t, int next)
 {
         int at = next;
         switch (t->kind) {
         case REGEX_SET:
-                return add_node(
-                        m, (Node){.kind = NODE_SET, .set = set_number(m, t->set), .next = {next}, .n = 1});
+                return add_node(m, (RegexNode){.kind = NODE_SET,
+                                               .set = regex_set_number(m, t->set),
+                                               .next = {next},
+                                               .n = 1});
         case REGEX_LOOK:
-                return add_node(m, (Node){.kind = NODE_LOOK,
-                                          .set = set_number(m, t->set),
-                                          .negative = t->negative,
-                                          .or_end = t->or_end,
-                                          .next = {next},
-                                          .n = 1});
+                return add_node(m, (RegexNode){.kind = NODE_LOOK,
+                                               .set = regex_set_number(m, t->set),
+                                               .negative = t->negative,
+                                               .or_end = t->or_end,
+                                               .next = {next},
+                                               .n = 1});
         case REGEX_SEQUENCE:
                 for (int i = t->n - 1; i >= 0; i--)
                         at = lay(m, t->part[i], at);
@@ -149,7 +152,7 @@ static int lay(Maker *m, const RegexTree *t, int next)
         case REGEX_CHOICE:
                 at = lay(m, t->part[t->n - 1], next);
                 for (int i = t->n - 2; i >= 0; i--)
-                        at = split(m, lay(m, t->part[i], next), at, false);
+                        at = regex_split(m, lay(m, t->part[i], next), at, false);
                 return at;
         case REGEX_REPEAT: return lay_times(m, t, next);
         }
@@ -158,18 +161,20 @@ static int lay(Maker *m, const RegexTree *t, int next)
 
 /* --- possessive is greedy where shortening the repetition could not help -------------------------------------------- */
 
-static void check_followers(Maker *m, const Possessive *p, int at)
+static void check_followers(RegexMaker *m, const Possessive *p, int at)
 {
-        const Node *n = &m->node[at];
+        const RegexNode *n = &m->node[at];
         if (m->seen[at] == m->walk)
                 return;
         m->seen[at] = m->walk;
         if (n->kind == NODE_LOOK || (n->kind == NODE_SET && charset_meets(m->set[n->set], m->set[p->set])))
-                refuse(m, arena_printf(m->arena,
-                                       "byte %d of the regex: a possessive repetition can only be done where "
-                                       "what follows can't begin with "
-                                       "what it repeats",
-                                       p->at));
+                table_refuse(
+                        m,
+                        arena_printf(m->arena,
+                                     "byte %d of the regex: a possessive repetition can only be done where "
+                                     "what follows can't begin with "
+                                     "what it repeats",
+                                     p->at));
         for (int i = 0; n->kind == NODE_SPLIT && i < n->n; i++)
                 check_followers(m, p, n->next[i]);
 }
@@ -182,19 +187,19 @@ static int by_code(const void *a, const void *b)
         return (*x > *y) - (*x < *y);
 }
 
-static int class_number(Maker *m, const ClassMask *mask)
+static int class_number(RegexMaker *m, const ClassMask *mask)
 {
         for (int i = 0; i < m->nclass; i++)
                 if (!memcmp(&m->class[i], mask, sizeof *mask))
                         return i;
         if (m->nclass == MAX_CLASSES)
-                refuse(m, "the regex is too large: it tells more than 255 kinds of characters apart");
+                table_refuse(m, "the regex is too large: it tells more than 255 kinds of characters apart");
         m->class[m->nclass] = *mask;
         return m->nclass++;
 }
 
 /* The class of every character: of all that begin at a border of a set up to the next border. */
-static unsigned char *classify(Maker *m)
+static unsigned char *regex_classes(RegexMaker *m)
 {
         int64_t n = 1;
         for (int i = 0; i < m->nset; i++)
@@ -225,14 +230,14 @@ static unsigned char *classify(Maker *m)
         return class;
 }
 
-static bool class_has(const Maker *m, int class, int set)
+static bool class_has(const RegexMaker *m, int class, int set)
 {
         return class < m->nclass && (m->class[class].of[set / 64] >> set % 64 & 1);
 }
 
 /* --- states ---------------------------------------------------------------------------------------------------------- */
 
-static int state_number(Maker *m, const int *node, int n)
+static int state_number(RegexMaker *m, const int *node, int n)
 {
         uint64_t h = hash_bytes(HASH_START, node, (size_t)n * sizeof *node);
         for (;; h++) {
@@ -244,7 +249,7 @@ static int state_number(Maker *m, const int *node, int n)
                         continue;
                 }
                 if (m->nstate == MAX_STATES || (m->nstate + 1) * (m->nclass + 1) > MAX_ENTRIES)
-                        refuse(m, "the regex is too large: it needs more than 4096 states");
+                        table_refuse(m, "the regex is too large: it needs more than 4096 states");
                 State *s = &m->state[m->nstate];
                 s->node = NEW_ARRAY(m->arena, int, n + 1);
                 memcpy(s->node, node, (size_t)n * sizeof *node);
@@ -255,14 +260,14 @@ static int state_number(Maker *m, const int *node, int n)
 
 /* Places that a character of a class leads to, in order of preference, behind *n others; true: a match ends before it, and what is
  * wanted less is cut off. */
-static bool walk(Maker *m, int at, int class, int *to, int *n)
+static bool regex_walk(RegexMaker *m, int at, int class, int *to, int *n)
 {
-        const Node *node = &m->node[at];
+        const RegexNode *node = &m->node[at];
         if (m->seen[at] == m->walk)
                 return false;
         m->seen[at] = m->walk;
         if (++m->work > MAX_WORK)
-                refuse(m, "the regex is too large: its table would take too long to make");
+                table_refuse(m, "the regex is too large: its table would take too long to make");
         if (node->kind == NODE_MATCH)
                 return true;
         if (node->kind == NODE_SET) {
@@ -273,16 +278,16 @@ static bool walk(Maker *m, int at, int class, int *to, int *n)
         if (node->kind == NODE_LOOK) {
                 bool holds = class_has(m, class, node->set) != node->negative ||
                              (node->or_end && class == m->nclass);
-                return holds && walk(m, node->next[0], class, to, n);
+                return holds && regex_walk(m, node->next[0], class, to, n);
         }
         for (int i = 0; i < node->n; i++)
-                if (walk(m, node->next[i], class, to, n))
+                if (regex_walk(m, node->next[i], class, to, n))
                         return true;
         return false;
 }
 
 /* One place may be reached twice; the first time counts. */
-static int without_repeats(Maker *m, int *node, int n)
+static int without_repeats(RegexMaker *m, int *node, int n)
 {
         int left = 0;
         m->walk++;
@@ -294,18 +299,18 @@ static int without_repeats(Maker *m, int *node, int n)
         return left;
 }
 
-static uint32_t entry_of(Maker *m, int state, int class, int *to)
+static uint32_t entry_of(RegexMaker *m, int state, int class, int *to)
 {
         bool matched = false;
         int n = 0;
         m->walk++;
         for (int i = 0; i < m->state[state].n && !matched; i++)
-                matched = walk(m, m->state[state].node[i], class, to, &n);
+                matched = regex_walk(m, m->state[state].node[i], class, to, &n);
         n = class == m->nclass ? 0 : without_repeats(m, to, n);
         return (uint32_t)state_number(m, to, n) | (matched ? REGEX_MATCHED : 0);
 }
 
-static void make_states(Maker *m, int start)
+static void make_states(RegexMaker *m, int start)
 {
         int *to = NEW_ARRAY(m->arena, int, m->nnode + 1), classes = m->nclass + 1;
         memset(m->slot, -1, sizeof m->slot);
@@ -317,14 +322,14 @@ static void make_states(Maker *m, int start)
                 for (int c = 0; c < classes; c++) {
                         uint32_t entry = entry_of(m, s, c, to);
                         if (s == 1 && (entry & REGEX_MATCHED))
-                                refuse(m, "the regex matches the empty text, which splits nothing");
+                                table_refuse(m, "the regex matches the empty text, which splits nothing");
                         m->entry[s * classes + c] =
                                 (entry & REGEX_MATCHED) | (entry & REGEX_PLACE) * (uint32_t)classes;
                 }
 }
 
 /* Do all letters from first to last stay in a row, with one entry? */
-static bool stays(const Maker *m, const unsigned char *class, int state, int first, int last)
+static bool stays(const RegexMaker *m, const unsigned char *class, int state, int first, int last)
 {
         const uint32_t *row = m->entry + (int64_t)state * (m->nclass + 1);
         uint32_t entry = row[class[first]];
@@ -335,7 +340,7 @@ static bool stays(const Maker *m, const unsigned char *class, int state, int fir
 }
 
 /* Notes in each entry what a run of letters does in the row that it leads to. */
-static void note_letters(Maker *m, const unsigned char *class)
+static void note_letters(RegexMaker *m, const unsigned char *class)
 {
         int classes = m->nclass + 1;
         uint32_t *flags = NEW_ARRAY(m->arena, uint32_t, m->nstate);
@@ -379,7 +384,7 @@ static void make_pages(RegexTable *t, Arena *a, const unsigned char *class)
         }
 }
 
-static RegexTable *table_of(Maker *m, const unsigned char *class)
+static RegexTable *regex_table_of(RegexMaker *m, const unsigned char *class)
 {
         RegexTable *t = NEW(m->arena, RegexTable);
         t->head.classes = (uint32_t)m->nclass + 1;
@@ -392,21 +397,21 @@ static RegexTable *table_of(Maker *m, const unsigned char *class)
 
 RegexTable *regex_table(Arena *a, const RegexTree *tree, const char **why)
 {
-        Maker *m = NEW(a, Maker);
+        RegexMaker *m = NEW(a, RegexMaker);
         m->arena = a;
         if (setjmp(m->wrong)) {
                 *why = m->why;
                 return NULL;
         }
-        m->node = NEW_ARRAY(a, Node, MAX_NODES);
+        m->node = NEW_ARRAY(a, RegexNode, MAX_NODES);
         m->seen = NEW_ARRAY(a, int, MAX_NODES);
-        int start = lay(m, tree, add_node(m, (Node){.kind = NODE_MATCH}));
+        int start = lay(m, tree, add_node(m, (RegexNode){.kind = NODE_MATCH}));
         for (int i = 0; i < m->npossessive; i++) {
                 m->walk++;
                 check_followers(m, &m->possessive[i], m->possessive[i].next);
         }
-        const unsigned char *class = classify(m);
-        RegexTable *t = table_of(m, class);
+        const unsigned char *class = regex_classes(m);
+        RegexTable *t = regex_table_of(m, class);
         make_states(m, start);
         note_letters(m, class);
         t->row = m->entry;
@@ -416,7 +421,7 @@ RegexTable *regex_table(Arena *a, const RegexTree *tree, const char **why)
 
 RegexTable *regex_of_runs(Arena *a, const unsigned char *class, int classes, const uint8_t *together)
 {
-        Maker *m = NEW(a, Maker);
+        RegexMaker *m = NEW(a, RegexMaker);
         m->arena = a;
         m->nclass = classes;
         m->nstate = classes + 2; /* behind the end and the beginning one for each class, which came last */
@@ -429,7 +434,7 @@ RegexTable *regex_of_runs(Arena *a, const unsigned char *class, int classes, con
                                                                    : REGEX_MATCHED;
                 }
         note_letters(m, class);
-        RegexTable *t = table_of(m, class);
+        RegexTable *t = regex_table_of(m, class);
         t->row = m->entry;
         t->head.entries = (uint32_t)(m->nstate * (classes + 1));
         return t;

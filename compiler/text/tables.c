@@ -3,21 +3,21 @@
 
 #include <stdlib.h>
 
-void add_bytes(Block *b, int section, const void *bytes, int64_t n)
+void add_bytes(TableWriter *b, int section, const void *bytes, int64_t n)
 {
         if (n)
                 text_add(b->section[section], bytes, n);
 }
 
 /* A section of this size as one array, of zeros. */
-static void *array_of(Block *b, int section, int64_t size)
+static void *array_of(TableWriter *b, int section, int64_t size)
 {
         Text *t = b->section[section];
         *t = (Text){.arena = b->arena, .data = arena_alloc(b->arena, size), .n = size, .cap = size};
         return t->data;
 }
 
-static uint32_t add_text(Block *b, Bytes text)
+static uint32_t block_add_text(TableWriter *b, Bytes text)
 {
         uint32_t at = (uint32_t)b->section[TOKENS_TEXTS]->n;
         add_bytes(b, TOKENS_TEXTS, text.at, text.n);
@@ -26,7 +26,7 @@ static uint32_t add_text(Block *b, Bytes text)
 
 /* --- tokens --- */
 
-static void add_texts(Block *b, int offsets, const Bytes *text)
+static void add_texts(TableWriter *b, int offsets, const Bytes *text)
 {
         const int32_t vocab = b->form->vocab;
         uint32_t *offset = array_of(b, offsets, (vocab + INT64_C(1)) * (int64_t)sizeof *offset);
@@ -50,7 +50,7 @@ static int64_t power_above(int64_t n)
         return power;
 }
 
-static void add_slot(TokenSlot *slot, int64_t slots, Bytes text, int32_t token)
+static void token_slot_add(TokenSlot *slot, int64_t slots, Bytes text, int32_t token)
 {
         const unsigned char *p = (const unsigned char *)text.at;
         uint64_t word = token_word(p, text.n, p + text.n),
@@ -62,20 +62,20 @@ static void add_slot(TokenSlot *slot, int64_t slots, Bytes text, int32_t token)
                 (TokenSlot){word, second, (uint32_t)token, (uint32_t)text.n << TOKEN_MARK_BITS};
 }
 
-static void add_slots(Block *b)
+static void block_add_slots(TableWriter *b)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         int64_t slots = power_above(f->vocab), size = slots * (int64_t)sizeof(TokenSlot);
         TokenSlot *slot = array_of(b, TOKENS_WHOLE, size);
         memset(slot, 0xff, (size_t)size);
         for (int32_t i = 0; i < f->vocab; i++)
                 if (f->token[i].at)
-                        add_slot(slot, slots, f->token[i], i);
+                        token_slot_add(slot, slots, f->token[i], i);
 }
 
-static void add_pairs(Block *b)
+static void block_add_pairs(TableWriter *b)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         int64_t slots = power_above(f->nmerge), size = slots * (int64_t)sizeof(TokenPair);
         TokenPair *slot = array_of(b, TOKENS_PAIRS, size);
         memset(slot, 0xff, (size_t)size);
@@ -91,9 +91,9 @@ static void add_pairs(Block *b)
         }
 }
 
-static void add_pair_bits(Block *b)
+static void add_pair_bits(TableWriter *b)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         int64_t bytes = power_above(f->nmerge); /* 12 bits and more for a pair */
         unsigned char *bits = array_of(b, TOKENS_PAIR_BITS, bytes);
         for (int64_t i = 0; i < f->nmerge; i++) {
@@ -116,11 +116,11 @@ static int by_bytes(const void *a, const void *b)
         return order ? order : (x->text.n > y->text.n) - (x->text.n < y->text.n);
 }
 
-static const char *normalise_added(const Form *f, FormAdded *added);
+static const char *normalise_added(const TokenizerForm *f, FormAdded *added);
 
-static const char *add_added(Block *b)
+static const char *block_add_added(TableWriter *b)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         FormAdded *sorted = NEW_ARRAY(b->arena, FormAdded, f->nadded + 1);
         for (int i = 0; i < f->nadded; i++)
                 sorted[i] = f->added[i];
@@ -140,7 +140,7 @@ static const char *add_added(Block *b)
 
 /* --- steps --- */
 
-static uint32_t add_regex(Block *b, const RegexTable *t)
+static uint32_t add_regex(TableWriter *b, const RegexTable *t)
 {
         TokenRegex head = t->head;
         uint32_t number = (uint32_t)(b->section[TOKENS_REGEX]->n / (int64_t)sizeof head);
@@ -155,7 +155,7 @@ static uint32_t add_regex(Block *b, const RegexTable *t)
 }
 
 /* The number of a map, which may be there already. */
-static uint32_t add_map(Block *b, const FormMap *m)
+static uint32_t block_add_map(TableWriter *b, const FormMap *m)
 {
         for (uint32_t i = 0; i < b->maps; i++)
                 if (b->map[i] == m)
@@ -171,7 +171,7 @@ static uint32_t add_map(Block *b, const FormMap *m)
                 for (int i = 0; m->page[p] && i < TOKENS_PAGE; i++) {
                         Bytes text = m->page[p][i];
                         value[i] = m->numbers ? (uint32_t)text.n
-                                   : text.at  ? (add_text(b, text) << MAP_BITS | (uint32_t)text.n) + 1
+                                   : text.at  ? (block_add_text(b, text) << MAP_BITS | (uint32_t)text.n) + 1
                                               : 0;
                 }
                 if (m->page[p])
@@ -182,18 +182,18 @@ static uint32_t add_map(Block *b, const FormMap *m)
         return b->maps++;
 }
 
-static void add_changes(Block *b)
+static void add_changes(TableWriter *b)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         for (int i = 0; i < f->nchange; i++) {
                 const FormChange *c = &f->change[i];
                 TokenChange row = {.kind = c->kind,
                                    .flags = c->flags,
-                                   .n = (uint32_t)c->what.n,
+                                   .n = (uint32_t)c->text.n,
                                    .to_n = (uint32_t)c->with.n};
-                row.at = add_text(b, c->what);
-                row.to = add_text(b, c->with);
-                row.table = c->map ? add_map(b, c->map) : c->regex ? add_regex(b, c->regex) : 0;
+                row.at = block_add_text(b, c->text);
+                row.to = block_add_text(b, c->with);
+                row.table = c->map ? block_add_map(b, c->map) : c->regex ? add_regex(b, c->regex) : 0;
                 add_bytes(b, TOKENS_CHANGES, &row, sizeof row);
                 if (c->kind == CHANGE_COMPOSE && !b->section[TOKENS_COMPOSED]->n) {
                         int64_t size;
@@ -205,18 +205,18 @@ static void add_changes(Block *b)
         add_bytes(b, TOKENS_CHARSMAP_TEXTS, f->charsmap_texts.at, f->charsmap_texts.n);
 }
 
-static void add_step(Block *b, const FormStep *s)
+static void add_step(TableWriter *b, const FormStep *s)
 {
-        TokenStep row = {s->kind, 0, s->behavior, s->flags, add_text(b, s->text), (uint32_t)s->text.n};
+        TokenStep row = {s->kind, 0, s->behavior, s->flags, block_add_text(b, s->text), (uint32_t)s->text.n};
         if (s->regex)
                 row.regex = add_regex(b, s->regex);
         add_bytes(b, TOKENS_STEPS, &row, sizeof row);
 }
 
 /* Last, what makes merging quicker: cuts that no merge goes over. */
-static void add_steps(Block *b)
+static void add_steps(TableWriter *b)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         for (int i = 0; i < f->nstep; i++)
                 add_step(b, &f->step[i]);
         FormStep cuts = {.kind = STEP_SPLIT, .behavior = SPLIT_ISOLATED, .text = {"", 0}};
@@ -241,40 +241,41 @@ static double map_growth(const FormMap *m)
 /* What a text of n bytes becomes has at most each * n + once bytes. */
 typedef struct {
         double each, once;
-} Growth;
+} TextGrowth;
 
-static Growth grown(Growth g, double times, double more)
+static TextGrowth growth_times(TextGrowth g, double times, double more)
 {
         times = times > 1 ? times : 1;
-        return (Growth){g.each * times, g.once * times + more};
+        return (TextGrowth){g.each * times, g.once * times + more};
 }
 
-static Growth change_growth(Growth g, const FormChange *c)
+static TextGrowth change_growth(TextGrowth g, const FormChange *c)
 {
         switch (c->kind) {
-        case CHANGE_REPLACE: return grown(g, (double)c->with.n / (double)(c->what.n ? c->what.n : 1), 0);
-        case CHANGE_PREPEND: return grown(g, 1, (double)c->what.n);
-        case CHANGE_MAP: return grown(g, map_growth(c->map), 0);
-        case CHANGE_SENTENCEPIECE: return grown(g, c->growth > 3 ? c->growth : 3, 3);
+        case CHANGE_REPLACE:
+                return growth_times(g, (double)c->with.n / (double)(c->text.n ? c->text.n : 1), 0);
+        case CHANGE_PREPEND: return growth_times(g, 1, (double)c->text.n);
+        case CHANGE_MAP: return growth_times(g, map_growth(c->map), 0);
+        case CHANGE_SENTENCEPIECE: return growth_times(g, c->growth > 3 ? c->growth : 3, 3);
         case CHANGE_MATCHES:
-        case CHANGE_CHARSMAP: return grown(g, c->growth, 0);
+        case CHANGE_CHARSMAP: return growth_times(g, c->growth, 0);
         default: return g;
         }
 }
 
 /* How many times as long a text becomes, at most; each byte of it, and once in
  * front. */
-static int64_t growth_of(const Form *f)
+static int64_t growth_of(const TokenizerForm *f)
 {
-        Growth g = {1, 0};
+        TextGrowth g = {1, 0};
         for (int i = 0; i < f->nchange; i++)
                 g = change_growth(g, &f->change[i]);
         for (int i = 0; i < f->nstep; i++) {
                 const FormStep *s = &f->step[i];
                 if (s->kind == STEP_WORD_MARK)
-                        g = grown(g, (double)s->text.n + (i ? 1 : 0), i ? 0 : (double)s->text.n);
+                        g = growth_times(g, (double)s->text.n + (i ? 1 : 0), i ? 0 : (double)s->text.n);
                 else if (s->kind == STEP_SPACE_BEFORE)
-                        g = grown(g, i ? 2 : 1, 1);
+                        g = growth_times(g, i ? 2 : 1, 1);
         }
         double most = g.each > g.once ? g.each : g.once;
         return most < TOKENS_GROWTH ? (int64_t)most + 1 : TOKENS_GROWTH + 1;
@@ -283,9 +284,9 @@ static int64_t growth_of(const Form *f)
 /* --- models --- */
 
 /* All tokens byte by byte; false: they are too many. */
-static bool add_nodes(Block *b)
+static bool add_nodes(TableWriter *b)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         uint32_t nodes = 0, at = 0;
         if (f->model != MODEL_WORDPIECE && f->model != MODEL_UNIGRAM)
                 return true;
@@ -306,9 +307,9 @@ static bool add_nodes(Block *b)
         return true;
 }
 
-static void add_scores(Block *b)
+static void add_scores(TableWriter *b)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         const double none = 0;
         for (int32_t i = 0; f->score && i < f->vocab; i++)
                 add_bytes(b, TOKENS_SCORES, i < f->scored ? &f->score[i] : &none, sizeof none);
@@ -316,7 +317,7 @@ static void add_scores(Block *b)
 }
 
 /* What letters, digits and the like are, if an added token asks for it. */
-static const char *add_word(Block *b)
+static const char *block_add_word(TableWriter *b)
 {
         const char *why = NULL;
         bool asked = false;
@@ -333,7 +334,7 @@ static const char *add_word(Block *b)
 
 /* --- the block --- */
 
-static void *put_together(Block *b, int64_t *size)
+static void *block_assemble(TableWriter *b, int64_t *size)
 {
         int64_t n = (sizeof b->head + 7) / 8 * 8;
         for (int i = 0; i < TOKENS_SECTIONS; i++) {
@@ -354,9 +355,9 @@ static void *put_together(Block *b, int64_t *size)
 
 /* --- what decoding gives at once --- */
 
-static void add_short(Block *b)
+static void add_short(TableWriter *b)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         TokenShown *row = array_of(b, TOKENS_SHORT, f->vocab * (int64_t)sizeof *row);
         for (int32_t i = 0; i < f->vocab; i++, row++) {
                 Bytes text = f->shown[i];
@@ -389,7 +390,7 @@ static Bytes normalised(Arena *a, const TokenTables *t, Bytes text)
 }
 
 /* Tables of the normaliser alone do it. */
-static const char *normalise_added(const Form *f, FormAdded *added)
+static const char *normalise_added(const TokenizerForm *f, FormAdded *added)
 {
         int wanted = 0;
         for (int i = 0; i < f->nadded; i++)
@@ -397,18 +398,18 @@ static const char *normalise_added(const Form *f, FormAdded *added)
         if (!wanted || !f->nchange ||
             f->change[0].kind == CHANGE_SENTENCEPIECE) /* which leaves them as they are */
                 return NULL;
-        Form *alone = NEW(f->arena, Form);
+        TokenizerForm *alone = NEW(f->arena, TokenizerForm);
         Bytes none = {"", 0};
         uint8_t mark = 0;
         TokenBlock block;
         TokenTables t;
-        *alone = (Form){.arena = f->arena,
-                        .path = f->path,
-                        .kind = f->kind,
-                        .vocab = 1,
-                        .token = &none,
-                        .shown = &none,
-                        .mark = &mark};
+        *alone = (TokenizerForm){.arena = f->arena,
+                                 .path = f->path,
+                                 .kind = f->kind,
+                                 .vocab = 1,
+                                 .token = &none,
+                                 .shown = &none,
+                                 .mark = &mark};
         alone->nchange = f->nchange;
         memcpy(alone->change, f->change, sizeof alone->change);
         alone->charsmap = f->charsmap;
@@ -422,16 +423,16 @@ static const char *normalise_added(const Form *f, FormAdded *added)
         return NULL;
 }
 
-static void set_head(Block *b)
+static void set_head(TableWriter *b)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         b->head.vocab = (uint32_t)f->vocab;
         b->head.unknown = (uint32_t)f->unknown;
         b->head.flags = f->flags;
         b->head.model = f->model;
-        b->head.within = add_text(b, f->within);
+        b->head.within = block_add_text(b, f->within);
         b->head.nwithin = (uint32_t)f->within.n;
-        b->head.ending = add_text(b, f->ending);
+        b->head.ending = block_add_text(b, f->ending);
         b->head.nending = (uint32_t)f->ending.n;
         b->head.strip = (uint32_t)f->strip;
         b->head.before = (uint32_t)f->nbefore;
@@ -442,9 +443,9 @@ static void set_head(Block *b)
         }
 }
 
-const char *form_tables(const Form *f, TokenBlock *out)
+const char *form_tables(const TokenizerForm *f, TokenBlock *out)
 {
-        Block *b = NEW(f->arena, Block);
+        TableWriter *b = NEW(f->arena, TableWriter);
         b->form = f;
         b->arena = f->arena;
         for (int i = 0; i < TOKENS_SECTIONS; i++)
@@ -463,25 +464,25 @@ const char *form_tables(const Form *f, TokenBlock *out)
                 add_texts(b, TOKENS_FIRST_OFFSET, f->first);
         add_bytes(b, TOKENS_MARKS, f->mark, f->vocab);
         add_short(b);
-        add_slots(b);
-        add_pairs(b);
+        block_add_slots(b);
+        block_add_pairs(b);
         add_pair_bits(b);
         add_bytes(b, TOKENS_OF_BYTE, f->of_byte, sizeof f->of_byte);
-        const char *why = add_added(b);
+        const char *why = block_add_added(b);
         if (why)
                 return why;
         add_steps(b);
         add_changes(b);
         add_scores(b);
-        why = add_word(b);
+        why = block_add_word(b);
         if (why || !add_nodes(b))
                 return arena_printf(f->arena, "%s: %s", f->path, why ? why : "its tokens are too many");
         add_bytes(b, TOKENS_AROUND, f->before, f->nbefore * (int64_t)sizeof *f->before);
         add_bytes(b, TOKENS_AROUND, f->behind, f->nbehind * (int64_t)sizeof *f->behind);
-        void *block = put_together(b, &out->size);
+        void *block = block_assemble(b, &out->size);
         TokenTables t;
         if (block && f->model == MODEL_BPE && tokens_open(&t, block, (uint64_t)out->size))
-                block = add_splits(b, &t) ? put_together(b, &out->size) : NULL;
+                block = add_splits(b, &t) ? block_assemble(b, &out->size) : NULL;
         if (!block || !tokens_open(&t, block, (uint64_t)out->size))
                 return arena_printf(f->arena, "%s: its tables are too large", f->path);
         out->block = block;

@@ -4,16 +4,16 @@
 #include "form_private.h"
 
 typedef struct {
-        const Form *form;
+        const TokenizerForm *form;
         Arena *arena;
         Text *section[TOKENS_SECTIONS];
         TokenHead head;
         const FormMap *map[MAX_CHANGES];
         uint32_t maps;
-} Block;
+} TableWriter;
 
-void add_bytes(Block *b, int section, const void *bytes, int64_t n);
+void add_bytes(TableWriter *b, int section, const void *bytes, int64_t n);
 
 /* tables_splits.c: what takes merging to know, by tables t without it; false: its tokens are too many. */
-bool add_splits(Block *b, const TokenTables *t);
+bool add_splits(TableWriter *b, const TokenTables *t);
 #endif

@@ -2,7 +2,7 @@
 #include "tables_private.h"
 
 /* The symbols of a token before merges, in symbol [text.n + 1]. */
-static int64_t spell(const Form *f, const TokenTables *t, Bytes text, int32_t *symbol)
+static int64_t spell_split(const TokenizerForm *f, const TokenTables *t, Bytes text, int32_t *symbol)
 {
         const unsigned char *p = (const unsigned char *)text.at;
         return f->flags & TOKENS_ARE_BYTES ? token_spell_bytes(t, p, p + text.n, symbol)
@@ -10,11 +10,11 @@ static int64_t spell(const Form *f, const TokenTables *t, Bytes text, int32_t *s
 }
 
 /* How its own merges make a token; n stays 0 if they don't. */
-static void split_token(const Form *f, const TokenTables *t, int32_t token, int32_t *symbol,
+static void split_token(const TokenizerForm *f, const TokenTables *t, int32_t token, int32_t *symbol,
                         TokenSplit *split)
 {
         const Bytes text = f->token[token];
-        int64_t n = spell(f, t, text, symbol);
+        int64_t n = spell_split(f, t, text, symbol);
         int32_t made = symbol[0];
         uint32_t rank = 0;
         n = token_merge(t, symbol, n, 2, symbol + n);
@@ -26,7 +26,7 @@ static void split_token(const Form *f, const TokenTables *t, int32_t token, int3
 }
 
 /* May tokens be searched for?  Every character has symbols, and merges are of texts alone. */
-static bool may_search(const Form *f, TokenSplit *split)
+static bool may_search(const TokenizerForm *f, TokenSplit *split)
 {
         if (!(f->flags & (TOKENS_ARE_BYTES | TOKENS_HAVE_BYTES)) || !merges_texts_alone(f))
                 return false;
@@ -41,7 +41,7 @@ static bool may_search(const Form *f, TokenSplit *split)
 
 /* A token whose parts don't all have lower ranks than it has, which is so for some runs of spaces, can't be undone in the order of
  * ranks: it is not searched for. */
-static void leave_out_unordered(const Form *f, TokenSplit *split)
+static void leave_out_unordered(const TokenizerForm *f, TokenSplit *split)
 {
         for (bool again = true; again;) {
                 again = false;
@@ -58,9 +58,9 @@ static void leave_out_unordered(const Form *f, TokenSplit *split)
 
 /* The trie of the tokens that are searched for, and for each the longest other one
  * that it begins with; false: they are too many. */
-static bool add_search(Block *b, TokenSplit *split)
+static bool add_search(TableWriter *b, TokenSplit *split)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         Bytes *text = NEW_ARRAY(b->arena, Bytes, f->vocab);
         uint32_t nodes = 0;
         for (int32_t i = 0; i < f->vocab; i++)
@@ -83,7 +83,7 @@ static bool add_search(Block *b, TokenSplit *split)
 
 /* Marks the tokens that pieces become at once: those that their own merges
  * make, or all where merges are ignored. */
-static void mark_whole(Block *b, const TokenSplit *split)
+static void mark_whole(TableWriter *b, const TokenSplit *split)
 {
         TokenSlot *slot = (TokenSlot *)(void *)b->section[TOKENS_WHOLE]->data;
         for (int64_t i = 0; i < b->section[TOKENS_WHOLE]->n / (int64_t)sizeof *slot; i++)
@@ -91,9 +91,9 @@ static void mark_whole(Block *b, const TokenSplit *split)
                         slot[i].n_marks |= TOKEN_IS_WHOLE;
 }
 
-bool add_splits(Block *b, const TokenTables *t)
+bool add_splits(TableWriter *b, const TokenTables *t)
 {
-        const Form *f = b->form;
+        const TokenizerForm *f = b->form;
         int32_t *symbol = NEW_ARRAY(b->arena, int32_t, TOKEN_LIST_WORDS * (INT64_C(1) + MAX_TOKEN_BYTES));
         TokenSplit *split = NEW_ARRAY(b->arena, TokenSplit, f->vocab);
         const bool plain = !f->within.n && !f->ending.n;

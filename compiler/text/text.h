@@ -27,8 +27,8 @@ typedef struct {
 /* Reads a tokenizer.json, a model of SentencePiece, a vocab.txt, llama2.c's tokenizer.bin, or a directory that has one of the first three
  * or vocab.json and merges.txt;
  * tokenizer_config.json beside them says what they don't.  NULL, or what is wrong: where, what was expected,
- * what to do; memory and files that can't be had: see lacks_memory() and *lacking. */
-const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *lacking);
+ * what to do; memory and files that can't be had: see lacks_memory() and *env_error. */
+const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 
 bool tokenizer_is_in(Arena *a, const char *folder); /* has it any of these files? */
 
@@ -40,18 +40,19 @@ typedef struct {
 
 /* What a GGUF says of its tokenizer: values of tokenizer.ggml.*, which need to last for the call only. */
 typedef struct {
-        const char *path;        /* for messages */
-        const char *model, *pre; /* NULL: it is not said */
-        const Bytes *token;      /* [ntoken] */
-        const double *score;     /* [ntoken], or NULL */
-        const int64_t *kind;     /* [ntoken], or NULL: token_type */
-        const Bytes *merge;      /* [nmerge] */
+        const char *path;                /* for messages */
+        const char *model, *pre;         /* NULL: it is not said */
+        const char *name, *architecture; /* general.name and general.architecture; NULL: it is not said */
+        const Bytes *token;              /* [ntoken] */
+        const double *score;             /* [ntoken], or NULL */
+        const int64_t *kind;             /* [ntoken], or NULL: token_type */
+        const Bytes *merge;              /* [nmerge] */
         int64_t ntoken, nmerge;
         int64_t begin, end, unknown, separator, class; /* tokens; -1: it is not said */
         const int64_t *charsmap;                       /* [ncharsmap]: bytes of precompiled_charsmap */
         int64_t ncharsmap;
-        int add_begin, add_end, add_separator, add_space_prefix,
-                remove_spaces; /* 0 or 1; -1: it is not said */
+        int add_begin, add_end, add_space_prefix, remove_spaces, lowercase,
+                strip_accents; /* 0 or 1; -1: it is not said */
 } GgufTokenizer;
 /* NULL, or what is wrong, as of tokenizer_load(). */
 const char *tokenizer_of_gguf(Arena *a, const GgufTokenizer *g, TokenBlock *out);

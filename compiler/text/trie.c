@@ -27,7 +27,7 @@ typedef struct {
         int64_t branches, cap;
 } Trie;
 
-static int by_text(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
         const Key *x = a, *y = b;
         int order = memcmp(x->text.at, y->text.at, (size_t)(x->text.n < y->text.n ? x->text.n : y->text.n));
@@ -38,7 +38,7 @@ static int by_text(const void *a, const void *b)
         return (x->token > y->token) - (x->token < y->token);
 }
 
-static void room_for(Trie *t, uint32_t n)
+static void trie_room(Trie *t, uint32_t n)
 {
         if (n <= t->room)
                 return;
@@ -57,7 +57,7 @@ static unsigned byte_of(const Trie *t, int32_t key, int64_t depth)
         return (unsigned char)t->key[key].text.at[depth];
 }
 
-static bool is_free(const Trie *t, uint64_t at)
+static bool trie_is_free(const Trie *t, uint64_t at)
 {
         return at > 0 && (at >= t->room || t->node[at].check == UINT32_MAX);
 }
@@ -67,12 +67,12 @@ static uint32_t find_base(Trie *t, const unsigned char *byte, int n)
 {
         uint32_t *from = &t->from[n > 1], at = *from;
         for (int tries = 0, steps = 0; at < t->n && tries < TRIES && steps < STEPS; at++, steps++) {
-                if (at < byte[0] || !is_free(t, at)) {
+                if (at < byte[0] || !trie_is_free(t, at)) {
                         *from += at == *from && at >= 256;
                         continue;
                 }
                 int fits = 1;
-                while (fits < n && is_free(t, (uint64_t)at - byte[0] + byte[fits]))
+                while (fits < n && trie_is_free(t, (uint64_t)at - byte[0] + byte[fits]))
                         fits++;
                 if (fits == n)
                         return at - byte[0];
@@ -94,7 +94,7 @@ static void grow_branch(Trie *t, Branch b)
         if (!n)
                 return;
         const uint32_t base = find_base(t, byte, n);
-        room_for(t, base + 256);
+        trie_room(t, base + 256);
         t->node[b.node].base = base;
         for (int32_t i = b.first, next; i < b.last; i = next) {
                 const uint32_t child = base + byte_of(t, i, b.depth);
@@ -115,8 +115,8 @@ TokenNode *trie_make(Arena *a, const Bytes *text, int32_t n, uint32_t *nodes)
         for (int32_t i = 0; i < n; i++)
                 if (text[i].n)
                         key[keys++] = (Key){text[i], i};
-        qsort(key, (size_t)keys, sizeof *key, by_text);
-        room_for(&t, 1);
+        qsort(key, (size_t)keys, sizeof *key, compare_keys);
+        trie_room(&t, 1);
         GROW(a, t.branch, t.branches, t.cap);
         t.branch[t.branches++] = (Branch){0, keys, 0, 0};
         while (t.branches && t.n < MAX_NODES)

@@ -36,6 +36,7 @@ struct Checkpoint {
         int nmeta;
         CkPair *pair; /* [npair], ascending by key */
         int npair;
+        const char *prefix; /* before the names of the tensors that are added; NULL: none */
 };
 
 /* Asked in this order: a name that settles the format comes before a guess by content. */
@@ -82,17 +83,13 @@ CkQuoted ck_quote(const char *name)
         return quoted;
 }
 
-bool ck_ends_with(const char *text, const char *end)
-{
-        size_t length = strlen(text), tail = strlen(end);
-        return length >= tail && !strcmp(text + length - tail, end);
-}
-
 /* Opens without blocking on a pipe and without following the file's later fate: the descriptor stays open, so
  * that shrinking can be noticed. */
-static bool map_file(CkFile *file, CkError *err)
+static bool map_checkpoint_file(CkFile *file, CkError *err)
 {
         struct stat status;
+        if (!stat(file->path, &status) && !S_ISREG(status.st_mode))
+                return ck_fail(err, "%s: not a regular file, which a checkpoint has to be", file->path);
         file->descriptor = open(file->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (file->descriptor < 0 || fstat(file->descriptor, &status))
                 return ck_lack(err, "%s: cannot open: %s", file->path, strerror(errno));
@@ -137,7 +134,7 @@ const CkFile *checkpoint_map(Checkpoint *checkpoint, const char *path, CkError *
         }
         *file = (CkFile){.path = copy, .descriptor = -1};
         checkpoint->file[checkpoint->nfile++] = file;
-        return map_file(file, err) ? file : NULL;
+        return map_checkpoint_file(file, err) ? file : NULL;
 }
 
 bool checkpoint_measure(const CkFile *file, CkTensor *tensor, CkError *err)
@@ -173,7 +170,11 @@ bool checkpoint_add(Checkpoint *checkpoint, const CkTensor *tensor, CkError *err
                 checkpoint->tensor = grown;
                 checkpoint->capacity = capacity;
         }
-        char *name = strdup(tensor->name);
+        const char *prefix = checkpoint->prefix ? checkpoint->prefix : "";
+        const size_t room = strlen(prefix) + strlen(tensor->name) + 1;
+        char *name = malloc(room);
+        if (name)
+                snprintf(name, room, "%s%s", prefix, tensor->name);
         if (!name)
                 return ck_lack(err, "%s: out of memory", tensor->file->path);
         CkTensor *added = &checkpoint->tensor[checkpoint->count++];
@@ -195,9 +196,9 @@ bool checkpoint_set_meta(Checkpoint *checkpoint, const char *key, int64_t value,
 typedef struct {
         char name[256]; /* the one found, or the conventional one among several */
         int found;
-} Choice;
+} FolderChoice;
 
-static void choose(Choice *choice, const char *name, const char *conventional)
+static void checkpoint_choose(FolderChoice *choice, const char *name, const char *conventional)
 {
         choice->found++;
         if (choice->found == 1 || !strcmp(name, conventional))
@@ -207,25 +208,27 @@ static void choose(Choice *choice, const char *name, const char *conventional)
 static bool choose_in_directory(const char *path, char **chosen, CkError *err)
 {
         static const char one[] = "model.safetensors", index[] = "model.safetensors.index.json";
-        Choice single = {.found = 0}, sharded = {.found = 0}, gguf = {.found = 0};
+        FolderChoice single = {.found = 0}, sharded = {.found = 0}, gguf = {.found = 0};
         DIR *directory = opendir(path);
         if (!directory)
                 return ck_lack(err, "%s: cannot open: %s", path, strerror(errno));
         for (struct dirent *entry; (entry = readdir(directory));) {
-                if (ck_ends_with(entry->d_name, ".safetensors.index.json"))
-                        choose(&sharded, entry->d_name, index);
-                if (ck_ends_with(entry->d_name, ".safetensors"))
-                        choose(&single, entry->d_name, one);
-                if (ck_ends_with(entry->d_name, ".gguf"))
-                        choose(&gguf, entry->d_name, "");
+                if (text_ends_with(entry->d_name, ".safetensors.index.json"))
+                        checkpoint_choose(&sharded, entry->d_name, index);
+                if (text_ends_with(entry->d_name, ".safetensors"))
+                        checkpoint_choose(&single, entry->d_name, one);
+                if (text_ends_with(entry->d_name, ".gguf"))
+                        checkpoint_choose(&gguf, entry->d_name, "");
         }
         closedir(directory);
-        const Choice *choice = sharded.found ? &sharded : &single;
+        const FolderChoice *choice = sharded.found                     ? &sharded
+                                     : single.found || gguf.found != 1 ? &single
+                                                                       : &gguf;
         const char *conventional = sharded.found ? index : one;
         if (!choice->found)
                 return ck_fail(err,
                                "%s: a directory without a .safetensors file or .safetensors.index.json%s",
-                               path, gguf.found ? "; a .gguf is given by its own name" : "");
+                               path, gguf.found ? "; of several .gguf one is given by its own name" : "");
         if (choice->found > 1 && strcmp(choice->name, conventional))
                 return ck_fail(err, "%s: a directory with %d checkpoints and no %s: name the file you mean",
                                path, choice->found, conventional);
@@ -233,11 +236,11 @@ static bool choose_in_directory(const char *path, char **chosen, CkError *err)
         *chosen = malloc(size);
         if (!*chosen)
                 return ck_lack(err, "%s: out of memory", path);
-        snprintf(*chosen, size, "%s%s%s", path, ck_ends_with(path, "/") ? "" : "/", choice->name);
+        snprintf(*chosen, size, "%s%s%s", path, text_ends_with(path, "/") ? "" : "/", choice->name);
         return true;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_files(const void *a, const void *b)
 {
         return strcmp(((const CkTensor *)a)->name, ((const CkTensor *)b)->name);
 }
@@ -245,7 +248,8 @@ static int by_name(const void *a, const void *b)
 static bool sort_tensors(Checkpoint *checkpoint, CkError *err)
 {
         if (checkpoint->count)
-                qsort(checkpoint->tensor, (size_t)checkpoint->count, sizeof *checkpoint->tensor, by_name);
+                qsort(checkpoint->tensor, (size_t)checkpoint->count, sizeof *checkpoint->tensor,
+                      compare_files);
         for (int i = 1; i < checkpoint->count; i++)
                 if (!strcmp(checkpoint->tensor[i - 1].name, checkpoint->tensor[i].name))
                         return ck_fail(err, "%s: two tensors are named \"%s\"",
@@ -277,7 +281,76 @@ static bool open_file(Checkpoint *checkpoint, const char *path, bool values, CkE
         bool guessed = checkpoint->format && checkpoint->format->probe == llama2c_probe;
         if (!checkpoint->format || (other && !checkpoint->format->values && (guessed || other->advice)))
                 return fail_format(path, other, err);
-        return checkpoint->format->read(checkpoint, file, err) && sort_tensors(checkpoint, err);
+        return checkpoint->format->read(checkpoint, file, err);
+}
+
+/* The weights of a module that a directory of sentence-transformers has beside its Transformer: they are named "PATH/TENSOR". */
+static bool open_module(Checkpoint *checkpoint, const char *folder, const char *module, CkError *err)
+{
+        const size_t room = strlen(folder) + strlen(module) + sizeof "/model.safetensors";
+        char *path = malloc(2 * room), *prefix = path ? path + room : NULL;
+        struct stat status;
+        if (!path)
+                return ck_lack(err, "%s: out of memory", folder);
+        snprintf(path, room, "%s%s/model.safetensors", folder, module);
+        snprintf(prefix, room, "%s/", module);
+        bool good = true;
+        if (!stat(path, &status)) {
+                const CkFile *file = checkpoint_map(checkpoint, path, err);
+                checkpoint->prefix = prefix;
+                good = file && (safetensors_probe(file) || ck_fail(err, "%s: no safetensors", path)) &&
+                       safetensors_read(checkpoint, file, err);
+                checkpoint->prefix = NULL;
+        }
+        free(path);
+        return good;
+}
+
+/* modules.json of a directory; NULL: it has none, or one that is no list. */
+static json_t *modules_in(const char *folder)
+{
+        json_error_t error;
+        char path[4096];
+        if (snprintf(path, sizeof path, "%smodules.json", folder) >= (int)sizeof path)
+                return NULL;
+        input_read(path);
+        json_t *modules = json_load_file(path, 0, &error);
+        if (json_is_array(modules))
+                return modules;
+        json_decref(modules);
+        return NULL;
+}
+
+static const char *module_path(const json_t *modules, size_t i)
+{
+        const char *path = json_string_value(json_object_get(json_array_get(modules, i), "path"));
+        return path && *path != '/' && !strstr(path, "..") ? path : "";
+}
+
+/* A directory: its checkpoint, and of one of sentence-transformers the Transformer's and those of the modules after it. */
+static bool open_directory(Checkpoint *checkpoint, const char *path, bool values, CkError *err)
+{
+        char *chosen = NULL;
+        const size_t n = strlen(path) + 2;
+        char *folder = malloc(n);
+        if (!folder)
+                return ck_lack(err, "%s: out of memory", path);
+        snprintf(folder, n, "%s%s", path, text_ends_with(path, "/") ? "" : "/");
+        json_t *modules = modules_in(folder);
+        const char *first = module_path(modules, 0);
+        char *main = malloc(n + strlen(first));
+        bool good = main || ck_lack(err, "%s: out of memory", path);
+        if (good)
+                sprintf(main, "%s%s", *first ? folder : path, first);
+        good = good && choose_in_directory(main, &chosen, err) && open_file(checkpoint, chosen, values, err);
+        for (size_t i = 1; good && i < json_array_size(modules); i++)
+                good = !*module_path(modules, i) ||
+                       open_module(checkpoint, folder, module_path(modules, i), err);
+        json_decref(modules);
+        free(main);
+        free(folder);
+        free(chosen);
+        return good;
 }
 
 static bool open_path(Checkpoint *checkpoint, const char *path, bool values, CkError *err)
@@ -287,10 +360,7 @@ static bool open_path(Checkpoint *checkpoint, const char *path, bool values, CkE
                 return ck_lack(err, "%s: cannot open: %s", path, strerror(errno));
         if (!S_ISDIR(status.st_mode))
                 return open_file(checkpoint, path, values, err);
-        char *chosen = NULL;
-        bool opened = choose_in_directory(path, &chosen, err) && open_file(checkpoint, chosen, values, err);
-        free(chosen);
-        return opened;
+        return open_directory(checkpoint, path, values, err);
 }
 
 static Checkpoint *open_any(const char *path, bool values, CkError *err)
@@ -300,7 +370,7 @@ static Checkpoint *open_any(const char *path, bool values, CkError *err)
                 checkpoint->path = strdup(path);
         if (!checkpoint || !checkpoint->path)
                 ck_lack(err, "%s: out of memory", path);
-        else if (open_path(checkpoint, path, values, err))
+        else if (open_path(checkpoint, path, values, err) && sort_tensors(checkpoint, err))
                 return checkpoint;
         checkpoint_close(checkpoint);
         return NULL;
@@ -361,7 +431,7 @@ const CkTensor *checkpoint_find(const Checkpoint *checkpoint, const char *name)
         CkTensor key = {.name = name};
         if (!checkpoint->count)
                 return NULL;
-        return bsearch(&key, checkpoint->tensor, (size_t)checkpoint->count, sizeof key, by_name);
+        return bsearch(&key, checkpoint->tensor, (size_t)checkpoint->count, sizeof key, compare_files);
 }
 
 bool checkpoint_meta(const Checkpoint *checkpoint, const char *key, int64_t *value)

@@ -5,7 +5,7 @@
  *   tensors   name, number of axes, their sizes innermost first, type, offset in the data
  *   data      from a multiple of the alignment; tensors end to end, each from a multiple of it
  *
- * A cursor goes from front to back, and take() alone moves it: nothing behind the file's end is looked at, and nothing is allocated
+ * A cursor goes from front to back, and gguf_take() alone moves it: nothing behind the file's end is looked at, and nothing is allocated
  * for a number before that many bytes are known to be there. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ enum {
         MAX_SHARDS = 4096,
 };
 
-static const int64_t max_size = INT32_MAX, max_elements = (INT64_C(1) << 48) - 1;
+static const int64_t max_size = INT32_MAX, max_elements = (INT64_C(1) << 48) - 1,
+                     max_bytes = INT64_C(1) << 60;
 
 /* ---- the cursor ---- */
 
@@ -35,19 +36,19 @@ typedef struct {
         const CkFile *file;
         int64_t at;
         CkError *err;
-} Cursor;
+} GgufCursor;
 
 /* The next n bytes; NULL and a message that says for what. */
-static const unsigned char *take(Cursor *c, uint64_t n, const char *what)
+static const unsigned char *gguf_take(GgufCursor *c, uint64_t n, const char *what)
 {
         uint64_t left = (uint64_t)(c->file->size - c->at);
         if (n > left) {
                 ck_fail(c->err,
-                        "%s: byte %lld: %s would take %llu bytes, but the file has %llu more: truncated, or "
-                        "not a "
-                        "GGUF",
+                        "%s: byte %lld: %s would take %llu bytes, but the file has %llu more: the file is "
+                        "cut "
+                        "short at byte %lld, or not a GGUF",
                         c->file->path, (long long)c->at, what, (unsigned long long)n,
-                        (unsigned long long)left);
+                        (unsigned long long)left, (long long)c->file->size);
                 return NULL;
         }
         const unsigned char *taken = c->file->data + c->at;
@@ -55,33 +56,33 @@ static const unsigned char *take(Cursor *c, uint64_t n, const char *what)
         return taken;
 }
 
-static bool take_u32(Cursor *c, uint32_t *value, const char *what)
+static bool take_u32(GgufCursor *c, uint32_t *value, const char *what)
 {
-        const unsigned char *bytes = take(c, sizeof *value, what);
+        const unsigned char *bytes = gguf_take(c, sizeof *value, what);
         if (bytes)
                 memcpy(value, bytes, sizeof *value);
         return bytes;
 }
 
-static bool take_u64(Cursor *c, uint64_t *value, const char *what)
+static bool take_u64(GgufCursor *c, uint64_t *value, const char *what)
 {
-        const unsigned char *bytes = take(c, sizeof *value, what);
+        const unsigned char *bytes = gguf_take(c, sizeof *value, what);
         if (bytes)
                 memcpy(value, bytes, sizeof *value);
         return bytes;
 }
 
-static bool take_text(Cursor *c, CkText *text, const char *what)
+static bool gguf_take_text(GgufCursor *c, CkText *text, const char *what)
 {
         uint64_t n;
-        const unsigned char *bytes = take_u64(c, &n, what) ? take(c, n, what) : NULL;
+        const unsigned char *bytes = take_u64(c, &n, what) ? gguf_take(c, n, what) : NULL;
         if (!bytes)
                 return false;
         *text = (CkText){(const char *)bytes, (int64_t)n};
         return true;
 }
 
-static bool is_printable(CkText text)
+static bool text_is_printable(CkText text)
 {
         for (int64_t at = 0; at < text.n;) {
                 uint32_t code;
@@ -94,21 +95,21 @@ static bool is_printable(CkText text)
 }
 
 /* A key, or a tensor's name: of so many bytes at most. */
-static bool take_name(Cursor *c, CkText *name, const char *what, int most)
+static bool take_name(GgufCursor *c, CkText *name, const char *what, int most)
 {
         int64_t at = c->at;
-        if (!take_text(c, name, what))
+        if (!gguf_take_text(c, name, what))
                 return false;
         if (name->n < 1 || name->n > most)
                 return ck_fail(c->err, "%s: byte %lld: %s of %lld bytes; lathe reads 1 to %d", c->file->path,
                                (long long)at, what, (long long)name->n, most);
-        return is_printable(*name) ||
+        return text_is_printable(*name) ||
                ck_fail(c->err, "%s: byte %lld: %s that is not UTF-8 without control characters",
                        c->file->path, (long long)at, what);
 }
 
 /* A count of entries that take so many bytes at least. */
-static bool take_count(Cursor *c, int *count, const char *what, int least)
+static bool take_count(GgufCursor *c, int *count, const char *what, int least)
 {
         int64_t behind = c->file->size > HEADER_BYTES ? c->file->size - HEADER_BYTES : 0;
         uint64_t n, left = (uint64_t)(behind / least);
@@ -141,10 +142,10 @@ int gguf_value_size(uint32_t type)
         return values[type].size;
 }
 
-static bool take_truths(Cursor *c, uint64_t n)
+static bool take_truths(GgufCursor *c, uint64_t n)
 {
         int64_t at = c->at;
-        const unsigned char *bytes = take(c, n, "truths");
+        const unsigned char *bytes = gguf_take(c, n, "truths");
         for (uint64_t i = 0; bytes && i < n; i++)
                 if (bytes[i] > 1)
                         return ck_fail(c->err, "%s: byte %lld: %d is no truth, which is 0 or 1",
@@ -152,30 +153,32 @@ static bool take_truths(Cursor *c, uint64_t n)
         return bytes;
 }
 
-static bool take_texts(Cursor *c, uint64_t n)
+static bool gguf_take_texts(GgufCursor *c, uint64_t n)
 {
         CkText text;
         for (uint64_t i = 0; i < n; i++)
-                if (!take_text(c, &text, "a text"))
+                if (!gguf_take_text(c, &text, "a text"))
                         return false;
         return true;
 }
 
 /* n values of a type that is no list; the count is believed once their bytes are there. */
-static bool take_values(Cursor *c, uint32_t type, uint64_t n)
+static bool take_values(GgufCursor *c, uint32_t type, uint64_t n)
 {
         uint64_t size = type == GGUF_TEXT ? 8 : (uint64_t)values[type].size;
         uint64_t left = (uint64_t)(c->file->size - c->at) / size;
         if (n > left)
-                return ck_fail(c->err, "%s: byte %lld: a list of %llu values, but the file has room for %llu",
+                return ck_fail(c->err,
+                               "%s: byte %lld: a list of %llu values, but the file has room for %llu: it is "
+                               "cut short at byte %lld, or not a GGUF",
                                c->file->path, (long long)c->at, (unsigned long long)n,
-                               (unsigned long long)left);
+                               (unsigned long long)left, (long long)c->file->size);
         if (type == GGUF_TEXT)
-                return take_texts(c, n);
-        return type == GGUF_BOOL ? take_truths(c, n) : take(c, n * size, "a value") != NULL;
+                return gguf_take_texts(c, n);
+        return type == GGUF_BOOL ? take_truths(c, n) : gguf_take(c, n * size, "a value") != NULL;
 }
 
-static bool take_value_type(Cursor *c, uint32_t *type, bool within)
+static bool take_value_type(GgufCursor *c, uint32_t *type, bool within)
 {
         int64_t at = c->at;
         if (!take_u32(c, type, "a value's type"))
@@ -188,7 +191,7 @@ static bool take_value_type(Cursor *c, uint32_t *type, bool within)
                        (long long)at);
 }
 
-static bool take_pair(Cursor *c, CkPair *pair)
+static bool take_pair(GgufCursor *c, CkPair *pair)
 {
         CkText key;
         uint64_t n = 1;
@@ -209,9 +212,9 @@ static bool take_pair(Cursor *c, CkPair *pair)
 typedef struct {
         CkPair *pair;
         int n;
-} Pairs;
+} GgufPairs;
 
-static bool take_pairs(Cursor *c, Pairs *pairs, int n)
+static bool take_pairs(GgufCursor *c, GgufPairs *pairs, int n)
 {
         pairs->pair = calloc((size_t)n + 1, sizeof *pairs->pair);
         if (!pairs->pair)
@@ -232,7 +235,7 @@ static bool take_pairs(Cursor *c, Pairs *pairs, int n)
         return true;
 }
 
-static bool find_alignment(const Cursor *c, const Pairs *pairs, int64_t *alignment)
+static bool find_alignment(const GgufCursor *c, const GgufPairs *pairs, int64_t *alignment)
 {
         static const char key[] = "general.alignment";
         const CkPair *pair = pair_find(pairs->pair, pairs->n, key);
@@ -249,7 +252,7 @@ static bool find_alignment(const Cursor *c, const Pairs *pairs, int64_t *alignme
 }
 
 /* A tokenizer's tokens have a score and a type each, where there are any. */
-static bool check_tokens(const Cursor *c, const Pairs *pairs)
+static bool check_tokens(const GgufCursor *c, const GgufPairs *pairs)
 {
         static const char tokens[] = "tokenizer.ggml.tokens";
         static const char *const beside[] = {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"};
@@ -270,15 +273,15 @@ typedef struct {
         CkTensor tensor;
         char name[MAX_NAME + 1];
         int64_t offset, at; /* of its data; of its entry, in the file */
-} Entry;
+} GgufEntry;
 
-static bool fail_entry(const Cursor *c, const Entry *e, const char *what)
+static bool gguf_refuse_entry(const GgufCursor *c, const GgufEntry *e, const char *what)
 {
         return ck_fail(c->err, "%s: byte %lld: tensor \"%s\": %s", c->file->path, (long long)e->at,
                        ck_quote(e->name).text, what);
 }
 
-static bool take_shape(Cursor *c, Entry *e)
+static bool gguf_take_shape(GgufCursor *c, GgufEntry *e)
 {
         char what[96];
         uint32_t axes;
@@ -287,7 +290,7 @@ static bool take_shape(Cursor *c, Entry *e)
                 return false;
         if (axes < 1 || axes > MAX_AXES) {
                 snprintf(what, sizeof what, "%u axes; lathe reads 1 to %d", axes, MAX_AXES);
-                return fail_entry(c, e, what);
+                return gguf_refuse_entry(c, e, what);
         }
         e->tensor.rank = (int)axes;
         for (int i = (int)axes - 1; i >= 0; i--) {
@@ -298,7 +301,7 @@ static bool take_shape(Cursor *c, Entry *e)
                         snprintf(what, sizeof what,
                                  "a size of %llu; lathe reads 1 to %lld, and less than 2^48 in all",
                                  (unsigned long long)size, (long long)max_size);
-                        return fail_entry(c, e, what);
+                        return gguf_refuse_entry(c, e, what);
                 }
                 count *= (int64_t)size;
                 e->tensor.shape[i] = (int64_t)size;
@@ -319,7 +322,7 @@ static const char *removed_type(uint32_t number)
         return NULL;
 }
 
-static bool take_type(Cursor *c, Entry *e)
+static bool take_type(GgufCursor *c, GgufEntry *e)
 {
         char what[96];
         uint32_t number;
@@ -331,7 +334,7 @@ static bool take_type(Cursor *c, Entry *e)
                          removed ? "type %u was %s, which GGUF has no more"
                                  : "its type, %u, is none that lathe knows",
                          number, removed);
-                return fail_entry(c, e, what);
+                return gguf_refuse_entry(c, e, what);
         }
         int64_t row = e->tensor.shape[e->tensor.rank - 1];
         int in_block = ck_type_values(e->tensor.dtype);
@@ -339,25 +342,25 @@ static bool take_type(Cursor *c, Entry *e)
                 return true;
         snprintf(what, sizeof what, "rows of %lld values, no whole blocks of %s, which are of %d",
                  (long long)row, ck_type_name(e->tensor.dtype), in_block);
-        return fail_entry(c, e, what);
+        return gguf_refuse_entry(c, e, what);
 }
 
-static bool take_offset(Cursor *c, Entry *e, int64_t alignment)
+static bool take_offset(GgufCursor *c, GgufEntry *e, int64_t alignment)
 {
         char what[96];
         uint64_t offset;
         if (!take_u64(c, &offset, "an offset"))
                 return false;
-        if (offset % (uint64_t)alignment == 0 && offset <= (uint64_t)c->file->size) {
+        if (offset % (uint64_t)alignment == 0 && offset <= (uint64_t)max_bytes) {
                 e->offset = (int64_t)offset;
                 return true;
         }
         snprintf(what, sizeof what, "offset %llu is %s", (unsigned long long)offset,
-                 offset % (uint64_t)alignment ? "no multiple of the alignment" : "behind the file's end");
-        return fail_entry(c, e, what);
+                 offset % (uint64_t)alignment ? "no multiple of the alignment" : "beyond 2^60");
+        return gguf_refuse_entry(c, e, what);
 }
 
-static bool take_tensor(Cursor *c, Entry *e, int64_t alignment)
+static bool take_tensor(GgufCursor *c, GgufEntry *e, int64_t alignment)
 {
         CkText name;
         e->at = c->at;
@@ -366,68 +369,79 @@ static bool take_tensor(Cursor *c, Entry *e, int64_t alignment)
         memcpy(e->name, name.bytes, (size_t)name.n);
         e->tensor.name = e->name;
         e->tensor.file = c->file;
-        return take_shape(c, e) && take_type(c, e) && take_offset(c, e, alignment) &&
+        return gguf_take_shape(c, e) && take_type(c, e) && take_offset(c, e, alignment) &&
                checkpoint_measure(c->file, &e->tensor, c->err);
 }
 
 static int by_offset(const void *left, const void *right)
 {
-        const Entry *a = *(Entry *const *)left, *b = *(Entry *const *)right;
+        const GgufEntry *a = *(GgufEntry *const *)left, *b = *(GgufEntry *const *)right;
         if (a->offset != b->offset)
                 return a->offset < b->offset ? -1 : 1;
         return (a->at > b->at) - (a->at < b->at);
 }
 
-static int64_t aligned(int64_t n, int64_t alignment)
+static int64_t gguf_aligned(int64_t n, int64_t alignment)
 {
         return (n + alignment - 1) / alignment * alignment;
 }
 
-/* In the order of the data each begins where the one before ends, aligned; the last may lack the bytes that align its end. */
-static bool place_tensors(const Cursor *c, Entry **order, int n, int64_t start, int64_t alignment)
+/* missing: the first tensor whose bytes are not all there; end: of the last one's, in the data. */
+static bool fail_short(const GgufCursor *c, const GgufEntry *missing, int64_t start, int64_t end)
 {
-        int64_t at = 0, size = c->file->size - start;
+        return ck_fail(
+                c->err,
+                "%s: the file is cut short: it has %lld bytes, and its tensors end at byte %lld; \"%s\" "
+                "is the first that is not whole",
+                c->file->path, (long long)c->file->size, (long long)(start + end),
+                ck_quote(missing->name).text);
+}
+
+/* In the order of the data each begins where the one before ends, aligned; the last may lack the bytes that align its end. */
+static bool place_tensors(const GgufCursor *c, GgufEntry **order, int n, int64_t start, int64_t alignment)
+{
+        int64_t at = 0, end = 0, size = c->file->size - start;
+        const GgufEntry *missing = NULL;
         char what[160];
         for (int i = 0; i < n; i++) {
-                Entry *e = order[i];
+                GgufEntry *e = order[i];
                 if (e->offset != at) {
                         snprintf(what, sizeof what,
                                  "begins at byte %lld of the data, %s byte %lld, where the one before ends",
                                  (long long)e->offset, e->offset < at ? "before" : "after", (long long)at);
-                        return fail_entry(c, e, what);
+                        return gguf_refuse_entry(c, e, what);
                 }
-                if (size < at || e->tensor.bytes > size - at) {
-                        snprintf(what, sizeof what,
-                                 "needs %lld bytes from byte %lld on, where the file ends at byte %lld: "
-                                 "truncated",
-                                 (long long)e->tensor.bytes, (long long)(start + at),
-                                 (long long)c->file->size);
-                        return fail_entry(c, e, what);
-                }
-                e->tensor.data = c->file->data + start + at;
-                at = aligned(at + e->tensor.bytes, alignment);
+                if (e->tensor.bytes > max_bytes - at)
+                        return gguf_refuse_entry(c, e, "the tensors end beyond 2^60 bytes");
+                end = at + e->tensor.bytes;
+                if (end > size && !missing)
+                        missing = e;
+                e->tensor.data = missing ? NULL : c->file->data + start + at;
+                at = gguf_aligned(end, alignment);
         }
+        if (missing)
+                return fail_short(c, missing, start, end);
         return size <= at || ck_fail(c->err, "%s: %lld bytes follow the last tensor, which ends at byte %lld",
                                      c->file->path, (long long)(size - at), (long long)(start + at));
 }
 
-static bool order_tensors(const Cursor *c, Entry *entry, int n, int64_t alignment)
+static bool order_tensors(const GgufCursor *c, GgufEntry *entry, int n, int64_t alignment)
 {
-        Entry **order = calloc((size_t)n + 1, sizeof *order);
+        GgufEntry **order = calloc((size_t)n + 1, sizeof *order);
         if (!order)
                 return ck_lack(c->err, "%s: out of memory", c->file->path);
         for (int i = 0; i < n; i++)
                 order[i] = &entry[i];
         if (n)
                 qsort(order, (size_t)n, sizeof *order, by_offset);
-        bool good = place_tensors(c, order, n, aligned(c->at, alignment), alignment);
+        bool good = place_tensors(c, order, n, gguf_aligned(c->at, alignment), alignment);
         free(order);
         return good;
 }
 
-static bool take_tensors(Cursor *c, Checkpoint *checkpoint, int n, int64_t alignment)
+static bool take_tensors(GgufCursor *c, Checkpoint *checkpoint, int n, int64_t alignment)
 {
-        Entry *entry = calloc((size_t)n + 1, sizeof *entry);
+        GgufEntry *entry = calloc((size_t)n + 1, sizeof *entry);
         bool good = entry || ck_lack(c->err, "%s: out of memory", c->file->path);
         for (int i = 0; good && i < n; i++)
                 good = take_tensor(c, &entry[i], alignment);
@@ -440,11 +454,11 @@ static bool take_tensors(Cursor *c, Checkpoint *checkpoint, int n, int64_t align
 
 /* ---- a file ---- */
 
-static bool take_version(Cursor *c)
+static bool take_version(GgufCursor *c)
 {
         enum { VERSION_AT = 4 };
         uint32_t version;
-        const unsigned char *magic = take(c, VERSION_AT, "its first word");
+        const unsigned char *magic = gguf_take(c, VERSION_AT, "its first word");
         if (!magic)
                 return false;
         if (memcmp(magic, "GGUF", VERSION_AT) != 0)
@@ -463,9 +477,9 @@ static bool take_version(Cursor *c)
 }
 
 /* The pairs are the caller's, also after an error. */
-static bool read_file(Checkpoint *checkpoint, const CkFile *file, Pairs *pairs, CkError *err)
+static bool gguf_read_file(Checkpoint *checkpoint, const CkFile *file, GgufPairs *pairs, CkError *err)
 {
-        Cursor c = {file, 0, err};
+        GgufCursor c = {file, 0, err};
         int tensors, n;
         int64_t alignment;
         return take_version(&c) && take_count(&c, &tensors, "tensors", TENSOR_BYTES) &&
@@ -477,7 +491,7 @@ static bool read_file(Checkpoint *checkpoint, const CkFile *file, Pairs *pairs, 
 /* ---- shards ---- */
 
 /* A whole number of the file, or -1 where it has none by this key. */
-static int64_t number_of(const Pairs *pairs, const char *key)
+static int64_t pair_number(const GgufPairs *pairs, const char *key)
 {
         const CkPair *pair = pair_find(pairs->pair, pairs->n, key);
         int64_t number = -1;
@@ -491,12 +505,12 @@ static char *shard_end(const char *path, int64_t shard, int64_t shards)
 {
         char end[64];
         snprintf(end, sizeof end, "-%05lld-of-%05lld.gguf", (long long)shard, (long long)shards);
-        return ck_ends_with(path, end) ? (char *)path + strlen(path) - strlen(end) : NULL;
+        return text_ends_with(path, end) ? (char *)path + strlen(path) - strlen(end) : NULL;
 }
 
-static bool check_first(const CkFile *file, const Pairs *pairs, int64_t shards, CkError *err)
+static bool check_first(const CkFile *file, const GgufPairs *pairs, int64_t shards, CkError *err)
 {
-        int64_t shard = number_of(pairs, "split.no") + 1;
+        int64_t shard = pair_number(pairs, "split.no") + 1;
         if (shards > MAX_SHARDS)
                 return ck_fail(err, "%s: one of %lld shards; lathe reads up to %d", file->path,
                                (long long)shards, MAX_SHARDS);
@@ -514,7 +528,7 @@ static bool check_first(const CkFile *file, const Pairs *pairs, int64_t shards, 
 static bool read_shard(Checkpoint *checkpoint, const CkFile *first, int64_t shard, int64_t shards,
                        CkError *err)
 {
-        Pairs pairs = {0};
+        GgufPairs pairs = {0};
         char *path = strdup(first->path);
         if (!path)
                 return ck_lack(err, "%s: out of memory", first->path);
@@ -523,9 +537,9 @@ static bool read_shard(Checkpoint *checkpoint, const CkFile *first, int64_t shar
         snprintf(digits, sizeof digits, "%05lld", (long long)shard);
         memcpy(number, digits, 5);
         const CkFile *file = checkpoint_map(checkpoint, path, err);
-        bool good = file && read_file(checkpoint, file, &pairs, err);
+        bool good = file && gguf_read_file(checkpoint, file, &pairs, err);
         if (good &&
-            (number_of(&pairs, "split.no") != shard - 1 || number_of(&pairs, "split.count") != shards))
+            (pair_number(&pairs, "split.no") != shard - 1 || pair_number(&pairs, "split.count") != shards))
                 good = ck_fail(err,
                                "%s: its split.no and split.count do not say that it is shard %lld of %lld",
                                path, (long long)shard, (long long)shards);
@@ -534,9 +548,10 @@ static bool read_shard(Checkpoint *checkpoint, const CkFile *first, int64_t shar
         return good;
 }
 
-static bool read_shards(Checkpoint *checkpoint, const CkFile *file, const Pairs *pairs, CkError *err)
+static bool gguf_read_shards(Checkpoint *checkpoint, const CkFile *file, const GgufPairs *pairs, CkError *err)
 {
-        int64_t shards = number_of(pairs, "split.count"), tensors = number_of(pairs, "split.tensors.count");
+        int64_t shards = pair_number(pairs, "split.count"),
+                tensors = pair_number(pairs, "split.tensors.count");
         if (shards < 2)
                 return true;
         if (!check_first(file, pairs, shards, err))
@@ -555,13 +570,13 @@ static bool read_shards(Checkpoint *checkpoint, const CkFile *file, const Pairs 
 
 bool gguf_probe(const CkFile *file)
 {
-        return ck_ends_with(file->path, ".gguf") || (file->size >= 4 && !memcmp(file->data, "GGUF", 4));
+        return text_ends_with(file->path, ".gguf") || (file->size >= 4 && !memcmp(file->data, "GGUF", 4));
 }
 
 bool gguf_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
 {
-        Pairs pairs = {0};
-        bool good = read_file(checkpoint, file, &pairs, err);
+        GgufPairs pairs = {0};
+        bool good = gguf_read_file(checkpoint, file, &pairs, err);
         checkpoint_take_pairs(checkpoint, pairs.pair, pairs.n);
-        return good && read_shards(checkpoint, file, &pairs, err);
+        return good && gguf_read_shards(checkpoint, file, &pairs, err);
 }

@@ -17,9 +17,9 @@ typedef struct {
         Presence presence;
         int rank;
         Size shape[2];
-} Part;
+} Llama2cPart;
 
-static const Part parts[] = {
+static const Llama2cPart parts[] = {
         {"tok_embeddings.weight", ONCE, 2, {VOCAB, DIM}},
         {"attention_norm.weight", EACH_LAYER, 1, {DIM, ONE}},
         {"attention.wq.weight", EACH_LAYER, 2, {QUERY, DIM}},
@@ -46,16 +46,16 @@ typedef struct {
         int layers;
         bool tied;
         int64_t size[SIZE_COUNT];
-} Header;
+} Llama2cHeader;
 
-static int32_t number_at(const CkFile *file, int index)
+static int32_t header_number(const CkFile *file, int index)
 {
         int32_t number;
         memcpy(&number, file->data + 4L * index, sizeof number);
         return number;
 }
 
-static bool read_header(const CkFile *file, Header *header, CkError *err)
+static bool read_header(const CkFile *file, Llama2cHeader *header, CkError *err)
 {
         if (file->size < HEADER_BYTES)
                 return ck_fail(err, "%s: %lld bytes, but a llama2.c checkpoint begins with a header of %d",
@@ -63,7 +63,7 @@ static bool read_header(const CkFile *file, Header *header, CkError *err)
         if (!memcmp(file->data, "24ka", 4))
                 return ck_fail(err, "%s: llama2.c's newer format: export it with --version 0", file->path);
         for (int i = 0; i < HEADER; i++) {
-                int32_t number = number_at(file, i);
+                int32_t number = header_number(file, i);
                 bool vocab = i == 5;
                 if (vocab)
                         header->tied = number > 0;
@@ -75,7 +75,7 @@ static bool read_header(const CkFile *file, Header *header, CkError *err)
         return true;
 }
 
-static bool derive_sizes(const CkFile *file, Header *header, CkError *err)
+static bool derive_sizes(const CkFile *file, Llama2cHeader *header, CkError *err)
 {
         const int32_t *number = header->number;
         int dim = number[0], heads = number[3], kv_heads = number[4];
@@ -98,7 +98,7 @@ static bool derive_sizes(const CkFile *file, Header *header, CkError *err)
         return true;
 }
 
-static CkTensor part_tensor(const CkFile *file, const Header *header, const Part *part)
+static CkTensor part_tensor(const CkFile *file, const Llama2cHeader *header, const Llama2cPart *part)
 {
         CkTensor tensor = {.name = part->name, .dtype = CK_F32, .rank = part->rank, .file = file};
         for (int i = 0; i < part->rank; i++)
@@ -106,13 +106,14 @@ static CkTensor part_tensor(const CkFile *file, const Header *header, const Part
         return tensor;
 }
 
-static bool is_present(const Header *header, const Part *part)
+static bool is_present(const Llama2cHeader *header, const Llama2cPart *part)
 {
         return part->presence != IF_UNTIED || !header->tied;
 }
 
 /* Lays the parts end to end, before anything is allocated: they have to fill the file exactly. */
-static bool place_parts(const CkFile *file, const Header *header, int64_t offset[PARTS], CkError *err)
+static bool llama2c_offsets(const CkFile *file, const Llama2cHeader *header, int64_t offset[PARTS],
+                            CkError *err)
 {
         int64_t at = HEADER_BYTES;
         for (int i = 0; i < PARTS; i++) {
@@ -138,8 +139,8 @@ static bool place_parts(const CkFile *file, const Header *header, int64_t offset
         return true;
 }
 
-static bool add_part(Checkpoint *checkpoint, const CkFile *file, const Header *header, const Part *part,
-                     int64_t offset, CkError *err)
+static bool llama2c_part(Checkpoint *checkpoint, const CkFile *file, const Llama2cHeader *header,
+                         const Llama2cPart *part, int64_t offset, CkError *err)
 {
         CkTensor tensor = part_tensor(file, header, part);
         if (!checkpoint_measure(file, &tensor, err))
@@ -161,24 +162,24 @@ static bool add_part(Checkpoint *checkpoint, const CkFile *file, const Header *h
 /* By the name, or by a header that could be one and a size that it can account for. */
 bool llama2c_probe(const CkFile *file)
 {
-        Header header;
+        Llama2cHeader header;
         int64_t offset[PARTS];
         CkError ignored;
-        return ck_ends_with(file->path, ".bin") ||
+        return text_ends_with(file->path, ".bin") ||
                (read_header(file, &header, &ignored) && derive_sizes(file, &header, &ignored) &&
-                place_parts(file, &header, offset, &ignored));
+                llama2c_offsets(file, &header, offset, &ignored));
 }
 
 bool llama2c_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
 {
-        Header header;
+        Llama2cHeader header;
         int64_t offset[PARTS];
         if (!read_header(file, &header, err) || !derive_sizes(file, &header, err) ||
-            !place_parts(file, &header, offset, err))
+            !llama2c_offsets(file, &header, offset, err))
                 return false;
         for (int i = 0; i < PARTS; i++)
                 if (parts[i].presence != SKIPPED && is_present(&header, &parts[i]) &&
-                    !add_part(checkpoint, file, &header, &parts[i], offset[i], err))
+                    !llama2c_part(checkpoint, file, &header, &parts[i], offset[i], err))
                         return false;
         for (int i = 0; i < HEADER; i++)
                 if (!checkpoint_set_meta(checkpoint, keys[i], header.number[i], err))

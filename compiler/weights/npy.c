@@ -34,21 +34,21 @@ typedef struct {
         const CkFile *file;
         const char *at, *end;
         CkError *err;
-} Header;
+} NpyHeader;
 
-static bool wrong(const Header *h, const char *expected)
+static bool npy_refuse(const NpyHeader *h, const char *expected)
 {
         return ck_fail(h->err, "%s: byte %lld: expected %s in the header of a numpy array", h->file->path,
                        (long long)(h->at - (const char *)h->file->data), expected);
 }
 
-static void skip_blanks(Header *h)
+static void skip_blanks(NpyHeader *h)
 {
         while (h->at < h->end && (*h->at == ' ' || *h->at == '\n'))
                 h->at++;
 }
 
-static bool take(Header *h, char c)
+static bool npy_take(NpyHeader *h, char c)
 {
         skip_blanks(h);
         if (h->at == h->end || *h->at != c)
@@ -57,7 +57,7 @@ static bool take(Header *h, char c)
         return true;
 }
 
-static bool take_word(Header *h, const char *word)
+static bool take_word(NpyHeader *h, const char *word)
 {
         skip_blanks(h);
         size_t n = strlen(word);
@@ -68,21 +68,21 @@ static bool take_word(Header *h, const char *word)
 }
 
 /* 'text' */
-static bool take_text(Header *h, char *text, size_t room)
+static bool npy_take_text(NpyHeader *h, char *text, size_t room)
 {
         size_t n = 0;
-        if (!take(h, '\''))
-                return wrong(h, "a text in quotes");
+        if (!npy_take(h, '\''))
+                return npy_refuse(h, "a text in quotes");
         for (; h->at < h->end && *h->at != '\'' && n + 1 < room; h->at++)
                 text[n++] = *h->at;
         text[n] = 0;
-        return take(h, '\'') || wrong(h, "a short text in quotes");
+        return npy_take(h, '\'') || npy_refuse(h, "a short text in quotes");
 }
 
-static bool read_type(Header *h, CkTensor *t)
+static bool npy_read_type(NpyHeader *h, CkTensor *t)
 {
         char name[16];
-        if (!take_text(h, name, sizeof name))
+        if (!npy_take_text(h, name, sizeof name))
                 return false;
         for (int i = 0; i < TYPES; i++)
                 if (!strcmp(types[i].name, name)) {
@@ -96,21 +96,21 @@ static bool read_type(Header *h, CkTensor *t)
                        h->file->path, ck_quote(name).text);
 }
 
-static bool read_order(Header *h)
+static bool read_order(NpyHeader *h)
 {
         if (take_word(h, "False"))
                 return true;
         if (!take_word(h, "True"))
-                return wrong(h, "True or False");
+                return npy_refuse(h, "True or False");
         return ck_fail(h->err, "%s: the array lies column by column: save numpy.ascontiguousarray() of it",
                        h->file->path);
 }
 
-static bool read_shape(Header *h, CkTensor *t)
+static bool npy_read_shape(NpyHeader *h, CkTensor *t)
 {
-        if (!take(h, '('))
-                return wrong(h, "a shape in parentheses");
-        while (!take(h, ')')) {
+        if (!npy_take(h, '('))
+                return npy_refuse(h, "a shape in parentheses");
+        while (!npy_take(h, ')')) {
                 if (t->rank == CK_MAX_RANK)
                         return ck_fail(h->err, "%s: the array has more than %d axes", h->file->path,
                                        CK_MAX_RANK);
@@ -118,41 +118,43 @@ static bool read_shape(Header *h, CkTensor *t)
                 const char *begin = h->at;
                 for (; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++) {
                         if (size > (INT64_MAX - 9) / 10)
-                                return wrong(h, "a size of 63 bits");
+                                return npy_refuse(h, "a size of 63 bits");
                         size = 10 * size + (*h->at - '0');
                 }
                 if (h->at == begin)
-                        return wrong(h, "a size");
+                        return npy_refuse(h, "a size");
                 t->shape[t->rank++] = size;
-                if (!take(h, ',') && (skip_blanks(h), h->at == h->end || *h->at != ')'))
-                        return wrong(h, "a comma or the end of the shape");
+                if (!npy_take(h, ',') && (skip_blanks(h), h->at == h->end || *h->at != ')'))
+                        return npy_refuse(h, "a comma or the end of the shape");
         }
         return true;
 }
 
-static bool read_fields(Header *h, CkTensor *t)
+static bool read_fields(NpyHeader *h, CkTensor *t)
 {
         enum { DESCR, ORDER, SHAPE, FIELDS };
         static const char *const name[FIELDS] = {"descr", "fortran_order", "shape"};
         bool has[FIELDS] = {false};
         char key[16];
-        if (!take(h, '{'))
-                return wrong(h, "a dictionary");
-        while (!take(h, '}')) {
+        if (!npy_take(h, '{'))
+                return npy_refuse(h, "a dictionary");
+        while (!npy_take(h, '}')) {
                 int field = 0;
-                if (!take_text(h, key, sizeof key))
+                if (!npy_take_text(h, key, sizeof key))
                         return false;
                 while (field < FIELDS && strcmp(name[field], key) != 0)
                         field++;
-                if (field == FIELDS || has[field] || !take(h, ':'))
-                        return wrong(h, "descr, fortran_order and shape, each once");
+                if (field == FIELDS || has[field] || !npy_take(h, ':'))
+                        return npy_refuse(h, "descr, fortran_order and shape, each once");
                 has[field] = true;
-                if (field == DESCR ? !read_type(h, t) : field == ORDER ? !read_order(h) : !read_shape(h, t))
+                if (field == DESCR   ? !npy_read_type(h, t)
+                    : field == ORDER ? !read_order(h)
+                                     : !npy_read_shape(h, t))
                         return false;
-                if (!take(h, ',') && (skip_blanks(h), h->at == h->end || *h->at != '}'))
-                        return wrong(h, "a comma or the end of the dictionary");
+                if (!npy_take(h, ',') && (skip_blanks(h), h->at == h->end || *h->at != '}'))
+                        return npy_refuse(h, "a comma or the end of the dictionary");
         }
-        return (has[DESCR] && has[ORDER] && has[SHAPE]) || wrong(h, "descr, fortran_order and shape");
+        return (has[DESCR] && has[ORDER] && has[SHAPE]) || npy_refuse(h, "descr, fortran_order and shape");
 }
 
 /* "folder/pixels.npy" is pixels. */
@@ -179,7 +181,7 @@ bool npy_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
                 return ck_fail(err, "%s: the header has %lld bytes, and the file ends after %lld", file->path,
                                (long long)length, (long long)(file->size - prefix));
         const char *begin = (const char *)data + prefix;
-        Header h = {file, begin, begin + length, err};
+        NpyHeader h = {file, begin, begin + length, err};
         CkTensor t = {.file = file, .data = begin + length};
         t.name = stem(file->path);
         if (!t.name)

@@ -36,7 +36,7 @@ static void placed_begin(Placed *p, const Buffer *b, int rank, const int64_t *di
 }
 
 /* Where an element lies, and its index. */
-static int64_t place_of(const Placed *p, int64_t element, int64_t *index)
+static int64_t packed_offset(const Placed *p, int64_t element, int64_t *index)
 {
         const Layout *l = p->layout;
         int64_t at = 0;
@@ -72,7 +72,7 @@ static void put_f16(const Placed *p, int64_t at, float value)
 }
 
 /* Numbers are rounded already where they lie in 16 bits. */
-static inline void put(const Placed *p, int64_t at, float value)
+static inline void pack_put(const Placed *p, int64_t at, float value)
 {
         if (p->storage == STORAGE_F32)
                 ((float *)p->to)[at] = value;
@@ -89,7 +89,7 @@ static void put_panel(const Placed *p, int64_t columns, int64_t stride, const fl
                 end = columns - begin < STRIP ? columns : begin + STRIP;
                 for (int row = 0; row < LANES; row++)
                         for (int64_t c = begin; c < end; c++)
-                                put(p, at + c * stride + row, from[row * columns + c]);
+                                pack_put(p, at + c * stride + row, from[row * columns + c]);
         }
 }
 
@@ -108,12 +108,12 @@ static void put_axis(const Placed *p, int axis, int64_t at, int64_t index, int64
         const Layout *l = p->layout;
         if (axis != l->tiled) {
                 for (int64_t i = 0; i < n; i++)
-                        put(p, at + i * along * l->stride[axis], from[i * from_step]);
+                        pack_put(p, at + i * along * l->stride[axis], from[i * from_step]);
                 return;
         }
         at -= index / LANES * l->tile + index % LANES;
         for (int64_t i = 0; i < n; i++, index += along)
-                put(p, at + index / LANES * l->tile + index % LANES, from[i * from_step]);
+                pack_put(p, at + index / LANES * l->tile + index % LANES, from[i * from_step]);
 }
 
 /* A WeightRun. */
@@ -123,7 +123,7 @@ static void put_run(void *placed, int64_t first, int64_t step, int64_t n, const 
         const Placed *p = placed;
         int64_t index[MAX_RANK], done;
         for (; n > 0; first += done * step, from += done * from_step, n -= done) {
-                int64_t at = place_of(p, first, index);
+                int64_t at = packed_offset(p, first, index);
                 if (is_panel(p, index, step, n, from_step)) {
                         done = LANES * p->dim[p->rank - 1];
                         put_panel(p, p->dim[p->rank - 1], p->layout->stride[p->rank - 1], from, at);
@@ -131,13 +131,13 @@ static void put_run(void *placed, int64_t first, int64_t step, int64_t n, const 
                 }
                 int axis = axis_of_step(p, step, index, n, &done);
                 if (axis < 0)
-                        put(p, at, *from);
+                        pack_put(p, at, *from);
                 else
                         put_axis(p, axis, at, index[axis], step / p->step[axis], done, from, from_step);
         }
 }
 
-static const Buffer *whole_of(const Buffer *b)
+static const Buffer *packed_whole(const Buffer *b)
 {
         return b->part_of ? b->part_of : b;
 }
@@ -237,7 +237,7 @@ static const char *pack_weight(Packing *k, const Buffer *b, Weights *from, int64
         const Weight *w = b->weight;
         Arena *a = k->plan->graph->arena;
         for (int64_t slot = begin; slot < w->slots; slot++) {
-                float *to = k->all + FLOATS(whole_of(b)->offset + slot * b->slot_stride);
+                float *to = k->all + FLOATS(packed_whole(b)->offset + slot * b->slot_stride);
                 if (pack_slot(k, b, from, slot, to))
                         continue;
                 const char *why = weights_why(from);
@@ -252,7 +252,7 @@ static const char *pack_weight(Packing *k, const Buffer *b, Weights *from, int64
 static const char *pack_table(const Plan *p, const Buffer *b, Weights *weights, float *all)
 {
         const Graph *g = p->graph;
-        WeightSource from = {weights, weights_read};
+        WeightSource from = {weights, weights_read, weights_why};
         int64_t size[MAX_NAMED] = {0};
         for (int i = 0; i < g->nnamed; i++)
                 size[i] = i == g->past ? 0 : g->named[i].bound;
@@ -267,7 +267,7 @@ static const char *pack_table(const Plan *p, const Buffer *b, Weights *weights, 
                 for (int a = 0; a < output.rank; a++)
                         count *= output.dim[a];
                 for (int64_t i = 0; i < count; i++)
-                        put(&placed, place_of(&placed, i, index), (float)output.data[i]);
+                        pack_put(&placed, packed_offset(&placed, i, index), (float)output.data[i]);
         }
         tensor_free(&output);
         free(input);
@@ -277,7 +277,7 @@ static const char *pack_table(const Plan *p, const Buffer *b, Weights *weights, 
 /* The first slot of a buffer's weight that is not packed yet; all of them if it has none. */
 static int64_t first_slot(const Buffer *b, const int64_t *begin)
 {
-        int64_t first = begin ? begin[whole_of(b)->id] : 0;
+        int64_t first = begin ? begin[packed_whole(b)->id] : 0;
         return !b->weight ? 0 : first < b->weight->slots ? first : b->weight->slots;
 }
 

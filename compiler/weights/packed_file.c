@@ -1,8 +1,8 @@
 /* The packed file: a page with a head, then the weights in the order in which the kernels read them, then what else the program maps.
  *
- * The head: eight letters; a hash of the layout, how many floats, bytes of the tail, its hash, and the key (0: there is none); from
- * byte 512 on the storage of each weight, as numbers of storage.def; behind them, of a mixture, runs of slots in the order of the weights
- * as elaborated, four bytes each: how many, and their storage in the last. */
+ * The head: eight letters; a hash of the layout, how many floats, bytes of the tail, its hash, and the key (0: there is none); at
+ * byte 128 the hashes of the file's blocks (packed_check.c); at byte 512 the storage of each weight, as numbers of storage.def; after
+ * them, of a mixture, runs of slots in the order of the weights as elaborated, four bytes each: how many, and their storage in the last. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -86,6 +86,10 @@ bool output_weights(WrittenFile *o, const char *path, Plan *p, Weights *from, co
         o->error = pack_buffers(p, from, NULL, all, IN_FILE);
         ending_forget(entry);
         munmap(mapped, (size_t)size);
+        uint64_t hash[PACKED_BLOCKS];
+        if (!o->error && (!packed_hash_blocks(fileno(o->file), size, hash) ||
+                          pwrite(fileno(o->file), hash, sizeof hash, PACKED_HASHES) != (ssize_t)sizeof hash))
+                o->error = strerror(errno ? errno : EIO);
         if (!o->error && fsync(fileno(o->file)))
                 o->error = strerror(errno);
         return !o->error;

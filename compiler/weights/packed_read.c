@@ -10,7 +10,7 @@
 #include "../../runtime/rank_file.h"
 
 /* All of n bytes from the place, whatever is read at once; false with errno, 0 if the file ends before. */
-static bool read_at(int file, void *to, size_t n, off_t at)
+bool packed_read_at(int file, void *to, size_t n, off_t at)
 {
         for (size_t done = 0; done < n;) {
                 ssize_t got = pread(file, (char *)to + done, n - done, at + (off_t)done);
@@ -21,6 +21,28 @@ static bool read_at(int file, void *to, size_t n, off_t at)
                 done += got > 0 ? (size_t)got : 0;
         }
         return true;
+}
+
+/* A pipe or a device of that name has no head that could be read; -1 with errno.  Without O_NONBLOCK the call would wait for a writer. */
+static int packed_open(const char *path)
+{
+        struct stat about;
+        int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (file < 0)
+                return -1;
+        int error = fstat(file, &about)                                ? errno
+                    : S_ISREG(about.st_mode) || S_ISDIR(about.st_mode) ? 0
+                                                                       : EINVAL;
+        if (!error)
+                return file;
+        close(file);
+        errno = error;
+        return -1;
+}
+
+static const char *packed_open_error(void)
+{
+        return errno == EINVAL || errno == ENXIO ? "it is not a regular file" : strerror(errno);
 }
 
 static bool is_share(const void *head)
@@ -36,9 +58,9 @@ static bool has_mark(const void *head)
 bool is_packed_file(const char *path, const char **why)
 {
         char head[8];
-        int file = open(path, O_RDONLY | O_CLOEXEC);
-        bool good = file >= 0 && read_at(file, head, sizeof head, 0);
-        *why = good || (file >= 0 && (errno == 0 || errno == EISDIR)) ? NULL : strerror(errno);
+        int file = packed_open(path);
+        bool good = file >= 0 && packed_read_at(file, head, sizeof head, 0);
+        *why = good || (file >= 0 && (errno == 0 || errno == EISDIR)) ? NULL : packed_open_error();
         if (file >= 0)
                 close(file);
         return good && has_mark(head);
@@ -48,8 +70,8 @@ bool packed_file_storage(const char *path, const Graph *g)
 {
         unsigned char storage[STORAGES_IN_FILE];
         size_t n = (size_t)(g->nweight < STORAGES_IN_FILE ? g->nweight : STORAGES_IN_FILE);
-        int file = open(path, O_RDONLY | O_CLOEXEC);
-        bool good = file >= 0 && read_at(file, storage, n, PACKED_STORAGES);
+        int file = packed_open(path);
+        bool good = file >= 0 && packed_read_at(file, storage, n, PACKED_STORAGES);
         if (file >= 0)
                 close(file);
         for (size_t i = 0; i < n && good; i++)
@@ -66,8 +88,8 @@ uint8_t *packed_file_mixture(Arena *arena, const char *path, int64_t slots)
 {
         uint32_t run[RUNS_IN_FILE];
         int64_t n = 0;
-        int file = open(path, O_RDONLY | O_CLOEXEC);
-        bool good = file >= 0 && read_at(file, run, sizeof run, PACKED_MIXTURE);
+        int file = packed_open(path);
+        bool good = file >= 0 && packed_read_at(file, run, sizeof run, PACKED_MIXTURE);
         if (file >= 0)
                 close(file);
         uint8_t *mixture = NEW_ARRAY(arena, uint8_t, slots);
@@ -82,7 +104,7 @@ uint8_t *packed_file_mixture(Arena *arena, const char *path, int64_t slots)
 }
 
 /* false with errno: it can't be mapped. */
-static bool map_file(int f, size_t size, const char *path, PackedFile *file)
+static bool packed_map(int f, size_t size, const char *path, PackedFile *file)
 {
         void *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, f, 0);
         if (at != MAP_FAILED)
@@ -94,13 +116,13 @@ void packed_file_begin(const char *path, PackedFile *file)
 {
         struct stat about;
         char head[8];
-        int f = open(path, O_RDONLY | O_CLOEXEC);
+        int f = packed_open(path);
         *file = (PackedFile){0};
         if (f < 0)
                 return;
-        if (!fstat(f, &about) && about.st_size > PACKED_HEAD && read_at(f, head, sizeof head, 0) &&
+        if (!fstat(f, &about) && about.st_size > PACKED_HEAD && packed_read_at(f, head, sizeof head, 0) &&
             has_mark(head))
-                map_file(f, (size_t)about.st_size, path, file);
+                packed_map(f, (size_t)about.st_size, path, file);
         close(f);
 }
 
@@ -133,18 +155,18 @@ static const char *map_for_plan(const char *path, const Plan *p, uint64_t key, P
         Arena *a = p->graph->arena;
         struct stat about;
         uint64_t head[HEAD_WORDS];
-        *file = (PackedFile){.lacking = true};
-        int f = open(path, O_RDONLY | O_CLOEXEC);
+        *file = (PackedFile){.env_error = true};
+        int f = packed_open(path);
         if (f < 0)
-                return arena_printf(a, "%s: %s", path, strerror(errno));
-        bool read = !fstat(f, &about) && (read_at(f, head, sizeof head, 0) || errno == 0);
+                return arena_printf(a, "%s: %s", path, packed_open_error());
+        bool read = !fstat(f, &about) && (packed_read_at(f, head, sizeof head, 0) || errno == 0);
         bool ours = read && is_of_plan(head, (uint64_t)about.st_size, p, key);
-        bool mapped = ours && map_file(f, (size_t)about.st_size, path, file);
+        bool mapped = ours && packed_map(f, (size_t)about.st_size, path, file);
         int error = errno;
         close(f);
         if (!read)
                 return arena_printf(a, "%s can't be read: %s", path, strerror(error));
-        file->lacking = ours;
+        file->env_error = ours;
         return mapped ? NULL
                : ours ? arena_printf(a, "%s can't be mapped: %s", path, strerror(error))
                       : not_of_plan(a, path, head);
@@ -159,14 +181,14 @@ const char *packed_file_open(const char *path, const Plan *p, uint64_t key, Pack
                 error = not_of_plan(p->graph->arena, path, file->mapped);
         if (error)
                 return error;
-        file->lacking = false;
+        file->env_error = false;
         file->weights = (const float *)(const void *)((const char *)file->mapped + PACKED_HEAD);
         return NULL;
 }
 
 void packed_file_close(PackedFile *file)
 {
-        stop_touching(file);
+        packed_check_stop(file);
         if (file->mapped) {
                 ending_forget(file->entry);
                 munmap(file->mapped, file->size);

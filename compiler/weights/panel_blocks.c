@@ -4,7 +4,7 @@
 #include "weights.h"
 
 /* Four bits of code i of 32: the first 16 are low halves. */
-static int nibble(const uint8_t *code, int i)
+static int panel_code(const uint8_t *code, int i)
 {
         return code[i % 16] >> (i < 16 ? 0 : 4) & 15;
 }
@@ -26,7 +26,7 @@ static void put_q4_0(const uint8_t *from, int lane, uint8_t *to)
 {
         memcpy(to + 2 * lane, from, 2);
         for (int i = 0; i < 32; i++)
-                put_nibble(to + 32, i, lane, nibble(from + 2, i));
+                put_nibble(to + 32, i, lane, panel_code(from + 2, i));
 }
 
 static void put_q4_1(const uint8_t *from, int lane, uint8_t *to)
@@ -34,7 +34,7 @@ static void put_q4_1(const uint8_t *from, int lane, uint8_t *to)
         memcpy(to + 2 * lane, from, 2);
         memcpy(to + 32 + 2 * lane, from + 2, 2);
         for (int i = 0; i < 32; i++)
-                put_nibble(to + 64, i, lane, nibble(from + 4, i));
+                put_nibble(to + 64, i, lane, panel_code(from + 4, i));
 }
 
 /* Half of the scale 2^(e - 127) is a bfloat16, if need be a denormal one. */
@@ -44,7 +44,7 @@ static void put_mxfp4(const uint8_t *from, int lane, uint8_t *to)
         const uint16_t half = e > 0 ? (uint16_t)(e << 7) : e == 0 ? 0x40 : 0x20;
         memcpy(to + 2 * lane, &half, 2);
         for (int i = 0; i < 32; i++)
-                put_nibble(to + 32, i, lane, nibble(from + 1, i));
+                put_nibble(to + 32, i, lane, panel_code(from + 1, i));
 }
 
 /* Code i of 256, as q4_k and q5_k have its four bits: 32 bytes hold two groups of 32. */

@@ -34,8 +34,8 @@ static double total(double *t)
 }
 
 /* Codes of STRIPES values. */
-static void nearest(const Group *group, const double *restrict x, double inverse, double base,
-                    double *restrict q)
+static void nearest_codes(const Group *group, const double *restrict x, double inverse, double base,
+                          double *restrict q)
 {
         double low = group->low, high = group->high;
         for (int i = 0; i < STRIPES; i++) {
@@ -57,7 +57,7 @@ static double group_loss(const Group *group, double step, double base)
         double inverse = inverse_of(step), loss[STRIPES] = {0}, q[STRIPES];
         for (int at = 0; at < group->n; at += STRIPES) {
                 const double *restrict x = group->x + at, *restrict weight = group->weight + at;
-                nearest(group, x, inverse, base, q);
+                nearest_codes(group, x, inverse, base, q);
                 for (int i = 0; i < STRIPES; i++) {
                         double error = x[i] - (double)(float)(step * q[i] + base);
                         loss[i] += weight[i] * (error * error);
@@ -90,7 +90,7 @@ void fit_codes(const Group *group, const Fit *fit, int8_t *code)
 {
         double q[STRIPES];
         for (int at = 0; at < group->n; at += STRIPES) {
-                nearest(group, group->x + at, inverse_of(fit->step), fit->base, q);
+                nearest_codes(group, group->x + at, inverse_of(fit->step), fit->base, q);
                 for (int i = 0; i < STRIPES; i++)
                         code[at + i] = (int8_t)q[i];
         }
@@ -102,7 +102,7 @@ Sums fit_sums(const Group *group, double step, double base)
         double one[STRIPES] = {0}, q1[STRIPES] = {0}, qq[STRIPES] = {0}, x1[STRIPES] = {0}, xq[STRIPES] = {0};
         for (int at = 0; at < group->n; at += STRIPES) {
                 const double *restrict x = group->x + at, *restrict weight = group->weight + at;
-                nearest(group, x, inverse, base, q);
+                nearest_codes(group, x, inverse, base, q);
                 for (int i = 0; i < STRIPES; i++) {
                         double heavy = weight[i] * q[i];
                         one[i] += weight[i];
@@ -157,6 +157,13 @@ double step_f16(double x)
         static const double least = 0x1p-24;
         double near = near_f16(x);
         return near != 0 ? near : x > 0 ? least : x < 0 ? -least : 0;
+}
+
+double factor_beyond(double one, double other)
+{
+        static const double rounds_up = 65520; /* halfway from 65504 to 2^16 */
+        double larger = fabs(one) > fabs(other) ? fabs(one) : fabs(other);
+        return larger >= rounds_up ? larger : 0;
 }
 
 void write_f16(unsigned char *at, double f16)
@@ -302,6 +309,28 @@ static void (*const quantisers[])(const BlockFloats *from, unsigned char *block)
 #include "types.def"
 #undef CK_TYPE
 };
+
+/* The factors of plain rounding. */
+double quantise_beyond(CkType type, const float *x)
+{
+        BlockFloats from;
+        for (int i = 0; i < ck_type_values(type); i++) {
+                from.x[i] = x[i];
+                from.weight[i] = 1;
+        }
+        Group group = small_group(&from, 0, 0);
+        double least, greatest;
+        group_range(&group, &least, &greatest);
+        switch ((int)type) {
+        case CK_Q8_0: return factor_beyond(group_largest(&group) / 127, 0);
+        case CK_Q4_0: return factor_beyond(group_largest(&group) / 8, 0);
+        case CK_Q4_1: return factor_beyond((greatest - least) / 15, least);
+        case CK_Q4_K: return q4_k_beyond(&from);
+        case CK_Q5_K: return q5_k_beyond(&from);
+        case CK_Q6_K: return q6_k_beyond(&from);
+        default: return 0; /* powers of two hold every float */
+        }
+}
 
 bool can_quantise(CkType type)
 {

@@ -29,12 +29,12 @@ typedef struct {
         int scale[MOST_GROUPS], minimum[MOST_GROUPS];
         Fit fit[MOST_GROUPS];
         double loss; /* of all groups */
-} Block;
+} SuperBlock;
 
 typedef struct {
         const Division *division;
         Group group[MOST_GROUPS];
-} Parts;
+} GroupParts;
 
 static int whole_within(double x, int low, int high)
 {
@@ -47,7 +47,7 @@ static double over(double x, double y)
         return y != 0 ? x / y : 0;
 }
 
-static void add_up(const Parts *parts, Block *block)
+static void add_up(const GroupParts *parts, SuperBlock *block)
 {
         block->loss = 0;
         for (int j = 0; j < parts->division->groups; j++)
@@ -68,18 +68,28 @@ static void alone(const Division *division, const Group *group, double *step, do
         }
 }
 
-/* Plain rounding, but that d is more by what is given. */
-static void begin(const Parts *parts, Block *block, double more)
+/* The groups' steps and least values, and the d and dmin of plain rounding that they lead to. */
+static void plain_factors(const GroupParts *parts, double *step, double *least, double *d, double *dmin)
 {
         const Division *division = parts->division;
-        double step[MOST_GROUPS], least[MOST_GROUPS], largest = 0, lowest = 0;
+        double largest = 0, lowest = 0;
         for (int j = 0; j < division->groups; j++) {
                 alone(division, &parts->group[j], &step[j], &least[j]);
                 largest = fabs(step[j]) > largest ? fabs(step[j]) : largest;
                 lowest = least[j] < lowest ? least[j] : lowest;
         }
-        block->d = step_f16(largest / division->high_scale) + more;
-        block->dmin = step_f16(over(-lowest, division->high_minimum));
+        *d = largest / division->high_scale;
+        *dmin = over(-lowest, division->high_minimum);
+}
+
+/* Plain rounding, but that d is more by what is given. */
+static void parts_begin(const GroupParts *parts, SuperBlock *block, double more)
+{
+        const Division *division = parts->division;
+        double step[MOST_GROUPS], least[MOST_GROUPS], d, dmin;
+        plain_factors(parts, step, least, &d, &dmin);
+        block->d = step_f16(d) + more;
+        block->dmin = step_f16(dmin);
         for (int j = 0; j < division->groups; j++) {
                 block->scale[j] =
                         whole_within(over(step[j], block->d), division->low_scale, division->high_scale);
@@ -100,7 +110,7 @@ static int best_minimum(const Division *division, const Group *group, double dmi
 }
 
 /* Scales from `below` to `above` what a group has, each with three minima. */
-static void improve_group(const Parts *parts, Block *block, int j, int below, int above)
+static void improve_group(const GroupParts *parts, SuperBlock *block, int j, int below, int above)
 {
         const Division *division = parts->division;
         const Group *group = &parts->group[j];
@@ -121,7 +131,7 @@ static void improve_group(const Parts *parts, Block *block, int j, int below, in
 }
 
 /* d and dmin of the least squares; false: these are there already. */
-static bool refit(const Parts *parts, Block *block)
+static bool refit(const GroupParts *parts, SuperBlock *block)
 {
         Sums all = {0};
         for (int j = 0; j < parts->division->groups; j++) {
@@ -145,16 +155,16 @@ static bool refit(const Parts *parts, Block *block)
 }
 
 /* Improves every group, and adds up what they lose. */
-static void improve_groups(const Parts *parts, Block *block, int below, int above)
+static void improve_groups(const GroupParts *parts, SuperBlock *block, int below, int above)
 {
         for (int j = 0; j < parts->division->groups; j++)
                 improve_group(parts, block, j, below, above);
         add_up(parts, block);
 }
 
-static void improve_block(const Parts *parts, Block *best)
+static void improve_block(const GroupParts *parts, SuperBlock *best)
 {
-        Block tried = *best;
+        SuperBlock tried = *best;
         improve_groups(parts, &tried, 8, parts->division->high_minimum ? 3 : 8);
         while (loss_improved(tried.loss, best->loss)) {
                 *best = tried;
@@ -168,29 +178,59 @@ static void improve_block(const Parts *parts, Block *best)
 }
 
 /* Where f16 has few numbers, a d that was rounded down leaves no scale for the largest values: the next one is tried too. */
-static void search(const Parts *parts, Block *best)
+static void parts_search(const GroupParts *parts, SuperBlock *best)
 {
         static const double few = 0x1p-20, apart = 0x1p-24;
-        begin(parts, best, 0);
+        parts_begin(parts, best, 0);
         improve_block(parts, best);
         if (best->d == 0 || best->d >= few)
                 return;
-        Block other;
-        begin(parts, &other, apart);
+        SuperBlock other;
+        parts_begin(parts, &other, apart);
         improve_block(parts, &other);
         if (loss_improved(other.loss, best->loss))
                 *best = other;
 }
 
-/* Codes from 0 on. */
-static void quantise(const Division *division, const BlockFloats *from, Block *block, int8_t *code)
+static GroupParts division_parts(const Division *division, const BlockFloats *from)
 {
-        Parts parts = {.division = division};
+        GroupParts parts = {.division = division};
         int n = LARGE / division->groups;
         for (int j = 0; j < division->groups; j++)
                 parts.group[j] =
                         (Group){from->x + n * j, from->weight + n * j, n, division->low, division->high};
-        search(&parts, block);
+        return parts;
+}
+
+static double factors_beyond(const Division *division, const BlockFloats *from)
+{
+        const GroupParts parts = division_parts(division, from);
+        double step[MOST_GROUPS], least[MOST_GROUPS], d, dmin;
+        plain_factors(&parts, step, least, &d, &dmin);
+        return factor_beyond(d, dmin);
+}
+
+double q4_k_beyond(const BlockFloats *from)
+{
+        return factors_beyond(&division_q4_k, from);
+}
+
+double q5_k_beyond(const BlockFloats *from)
+{
+        return factors_beyond(&division_q5_k, from);
+}
+
+double q6_k_beyond(const BlockFloats *from)
+{
+        return factors_beyond(&division_q6_k, from);
+}
+
+/* Codes from 0 on. */
+static void quantise(const Division *division, const BlockFloats *from, SuperBlock *block, int8_t *code)
+{
+        const GroupParts parts = division_parts(division, from);
+        int n = LARGE / division->groups;
+        parts_search(&parts, block);
         for (int j = 0; j < division->groups; j++)
                 fit_codes(&parts.group[j], &block->fit[j], code + n * j);
         for (int i = 0; i < LARGE; i++)
@@ -200,7 +240,7 @@ static void quantise(const Division *division, const BlockFloats *from, Block *b
 /* ---- bytes ---- */
 
 /* d, dmin and the 12 bytes of six-bit scales and minima, as widen_k reads them. */
-static void put_head(const Block *block, unsigned char *head)
+static void put_head(const SuperBlock *block, unsigned char *head)
 {
         write_f16(head, block->d);
         write_f16(head + 2, block->dmin);
@@ -224,7 +264,7 @@ static void put_codes(const int8_t *code, unsigned char *pairs)
 
 void quantise_q4_k(const BlockFloats *from, unsigned char *block)
 {
-        Block found;
+        SuperBlock found;
         int8_t code[LARGE];
         quantise(&division_q4_k, from, &found, code);
         put_head(&found, block);
@@ -233,7 +273,7 @@ void quantise_q4_k(const BlockFloats *from, unsigned char *block)
 
 void quantise_q5_k(const BlockFloats *from, unsigned char *block)
 {
-        Block found;
+        SuperBlock found;
         int8_t code[LARGE];
         quantise(&division_q5_k, from, &found, code);
         put_head(&found, block);
@@ -245,7 +285,7 @@ void quantise_q5_k(const BlockFloats *from, unsigned char *block)
 
 void quantise_q6_k(const BlockFloats *from, unsigned char *block)
 {
-        Block found;
+        SuperBlock found;
         int8_t code[LARGE];
         quantise(&division_q6_k, from, &found, code);
         memset(block, 0, 192);

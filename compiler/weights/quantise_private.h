@@ -51,6 +51,8 @@ static inline double round_even(double x)
 
 /* The nearest f16, at most the largest number, for a step: only 0 becomes 0. */
 double step_f16(double x);
+/* The factor of larger magnitude, where it is beyond f16; else 0. */
+double factor_beyond(double one, double other);
 /* Writes an f16 where a block has it. */
 void write_f16(unsigned char *at, double f16);
 
@@ -58,4 +60,8 @@ void write_f16(unsigned char *at, double f16);
 void quantise_q4_k(const BlockFloats *from, unsigned char *block);
 void quantise_q5_k(const BlockFloats *from, unsigned char *block);
 void quantise_q6_k(const BlockFloats *from, unsigned char *block);
+/* The factor of plain rounding that is beyond f16; 0: none is. */
+double q4_k_beyond(const BlockFloats *from);
+double q5_k_beyond(const BlockFloats *from);
+double q6_k_beyond(const BlockFloats *from);
 #endif

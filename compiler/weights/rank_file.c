@@ -22,7 +22,7 @@ static bool copy_bytes(WrittenFile *to, const PackedFile *from, int64_t at, int6
         return true;
 }
 
-static bool write_head(WrittenFile *to, const PackedFile *from, const Plan *p, RankPlace place)
+static bool rank_write_head(WrittenFile *to, const PackedFile *from, const Plan *p, RankPlace place)
 {
         uint64_t head[PACKED_HEAD / sizeof(uint64_t)];
         memcpy(head, from->mapped, sizeof head);
@@ -50,7 +50,8 @@ bool output_rank_file(WrittenFile *o, const char *path, const Plan *p, const Pac
         int64_t all = 0, done = 0;
         for (int i = 0; i < n; i++)
                 all += range[i].end - range[i].begin;
-        bool good = write_head(o, from, p, place) && copy_bytes(o, from, tail, (int64_t)from->size - tail);
+        bool good =
+                rank_write_head(o, from, p, place) && copy_bytes(o, from, tail, (int64_t)from->size - tail);
         for (int i = 0; i < n && good; i++) {
                 const int64_t bytes = range[i].end - range[i].begin;
                 good = copy_bytes(o, from, PACKED_HEAD + range[i].begin, bytes);

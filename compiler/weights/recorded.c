@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool wrong(Recorded *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool recorded_refuse(Recorded *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static bool wrong(Recorded *f, const char *format, ...)
+static bool recorded_refuse(Recorded *f, const char *format, ...)
 {
         char text[1024];
         va_list args;
@@ -22,7 +22,7 @@ static bool wrong(Recorded *f, const char *format, ...)
 
 /* --- the file's values ------------------------------------------------------------------------------------------ */
 
-static bool is_whole(CkType t)
+static bool type_is_integer(CkType t)
 {
         return t == CK_I8 || t == CK_U8 || t == CK_I16 || t == CK_U16 || t == CK_I32 || t == CK_U32 ||
                t == CK_I64 || t == CK_U64 || t == CK_BOOL;
@@ -65,8 +65,9 @@ static bool are_whole(Recorded *f, const Record *r)
         for (int64_t i = 0; i < r->given->count; i++) {
                 double x = r->value[i];
                 if (x != floor(x) || fabs(x) > INT32_MAX)
-                        return wrong(f, "%s: element %" PRId64 " is %.9g: expected a whole number of 32 bits",
-                                     r->given->name, i, x);
+                        return recorded_refuse(
+                                f, "%s: element %" PRId64 " is %.9g: expected a whole number of 32 bits",
+                                r->given->name, i, x);
         }
         return true;
 }
@@ -81,7 +82,7 @@ bool is_values_file(const char *path)
         return false;
 }
 
-static bool read_all(const CkTensor *t, double *value)
+static bool recorded_read_all(const CkTensor *t, double *value)
 {
         if (!t->file) { /* made in memory */
                 memcpy(value, t->data, (size_t)t->bytes);
@@ -89,7 +90,7 @@ static bool read_all(const CkTensor *t, double *value)
         }
         if (ck_type_readable(t->dtype))
                 return checkpoint_read_f64(t, 0, t->count, value);
-        if (!is_whole(t->dtype))
+        if (!type_is_integer(t->dtype))
                 return false;
         for (int64_t i = 0; i < t->count; i++)
                 value[i] = element(t, i);
@@ -108,7 +109,7 @@ static const CkTensor *load_tensor(const Checkpoint *file, const char *name, dou
                         name);
         else if (!*value)
                 ck_lack(err, "%s: out of memory", checkpoint_path(file));
-        else if (!read_all(t, *value))
+        else if (!recorded_read_all(t, *value))
                 ck_fail(err, "%s: %s is %s: integers and F64, F32, F16 and BF16 are read",
                         checkpoint_path(file), t->name, ck_type_name(t->dtype));
         else
@@ -129,7 +130,25 @@ bool values_load(const char *path, const char *name, NamedValues *values, CkErro
         return t != NULL;
 }
 
-static bool read_values(Recorded *f, Record *r)
+/* An input's numbers as floats: masks have -inf, but a finite number stays finite. */
+static bool recorded_check_input(Recorded *f, const Record *r)
+{
+        for (int64_t i = 0; i < r->given->count; i++) {
+                double x = r->value[i];
+                if (x == INFINITY)
+                        return recorded_refuse(f, "%s: element %" PRId64 " is %g", r->given->name, i, x);
+                if (is_real(r) && beyond_f32(x))
+                        return recorded_refuse(
+                                f,
+                                "%s: element %" PRId64
+                                " is %.9g, beyond the largest float of 32 bits, 3.40282347e+38: scale the "
+                                "input",
+                                r->given->name, i, x);
+        }
+        return true;
+}
+
+static bool recorded_read_values(Recorded *f, Record *r)
 {
         const CkTensor *t = r->given;
         r->value = malloc((size_t)t->count * sizeof *r->value + 1);
@@ -137,12 +156,14 @@ static bool read_values(Recorded *f, Record *r)
                 f->why = no_memory;
                 return false;
         }
-        if (!read_all(t, r->value))
-                return wrong(f, "%s is %s: integers and F64, F32, F16 and BF16 are read", t->name,
-                             ck_type_name(t->dtype));
+        if (!recorded_read_all(t, r->value))
+                return recorded_refuse(f, "%s is %s: integers and F64, F32, F16 and BF16 are read", t->name,
+                                       ck_type_name(t->dtype));
         for (int64_t i = 0; i < t->count; i++)
-                if (isnan(r->value[i]) || (r->output < 0 && r->value[i] == INFINITY)) /* a mask holds -inf */
-                        return wrong(f, "%s: element %" PRId64 " is %g", t->name, i, r->value[i]);
+                if (isnan(r->value[i]))
+                        return recorded_refuse(f, "%s: element %" PRId64 " is %g", t->name, i, r->value[i]);
+        if (r->output < 0 && !recorded_check_input(f, r))
+                return false;
         return is_real(r) || are_whole(f, r);
 }
 
@@ -213,14 +234,14 @@ static bool find_inputs(Recorded *f, WhatIsRecorded what)
                 if (!t && what == IN_BATCHES)
                         t = only_tensor(f);
                 if (!t && what != SOME_INPUTS)
-                        return wrong(f, "the input %s %s is not %s", input_name(in),
-                                     type_text(g->arena, g, &in->type),
-                                     what == IN_BATCHES ? "given" : "there");
+                        return recorded_refuse(f, "the input %s %s is not %s", input_name(in),
+                                               type_text(g->arena, g, &in->type),
+                                               what == IN_BATCHES ? "given" : "there");
                 if (places > 1)
-                        return wrong(f, "the input %s is given twice", input_name(in));
-                if (t && in->type.dtype != REAL && !is_whole(t->dtype) && t->file)
-                        return wrong(f, "the input %s is %s: it holds integers, I32 or I64", input_name(in),
-                                     ck_type_name(t->dtype));
+                        return recorded_refuse(f, "the input %s is given twice", input_name(in));
+                if (t && in->type.dtype != REAL && !type_is_integer(t->dtype) && t->file)
+                        return recorded_refuse(f, "the input %s is %s: it holds integers, I32 or I64",
+                                               input_name(in), ck_type_name(t->dtype));
                 add_record(f, t, -1);
         }
         return true;
@@ -234,7 +255,7 @@ static bool is_input(const Recorded *f, const CkTensor *t)
         return false;
 }
 
-static bool find_values(Recorded *f)
+static bool recorded_find_values(Recorded *f)
 {
         Graph *g = f->g;
         int outputs = g->noutput;
@@ -250,12 +271,12 @@ static bool find_values(Recorded *f)
                         continue;
                 int output = tap_add(g, t->name, &why);
                 if (output < 0)
-                        return wrong(f, "%s", why);
+                        return recorded_refuse(f, "%s", why);
                 if (output >= outputs)
                         add_record(f, t, output);
         }
         return f->n > g->ninput ||
-               wrong(f, "nothing to compare: neither an output nor another value is there");
+               recorded_refuse(f, "nothing to compare: neither an output nor another value is there");
 }
 
 /* --- shapes --------------------------------------------------------------------------------------------------------- */
@@ -292,11 +313,12 @@ static bool find_batch(Recorded *f)
                 if (!r->batched)
                         continue;
                 if (f->batch && r->given->shape[0] != f->batch)
-                        return wrong(f, "%s is a batch of %" PRId64 ", and another input one of %" PRId64,
-                                     r->given->name, r->given->shape[0], f->batch);
+                        return recorded_refuse(
+                                f, "%s is a batch of %" PRId64 ", and another input one of %" PRId64,
+                                r->given->name, r->given->shape[0], f->batch);
                 f->batch = r->given->shape[0];
                 if (!f->batch)
-                        return wrong(f, "%s is a batch of nothing", r->given->name);
+                        return recorded_refuse(f, "%s is a batch of nothing", r->given->name);
         }
         return true;
 }
@@ -338,10 +360,10 @@ static bool check_shape(Recorded *f, const Record *r)
                 return true;
         const char *type = type_text(g->arena, g, r->type),
                    *shape = shape_text(g->arena, r->type->rank, want);
-        return wrong(f, "%s has shape %s %s and %s%s%s in the model", r->given->name,
-                     shape_text(g->arena, r->given->rank, r->given->shape),
-                     f->nfile == 1 && !f->nmade ? "in the file" : "as given", type,
-                     strcmp(type, shape) != 0 ? " = " : "", strcmp(type, shape) != 0 ? shape : "");
+        return recorded_refuse(f, "%s has shape %s %s and %s%s%s in the model", r->given->name,
+                               shape_text(g->arena, r->given->rank, r->given->shape),
+                               f->nfile == 1 && !f->nmade ? "in the file" : "as given", type,
+                               strcmp(type, shape) != 0 ? " = " : "", strcmp(type, shape) != 0 ? shape : "");
 }
 
 bool recorded_fill(Recorded *f, int i)
@@ -387,12 +409,12 @@ static bool read_records(Recorded *f, WhatIsRecorded what)
 {
         const Graph *g = f->g;
         f->record = NEW_ARRAY(g->arena, Record, g->ninput + count_given(f) + 1);
-        if (!find_inputs(f, what) || (what == INPUTS_AND_VALUES && !find_values(f)))
+        if (!find_inputs(f, what) || (what == INPUTS_AND_VALUES && !recorded_find_values(f)))
                 return false;
         for (int i = 0; i < f->n; i++) {
                 Record *r = &f->record[i];
                 r->type = i < g->ninput ? &g->input[i].type : &g->output[r->output].node->type;
-                if (r->given && !read_values(f, r))
+                if (r->given && !recorded_read_values(f, r))
                         return false;
         }
         return check_shapes(f, what);

@@ -34,7 +34,7 @@ static uint64_t header_length(const CkFile *file)
 
 bool safetensors_probe(const CkFile *file)
 {
-        return ck_ends_with(file->path, ".safetensors") ||
+        return text_ends_with(file->path, ".safetensors") ||
                (file->size > SAFETENSORS_PREFIX && header_length(file) <= SAFETENSORS_HEADER &&
                 file->data[SAFETENSORS_PREFIX] == '{');
 }
@@ -44,7 +44,7 @@ static json_t *parse_json(const CkFile *file, int64_t offset, int64_t length, Ck
         json_error_t error;
         json_begin();
         json_t *json = json_parse((const char *)file->data + offset, (size_t)length, 0, &error);
-        if (json_starved())
+        if (json_out_of_memory())
                 ck_lack(err, "%s: out of memory", file->path);
         else if (!json)
                 ck_fail(err, "%s: byte %lld: not valid JSON: %s", file->path,
@@ -95,7 +95,7 @@ static bool check_metadata(const CkFile *file, json_t *json, CkError *err)
         return true;
 }
 
-static bool read_type(CkTensor *tensor, const json_t *json, CkError *err)
+static bool safetensors_read_type(CkTensor *tensor, const json_t *json, CkError *err)
 {
         const char *name = json_string_value(json);
         if (!name)
@@ -106,7 +106,7 @@ static bool read_type(CkTensor *tensor, const json_t *json, CkError *err)
                        ck_quote(tensor->name).text, ck_quote(name).text);
 }
 
-static bool read_shape(CkTensor *tensor, const json_t *json, CkError *err)
+static bool safetensors_read_shape(CkTensor *tensor, const json_t *json, CkError *err)
 {
         if (!json_is_array(json))
                 return ck_fail(err, "%s: tensor \"%s\": expected a shape, a list of integers",
@@ -157,8 +157,8 @@ static bool read_tensor(Checkpoint *checkpoint, const CkFile *file, const char *
         if (!json_is_object(entry) || json_object_size(entry) != 3)
                 return ck_fail(err, "%s: tensor \"%s\": expected an object of dtype, shape and data_offsets",
                                file->path, ck_quote(name).text);
-        if (!read_type(&tensor, json_object_get(entry, "dtype"), err) ||
-            !read_shape(&tensor, json_object_get(entry, "shape"), err) ||
+        if (!safetensors_read_type(&tensor, json_object_get(entry, "dtype"), err) ||
+            !safetensors_read_shape(&tensor, json_object_get(entry, "shape"), err) ||
             !checkpoint_measure(file, &tensor, err) ||
             !read_extent(&tensor, json_object_get(entry, "data_offsets"), file->size - data_start, extent,
                          err))
@@ -167,7 +167,7 @@ static bool read_tensor(Checkpoint *checkpoint, const CkFile *file, const char *
         return checkpoint_add(checkpoint, &tensor, err);
 }
 
-static int by_begin(const void *a, const void *b)
+static int compare_begins(const void *a, const void *b)
 {
         const Extent *x = a, *y = b;
         if (x->begin != y->begin)
@@ -179,7 +179,7 @@ static bool check_cover(const CkFile *file, Extent *extent, int n, int64_t data_
 {
         int64_t at = 0;
         if (n)
-                qsort(extent, (size_t)n, sizeof *extent, by_begin);
+                qsort(extent, (size_t)n, sizeof *extent, compare_begins);
         for (int i = 0; i < n; i++) {
                 if (extent[i].begin != at)
                         return ck_fail(err,
@@ -230,11 +230,11 @@ bool safetensors_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
 
 bool safetensors_index_probe(const CkFile *file)
 {
-        return ck_ends_with(file->path, ".index.json");
+        return text_ends_with(file->path, ".index.json");
 }
 
 /* A shard is named relative to its index, and may not lead out of the index's directory. */
-static bool is_inside(const char *path)
+static bool path_is_inside(const char *path)
 {
         if (!*path || *path == '/')
                 return false;
@@ -278,14 +278,14 @@ static bool check_shard(const Checkpoint *checkpoint, const CkFile *index, const
         return true;
 }
 
-static bool read_shards(Checkpoint *checkpoint, const CkFile *index, const json_t *map, json_t *opened,
-                        CkError *err)
+static bool safetensors_read_shards(Checkpoint *checkpoint, const CkFile *index, const json_t *map,
+                                    json_t *opened, CkError *err)
 {
         const char *name;
         json_t *value;
         json_object_foreach ((json_t *)map, name, value) {
                 const char *shard = json_string_value(value);
-                if (!shard || !is_inside(shard))
+                if (!shard || !path_is_inside(shard))
                         return ck_fail(err, "%s: tensor \"%s\": \"%s\" is not a file beside the index",
                                        index->path, ck_quote(name).text,
                                        ck_quote(shard ? shard : "(no string)").text);
@@ -340,7 +340,7 @@ bool safetensors_index_read(Checkpoint *checkpoint, const CkFile *file, CkError 
         if (!good)
                 ck_fail(err, "%s: expected \"weight_map\", an object that gives each tensor's file",
                         file->path);
-        good = good && read_shards(checkpoint, file, map, opened, err) &&
+        good = good && safetensors_read_shards(checkpoint, file, map, opened, err) &&
                check_complete(checkpoint, file, map, err);
         json_decref(opened);
         json_decref(index);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +25,14 @@ typedef struct {
         const CkOutput *tensors;
         CkTensor *measured; /* [n] */
         int *order;         /* [n]: wider types first, so that every tensor is aligned to its type */
-} Writer;
+} TensorsWriter;
 
 static bool is_written(CkType type)
 {
         return type == CK_F32 || type == CK_F16 || type == CK_BF16 || type == CK_I32 || type == CK_BOOL;
 }
 
-static bool check_output(const Writer *writer, int i, CkError *err)
+static bool check_output(const TensorsWriter *writer, int i, CkError *err)
 {
         const CkOutput *output = &writer->tensors[i];
         const CkFile file = {.path = (char *)writer->path};
@@ -45,7 +46,7 @@ static bool check_output(const Writer *writer, int i, CkError *err)
         return checkpoint_measure(&file, tensor, err);
 }
 
-static bool order_outputs(Writer *writer, CkError *err)
+static bool order_outputs(TensorsWriter *writer, CkError *err)
 {
         int placed = 0;
         for (int i = 0; i < writer->n; i++)
@@ -64,7 +65,7 @@ static size_t padding(size_t bytes)
         return (ALIGNMENT - bytes % ALIGNMENT) % ALIGNMENT;
 }
 
-static json_t *describe(const CkTensor *tensor, int64_t begin)
+static json_t *tensor_entry(const CkTensor *tensor, int64_t begin)
 {
         json_t *shape = json_array();
         for (int i = 0; i < tensor->rank; i++)
@@ -74,7 +75,7 @@ static json_t *describe(const CkTensor *tensor, int64_t begin)
 }
 
 /* {"format": "pt"} is what transformers asks for. */
-static bool describe_all(const Writer *writer, json_t *header, CkError *err)
+static bool describe_all(const TensorsWriter *writer, json_t *header, CkError *err)
 {
         int64_t begin = 0;
         if (json_object_set_new(header, METADATA, json_pack("{s:s}", "format", "pt")))
@@ -86,7 +87,7 @@ static bool describe_all(const Writer *writer, json_t *header, CkError *err)
                 if (json_object_get(header, tensor->name))
                         return ck_fail(err, "%s: tensor \"%s\" is given twice", writer->path,
                                        ck_quote(tensor->name).text);
-                if (json_object_set_new(header, tensor->name, describe(tensor, begin)))
+                if (json_object_set_new(header, tensor->name, tensor_entry(tensor, begin)))
                         return ck_fail(err, "%s: tensor \"%s\": its name is not UTF-8, or out of memory",
                                        writer->path, ck_quote(tensor->name).text);
                 begin += tensor->bytes;
@@ -94,7 +95,7 @@ static bool describe_all(const Writer *writer, json_t *header, CkError *err)
         return true;
 }
 
-static bool write_bytes(const Writer *writer, const void *data, size_t size, CkError *err)
+static bool tensors_write_bytes(const TensorsWriter *writer, const void *data, size_t size, CkError *err)
 {
         const char *from = data;
         while (size) {
@@ -110,15 +111,15 @@ static bool write_bytes(const Writer *writer, const void *data, size_t size, CkE
 }
 
 /* Filled up with spaces, so that the data begin at a multiple of ALIGNMENT; prefix bytes stand before it. */
-static bool write_text(const Writer *writer, const char *text, size_t prefix, CkError *err)
+static bool write_text(const TensorsWriter *writer, const char *text, size_t prefix, CkError *err)
 {
         char spaces[ALIGNMENT];
         memset(spaces, ' ', sizeof spaces);
-        return write_bytes(writer, text, strlen(text), err) &&
-               write_bytes(writer, spaces, padding(prefix + strlen(text)), err);
+        return tensors_write_bytes(writer, text, strlen(text), err) &&
+               tensors_write_bytes(writer, spaces, padding(prefix + strlen(text)), err);
 }
 
-static bool write_safetensors_header(const Writer *writer, CkError *err)
+static bool write_safetensors_header(const TensorsWriter *writer, CkError *err)
 {
         json_begin();
         json_t *header = json_object();
@@ -127,7 +128,7 @@ static bool write_safetensors_header(const Writer *writer, CkError *err)
         if (good)
                 text = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
         json_decref(header);
-        if (json_starved() || !header || (good && !text)) {
+        if (json_out_of_memory() || !header || (good && !text)) {
                 free(text);
                 return ck_lack(err, "%s: out of memory", writer->path);
         }
@@ -137,13 +138,13 @@ static bool write_safetensors_header(const Writer *writer, CkError *err)
         if (length > SAFETENSORS_HEADER)
                 good = ck_fail(err, "%s: a header of %" PRIu64 " bytes; lathe reads up to %d", writer->path,
                                length, SAFETENSORS_HEADER);
-        good = good && write_bytes(writer, &length, sizeof length, err) &&
+        good = good && tensors_write_bytes(writer, &length, sizeof length, err) &&
                write_text(writer, text, SAFETENSORS_PREFIX, err);
         free(text);
         return good;
 }
 
-static bool write_npy_header(const Writer *writer, CkError *err)
+static bool write_npy_header(const TensorsWriter *writer, CkError *err)
 {
         unsigned char begin[NPY_PREFIX] = NPY_MAGIC "\1";
         char text[256];
@@ -162,19 +163,37 @@ static bool write_npy_header(const Writer *writer, CkError *err)
         snprintf(text + n, sizeof text - (size_t)n, "), }");
         size_t length = strlen(text) + 1 + padding(NPY_PREFIX + strlen(text) + 1);
         begin[NPY_PREFIX - 2] = (unsigned char)length;
-        return write_bytes(writer, begin, sizeof begin, err) &&
-               write_text(writer, text, NPY_PREFIX + 1, err) && write_bytes(writer, "\n", 1, err);
+        return tensors_write_bytes(writer, begin, sizeof begin, err) &&
+               write_text(writer, text, NPY_PREFIX + 1, err) && tensors_write_bytes(writer, "\n", 1, err);
+}
+
+/* Whether the numbers from element `first` on are as finite in 16 bits as they are as floats. */
+static bool check_halves(const TensorsWriter *writer, const CkTensor *tensor, const float *block,
+                         int64_t first, int64_t count, CkError *err)
+{
+        const bool is_f16 = tensor->dtype == CK_F16;
+        for (int64_t i = 0; i < count && (is_f16 || tensor->dtype == CK_BF16); i++) {
+                float x = is_f16 ? f16_to_f32(f32_to_f16(block[i])) : bf16_to_f32(f32_to_bf16(block[i]));
+                if (isinf(x) && !isinf(block[i]))
+                        return ck_fail(err,
+                                       "%s: tensor \"%s\": element %" PRId64
+                                       " is %.9g, beyond the largest %s: write %sf32",
+                                       writer->path, ck_quote(tensor->name).text, first + i, (double)block[i],
+                                       is_f16 ? "f16, 65504" : "bf16, 3.38953139e+38",
+                                       is_f16 ? "bf16 or " : "");
+        }
+        return true;
 }
 
 /* Numbers from an engine, which has all as floats. */
-static bool write_block(const Writer *writer, CkType type, const float *block, void *as, int64_t count,
+static bool write_block(const TensorsWriter *writer, CkType type, const float *block, void *as, int64_t count,
                         CkError *err)
 {
         uint16_t *half = as;
         int32_t *whole = as;
         unsigned char *truth = as;
         if (type == CK_F32)
-                return write_bytes(writer, block, (size_t)count * sizeof *block, err);
+                return tensors_write_bytes(writer, block, (size_t)count * sizeof *block, err);
         for (int64_t i = 0; i < count; i++)
                 switch ((int)type) {
                 case CK_I32: whole[i] = (int32_t)block[i]; break;
@@ -182,15 +201,15 @@ static bool write_block(const Writer *writer, CkType type, const float *block, v
                 case CK_F16: half[i] = f32_to_f16(block[i]); break;
                 default: half[i] = f32_to_bf16(block[i]); break;
                 }
-        return write_bytes(writer, as, (size_t)(count * ck_type_bits(type) / 8), err);
+        return tensors_write_bytes(writer, as, (size_t)(count * ck_type_bits(type) / 8), err);
 }
 
 typedef struct {
         int64_t done, total; /* bytes */
-} Written;
+} WrittenTensor;
 
-static bool write_tensor(const Writer *writer, int index, CkFill *fill, void *context, float *block, void *as,
-                         Written before, CkError *err)
+static bool write_tensor(const TensorsWriter *writer, int index, CkFill *fill, void *context, float *block,
+                         void *as, WrittenTensor before, CkError *err)
 {
         const CkTensor *tensor = &writer->measured[index];
         int64_t row = tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
@@ -198,6 +217,7 @@ static bool write_tensor(const Writer *writer, int index, CkFill *fill, void *co
         for (int64_t first = 0; first < tensor->count; first += most) {
                 int64_t count = tensor->count - first < most ? tensor->count - first : most;
                 if (!fill(context, index, first, count, block, err) ||
+                    !check_halves(writer, tensor, block, first, count, err) ||
                     !write_block(writer, tensor->dtype, block, as, count, err))
                         return false;
                 progress("writing", PROGRESS_BYTES,
@@ -206,7 +226,7 @@ static bool write_tensor(const Writer *writer, int index, CkFill *fill, void *co
         return true;
 }
 
-static bool write_data(const Writer *writer, CkFill *fill, void *context, CkError *err)
+static bool write_data(const TensorsWriter *writer, CkFill *fill, void *context, CkError *err)
 {
         float *block = malloc(CK_BLOCK * sizeof *block);
         void *as = malloc(CK_BLOCK * sizeof *block);
@@ -219,7 +239,8 @@ static bool write_data(const Writer *writer, CkFill *fill, void *context, CkErro
         progress("writing", PROGRESS_BYTES, 0, total);
         for (int i = 0; good && i < writer->n; i++) {
                 int tensor = writer->order[i];
-                good = write_tensor(writer, tensor, fill, context, block, as, (Written){done, total}, err);
+                good = write_tensor(writer, tensor, fill, context, block, as, (WrittenTensor){done, total},
+                                    err);
                 done += writer->measured[tensor].bytes;
         }
         progress("writing", PROGRESS_BYTES, total, total);
@@ -229,7 +250,7 @@ static bool write_data(const Writer *writer, CkFill *fill, void *context, CkErro
 }
 
 /* The file beside the target is our own by its name, so one that a killed process left may be replaced. */
-static bool open_aside(Writer *writer, CkError *err)
+static bool open_aside(TensorsWriter *writer, CkError *err)
 {
         struct stat status;
         if (!stat(writer->path, &status) && !S_ISREG(status.st_mode))
@@ -247,7 +268,7 @@ static bool open_aside(Writer *writer, CkError *err)
         return true;
 }
 
-static bool finish(Writer *writer, bool good, CkError *err)
+static bool writer_finish(TensorsWriter *writer, bool good, CkError *err)
 {
         if (writer->descriptor >= 0) {
                 if (good && fsync(writer->descriptor))
@@ -269,14 +290,14 @@ static bool finish(Writer *writer, bool good, CkError *err)
 bool tensors_write(const char *path, int n, const CkOutput *tensors, CkFill *fill, void *context,
                    CkError *err)
 {
-        Writer writer = {.path = path, .descriptor = -1, .entry = -1, .n = n, .tensors = tensors};
+        TensorsWriter writer = {.path = path, .descriptor = -1, .entry = -1, .n = n, .tensors = tensors};
         writer.measured = calloc((size_t)n + 1, sizeof *writer.measured);
         writer.order = calloc((size_t)n + 1, sizeof *writer.order);
         bool good = writer.measured && writer.order;
         if (!good)
                 ck_lack(err, "%s: out of memory", path);
         good = good && order_outputs(&writer, err) && open_aside(&writer, err) &&
-               (ck_ends_with(path, ".npy") ? write_npy_header : write_safetensors_header)(&writer, err) &&
+               (text_ends_with(path, ".npy") ? write_npy_header : write_safetensors_header)(&writer, err) &&
                write_data(&writer, fill, context, err);
-        return finish(&writer, good, err);
+        return writer_finish(&writer, good, err);
 }

@@ -22,7 +22,7 @@ static uint16_t u16_at(const unsigned char *at)
         return half;
 }
 
-static float f16_at(const unsigned char *at)
+static float read_f16(const unsigned char *at)
 {
         return f16_to_f32(u16_at(at));
 }
@@ -38,7 +38,7 @@ static int high(unsigned char byte)
 }
 
 /* Code i of 32 in 16 bytes. */
-static int nibble(const unsigned char *codes, int i)
+static int code_at(const unsigned char *codes, int i)
 {
         return i < 16 ? low(codes[i]) : high(codes[i - 16]);
 }
@@ -53,7 +53,7 @@ static void widen_f32(const unsigned char *from, int64_t blocks, float *to)
 static void widen_f16(const unsigned char *from, int64_t blocks, float *to)
 {
         for (int64_t i = 0; i < blocks; i++)
-                to[i] = f16_at(from + 2 * i);
+                to[i] = read_f16(from + 2 * i);
 }
 
 static void widen_bf16(const unsigned char *from, int64_t blocks, float *to)
@@ -80,35 +80,35 @@ static void widen_q4_0(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 18, to += SMALL)
                 for (int i = 0; i < SMALL; i++)
-                        to[i] = f16_at(from) * (float)(nibble(from + 2, i) - 8);
+                        to[i] = read_f16(from) * (float)(code_at(from + 2, i) - 8);
 }
 
 static void widen_q4_1(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 20, to += SMALL) {
-                float d = f16_at(from), m = f16_at(from + 2);
+                float d = read_f16(from), m = read_f16(from + 2);
                 for (int i = 0; i < SMALL; i++)
-                        to[i] = d * (float)nibble(from + 4, i) + m;
+                        to[i] = d * (float)code_at(from + 4, i) + m;
         }
 }
 
 /* Code i: the nibble, and above it bit i of four bytes. */
 static int code_of_5(const unsigned char *bits, const unsigned char *codes, int i)
 {
-        return nibble(codes, i) | (bits[i / 8] >> i % 8 & 1) << 4;
+        return code_at(codes, i) | (bits[i / 8] >> i % 8 & 1) << 4;
 }
 
 static void widen_q5_0(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 22, to += SMALL)
                 for (int i = 0; i < SMALL; i++)
-                        to[i] = f16_at(from) * (float)(code_of_5(from + 2, from + 6, i) - 16);
+                        to[i] = read_f16(from) * (float)(code_of_5(from + 2, from + 6, i) - 16);
 }
 
 static void widen_q5_1(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 24, to += SMALL) {
-                float d = f16_at(from), m = f16_at(from + 2);
+                float d = read_f16(from), m = read_f16(from + 2);
                 for (int i = 0; i < SMALL; i++)
                         to[i] = d * (float)code_of_5(from + 4, from + 8, i) + m;
         }
@@ -118,7 +118,7 @@ static void widen_q8_0(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 34, to += SMALL)
                 for (int i = 0; i < SMALL; i++)
-                        to[i] = f16_at(from) * (float)(int8_t)from[2 + i];
+                        to[i] = read_f16(from) * (float)(int8_t)from[2 + i];
 }
 
 static const int8_t uneven[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
@@ -127,7 +127,7 @@ static void widen_iq4_nl(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 18, to += SMALL)
                 for (int i = 0; i < SMALL; i++)
-                        to[i] = f16_at(from) * (float)uneven[nibble(from + 2, i)];
+                        to[i] = read_f16(from) * (float)uneven[code_at(from + 2, i)];
 }
 
 /* A float of 4 bits, twice its value, times a power of two. */
@@ -138,7 +138,7 @@ static void widen_mxfp4(const unsigned char *from, int64_t blocks, float *to)
                 uint32_t e = from[0];
                 float half = f32_of_bits(e < 2 ? 0x00200000u << e : (e - 1) << 23); /* 2^(e - 128) */
                 for (int i = 0; i < SMALL; i++)
-                        to[i] = half * (float)twice[nibble(from + 1, i)];
+                        to[i] = half * (float)twice[code_at(from + 1, i)];
         }
 }
 
@@ -153,7 +153,7 @@ static int code_of_2(const unsigned char *codes, int i)
 static void widen_q2_k(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 84, to += LARGE) {
-                float d = f16_at(from + 80), dmin = f16_at(from + 82);
+                float d = read_f16(from + 80), dmin = read_f16(from + 82);
                 for (int i = 0; i < LARGE; i++) {
                         float scale = d * (float)low(from[i / 16]), least = dmin * (float)high(from[i / 16]);
                         to[i] = scale * (float)code_of_2(from + 16, i) - least;
@@ -171,7 +171,7 @@ static int scale_of_q3_k(const unsigned char *scales, int j)
 static void widen_q3_k(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 110, to += LARGE) {
-                float d = f16_at(from + 108);
+                float d = read_f16(from + 108);
                 for (int i = 0; i < LARGE; i++) {
                         float scale = d * (float)scale_of_q3_k(from + 96, i / 16);
                         int code = code_of_2(from + 32, i) - (from[i % 32] >> i / 32 & 1 ? 0 : 4);
@@ -196,7 +196,7 @@ static void scales_of_q4_k(const unsigned char *packed, int j, int *scale, int *
 static void widen_k(const unsigned char *head, const unsigned char *bits, const unsigned char *codes,
                     float *to)
 {
-        float d = f16_at(head), dmin = f16_at(head + 2);
+        float d = read_f16(head), dmin = read_f16(head + 2);
         for (int j = 0; j < LARGE / 32; j++) {
                 int scale, least;
                 scales_of_q4_k(head + 4, j, &scale, &least);
@@ -225,7 +225,7 @@ static void widen_q5_k(const unsigned char *from, int64_t blocks, float *to)
 static void widen_q6_k(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 210, to += LARGE) {
-                float d = f16_at(from + 208);
+                float d = read_f16(from + 208);
                 for (int i = 0; i < LARGE; i++) {
                         unsigned char pair = from[i / 128 * 64 + i % 64];
                         int code = i % 128 < 64 ? low(pair) : high(pair);
@@ -238,14 +238,14 @@ static void widen_q6_k(const unsigned char *from, int64_t blocks, float *to)
 static void widen_iq4_xs(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 136, to += LARGE) {
-                float d = f16_at(from);
+                float d = read_f16(from);
                 uint16_t upper = u16_at(from + 2);
                 const unsigned char *codes = from + 8;
                 for (int j = 0; j < LARGE / 32; j++, codes += 16) {
                         int lower = j % 2 ? high(from[4 + j / 2]) : low(from[4 + j / 2]);
                         float scale = d * (float)((lower | (upper >> 2 * j & 3) << 4) - 32);
                         for (int i = 0; i < 32; i++)
-                                to[32 * j + i] = scale * (float)uneven[nibble(codes, i)];
+                                to[32 * j + i] = scale * (float)uneven[code_at(codes, i)];
                 }
         }
 }
@@ -331,7 +331,7 @@ static bool can_read(const CkTensor *tensor, int64_t first, int64_t count)
 }
 
 /* Whole blocks at once; of a block at either end what is asked for. */
-static void widen(const CkTensor *tensor, int64_t first, int64_t count, float *out)
+static void widen_tensor(const CkTensor *tensor, int64_t first, int64_t count, float *out)
 {
         int64_t values = types[tensor->dtype].values, bytes = types[tensor->dtype].bits / 8, n;
         float block[MAX_VALUES];
@@ -353,7 +353,7 @@ bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, f
 {
         if (!can_read(tensor, first, count))
                 return false;
-        widen(tensor, first, count, out);
+        widen_tensor(tensor, first, count, out);
         return true;
 }
 
@@ -370,7 +370,7 @@ bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, d
         }
         for (int64_t done = 0; done < count;) {
                 int64_t n = count - done < AT_ONCE ? count - done : AT_ONCE;
-                widen(tensor, first + done, n, part);
+                widen_tensor(tensor, first + done, n, part);
                 for (int64_t i = 0; i < n; i++)
                         out[done + i] = part[i];
                 done += n;

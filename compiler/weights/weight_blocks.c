@@ -38,7 +38,7 @@ int64_t weight_blocks_size(const Weight *w)
 
 /* --- moved --- */
 
-static int64_t along(const Weight *w)
+static int64_t blocks_along(const Weight *w)
 {
         return w->contracted == 1 ? 1 : w->type.dim[1].fixed;
 }
@@ -48,7 +48,7 @@ bool piece_keeps_blocks(const Piece *p, int steps)
         const Weight *w = p->weight;
         if (w->type.rank != 2 || w->contracted < 0)
                 return false;
-        const int64_t step = along(w), length = w->type.dim[w->contracted].fixed;
+        const int64_t step = blocks_along(w), length = w->type.dim[w->contracted].fixed;
         bool inner = false, whole = p->from % steps == 0 && p->to / step % length % steps == 0;
         for (int k = 0; k < p->ndigit; k++) {
                 const PieceDigit *d = &p->digit[k];
@@ -104,25 +104,35 @@ typedef struct {
         const float *value, *weight; /* weight: along the contracted axis, or NULL */
         uint8_t *block;
         int64_t begin, end; /* rows */
+        int64_t failed;     /* the first block, of all rows, that can't be made; -1: none */
 } Share;
+
+/* The floats of block d of a row, one after another. */
+static void gather_block(const Blocks *b, const float *slot, int64_t row, int64_t d, float *value)
+{
+        const float *from = slot + row * b->row_step + d * b->steps * b->step;
+        for (int i = 0; i < b->steps; i++)
+                value[i] = from[i * b->step];
+}
 
 static void *make_share(void *given)
 {
-        const Share *s = given;
+        Share *s = given;
         const Blocks *b = s->blocks;
         float value[256];
-        for (int64_t row = s->begin; row < s->end; row++)
-                for (int64_t d = 0; d < b->depth; d++) {
-                        const float *from = s->value + row * b->row_step + d * b->steps * b->step;
-                        for (int i = 0; i < b->steps; i++)
-                                value[i] = from[i * b->step];
-                        quantise_block(b->type, value, s->weight ? s->weight + d * b->steps : NULL,
-                                       s->block + (row * b->depth + d) * b->bytes);
-                }
+        for (int64_t at = s->begin * b->depth; at < s->end * b->depth && s->failed < 0; at++) {
+                const int64_t d = at % b->depth;
+                gather_block(b, s->value, at / b->depth, d, value);
+                if (quantise_beyond(b->type, value) != 0 ||
+                    !quantise_block(b->type, value, s->weight ? s->weight + d * b->steps : NULL,
+                                    s->block + at * b->bytes))
+                        s->failed = at;
+        }
         return NULL;
 }
 
-static void make_blocks(const Blocks *b, const float *value, const float *weight, uint8_t *block)
+/* The first block that can't be made; -1: all are. */
+static int64_t make_blocks(const Blocks *b, const float *value, const float *weight, uint8_t *block)
 {
         enum { MOST = 64 };
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -131,7 +141,7 @@ static void make_blocks(const Blocks *b, const float *value, const float *weight
         Share share[MOST];
         bool started[MOST] = {false};
         for (int i = 0; i < n; i++)
-                share[i] = (Share){b, value, weight, block, b->rows * i / n, b->rows * (i + 1) / n};
+                share[i] = (Share){b, value, weight, block, b->rows * i / n, b->rows * (i + 1) / n, -1};
         for (int i = 1; i < n; i++)
                 started[i] = !pthread_create(&thread[i], NULL, make_share, &share[i]);
         make_share(&share[0]);
@@ -140,6 +150,10 @@ static void make_blocks(const Blocks *b, const float *value, const float *weight
                         pthread_join(thread[i], NULL);
                 else
                         make_share(&share[i]);
+        int64_t failed = -1;
+        for (int i = 0; i < n && failed < 0; i++)
+                failed = share[i].failed;
+        return failed;
 }
 
 static int compare_names(const void *name, const void *slot)
@@ -180,6 +194,36 @@ static bool all_finite(Weights *weights, const Weight *w, int64_t slot, const fl
         return at == n;
 }
 
+/* Block `failed` of a slot has values that its f16 factor can't reach, or errors of it weigh infinitely much. */
+static bool refuse_block(Weights *weights, const Weight *w, int64_t slot, const float *value, int64_t failed)
+{
+        const Blocks b = blocks_of(w);
+        Arena *a = weights->graph->arena;
+        const int64_t row = failed / b.depth, first = failed % b.depth * b.steps;
+        float block[256], largest = 0;
+        gather_block(&b, value, row, failed % b.depth, block);
+        for (int i = 0; i < b.steps; i++)
+                largest = fabsf(block[i]) > fabsf(largest) ? block[i] : largest;
+        const char *name = weight_slot_name(a, w, slot), *type = storage_info[w->storage].text,
+                   *along = arena_printf(a, "%" PRId64 "..%" PRId64, first, first + b.steps);
+        const char *place = w->contracted == 1 ? arena_printf(a, "%s[%" PRId64 ", %s]", name, row, along)
+                                               : arena_printf(a, "%s[%s, %" PRId64 "]", name, along, row);
+        const double factor = quantise_beyond(b.type, block);
+        weights->why =
+                factor != 0
+                        ? arena_printf(a,
+                                       "%s has %.9g: the block's factor in %s would be %.6g, beyond the "
+                                       "largest f16, "
+                                       "65504: --quant %s=bf16 or =f32 keeps it",
+                                       place, (double)largest, type, factor, w->path)
+                        : arena_printf(
+                                  a,
+                                  "%s: the weights that --calibrate gives its errors are not finite: --quant "
+                                  "%s=bf16 or =f32 needs none",
+                                  place, w->path);
+        return false;
+}
+
 bool weights_blocks(Weights *weights, const Weight *w, int64_t slot, uint8_t *block)
 {
         const Blocks b = blocks_of(w);
@@ -190,8 +234,9 @@ bool weights_blocks(Weights *weights, const Weight *w, int64_t slot, uint8_t *bl
         float *value = malloc((size_t)type_count(&w->type, NULL) * sizeof *value);
         bool good = value && weights_before_blocks(weights, w, slot, value) &&
                     all_finite(weights, w, slot, value);
-        if (good)
-                make_blocks(&b, value, importance_of(weights, w, slot), block);
+        int64_t failed = good ? make_blocks(&b, value, importance_of(weights, w, slot), block) : -1;
+        if (failed >= 0)
+                good = refuse_block(weights, w, slot, value, failed);
         free(value);
         return good;
 }

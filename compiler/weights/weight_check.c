@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_text(const void *left, const void *right)
+static int compare_paths(const void *left, const void *right)
 {
         return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
@@ -62,10 +62,10 @@ static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *un
         const char **known = NEW_ARRAY(unused->arena, const char *, map->npublished);
         for (int i = 0; i < map->npublished; i++)
                 known[i] = map->published[i].name;
-        qsort(known, (size_t)map->npublished, sizeof *known, by_text);
+        qsort(known, (size_t)map->npublished, sizeof *known, compare_paths);
         for (int i = 0; i < checkpoint_count(file); i++) {
                 const CkTensor *t = checkpoint_at(file, i);
-                if (!bsearch(&t->name, known, (size_t)map->npublished, sizeof *known, by_text) &&
+                if (!bsearch(&t->name, known, (size_t)map->npublished, sizeof *known, compare_paths) &&
                     !is_excused(map->graph, t->name))
                         fault_add(unused, (Span){NULL, 0, 0}, "\"%s\", %s %s", ck_quote(t->name).text,
                                   ck_type_name(t->dtype), shape_text(unused->arena, t->rank, t->shape));
@@ -111,16 +111,16 @@ static void add_missing(Faults *missing, const WeightMap *map, const Checkpoint 
 /* A kind of fault: what is said of the file, and of what kind of tensors. */
 typedef struct {
         Faults faults;
-        const char *what;
+        const char *message;
         const char *hint; /* or NULL */
-} Kind;
+} FaultKind;
 
-static bool report(const Kind *kind, const char *path, Diag *diag)
+static bool check_report(const FaultKind *kind, const char *path, Diag *diag)
 {
         const Faults *faults = &kind->faults;
         if (faults->n == 0)
                 return true;
-        diag_error(diag, (Span){NULL, 0, 0}, "%s: %s %s", path, fault_count(faults, "tensor"), kind->what);
+        diag_error(diag, (Span){NULL, 0, 0}, "%s: %s %s", path, fault_count(faults, "tensor"), kind->message);
         fault_list(faults, diag);
         if (kind->hint)
                 diag_hint(diag, "%s", kind->hint);
@@ -137,12 +137,12 @@ static bool is_transposed(const Published *p, const CkTensor *t)
 bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor **tensor, Diag *diag)
 {
         Arena *a = map->graph->arena;
-        Kind missing = {{.arena = a}, "missing", NULL};
-        Kind misshapen = {{.arena = a}, "of another shape than the model's", NULL};
-        Kind unreadable = {{.arena = a}, "of a type that can't be read", NULL};
-        Kind unused = {{.arena = a},
-                       "that the model does not use",
-                       "a checkpoint names what its model does without: drop \"NAME\""};
+        FaultKind missing = {{.arena = a}, "missing", NULL};
+        FaultKind misshapen = {{.arena = a}, "of another shape than the model's", NULL};
+        FaultKind unreadable = {{.arena = a}, "of a type that can't be read", NULL};
+        FaultKind unused = {{.arena = a},
+                            "that the model does not use",
+                            "a checkpoint names what its model does without: drop \"NAME\""};
         if (map->graph->nentry == 0)
                 missing.hint = "the model has no checkpoint entries, so tensors go by the weights' own names";
         for (int i = 0; i < map->npublished; i++) {
@@ -162,9 +162,9 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
                                 "what a file keeps transposed is written with ', as in layer[i].ffn.up.w'";
         }
         find_unused(map, file, &unused.faults);
-        const Kind *kind[] = {&missing, &misshapen, &unreadable, &unused};
+        const FaultKind *kind[] = {&missing, &misshapen, &unreadable, &unused};
         bool good = true;
         for (int i = 0; i < 4; i++)
-                good = report(kind[i], checkpoint_path(file), diag) && good;
+                good = check_report(kind[i], checkpoint_path(file), diag) && good;
         return good;
 }

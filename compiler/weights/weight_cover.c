@@ -41,7 +41,7 @@ static void steps_add(Steps *s, int64_t size, int64_t step)
 }
 
 /* By rising step, none below 0. */
-static Steps steps_of(const Piece *p)
+static Steps piece_steps(const Piece *p)
 {
         Steps s = {.from = p->to, .run = 1};
         for (int k = 0; k < p->ndigit; k++) {
@@ -62,16 +62,16 @@ static Steps steps_of(const Piece *p)
 
 /* Digits give each number below count once only if each steps by what the smaller ones make up: then all are
  * the run. */
-static bool is_whole(const Piece *p, int64_t count)
+static bool piece_is_whole(const Piece *p, int64_t count)
 {
-        Steps s = steps_of(p);
+        Steps s = piece_steps(p);
         return s.n == 0 && s.run == count;
 }
 
 /* What divides the piece's run and every address at which one begins. */
 static int64_t run_unit(const Piece *p)
 {
-        Steps s = steps_of(p);
+        Steps s = piece_steps(p);
         int64_t unit = common_divisor(s.run, s.from);
         for (int k = 0; k < s.n; k++)
                 unit = common_divisor(unit, s.step[k]);
@@ -97,7 +97,7 @@ static Ticks ticks_new(Arena *arena, const Slot *slot)
         return t;
 }
 
-static bool is_given(const Ticks *t, int64_t i)
+static bool ticks_is_set(const Ticks *t, int64_t i)
 {
         return t->given[i >> 3] >> (i & 7) & 1;
 }
@@ -111,7 +111,7 @@ static void tick(Ticks *t, const Piece *p, const Steps *s, int k, int64_t from)
                 return;
         }
         for (int64_t i = from / t->unit; i < (from + s->run) / t->unit; i++) {
-                if (is_given(t, i) && t->again++ == 0) {
+                if (ticks_is_set(t, i) && t->again++ == 0) {
                         t->first_again = i;
                         t->by = p;
                 }
@@ -121,7 +121,7 @@ static void tick(Ticks *t, const Piece *p, const Steps *s, int k, int64_t from)
 
 static void tick_piece(Ticks *t, const Piece *p)
 {
-        Steps s = steps_of(p);
+        Steps s = piece_steps(p);
         tick(t, p, &s, s.n - 1, s.from);
 }
 
@@ -145,7 +145,7 @@ static const Piece *giver_of(Arena *arena, const Slot *slot, int64_t unit)
         for (int64_t i = 0; i < slot->npiece; i++) {
                 Ticks alone = ticks_new(arena, slot);
                 tick_piece(&alone, slot->piece[i]);
-                if (is_given(&alone, unit))
+                if (ticks_is_set(&alone, unit))
                         return slot->piece[i];
         }
         return NULL;
@@ -171,7 +171,7 @@ static void report_never(Proof *proof, const Slot *slot, const Ticks *t)
         Arena *a = proof->arena;
         int64_t missing = 0, first = -1, shape[MAX_RANK];
         for (int64_t i = 0; i < t->units; i++)
-                if (!is_given(t, i) && missing++ == 0)
+                if (!ticks_is_set(t, i) && missing++ == 0)
                         first = i;
         if (missing == 0)
                 return;
@@ -187,7 +187,7 @@ static void report_never(Proof *proof, const Slot *slot, const Ticks *t)
 
 static void prove_slot(Proof *proof, const Slot *slot)
 {
-        if (slot->npiece == 1 && is_whole(slot->piece[0], slot->count))
+        if (slot->npiece == 1 && piece_is_whole(slot->piece[0], slot->count))
                 return;
         Arena scratch = {.out_of_memory = proof->arena->out_of_memory};
         Ticks t = ticks_new(&scratch, slot);
@@ -201,7 +201,7 @@ static void prove_slot(Proof *proof, const Slot *slot)
 
 /* ---- all slots ---- */
 
-static bool report(Proof *proof, Diag *diag)
+static bool cover_report(Proof *proof, Diag *diag)
 {
         const Faults *twice = &proof->twice, *never = &proof->never;
         const char *model = proof->map->graph->name;
@@ -231,5 +231,5 @@ bool weight_cover(const WeightMap *map, Diag *diag)
                         prove_slot(&proof, &slot);
                 }
         }
-        return report(&proof, diag);
+        return cover_report(&proof, diag);
 }

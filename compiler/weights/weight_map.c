@@ -33,14 +33,14 @@ typedef struct {
         int64_t from;             /* in the published tensor, at digits 0 */
         int64_t offset[MAX_RANK]; /* in the node reached, at digits 0 */
         double mul, add;          /* published = value of the node reached * mul + add */
-} Box;
+} WeightBox;
 
 /* Where a digit has to be cut: after `at` of its values, or (evenly) into two digits, the inner of size `at`. */
 typedef struct {
         int digit;
         int64_t at;
         bool evenly;
-} Cut;
+} DigitCut;
 
 typedef struct {
         WeightMap *map;
@@ -50,13 +50,14 @@ typedef struct {
         int published;
         int64_t cap;
         bool failed;
-} Walk;
+} MapWalk;
 
 /* ---- cutting ---- */
 
 /* The least and the largest value of offset + sum of step * digit, over the digits whose step is no multiple of
  * `modulus` (0: over all). */
-static void extent(const Box *box, int axis, int64_t offset, int64_t modulus, int64_t *least, int64_t *most)
+static void box_extent(const WeightBox *box, int axis, int64_t offset, int64_t modulus, int64_t *least,
+                       int64_t *most)
 {
         *least = *most = offset;
         for (int k = 0; k < box->ndigit; k++) {
@@ -70,7 +71,7 @@ static void extent(const Box *box, int axis, int64_t offset, int64_t modulus, in
 
 /* The digits reach from `least` across `boundary`: cuts the one with the longest step, where it first stands beyond, or
  * before its last value if that is the one with which the others cross. */
-static Cut cut_at(const Box *box, int axis, int64_t modulus, int64_t least, int64_t boundary)
+static DigitCut cut_at(const WeightBox *box, int axis, int64_t modulus, int64_t least, int64_t boundary)
 {
         int longest = -1;
         for (int k = 0; k < box->ndigit; k++) {
@@ -83,11 +84,11 @@ static Cut cut_at(const Box *box, int axis, int64_t modulus, int64_t least, int6
         const BoxDigit *digit = &box->digit[longest];
         int64_t step = llabs(digit->step[axis]), at = (boundary - least + step - 1) / step;
         at = at < digit->size ? at : digit->size - 1;
-        return (Cut){longest, digit->step[axis] < 0 ? digit->size - at : at, false};
+        return (DigitCut){longest, digit->step[axis] < 0 ? digit->size - at : at, false};
 }
 
 /* A digit that carries evenly out of an atom of the given size: the part inside is cut off. */
-static bool cut_evenly(const Box *box, int axis, int64_t size, Cut *cut)
+static bool cut_evenly(const WeightBox *box, int axis, int64_t size, DigitCut *cut)
 {
         for (int k = 0; k < box->ndigit; k++) {
                 int64_t step = llabs(box->digit[k].step[axis]), n = box->digit[k].size;
@@ -102,16 +103,16 @@ static bool cut_evenly(const Box *box, int axis, int64_t size, Cut *cut)
                 int64_t inner = size / a; /* the least multiple of step that is one of size */
                 if (inner >= n)
                         continue;
-                *cut = n % inner
-                               ? (Cut){k, n - n % inner, false}
-                               : (Cut){k, box->ndigit < MAX_DIGITS ? inner : n / 2, box->ndigit < MAX_DIGITS};
+                *cut = n % inner ? (DigitCut){k, n - n % inner, false}
+                                 : (DigitCut){k, box->ndigit < MAX_DIGITS ? inner : n / 2,
+                                              box->ndigit < MAX_DIGITS};
                 return true;
         }
         return false;
 }
 
 /* Makes the cut; what is cut off behind it, if that is another box, goes into *rest. */
-static bool make_cut(Box *box, Cut cut, Box *rest)
+static bool make_cut(WeightBox *box, DigitCut cut, WeightBox *rest)
 {
         BoxDigit *digit = &box->digit[cut.digit];
         if (cut.evenly) {
@@ -142,7 +143,7 @@ static int64_t floor_mod(int64_t a, int64_t n)
 
 /* The digits of an axis that count inside an atom, and the offset's, go to the atom; the others stay, with what lies
  * further out. */
-static void fill_atom(const Atom *atom, int axis, bool outermost, Box *at, Box *in)
+static void fill_atom(const Atom *atom, int axis, bool outermost, WeightBox *at, WeightBox *in)
 {
         int64_t size = atom->size.fixed;
         int64_t low = outermost ? at->offset[axis] : floor_mod(at->offset[axis], size);
@@ -159,7 +160,7 @@ static void fill_atom(const Atom *atom, int axis, bool outermost, Box *at, Box *
 }
 
 /* The view's atoms of one output axis take their digits of the box, innermost first. */
-static bool enter_axis(const View *v, int axis, Box *at, Box *in, Cut *cut)
+static bool enter_axis(const View *v, int axis, WeightBox *at, WeightBox *in, DigitCut *cut)
 {
         int first = 0, last = v->natom - 1;
         while (v->atom[first].out < axis)
@@ -168,7 +169,7 @@ static bool enter_axis(const View *v, int axis, Box *at, Box *in, Cut *cut)
                 last--;
         for (int i = last; i > first; i--) {
                 int64_t size = v->atom[i].size.fixed, least, most;
-                extent(at, axis, floor_mod(at->offset[axis], size), size, &least, &most);
+                box_extent(at, axis, floor_mod(at->offset[axis], size), size, &least, &most);
                 if (least < 0 || most >= size) {
                         if (!cut_evenly(at, axis, size, cut))
                                 *cut = cut_at(at, axis, size, least, least < 0 ? 0 : size);
@@ -181,10 +182,10 @@ static bool enter_axis(const View *v, int axis, Box *at, Box *in, Cut *cut)
 }
 
 /* The box as it lies in the view's input; false: a digit has to be cut first. */
-static bool enter_view(const Node *n, const Box *box, Box *in, Cut *cut)
+static bool enter_view(const Node *n, const WeightBox *box, WeightBox *in, DigitCut *cut)
 {
         const View *v = n->attr.view;
-        Box at = *box;
+        WeightBox at = *box;
         *in = *box;
         for (int a = 0; a < MAX_RANK; a++) {
                 in->offset[a] = a < n->in[0]->type.rank ? v->offset[a].fixed : 0;
@@ -198,11 +199,11 @@ static bool enter_view(const Node *n, const Box *box, Box *in, Cut *cut)
 }
 
 /* The input of the join that the box lies in; NULL: a digit has to be cut first. */
-static const Node *enter_join(const Node *n, const Box *box, Box *in, Cut *cut)
+static const Node *enter_join(const Node *n, const WeightBox *box, WeightBox *in, DigitCut *cut)
 {
         int axis = n->attr.axis, i = 0;
         int64_t least, most, begin = 0;
-        extent(box, axis, box->offset[axis], 0, &least, &most);
+        box_extent(box, axis, box->offset[axis], 0, &least, &most);
         while (begin + n->in[i]->type.dim[axis].fixed <= least)
                 begin += n->in[i++]->type.dim[axis].fixed;
         int64_t end = begin + n->in[i]->type.dim[axis].fixed;
@@ -215,10 +216,10 @@ static const Node *enter_join(const Node *n, const Box *box, Box *in, Cut *cut)
 }
 
 /* Pointwise: shapes are right-aligned, and an axis of size 1 stands for all. */
-static void enter_pointwise(const Node *n, const Node *input, Box *box)
+static void enter_pointwise(const Node *n, const Node *input, WeightBox *box)
 {
         int added = n->type.rank - input->type.rank;
-        Box at = *box;
+        WeightBox at = *box;
         for (int a = 0; a < MAX_RANK; a++) {
                 bool kept = a < input->type.rank && !dim_is(input->type.dim[a], 1);
                 box->offset[a] = kept ? at.offset[a + added] : 0;
@@ -242,7 +243,7 @@ static bool is_literal(const Node *n, double *value)
 }
 
 /* What the node's arithmetic does to the box's factor and summand; the input that is not the number, or NULL. */
-static const Node *apply_number(const Node *n, Box *box)
+static const Node *apply_number(const Node *n, WeightBox *box)
 {
         double number;
         if (n->op == OP_NEG || n->op == OP_REAL_OF) {
@@ -291,7 +292,7 @@ static int merge_digits(PieceDigit *digit, int n)
         return kept;
 }
 
-static void add_piece(Walk *w, Piece piece, PieceDigit *digit, int ndigit)
+static void add_piece(MapWalk *w, Piece piece, PieceDigit *digit, int ndigit)
 {
         WeightMap *map = w->map;
         qsort(digit, (size_t)ndigit, sizeof *digit, by_published_step);
@@ -303,7 +304,7 @@ static void add_piece(Walk *w, Piece piece, PieceDigit *digit, int ndigit)
         *kept = piece;
 }
 
-static void fail_entry(Walk *w, Span span, const char *what)
+static void map_refuse(MapWalk *w, Span span, const char *what)
 {
         w->failed = true;
         diag_error(w->diag, span.source ? span : w->entry->span,
@@ -311,22 +312,22 @@ static void fail_entry(Walk *w, Span span, const char *what)
         diag_hint(w->diag, "an entry is made of weights, views, joins and numbers added or multiplied");
 }
 
-static void reach_weight(Walk *w, const Node *n, const Box *box)
+static void reach_weight(MapWalk *w, const Node *n, const WeightBox *box)
 {
         const Weight *weight = n->attr.weight;
         int64_t slot = weight->nregion == 0 ? 0 : n->attr.slot, step[MAX_RANK], next = 1;
         if (slot < 0) {
-                fail_entry(w, n->span,
+                map_refuse(w, n->span,
                            arena_printf(w->arena, "it does not say which iteration of %s is meant",
                                         weight->path));
                 return;
         }
         if (box->mul == 0 || !isfinite(box->mul) || !isfinite(box->add)) {
-                fail_entry(w, w->entry->span, "it multiplies by 0 or goes beyond every number");
+                map_refuse(w, w->entry->span, "it multiplies by 0 or goes beyond every number");
                 return;
         }
         if (w->map->npiece == MAX_PIECES) {
-                fail_entry(w, w->entry->span, "its views scatter the weights into too many pieces");
+                map_refuse(w, w->entry->span, "its views scatter the weights into too many pieces");
                 return;
         }
         for (int a = weight->type.rank - 1; a >= 0; a--) {
@@ -347,7 +348,7 @@ static void reach_weight(Walk *w, const Node *n, const Box *box)
 
 /* ---- an expression ---- */
 
-static const Node *enter_arithmetic(Walk *w, const Node *n, const Box *box, Box *in)
+static const Node *enter_arithmetic(MapWalk *w, const Node *n, const WeightBox *box, WeightBox *in)
 {
         *in = *box;
         const Node *input = apply_number(n, in);
@@ -355,12 +356,12 @@ static const Node *enter_arithmetic(Walk *w, const Node *n, const Box *box, Box 
         if (input)
                 enter_pointwise(n, input, in);
         else
-                fail_entry(w, n->span, arena_printf(w->arena, "'%s' needs a weight and one number here", op));
+                map_refuse(w, n->span, arena_printf(w->arena, "'%s' needs a weight and one number here", op));
         return input;
 }
 
 /* The box one node further down; NULL: the cut has to be made first, or w->failed is set. */
-static const Node *enter(Walk *w, const Node *n, const Box *box, Box *in, Cut *cut)
+static const Node *enter(MapWalk *w, const Node *n, const WeightBox *box, WeightBox *in, DigitCut *cut)
 {
         switch ((int)n->op) {
         case OP_VIEW: return enter_view(n, box, in, cut) ? n->in[0] : NULL;
@@ -371,18 +372,18 @@ static const Node *enter(Walk *w, const Node *n, const Box *box, Box *in, Cut *c
         case OP_DIV:
         case OP_NEG:
         case OP_REAL_OF: return enter_arithmetic(w, n, box, in);
-        case OP_CONST: fail_entry(w, n->span, "a part of it comes from no weight"); return NULL;
+        case OP_CONST: map_refuse(w, n->span, "a part of it comes from no weight"); return NULL;
         default:
-                fail_entry(w, n->span, arena_printf(w->arena, "it contains '%s'", op_info[n->op].text));
+                map_refuse(w, n->span, arena_printf(w->arena, "it contains '%s'", op_info[n->op].text));
                 return NULL;
         }
 }
 
-static void go(Walk *w, const Node *n, const Box *start)
+static void go(MapWalk *w, const Node *n, const WeightBox *start)
 {
-        Box box = *start, in, rest;
+        WeightBox box = *start, in, rest;
         while (!w->failed) {
-                Cut cut = {0, 0, false};
+                DigitCut cut = {0, 0, false};
                 if (n->op == OP_WEIGHT) {
                         reach_weight(w, n, &box);
                         return;
@@ -401,9 +402,9 @@ static void go(Walk *w, const Node *n, const Box *start)
 /* ---- the map ---- */
 
 /* A box over all of a tensor: one digit an axis. */
-static Box whole_box(const Published *p)
+static WeightBox whole_box(const Published *p)
 {
-        Box box = {.mul = 1, .ndigit = p->rank};
+        WeightBox box = {.mul = 1, .ndigit = p->rank};
         int64_t step = 1;
         for (int a = p->rank - 1; a >= 0; a--) {
                 box.digit[a] = (BoxDigit){.size = p->shape[a], .published = step};
@@ -413,7 +414,7 @@ static Box whole_box(const Published *p)
         return box;
 }
 
-static void map_entry(Walk *w, const CkEntry *entry)
+static void map_entry(MapWalk *w, const CkEntry *entry)
 {
         Published *p = &w->map->published[w->map->npublished];
         *p = (Published){
@@ -425,20 +426,20 @@ static void map_entry(Walk *w, const CkEntry *entry)
         p->first = w->map->npiece;
         w->entry = entry;
         w->published = w->map->npublished++;
-        Box box = whole_box(p);
+        WeightBox box = whole_box(p);
         if (p->count > 0)
                 go(w, entry->expr, &box);
         p->npiece = w->map->npiece - p->first;
 }
 
-static int by_name(const void *left, const void *right)
+static int compare_published(const void *left, const void *right)
 {
         const CkEntry *a = *(const CkEntry *const *)left, *b = *(const CkEntry *const *)right;
         int order = strcmp(a->name, b->name);
         return order ? order : (a > b) - (a < b);
 }
 
-static bool check_names(Arena *arena, const Graph *g, Diag *diag)
+static bool map_check_names(Arena *arena, const Graph *g, Diag *diag)
 {
         const CkEntry **entry = NEW_ARRAY(arena, const CkEntry *, g->nentry);
         int n = 0;
@@ -446,7 +447,7 @@ static bool check_names(Arena *arena, const Graph *g, Diag *diag)
         for (int i = 0; i < g->nentry; i++)
                 if (g->entry[i].kind == CK_MAP)
                         entry[n++] = &g->entry[i];
-        qsort(entry, (size_t)n, sizeof *entry, by_name);
+        qsort(entry, (size_t)n, sizeof *entry, compare_published);
         for (int i = 1; i < n; i++) {
                 if (strcmp(entry[i - 1]->name, entry[i]->name) != 0)
                         continue;
@@ -458,7 +459,7 @@ static bool check_names(Arena *arena, const Graph *g, Diag *diag)
 }
 
 /* Every slot is a tensor under its own name. */
-static void map_slots(Walk *w)
+static void map_slots(MapWalk *w)
 {
         const Graph *g = w->map->graph;
         for (int i = 0; i < g->nweight; i++) {
@@ -532,10 +533,10 @@ static int64_t count_tensors(const Graph *g)
 
 WeightMap *weight_map(Arena *arena, const Graph *g, Diag *diag)
 {
-        Walk w = {.map = NEW(arena, WeightMap), .arena = arena, .diag = diag};
+        MapWalk w = {.map = NEW(arena, WeightMap), .arena = arena, .diag = diag};
         w.map->graph = g;
         w.map->published = NEW_ARRAY(arena, Published, count_tensors(g));
-        bool good = check_names(arena, g, diag);
+        bool good = map_check_names(arena, g, diag);
         for (int i = 0; i < g->nentry; i++) {
                 w.failed = false;
                 if (g->entry[i].kind == CK_MAP)

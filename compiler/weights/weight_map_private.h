@@ -83,9 +83,8 @@ struct Weights {
         WeightMap *map;               /* NULL: hashed */
         const CkTensor **tensor;      /* [map->npublished] */
         float *block;                 /* [CK_BLOCK] on its way from the file */
-        bool beyond;                  /* it was told that rounding made infinities */
         const Importance *importance; /* or NULL */
-        const char *why; /* a slot can't be taken; NULL: the file has shrunk, or memory is lacking */
+        const char *why; /* a slot can't be taken; NULL: the file has shrunk, or memory is short */
 };
 /* weights.c */
 CkType storage_type(Storage s); /* of weights, as a checkpoint has it */

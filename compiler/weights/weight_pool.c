@@ -51,7 +51,7 @@ void pool_free(WeightPool *pool)
         free(pool);
 }
 
-static bool is_whole(const Buffer *b)
+static bool buffer_is_whole(const Buffer *b)
 {
         return b->home == IN_WEIGHTS && !b->part_of;
 }
@@ -79,7 +79,7 @@ static uint64_t mix_weight(uint64_t h, const Weight *w)
 }
 
 /* Of a buffer and what is packed into it: names, shapes, layouts, origin. */
-static uint64_t key_of(const Plan *p, const Buffer *whole, uint64_t origin)
+static uint64_t pool_key(const Plan *p, const Buffer *whole, uint64_t origin)
 {
         uint64_t h = hash_bytes(HASH_START, &origin, sizeof origin);
         for (int i = 0; i < p->nbuffer; i++) {
@@ -98,7 +98,7 @@ static uint64_t key_of(const Plan *p, const Buffer *whole, uint64_t origin)
         return h;
 }
 
-static Packed *find(WeightPool *pool, uint64_t key, int64_t slots)
+static Packed *pool_find(WeightPool *pool, uint64_t key, int64_t slots)
 {
         for (int i = 0; i < pool->n; i++) {
                 Packed *at = &pool->packed[i];
@@ -109,7 +109,7 @@ static Packed *find(WeightPool *pool, uint64_t key, int64_t slots)
 }
 
 /* Address space costs nothing: a buffer with slots gets space for some more. */
-static Packed *add(WeightPool *pool, uint64_t key, const Buffer *b)
+static Packed *pool_add(WeightPool *pool, uint64_t key, const Buffer *b)
 {
         int64_t room = b->slots > 1 ? 4 * b->slots : 1, left = pool->floats - pool->end - INT64_C(2) * LANES;
         int64_t stride = FLOATS(b->slot_stride);
@@ -140,7 +140,8 @@ static void drop_if_stale(WeightPool *pool, const Plan *p, uint64_t origin)
                 all += pool->packed[i].slots * pool->packed[i].stride;
         for (int i = 0; i < p->nbuffer; i++) {
                 const Buffer *b = p->buffer[i];
-                const Packed *at = is_whole(b) ? find(pool, key_of(p, b, origin), b->slots) : NULL;
+                const Packed *at =
+                        buffer_is_whole(b) ? pool_find(pool, pool_key(p, b, origin), b->slots) : NULL;
                 useful += at ? at->slots * at->stride : 0;
         }
         if (all - useful <= 2 * FLOATS(p->weights_size))
@@ -155,12 +156,12 @@ static const char *place_buffers(WeightPool *pool, Plan *p, uint64_t origin, int
 {
         for (int i = 0; i < p->nbuffer; i++) {
                 Buffer *b = p->buffer[i];
-                if (!is_whole(b))
+                if (!buffer_is_whole(b))
                         continue;
-                uint64_t key = key_of(p, b, origin);
-                Packed *at = find(pool, key, b->slots);
+                uint64_t key = pool_key(p, b, origin);
+                Packed *at = pool_find(pool, key, b->slots);
                 if (!at)
-                        at = add(pool, key, b);
+                        at = pool_add(pool, key, b);
                 if (!at)
                         return arena_printf(p->graph->arena, "out of memory: the weights of %s take %.1f GB",
                                             p->graph->name, 1e-9 * (double)p->weights_size);

@@ -3,9 +3,9 @@
  * A slot's pieces are read in blocks of the published tensor, in the order of the file, and given away in runs.  No more than a block
  * is held, of the slot as of the file. */
 #include "weight_map_private.h"
+#include "checkpoint_private.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { LET_GO = 1 << 21 }; /* elements of a file whose pages are given back at once */
@@ -31,6 +31,14 @@ _Static_assert(sizeof file_type / sizeof *file_type == WEIGHT_STORAGES, "each st
 CkType storage_type(Storage s)
 {
         return file_type[s];
+}
+
+bool ck_type_widened(CkType type)
+{
+        bool kept = ck_type_values(type) == 1 || !ck_type_readable(type);
+        for (int s = 0; s < WEIGHT_STORAGES; s++)
+                kept |= file_type[s] == type;
+        return !kept;
 }
 
 /* What a piece is moved as; F32 if its numbers are computed from what the file has, or come apart. */
@@ -92,23 +100,43 @@ void weight_round(Weight *w, Storage storage)
         w->asked = storage;
 }
 
-/* What goes beyond the largest number is told once. */
-static void round_block(Weights *weights, const Weight *w, float *block, int64_t n)
+static float rounded_to(Storage s, float x)
 {
-        bool beyond = false;
-        for (int64_t i = 0; w->storage == STORAGE_F16 && i < n; i++) {
-                float x = f16_to_f32(f32_to_f16(block[i]));
-                beyond |= isinf(x) && !isinf(block[i]);
-                block[i] = x;
-        }
-        for (int64_t i = 0; w->storage == STORAGE_BF16 && i < n; i++)
-                block[i] = bf16_to_f32(f32_to_bf16(block[i]));
-        if (beyond && !weights->beyond)
-                fprintf(stderr,
-                        "lathe: warning: values of %s are beyond the largest f16, 65504, and become "
-                        "infinite; bf16 holds them\n",
-                        w->path);
-        weights->beyond |= beyond;
+        return s == STORAGE_F16    ? f16_to_f32(f32_to_f16(x))
+               : s == STORAGE_BF16 ? bf16_to_f32(f32_to_bf16(x))
+                                   : x;
+}
+
+/* The first of block[n] at or after `from` that is finite and infinite when rounded; n: none. */
+static int64_t first_beyond(Storage s, const float *block, int64_t from, int64_t n)
+{
+        bool is_narrow = s == STORAGE_F16 || s == STORAGE_BF16;
+        while (is_narrow && from < n && (isinf(block[from]) || !isinf(rounded_to(s, block[from]))))
+                from++;
+        return is_narrow ? from : n;
+}
+
+static void round_block(const Weight *w, float *block, int64_t n)
+{
+        for (int64_t i = 0; (w->storage == STORAGE_F16 || w->storage == STORAGE_BF16) && i < n; i++)
+                block[i] = rounded_to(w->storage, block[i]);
+}
+
+/* A finite number x that becomes infinite in the weight's storage, or as a float. */
+static bool refuse_beyond(Weights *weights, const Weight *w, const char *tensor, const char *place, double x)
+{
+        Arena *a = weights->graph->arena;
+        const char *what = arena_printf(a, "%s%s is %.9g, beyond the largest", tensor, place, x);
+        if (beyond_f32(x))
+                weights->why =
+                        arena_printf(a, "%s float of 32 bits, 3.40282347e+38: scale the weights", what);
+        else if (w->storage == STORAGE_F16)
+                weights->why =
+                        arena_printf(a, "%s f16, 65504: --quant %s=bf16 or =f32 keeps it", what, w->path);
+        else
+                weights->why =
+                        arena_printf(a, "%s bf16, 3.38953139e+38: --quant %s=f32 keeps it", what, w->path);
+        return false;
 }
 
 /* ---- opening ---- */
@@ -149,22 +177,31 @@ Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Di
 
 /* ---- hashed ---- */
 
-static void take_hashed(Weights *weights, const Weight *w, int64_t slot, WeightRun *take, void *to)
+static bool take_hashed(Weights *weights, const Weight *w, int64_t slot, WeightRun *take, void *to)
 {
+        bool good = true;
         float *block = weights->block;
         Arena scratch = {0};
         int64_t shape[MAX_RANK], count = weight_shape(w, shape);
         uint64_t name = hash_name(weight_slot_name(&scratch, w, slot));
         double scale = hash_scale(w->type.rank, shape);
-        for (int64_t first = 0, n; first < count; first += n) {
+        for (int64_t first = 0, n; good && first < count; first += n) {
                 n = count - first < CK_BLOCK ? count - first : CK_BLOCK;
                 for (int64_t i = 0; i < n; i++)
                         block[i] = hash_weight(name, (uint64_t)(first + i), scale,
                                                w->centre_values ? w->centre_values[first + i] : w->centre);
-                round_block(weights, w, block, n);
-                take(to, first, 1, n, block, 1);
+                int64_t beyond = first_beyond(w->storage, block, 0, n);
+                if (beyond < n)
+                        good = refuse_beyond(
+                                weights, w, weight_slot_name(&scratch, w, slot),
+                                element_index_text(&scratch, w->type.rank, shape, first + beyond),
+                                block[beyond]);
+                round_block(w, block, n);
+                if (good)
+                        take(to, first, 1, n, block, 1);
         }
         arena_free(&scratch);
+        return good;
 }
 
 /* ---- loaded ---- */
@@ -182,10 +219,10 @@ typedef struct {
         WeightRun *take;
         void *to;
         int64_t kept; /* the first element of the file whose page may be in memory for us */
-} Reader;
+} PieceReader;
 
 /* A block may have gaps, elements of other pieces, if they are short or few. */
-static void plan_blocks(Reader *r)
+static void plan_blocks(PieceReader *r)
 {
         const PieceDigit *digit = r->piece->digit;
         r->span = 1;
@@ -205,7 +242,7 @@ static void plan_blocks(Reader *r)
 /* The values of d, digit k or a part of it, and all of the digits inside, from a block to their places in the
  * slot.  Of the two innermost the one with the shorter step in the slot runs last: a transposed matrix goes
  * in runs. */
-static void give(const Reader *r, int k, PieceDigit d, const float *from, int64_t to)
+static void reader_give(const PieceReader *r, int k, PieceDigit d, const float *from, int64_t to)
 {
         const Piece *p = r->piece;
         if (k == p->ndigit - 1) {
@@ -220,18 +257,61 @@ static void give(const Reader *r, int k, PieceDigit d, const float *from, int64_
                 return;
         }
         for (int64_t i = 0; i < d.size; i++)
-                give(r, k + 1, inner, from + i * d.published, to + i * d.slot);
+                reader_give(r, k + 1, inner, from + i * d.published, to + i * d.slot);
 }
 
-static bool read_block(Reader *r, int64_t from, int64_t n)
+/* Whether an element of the published tensor is one of the piece: its block may have gaps. */
+static bool piece_has(const Piece *p, int64_t element)
+{
+        int64_t rest = element - p->from;
+        for (int k = 0; k < p->ndigit; k++) {
+                const PieceDigit d = p->digit[k];
+                int64_t i = d.published ? rest / d.published : 0;
+                rest -= d.published * (i < d.size ? i : d.size - 1);
+        }
+        return rest == 0;
+}
+
+static bool refuse_element(const PieceReader *r, int64_t element, double x)
+{
+        const CkTensor *t = r->tensor;
+        Arena *a = r->weights->graph->arena;
+        const char *name = arena_printf(a, "%s: \"%s\"", t->file->path, ck_quote(t->name).text);
+        return refuse_beyond(r->weights, r->piece->weight, name,
+                             element_index_text(a, t->rank, t->shape, element), x);
+}
+
+/* The same elements as the model's floats: those of 64 bits may be too large, and so may what is computed of them. */
+static bool compute_block(PieceReader *r, int64_t from, int64_t n)
 {
         const Piece *p = r->piece;
-        if (!checkpoint_read_f32(r->tensor, from, n, r->block))
+        bool computed = p->mul != 1 || p->add != 0;
+        for (int64_t i = 0; i < n && (computed || r->tensor->dtype == CK_F64); i++) {
+                double x = r->block[i];
+                if (isinf(x) && r->tensor->dtype == CK_F64 &&
+                    !checkpoint_read_f64(r->tensor, from + i, 1, &x))
+                        return false;
+                if (computed && !beyond_f32(x))
+                        x = (x - p->add) / p->mul;
+                if (beyond_f32(x) && piece_has(p, from + i))
+                        return refuse_element(r, from + i, x);
+                r->block[i] = (float)x;
+        }
+        return true;
+}
+
+static bool read_block(PieceReader *r, int64_t from, int64_t n)
+{
+        const Piece *p = r->piece;
+        if (!checkpoint_read_f32(r->tensor, from, n, r->block) || !compute_block(r, from, n))
                 return false;
-        for (int64_t i = 0; i < n && (p->mul != 1 || p->add != 0); i++)
-                r->block[i] = (float)((r->block[i] - p->add) / p->mul);
-        if (r->rounds)
-                round_block(r->weights, p->weight, r->block, n);
+        if (r->rounds) {
+                const Storage s = p->weight->storage;
+                for (int64_t i = 0; (i = first_beyond(s, r->block, i, n)) < n; i++)
+                        if (piece_has(p, from + i))
+                                return refuse_element(r, from + i, r->block[i]);
+                round_block(p->weight, r->block, n);
+        }
         if (from - r->kept >= LET_GO) {
                 checkpoint_let_go(r->tensor, r->kept, from - r->kept);
                 r->kept = from;
@@ -239,12 +319,12 @@ static bool read_block(Reader *r, int64_t from, int64_t n)
         return true;
 }
 
-static bool read_digits(Reader *r, int k, int64_t from, int64_t to)
+static bool weights_read_digits(PieceReader *r, int k, int64_t from, int64_t to)
 {
         const PieceDigit d = r->piece->digit[k];
         if (k < r->digit) {
                 for (int64_t i = 0; i < d.size; i++)
-                        if (!read_digits(r, k + 1, from + i * d.published, to + i * d.slot))
+                        if (!weights_read_digits(r, k + 1, from + i * d.published, to + i * d.slot))
                                 return false;
                 return true;
         }
@@ -252,21 +332,21 @@ static bool read_digits(Reader *r, int k, int64_t from, int64_t to)
                 int64_t n = d.size - i < r->chunk ? d.size - i : r->chunk;
                 if (!read_block(r, from + i * d.published, r->span + (n - 1) * d.published))
                         return false;
-                give(r, k, (PieceDigit){n, d.published, d.slot}, r->block, to + i * d.slot);
+                reader_give(r, k, (PieceDigit){n, d.published, d.slot}, r->block, to + i * d.slot);
         }
         return true;
 }
 
-static bool read_piece(Weights *weights, const Piece *p, WeightRun *take, void *to)
+static bool weights_read_piece(Weights *weights, const Piece *p, WeightRun *take, void *to)
 {
-        Reader r = {.piece = p, .tensor = weights->tensor[p->published], .block = weights->block};
+        PieceReader r = {.piece = p, .tensor = weights->tensor[p->published], .block = weights->block};
         r.weights = weights;
         r.rounds = storage_of_piece(weights, p) != p->weight->storage && !is_in_blocks(p->weight->storage);
         r.take = take;
         r.to = to;
         r.kept = p->from;
         plan_blocks(&r);
-        bool good = read_digits(&r, 0, p->from, p->to);
+        bool good = weights_read_digits(&r, 0, p->from, p->to);
         int64_t end = p->from + 1;
         for (int k = 0; k < p->ndigit; k++)
                 end += (p->digit[k].size - 1) * p->digit[k].published;
@@ -276,22 +356,20 @@ static bool read_piece(Weights *weights, const Piece *p, WeightRun *take, void *
 
 /* ---- both ---- */
 
-const char *weights_why(const Weights *weights)
+const char *weights_why(const void *weights)
 {
-        return weights->why;
+        return ((const Weights *)weights)->why;
 }
 
 /* The numbers that there are, before they are rounded to blocks. */
 static bool take_pieces(Weights *weights, const Weight *w, int64_t slot, WeightRun *take, void *to)
 {
-        if (!weights->map) {
-                take_hashed(weights, w, slot, take, to);
-                return true;
-        }
+        if (!weights->map)
+                return take_hashed(weights, w, slot, take, to);
         Piece *const *piece;
         int64_t n = slot_pieces(weights->map, w, slot, &piece);
         for (int64_t i = 0; i < n; i++)
-                if (!read_piece(weights, piece[i], take, to))
+                if (!weights_read_piece(weights, piece[i], take, to))
                         return false;
         return true;
 }

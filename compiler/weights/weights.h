@@ -33,6 +33,7 @@ const char *ck_type_name(CkType type);
 int ck_type_bits(CkType type);   /* of a block */
 int ck_type_values(CkType type); /* in a block: 1, unless it is packed */
 bool ck_type_readable(CkType type);
+bool ck_type_widened(CkType type); /* its blocks are read, and become f32: no storage of weights is like it */
 void ck_type_widen(CkType type, const void *from, int64_t blocks, float *to); /* of one that is readable */
 const char *ck_type_why(CkType type); /* it is not readable, as what it holds; NULL if it is */
 
@@ -43,6 +44,8 @@ bool can_quantise(CkType type);
  * written: lathe has no quantiser of the type, or x is not finite, or a weight is negative or not finite.  Floats beyond
  * what the type holds become the largest that it does. */
 bool quantise_block(CkType type, const float *x, const float *weight, void *block);
+/* The f16 factor that the block of these floats would need, where it is beyond the largest f16; else 0. */
+double quantise_beyond(CkType type, const float *x);
 
 /* What went wrong, in one line: the path, the tensor or byte, what was expected, what to do. */
 typedef struct {
@@ -234,8 +237,8 @@ typedef struct {
 /* From now on, of blocks that are made of floats; slots that are not listed have what quantise_block() has without weights. */
 void weights_weigh(Weights *weights, const Importance *by);
 
-/* Why one of these was false, where more than the file or memory is to blame; else NULL. */
-const char *weights_why(const Weights *weights);
+/* Why one of these was false, where more than the file or memory is to blame; else NULL.  Fits WeightSource.why. */
+const char *weights_why(const void *weights);
 
 /* weights_write.c: the published tensors as a safetensors file; storage is CK_F32, CK_F16 or CK_BF16.  Of
  * loaded weights the tensors are copied, so that in f32 nothing is lost; tensors that the model drops are not
@@ -287,14 +290,14 @@ void pool_free(WeightPool *pool);
 const char *pool_fit(WeightPool *pool, Plan *p, Weights *from, uint64_t origin, const float **base);
 
 /* A file of packed weights (`lathe build` writes it) mapped for the plan it was written for. */
-typedef struct Toucher Toucher;
+typedef struct PackedCheck PackedCheck;
 typedef struct {
         const float *weights; /* NULL: not yet opened */
         void *mapped;
         size_t size;
-        Toucher *toucher; /* packed_touch.c; or NULL */
-        int entry;        /* of ending.c */
-        bool lacking;     /* what is wrong is the environment */
+        PackedCheck *check; /* packed_check.c; or NULL */
+        int entry;          /* of ending.c */
+        bool env_error;     /* what is wrong is the environment */
 } PackedFile;
 enum {
         PACKED_HEAD = 4096,      /* bytes before the weights */
@@ -310,7 +313,10 @@ uint8_t *packed_file_mixture(Arena *arena, const char *path, int64_t slots);
 void packed_file_begin(const char *path, PackedFile *file);
 /* file: begun, or zero.  key 0: any.  NULL, or what is wrong. */
 const char *packed_file_open(const char *path, const Plan *p, uint64_t key, PackedFile *file);
-void packed_file_touch(PackedFile *file); /* its pages, from now on; nothing where it is not mapped */
+/* Starts threads that compare the mapped file with the hashes of its blocks; nothing if it is not mapped. */
+void packed_check_begin(PackedFile *file);
+/* Waits for them, and starts them if need be.  Must precede any use of the weights.  NULL, or what is damaged. */
+const char *packed_file_check(const char *path, Arena *a, PackedFile *file);
 void packed_file_close(PackedFile *file);
 
 /* rank_file.c: what a rank reads of an open packed file of the plan, as a file with holes; false with o->error */

@@ -3,7 +3,10 @@
  * Of a loaded model the file's own tensors are copied.  Hashed weights take the map from left to right: a
  * published tensor is put together from its pieces, one slot at a time, then handed out in blocks. */
 #include "weight_map_private.h"
+#include "checkpoint_private.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct {
@@ -11,16 +14,16 @@ typedef struct {
         const WeightMap *map;
         int tensor;   /* the one that is put together; -1: none yet */
         float *value; /* [its count] */
-} Writer;
+} WeightsWriter;
 
 /* ---- one tensor from its pieces ---- */
 
-static void gather(const Piece *p, int k, const float *slot, float *published)
+static void piece_gather(const Piece *p, int k, const float *slot, float *published)
 {
         const PieceDigit d = p->digit[k];
         if (k < p->ndigit - 1) {
                 for (int64_t i = 0; i < d.size; i++)
-                        gather(p, k + 1, slot + i * d.slot, published + i * d.published);
+                        piece_gather(p, k + 1, slot + i * d.slot, published + i * d.published);
                 return;
         }
         for (int64_t i = 0; i < d.size; i++) {
@@ -30,7 +33,7 @@ static void gather(const Piece *p, int k, const float *slot, float *published)
         }
 }
 
-static bool place_piece(Writer *w, const Piece *p, const Piece *before, float **slot)
+static bool place_piece(WeightsWriter *w, const Piece *p, const Piece *before, float **slot)
 {
         if (!before || before->weight != p->weight || before->slot != p->slot) {
                 int64_t shape[MAX_RANK], count = weight_shape(p->weight, shape);
@@ -39,11 +42,11 @@ static bool place_piece(Writer *w, const Piece *p, const Piece *before, float **
                 if (!*slot || !weights_read_f32(w->weights, p->weight, p->slot, *slot))
                         return false;
         }
-        gather(p, 0, *slot + p->to, w->value + p->from);
+        piece_gather(p, 0, *slot + p->to, w->value + p->from);
         return true;
 }
 
-static bool assemble(Writer *w, int tensor, CkError *err)
+static bool assemble(WeightsWriter *w, int tensor, CkError *err)
 {
         const Published *p = &w->map->published[tensor];
         float *slot = NULL;
@@ -56,12 +59,14 @@ static bool assemble(Writer *w, int tensor, CkError *err)
                 good = place_piece(w, piece[0], i ? piece[-1] : NULL, &slot);
         }
         free(slot);
+        if (w->value && !good && weights_why(w->weights))
+                return ck_fail(err, "%s", weights_why(w->weights));
         return (w->value && good) || ck_lack(err, "%s: out of memory", p->name);
 }
 
 static bool fill_hashed(void *context, int tensor, int64_t first, int64_t count, float *out, CkError *err)
 {
-        Writer *w = context;
+        WeightsWriter *w = context;
         if (tensor != w->tensor && !assemble(w, tensor, err))
                 return false;
         for (int64_t i = 0; i < count; i++)
@@ -73,13 +78,23 @@ static bool fill_hashed(void *context, int tensor, int64_t first, int64_t count,
 
 static bool fill_loaded(void *context, int tensor, int64_t first, int64_t count, float *out, CkError *err)
 {
-        const Writer *w = context;
+        const WeightsWriter *w = context;
         const CkTensor *t = w->weights->tensor[tensor];
-        return checkpoint_read_f32(t, first, count, out) ||
-               ck_lack(err, "%s: can't be read any more: the file has become shorter", t->file->path);
+        bool good = checkpoint_read_f32(t, first, count, out);
+        for (int64_t i = 0; good && i < count && t->dtype == CK_F64; i++) {
+                double x = 0;
+                good = !isinf(out[i]) || checkpoint_read_f64(t, first + i, 1, &x);
+                if (beyond_f32(x))
+                        return ck_fail(err,
+                                       "%s: \"%s\": element %" PRId64
+                                       " is %.9g, beyond the largest float of 32 bits, 3.40282347e+38: scale "
+                                       "the weights",
+                                       t->file->path, ck_quote(t->name).text, first + i, x);
+        }
+        return good || ck_lack(err, "%s: can't be read any more: the file has become shorter", t->file->path);
 }
 
-static bool write_tensors(Writer *w, const char *path, CkType storage, CkError *err)
+static bool write_tensors(WeightsWriter *w, const char *path, CkType storage, CkError *err)
 {
         int n = w->map->npublished;
         CkOutput *output = calloc((size_t)n + 1, sizeof *output);
@@ -100,7 +115,7 @@ bool weights_write(const Graph *g, Weights *weights, const char *path, CkType st
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Diag diag = {.arena = &scratch};
-        Writer w = {weights, weights->map ? weights->map : weight_map(&scratch, g, &diag), -1, NULL};
+        WeightsWriter w = {weights, weights->map ? weights->map : weight_map(&scratch, g, &diag), -1, NULL};
         bool good =
                 w.map ? write_tensors(&w, path, storage, err)
                       : ck_fail(err, "%s: not written: the checkpoint of %s does not give every weight once",

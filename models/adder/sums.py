@@ -8,7 +8,6 @@ Standard library alone.  `python3 sums.py` writes tokenizer.json's text.
 """
 
 import json
-import random
 
 DIGITS = 5
 UNKNOWN, START, END = 0, 1, 2

@@ -7,7 +7,6 @@ Expects torch, numpy, safetensors.  Leaves tokenizer.json and numerals.safetenso
 """
 
 import json
-import math
 import os
 import random
 import sys

@@ -9,7 +9,6 @@ Expects torch, numpy, safetensors.  Leaves sketch.safetensors (bfloat16, lathe's
     python3 models/sketch/train.py
 """
 
-import math
 import os
 import sys
 

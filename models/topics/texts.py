@@ -7,7 +7,6 @@ not tell the topic.
 Standard library alone.  `python3 texts.py` writes a few texts with their topics.
 """
 
-import json
 import random
 import re
 import zlib

@@ -52,7 +52,8 @@ static int fail(const char *what, int64_t a, int64_t b)
 
 static int run_alone(enc *m, Sequence *s)
 {
-        return enc_forward(m, s->n, s->tokens, s->types, s->keep, s->hidden[0], s->pooled, s->is_next, s->logits[0]);
+        return enc_forward(m, s->n, s->tokens, s->types, s->keep, s->hidden[0], s->pooled, s->is_next,
+                           s->logits[0]);
 }
 
 #ifndef ALONE
@@ -85,8 +86,9 @@ static int random_batch(enc *m)
         const int wanted = (int)below(16);
         memset(hidden, 0xff, sizeof hidden);
         memset(pooled, 0xff, sizeof pooled);
-        int error = enc_batch(m, s, n, tokens, types, keep, wanted & 1 ? hidden[0] : NULL, wanted & 2 ? pooled[0] : NULL,
-                              wanted & 4 ? is_next[0] : NULL, wanted & 8 ? logits[0] : NULL);
+        int error = enc_batch(m, s, n, tokens, types, keep, wanted & 1 ? hidden[0] : NULL,
+                              wanted & 2 ? pooled[0] : NULL, wanted & 4 ? is_next[0] : NULL,
+                              wanted & 8 ? logits[0] : NULL);
         if (error)
                 return fail(enc_error(error), n, rows);
         rows = 0;
@@ -111,7 +113,8 @@ static int random_alone(enc *m)
         int error = run_alone(m, &again);
         if (error)
                 return fail(enc_error(error), one->n, 0);
-        return differs(one->hidden[0], again.hidden[0], one->n * WIDTH) || differs(one->logits[0], again.logits[0], one->n * VOCAB)
+        return differs(one->hidden[0], again.hidden[0], one->n * WIDTH) ||
+                               differs(one->logits[0], again.logits[0], one->n * VOCAB)
                        ? fail("other outputs of one alone", one->n, 0)
                        : 0;
 }
@@ -128,7 +131,8 @@ static int call(enc *m, const enc_sequence *s, int sequences, const int32_t *ids
 
 static int wrong_calls(enc *m)
 {
-        const enc_sequence two[2] = {{1}, {1}}, none = {0}, below_0 = {-1}, longer = {LONGEST + 1}, huge = {INT64_MAX};
+        const enc_sequence two[2] = {{1}, {1}}, none = {0}, below_0 = {-1}, longer = {LONGEST + 1},
+                           huge = {INT64_MAX};
         enc_sequence many[SLOTS + 1], full[SLOTS];
         int bad = 0;
         for (int i = 0; i <= SLOTS; i++)
@@ -151,7 +155,8 @@ static int wrong_calls(enc *m)
         bad |= expect(call(m, two, 1, tokens), ENC_OK, 11);
         bad |= expect(call(m, NULL, 0, NULL), ENC_OK, 12);
         bad |= expect(enc_batch(m, two, 1, tokens, types, keep, NULL, NULL, NULL, NULL), ENC_OK, 13);
-        bad |= expect(enc_forward(m, 0, tokens, types, keep, hidden[0], NULL, NULL, NULL), ENC_ERROR_RANGE, 14);
+        bad |= expect(enc_forward(m, 0, tokens, types, keep, hidden[0], NULL, NULL, NULL), ENC_ERROR_RANGE,
+                      14);
         return bad;
 }
 

@@ -9,7 +9,8 @@
 #include "model.h"
 
 enum { LENGTH = 201, WIDTH = 8, SHORT = 9, PIECE = 3 };
-static float input[LENGTH][WIDTH], output[LENGTH][WIDTH], again[LENGTH][WIDTH], together[2 * PIECE][WIDTH], given[2 * PIECE][WIDTH];
+static float input[LENGTH][WIDTH], output[LENGTH][WIDTH], again[LENGTH][WIDTH], together[2 * PIECE][WIDTH],
+        given[2 * PIECE][WIDTH];
 
 static int fail(const char *what, int64_t at, int64_t code)
 {
@@ -63,7 +64,8 @@ static int run(win *m)
                 return fail("other outputs of slot 1", 0, error);
         win_reset(m);
         error = win_forward(m, input[0], 2 * PIECE, again[0]);
-        return error || memcmp(again, output, 2 * PIECE * sizeof *output) != 0 ? fail("slot 1 anew", 0, error) : 0;
+        return error || memcmp(again, output, 2 * PIECE * sizeof *output) != 0 ? fail("slot 1 anew", 0, error)
+                                                                               : 0;
 }
 
 int main(int argc, char **argv)

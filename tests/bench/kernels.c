@@ -26,12 +26,14 @@
 #include "n16.h"
 
 #include "../../runtime/blocks.h"
+/* clang-format off */
 #define STORAGES(S)                                                                                          \
         S(TILES, F32)                                                                                        \
         S(TILES, F16)                                                                                        \
         S(TILES, BF16)                                                                                       \
         S(CODE_TILES, Q8_0) S(CODE_TILES, Q4_0) S(CODE_TILES, Q4_1) S(CODE_TILES, MXFP4) S(CODE_TILES, Q4_K) \
                 S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
+/* clang-format on */
 #include "../runtime/tiles.h"
 
 #include "../../runtime/matmul.h"

@@ -26,8 +26,8 @@ static double one_by_one(timed *model, const timed_sequence *s)
 {
         double begin = seconds();
         for (int64_t i = 0, row = 0; i < SLOTS; row += s[i++].n)
-                check(timed_forward(model, s[i].n, tokens + row, types + row, keep + row, hidden + row * TIMED_D_MODEL, NULL, NULL,
-                                    NULL));
+                check(timed_forward(model, s[i].n, tokens + row, types + row, keep + row,
+                                    hidden + row * TIMED_D_MODEL, NULL, NULL, NULL));
         return seconds() - begin;
 }
 
@@ -43,7 +43,8 @@ int main(int argc, char **argv)
         int error = 0;
         timed *model = argc == 5 ? timed_new(argv[1], atoi(argv[2]), &error) : NULL;
         if (!model) {
-                fprintf(stderr, "sentences: %s\n", argc == 5 ? timed_error(error) : "usage: sentences WEIGHTS THREADS LEAST MOST");
+                fprintf(stderr, "sentences: %s\n",
+                        argc == 5 ? timed_error(error) : "usage: sentences WEIGHTS THREADS LEAST MOST");
                 return 1;
         }
         const int64_t least = atoi(argv[3]), most = atoi(argv[4]);

@@ -20,9 +20,9 @@ int main(int argc, char **argv)
         Arena arena = {0};
         TokenBlock block;
         TokenTables t;
-        bool lacking;
+        bool env_error;
         double begin = seconds();
-        const char *wrong = argc == 3 ? tokenizer_load(&arena, argv[1], &block, &lacking)
+        const char *wrong = argc == 3 ? tokenizer_load(&arena, argv[1], &block, &env_error)
                                       : "usage: tokenizer SOURCE FILE";
         double loaded = seconds();
         FILE *f = wrong ? NULL : fopen(argv[2], "rb");

@@ -202,7 +202,8 @@ static bool is_close(const Product *p, const int8_t *codes, int row, int n, floa
                 sum += term;
                 size += fabs(term);
         }
-        return (isnan(sum) && isnan(found)) || fabs(found - sum) <= 4e-7 * size * (1 + p->k / p->steps / 4);
+        return (isnan(sum) && isnan(found)) ||
+               fabs(found - sum) <= 4e-7 * size * (1 + (double)(p->k / p->steps / 4));
 }
 
 static void check_product(const Product *p, const int8_t *codes, Storage s, const Target *t, Outputs *first,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const WeightSource test_weights = {NULL, test_weight};
+const WeightSource test_weights = {NULL, test_weight, NULL};
 
 double *random_input(uint64_t seed)
 {
@@ -132,7 +132,7 @@ static bool cond_holds(const Cond *c, const int64_t *index, const int64_t *size)
         return false;
 }
 
-static double bound_value(const Bound *b, const int64_t *index, const int64_t *size)
+static double bound_value(const AffineBound *b, const int64_t *index, const int64_t *size)
 {
         int64_t value = dim_value(b->affine.constant, size);
         for (int axis = 0; axis < MAX_RANK; axis++)
@@ -156,7 +156,11 @@ static bool within_cases(const Cases *c, double v, const int64_t *index, const i
 
 static unsigned kind(double v)
 {
-        return v != v ? NOT_A_NUMBER : isinf(v) ? (v < 0 ? MINUS_INF : PLUS_INF) : v < 0 ? NEGATIVE : v > 0 ? POSITIVE : ZERO;
+        return v != v     ? NOT_A_NUMBER
+               : isinf(v) ? (v < 0 ? MINUS_INF : PLUS_INF)
+               : v < 0    ? NEGATIVE
+               : v > 0    ? POSITIVE
+                          : ZERO;
 }
 
 static const char *check_value(const Fact *f, double v, const int64_t *index, const int64_t *size)
@@ -177,7 +181,8 @@ static const char *check_value(const Fact *f, double v, const int64_t *index, co
 static bool may_read(const Reach *r, const int64_t *index, int64_t t, const int64_t *size)
 {
         for (int i = 0; i < r->n; i++)
-                if ((r->at[i].axis == NO_AXIS ? 0 : index[r->at[i].axis]) + dim_value(r->at[i].high, size) > t)
+                if ((r->at[i].axis == NO_AXIS ? 0 : index[r->at[i].axis]) + dim_value(r->at[i].high, size) >
+                    t)
                         return true;
         return r->all;
 }
@@ -186,7 +191,9 @@ static bool may_read(const Reach *r, const int64_t *index, int64_t t, const int6
 static bool may_read_back(const Reach *r, const int64_t *index, int64_t t, const int64_t *size)
 {
         for (int i = 0; i < r->n; i++)
-                if (r->at[i].open || (r->at[i].axis == NO_AXIS ? 0 : index[r->at[i].axis]) + dim_value(r->at[i].low, size) <= t)
+                if (r->at[i].open ||
+                    (r->at[i].axis == NO_AXIS ? 0 : index[r->at[i].axis]) + dim_value(r->at[i].low, size) <=
+                            t)
                         return true;
         return r->all;
 }
@@ -199,7 +206,8 @@ static const char *check_reach(const Fact *f, const Tensor *a, const Tensor *b, 
                 bool inside = true;
                 for (int axis = 0; axis < b->rank; axis++)
                         inside = inside && index[axis] < a->dim[axis];
-                bool free = back ? may_read_back(&f->reach, index, t, size) : may_read(&f->reach, index, t, size);
+                bool free =
+                        back ? may_read_back(&f->reach, index, t, size) : may_read(&f->reach, index, t, size);
                 if (inside && !free && !same(a->data[flat(index, a)], b->data[i]))
                         return back ? "low" : "high";
         }
@@ -231,14 +239,15 @@ static double *changed_before(const double *x, int64_t t)
         return y;
 }
 
-static bool compare_runs(const Graph *g, const Facts *f, Node *const *node, int n, const Tensor *whole, const double *x,
-                         int64_t rows, int64_t t, int back)
+static bool compare_runs(const Graph *g, const Facts *f, Node *const *node, int n, const Tensor *whole,
+                         const double *x, int64_t rows, int64_t t, int back)
 {
         bool ok = true;
         Tensor *other = calloc((size_t)n, sizeof *other);
         run(g, x, rows, node, n, other);
         for (int i = 0; i < n; i++) {
-                ok = ok && report(g, node[i], check_reach(&f->of[node[i]->id], &whole[i], &other[i], t, back));
+                ok = ok &&
+                     report(g, node[i], check_reach(&f->of[node[i]->id], &whole[i], &other[i], t, back));
                 tensor_free(&other[i]);
         }
         free(other);
@@ -280,7 +289,8 @@ static bool close_to(double a, double b)
 }
 
 /* One call: rows from .. from + n - 1 of x; compared with the whole sequence's output. */
-static bool step(const Graph *g, InterpState *state, const double *x, int64_t from, int64_t n, const Tensor *whole, int axis)
+static bool step(const Graph *g, InterpState *state, const double *x, int64_t from, int64_t n,
+                 const Tensor *whole, int axis)
 {
         int64_t size[MAX_NAMED] = {0}, index[MAX_RANK] = {0};
         size[g->time] = n;
@@ -332,7 +342,8 @@ static Node *forget_rows(Graph *g, Body *b, Node *read)
 {
         const StateVar *s = read->attr.state;
         Dim past = dim_named(g->past);
-        Node *row = new_node(g, b, OP_INDEX, 0, NULL, (Attr){.dim = dim_fixed(s->window)}, (Type){INT, 1, {past}});
+        Node *row = new_node(g, b, OP_INDEX, 0, NULL, (Attr){.dim = dim_fixed(s->window)},
+                             (Type){INT, 1, {past}});
         Type shape = {.dtype = INT, .rank = read->type.rank};
         for (int i = 0; i < shape.rank; i++)
                 shape.dim[i] = i == s->axis ? past : dim_fixed(1);

@@ -68,7 +68,8 @@ static Node *weight(Make *m, int rank, int64_t a, int64_t b, int64_t c)
         g->weight = arena_grow(g->arena, g->weight, g->nweight * (int64_t)sizeof *g->weight,
                                (g->nweight + 1) * (int64_t)sizeof *g->weight);
         g->weight[g->nweight++] = w;
-        return must(m, build(g, m->b, m->diag, OP_WEIGHT, 0, NULL, &(Attr){.weight = w, .slot = -1}, NOWHERE, NULL));
+        return must(m, build(g, m->b, m->diag, OP_WEIGHT, 0, NULL, &(Attr){.weight = w, .slot = -1}, NOWHERE,
+                             NULL));
 }
 
 static Node *index_of(Make *m, Dim size)
@@ -125,7 +126,8 @@ static Node *linear(Make *m, Node *x, int64_t n)
 
 static Node *join(Make *m, Node *a, Node *b, int axis)
 {
-        return must(m, build(m->g, m->b, m->diag, OP_JOIN, 2, (Node *[]){a, b}, &(Attr){.axis = axis}, NOWHERE, NULL));
+        return must(m, build(m->g, m->b, m->diag, OP_JOIN, 2, (Node *[]){a, b}, &(Attr){.axis = axis},
+                             NOWHERE, NULL));
 }
 
 static Node *pad(Make *m, Node *x, int axis, int64_t before, int64_t after, double value)
@@ -220,7 +222,10 @@ static Node *causal_nested(Make *m, Node *s)
 static Node *causal_doubled(Make *m, Node *s)
 {
         Node *twice = op2(m, OP_MUL, whole(m, 2), col(m, s));
-        return masked(m, op2(m, OP_LESSEQ, op2(m, OP_ADD, twice, whole(m, 1)), op2(m, OP_ADD, row(m, s), op2(m, OP_ADD, row(m, s), whole(m, 2)))), s);
+        return masked(m,
+                      op2(m, OP_LESSEQ, op2(m, OP_ADD, twice, whole(m, 1)),
+                          op2(m, OP_ADD, row(m, s), op2(m, OP_ADD, row(m, s), whole(m, 2)))),
+                      s);
 }
 
 static Node *within(Make *m, Node *s, int64_t n)
@@ -241,8 +246,10 @@ static Node *sinks(Make *m, Node *s)
 
 static Node *sinks_alone(Make *m, Node *s)
 {
-        return masked(m, op2(m, OP_OR, op2(m, OP_LESS, col(m, s), whole(m, 1)),
-                             op2(m, OP_AND, past_only(m, s), within(m, s, 2))), s);
+        return masked(m,
+                      op2(m, OP_OR, op2(m, OP_LESS, col(m, s), whole(m, 1)),
+                          op2(m, OP_AND, past_only(m, s), within(m, s, 2))),
+                      s);
 }
 
 static Node *chunk(Make *m, Node *i)
@@ -293,7 +300,9 @@ static Node *head_windows(Make *m, Node *s)
         Node *head = view_rank(m->g, m->b, index_of(m, s->type.dim[0]), 3, NOWHERE, NULL);
         head = must(m, view_transpose(m->g, m->b, head, (int[]){2, 1, 0}, NOWHERE, NULL));
         Node *near = op2(m, OP_LESSEQ, distance(m, s), op2(m, OP_ADD, head, whole(m, 1)));
-        return masked(m, op2(m, OP_AND, near, op2(m, OP_LESSEQ, op2(m, OP_SUB, head, whole(m, 1)), distance(m, s))), s);
+        return masked(
+                m, op2(m, OP_AND, near, op2(m, OP_LESSEQ, op2(m, OP_SUB, head, whole(m, 1)), distance(m, s))),
+                s);
 }
 
 static Node *heads_from_one(Make *m, Node *s)
@@ -315,9 +324,11 @@ static Node *causal_then_alibi(Make *m, Node *s)
 
 static Node *relative_table(Make *m, Node *s)
 {
-        Node *at = op2(m, OP_MIN, op2(m, OP_ADD, op2(m, OP_MAX, distance(m, s), whole(m, -3)), whole(m, 3)), whole(m, 7));
+        Node *at = op2(m, OP_MIN, op2(m, OP_ADD, op2(m, OP_MAX, distance(m, s), whole(m, -3)), whole(m, 3)),
+                       whole(m, 7));
         Node *table = weight(m, 1, 8, 0, 0);
-        Node *bias = must(m, build(m->g, m->b, m->diag, OP_GATHER, 2, (Node *[]){table, at}, NULL, NOWHERE, NULL));
+        Node *bias =
+                must(m, build(m->g, m->b, m->diag, OP_GATHER, 2, (Node *[]){table, at}, NULL, NOWHERE, NULL));
         return causal(m, op2(m, OP_ADD, s, bias));
 }
 
@@ -411,16 +422,18 @@ static Node *mask_by_doubles(Make *m, Node *s)
 
 static Node *attention(Make *m, Node *x, Mask *mask)
 {
-        Node *q = heads(m, linear(m, x, WIDTH)), *k = heads(m, linear(m, x, WIDTH)), *v = heads(m, linear(m, x, WIDTH));
+        Node *q = heads(m, linear(m, x, WIDTH)), *k = heads(m, linear(m, x, WIDTH)),
+             *v = heads(m, linear(m, x, WIDTH));
         Node *s = op2(m, OP_MUL, mm(m, q, transpose(m, k)), number(m, 0.5));
         return op2(m, OP_ADD, x, merge(m, mm(m, softmax(m, mask(m, s)), v)));
 }
 
-#define ATTENTION(name)                                                                                       \
-        static Node *attend_##name(Make *m, Node *x)                                                          \
-        {                                                                                                     \
-                return attention(m, x, name);                                                                 \
+#define ATTENTION(name)                                                                                      \
+        static Node *attend_##name(Make *m, Node *x)                                                         \
+        {                                                                                                    \
+                return attention(m, x, name);                                                                \
         }
+/* clang-format off */
 ATTENTION(causal) ATTENTION(causal_not) ATTENTION(causal_added) ATTENTION(causal_swapped)
 ATTENTION(causal_difference) ATTENTION(causal_max) ATTENTION(causal_log) ATTENTION(causal_counted)
 ATTENTION(causal_nested) ATTENTION(causal_doubled) ATTENTION(window) ATTENTION(sinks) ATTENTION(sinks_alone)
@@ -431,8 +444,9 @@ ATTENTION(mask_halved) ATTENTION(mask_negated) ATTENTION(mask_weighed) ATTENTION
 ATTENTION(off_by_one) ATTENTION(wrong_way) ATTENTION(mask_transposed) ATTENTION(mask_or_prefix)
 ATTENTION(mask_either) ATTENTION(mask_twice) ATTENTION(mask_lost_in_max) ATTENTION(mask_by_halves)
 ATTENTION(mask_by_doubles)
+        /* clang-format on */
 
-static Node *two_layers(Make *m, Node *x)
+        static Node *two_layers(Make *m, Node *x)
 {
         return attention(m, attention(m, x, causal), window);
 }
@@ -446,7 +460,8 @@ static Node *rotate(Make *m, Node *x)
         Node *first = slice(m, x, last, dim_fixed(0), half);
         Node *rest = slice(m, x, last, half, dim_sub(x->type.dim[last], half));
         Node *turned = join(m, rest, op1(m, OP_NEG, first), last);
-        return op2(m, OP_ADD, op2(m, OP_MUL, x, op1(m, OP_COS, angle)), op2(m, OP_MUL, turned, op1(m, OP_SIN, angle)));
+        return op2(m, OP_ADD, op2(m, OP_MUL, x, op1(m, OP_COS, angle)),
+                   op2(m, OP_MUL, turned, op1(m, OP_SIN, angle)));
 }
 
 static Node *rotary(Make *m, Node *x)
@@ -461,7 +476,8 @@ static Node *grouped_keys(Make *m, Node *x)
         Node *q = heads(m, linear(m, x, WIDTH)), *k = linear(m, x, WIDTH / 2), *v = linear(m, x, WIDTH / 2);
         k = view_spread(m->g, m->b, view_rank(m->g, m->b, k, 3, NOWHERE, NULL), 2, NOWHERE, NULL);
         v = view_spread(m->g, m->b, view_rank(m->g, m->b, v, 3, NOWHERE, NULL), 2, NOWHERE, NULL);
-        return merge(m, mm(m, softmax(m, causal(m, mm(m, must(m, q), transpose(m, must(m, k))))), must(m, v)));
+        return merge(m,
+                     mm(m, softmax(m, causal(m, mm(m, must(m, q), transpose(m, must(m, k))))), must(m, v)));
 }
 
 /* softmax spelled out */
@@ -496,7 +512,8 @@ static Node *sink_logit(Make *m, Node *x)
 {
         Node *s = causal(m, mm(m, x, transpose(m, x)));
         Node *sink = linear(m, x, 1);
-        Node *p = must(m, build(m->g, m->b, m->diag, OP_SOFTMAX, 2, (Node *[]){s, sink}, NULL, NOWHERE, NULL));
+        Node *p =
+                must(m, build(m->g, m->b, m->diag, OP_SOFTMAX, 2, (Node *[]){s, sink}, NULL, NOWHERE, NULL));
         return mm(m, p, x);
 }
 
@@ -524,14 +541,16 @@ static Node *running_sum_by_bools(Make *m, Node *x)
 static Node *running_sum_by_product(Make *m, Node *x)
 {
         Node *t = op1(m, OP_REAL_OF, past_only(m, ones(m)));
-        t = must(m, view_reshape(m->g, m->b, t, &(Type){REAL, 3, {now(m), now(m), dim_fixed(1)}}, NOWHERE, NULL));
+        t = must(m, view_reshape(m->g, m->b, t, &(Type){REAL, 3, {now(m), now(m), dim_fixed(1)}}, NOWHERE,
+                                 NULL));
         Node *y = fold(m, OP_SUM, op2(m, OP_MUL, t, x), 1);
         return must(m, view_drop(m->g, m->b, y, 1, NOWHERE, NULL));
 }
 
 static Node *decayed(Make *m, Node *x)
 {
-        Node *t = where(m, past_only(m, ones(m)), op2(m, OP_POW, number(m, 0.5), distance(m, ones(m))), number(m, 0));
+        Node *t = where(m, past_only(m, ones(m)), op2(m, OP_POW, number(m, 0.5), distance(m, ones(m))),
+                        number(m, 0));
         return mm(m, t, x);
 }
 
@@ -539,14 +558,17 @@ static Node *running_max(Make *m, Node *x)
 {
         Node *up = must(m, view_rank(m->g, m->b, x, 3, NOWHERE, NULL));
         Node *keep = past_only(m, ones(m));
-        keep = must(m, view_reshape(m->g, m->b, keep, &(Type){BOOL, 3, {now(m), now(m), dim_fixed(1)}}, NOWHERE, NULL));
+        keep = must(m, view_reshape(m->g, m->b, keep, &(Type){BOOL, 3, {now(m), now(m), dim_fixed(1)}},
+                                    NOWHERE, NULL));
         Node *y = fold(m, OP_MAXOF, where(m, keep, up, minus_inf(m)), 1);
         return must(m, view_drop(m->g, m->b, y, 1, NOWHERE, NULL));
 }
 
 static Node *mean_over_time(Make *m, Node *x)
 {
-        Node *n = op1(m, OP_REAL_OF, must(m, build(m->g, m->b, m->diag, OP_SIZE, 0, NULL, &(Attr){.dim = now(m)}, NOWHERE, NULL)));
+        Node *n = op1(
+                m, OP_REAL_OF,
+                must(m, build(m->g, m->b, m->diag, OP_SIZE, 0, NULL, &(Attr){.dim = now(m)}, NOWHERE, NULL)));
         return op2(m, OP_ADD, x, op2(m, OP_DIV, fold(m, OP_SUM, x, 0), n));
 }
 
@@ -563,13 +585,15 @@ static Node *counts_time(Make *m, Node *x)
 
 static Node *uses_length(Make *m, Node *x)
 {
-        Node *n = must(m, build(m->g, m->b, m->diag, OP_SIZE, 0, NULL, &(Attr){.dim = now(m)}, NOWHERE, NULL));
+        Node *n =
+                must(m, build(m->g, m->b, m->diag, OP_SIZE, 0, NULL, &(Attr){.dim = now(m)}, NOWHERE, NULL));
         return op2(m, OP_MUL, x, op1(m, OP_REAL_OF, n));
 }
 
 static Node *rows_from_the_end(Make *m, Node *x)
 {
-        Node *n = must(m, build(m->g, m->b, m->diag, OP_SIZE, 0, NULL, &(Attr){.dim = now(m)}, NOWHERE, NULL));
+        Node *n =
+                must(m, build(m->g, m->b, m->diag, OP_SIZE, 0, NULL, &(Attr){.dim = now(m)}, NOWHERE, NULL));
         Node *left = op2(m, OP_SUB, n, row(m, x));
         return op2(m, OP_MUL, x, op1(m, OP_REAL_OF, left));
 }
@@ -596,7 +620,8 @@ static Node *convolution(Make *m, Node *x)
 {
         Node *padded = pad(m, x, 0, 2, 0, 0), *y = NULL;
         for (int j = 0; j < 3; j++) {
-                Node *part = op2(m, OP_MUL, slice(m, padded, 0, dim_fixed(2 - j), now(m)), weight(m, 1, WIDTH, 0, 0));
+                Node *part = op2(m, OP_MUL, slice(m, padded, 0, dim_fixed(2 - j), now(m)),
+                                 weight(m, 1, WIDTH, 0, 0));
                 y = y ? op2(m, OP_ADD, y, part) : part;
         }
         return y;
@@ -610,7 +635,8 @@ static Node *convolution_twice(Make *m, Node *x)
 static Node *convolution_centred(Make *m, Node *x)
 {
         Node *padded = pad(m, x, 0, 1, 1, 0);
-        Node *y = op2(m, OP_ADD, slice(m, padded, 0, dim_fixed(0), now(m)), slice(m, padded, 0, dim_fixed(2), now(m)));
+        Node *y = op2(m, OP_ADD, slice(m, padded, 0, dim_fixed(0), now(m)),
+                      slice(m, padded, 0, dim_fixed(2), now(m)));
         return op2(m, OP_ADD, x, y);
 }
 
@@ -624,7 +650,8 @@ static Node *shifted_back(Make *m, Node *x)
 static Node *shifted_by_gather(Make *m, Node *x)
 {
         Node *at = op2(m, OP_MAX, op2(m, OP_SUB, index_of(m, now(m)), whole(m, 1)), whole(m, 0));
-        Node *before = must(m, build(m->g, m->b, m->diag, OP_GATHER, 2, (Node *[]){x, at}, NULL, NOWHERE, NULL));
+        Node *before =
+                must(m, build(m->g, m->b, m->diag, OP_GATHER, 2, (Node *[]){x, at}, NULL, NOWHERE, NULL));
         return op2(m, OP_ADD, x, before);
 }
 
@@ -687,7 +714,8 @@ static Node *class_token_behind(Make *m, Node *x)
 static Node *cross_attention(Make *m, Node *x)
 {
         Node *memory = weight(m, 2, 5, WIDTH, 0);
-        Node *q = heads(m, linear(m, x, WIDTH)), *k = heads(m, linear(m, memory, WIDTH)), *v = heads(m, memory);
+        Node *q = heads(m, linear(m, x, WIDTH)), *k = heads(m, linear(m, memory, WIDTH)),
+             *v = heads(m, memory);
         return op2(m, OP_ADD, x, merge(m, mm(m, softmax(m, mm(m, q, transpose(m, k))), v)));
 }
 
@@ -778,7 +806,8 @@ static Node *best_place_of_all(Make *m, Node *x)
 
 static Node *every_second_row(Make *m, Node *x)
 {
-        Node *y = where(m, op2(m, OP_EQUAL, op2(m, OP_MOD, row(m, x), whole(m, 2)), whole(m, 0)), x, number(m, 0));
+        Node *y = where(m, op2(m, OP_EQUAL, op2(m, OP_MOD, row(m, x), whole(m, 2)), whole(m, 0)), x,
+                        number(m, 0));
         return attention(m, y, causal);
 }
 
@@ -796,7 +825,11 @@ static Node *repeat(Make *m, Node *x, int64_t iterations, Layer *even, Layer *od
 {
         Graph *g = m->g;
         Region *r = NEW(g->arena, Region);
-        *r = (Region){.name = "layer", .iterations = iterations, .nbody = odd ? 2 : 1, .ncarry = 1, .nstack = stacked};
+        *r = (Region){.name = "layer",
+                      .iterations = iterations,
+                      .nbody = odd ? 2 : 1,
+                      .ncarry = 1,
+                      .nstack = stacked};
         r->body = NEW_ARRAY(g->arena, Body *, 2);
         r->body_of = NEW_ARRAY(g->arena, uint8_t, iterations);
         Make inner = *m;
@@ -812,7 +845,8 @@ static Node *repeat(Make *m, Node *x, int64_t iterations, Layer *even, Layer *od
         for (int64_t i = 0; odd && i < iterations; i++)
                 r->body_of[i] = (uint8_t)(i % 2);
         r->repeat = must(m, build(g, m->b, m->diag, OP_REPEAT, 1, &x, &(Attr){.region = r}, NOWHERE, NULL));
-        Node *y = must(m, build(g, m->b, m->diag, OP_RESULT, 1, &r->repeat, &(Attr){.index = stacked}, NOWHERE, NULL));
+        Node *y = must(m, build(g, m->b, m->diag, OP_RESULT, 1, &r->repeat, &(Attr){.index = stacked},
+                                NOWHERE, NULL));
         return y;
 }
 
@@ -851,7 +885,8 @@ static Node *repeat_stacked(Make *m, Node *x)
 
 static Node *keys_of_carry(Make *m, Node *x)
 {
-        return op2(m, OP_ADD, x, mm(m, softmax(m, causal(m, mm(m, linear(m, x, WIDTH), transpose(m, x)))), x));
+        return op2(m, OP_ADD, x,
+                   mm(m, softmax(m, causal(m, mm(m, linear(m, x, WIDTH), transpose(m, x)))), x));
 }
 
 /* what is made of a weight with a slot an iteration stays in its iteration */

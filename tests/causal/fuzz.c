@@ -74,7 +74,8 @@ static Node *tame(Fuzz *f, Node *a)
 static Node *positive(Fuzz *f, Node *a)
 {
         Node *t = tame(f, a);
-        return make(f, OP_ADD, 2, make(f, OP_MUL, 2, t, t, NULL, (Attr){0}), number(f, 0.5, REAL), NULL, (Attr){0});
+        return make(f, OP_ADD, 2, make(f, OP_MUL, 2, t, t, NULL, (Attr){0}), number(f, 0.5, REAL), NULL,
+                    (Attr){0});
 }
 
 static Node *random_point(Fuzz *f)
@@ -84,13 +85,17 @@ static Node *random_point(Fuzz *f)
         static const Op unary[] = {OP_NEG, OP_SIN, OP_COS, OP_TANH, OP_ERF, OP_ATAN, OP_FLOOR, OP_REAL_OF};
         Node *a = any(f), *b = any(f);
         switch (pick(f, 10)) {
-        case 0: case 1: case 2: return make(f, binary[pick(f, 8)], 2, a, b, NULL, (Attr){0});
+        case 0:
+        case 1:
+        case 2: return make(f, binary[pick(f, 8)], 2, a, b, NULL, (Attr){0});
         case 3: return make(f, logic[pick(f, 2)], 2, any_of(f, BOOL), any_of(f, BOOL), NULL, (Attr){0});
         case 4: return make(f, OP_NOT, 1, any_of(f, BOOL), NULL, NULL, (Attr){0});
         case 5: return make(f, unary[pick(f, 7)], 1, a, NULL, NULL, (Attr){0});
         case 6: return make(f, OP_DIV, 2, a, positive(f, b), NULL, (Attr){0});
         case 7: return make(f, pick(f, 2) ? OP_LOG : OP_SQRT, 1, positive(f, b), NULL, NULL, (Attr){0});
-        case 8: return make(f, OP_EXP, 1, make(f, OP_MIN, 2, a, number(f, 2, REAL), NULL, (Attr){0}), NULL, NULL, (Attr){0});
+        case 8:
+                return make(f, OP_EXP, 1, make(f, OP_MIN, 2, a, number(f, 2, REAL), NULL, (Attr){0}), NULL,
+                            NULL, (Attr){0});
         default: return make(f, OP_WHERE, 3, any_of(f, BOOL), a, b, (Attr){0});
         }
 }
@@ -99,7 +104,8 @@ static Node *random_integer(Fuzz *f)
 {
         static const Op op[] = {OP_ADD, OP_SUB, OP_MAX, OP_MIN, OP_FLOORDIV, OP_MOD, OP_MUL};
         int k = pick(f, 7);
-        Node *b = k > 3 || pick(f, 2) ? number(f, k > 3 ? 2 + pick(f, 3) : pick(f, 5) - 2, INT) : any_of(f, INT);
+        Node *b = k > 3 || pick(f, 2) ? number(f, k > 3 ? 2 + pick(f, 3) : pick(f, 5) - 2, INT)
+                                      : any_of(f, INT);
         return make(f, op[k], 2, any_of(f, INT), b, NULL, (Attr){0});
 }
 
@@ -117,7 +123,9 @@ static Node *random_move(Fuzz *f)
         attr.value = (double[]){0, 1, -2, -INFINITY}[a->type.dtype == REAL ? pick(f, 4) : 0];
         switch (pick(f, 8)) {
         case 0: return view_transpose(g, g->top, a, perm, NOWHERE, NULL);
-        case 1: return view_slice(g, g->top, a, axis, dim_fixed(pick(f, 3)), dim_sub(size, dim_fixed(pick(f, 3))), NOWHERE, NULL);
+        case 1:
+                return view_slice(g, g->top, a, axis, dim_fixed(pick(f, 3)),
+                                  dim_sub(size, dim_fixed(pick(f, 3))), NOWHERE, NULL);
         case 2: return view_rank(g, g->top, a, rank + 1, NOWHERE, NULL);
         case 3: return view_drop(g, g->top, a, axis, NOWHERE, NULL);
         case 4: return view_split(g, g->top, a, 2, NOWHERE, NULL);
@@ -142,8 +150,10 @@ static Node *random_fold(Fuzz *f)
 static Node *random_mask(Fuzz *f)
 {
         Graph *g = f->g;
-        Node *col = node_new(g, g->top, OP_INDEX, 0, NULL, (Attr){0}, (Type){INT, 1, {dim_named(0)}}, NOWHERE, NULL);
-        Node *row = view_transpose(g, g->top, view_rank(g, g->top, col, 2, NOWHERE, NULL), (int[]){1, 0}, NOWHERE, NULL);
+        Node *col = node_new(g, g->top, OP_INDEX, 0, NULL, (Attr){0}, (Type){INT, 1, {dim_named(0)}}, NOWHERE,
+                             NULL);
+        Node *row = view_transpose(g, g->top, view_rank(g, g->top, col, 2, NOWHERE, NULL), (int[]){1, 0},
+                                   NOWHERE, NULL);
         row = add(f, row);
         add(f, col);
         Node *far = make(f, OP_ADD, 2, row, number(f, pick(f, 3) - 2 + !pick(f, 4), INT), NULL, (Attr){0});
@@ -163,7 +173,8 @@ static Node *random_gather(Fuzz *f)
 static Node *attention_like(Fuzz *f, Node *x)
 {
         Graph *g = f->g;
-        Node *s = make(f, OP_MATMUL, 2, x, view_transpose(g, g->top, x, (int[]){1, 0}, NOWHERE, NULL), NULL, (Attr){0});
+        Node *s = make(f, OP_MATMUL, 2, x, view_transpose(g, g->top, x, (int[]){1, 0}, NOWHERE, NULL), NULL,
+                       (Attr){0});
         f->pool[f->n++] = s;
         return random_mask(f);
 }
@@ -171,10 +182,16 @@ static Node *attention_like(Fuzz *f, Node *x)
 static Node *random_node(Fuzz *f)
 {
         switch (pick(f, 12)) {
-        case 0: case 1: case 2: case 3: return random_point(f);
-        case 4: case 5: return random_integer(f);
-        case 6: case 7: return random_move(f);
-        case 8: case 9: return random_fold(f);
+        case 0:
+        case 1:
+        case 2:
+        case 3: return random_point(f);
+        case 4:
+        case 5: return random_integer(f);
+        case 6:
+        case 7: return random_move(f);
+        case 8:
+        case 9: return random_fold(f);
         case 10: return random_mask(f);
         default: return pick(f, 2) ? random_gather(f) : attention_like(f, f->pool[0]);
         }
@@ -259,7 +276,8 @@ int main(int argc, char **argv)
                 g->output[0] = (Output){.name = "y", .node = f.pool[0]};
                 if (!has_extremes(g, x)) {
                         used++;
-                        ok = brute_facts(g, facts_under(graph_facts(&arena, g, 0), FINITE_VALUES), x) && check_outputs(&arena, &f, x, &proved, &stepped, &any);
+                        ok = brute_facts(g, facts_under(graph_facts(&arena, g, 0), FINITE_VALUES), x) &&
+                             check_outputs(&arena, &f, x, &proved, &stepped, &any);
                 }
                 arena_free(&arena);
         }

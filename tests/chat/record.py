@@ -205,6 +205,273 @@ ERRORS = """\
 {% do l.append(1) %}"""
 
 
+# Every argument of every filter, test and method at two values and at its bounds, by place and by name.
+ARGUMENTS = """\
+{'b': 1, 'A': 2, 'c': 0} | dictsort
+{'b': 1, 'A': 2, 'B': 0} | dictsort(true)
+{'b': 1, 'A': 2, 'B': 0} | dictsort(false)
+{'b': 1, 'A': 2, 'c': 0} | dictsort(false, 'value')
+{'b': 1, 'A': 2, 'c': 0} | dictsort(true, 'key')
+{'b': 'y', 'A': 'Z', 'c': 'x'} | dictsort(true, 'value')
+{'b': 'y', 'A': 'Z', 'c': 'x'} | dictsort(false, 'value')
+{'b': 1, 'A': 2, 'c': 0} | dictsort(false, 'key', true)
+{'b': 1, 'A': 2, 'c': 0} | dictsort(reverse=true)
+{'b': 1, 'A': 2, 'c': 0} | dictsort(by='value', reverse=true)
+{'b': 1, 'A': 2, 'B': 0} | dictsort(case_sensitive=true, reverse=true)
+{'b': 1, 'A': 2} | dictsort(by='other')
+{} | dictsort
+'  a b  c d '.split(none, 0)
+'  a b  c d '.split(none, 1)
+'  a b  c d '.split(none, 2)
+'  a b  c d '.split(none, 3)
+'  a b  c d '.split(none, 9)
+'  a b  c d '.split(none, -1)
+'  '.split(none, 0)
+''.split(none, 0)
+'a,b,,c'.split(',', 0)
+'a,b,,c'.split(',', 2)
+'a,b,,c'.split(',', 3)
+'a,b,,c'.split(',', -1)
+'a,b,,c'.split(',', 99)
+'a,b,c'.split(sep=',', maxsplit=1)
+' a b c'.split(maxsplit=1)
+'a<>b<>c'.split('<>', 1)
+'  a b  c d '.rsplit(none, -1)
+'a,b,,c'.rsplit(',', 0)
+'a,b,,c'.rsplit(',', 1)
+'a,b,,c'.rsplit(',', 2)
+'a,b,,c'.rsplit(',', -1)
+'a,b,c'.rsplit(sep=',', maxsplit=1)
+' a b '.rsplit()
+'aaaa'.replace('a', 'b', 0)
+'aaaa'.replace('a', 'b', 1)
+'aaaa'.replace('a', 'b', 4)
+'aaaa'.replace('a', 'b', 5)
+'aaaa'.replace('a', 'b', -1)
+'aaaa'.replace('', 'b', 2)
+'aaaa'.replace('', 'b', 0)
+'aaaa' | replace('a', 'b', 0)
+'aaaa' | replace('a', 'b', 3)
+'aaaa' | replace('a', 'b', none)
+'aaaa' | replace('a', 'b', count=2)
+'aaaa' | replace(old='a', new='b')
+'xaxbx'.strip('x')
+'xaxbx'.strip('')
+'xaxbx'.strip(none)
+'xaxbx'.lstrip('ax')
+'xaxbx'.lstrip(none)
+'xaxbx'.rstrip('bx')
+'xaxbx'.rstrip('')
+'xaxbx' | trim('bx')
+'xaxbx' | trim(chars='x')
+' x ' | trim(none)
+'abcabc'.find('c')
+'abcabc'.find('')
+'abcabc'.find('abcabcd')
+'abcabc'.count('bc')
+'abcabc'.count('')
+'aaa'.count('aa')
+'abc'.startswith('')
+'abc'.startswith('abcd')
+'abc'.startswith('abc')
+'abc'.startswith(())
+'abc'.endswith('')
+'abc'.endswith(('b', 'bc'))
+'abc'.endswith('abc')
+'abc'.removeprefix('')
+'abc'.removeprefix('abc')
+'abc'.removeprefix('abcd')
+'abc'.removesuffix('')
+'abc'.removesuffix('abc')
+'abc'.removesuffix('b')
+''.isdigit()
+'1a'.isdigit()
+'a\\nb\\n' | indent(0)
+'a\\nb' | indent(1)
+'a\\n\\nb' | indent(2, false)
+'a\\n\\nb' | indent(2, true)
+'a\\n\\nb' | indent(2, false, true)
+'a\\n\\nb' | indent(2, true, true)
+'a\\n\\nb' | indent('>>', true)
+'a\\nb' | indent(width=3, first=true)
+'a\\nb' | indent('')
+l | join('')
+l | join(d='+')
+l | join(0)
+m | join(',', 'role')
+m | join(attribute='n')
+d.a[5] | tojson(indent=0)
+d | tojson(indent=1)
+d | tojson(false, 3)
+d | tojson(true, none)
+d | tojson(indent=none)
+d | tojson(separators=(', ', '='))
+d | tojson(separators=('', ''))
+{'b': 1, 'a': 2} | tojson(sort_keys=false)
+{'b': 1, 'a': 2} | tojson(false, none, none, true)
+'\u00fc' | tojson(ensure_ascii=false)
+'\u00fc' | tojson(ensure_ascii=true)
+missing | default('x', false)
+'' | default('x', false)
+'' | default('x', true)
+0 | default(5, true)
+0 | default(5)
+false | d(default_value='y', boolean=true)
+none | d('z', boolean=false)
+'x' | int(7)
+'x' | int(default=-1)
+'ff' | int(3, 10)
+none | int(4)
+'1e3' | int
+'-12' | int
+'x' | float(1.5)
+'x' | float(default=2)
+none | float(3)
+'-1e2' | float
+'inf' | float
+' -Infinity ' | float
+'NAN' | float
+'infi' | float
+'inf' | int
+l | sort(false)
+l | sort(true)
+names | sort(true)
+names | sort(false, true)
+names | sort(true, true)
+names | sort(false, false)
+names | sort(reverse=false, case_sensitive=false)
+m[:2] | sort(false, false, 'n') | map(attribute='n') | list
+m[:2] | sort(true, attribute='n') | map(attribute='n') | list
+names | unique(true) | list
+names | unique(false) | list
+m | unique(attribute='role') | map(attribute='content') | list
+names | min
+names | max
+names | min(true)
+names | max(true)
+names | min(case_sensitive=false)
+m[:2] | min(attribute='n')
+m[:2] | max(attribute='n')
+[] | max
+l | sum(start=10)
+m[:2] | sum('n')
+m[:2] | sum('n', 5)
+m[:2] | sum(attribute='n', start=0)
+[] | sum
+m | map(attribute='n', default='none') | list
+m | map(attribute='role') | list
+names | map('replace', 'b', 'X') | list
+names | map('default', 'x') | list
+l | map('string') | join
+m | selectattr('n', 'gt', 1) | map(attribute='content') | list
+m | selectattr('n', 'defined') | map(attribute='content') | list
+m | rejectattr('n', 'defined') | map(attribute='content') | list
+m | rejectattr('n') | map(attribute='content') | list
+m | rejectattr('role', 'in', ['user', 'x']) | map(attribute='content') | list
+l | select | list
+[0, 1, '', 'a', none] | reject | list
+l | select('gt', 1) | list
+l | select('divisibleby', 3) | list
+l | reject('in', [1, 2]) | list
+-3 | abs
+0 | abs
+-2.5 | abs
+d.get('b', 9)
+d.get('nosuch', 9)
+d.get('nosuch', none)
+l.index(3)
+l.index(9)
+l.count(9)
+[1, 1.0, true].count(1)
+{'a': 1}.copy()
+[1, 2].copy()
+6 is divisibleby 4
+6 is divisibleby(3)
+0 is divisibleby 5
+6 is divisibleby 0
+6 is eq 6
+6 is eq 7
+6 is ne 6
+6 is ne 7
+6 is ge 6
+6 is ge 7
+6 is gt 6
+6 is gt 5
+6 is le 6
+6 is le 5
+6 is lt 6
+6 is lt 7
+6 is in [6]
+6 is in [5]
+'b' is in 'abc'
+0 is even
+0 is odd
+-1 is odd
+-1 is even
+'' is lower
+'a1' is lower
+'aB' is lower
+'' is upper
+'A1' is upper
+1 is integer
+true is integer
+1.0 is integer
+1 is float
+1.0 is number
+none is none
+0 is none
+0 is false
+false is false
+1 is true
+[] is sequence
+{} is sequence
+5 is sequence
+'' is iterable
+5 is iterable
+none is iterable
+{} is mapping
+[] is mapping
+missing is undefined
+none is undefined
+d.nosuch is undefined
+range is callable
+5 is callable
+range(0) | list
+range(1) | list
+range(2, 2) | list
+range(2, 3) | list
+range(5, 1) | list
+range(5, 1, -2) | list
+range(1, 6, 5) | list
+range(1, 7, 5) | list
+l[0:0]
+l[0:1]
+l[3:]
+l[-3:]
+l[-4:]
+l[:-3]
+l[:3]
+l[2::-1]
+l[::3]
+t[0]
+t[-1]
+t[11]
+t[12]
+t[-12]
+'abc' | first
+'' | first
+'' | last
+[] | last
+'' | reverse
+'ab cd' | capitalize
+'' | capitalize
+'<&>"' | e
+'<&>' | safe | e
+strftime_now('%y %m %H %%')
+dict()
+namespace().x is defined"""
+
+
 def run(template, variables):
     try:
         return {"text": env.from_string(template).render(**variables)}
@@ -217,32 +484,39 @@ def messages(turns, system, open_):
     return ([{"role": "system", "content": "Be brief & kind."}] if system else []) + said
 
 
+def conversation(name, template, given, tokens):
+    """What the user gives, and the model's tokens; transformers passes tools and documents as None where none are given."""
+    return {"name": name, "variables": given, "config": tokens, **run(template, {"tools": None, "documents": None, **tokens, **given})}
+
+
 def conversations(name, template):
     tokens = {"bos_token": "<s>", "eos_token": "</s>"}
     for turns in range(1, 6):
         for system in (False, True):
             for opened in (True, False):
                 said = messages(turns, system, opened and turns <= 5 or turns == 5)
-                variables = {"messages": said, "add_generation_prompt": opened, "tools": None, "documents": None, **tokens}
-                yield {"name": f"{name}, {turns} turns{', system' * system}{', open' * opened}", "file": name,
-                       "turns": turns if opened else 0, "variables": variables, **run(template, variables)}
+                given = {"messages": said, "add_generation_prompt": opened}
+                label = f"{name}, {turns} turns{', system' * system}{', open' * opened}"
+                yield {"file": name, "turns": turns if opened else 0, **conversation(label, template, given, tokens)}
     call = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "add", "arguments": {"a": 2}}}]}
     said = messages(1, True, True) + [call, {"role": "tool", "content": "4"}]
-    for variables in ({"messages": said, "tools": TOOLS, "add_generation_prompt": True, **tokens},
-                      {"messages": messages(1, False, True), "add_generation_prompt": True, "enable_thinking": False}):
-        yield {"name": f"{name}, {'tools' if 'tools' in variables else 'no tokens'}", "file": name, "turns": 0, "variables": variables,
-               **run(template, variables)}
+    given = {"messages": said, "tools": TOOLS, "add_generation_prompt": True}
+    yield {"file": name, "turns": 0, **conversation(f"{name}, tools", template, given, tokens)}
+    given = {"messages": messages(1, False, True), "add_generation_prompt": True, "enable_thinking": False}
+    yield {"file": name, "turns": 0, **conversation(f"{name}, no tokens", template, given, {})}
     white = [{"role": r, "content": f" \n {c}\n\n "} for r, c in (("user", "u"), ("assistant", "a"), ("user", "v"))]
-    variables = {"messages": white, "add_generation_prompt": True, **tokens}
-    yield {"name": f"{name}, white", "file": name, "turns": 0, "variables": variables, **run(template, variables)}
+    given = {"messages": white, "add_generation_prompt": True}
+    yield {"file": name, "turns": 0, **conversation(f"{name}, white", template, given, tokens)}
 
 
 def main():
     cases = []
     for path in sorted(glob.glob(os.path.join(HERE, "templates", "*.jinja"))):
+        if os.path.basename(path) == "parts.jinja":
+            continue  # its contents are lists of parts
         with open(path, encoding="utf-8", newline="") as f:
             cases += conversations(os.path.basename(path), f.read())
-    for text in SNIPPETS.split("\n") + SPANNING + ERRORS.split("\n"):
+    for text in SNIPPETS.split("\n") + SPANNING + ERRORS.split("\n") + ["{{ " + line + " }}" for line in ARGUMENTS.split("\n")]:
         cases.append({"name": text.split("\n")[0], "template": text, "variables": DATA, **run(text, DATA)})
     versions = f"jinja2 {jinja2.__version__}, markupsafe {importlib.metadata.version('markupsafe')}, Python {platform.python_version()}"
     for case in cases:

@@ -51,7 +51,8 @@ static const char *together(Arena *a, const ChatPieces *p, const json_t *message
                 system = text_of(json_array_get(messages, i++), "content");
         if (system && p->first_user) {
                 put(t, p->first_user, "{system}", system);
-                put(t, strstr(p->first_user, "{system}") + 8, "{}", text_of(json_array_get(messages, i++), "content"));
+                put(t, strstr(p->first_user, "{system}") + 8, "{}",
+                    text_of(json_array_get(messages, i++), "content"));
         } else if (system || p->default_system)
                 put(t, p->system, "{}", system ? system : p->default_system);
         else
@@ -64,14 +65,24 @@ static const char *together(Arena *a, const ChatPieces *p, const json_t *message
         return t->data;
 }
 
-static void check_pieces(Arena *a, const json_t *one, const ChatTemplate *t)
+/* What a case gives, with what the program itself has templates see of a model with these tokens. */
+static json_t *variables_of(Arena *a, const json_t *one)
 {
-        const json_t *variables = json_object_get(one, "variables");
+        ChatSource s = chat_source_of(a, "template", NULL, 0, json_deep_copy(json_object_get(one, "config")));
+        json_object_update(s.variables, json_object_get(one, "variables"));
+        json_decref(s.config);
+        return s.variables;
+}
+
+static void check_pieces(Arena *a, const json_t *one, const ChatTemplate *t, const json_t *variables)
+{
         const char *expected = text_of(one, "text");
         if (!json_integer_value(json_object_get(one, "turns")) || !expected)
                 return;
-        ChatPieces p = chat_cut(a, t, variables, date);
-        bool system = !strcmp(text_of(json_array_get(json_object_get(variables, "messages"), 0), "role"), "system");
+        const ChatWriter w = chat_writer(a, t, variables, date);
+        ChatPieces p = chat_cut(a, &w);
+        bool system =
+                !strcmp(text_of(json_array_get(json_object_get(variables, "messages"), 0), "role"), "system");
         if (p.reason || (system && !p.system && !p.first_user)) /* tests/chat/pieces.expected has these */
                 return;
         const char *found = together(a, &p, json_object_get(variables, "messages"));
@@ -83,25 +94,30 @@ static void check_pieces(Arena *a, const json_t *one, const ChatTemplate *t)
 
 static void check_case(Arena *a, const json_t *one, const json_t *data, const char *folder)
 {
-        const char *name = text_of(one, "name"), *text = text_of(one, "template"), *expected = text_of(one, "text");
-        const json_t *variables = json_object_get(one, "variables");
+        const char *name = text_of(one, "name"), *text = text_of(one, "template"),
+                   *expected = text_of(one, "text");
+        json_t *variables = json_object_get(one, "config") ? variables_of(a, one) : NULL;
         char *file = text ? NULL : read_file(arena_printf(a, "%s/%s", folder, text_of(one, "file")));
         ChatFault fault;
         ChatText out = {0};
-        ChatTemplate *t = chat_parse(a, "template", text ? text : file, (int64_t)strlen(text ? text : file), &fault);
+        ChatTemplate *t =
+                chat_parse(a, "template", text ? text : file, (int64_t)strlen(text ? text : file), &fault);
         bool rendered = t && chat_render(a, t, variables ? variables : data, date, &out, &fault);
         if (rendered && !expected)
                 fail(name, "not refused", out.text, text_of(one, "error"));
         else if (!rendered && expected)
-                fail(name, "refused", fault.what, expected);
-        else if (rendered && ((size_t)out.n != json_string_length(json_object_get(one, "text")) || memcmp(out.text, expected, (size_t)out.n) != 0))
+                fail(name, "refused", fault.message, expected);
+        else if (rendered && ((size_t)out.n != json_string_length(json_object_get(one, "text")) ||
+                              memcmp(out.text, expected, (size_t)out.n) != 0))
                 fail(name, "text", out.text, expected);
-        else if (!rendered && (!fault.what || !fault.at.source || span_line(fault.at) < 1))
-                fail(name, "refused without a place", fault.what ? fault.what : "", text_of(one, "error"));
+        else if (!rendered && (!fault.message || !fault.at.source || span_line(fault.at) < 1))
+                fail(name, "refused without a place", fault.message ? fault.message : "",
+                     text_of(one, "error"));
         else
                 right++;
         if (t && file)
-                check_pieces(a, one, t);
+                check_pieces(a, one, t, variables);
+        json_decref(variables);
         free(file);
 }
 
@@ -114,7 +130,8 @@ static void check_all(const char *path, const char *folder)
                 check_case(&a, json_array_get(cases, i), json_object_get(all, "data"), folder);
                 arena_free(&a);
         }
-        printf("%s chat: as %s: %d compared\n", wrong || !right ? "FAIL" : "ok", text_of(all, "versions"), right);
+        printf("%s chat: as %s: %d compared\n", wrong || !right ? "FAIL" : "ok", text_of(all, "versions"),
+               right);
         json_decref(all);
 }
 
@@ -143,10 +160,11 @@ static void refused(const char *name, char *text, const char *why)
         ChatTemplate *t = chat_parse(&a, "template", text, (int64_t)strlen(text), &fault);
         bool rendered = t && chat_render(&a, t, NULL, date, &out, &fault);
         double took = seconds() - begun;
-        bool good = !rendered && strstr(fault.what, why) && took < 20 && a.total < (int64_t)400 << 20;
+        bool good = !rendered && strstr(fault.message, why) && took < 20 && a.total < (int64_t)400 << 20;
         printf("%s chat, hostile: %s\n", good ? "ok" : "FAIL", name);
         if (!good)
-                printf("     %s, %.1f s, %lld bytes\n", rendered ? "rendered" : fault.what, took, (long long)a.total);
+                printf("     %s, %.1f s, %lld bytes\n", rendered ? "rendered" : fault.message, took,
+                       (long long)a.total);
         wrong += !good;
         arena_free(&a);
         free(text);
@@ -156,25 +174,42 @@ static void refused(const char *name, char *text, const char *why)
 
 static void hostile(void)
 {
-        refused("loops in loops", COPY("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"), "steps");
-        refused("a macro that calls itself", COPY("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"), "deeply");
+        refused("loops in loops",
+                COPY("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"),
+                "steps");
+        refused("a macro that calls itself", COPY("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"),
+                "deeply");
         refused("two macros that call each other",
-                COPY("{% macro f() %}{{ g() }}{{ g() }}{% endmacro %}{% macro g() %}{{ f() }}{{ f() }}{% endmacro %}{{ f() }}"), "deeply");
+                COPY("{% macro f() %}{{ g() }}{{ g() }}{% endmacro %}{% macro g() %}{{ f() }}{{ f() }}{% "
+                     "endmacro %}{{ f() }}"),
+                "deeply");
         refused("a text that doubles",
-                COPY("{% set n = namespace(x='ab') %}{% for i in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}"), "bytes");
+                COPY("{% set n = namespace(x='ab') %}{% for i in range(99) %}{% set n.x = n.x + n.x %}{% "
+                     "endfor %}"),
+                "bytes");
         refused("a text times a number", COPY("{{ 'abcdefgh' * 1000000000 }}"), "bytes");
         refused("nothing times a number, in a list", COPY("{{ [''] * 1000000000000 }}"), "steps");
         refused("a list that doubles",
-                COPY("{% set n = namespace(x=[1]) %}{% for i in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}"), "steps");
+                COPY("{% set n = namespace(x=[1]) %}{% for i in range(99) %}{% set n.x = n.x + n.x %}{% "
+                     "endfor %}"),
+                "steps");
         refused("a list in a list in a list",
-                COPY("{% set n = namespace(x=[]) %}{% for i in range(9999) %}{% set n.x = [n.x] %}{% endfor %}"), "deeply");
+                COPY("{% set n = namespace(x=[]) %}{% for i in range(9999) %}{% set n.x = [n.x] %}{% endfor "
+                     "%}"),
+                "deeply");
         refused("a list that is there twice in a list that is",
-                COPY("{% set n = namespace(x=[1]) %}{% for i in range(60) %}{% set n.x = [n.x, n.x] %}{% endfor %}{{ n.x }}"), "s");
+                COPY("{% set n = namespace(x=[1]) %}{% for i in range(60) %}{% set n.x = [n.x, n.x] %}{% "
+                     "endfor %}{{ n.x }}"),
+                "s");
         refused("lists compared that are there twice",
-                COPY("{% set n = namespace(x=[1], y=[1]) %}{% for i in range(60) %}{% set n.x = [n.x, n.x] %}{% set n.y = [n.y, n.y] %}"
-                     "{% endfor %}{{ n.x == n.y }}"), "steps");
-        refused("much output", COPY("{% for a in range(99999) %}abcdefghijklmnopqrstuvwxyz{% endfor %}"), "bytes");
-        refused("replaced by more", COPY("{% set a = 'a' * 1000 %}{{ (a * 1000) | replace('a', a) }}"), "bytes");
+                COPY("{% set n = namespace(x=[1], y=[1]) %}{% for i in range(60) %}{% set n.x = [n.x, n.x] "
+                     "%}{% set n.y = [n.y, n.y] %}"
+                     "{% endfor %}{{ n.x == n.y }}"),
+                "steps");
+        refused("much output", COPY("{% for a in range(99999) %}abcdefghijklmnopqrstuvwxyz{% endfor %}"),
+                "bytes");
+        refused("replaced by more", COPY("{% set a = 'a' * 1000 %}{{ (a * 1000) | replace('a', a) }}"),
+                "bytes");
         refused("a wide indent", COPY("{{ 'a\\nb' | indent(100000000000) }}"), "bytes");
         refused("a power", COPY("{{ 2 ** 100000000 }}"), "64 bits");
         refused("one to a power", COPY("{{ 1 ** 100000000 }}"), "steps");

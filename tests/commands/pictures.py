@@ -20,7 +20,7 @@ import xml.etree.ElementTree as ET
 
 SVG = "{http://www.w3.org/2000/svg}"
 MODELS = ["tale", "gpt2", "t5", "mixtral", "vit", "swin", "deepseek_v2", "gemma3"]
-ROOF = ["--gflops", "100", "--gbytes", "20"]
+ROOF = ["--roof", "100,20"]
 PIXEL = 0.11  # coordinates are written with one decimal
 driver, models = sys.argv[1:3]
 failed = False
@@ -103,10 +103,9 @@ def arena_faults(model):
         if abs(width - column * (b["last"] - b["first"] + 1)) > 1:
             faults.append(f"the box of buffer {b['buffer']} is not as wide as its life is long")
     kernels = [k["kernel"] for k, _ in groups(root, "kernel")]
-    named = [line for line in text.split("\nbuffers\n")[0].splitlines()[1:] if re.match(r" +[|:;]? +(loop|matmul|value matmul|attention|scan|select|active|fill|repeat) ", line)]
-    actives = sum("those that change a row" in line for line in named)  # found by a kernel of their own, which the list has too
+    named = re.findall(r"(?m)^ *(?:call|repeat|active rows) \w+", text.split("\nbuffers\n")[0])
     if len(kernels) != len(set(kernels)) or len(kernels) != len(named):
-        faults.append(f"{len(kernels)} kernels are named, show plan has {len(named)} ({actives} by rows)")
+        faults.append(f"{len(kernels)} kernels are named, show plan has {len(named)}")
     return faults
 
 
@@ -150,10 +149,10 @@ def threads_faults(model, threads):
         if sum(1 for _ in groups(g, "barrier")) != waits:
             faults.append("barriers differ from those of the text")
     if model in ("tale", "gpt2", "mixtral", "gemma3"):  # without parts that are fed separately: against show plan
-        marks = re.findall(r"^ *([|:;]) ", show(model, "plan").split("\nbuffers\n")[0].split("\n", 1)[1], re.M)
+        marks = re.findall(r"(?m)^ *barrier (.*)", show(model, "plan").split("\nbuffers\n")[0])
         heads = int((re.search(r"where threads divide (\d+) heads", show(model, "plan")) or [0, 0])[1])
         waits = [sum(line.startswith("  |") for line in lines) for lines in calls]
-        step = len([m for m in marks if m == "|" or (m == ";" and (heads == 0 or heads % threads))])
+        step = len([m for m in marks if m == "always" or (m == "unless threads divide the heads" and (heads == 0 or heads % threads))])
         if waits != [len(marks), step]:
             faults.append(f"{waits} barriers in prefill and step, show plan has {[len(marks), step]}")
     return faults

@@ -11,7 +11,8 @@ static Generator generator;
 static int32_t draw(void *of, float *logits)
 {
         (void)of;
-        return (int32_t)(hash_bytes(HASH_START, logits, (size_t)generator.vocab * sizeof *logits) >> 33) % (int32_t)generator.vocab;
+        return (int32_t)(hash_bytes(HASH_START, logits, (size_t)generator.vocab * sizeof *logits) >> 33) %
+               (int32_t)generator.vocab;
 }
 
 /* Behind the first n tokens of a text: the drafts, and how many. */
@@ -33,18 +34,21 @@ int main(int argc, char **argv)
         static int32_t text[2][LENGTH];
         if (argc != 2)
                 return 2;
-        Options options = {.draft = argv[1], .threads = 1, .chunk = 64, .jit = JIT_TCC};
+        CommandOptions options = {.draft = {.model = argv[1]}, .threads = 1, .chunk = 64, .jit = JIT_TCC};
         Arena arena = {0};
         DraftModel all = {.o = draft_options(&arena, &options)}, big = {.o = draft_options(&arena, &options)};
         int code, bad = 0;
         if (!model_load(&big.m, &big.o, &code) || !model_passes(&big.m, &big.o) ||
-            !(big.plan = model_plan(&big.m, &big.o, target_find("native"))) || draft_model_open(&all, &big.m, big.plan, NULL))
+            !(big.plan = model_plan(&big.m, &big.o, target_find("native"))) ||
+            draft_model_open(&all, &big.m, big.plan, NULL))
                 return 3;
         static const int32_t none[] = {-1};
         generator = (Generator){.sample = draw, .tokens = {none, none, none, none}, .vocab = 512};
         uint64_t seed = 1;
         for (int i = 0; i < 2 * LENGTH; i++)
-                text[i / LENGTH][i % LENGTH] = (int32_t)((seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407) >> 40) % 512;
+                text[i / LENGTH][i % LENGTH] =
+                        (int32_t)((seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407) >> 40) %
+                        512;
         memcpy(text[1], text[0], 120 * sizeof **text); /* they begin alike */
         for (size_t i = 0; i < 2 * sizeof length / sizeof *length; i++) {
                 int32_t found[DRAFTS] = {0}, expected[DRAFTS] = {0};
@@ -56,8 +60,9 @@ int main(int argc, char **argv)
                 int64_t want = ask(fresh, t, n, expected);
                 draft_free(fresh);
                 if (k != want || memcmp(found, expected, sizeof found)) {
-                        printf("behind %lld tokens of text %d, position %lld: %lld drafts, not %lld\n", (long long)n, (int)(i % 2), (long long)position,
-                               (long long)k, (long long)want);
+                        printf("behind %lld tokens of text %d, position %lld: %lld drafts, not %lld\n",
+                               (long long)n, (int)(i % 2), (long long)position, (long long)k,
+                               (long long)want);
                         bad = 1;
                 }
         }

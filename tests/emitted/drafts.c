@@ -82,8 +82,12 @@ int main(int argc, char **argv)
                 small_generation drafts;
         } way[] = {
                 {"likeliest", {.steps = 200}, {.temperature = 0}},
-                {"--temp 0.9 --seed 7", {.temperature = 0.9f, .seed = 7, .steps = 200}, {.temperature = 0.9f}},
-                {"--temp 1.2 --top-k 5 --seed 3", {.temperature = 1.2f, .top_k = 5, .seed = 3, .steps = 200}, {.temperature = 1.2f, .top_k = 5}},
+                {"--temp 0.9 --seed 7",
+                 {.temperature = 0.9f, .seed = 7, .steps = 200},
+                 {.temperature = 0.9f}},
+                {"--temp 1.2 --top-k 5 --seed 3",
+                 {.temperature = 1.2f, .top_k = 5, .seed = 3, .steps = 200},
+                 {.temperature = 1.2f, .top_k = 5}},
         };
         int error;
         tale *m = tale_new(argv[1], 1, &error);

@@ -103,7 +103,8 @@ static int feed(fed_separately *m, int64_t n, int seed)
 static void compare(const char *what, fed_separately *m, at_once *p, int64_t length, int seed, int64_t n)
 {
         number(tokens, CONTEXT, seed + 1);
-        printf("%s: %s; position %d\n", what, fed_separately_error(fed_separately_forward(m, tokens, n, noise)),
+        printf("%s: %s; position %d\n", what,
+               fed_separately_error(fed_separately_forward(m, tokens, n, noise)),
                (int)fed_separately_position(m));
         number(words, CONTEXT, seed);
         int error = at_once_forward(p, length, words, tokens, n, expected);

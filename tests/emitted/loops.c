@@ -21,14 +21,16 @@ static void ask(subject *m)
         double p[3] = {0};
         void *scratch = malloc(subject_classify_scratch(2, 1));
         int error = subject_classify(m, orange, 2, 1, 3, p, scratch);
-        printf("%.9g %.9g %.9g %s %s %s\n", p[0], p[1], p[2], subject_label(0), subject_label(2), subject_label(3) ? "a label" : "none");
+        printf("%.9g %.9g %.9g %s %s %s\n", p[0], p[1], p[2], subject_label(0), subject_label(2),
+               subject_label(3) ? "a label" : "none");
         say("orange", error);
         say("grey", subject_classify(m, grey, 1, 1, 1, p, scratch));
         say("no picture", subject_classify(m, NULL, 2, 1, 3, p, scratch));
         say("no width", subject_classify(m, orange, 0, 1, 3, p, scratch));
         say("two channels", subject_classify(m, orange, 3, 1, 2, p, scratch));
         say("too large", subject_classify(m, orange, INT64_C(1) << 40, INT64_C(1) << 40, 3, p, scratch));
-        printf("scratch of what is too large: %zu\n", subject_classify_scratch(INT64_C(1) << 40, INT64_C(1) << 40));
+        printf("scratch of what is too large: %zu\n",
+               subject_classify_scratch(INT64_C(1) << 40, INT64_C(1) << 40));
         free(scratch);
 }
 #elif defined LOOP_embed
@@ -38,7 +40,8 @@ static void ask(subject *m)
         float vector[4];
         void *scratch = malloc(subject_embed_scratch(33));
         int error = subject_embed(m, tokens, 4, vector, scratch);
-        printf("[%.9g, %.9g, %.9g, %.9g]\n", (double)vector[0], (double)vector[1], (double)vector[2], (double)vector[3]);
+        printf("[%.9g, %.9g, %.9g, %.9g]\n", (double)vector[0], (double)vector[1], (double)vector[2],
+               (double)vector[3]);
         say("four tokens", error);
         say("no token", subject_embed(m, tokens, 0, vector, scratch));
         say("a token that there is not", subject_embed(m, strange, 2, vector, scratch));
@@ -111,8 +114,8 @@ static void show(const float *x, int error)
 
 static void ask(subject *m)
 {
-        static const float text[] = {0.5f, -1, 2.5f, 0.25f, -2, 1.5f}, empty[] = {0.25f, -1, 0.5f}, loud[] = {0.5f, 1},
-                            hint[] = {1, -1, 2, 0.5f, 0.25f, 0, -2, 3};
+        static const float text[] = {0.5f, -1, 2.5f, 0.25f, -2, 1.5f}, empty[] = {0.25f, -1, 0.5f},
+                           loud[] = {0.5f, 1}, hint[] = {1, -1, 2, 0.5f, 0.25f, 0, -2, 3};
         static const int32_t marks[] = {1, 4, 6}, strange[] = {1, 4, 7}, three = 3, five = 5;
         subject_inputs without = {.words = 1, .text = empty, .loud = loud};
         subject_denoising how = {.seed = 3, .guidance = 3, .without = &without};
@@ -127,22 +130,30 @@ static void ask(subject *m)
         how.guidance = 3;
         show(x, subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
         without = (subject_inputs){.words = 1};
-        say("a length without a text", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        say("a length without a text",
+            subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
         without = (subject_inputs){.words = 1, .text = empty};
-        say("a length for one of two", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        say("a length for one of two",
+            subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
         without = (subject_inputs){.words = 10, .text = text, .loud = loud};
-        say("a text that is too long", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        say("a text that is too long",
+            subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
         without = (subject_inputs){.class_input = &five};
-        say("without a class that there is not", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        say("without a class that there is not",
+            subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
         without = (subject_inputs){.marks = strange};
-        say("without a mark that there is not", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        say("without a mark that there is not",
+            subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
         how.without = NULL;
-        say("without nothing", subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        say("without nothing",
+            subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
         how.guidance = 1;
         say("no text", subject_denoise(m, 2, NULL, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
         say("no hint", subject_denoise(m, 2, text, loud, marks, 1, NULL, &how, x, NULL, NULL, scratch));
-        say("a mark that there is not", subject_denoise(m, 2, text, loud, strange, 1, hint, &how, x, NULL, NULL, scratch));
-        say("a text without a word", subject_denoise(m, 0, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        say("a mark that there is not",
+            subject_denoise(m, 2, text, loud, strange, 1, hint, &how, x, NULL, NULL, scratch));
+        say("a text without a word",
+            subject_denoise(m, 0, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
         free(scratch);
 }
 #else
@@ -163,11 +174,13 @@ static void ask(subject *m)
         int error = subject_transcribe(m, beep, 6, NULL, 0, &how, on_token, NULL, scratch, &made);
         printf("\n");
         say("beep", error);
-        error = subject_transcribe(m, beep, 6, (const int32_t[]){1, 50, 51, 38}, 4, &how, on_token, NULL, scratch, &made);
+        error = subject_transcribe(m, beep, 6, (const int32_t[]){1, 50, 51, 38}, 4, &how, on_token, NULL,
+                                   scratch, &made);
         printf("\n");
         say("begun", error);
         say("no sound", subject_transcribe(m, beep, 0, NULL, 0, &how, on_token, NULL, scratch, &made));
-        say("a sound that is too long", subject_transcribe(m, beep, INT64_C(1) << 40, NULL, 0, &how, on_token, NULL, scratch, &made));
+        say("a sound that is too long",
+            subject_transcribe(m, beep, INT64_C(1) << 40, NULL, 0, &how, on_token, NULL, scratch, &made));
         free(scratch);
 }
 #endif

@@ -55,9 +55,11 @@ static void memories(const char *path)
         int from_memory, from_file;
         tale *a = tale_new_from(image, n, 1, &from_memory), *b = tale_new(path, 1, &from_file);
         say("memory, as the file", a, from_memory ? from_memory : from_file);
-        if (!a || !b || tale_forward(a, tokens, 9, logits) || tale_forward(b, tokens, 9, logits + 9 * TALE_VOCAB))
+        if (!a || !b || tale_forward(a, tokens, 9, logits) ||
+            tale_forward(b, tokens, 9, logits + 9 * TALE_VOCAB))
                 exit(3);
-        printf("%s\n", memcmp(logits, logits + 9 * TALE_VOCAB, 9 * sizeof again) ? "other logits" : "the same logits");
+        printf("%s\n", memcmp(logits, logits + 9 * TALE_VOCAB, 9 * sizeof again) ? "other logits"
+                                                                                 : "the same logits");
         tale_free(a);
         tale_free(b);
         refuse_memory("memory, a byte less", image, n - 1);

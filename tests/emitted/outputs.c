@@ -13,7 +13,8 @@
 typedef plain model;
 enum { OUTPUTS = 10, ROWS = 1 };
 static const int width[OUTPUTS] = {18, 18, 18, 15, 36, 6, 9, 6, 9, 9};
-#define FORWARD(x, o) plain_forward(m, x, (o)[0], (o)[1], (o)[2], (o)[3], (o)[4], (o)[5], (o)[6], (o)[7], (o)[8], (o)[9])
+#define FORWARD(x, o)                                                                                        \
+        plain_forward(m, x, (o)[0], (o)[1], (o)[2], (o)[3], (o)[4], (o)[5], (o)[6], (o)[7], (o)[8], (o)[9])
 #elif defined REPEATED
 #include "repeated.h"
 #define CALLED(name) repeated_##name
@@ -45,7 +46,8 @@ static int are_right(int at, int rows)
 {
         int good = 1;
         for (int i = 0; i < OUTPUTS; i++)
-                good &= !wanted[i] || !memcmp(found[i], expected[i] + at * width[i], (size_t)(rows * width[i]) * sizeof(float));
+                good &= !wanted[i] || !memcmp(found[i], expected[i] + at * width[i],
+                                              (size_t)(rows * width[i]) * sizeof(float));
         return good;
 }
 
@@ -81,7 +83,8 @@ static int pieces(model *m, int outputs, int piece)
         CALLED(reset)(m);
         for (int at = 0; at < ROWS; at += piece) {
                 want(at / piece % 2 ? ~outputs : outputs);
-                wrong |= piece == 1 ? CALLED(step)(m, token[at], ALL(wanted)) : CALLED(forward)(m, token + at, piece, ALL(wanted));
+                wrong |= piece == 1 ? CALLED(step)(m, token[at], ALL(wanted))
+                                    : CALLED(forward)(m, token + at, piece, ALL(wanted));
                 wrong |= !are_right(at, piece);
         }
         return wrong;
@@ -100,7 +103,8 @@ static int batches(model *m, int outputs)
                 memcpy(token + ROWS, token + at, 5 * sizeof *token);
                 memcpy(token + ROWS + 5, token + at, 5 * sizeof *token);
                 want(outputs);
-                wrong |= CALLED(batch)(m, at % 2 ? s : t, 2, token + ROWS, ALL(wanted)) || !are_right(at % 2 ? at + 4 : at, at % 2 ? 1 : 5);
+                wrong |= CALLED(batch)(m, at % 2 ? s : t, 2, token + ROWS, ALL(wanted)) ||
+                         !are_right(at % 2 ? at + 4 : at, at % 2 ? 1 : 5);
         }
         return wrong;
 }

@@ -22,7 +22,8 @@ int main(int argc, char **argv)
                 execv(argv[1], argv + 1);
                 _exit(127);
         }
-        if (child < 0 || wait4(child, &status, 0, &used) != child || !WIFEXITED(status) || WEXITSTATUS(status))
+        if (child < 0 || wait4(child, &status, 0, &used) != child || !WIFEXITED(status) ||
+            WEXITSTATUS(status))
                 return 1;
         fprintf(stderr, "%lld\n", (long long)used.ru_maxrss * 1024);
         return 0;

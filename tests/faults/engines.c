@@ -18,7 +18,7 @@ typedef struct {
         float logits[STEPS][VOCAB];
 } Worker;
 
-static const char *generate_all(Worker *w, Model *m, const Options *o, WeightPool *pool)
+static const char *generate_all(Worker *w, Model *m, const CommandOptions *o, WeightPool *pool)
 {
         const char *wrong = NULL;
         const float *base = NULL;
@@ -37,18 +37,17 @@ static const char *generate_all(Worker *w, Model *m, const Options *o, WeightPoo
 static void *work(void *arg)
 {
         Worker *w = arg;
-        Options o;
+        CommandOptions o;
         Model m;
         int code;
         WeightPool *pool = pool_new();
         w->wrong = "it can't be loaded";
-        if (options_read(&o, "run", "", 0, NULL)) {
-                o.file[0] = w->path;
-                o.nfile = 1;
-                if (model_load(&m, &o, &code) && pool)
-                        w->wrong = generate_all(w, &m, &o, pool);
-                model_free(&m);
-        }
+        options_begin(&o);
+        o.file[0] = w->path;
+        o.nfile = 1;
+        if (model_load(&m, &o, &code) && pool)
+                w->wrong = generate_all(w, &m, &o, pool);
+        model_free(&m);
         pool_free(pool);
         return NULL;
 }

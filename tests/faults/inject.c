@@ -40,11 +40,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define KINDS(ROW)                                                                                            \
-        ROW(memory)                                                                                           \
-        ROW(map)                                                                                              \
-        ROW(open)                                                                                             \
-        ROW(read)                                                                                             \
+#define KINDS(ROW)                                                                                           \
+        ROW(memory)                                                                                          \
+        ROW(map)                                                                                             \
+        ROW(open)                                                                                            \
+        ROW(read)                                                                                            \
         ROW(short) ROW(again) ROW(write) ROW(file) ROW(thread) ROW(process)
 #define NAME(kind) KIND_##kind,
 typedef enum { KINDS(NAME) NKIND } Kind;
@@ -61,11 +61,11 @@ static atomic_long count;
 static _Thread_local bool inside; /* what a counted function calls itself is not counted */
 
 /* The next function of the name, found once. */
-#define REAL(name)                                                                                            \
-        static __typeof__(&name) real;                                                                        \
-        if (!real) {                                                                                          \
-                void *found = dlsym(RTLD_NEXT, #name);                                                        \
-                memcpy(&real, &found, sizeof real);                                                           \
+#define REAL(name)                                                                                           \
+        static __typeof__(&(name)) real;                                                                     \
+        if (!real) {                                                                                         \
+                void *found = dlsym(RTLD_NEXT, #name);                                                       \
+                memcpy(&real, &found, sizeof real);                                                          \
         }
 
 static void say(const char *word, long n, const char *function)
@@ -406,8 +406,9 @@ int posix_spawnp(pid_t *child, const char *program, const posix_spawn_file_actio
                  const posix_spawnattr_t *how, char *const *arguments, char *const *environment)
 {
         REAL(posix_spawnp)
-        return fails(KIND_process, "posix_spawnp") ? EAGAIN
-                                                   : real(child, program, actions, how, arguments, environment);
+        return fails(KIND_process, "posix_spawnp")
+                       ? EAGAIN
+                       : real(child, program, actions, how, arguments, environment);
 }
 
 int execv(const char *path, char *const *arguments)

@@ -42,7 +42,8 @@ int main(int argc, char **argv)
                 }
                 for (int i = 0; i < INSTANCES; i++) {
                         pthread_join(thread[i], NULL);
-                        if (together[i].error || memcmp(together[i].logits, alone.logits, sizeof alone.logits)) {
+                        if (together[i].error ||
+                            memcmp(together[i].logits, alone.logits, sizeof alone.logits)) {
                                 printf("instance %d: error %d, or other bits\n", i, together[i].error);
                                 return 1;
                         }

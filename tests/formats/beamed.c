@@ -39,7 +39,10 @@ static void hashed_logits(const Line *l, const int32_t *text, int64_t n, float *
         for (int64_t i = 0; i < n; i++)
                 h = mixed(h + (uint64_t)text[i] + 1);
         for (int i = 0; i < l->vocab; i++)
-                x[i] = (float)((int)((mixed(h + UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(i + 1)) >> 40) % 24577) - 12288) / 4096;
+                x[i] = (float)((int)((mixed(h + UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(i + 1)) >> 40) %
+                                     24577) -
+                               12288) /
+                       4096;
         if (l->stop >= 0)
                 x[l->stop] += (float)(n + 1) / 8;
 }
@@ -55,8 +58,9 @@ static int32_t suppressed(void *of, float *logits)
 static int read_line(FILE *f, Line *l)
 {
         unsigned long long seed;
-        int got = fscanf(f, "%llu %d %d %d penalty %lf early %d stop %d suppress %d score %lf tokens %d", &seed, &l->vocab, &l->beams, &l->steps,
-                         &l->penalty, &l->early, &l->stop, &l->suppress, &l->score, &l->n);
+        int got = fscanf(f, "%llu %d %d %d penalty %lf early %d stop %d suppress %d score %lf tokens %d",
+                         &seed, &l->vocab, &l->beams, &l->steps, &l->penalty, &l->early, &l->stop,
+                         &l->suppress, &l->score, &l->n);
         l->seed = seed;
         if (got != 10 || l->vocab > MOST || l->beams > BEAMS || l->steps > STEPS || l->n > STEPS)
                 return got == EOF ? 0 : -1;
@@ -84,11 +88,13 @@ static int is_found(const Line *l)
                 for (int i = 0; i < b.active; i++)
                         hashed_logits(l, b.tokens + i * b.steps, b.made, x + i * b.vocab);
         } while (beams_step(&b, x, suppressed, (void *)l));
-        int good = b.done > 0 && b.length[0] == l->n && fabs(b.beam_worth[0] - l->score) < 1e-5 * (1 + fabs(l->score));
+        int good = b.done > 0 && b.length[0] == l->n &&
+                   fabs(b.beam_worth[0] - l->score) < 1e-5 * (1 + fabs(l->score));
         for (int i = 0; good && i < l->n; i++)
                 good = b.text[i] == l->token[i];
         if (!good && b.done) {
-                printf("# seed %llu: %g, where transformers has %g;", (unsigned long long)l->seed, b.beam_worth[0], l->score);
+                printf("# seed %llu: %g, where transformers has %g;", (unsigned long long)l->seed,
+                       b.beam_worth[0], l->score);
                 for (int i = 0; i < b.length[0]; i++)
                         printf(" %d", b.text[i]);
                 printf("\n");
@@ -106,6 +112,7 @@ int main(int n, char **arg)
                 lines++;
                 found += is_found(&l);
         }
-        printf("%s beams as transformers: %d of %d texts\n", f && got == 0 && lines > 0 && found == lines ? "ok" : "FAIL", found, lines);
+        printf("%s beams as transformers: %d of %d texts\n",
+               f && got == 0 && lines > 0 && found == lines ? "ok" : "FAIL", found, lines);
         return !(f && got == 0 && lines > 0 && found == lines);
 }

@@ -16,8 +16,11 @@
 #include "../../runtime/sampler.h"
 
 enum { MOST = 300, DRAWS = 8, STEPS = 64, HISTORY = 16, SUPPRESSED = 100 };
-static const char *const groups[] = {"temperature",      "top-k",        "top-p", "min-p", "typical", "several at once", "penalties",
-                                     "a text, likeliest", "a text, drawn", "a text with suppressed tokens"};
+static const char *const groups[] = {"temperature",   "top-k",
+                                     "top-p",         "min-p",
+                                     "typical",       "several at once",
+                                     "penalties",     "a text, likeliest",
+                                     "a text, drawn", "a text with suppressed tokens"};
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 /* A line */
@@ -101,7 +104,12 @@ static int group_of(const Case *c)
         int limits = (s->top_k > 0) + (s->top_p < 1) + (s->min_p > 0) + (s->typical_p < 1);
         if (penalties_apply(&c->penalties))
                 return 6;
-        return limits > 1 ? 5 : s->top_k > 0 ? 1 : s->top_p < 1 ? 2 : s->min_p > 0 ? 3 : s->typical_p < 1 ? 4 : 0;
+        return limits > 1         ? 5
+               : s->top_k > 0     ? 1
+               : s->top_p < 1     ? 2
+               : s->min_p > 0     ? 3
+               : s->typical_p < 1 ? 4
+                                  : 0;
 }
 
 static void compare(int group, int good, const char *what)
@@ -115,7 +123,8 @@ static void compare(int group, int good, const char *what)
 
 static uint64_t hashed(uint64_t seed, uint64_t stream, int i)
 {
-        uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15) + stream * UINT64_C(0xd1342543de82ef95) + (uint64_t)i * UINT64_C(0xaf251af3b0f025b5);
+        uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15) + stream * UINT64_C(0xd1342543de82ef95) +
+                     (uint64_t)i * UINT64_C(0xaf251af3b0f025b5);
         z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
         z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
         return z ^ z >> 31;
@@ -256,7 +265,8 @@ static int text_take(void *of, const int32_t *taken, int64_t n, float *to)
         Text *t = of;
         t->position += n;
         if (to)
-                make_logits(&t->c, 4 + 1000 * (uint64_t)(t->position - t->c.nprompt) + (uint64_t)taken[n - 1]);
+                make_logits(&t->c,
+                            4 + 1000 * (uint64_t)(t->position - t->c.nprompt) + (uint64_t)taken[n - 1]);
         return 0;
 }
 

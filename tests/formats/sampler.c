@@ -148,7 +148,8 @@ static void check_definition(void)
 {
         static const int sizes[] = {1, 2, 15, 16, 17, 64, 65, 512, 1000, MOST},
                          ks[] = {0, 1, 5, 40, 900, 5000};
-        static const float ps[] = {0, 0.1f, 0.5f, 0.9f, 0.999f, 1}, mins[] = {0, 0.05f, 1}, typicals[] = {0, 1, 0.2f, 0.95f};
+        static const float ps[] = {0, 0.1f, 0.5f, 0.9f, 0.999f, 1}, mins[] = {0, 0.05f, 1},
+                           typicals[] = {0, 1, 0.2f, 0.95f};
         static float logits[MOST], copy[MOST], weight[MOST];
         static int32_t order[MOST];
         uint64_t state = 7;
@@ -182,7 +183,13 @@ static void check_chance(void)
         int32_t order[4];
         float weight[4];
         int count[4] = {0}, within[4] = {0}, likely[4] = {0};
-        Sampler s = {.temperature = 1, .top_p = 1, .typical_p = 1, .state = 42, .order = order, .weight = weight}, top = s, least = s;
+        Sampler s = {.temperature = 1,
+                     .top_p = 1,
+                     .typical_p = 1,
+                     .state = 42,
+                     .order = order,
+                     .weight = weight},
+                top = s, least = s;
         top.top_p = 0.7f;
         least.min_p = 0.45f;
         for (int i = 0; i < 100000; i++) {
@@ -213,25 +220,33 @@ static void check_typical(void)
         int32_t order[64];
         float weight[64], logits[64];
         int likeliest[2] = {0};
-        Sampler s = {.temperature = 1, .top_p = 1, .typical_p = 0.5f, .state = 5, .order = order, .weight = weight};
+        Sampler s = {.temperature = 1,
+                     .top_p = 1,
+                     .typical_p = 0.5f,
+                     .state = 5,
+                     .order = order,
+                     .weight = weight};
         for (int i = 0; i < 1000; i++)
                 for (int which = 0; which < 2; which++) {
                         for (int k = 0; k < 64; k++)
                                 logits[k] = k == 9 ? 0 : other[which];
                         likeliest[which] += note(sample(&s, logits, 64)) == 9;
                 }
-        verdict("sampler: typical takes what is nearest to the entropy", likeliest[0] == 1000 && likeliest[1] == 0);
+        verdict("sampler: typical takes what is nearest to the entropy",
+                likeliest[0] == 1000 && likeliest[1] == 0);
 }
 
 /* By hand: logits 2 and -2 and 1, the first in the prompt, the second made twice. */
 static void check_penalties(void)
 {
-        const Penalties all = {.repetition = 2, .presence = 0.5f, .frequency = 0.25f}, none = {0}, one = {.repetition = 1};
+        const Penalties all = {.repetition = 2, .presence = 0.5f, .frequency = 0.25f}, none = {0},
+                        one = {.repetition = 1};
         const int32_t times[4] = {-1, 2, 0, 1};
         float logits[4] = {2, -2, 1, 1};
         penalties_take(&all, times, logits, 4);
-        verdict("sampler: penalties", logits[0] == 1 && logits[1] == -4 - 1 && logits[2] == 1 && logits[3] == 0.5f - 0.75f &&
-                                              penalties_apply(&all) && !penalties_apply(&none) && !penalties_apply(&one));
+        verdict("sampler: penalties", logits[0] == 1 && logits[1] == -4 - 1 && logits[2] == 1 &&
+                                              logits[3] == 0.5f - 0.75f && penalties_apply(&all) &&
+                                              !penalties_apply(&none) && !penalties_apply(&one));
 }
 
 static void check_corners(void)

@@ -79,7 +79,8 @@ static int pairs(const char *path)
                 int64_t *whole = calloc((size_t)pair->count, sizeof *whole);
                 printf("%s: %lld", pair->key, (long long)pair->count);
                 if (pair_texts(pair, text))
-                        printf(" \"%.*s\" \"%.*s\"\n", (int)text[0].n, text[0].bytes, (int)text[last].n, text[last].bytes);
+                        printf(" \"%.*s\" \"%.*s\"\n", (int)text[0].n, text[0].bytes, (int)text[last].n,
+                               text[last].bytes);
                 else if (pair_integers(pair, whole))
                         printf(" %lld %lld\n", (long long)whole[0], (long long)whole[last]);
                 else if (pair_reals(pair, real))
@@ -141,13 +142,13 @@ static bool fill_fails(void *context, int index, int64_t first, int64_t count, f
 static int misuse(const char *path)
 {
         const CkOutput bad[][2] = {
-            {{"twice", CK_F32, 1, {1}}, {"twice", CK_F16, 1, {1}}},
-            {{"wrong type", CK_I64, 1, {1}}, {"b", CK_F32, 1, {1}}},
-            {{"a", CK_F32, 1, {1}}, {"__metadata__", CK_F32, 1, {1}}},
-            {{"a", CK_F32, 2, {INT64_MAX, 2}}, {"b", CK_F32, 1, {1}}},
-            {{"a", CK_F32, 1, {-1}}, {"b", CK_F32, 1, {1}}},
-            {{"a", CK_F32, 9, {1}}, {"b", CK_F32, 1, {1}}},
-            {{"\xff", CK_F32, 1, {1}}, {"b", CK_F32, 1, {1}}},
+                {{"twice", CK_F32, 1, {1}}, {"twice", CK_F16, 1, {1}}},
+                {{"wrong type", CK_I64, 1, {1}}, {"b", CK_F32, 1, {1}}},
+                {{"a", CK_F32, 1, {1}}, {"__metadata__", CK_F32, 1, {1}}},
+                {{"a", CK_F32, 2, {INT64_MAX, 2}}, {"b", CK_F32, 1, {1}}},
+                {{"a", CK_F32, 1, {-1}}, {"b", CK_F32, 1, {1}}},
+                {{"a", CK_F32, 9, {1}}, {"b", CK_F32, 1, {1}}},
+                {{"\xff", CK_F32, 1, {1}}, {"b", CK_F32, 1, {1}}},
         };
         CkError err;
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -220,7 +221,7 @@ static int check_halves(const char *name, Widen *widen, Narrow *narrow, uint16_t
                         uint32_t bits = f32_bits(middle);
                         wrong += narrow((float)a) != low || narrow(middle) != (i % 2 ? high : low);
                         wrong +=
-                            narrow(f32_of_bits(bits - 1)) != low || narrow(f32_of_bits(bits + 1)) != high;
+                                narrow(f32_of_bits(bits - 1)) != low || narrow(f32_of_bits(bits + 1)) != high;
                 }
         wrong += narrow(f32_of_bits(0x7f800000u)) != infinity || f32_bits(widen(infinity)) != 0x7f800000u;
         for (uint32_t nan = infinity + 1u; nan < 0x8000; nan++) {
@@ -246,7 +247,8 @@ static void encode(const Tokenizer *t, const char *text, int64_t n)
                 printf("%d ", (int)token[i]);
         printf("| ");
         for (int64_t i = 0; i <= count; i++) {
-                int64_t shown = i < count ? tokens_decode(&t->tables, &decoder, token[i], 0, out) : tokens_decode_end(&decoder, out);
+                int64_t shown = i < count ? tokens_decode(&t->tables, &decoder, token[i], 0, out)
+                                          : tokens_decode_end(&decoder, out);
                 for (int64_t k = 0; k < shown; k++)
                         printf("%02x", (unsigned)(unsigned char)out[k]);
         }
@@ -265,7 +267,8 @@ static int tokenizer(const char *path, int vocab)
         char *line = NULL;
         size_t room = 0;
         while (getline(&line, &room, stdin) >= 0) {
-                char *text = malloc(strlen(line) / 2 + 1); /* exactly sized below, so that a sanitizer sees its end */
+                char *text = malloc(strlen(line) / 2 +
+                                    1); /* exactly sized below, so that a sanitizer sees its end */
                 int64_t n = 0;
                 for (const char *hex = line; text && hex[0] > ' '; hex += 2) {
                         char digits[3] = {hex[0], hex[1], 0};

@@ -90,7 +90,7 @@ static const char *adapter(Arena *a, const Plan *p)
         return t->data;
 }
 
-static bool write_variant(Variant *v, Model *m, const Options *o, const char *folder)
+static bool write_variant(Variant *v, Model *m, const CommandOptions *o, const char *folder)
 {
         Arena *a = &m->arena;
         EmitOptions options = {.name = "model"};
@@ -122,10 +122,10 @@ static bool load(Variant *v, const char *path)
         return v->create && v->destroy && v->call && v->error;
 }
 
-bool variant_open(Variant *v, Model *m, const Options *options, const Way *way, const char *folder)
+bool variant_open(Variant *v, Model *m, const CommandOptions *options, const Way *way, const char *folder)
 {
         static int number; /* a library's path must be new to be loaded anew */
-        Options o = *options;
+        CommandOptions o = *options;
         *v = (Variant){.way = way};
         o.chunk = way->chunk;
         int pass = 0;

@@ -26,7 +26,7 @@ typedef struct {
 } Variant;
 
 /* Elaborates the model, runs the passes, emits, compiles and loads; false after a message. */
-bool variant_open(Variant *v, Model *m, const Options *options, const Way *way, const char *folder);
+bool variant_open(Variant *v, Model *m, const CommandOptions *options, const Way *way, const char *folder);
 void variant_close(Variant *v);
 
 /* What a call reads and writes: float or int32_t, dense, the outermost axis first, each ending where memory ends. */

@@ -4,15 +4,19 @@
 
 #include "chat/chat.h"
 
-static const char usual[] = "{\"messages\": [{\"role\": \"system\", \"content\": \"Be kind.\"}, {\"role\": \"user\", \"content\": \" Hi \"},"
-                            " {\"role\": \"assistant\", \"content\": \"Hello.\"}, {\"role\": \"user\", \"content\": \"\xc3\xa9\xe4\xbd\xa0\"}],"
-                            " \"bos_token\": \"<s>\", \"eos_token\": \"</s>\", \"add_generation_prompt\": true, \"tools\": null,"
-                            " \"x\": [1, 2.5, {\"a\": [null, true]}, \"text\"]}";
+static const char usual[] =
+        "{\"messages\": [{\"role\": \"system\", \"content\": \"Be kind.\"}, {\"role\": \"user\", "
+        "\"content\": \" Hi \"},"
+        " {\"role\": \"assistant\", \"content\": \"Hello.\"}, {\"role\": \"user\", \"content\": "
+        "\"\xc3\xa9\xe4\xbd\xa0\"}],"
+        " \"bos_token\": \"<s>\", \"eos_token\": \"</s>\", \"add_generation_prompt\": true, \"tools\": null,"
+        " \"x\": [1, 2.5, {\"a\": [null, true]}, \"text\"]}";
 
 static void check_fault(const ChatFault *fault)
 {
-        harness_require(fault->what && *fault->what, "refused without a word");
-        harness_require(!fault->at.source || (fault->at.begin >= 0 && fault->at.begin <= fault->at.source->length),
+        harness_require(fault->message && *fault->message, "refused without a word");
+        harness_require(!fault->at.source ||
+                                (fault->at.begin >= 0 && fault->at.begin <= fault->at.source->length),
                         "a fault outside of the template");
 }
 
@@ -28,14 +32,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ChatText text;
         ChatDate date = {2024, 7, 26};
         ChatTemplate *t = chat_parse(&a, "template", (const char *)data, (int64_t)n, &fault);
-        if (!t)
-                check_fault(&fault);
-        else if (!chat_render(&a, t, variables, date, &text, &fault))
+        if (!t || !chat_render(&a, t, variables, date, &text, &fault))
                 check_fault(&fault);
         else
                 harness_require(text.n <= CHAT_BYTES && text.text[text.n] == 0, "more text than allowed");
         if (t) {
-                ChatPieces p = chat_cut(&a, t, NULL, date);
+                const ChatWriter w = chat_writer(&a, t, NULL, date);
+                ChatPieces p = chat_cut(&a, &w);
                 harness_require(p.reason || (p.user && p.answer && p.open && p.head), "a piece is missing");
         }
         json_decref(variables);

@@ -28,12 +28,12 @@ int heard_words(int argc, char **argv)
 }
 
 /* Every number is within what its option says. */
-int heard_command(const Options *o)
+int heard_command(const CommandOptions *o)
 {
-        bool good = o->nfile <= MAX_FILES && o->noverride <= MAX_OVERRIDES && o->ntap <= MAX_TAPS &&
-                    o->ntarget <= MAX_TARGETS && o->nstop <= MAX_STOPS && o->steps >= 0 && o->threads >= 1 &&
-                    o->threads <= 64 && o->chunk >= 1 && o->sampler.top_p >= 0 && o->sampler.top_p <= 1 &&
-                    o->sampler.temperature >= 0;
+        bool good = o->nfile <= MAX_FILES && o->noverride <= MAX_OVERRIDES && o->tap.n <= MAX_TAPS &&
+                    o->target.n <= MAX_TARGETS && o->stop.n <= MAX_STOPS && o->steps >= 0 &&
+                    o->threads >= 1 && o->threads <= 64 && o->chunk >= 1 && o->sampler.top_p >= 0 &&
+                    o->sampler.top_p <= 1 && o->sampler.temperature >= 0;
         harness_require(good, "an option is out of its bounds");
         return DONE;
 }
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                         *at++ = 0;
         }
         harness_listen();
-        int code = run(argc, argv);
+        int code = run_lathe(argc, argv);
         harness_heard_why(code != DONE);
         free(text);
         return 0;

@@ -22,7 +22,8 @@ static void read_pairs(const char *path)
                 bool texts = pair_texts(pair, text), reals = pair_reals(pair, real);
                 harness_require(!pair->count || !texts || !reals, "texts that are numbers");
                 for (int64_t k = 0; texts && k < pair->count; k++)
-                        harness_require(hash_bytes(HASH_START, text[k].bytes, (size_t)text[k].n), "a text is not there");
+                        harness_require(hash_bytes(HASH_START, text[k].bytes, (size_t)text[k].n),
+                                        "a text is not there");
                 free(text);
                 free(real);
         }

@@ -18,7 +18,8 @@ static void take_text(const GrammarTables *tables, const uint8_t *byte, const ui
                 if (*byte % 8 == 0)
                         grammar_keep(&s, &state, 1);
                 state = grammar_step(&s, state, *byte);
-                harness_require(state <= GRAMMAR_DEAD || grammar_goes_on(&s, state) || grammar_may_end(&s, state),
+                harness_require(state <= GRAMMAR_DEAD || grammar_goes_on(&s, state) ||
+                                        grammar_may_end(&s, state),
                                 "a text that can neither go on nor end");
         }
         free(room);

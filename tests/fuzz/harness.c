@@ -133,7 +133,8 @@ bool output_bytes(WrittenFile *o, const char *to, const char *bytes, int64_t n)
         return write_file(to, bytes, n);
 }
 
-bool output_weights(WrittenFile *o, const char *to, Plan *p, Weights *from, const WeightTail *tail, uint64_t key)
+bool output_weights(WrittenFile *o, const char *to, Plan *p, Weights *from, const WeightTail *tail,
+                    uint64_t key)
 {
         (void)tail, (void)key;
         *o = (WrittenFile){.path = to};

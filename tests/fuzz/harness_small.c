@@ -12,10 +12,10 @@ const char *harness_small_path(void)
         return path;
 }
 
-static bool load(Model *m, Options *o)
+static bool load(Model *m, CommandOptions *o)
 {
         int code;
-        options_read(o, "build", "", 0, NULL);
+        options_begin(o);
         return model_open(m, path, &code) && model_elaborate(m, o, NULL);
 }
 
@@ -23,7 +23,7 @@ Plan *harness_small_plan(void)
 {
         static Model m;
         static Plan *plan;
-        Options o;
+        CommandOptions o;
         if (!plan && load(&m, &o) && model_passes(&m, &o))
                 plan = model_plan(&m, &o, target_find("scalar"));
         harness_require(plan != NULL, "small.model is no good");
@@ -52,7 +52,7 @@ static void read_some(const Checkpoint *c)
 static void load_weights(Checkpoint *c)
 {
         static Model m;
-        static Options o;
+        static CommandOptions o;
         double value[64 * 64];
         if (!m.graph)
                 harness_require(load(&m, &o), "small.model is no good");

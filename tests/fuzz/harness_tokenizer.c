@@ -16,7 +16,8 @@ static void use(const TokenTables *t, const char *text, int64_t n, int flags)
         harness_require(count >= 0 && count <= room, "more ids than a text of this length can have");
         for (int64_t i = 0; i < count; i++) {
                 harness_require(ids[i] >= 0 && (uint32_t)ids[i] < t->head->vocab, "no id of the vocabulary");
-                harness_require(tokens_decode(t, &d, ids[i], flags, shown) <= tokens_decode_room(t), "a token longer than the longest");
+                harness_require(tokens_decode(t, &d, ids[i], flags, shown) <= tokens_decode_room(t),
+                                "a token longer than the longest");
         }
         free(scratch);
         free(shown);
@@ -32,11 +33,12 @@ void harness_try_tokenizer(const char *suffix, const uint8_t *data, size_t size)
         Arena arena = {0};
         TokenBlock block;
         TokenTables t;
-        bool lacking;
-        const char *wrong = tokenizer_load(&arena, path, &block, &lacking);
+        bool env_error;
+        const char *wrong = tokenizer_load(&arena, path, &block, &env_error);
         harness_require(!wrong || *wrong, "refused without a word");
         if (!wrong) {
-                harness_require(tokens_open(&t, block.block, (uint64_t)block.size), "its own tables do not fit");
+                harness_require(tokens_open(&t, block.block, (uint64_t)block.size),
+                                "its own tables do not fit");
                 use(&t, (const char *)data + 1, data[0], 0);
                 use(&t, (const char *)data + 1, data[0], TOKENS_CONTROL | TOKENS_BARE);
         }

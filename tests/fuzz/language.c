@@ -6,7 +6,7 @@
 #include "tokens.h"
 
 /* As `lathe check`, then `lathe build --code-only`. */
-static bool compile(Model *m, const Options *o, const char *name)
+static bool compile(Model *m, const CommandOptions *o, const char *name)
 {
         Plan *p = model_check(m, o, name) ? model_plan(m, o, target_find("scalar")) : NULL;
         if (!p)
@@ -17,7 +17,7 @@ static bool compile(Model *m, const Options *o, const char *name)
         return true;
 }
 
-static bool compile_all(Model *m, const Options *o)
+static bool compile_all(Model *m, const CommandOptions *o)
 {
         int n;
         const char **name = program_models(m->program, NULL, 0, &n);
@@ -36,8 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         char *text = harness_text(data, size);
         Model m = {0};
-        Options o;
-        options_read(&o, "build", "", 0, NULL);
+        CommandOptions o;
+        options_begin(&o);
         m.names.arena = m.diag.arena = &m.arena;
         harness_listen();
         const Source *source = source_new(&m.arena, "f.model", text, (int32_t)size);

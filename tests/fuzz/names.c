@@ -10,16 +10,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         char *text = harness_text(data, size);
         Model m;
-        Options o;
+        CommandOptions o;
         int code;
-        options_read(&o, "build", "", 0, NULL);
+        options_begin(&o);
         for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
                 char *equals = strchr(line, '=');
                 if (equals && equals > line && o.noverride < MAX_OVERRIDES) {
                         *equals = 0;
                         o.override[o.noverride++] = (Override){line, equals + 1, NULL};
-                } else if (!equals && o.ntap < MAX_TAPS) {
-                        o.tap[o.ntap++] = line;
+                } else if (!equals && o.tap.n < MAX_TAPS) {
+                        o.tap.at[o.tap.n++] = line;
                 }
         }
         harness_listen();

@@ -80,15 +80,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 argv[9] = NULL;
         harness_listen();
         int code = run_emitted(argv);
-        harness_require(as_it_is || code == 0, "a good file is refused");
-        harness_require(code >= 0 && code <= 3, "an exit code that is none");
         const char *said = harness_heard();
+        const bool no_token = strstr(said, "every logit is -inf or NaN") != NULL; /* of weights that are */
+        harness_require(as_it_is || code == 0 || no_token, "a good file is refused");
+        harness_require(code >= 0 && code <= 3, "an exit code that is none");
         harness_require(code == 0 || strstr(said, "small: "), "refused without a word");
         const char *unknown = NULL;
         if (is_packed_file(path, &unknown)) {
                 PackedFile file = {0};
                 const char *why = packed_file_open(path, harness_small_plan(), 0, &file);
-                harness_require(!why == !code, "lathe and emitted C see it differently");
+                harness_require(!why == (!code || no_token), "lathe and emitted C see it differently");
                 packed_file_close(&file);
         }
         return 0;

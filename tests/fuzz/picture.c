@@ -6,11 +6,12 @@ static void read_as(const char *path, int channels, int cubic)
 {
         Arena arena = {0};
         Image image;
-        bool lacking;
-        const char *why = image_read(&arena, path, channels, &image, &lacking);
+        bool env_error;
+        const char *why = image_read(&arena, path, channels, &image, &env_error);
         harness_require(!why || *why, "refused without a word");
         if (!why) {
-                harness_require(image.channels == channels && image.width > 0 && image.height > 0, "no image");
+                harness_require(image.channels == channels && image.width > 0 && image.height > 0,
+                                "no image");
                 static const float mean[3], std[3] = {1, 1, 1};
                 const PictureForm form = {channels, 5, 7, cubic, 0, 0, mean, std};
                 float values[105];

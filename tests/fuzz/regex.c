@@ -19,8 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         harness_require(good || (why && *why), "refused without a word");
         int64_t pieces = good ? regex_pieces(&probe, (const char *)end + 1, n, cut, n + 2) : -1;
         for (int64_t i = 0; i < pieces; i++)
-                harness_require(cut[i] > (i ? cut[i - 1] : 0) && cut[i] <= n, "an empty piece, or one outside of the text");
-        harness_require(pieces < 0 || n == 0 || (pieces > 0 && cut[pieces - 1] == n), "pieces that leave some of the text out");
+                harness_require(cut[i] > (i ? cut[i - 1] : 0) && cut[i] <= n,
+                                "an empty piece, or one outside of the text");
+        harness_require(pieces < 0 || n == 0 || (pieces > 0 && cut[pieces - 1] == n),
+                        "pieces that leave some of the text out");
         free(cut);
         free(regex);
         arena_free(&arena);

@@ -32,9 +32,9 @@ static void *interrupt(void *nothing)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        Options o;
+        CommandOptions o;
         pthread_t thread;
-        options_read(&o, "repl", "", 0, NULL);
+        options_begin(&o);
         o.file[o.nfile++] = harness_file(".repl", data, size);
         done = false;
         if (pthread_create(&thread, NULL, interrupt, NULL))

@@ -126,10 +126,10 @@ def typed(kind, content=b"", name="t", sizes=(1,)):
 
 def refused():
     """Name, bytes, message."""
-    short = "would take {} bytes, but the file has {} more: truncated, or not a GGUF"
-    yield "3 bytes", b"GGU", "byte 0: its first word " + short.format(4, 3)
+    short = "would take {} bytes, but the file has {} more: the file is cut short at byte {}, or not a GGUF"
+    yield "3 bytes", b"GGU", "byte 0: its first word " + short.format(4, 3, 3)
     yield "another magic", b"GGML" + b"\0" * 60, "a GGUF file begins with these four letters; this one does not"
-    yield "the magic alone", b"GGUF", "byte 4: the version " + short.format(4, 0)
+    yield "the magic alone", b"GGUF", "byte 4: the version " + short.format(4, 0, 4)
     yield "version 1", raw([], version=1), "byte 4: version 1 of GGUF; lathe reads 2 and 3: convert the model again"
     yield "version 0", raw([], version=0), "byte 4: version 0 of GGUF; lathe reads 2 and 3: convert the model again"
     yield "version 4", raw([], version=4), "byte 4: version 4 of GGUF; lathe reads 2 and 3: convert the model again"
@@ -150,7 +150,7 @@ def refused():
         "byte 37: a list of lists, which lathe does not read")
     for kind, n in ((U64, 2**61), (F64, 2**61 + 1), (U16, 2**63), (TEXT, 2**61), (U8, 2**64 - 1)):
         yield f"a list of {n} values of type {kind}", raw([], text("k") + struct.pack("<IIQ", LIST, kind, n)), (
-            f"byte 49: a list of {n} values, but the file has room for {15 // (8 if kind == TEXT else struct.calcsize(SCALARS[kind]))}")
+            f"byte 49: a list of {n} values, but the file has room for {15 // (8 if kind == TEXT else struct.calcsize(SCALARS[kind]))}: it is cut short at byte 64, or not a GGUF")
     yield "scores for fewer tokens", gguf([("tokenizer.ggml.tokens", LIST, (TEXT, ["a", "b"])), ("tokenizer.ggml.scores", LIST, (F32, [1]))]), (
         "byte 132: tokenizer.ggml.scores has 1 values, but tokenizer.ggml.tokens has 2")
     yield "types for more tokens", gguf([("tokenizer.ggml.token_type", LIST, (I32, [1, 1, 1])), ("tokenizer.ggml.tokens", LIST, (TEXT, ["a", "b"]))]), (
@@ -193,9 +193,15 @@ def refused():
     for number in (43, 255, 2**31, 2**32 - 1):
         yield f"type {number}", typed(number, FOUR), f'byte 24: tensor "t": its type, {number}, is none that lathe knows'
     yield "offset 1", raw([entry("t", [1], 0, 1)], content=FOUR * 20), 'byte 24: tensor "t": offset 1 is no multiple of the alignment'
-    for offset in (2**32, 2**63, 2**64 - 32):
+    for offset in (2**60 + 32, 2**63, 2**64 - 32):
         yield f"offset {offset}", raw([entry("t", [1], 0, offset)], content=FOUR), (
-            f'byte 24: tensor "t": offset {offset} is behind the file\'s end')
+            f'byte 24: tensor "t": offset {offset} is beyond 2^60')
+    yield "offset 2^32", raw([entry("t", [1], 0, 2**32)], content=FOUR), (
+        'byte 24: tensor "t": begins at byte 4294967296 of the data, after byte 0, where the one before ends')
+    yield "a file cut short before its second tensor", raw([entry("t", [8], 0, 0), entry("u", [8], 0, 32)], content=FOUR * 8), (
+        'the file is cut short: it has 128 bytes, and its tensors end at byte 160; "u" is the first that is not whole')
+    yield "a file cut short before its last tensors", raw([entry("t", [8], 0, 0), entry("u", [8], 0, 32), entry("v", [8], 0, 64)], content=FOUR * 7), (
+        'the file is cut short: it has 156 bytes, and its tensors end at byte 224; "t" is the first that is not whole')
     yield "a hole", raw([entry("t", [1], 0, 32)], content=FOUR * 20), (
         'byte 24: tensor "t": begins at byte 32 of the data, after byte 0, where the one before ends')
     yield "overlapping data", raw([entry("t", [16], 0, 0), entry("u", [8], 0, 32)], content=FOUR * 16), (
@@ -204,9 +210,9 @@ def refused():
         'byte 57: tensor "u": begins at byte 0 of the data, before byte 32, where the one before ends')
     yield "a name twice", raw([entry("t", [8], 0, 0), entry("t", [8], 0, 32)], content=FOUR * 16), 'two tensors are named "t"'
     yield "more bytes than the file has", typed(0, FOUR, sizes=[2**20, 2**20]), (
-        'byte 24: tensor "t": needs 4398046511104 bytes from byte 96 on, where the file ends at byte 100: truncated')
+        'the file is cut short: it has 100 bytes, and its tensors end at byte 4398046511200; "t" is the first that is not whole')
     yield "sizes whose sum wraps", raw([entry("t", [2**30, 2**17], 0, 0), entry("u", [2**30, 2**17], 0, 0)], content=FOUR), (
-        'byte 24: tensor "t": needs 562949953421312 bytes from byte 128 on, where the file ends at byte 132: truncated')
+        'byte 65: tensor "u": begins at byte 0 of the data, before byte 562949953421312, where the one before ends')
     yield "bytes at the end", gguf([], TENSORS[:1]) + b"\0", "1 bytes follow the last tensor, which ends at byte 128"
 
 

@@ -456,6 +456,15 @@ def check_refused_imports(lathe, root, work, names):
     wanted = f"# From {path} by config gguf_llama (lib/gguf_items.model), gguf:llama.\n" + MODEL
     text = text.replace("\n# gguf:", " gguf:")  # a long path takes a line of its own
     verdict("the model file of a GGUF", code == 0 and text == wanted, text)
+    for key, count in (("attention.head_count", 3), ("feed_forward_length", 40), ("attention.head_count_kv", 3)):
+        each = [count] * said.get("block_count", 2)
+        for values, wanted in ((each, (0, text)), (each + [count], (1, "an array has an element for each layer")),
+                               ([count + 1] + each[1:], (1, "layers that differ in this are not there in this family"))):
+            write_gguf(path, "LLAMA", tensors, names, pairs_of(spelt, said | {key: values}))
+            found = run(lathe, "import", "--spec-only", path)
+            good = found[0] == wanted[0] and (wanted[1] == found[1].replace("\n# gguf:", " gguf:") if wanted[0] == 0 else
+                                              wanted[1] in found[1] and f'key is "{key}"' in found[1])
+            verdict(f"an array in place of a number: {key} is {values}", good, found)
     for name, more, message in (
         ("a key that nothing reads", [("llama.rope.scaling.strange", F32_VALUE, 2.0)],
          f"{path}:10:1: error: nothing reads rope.scaling.strange\nllama.rope.scaling.strange = 2.0\n"),

@@ -38,8 +38,12 @@ int main(int argc, char **argv)
         const int64_t n = tale_encode(m, argv[2], length, 0, tokens, room, scratch);
         tale_grammar *g = tale_grammar_new(m, rules);
         for (int drafts = 0; drafts < 10 && !error; drafts += 5) {
-                const tale_generation how = {.temperature = strtof(argv[3], NULL), .seed = strtoull(argv[4], NULL, 10), .steps = 60, .drafts = drafts,
-                                             .rule = tale_grammar_rule, .ruler = g};
+                const tale_generation how = {.temperature = strtof(argv[3], NULL),
+                                             .seed = strtoull(argv[4], NULL, 10),
+                                             .steps = 60,
+                                             .drafts = drafts,
+                                             .rule = tale_grammar_rule,
+                                             .ruler = g};
                 Shown shown = {.m = m, .text.begun = n > 1};
                 char rest[3];
                 int64_t made;

@@ -104,8 +104,12 @@ static int tokens_agree(const Grammar *g, char **argv)
                         const bool allowed = logits[i] == 0;
                         const bool right = i == stop[0] ? may_end : is_alive(s, &t, text, n + 1, &ends);
                         if (allowed != right)
-                                printf("token %d behind %d others: %s\n", i, n, right ? "ruled out" : "allowed"), bad = 1;
-                        if (allowed && i != stop[0] && (seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407) >> 33 < (UINT64_C(1) << 31) / (uint64_t)++seen)
+                                printf("token %d behind %d others: %s\n", i, n,
+                                       right ? "ruled out" : "allowed"),
+                                        bad = 1;
+                        if (allowed && i != stop[0] &&
+                            (seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407) >> 33 <
+                                    (UINT64_C(1) << 31) / (uint64_t)++seen)
                                 chosen = i;
                 }
                 if (why || chosen < 0) {

@@ -130,7 +130,8 @@ int add_named(Fixture *f, const char *name, int64_t bound)
 Region *new_region(Fixture *f, const char *name, int64_t iterations, int nbody, int ncarry, int nstack)
 {
         Region *region = NEW(&f->arena, Region);
-        *region = (Region){.name = name, .iterations = iterations, .nbody = nbody, .ncarry = ncarry, .nstack = nstack};
+        *region = (Region){
+                .name = name, .iterations = iterations, .nbody = nbody, .ncarry = ncarry, .nstack = nstack};
         region->body = NEW_ARRAY(&f->arena, Body *, nbody);
         region->body_of = NEW_ARRAY(&f->arena, uint8_t, iterations);
         for (int k = 0; k < nbody; k++) {
@@ -227,7 +228,7 @@ static bool fill_weight(void *from, const Weight *w, int64_t slot, double *value
         return true;
 }
 
-const WeightSource test_weights = {NULL, fill_weight};
+const WeightSource test_weights = {NULL, fill_weight, NULL};
 
 int main(void)
 {

@@ -72,8 +72,8 @@ static const double samples[8] = {0, -1.5, 2.25, 0.5, -INFINITY, INFINITY, NAN, 
 
 static void test_pointwise(void)
 {
-        static const Op one[] = {OP_NEG, OP_EXP,  OP_LOG, OP_SQRT,  OP_SIN,
-                                 OP_COS, OP_TANH, OP_ERF, OP_ATAN, OP_FLOOR, OP_REAL_OF};
+        static const Op one[] = {OP_NEG,  OP_EXP, OP_LOG,  OP_SQRT,  OP_SIN,    OP_COS,
+                                 OP_TANH, OP_ERF, OP_ATAN, OP_FLOOR, OP_REAL_OF};
         static const Op two[] = {OP_ADD, OP_SUB,      OP_MUL, OP_DIV,  OP_POW,    OP_MAX,
                                  OP_MIN, OP_FLOORDIV, OP_MOD, OP_LESS, OP_LESSEQ, OP_EQUAL};
         Fixture f;

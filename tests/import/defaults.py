@@ -49,6 +49,9 @@ def literal(tree):
         return False, None
 
 
+NEEDED = object()  # in place of a default
+
+
 def items(lathe):
     dump = subprocess.run([lathe, "parse", f"{ROOT}/models/lib/huggingface.model"], capture_output=True, text=True, check=True).stdout
     out = {}
@@ -60,7 +63,7 @@ def items(lathe):
         for statement in body[1:]:
             if isinstance(statement, list) and statement[:2] == ["keys", "read"]:
                 for _, key, _, kind, default in statement[2:]:
-                    reads[key.strip('"')] = literal(default) if kind == "-" else (False, None)
+                    reads[key.strip('"')] = literal(default) if kind == "-" else (False, NEEDED)
             elif isinstance(statement, list) and statement[:2] in (["keys", "ignore"], ["keys", "omit"]):
                 for key in statement[2:]:
                     reads[key[1].strip('"')] = (False, None)
@@ -73,7 +76,7 @@ def of_class(architecture, path, kinds):
     """What the class says where a file lacks a key, or None: there is no such class."""
     if architecture not in kinds:
         return None
-    config = CONFIG_MAPPING[kinds[architecture]]().to_dict()
+    config = CONFIG_MAPPING[kinds[architecture]](**{part: {} for part in path[:1]}).to_dict()
     for part in path:
         config = config.get(part)
         if config is None:
@@ -91,9 +94,15 @@ def same(ours, theirs):
     return ours == theirs and isinstance(ours, bool) == isinstance(theirs, bool)
 
 
-def main(lathe):
+def classes():
     with open(MAPPING, encoding="utf-8") as f:
-        kinds = {a: kind for kind, a in re.findall(r'\("([\w-]+)", "(\w+)"\)', f.read()) if kind in CONFIG_MAPPING}
+        rows = re.findall(r'\("([\w-]+)", "(\w+)"\)', f.read())
+    named = [(kind, a) for kind, a in rows if a.lower().startswith(kind.replace("_", "").replace("-", "") + "for")]
+    return {a: kind for kind, a in rows + named if kind in CONFIG_MAPPING}        # of several that of its own name
+
+
+def main(lathe):
+    kinds = classes()
     print(f"# transformers {transformers.__version__}: item, architecture, key, the item's default, the class's")
     table = items(lathe)
     compared = 0
@@ -116,4 +125,5 @@ def main(lathe):
     print(f"# {compared} defaults compared")
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -13,7 +13,8 @@
 #include <vector>
 #include "subject.h"
 
-namespace {
+namespace
+{
 
 void check(int error)
 {
@@ -33,8 +34,9 @@ template <class T> std::vector<T> values(const std::string &name)
 }
 
 // FNV-1a over the bytes of numbers.
-template <class T> class Hash {
-public:
+template <class T> class Hash
+{
+      public:
         void add(const T *x, std::size_t n)
         {
                 std::vector<unsigned char> bytes(n * sizeof *x);
@@ -43,9 +45,12 @@ public:
                 for (const unsigned char byte : bytes)
                         h = (h ^ byte) * UINT64_C(0x100000001b3);
         }
-        void tell(const char *name) const { std::printf("hash %016llx %s\n", static_cast<unsigned long long>(h), name); }
+        void tell(const char *name) const
+        {
+                std::printf("hash %016llx %s\n", static_cast<unsigned long long>(h), name);
+        }
 
-private:
+      private:
         std::uint64_t h = UINT64_C(0xcbf29ce484222325);
 };
 
@@ -86,8 +91,8 @@ void loop(subject *m)
 #else
         auto scratch = room(subject_transcribe_scratch(&how));
         const auto sound = values<float>("sound");
-        check(subject_transcribe(m, sound.data(), static_cast<std::int64_t>(sound.size()), prompt.data(), n, &how, add_token, &text, scratch.data(),
-                                 nullptr));
+        check(subject_transcribe(m, sound.data(), static_cast<std::int64_t>(sound.size()), prompt.data(), n,
+                                 &how, add_token, &text, scratch.data(), nullptr));
 #endif
         const std::int64_t taken = subject_position(m);
         subject_reset(m);
@@ -149,8 +154,9 @@ void loop(subject *)
 #endif
 
 // The file's bytes, aligned to 64.
-class Image {
-public:
+class Image
+{
+      public:
         explicit Image(const char *path)
         {
                 std::ifstream file(path, std::ios::binary | std::ios::ate);
@@ -161,7 +167,10 @@ public:
                 file.seekg(0).read(bytes.get(), static_cast<std::streamsize>(size));
         }
         struct Free {
-                void operator()(void *memory) const { std::free(memory); }
+                void operator()(void *memory) const
+                {
+                        std::free(memory);
+                }
         };
         std::unique_ptr<char, Free> bytes;
         std::size_t size = 0;
@@ -174,7 +183,8 @@ int main(int, char **argv)
         try {
                 const Image image(argv[1]);
                 const std::size_t size = subject_size(2);
-                const std::unique_ptr<void, Image::Free> memory(std::aligned_alloc(64, (size + 63) / 64 * 64));
+                const std::unique_ptr<void, Image::Free> memory(
+                        std::aligned_alloc(64, (size + 63) / 64 * 64));
                 auto *const m = static_cast<subject *>(memory.get());
                 check(subject_init_from(m, image.bytes.get(), image.size, 2));
                 const std::unique_ptr<subject, void (*)(subject *)> open(m, subject_close);

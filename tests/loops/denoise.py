@@ -160,6 +160,8 @@ with tempfile.TemporaryDirectory() as at:
     ways = 'scheduler "ddim"  tells "noise"'
     refused("zero steps", "0 steps", ways, "-n", "0", "-o", "x.npy")
     refused("more steps than the training had", "there are 1 to 1000", ways, "-n", "1001", "-o", "x.npy")
+    solver = 'scheduler "dpm_solver"  tells "noise"  trained 20'
+    refused("as many steps as the training had, by dpm_solver", "20 steps; there are 1 to 19", solver, "-n", "20", "-o", "x.npy")
     refused("a flow whose model tells noise", "goes by velocities", 'scheduler "euler"  tells "noise"', "-o", "x.npy")
     refused("no file", "written to a file", ways)
     refused("a picture of a vector", "a PNG has 1 or 3 channels", ways, "-o", "x.png")

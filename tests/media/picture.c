@@ -9,8 +9,8 @@
 static const char *one(Arena *a, const char *path, int channels, int width, int height, const char *how)
 {
         Image image;
-        bool lacking;
-        const char *why = image_read(a, path, channels, &image, &lacking);
+        bool env_error;
+        const char *why = image_read(a, path, channels, &image, &env_error);
         if (why)
                 return why;
         const int cubic = !strcmp(how, "bicubic");
@@ -24,7 +24,8 @@ static const char *one(Arena *a, const char *path, int channels, int width, int 
                 return why;
         }
         void *room = malloc(picture_resized_room(image.width, image.height, channels, width, height, cubic));
-        const uint8_t *pixel = picture_resized(image.pixel, image.width, image.height, channels, width, height, cubic, room);
+        const uint8_t *pixel =
+                picture_resized(image.pixel, image.width, image.height, channels, width, height, cubic, room);
         printf("%d %d ", width, height);
         for (int i = 0; i < width * height * channels; i++)
                 printf("%02x", pixel[i]);

@@ -34,7 +34,8 @@ static bool open_model(Session *s, const char *file, const char *model, int n, c
                 const char *equals = strchr(text[i], '=');
                 if (!equals || n > MAX_OVERRIDES)
                         return printf("no override: %s\n", text[i]), false;
-                override[i] = (Override){.name = arena_strndup(&s->arena, text[i], equals - text[i]), .value = equals + 1};
+                override[i] = (Override){.name = arena_strndup(&s->arena, text[i], equals - text[i]),
+                                         .value = equals + 1};
         }
         Program *p = program_load(&s->arena, &s->names, &s->diag, file, NULL);
         s->g = p ? elaborate_model(p, model, override, n, &s->diag) : NULL;
@@ -63,7 +64,7 @@ static bool print_logits(Session *s, const char *out, const char *tokens)
                 return printf("%s\n", err.message), false;
         int64_t size[MAX_NAMED] = {n};
         Tensor input = {.rank = 1, .dim = {n}, .data = token}, logits = {0}; /* logits [n, vocab] */
-        const WeightSource source = {weights, weights_read};
+        const WeightSource source = {weights, weights_read, weights_why};
         const char *message = interpret(s->g, size, &input, &source, NULL, &logits);
         if (message)
                 return printf("%s\n", message), false;
@@ -77,7 +78,8 @@ static bool print_cost(const Session *s, int64_t n)
 {
         int64_t size[MAX_NAMED] = {n};
         Flops flops = cost_flops(s->g, size, 0);
-        printf("%" PRId64 " %" PRId64 "\n", polynomial_at(&flops.product, n) / 2, polynomial_at(&flops.pair, n) / 2);
+        printf("%" PRId64 " %" PRId64 "\n", polynomial_at(&flops.product, n) / 2,
+               polynomial_at(&flops.pair, n) / 2);
         return true;
 }
 
@@ -98,7 +100,8 @@ int main(int argc, char **argv)
         Session s = {.g = NULL};
         bool good = false;
         if (argc >= 6 && strcmp(argv[1], "logits") == 0)
-                good = open_model(&s, argv[2], argv[3], argc - 6, argv + 6) && print_logits(&s, argv[4], argv[5]);
+                good = open_model(&s, argv[2], argv[3], argc - 6, argv + 6) &&
+                       print_logits(&s, argv[4], argv[5]);
         else if (argc >= 5 && strcmp(argv[1], "cost") == 0)
                 good = open_model(&s, argv[2], argv[3], argc - 5, argv + 5) &&
                        print_cost(&s, strtol(argv[4], NULL, 10));

@@ -5,7 +5,6 @@ What is known at compile time is Python's numbers, lists and blocks; a tensor is
 takes too.
 """
 
-import math
 import os
 
 import numpy as np

@@ -40,7 +40,9 @@ def model(x, step):
     return 0.25 * x + 0.0003 * step * torch.sin(x) + 0.1 * torch.arange(N, dtype=x.dtype) / 7
 
 
-def run(scheduler, steps, learned=False, shift=None):
+def run(scheduler, steps, learned=False, shift=None, told=lambda t: t, picture_of=None, limit=None):
+    """told: of the scheduler's step, the one that the model is told.  picture_of: steps of the training; what the model tells of a flow is a
+    picture then.  limit: of what a step of dpm_solver takes for the picture."""
     if shift:  # as FluxPipeline does
         scheduler.set_timesteps(sigmas=[1 - i / steps for i in range(steps)], mu=math.log(shift))
     else:
@@ -49,12 +51,55 @@ def run(scheduler, steps, learned=False, shift=None):
     source = noises(7)
     import diffusers.schedulers.scheduling_ddpm as ddpm
     ddpm.randn_tensor = lambda shape, **more: torch.tensor([next(source) for _ in range(N)], dtype=torch.float64).reshape(shape)
+    if limit:
+        convert = scheduler.convert_model_output
+        scheduler.convert_model_output = lambda *words, **more: convert(*words, **more).clamp(-limit, limit)
     for t in scheduler.timesteps:
-        out = model(x, float(t))[None, None]
+        out = model(x, told(float(t)))[None, None]
+        if picture_of:  # the velocity to it
+            out = (x[None, None] - out) / (float(t) / picture_of)
         if learned:
             out = torch.cat([out, torch.tanh(x)[None, None]], dim=1)
         x = scheduler.step(out, t, x[None, None]).prev_sample[0, 0].double()
     return " ".join(f"{v:.9g}" for v in x.tolist())
+
+
+def each_setting():
+    """Every setting at two values or more, and at its bounds."""
+    flow, heun, ddim, ddpm, solver = (diffusers.FlowMatchEulerDiscreteScheduler, diffusers.FlowMatchHeunDiscreteScheduler, diffusers.DDIMScheduler,
+                                      diffusers.DDPMScheduler, diffusers.DPMSolverMultistepScheduler)
+    lines = []
+
+    def line(settings, scheduler, steps, **how):
+        lines.append(f"scheduler {settings}  steps {steps} = " + run(scheduler, steps, **how))
+
+    for name, kind in (("euler", flow), ("heun", heun)):
+        way = f'"{name}"  tells "velocity"'
+        line(f'{way}  shift 0.5', kind(shift=0.5), 3)
+        line(f'{way}  scale 1', kind(), 3, told=lambda t: t / 1000)
+        line(f'{way}  scale 700  step_from "noise"', kind(), 3, told=lambda t: 0.7 * (1000 - t))
+        line(f'{way}  trained 50  scale 50', kind(num_train_timesteps=50, shift=2.0), 3)
+        lines[-1] = lines[-1].replace("trained 50", "trained 50  shift 2")
+        line(f'{way}  trained 4', kind(num_train_timesteps=4), 4, told=lambda t: t * 250)
+        line(f'"{name}"  tells "picture"', kind(), 3, picture_of=1000)
+    betas = (("linear", dict(beta_start=0.0001, beta_end=0.02)), ("linear", dict(beta_start=0.002, beta_end=0.05)),
+             ("scaled_linear", dict(beta_start=0.00085, beta_end=0.012)), ("scaled_linear", dict(beta_start=0.002, beta_end=0.03)), ("cosine", {}))
+    for name, kind in (("ddim", ddim), ("ddpm", ddpm), ("dpm_solver", solver)):
+        clips = {} if kind is solver else dict(clip_sample=False)
+        for schedule, ends in betas:
+            words = f'betas "{schedule}"' + (f'  beta_first {ends["beta_start"]}  beta_last {ends["beta_end"]}' if ends else "")
+            kinds = dict(ends, beta_schedule="squaredcos_cap_v2" if schedule == "cosine" else schedule)
+            for trained, steps in ((1000, 1), (1000, 7), (50, 8), (20, 19 if kind is solver else 20)):
+                line(f'"{name}"  tells "noise"  {words}  trained {trained}', kind(num_train_timesteps=trained, **kinds, **clips), steps)
+            line(f'"{name}"  tells "picture"  {words}  trained 100', kind(num_train_timesteps=100, prediction_type="sample", **kinds, **clips), 6)
+        for limit in (0.25, 1, 3):
+            bounded = {} if kind is solver else dict(clip_sample=True, clip_sample_range=limit)
+            line(f'"{name}"  tells "noise"  betas "cosine"  limit {limit}', kind(beta_schedule="squaredcos_cap_v2", **bounded), 5,
+                 limit=limit if kind is solver else None)
+    for trained, steps in ((1000, 6), (30, 30)):
+        line(f'"ddpm"  tells "noise"  betas "cosine"  trained {trained}  variance "learned"',
+             ddpm(num_train_timesteps=trained, beta_schedule="squaredcos_cap_v2", clip_sample=False, variance_type="learned_range"), steps, learned=True)
+    return lines
 
 
 def main():
@@ -80,6 +125,7 @@ def main():
         lines.append(f'scheduler "dpm_solver"  tells "noise"  betas "scaled_linear"  beta_first 0.00085  beta_last 0.012  steps {steps} = ' +
                      run(diffusers.DPMSolverMultistepScheduler(**scaled), steps))
     lines.append(f'scheduler "dpm_solver"  tells "noise"  {betas}  steps 20 = ' + run(diffusers.DPMSolverMultistepScheduler(**linear), 20))
+    lines += each_setting()
     path = pathlib.Path(__file__).parent.parent / "loops" / "schedulers.recorded"
     path.write_text("".join(f"{l}\n" for l in lines))
     print(f"{len(lines)} lines")

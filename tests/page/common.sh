@@ -40,8 +40,9 @@ engine() {
         done
 }
 # browse NAME PAGE EXPRESSION EXPECTED: a regular expression of what Chromium shows
+has_browser() { command -v chromium >/dev/null 2>&1; }
 browse() {
-        if ! command -v chromium >/dev/null 2>&1; then
+        if ! has_browser; then
                 echo "skip page $1: no chromium (chromium)"
                 return
         fi

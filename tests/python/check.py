@@ -100,12 +100,20 @@ for name, kind, words, call in [
         ("an id out of range", tale.Error, "an input is out of range", lambda: m.forward([512])),
         ("an id that is no whole number", TypeError, "tokens is of whole numbers, not of float64", lambda: m.forward([1.5])),
         ("an id beyond 32 bits", ValueError, "beyond 32 bits", lambda: m.forward([2**40])),
+        ("the first id beyond 32 bits", ValueError, "beyond 32 bits", lambda: m.forward([2**31])),
+        ("the first id below 32 bits", ValueError, "beyond 32 bits", lambda: m.forward([-2**31 - 1])),
+        ("the largest of 32 bits", tale.Error, "an input is out of range", lambda: m.forward([2**31 - 1])),
+        ("the least of 32 bits", tale.Error, "an input is out of range", lambda: m.forward([-2**31])),
         ("another shape", ValueError, "tokens is [time], not of shape [1, 2]", lambda: m.forward([[1, 2]])),
         ("too many positions", tale.Error, "more positions than the model has room for", lambda: m.forward([1] * 300)),
         ("no input", TypeError, "forward lacks tokens", lambda: m.forward()),
         ("an input twice", TypeError, "has it twice", lambda: m.forward([1], tokens=[1])),
         ("an output that there is not", TypeError, "there is no output logit; there are: logits", lambda: m.forward([1], outputs="logit")),
         ("a setting that there is not", TypeError, "generation has no temp", lambda: m.generate([1], temp=1)),
+        ("a seed beyond 64 bits", ValueError, "seed is 18446744073709551616, beyond the 64 bits", lambda: m.generate([1], seed=2**64)),
+        ("top_k beyond 32 bits", ValueError, "top_k is 4294967297, beyond the 32 bits", lambda: m.generate([1], top_k=2**32 + 1)),
+        ("steps below 64 bits", ValueError, "steps is -18446744073709551615, beyond", lambda: m.generate([1], steps=1 - 2**64)),
+        ("a temperature beyond floats", ValueError, "temperature is 1e+39, beyond the largest", lambda: m.generate([1], temperature=1e39)),
         ("a temperature below 0", tale.Error, "out of range", lambda: m.generate([1], temperature=-1)),
         ("back to what was not taken", tale.Error, "out of range", lambda: m.rewind(200)),
         ("no weight file", tale.Error, "the weights can't be opened or read: none.weights", lambda: tale.Model("none.weights")),
@@ -170,6 +178,16 @@ x = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
 found = q.forward(x, [1, 2, 0], [2, 1, 1])
 verdict("sizes follow from shapes", all(value.shape[0] == 3 for value in found.values())
         and numpy.array_equal(list(found.values())[0], x.sum(1) + (x[0, 1:] * [2, 2, 0]).sum()), found)
+for name, bad in (("1e39", 1e39), ("-1e39", -1e39), ("halfway", (2 - 2.0**-24) * 2.0**127)):
+    given = x.astype(numpy.float64)
+    given[1, 2] = bad
+    problem = raises(ValueError, "x[1, 2] is " + str(bad) + ", beyond the largest float", lambda: q.forward(given, [1, 2, 0], [2, 1, 1]))  # noqa: B023
+    verdict(f"a number of 64 bits that floats do not hold, {name}", not problem, problem)
+for name, good in (("the largest", (2 - 2.0**-23) * 2.0**127), ("infinity", numpy.inf)):
+    given = numpy.zeros((3, 4))
+    given[1, 2] = good
+    found = q.forward(given, [0, 0, 0], [0, 0, 0])["lambda"]
+    verdict(f"a number of 64 bits that floats hold, {name}", found[1] == numpy.float32(good), found)
 verdict("sizes that differ", raises(ValueError, "not of shape [4]", lambda: q.forward(x, [1, 2, 0, 0], [1, 1, 1])) == "")
 r = ruled.Model()
 ruled_text = r.decode(r.generate(r.encode("{"), steps=20, temperature=1.0, seed=2))

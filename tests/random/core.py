@@ -52,6 +52,7 @@ class Core:
         self.ahead = None  # random numbers of a model that may look ahead on the way
         self.looking = False
         self.hides = False  # a mask hides what floats cannot hold
+        self.shares = False  # its outputs are rows of positions, as batches want them: shared.py
         self.iterations = []  # values of repeats that have ended: see iterations.py
         self.inner_iterations = []
 

@@ -44,6 +44,7 @@ FORMS = {
     "product: a sum": r"sum\(reshape\(v\d+, \[\.\., 1,",
     "product: a part": r"join\(\w+\(\w+, \d+\) \* 2",
     "product: beside ones": r"before: 1, value: 1\)\)\[",
+    "product: by heads": r"(v\d+|none\]) @ (transpose\()?reshape\(w",
     "latents: keys joined with another part": r"join\(t?v\d+, t?v\d+\).* @ join\(",
     "latents: a sum of products": r"@ v\d+'\).* [+-] tv\d+ @",
     "latents: two softmaxes": r"\(softmax.* - .* \* softmax",
@@ -145,7 +146,9 @@ class Coverage:
         graphs = self.show(path, "graph", *options) + self.show(path, "graph")
         found = {("op", o) for o in re.findall(r"^ *%\d+ = (\w+)", graphs, re.M)}
         plan = self.show(path, "plan").split("\nbuffers\n")[0]
-        found |= {("kernel", k) for kind, k in self.rows if kind == "kernel" and re.search(rf"^[ |:;]*{k}  ", plan, re.M)}
+        steps = {"active": "active rows ", "repeat": "repeat "}
+        found |= {("kernel", k) for kind, k in self.rows
+                  if kind == "kernel" and re.search(r"^ *" + steps.get(k, rf"call \w+, kind {k}\b"), plan, re.M)}
         words = words_of(re.sub(r"#.*", "", text), self.lib)
         found |= {("builtin", w) for w in words}
         found |= {(self.lib[w][0], f"{self.lib[w][1]}: {w}") for w in words if w in self.lib}

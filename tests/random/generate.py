@@ -15,19 +15,23 @@ a row may be as large as doubles hold (hidden.py).
 import sys
 
 from ahead import Ahead
+from attended import Attended
 from blocks import Blocks
 from core import MOST_ELEMENTS, SIZES, Core, Random
 from families import Families
 from formulas import Formulas
 from hidden import Hidden
 from latents import Latents
+from layers import Layers
 from library import Library
+from operands import Operands
 from pairs import Pairs
 from recurrent import Recurrent
+from shared import Shared
 from iterations import Iterations
 
 
-class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Iterations, Latents, Recurrent):
+class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Attended, Hidden, Iterations, Latents, Layers, Operands, Recurrent, Shared):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []
@@ -164,8 +168,9 @@ class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Ite
         """What nothing else uses, and then some; of a causal model they run over positions."""
         def fit(v):
             rows = v.shape.count(self.time)
-            return v.name.startswith("v") and (not self.time or (rows <= 1 and rows >= self.causal and
-                                                                 sum(not isinstance(d, int) for d in v.shape) == rows))
+            named = sum(not isinstance(d, int) for d in v.shape)
+            return v.name.startswith("v") and (not self.time or (rows <= 1 and rows >= self.causal and named == rows)) and \
+                (not self.shares or v.shape[:1] == [self.time])
 
         made = [v for v in self.pool if fit(v)]
         idle = [v for v in made if v.name not in self.used][-6:]
@@ -208,9 +213,15 @@ class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Hidden, Ite
                 self.apart_from_others("iterations", 60, self.do_iterations)
             if self.time and not self.causal:
                 self.apart_from_others("positions", 30, self.do_positions)
+            self.apart_from_others("attended", 40, self.do_attended)
+            self.apart_from_others("layers", 20, self.do_layers)
+            if self.time and self.causal:
+                self.apart_from_others("shared", 30, self.do_shared)
             self.pairs()
             self.hidden()
             self.recurrent()
+            self.apart_from_others("operands", 40 if self.time else 10, self.do_operands)
+            self.apart_from_others("by heads", 15, self.do_by_heads)
             self.outputs()
             options = self.options()
         text = [f"# seed {self.seed}"] + ["# hidden"] * self.hides + ([f"# verify: {' '.join(options)}"] if options else [])

@@ -95,7 +95,7 @@ class Hidden:
         e = self.fresh()
         self.line(f"{e} = {self.behind(self.factor(self.late(t)), self.lost(t, a), f'cos({t})')}")
         if self.r.chance(25):
-            return self.let(f"sum({e}, axis: {bool(heads) + 1})" + (f"'" if heads else "[.., none]") + " / 16", [self.time, max(heads, 1)], 40)
+            return self.let(f"sum({e}, axis: {bool(heads) + 1})" + ("'" if heads else "[.., none]") + " / 16", [self.time, max(heads, 1)], 40)
         return self.picked(x, heads, f"{e} / 16", v, x.most * 40)
 
     def added(self, x, heads, a):

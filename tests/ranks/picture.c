@@ -32,7 +32,8 @@ int main(int argc, char **argv)
         if (error)
                 printf("%s\n", joined_error(error));
         else
-                printf("%016llx\n", (unsigned long long)hash_of(hash_of(0, features, FEATURES), logits, CLASSES));
+                printf("%016llx\n",
+                       (unsigned long long)hash_of(hash_of(0, features, FEATURES), logits, CLASSES));
         fprintf(stderr, "0 %ld %ld\n", peers.gathers, peers.floats);
         joined_free(m);
         free(scratch);

@@ -97,7 +97,13 @@ int main(int argc, char **argv)
         if (error || peers.shared == SHARED_FAILED)
                 return printf("%s\n", joined_error(error)), 3;
         if (peers.ranks > 1)
-                error = joined_join(m, &(joined_ranks){.rank = peers.rank, .ranks = peers.ranks, .gather = gather, .of = &peers, .check = CHECK}, scratch);
+                error = joined_join(m,
+                                    &(joined_ranks){.rank = peers.rank,
+                                                    .ranks = peers.ranks,
+                                                    .gather = gather,
+                                                    .of = &peers,
+                                                    .check = CHECK},
+                                    scratch);
         peers.gathers = peers.floats = 0;
         if (!error)
                 error = make(m, steps, logits, &hash);
@@ -113,7 +119,8 @@ int main(int argc, char **argv)
         const char *differs = joined_differs(m, &layer);
         if (differs)
                 printf("behind %s[%lld]\n", differs, (long long)layer);
-        fprintf(stderr, "%zu %ld %ld\n", written((const uint32_t *)m, bytes / 4), peers.gathers, peers.floats);
+        fprintf(stderr, "%zu %ld %ld\n", written((const uint32_t *)m, bytes / 4), peers.gathers,
+                peers.floats);
         joined_close(m);
         free(m);
         free(scratch);

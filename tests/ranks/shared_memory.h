@@ -46,7 +46,8 @@ static int gather(void *of, float *all, const int64_t *begin)
                 return 1;
         p->gathers++;
         p->floats += (long)begin[p->ranks];
-        memcpy(value + begin[p->rank], all + begin[p->rank], (size_t)(begin[p->rank + 1] - begin[p->rank]) * sizeof *all);
+        memcpy(value + begin[p->rank], all + begin[p->rank],
+               (size_t)(begin[p->rank + 1] - begin[p->rank]) * sizeof *all);
         if (meet(p))
                 return 1;
         memcpy(all, value, (size_t)begin[p->ranks] * sizeof *all);

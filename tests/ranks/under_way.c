@@ -50,7 +50,8 @@ static int gather(void *of, float *all, const int64_t *begin)
         pthread_barrier_wait(&stage_of[p->stage]);
         for (int r = 0; r < ranks; r++)
                 if (r != p->rank)
-                        memcpy(all + begin[r], peer[p->stage][r].shown + begin[r], (size_t)(begin[r + 1] - begin[r]) * sizeof *all);
+                        memcpy(all + begin[r], peer[p->stage][r].shown + begin[r],
+                               (size_t)(begin[r + 1] - begin[r]) * sizeof *all);
         pthread_barrier_wait(&stage_of[p->stage]);
         return 0;
 }
@@ -126,8 +127,10 @@ static int is_refused(joined *m, const Batch *b, float *logits)
         const int most = stages > 1 ? 2 * stages : 1;
         return joined_step(m, 7, logits) == JOINED_ERROR_UNDER_WAY &&
                joined_batch(m, b->sequence, b->sequences, b->token, logits) == JOINED_ERROR_UNDER_WAY &&
-               (batches >= most || joined_begin(m, &(joined_sequence){b->sequence[0].slot, 1, 0}, 1, token) == JOINED_ERROR_TWICE) &&
-               (batches < most || joined_begin(m, &(joined_sequence){SLOTS - 1, 1, 0}, 1, token) == JOINED_ERROR_UNDER_WAY);
+               (batches >= most || joined_begin(m, &(joined_sequence){b->sequence[0].slot, 1, 0}, 1, token) ==
+                                           JOINED_ERROR_TWICE) &&
+               (batches < most ||
+                joined_begin(m, &(joined_sequence){SLOTS - 1, 1, 0}, 1, token) == JOINED_ERROR_UNDER_WAY);
 }
 
 static int run_under_way(joined *m, Batch *b, float *logits, uint64_t *hash)
@@ -227,8 +230,14 @@ int main(int argc, char **argv)
                         differ |= peer[s][r].hash != peer[0][0].hash;
                 }
         clock_gettime(CLOCK_MONOTONIC, &end);
-        const double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
-        printf("%s %016llx\n", error == 99 ? "not refused" : error ? joined_error(error) : differ ? "the ranks differ" : "all", (unsigned long long)peer[0][0].hash);
+        const double seconds =
+                (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+        printf("%s %016llx\n",
+               error == 99 ? "not refused"
+               : error     ? joined_error(error)
+               : differ    ? "the ranks differ"
+                           : "all",
+               (unsigned long long)peer[0][0].hash);
         fprintf(stderr, "%.0f steps/s\n", SLOTS / batches * batches * (steps + 1) / seconds);
         return error || differ ? 3 : 0;
 }

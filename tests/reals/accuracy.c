@@ -25,8 +25,8 @@ static const struct {
         const char *name;
         Function run;
 } functions[] = {
-        {"exp", real_exp}, {"log", real_log},   {"sin", real_sin},
-        {"cos", real_cos}, {"tanh", real_tanh}, {"erf", real_erf}, {"atan", real_atan},
+        {"exp", real_exp},   {"log", real_log}, {"sin", real_sin},   {"cos", real_cos},
+        {"tanh", real_tanh}, {"erf", real_erf}, {"atan", real_atan},
 };
 
 enum { NFUNCTION = sizeof functions / sizeof functions[0] };
@@ -172,7 +172,8 @@ static void check_ends(void)
                 for (int k = 0; k < 5; k++) {
                         double got = functions[i].run(at[k]);
                         if (!same(got, wanted[i][k])) {
-                                printf("%s of %a: %a instead of %a\n", functions[i].name, at[k], got, wanted[i][k]);
+                                printf("%s of %a: %a instead of %a\n", functions[i].name, at[k], got,
+                                       wanted[i][k]);
                                 right = 0;
                         }
                 }
@@ -240,19 +241,19 @@ typedef struct {
 } Range;
 
 static const Range ranges[] = {
-        {"exp", real_exp, expq, -1, 1},       {"exp", real_exp, expq, -745.2, 709.9},
+        {"exp", real_exp, expq, -1, 1},        {"exp", real_exp, expq, -745.2, 709.9},
         {"exp", real_exp, expq, -745.2, -708}, {"exp", real_exp, expq, 0, 0},
-        {"log", real_log, logq, 0.5, 2},      {"log", real_log, logq, 0.99, 1.01},
-        {"log", real_log, logq, 0, 0},        {"sin", real_sin, sinq, -4, 4},
-        {"sin", real_sin, sinq, -1e5, 1e5},   {"sin", real_sin, sinq, 0, 0},
-        {"cos", real_cos, cosq, -4, 4},       {"cos", real_cos, cosq, -1e5, 1e5},
-        {"cos", real_cos, cosq, 0, 0},        {"tanh", real_tanh, tanhq, -1, 1},
-        {"tanh", real_tanh, tanhq, -20, 20},  {"tanh", real_tanh, tanhq, -0.01, 0.01},
-        {"tanh", real_tanh, tanhq, 0, 0},     {"erf", real_erf, erfq, -1, 1},
-        {"erf", real_erf, erfq, -6.1, 6.1},   {"erf", real_erf, erfq, -0.1, 0.1},
-        {"erf", real_erf, erfq, 0, 0},
-        {"atan", real_atan, atanq, -1, 1},    {"atan", real_atan, atanq, -20, 20},
-        {"atan", real_atan, atanq, 0.99, 1.01}, {"atan", real_atan, atanq, 0, 0},
+        {"log", real_log, logq, 0.5, 2},       {"log", real_log, logq, 0.99, 1.01},
+        {"log", real_log, logq, 0, 0},         {"sin", real_sin, sinq, -4, 4},
+        {"sin", real_sin, sinq, -1e5, 1e5},    {"sin", real_sin, sinq, 0, 0},
+        {"cos", real_cos, cosq, -4, 4},        {"cos", real_cos, cosq, -1e5, 1e5},
+        {"cos", real_cos, cosq, 0, 0},         {"tanh", real_tanh, tanhq, -1, 1},
+        {"tanh", real_tanh, tanhq, -20, 20},   {"tanh", real_tanh, tanhq, -0.01, 0.01},
+        {"tanh", real_tanh, tanhq, 0, 0},      {"erf", real_erf, erfq, -1, 1},
+        {"erf", real_erf, erfq, -6.1, 6.1},    {"erf", real_erf, erfq, -0.1, 0.1},
+        {"erf", real_erf, erfq, 0, 0},         {"atan", real_atan, atanq, -1, 1},
+        {"atan", real_atan, atanq, -20, 20},   {"atan", real_atan, atanq, 0.99, 1.01},
+        {"atan", real_atan, atanq, 0, 0},
 };
 
 static void check_range(const Range *r)
@@ -269,7 +270,8 @@ static void check_range(const Range *r)
                 }
         }
         char name[80];
-        snprintf(name, sizeof name, "%s from %g to %g: %.5f ulp at %a", r->name, r->low, r->high, worst, where);
+        snprintf(name, sizeof name, "%s from %g to %g: %.5f ulp at %a", r->name, r->low, r->high, worst,
+                 where);
         report("random", name, worst <= BOUND);
 }
 
@@ -307,7 +309,8 @@ static void check_roots(void)
         int wrong = 0;
         for (int i = 0; i < 4000000; i++) {
                 state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-                double x = real_of_bits(UINT64_C(0x0010000000000000) + (state >> 2) % UINT64_C(0x7fc0000000000000));
+                double x = real_of_bits(UINT64_C(0x0010000000000000) +
+                                        (state >> 2) % UINT64_C(0x7fc0000000000000));
                 wrong += !same(reals_sqrt(x), sqrt(x));
         }
         for (int n = 1; n < 100000; n++)

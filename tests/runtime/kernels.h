@@ -52,7 +52,7 @@ static int random_below(int n)
 }
 
 /* n floats, filled at random; freed by the caller. */
-static float *random_floats(int64_t n)
+static inline float *random_floats(int64_t n)
 {
         float *p = malloc((size_t)(n + 16) * sizeof *p);
         if (!p)
@@ -69,6 +69,36 @@ static float *zero_floats(int64_t n)
         if (!p)
                 abort();
         return p;
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZES_ADDRESSES
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(SANITIZES_ADDRESSES)
+enum { GUARD = 0 }; /* the sanitizer sees it */
+#else
+enum { GUARD = 4096 };
+#endif
+static int overruns; /* of floats behind scratch that were written */
+
+/* Scratch of n floats, NaN, before GUARD floats that must stay. */
+static float *scratch_floats(int64_t n)
+{
+        float *p = malloc((size_t)(n + GUARD + 1) * sizeof *p);
+        if (!p)
+                abort();
+        for (int64_t i = 0; i < n + GUARD; i++)
+                p[i] = NAN;
+        return p;
+}
+
+static void free_scratch(float *p, int64_t n)
+{
+        for (int64_t i = n; i < n + GUARD; i++)
+                overruns += p[i] == p[i];
+        free(p);
 }
 
 /* Equal to the bit, NaN being one value. */

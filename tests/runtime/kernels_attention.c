@@ -286,7 +286,8 @@ static int call_by_blocks(const Attention *a, int threads)
 {
         const int64_t blocks = (a->keys + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
         float *parts = random_floats(blocks * a->heads * ATTENTION_PART(a->v_dim));
-        float *scratch = random_floats(ATTENTION_SCRATCH(a->head_dim, a->v_dim, a->k_key));
+        const int64_t n = ATTENTION_SCRATCH(a->head_dim, a->v_dim, a->k_key);
+        float *scratch = scratch_floats(n);
         Team alone = {.threads = 1};
         AttentionShare s = {0};
         for (int thread = threads; thread-- > 0;) {
@@ -297,7 +298,7 @@ static int call_by_blocks(const Attention *a, int threads)
         for (int thread = 0; thread < threads; thread++)
                 attention_join(a, &s, scratch, &alone, thread, threads);
         free(parts);
-        free(scratch);
+        free_scratch(scratch, n);
         by_blocks += s.parts != NULL;
         return s.parts != NULL;
 }
@@ -352,11 +353,11 @@ static void call(const Case *c, int row, int count)
         int units = ATTENTION_UNITS(c->heads, c->kv_heads, count, c->in_rows);
         for (int unit = 0; unit < units;) {
                 int end = unit + 1 + random_below(units - unit);
-                float *scratch = random_floats(ATTENTION_SCRATCH(c->head_dim, c->v_dim, c->in_rows));
-                scratch[0] = NAN;
+                const int64_t n = ATTENTION_SCRATCH(c->head_dim, c->v_dim, c->in_rows);
+                float *scratch = scratch_floats(n);
                 attention(&a, biased, live_keys, count,
                           &(AttentionShare){.begin = unit, .end = end, .count = 1}, scratch);
-                free(scratch);
+                free_scratch(scratch, n);
                 unit = end;
         }
 }
@@ -551,6 +552,7 @@ int main(void)
         verdict("attention of rows without a live key is 0", equals_definition(long_one));
         verdict("attention keeps a live NaN in its rows", live_nan_stays_in_its_rows(0));
         verdict("blocks of keys are shared", by_blocks > 100);
+        verdict("attention writes within its scratch", !overruns);
         printf("# hash %016llx\n", (unsigned long long)hash_state);
         return failures != 0;
 }

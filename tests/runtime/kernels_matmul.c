@@ -122,7 +122,8 @@ static const Tiling *tiling = tilings; /* of the next call */
 static void call(Target target, const float *x, int64_t ldx, int64_t rows, int k, const void *w, int storage,
                  int group, int panel0, int panel1)
 {
-        float *scratch = zero_floats(MATMUL_SCRATCH(tiling->rows_at_once) + MATMUL_WIDE(tiling->cut));
+        const int64_t n = MATMUL_SCRATCH(tiling->rows_at_once) + MATMUL_WIDE(tiling->cut);
+        float *scratch = scratch_floats(n);
         if (group == 2)
                 CALL(add_pair, 2, STORAGE_F32);
         else if (storage == STORAGE_F32)
@@ -131,7 +132,7 @@ static void call(Target target, const float *x, int64_t ldx, int64_t rows, int k
                 CALL(add_to, 1, STORAGE_F16);
         else
                 CALL(add_to, 1, STORAGE_BF16);
-        free(scratch);
+        free_scratch(scratch, n);
 }
 
 static int equals_definition(int rows, int n, int k, int storage)
@@ -195,14 +196,15 @@ static int any_split(int rows, int n, int k)
         return good;
 }
 
-/* Whether one half, anywhere among finite ones, is taken as what it is: inf and NaN too, though some targets look for them apart. */
-static int takes_half(uint16_t half, int rows, int n, int k)
+/* Whether one half, at each `step`-th place among finite ones, is taken as what it is: inf and NaN too, though some targets look for them apart. */
+static int takes_half(uint16_t half, int rows, int n, int k, int step)
 {
         Product p = make_product(rows, n, k, STORAGE_F16);
         int good = 1;
-        for (int place = 0; place < n * k; place++) {
+        for (int place = 0; place < n * k; place += step) {
                 const int j = place % n, i = place / n;
-                uint16_t *there = (uint16_t *)p.packed + ((size_t)(j / 16) * (size_t)k + (size_t)i) * 16 + j % 16;
+                uint16_t *there =
+                        (uint16_t *)p.packed + ((size_t)(j / 16) * (size_t)k + (size_t)i) * 16 + j % 16;
                 const uint16_t before = *there;
                 float *w = p.w + i * n + j;
                 const float as_float = *w;
@@ -222,10 +224,13 @@ static int takes_half(uint16_t half, int rows, int n, int k)
 
 static int takes_all_kinds_of_halves(void)
 {
-        static const uint16_t half[] = {0x7c00, 0xfc00, 0x7c01, 0xfe00, 0xffff, 0x7bff, 0xfbff, 0x0001, 0x83ff, 0x8000};
+        static const uint16_t half[] = {0x7c00, 0xfc00, 0x7c01, 0xfe00, 0xffff,
+                                        0x7bff, 0xfbff, 0x0001, 0x83ff, 0x8000};
         int good = 1;
         for (int i = 0; i < (int)(sizeof half / sizeof *half); i++)
-                good &= takes_half(half[i], 1, 40, 9) & takes_half(half[i], 6, 16, 66) & takes_half(half[i], 13, 17, 5);
+                good &= takes_half(half[i], 1, 40, 9, 1) & takes_half(half[i], 6, 16, 66, 1) &
+                        takes_half(half[i], 13, 17, 5, 1) &
+                        takes_half(half[i], 1, 64, 1200, 1511); /* in several pieces of k */
         return good;
 }
 
@@ -244,6 +249,9 @@ int main(void)
         for (int storage = 0; storage < 3; storage++)
                 good[storage] &=
                         equals_definition(27, 40, 1031, storage) & equals_definition(1, 100, 513, storage);
+        for (int storage = 0; storage < 3; storage++)
+                for (int rows = 5; rows <= 12; rows++) /* one tile, whose weights are made wide in pieces */
+                        good[storage] &= equals_definition(rows, 17, 150, storage);
         good[0] &= equals_definition(197, 33, 17, 0) & equals_definition(401, 17, 520, 0);
         for (int rows = 1; rows <= 30; rows++)
                 pairs &= equals_definition_in_pairs(rows, 96, 37) & equals_definition_in_pairs(rows, 32, 600);
@@ -255,6 +263,7 @@ int main(void)
         verdict("matmul bf16 is its definition in every tile", good[2]);
         verdict("matmul hands over pairs of panels in every tile", pairs);
         verdict("matmul gives the same bits for any split", split);
+        verdict("matmul writes within its scratch", !overruns);
         printf("# hash %016llx\n", (unsigned long long)hash_state);
         return failures != 0;
 }

@@ -212,16 +212,14 @@ static void *run_part(void *of)
 {
         const Part *p = of;
         const int64_t blocks = (p->a->keys + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
-        int64_t n = MIXED_SCRATCH(p->a->heads, p->a->head_dim, p->a->v_dim, p->a->k_key, blocks);
-        float *scratch = zero_floats(n);
+        const int64_t n = MIXED_SCRATCH(p->a->heads, p->a->head_dim, p->a->v_dim, p->a->k_key, blocks);
+        float *scratch = scratch_floats(n);
         AttentionShare s;
-        for (int64_t i = 0; i < n; i++)
-                scratch[i] = NAN;
         mixed_share(&s, p->a, live_keys, p->rows, p->parts, p->thread, p->threads);
-        attention_mixed(p->a, mixed_score, mixed_weight, live_keys, p->rows, &s, p->c->all_weigh, scratch, p->team,
-                        p->thread, p->threads);
+        attention_mixed(p->a, mixed_score, mixed_weight, live_keys, p->rows, &s, p->c->all_weigh, scratch,
+                        p->team, p->thread, p->threads);
         *p->by_blocks |= s.parts && p->thread == 0;
-        free(scratch);
+        free_scratch(scratch, n);
         return NULL;
 }
 
@@ -287,9 +285,10 @@ static int equals_as_laid(Case c)
                 }
                 int same = same_bits(c.out, c.expected, n);
                 if (!same)
-                        printf("# heads %d dim %d/%d rows %d keys %d window %d holes %d all %d weigh %d in rows %d way %d\n",
-                               c.heads, c.head_dim, c.v_dim, c.rows, c.keys, c.window, c.holes, c.all, c.all_weigh,
-                               c.in_rows, way);
+                        printf("# heads %d dim %d/%d rows %d keys %d window %d holes %d all %d weigh %d in "
+                               "rows %d way %d\n",
+                               c.heads, c.head_dim, c.v_dim, c.rows, c.keys, c.window, c.holes, c.all,
+                               c.all_weigh, c.in_rows, way);
                 good &= same;
         }
         hash_floats(c.out, n);
@@ -339,6 +338,7 @@ int main(void)
         verdict(".. of all keys", all);
         verdict(".. with keys that weigh though they are masked", weigh);
         verdict("threads shared the blocks of one row", by_blocks);
+        verdict("mixed attention writes within its scratch", !overruns);
         printf("# hash %016llx\n", (unsigned long long)hash_state);
         return failures != 0;
 }

@@ -37,7 +37,8 @@ static void define_column(const Case *c, int e)
                 for (int d = 0; d < c->depth; d++) {
                         float m = b > 0 ? sum[d] * c->powers[SCAN_BLOCK] : 0;
                         for (int j = b; j < end; j++)
-                                m = fmaf(c->k[j * c->depth + d] * c->powers[SCAN_BLOCK - (j - b)], c->v[j * c->width + e], m);
+                                m = fmaf(c->k[j * c->depth + d] * c->powers[SCAN_BLOCK - (j - b)],
+                                         c->v[j * c->width + e], m);
                         sum[d] = m;
                 }
         }
@@ -80,7 +81,8 @@ static void take(const Case *c, int from, int to)
                         .width = c->width,
                         .maxima = c->maxima};
         for (int unit = 0; unit < SCAN_UNITS(c->width); unit++)
-                scan(&s, c->state + unit * SCAN_FLOATS(c->depth, c->width), unit, from, to - from, c->scratch);
+                scan(&s, c->state + unit * SCAN_FLOATS(c->depth, c->width), unit, from, to - from,
+                     c->scratch);
 }
 
 static int is_defined(const Case *c)
@@ -98,7 +100,8 @@ static int goes_back(const Case *c)
                 to = to < ROWS ? to : ROWS;
                 take(c, at, to);
                 const int begins = (int)scan_begins(c->state), back = to - random_below(to - begins + 1);
-                good &= scan_reaches(c->state, back) && (begins == 0 || !scan_reaches(c->state, begins - 1)) && to - begins <= SCAN_BLOCK;
+                good &= scan_reaches(c->state, back) &&
+                        (begins == 0 || !scan_reaches(c->state, begins - 1)) && to - begins <= SCAN_BLOCK;
                 if (back > 0 && back < to)
                         take(c, back, to);
         }
@@ -119,7 +122,7 @@ static void compare(int depth, int width, float decay, int maxima)
         c.expected = zero_floats(ROWS * width);
         c.out = zero_floats(ROWS * width);
         c.state = zero_floats(SCAN_UNITS(width) * SCAN_FLOATS(depth, width));
-        c.scratch = zero_floats(SCAN_SCRATCH(depth, width));
+        c.scratch = scratch_floats(SCAN_SCRATCH(depth, width));
         double power = 1;
         for (int i = 0; i <= SCAN_BLOCK; i++, power *= decay > 0 ? (double)decay : 1)
                 c.powers[i] = (float)power;
@@ -151,12 +154,13 @@ static void compare(int depth, int width, float decay, int maxima)
         free(c.expected);
         free(c.out);
         free(c.state);
-        free(c.scratch);
+        free_scratch(c.scratch, SCAN_SCRATCH(depth, width));
 }
 
 int main(void)
 {
-        static const int shape[][2] = {{8, 8}, {64, 64}, {17, 19}, {1, 1}, {3, 130}, {40, 256}, {0, 1}, {0, 24}, {0, 300}};
+        static const int shape[][2] = {{8, 8},    {64, 64}, {17, 19}, {1, 1},  {3, 130},
+                                       {40, 256}, {0, 1},   {0, 24},  {0, 300}};
         for (int i = 0; i < 9; i++) {
                 compare(shape[i][0], shape[i][1], 0, 0);
                 compare(shape[i][0], shape[i][1], 0.96875f, 0);
@@ -169,6 +173,7 @@ int main(void)
         verdict("a scan in pieces has the bits of the whole", good_pieces);
         verdict("a scan goes back within a block", good_back);
         verdict("a scan reads no row that comes later", good_later);
+        verdict("a scan writes within its scratch", !overruns);
         printf("# hash %016llx\n", (unsigned long long)hash_state);
         return failures != 0;
 }

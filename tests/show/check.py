@@ -58,13 +58,13 @@ verdict("what weights are stored in", f"{cost['stored']['bytes']:,} bytes" in te
 verdict("a part that has no JSON", "takes no --json" in lathe("show", f"{ROOT}/models/tale.model", "code", "--json", status=2))
 
 
-def kernels_of(plan, depth=1):
-    """Kernels as the text has them, one by one: depth, name, what is waited for."""
-    mark = {"never": "", "with several rows": ":", "unless threads divide the heads": ";", "always": "|"}
-    for k in plan:
-        yield depth, mark[k["waits"]], k["kind"], k["name"]
-        for body in k.get("bodies", []):
-            yield from kernels_of(body["kernels"], depth + 2)
+def lines_of(steps, depth=0):
+    """The steps as the text has them."""
+    for s in steps:
+        facts = [(k, v) for k, v in s.items() if k not in ("step", "steps")]
+        said = [str(facts[0][1])] * bool(facts) + [f"{k} {v}" for k, v in facts[1:]]
+        yield "  " * depth + s["step"] + (" " + ", ".join(said) if said else "")
+        yield from lines_of(s.get("steps", []), depth + 1)
 
 
 WORDS = "value matmul|loop|matmul|attention|scan|select|active|fill|repeat"
@@ -75,9 +75,11 @@ for model in ["tale", "deepseek_v3", "whisper", "gemma3"]:
             and [n for l in loops["loops"] for n in l["settings"]] == re.findall(r"(?m)^    (\w+) ", text), loops)
     plan, text = of(model, "plan", "--target", "avx2")
     top, buffers = text.split("\nbuffers\n")
-    lines = [re.match(rf"( +)([:;|]?) +({WORDS}) +(\w+)", line) for line in top.splitlines()]
-    found = [((m.start(3) - 4) // 2, m[2], m[3], m[4]) for m in lines if m]
-    verdict(f"{model}: kernels of the plan", list(kernels_of(plan["kernels"])) == found and plan["target"] == "avx2", found)
+    program, listed = of(model, "program", "--target", "avx2")
+    verdict(f"{model}: steps of the program", list(lines_of(plan["steps"])) == top.splitlines()[1:-1] and plan["target"] == "avx2"
+            and program["steps"] == plan["steps"] and f"program\n{listed}" in text, top)
+    _, ranked = of(model, "program", "--target", "avx2", "--ranked")
+    verdict(f"{model}: its steps for ranks", "one thread" in ranked and "exchange " in ranked and "one thread" not in listed, ranked)
     barriers = plan["barriers"]
     said = re.findall(r"(?m)^(\d+) barriers? a call(?:, (\d+) with one row)?(?:, (\d+) where)?", top)[0]
     rows, one = int(said[0]), int(said[1] or said[0])

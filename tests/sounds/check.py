@@ -75,6 +75,7 @@ def good():
     data, extended = made.chunk(b"data", two[0]), made.form()[8:22] + struct.pack("<HHHI", 16, 22, 16, 4) + struct.pack("<H", 1) + bytes(14)
     found["extended"] = (made.riff(made.chunk(b"fmt ", b"\xfe\xff" + extended[2:]), data), 16000, two[1])
     found["more-chunks"] = (made.riff(made.chunk(b"LIST", b"odd"), made.form(), made.chunk(b"fact", b"1234"), data, made.chunk(b"id3 ", b"x")), 16000, two[1])
+    found["no-length-no-bytes-after"] = (made.riff(made.form(), made.chunk(b"data", two[0]), b"data\0\0\0\0"), 16000, two[1])
     found["pipe"] = (b"RIFF\xff\xff\xff\xffWAVE" + made.form() + b"data\xff\xff\xff\xff" + two[0], 16000, two[1])
     found["pipe-of-sox"] = (b"RIFF\x24\xf0\xff\x7fWAVE" + made.form() + b"data\x00\xf0\xff\x7f" + two[0], 16000, two[1])
     found["half-a-sample"] = (made.riff(made.form(), made.chunk(b"data", two[0] + b"x")), 16000, two[1])
@@ -98,7 +99,8 @@ def broken():
         "bits-0": (of_kind(1, 0), "its samples are of kind 1 with 0 bits"), "half-float": (of_kind(3, 16), "its samples are of kind 3 with 16 bits"),
         "no-channels": (made.wav([1], channels=0), "byte 32: 0 channels of 16 bits can't be 0 bytes"),
         "block": (made.wav([1, 2], block=3), "byte 32: 1 channels of 16 bits can't be 3 bytes"),
-        "no-samples": (made.wav([]), "it has no samples"), "too-few": (made.wav([1], channels=2), "it has no samples"),
+        "no-samples": (made.wav([]), "it has no samples"), "no-samples-then-a-list": (made.riff(made.form(), made.chunk(b"data", b""), made.chunk(b"LIST", b"abcd")), "it has no samples"),
+        "too-few": (made.wav([1], channels=2), "it has no samples"),
         "no-data": (made.riff(made.form()), "it ends without samples (data)"), "no-chunks": (made.riff(), "it ends without samples (data)"),
         "data-first": (made.riff(made.chunk(b"data", b"1234"), made.form()), "it ends without saying before its samples what they are (fmt)"),
         "short-fmt": (made.riff(made.chunk(b"fmt ", b"1234"), made.chunk(b"data", b"1234")), "byte 20: fmt has 4 bytes; 16 at least are wanted"),
@@ -107,8 +109,33 @@ def broken():
         "infinite": (made.wav(struct.pack("<d", 1e300), kind=3, bits=64), "sample 0 is no finite number"),
     }
     for at in range(len(whole)):  # wherever it ends
-        found[f"ends-{at}"] = (whole[:at], "it is no sound" if at < 12 else "it ends without samples" if at < 20 or 36 <= at < 44 else "it ends too soon: at byte ")
+        if at < 46:  # later, the samples are read as far as they go
+            found[f"ends-{at}"] = (whole[:at], "it is no sound" if at < 12 else "it ends without samples" if at < 20 or 36 <= at < 44 else
+                                   "it has no samples" if at >= 44 else "it ends too soon: at byte ")
     return found
+
+
+OPEN = " note: {}: its header does not state its length; all 2 samples up to its end are read"
+
+
+def noted():
+    """Files of 0.5, -0.25 whose samples are read with a note: {name: (bytes, the note after the samples)}"""
+    data = struct.pack("<2h", 16384, -8192)
+    head = lambda riff, size, tail=b"": b"RIFF" + struct.pack("<I", riff) + b"WAVE" + made.form() + b"data" + struct.pack("<I", size) + data + tail
+    short = " note: {}: it was cut short: the last %d bytes of its samples are missing; the first 2 samples are read"
+    found = {f"length-{riff:#x}-{size:#x}": (head(riff, size), OPEN) for riff, size in
+             [(0, 0), (36, 0), (0xffffffff, 0xffffffff), (0x7ffff024, 0x7ffff000), (0x80000024, 0x80000000), (0, 0x7ffff000), (0, 0xfffffffe)]}
+    found |= {f"cut-{n}": (head(36 + 4 + n, 4 + n), short % n) for n in (1, 2, 100, 0x7fffeffb)}
+    found["cut-in-a-sample"] = (head(36 + 8, 8, b"x"), short % 3)
+    found["length-right"] = (head(40, 4), "")
+    return found
+
+
+def check_notes():
+    files = noted()
+    for (name, (_, note)), found in zip(files.items(), read_all({name: f[0] for name, f in files.items()}, 0)):
+        right = "16000 0.5 -0.25" + note.format(name)
+        verdict(name, None if found == right else f"{found[:200]} where {right} is right")
 
 
 def float32(x):
@@ -118,7 +145,7 @@ def float32(x):
 def check_files():
     files = good()
     for (name, (_, rate, values)), found in zip(files.items(), read_all({name: f[0] for name, f in files.items()}, 0)):
-        words = found.split()
+        words = found.split(" note:")[0].split()
         expected = [float32(v) for v in values]
         ok = words[0] == str(rate) and len(words) == len(values) + 1 and [float32(float(w)) for w in words[1:]] == expected
         verdict(name, None if ok else f"{found[:200]} where {rate} {expected} is right")
@@ -182,6 +209,11 @@ def check_commands():
     says("an input that is no sound", lathe("eval", "samples", "-I", "other=short.wav", "-I", "x=0", code=1),
          "-I other=short.wav: wanted for it is an input of reals [samples], and other is [2, 8]")
     says("no file", lathe("eval", "samples", "-I", "x=nowhere.wav", code=3), "nowhere.wav: No such file")
+    cut = made.wav([16384, -8192, 1024])[:-2]
+    write("cut.wav", cut)
+    says("a sound that was cut short", lathe("eval", "samples", "-I", "x=cut.wav", "-I", "other=0", "--json"), '{"y": [0.5, -0.25, 0, ')
+    says("and its note", lathe("eval", "samples", "-I", "x=cut.wav", "-I", "other=0", "--json"),
+         "lathe: note: cut.wav: it was cut short: the last 2 bytes of its samples are missing; the first 2 samples are read")
     says("a sound that is too long", lathe("eval", "samples", "-I", "x=nine.wav", "-I", "other=0", code=1),
          "nine.wav: it is 0.0005625 s long (9 samples), and the model takes 0.0005 s (8): ")
 
@@ -219,6 +251,7 @@ def check_commands():
 
 with tempfile.TemporaryDirectory() as work:
     check_files()
+    check_notes()
     check_spectrograms()
     check_commands()
 sys.exit(failed > 0)

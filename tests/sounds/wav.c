@@ -7,14 +7,14 @@
 static const char *one(Arena *a, const char *path, int rate)
 {
         Sound sound;
-        bool lacking;
-        const char *why = sound_read(a, path, rate, &sound, &lacking);
+        bool env_error;
+        const char *why = sound_read(a, path, rate, &sound, &env_error);
         if (why)
                 return why;
         printf("%d", sound.rate);
         for (int64_t i = 0; i < sound.n; i++)
                 printf(" %.9g", (double)sound.sample[i]);
-        printf("\n");
+        printf("%s%s\n", sound.note ? " note: " : "", sound.note ? sound.note : "");
         sound_free(&sound);
         return NULL;
 }

@@ -42,6 +42,10 @@ def tokenizer(name, rstrip, lstrip, other):
 
 
 def trimmed(knobs, role, text):
+    if role == "answer" and knobs.get("thought_end", "\0") in text:
+        text = text.split(knobs["thought_end"])[-1]
+        white = knobs.get("thought_white")
+        text = text.lstrip("\n") if white == "newlines" else text.lstrip() if white == "start" else text.strip() if white == "ends" else text
     if role in knobs.get("trim", "").split():
         text = text.strip()
     return text.strip("\n") if role in knobs.get("trim_newlines", "").split() else text
@@ -135,4 +139,9 @@ FIRST = {"normalizer": None, "pre_tokenizer": {"type": "Metaspace", "replacement
 for knobs in (INST, {k: INST[k] for k in ("user", "answer", "open")}, dict(INST, head="")):
     case("llama-spm", knobs, other=FIRST)
 case("gpt-2", PLAIN)
+THOUGHTS = [["Hi", "so</t>\n\n It is.\n "], ["Why?", "a</t>b</t> \n because"], ["And?", "none \n"], ["Or?", "</t>"], ["Well?", "x</t>\u00a0y\u00a0"], ["What <tool> is it?", "end"]]
+for white in (None, "newlines", "start", "ends"):
+    case("gpt-2", dict(CHATML, thought_end="</t>", **({"thought_white": white} if white else {})), said=THOUGHTS)
+case("gpt-2", dict(CHATML, thought_end="</t>", thought_white="newlines", trim="answer"), said=THOUGHTS, system="Be")
+case("llama-spm", dict(INST, thought_end="</t>", thought_white="start"), said=THOUGHTS)
 print(json.dumps({"made by": f"tokenizers {tokenizers.__version__}", "cases": CASES}, ensure_ascii=True).replace('{"tokenizer"', '\n{"tokenizer"'))

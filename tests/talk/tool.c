@@ -22,8 +22,8 @@ static void set_flags(json_t *tokenizer, const json_t *texts, const char *flag)
 {
         size_t i, k;
         json_t *added, *text;
-        json_array_foreach(json_object_get(tokenizer, "added_tokens"), i, added)
-                json_array_foreach(texts, k, text)
+        json_array_foreach (json_object_get(tokenizer, "added_tokens"), i, added)
+                json_array_foreach (texts, k, text)
                         if (!strcmp(text_of(added, "content"), json_string_value(text)))
                                 json_object_set_new(added, flag, json_true());
 }
@@ -49,8 +49,9 @@ static Graph graph_of(const json_t *knobs, Loop *loop, Setting *setting)
         const char *name;
         json_t *text;
         *loop = (Loop){.name = "generate", .setting = setting};
-        json_object_foreach((json_t *)(uintptr_t)knobs, name, text)
-                setting[loop->nsetting++] = (Setting){.name = name, .kind = SETTING_TEXT, .text = json_string_value(text)};
+        json_object_foreach ((json_t *)(uintptr_t)knobs, name, text)
+                setting[loop->nsetting++] =
+                        (Setting){.name = name, .kind = SETTING_TEXT, .text = json_string_value(text)};
         return (Graph){.loop = loop, .nloop = 1};
 }
 
@@ -126,18 +127,18 @@ static int case_holds(const json_t *c, const char *folder, const char *scratch)
         json_t *turn, *id;
         int good = 1;
         int64_t controls = 0;
-        json_array_foreach(json_object_get(c, "turns"), i, turn)
-        {
+        json_array_foreach (json_object_get(c, "turns"), i, turn) {
                 const char *user = text_of(turn, "user");
                 good = good && talk_ask(talk, user, (int64_t)strlen(user), CONTEXT) && turn_holds(talk, turn);
-                json_array_foreach(json_object_get(turn, "answer"), k, id)
+                json_array_foreach (json_object_get(turn, "answer"), k, id)
                         talk_token(talk, (int32_t)json_integer_value(id));
         }
         for (int64_t at = 0; at < talk->n; at++)
                 controls += is_control(talk->tables, talk->ids[at]);
         /* ChatML: two for each turn and each answer, one where the last begins */
         int64_t turns = (int64_t)json_array_size(json_object_get(c, "turns"));
-        if (good && json_is_true(json_object_get(c, "spells")) && controls != 4 * turns - 1 + talk->tables->head->before) {
+        if (good && json_is_true(json_object_get(c, "spells")) &&
+            controls != 4 * turns - 1 + talk->tables->head->before) {
                 printf("  %" PRId64 " special tokens\n", controls);
                 good = 0;
         }
@@ -164,7 +165,8 @@ static int drops(const json_t *c, const char *folder, const char *scratch)
                         most = talk->n;
                 talk_token(talk, 300);
         }
-        int good = !talk->failed && most <= context - context / 8 && most > context / 2 && dropped > 20 && talk->turns < 20;
+        int good = !talk->failed && most <= context - context / 8 && most > context / 2 && dropped > 20 &&
+                   talk->turns < 20;
         if (!good)
                 printf("  at most %" PRId64 " ids, %" PRId64 " turns left out\n", most, dropped);
         case_close(&of);
@@ -173,11 +175,11 @@ static int drops(const json_t *c, const char *folder, const char *scratch)
 
 int main(int argc, char **argv)
 {
-        json_t *all = argc == 4 ? json_load_file(argv[1], 0, NULL) : NULL, *cases = json_object_get(all, "cases"), *c;
+        json_t *all = argc == 4 ? json_load_file(argv[1], 0, NULL) : NULL,
+               *cases = json_object_get(all, "cases"), *c;
         size_t i;
         int failed = !json_array_size(cases);
-        json_array_foreach(cases, i, c)
-        {
+        json_array_foreach (cases, i, c) {
                 int good = case_holds(c, argv[2], argv[3]);
                 printf("%s talk: %s, case %zu\n", good ? "ok" : "FAIL", text_of(c, "tokenizer"), i);
                 failed |= !good;

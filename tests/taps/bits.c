@@ -27,7 +27,8 @@ float *tap(int i)
 
 static int whole(MODEL *m, int wanted)
 {
-        return wanted ? CALL(_forward)(m, tokens, COUNT, logits TAPS) : CALL(_forward)(m, tokens, COUNT, logits NO_TAPS);
+        return wanted ? CALL(_forward)(m, tokens, COUNT, logits TAPS)
+                      : CALL(_forward)(m, tokens, COUNT, logits NO_TAPS);
 }
 
 static int pieces(MODEL *m, int wanted)
@@ -36,7 +37,8 @@ static int pieces(MODEL *m, int wanted)
         for (int64_t at = 0; at < COUNT && !error; at += PIECE) {
                 int64_t n = at + PIECE < COUNT ? PIECE : COUNT - at;
                 float *to = logits + at * LOGITS_WIDE;
-                error = wanted ? CALL(_forward)(m, tokens + at, n, to TAPS) : CALL(_forward)(m, tokens + at, n, to NO_TAPS);
+                error = wanted ? CALL(_forward)(m, tokens + at, n, to TAPS)
+                               : CALL(_forward)(m, tokens + at, n, to NO_TAPS);
         }
         return error;
 }

@@ -13,7 +13,8 @@ static int failed;
 
 static void verdict(const char *kind, const char *name, int64_t n, int64_t wrong)
 {
-        printf("%s tokenizers: %s %s: %lld cases, %lld wrong\n", wrong ? "FAIL" : "ok", kind, name, (long long)n, (long long)wrong);
+        printf("%s tokenizers: %s %s: %lld cases, %lld wrong\n", wrong ? "FAIL" : "ok", kind, name,
+               (long long)n, (long long)wrong);
         failed |= wrong > 0;
 }
 
@@ -25,7 +26,8 @@ static int differs(const RegexProbe *probe, const char *regex, const json_t *tex
         enum { MOST = 256 };
         int64_t end[MOST], begin = 0;
         const char *bytes = json_string_value(text);
-        int64_t n = probe->regex ? regex_pieces(probe, bytes, (int64_t)json_string_length(text), end, MOST) : -1;
+        int64_t n =
+                probe->regex ? regex_pieces(probe, bytes, (int64_t)json_string_length(text), end, MOST) : -1;
         if (n != (int64_t)json_array_size(pieces)) {
                 printf("     %s: %lld pieces of %s\n", regex, (long long)n, bytes);
                 return 1;
@@ -33,7 +35,8 @@ static int differs(const RegexProbe *probe, const char *regex, const json_t *tex
         for (int64_t i = 0; i < n; begin = end[i++]) {
                 const json_t *piece = json_array_get(pieces, (size_t)i);
                 int64_t length = (int64_t)json_string_length(piece);
-                if (length != end[i] - begin || memcmp(bytes + begin, json_string_value(piece), (size_t)length)) {
+                if (length != end[i] - begin ||
+                    memcmp(bytes + begin, json_string_value(piece), (size_t)length)) {
                         printf("     %s: piece %lld of %s\n", regex, (long long)i, bytes);
                         return 1;
                 }
@@ -89,7 +92,9 @@ static uint64_t random_bits(void)
 /* Bytes that are not UTF-8, with pieces that are. */
 static int64_t random_text(char *text, int64_t most)
 {
-        static const char *const piece[] = {" the", "\xe4\xb8\xad", "\xf0\x9f\x98\x80", "12345", "\r\n", "   ", "\xc3\xa9", "'s", "<|im_start|>"};
+        static const char *const piece[] = {" the",     "\xe4\xb8\xad", "\xf0\x9f\x98\x80",
+                                            "12345",    "\r\n",         "   ",
+                                            "\xc3\xa9", "'s",           "<|im_start|>"};
         int64_t n = 0, want = (int64_t)(random_bits() % (uint64_t)most);
         while (n < want) {
                 const char *p = piece[random_bits() % (sizeof piece / sizeof piece[0])];
@@ -106,8 +111,8 @@ static int64_t random_text(char *text, int64_t most)
 
 static bool load(Arena *a, const char *path, TokenBlock *block, TokenTables *t)
 {
-        bool lacking;
-        const char *wrong = tokenizer_load(a, path, block, &lacking);
+        bool env_error;
+        const char *wrong = tokenizer_load(a, path, block, &env_error);
         if (wrong)
                 printf("     %s\n", wrong);
         return !wrong && tokens_open(t, block->block, (uint64_t)block->size);
@@ -147,7 +152,8 @@ static void bytes(const char *path)
         if (!load(&arena, path, &block, &t))
                 wrong = TRIES;
         for (int i = 0; i < TRIES && wrong < TRIES; i++)
-                wrong += !comes_back(&t, text, random_text(text, i % 50 ? 40 : MOST), i % 2 ? TOKENS_CONTROL : 0);
+                wrong += !comes_back(&t, text, random_text(text, i % 50 ? 40 : MOST),
+                                     i % 2 ? TOKENS_CONTROL : 0);
         verdict("bytes there and back", path, TRIES, wrong);
         free(text);
         arena_free(&arena);
@@ -164,7 +170,8 @@ static void room(const char *path)
         if (load(&arena, path, &block, &t)) {
                 int32_t all[8 * N + 8], few[4] = {-7, -7, -7, -7};
                 void *scratch = malloc((size_t)tokens_scratch(&t, N));
-                int64_t n = tokens_encode(&t, text, N, 0, all, 8 * N + 8, scratch), m = tokens_encode(&t, text, N, 0, few, 3, scratch);
+                int64_t n = tokens_encode(&t, text, N, 0, all, 8 * N + 8, scratch),
+                        m = tokens_encode(&t, text, N, 0, few, 3, scratch);
                 wrong = n != m || n < 4 || memcmp(all, few, sizeof *few * 3) || few[3] != -7;
                 wrong += tokens_encode(&t, text, (int64_t)1 << 40, 0, few, 3, scratch) != -1;
                 free(scratch);

@@ -91,7 +91,8 @@ static Weight *new_weight(Trial *t, Type type, int slots)
 
 static Node *slot_node(Trial *t, Weight *w, int slot)
 {
-        return node_new(t->g, t->g->top, OP_WEIGHT, 0, NULL, (Attr){.weight = w, .slot = slot}, w->type, nowhere, NULL);
+        return node_new(t->g, t->g->top, OP_WEIGHT, 0, NULL, (Attr){.weight = w, .slot = slot}, w->type,
+                        nowhere, NULL);
 }
 
 static void add_entry(Trial *t, Node *expr)
@@ -205,19 +206,13 @@ static Node *random_loss(Trial *t, Node *x)
 static Node *random_step(Trial *t, Node *x)
 {
         switch (below(t, 7)) {
-        case 0:
-                return shuffle_axes(t, x);
+        case 0: return shuffle_axes(t, x);
         case 1:
-        case 2:
-                return random_reshape(t, x);
-        case 3:
-                return rotate(t, x);
-        case 4:
-                return random_join(t, x);
-        case 5:
-                return t->arithmetic ? random_arithmetic(t, x) : shuffle_axes(t, x);
-        default:
-                return t->lossy && below(t, 2) == 0 ? random_loss(t, x) : random_reshape(t, x);
+        case 2: return random_reshape(t, x);
+        case 3: return rotate(t, x);
+        case 4: return random_join(t, x);
+        case 5: return t->arithmetic ? random_arithmetic(t, x) : shuffle_axes(t, x);
+        default: return t->lossy && below(t, 2) == 0 ? random_loss(t, x) : random_reshape(t, x);
         }
 }
 
@@ -267,11 +262,13 @@ static void free_tensors(Trial *t, Tensor *out)
 
 /* Each element of a piece: the published value is the one that the map says; how often it was met is counted.
  */
-static bool follow(const Trial *t, const Piece *p, int k, int64_t from, int64_t to, const Tensor *out, uint8_t *met)
+static bool follow(const Trial *t, const Piece *p, int k, int64_t from, int64_t to, const Tensor *out,
+                   uint8_t *met)
 {
         if (k < p->ndigit) {
                 for (int64_t i = 0; i < p->digit[k].size; i++)
-                        if (!follow(t, p, k + 1, from + i * p->digit[k].published, to + i * p->digit[k].slot, out, met))
+                        if (!follow(t, p, k + 1, from + i * p->digit[k].published, to + i * p->digit[k].slot,
+                                    out, met))
                                 return false;
                 return true;
         }
@@ -321,7 +318,7 @@ static void test_maps(void)
                 start(&t, seed);
                 t.arithmetic = true;
                 random_entries(&t);
-                Tensor *out = run_entries(&t, &(WeightSource){&t, number_elements});
+                Tensor *out = run_entries(&t, &(WeightSource){&t, number_elements, NULL});
                 const WeightMap *map = weight_map(&t.arena, t.g, &t.diag);
                 good = out && map && map_is_right(&t, map, out);
                 pieces += map ? map->npiece : 0;
@@ -343,7 +340,7 @@ static void test_cover(void)
                 start(&t, seed + 1000000);
                 t.lossy = true;
                 random_entries(&t);
-                Tensor *out = run_entries(&t, &(WeightSource){&t, number_elements});
+                Tensor *out = run_entries(&t, &(WeightSource){&t, number_elements, NULL});
                 bool once = out && each_once(&t, out);
                 covered += once;
                 good = out && weights_check(t.g, &t.diag) == once && (t.diag.count == 0) == once;
@@ -405,7 +402,7 @@ static bool round_iteration(Trial *t)
                 return printf("%s\n", err.message), false;
         Checkpoint *file = checkpoint_open(file_name, &err);
         Weights *loaded = file ? weights_loaded(&t->arena, t->g, file, &t->diag) : NULL;
-        Tensor *out = run_entries(t, &(WeightSource){hashed, weights_read});
+        Tensor *out = run_entries(t, &(WeightSource){hashed, weights_read, weights_why});
         bool good = loaded && out && holds_tensors(t, file, out) && same_slots(t, hashed, loaded);
         diag_print(&t->diag, stdout);
         free_tensors(t, out);
@@ -447,8 +444,10 @@ static void test_large(void)
         add_entry(&t, turned(&t, matrix(&t, 3, 70001)));
         add_entry(&t, turned(&t, matrix(&t, 70001, 3)));
         add_entry(&t, slot_node(&t, matrix(&t, 3, 70001), 0));
-        add_entry(&t, join(&t, slot_node(&t, matrix(&t, 70001, 1), 0), slot_node(&t, matrix(&t, 70001, 1), 0), 1));
-        add_entry(&t, join(&t, slot_node(&t, matrix(&t, 200, 1), 0), slot_node(&t, matrix(&t, 200, 700), 0), 1));
+        add_entry(&t, join(&t, slot_node(&t, matrix(&t, 70001, 1), 0), slot_node(&t, matrix(&t, 70001, 1), 0),
+                           1));
+        add_entry(&t,
+                  join(&t, slot_node(&t, matrix(&t, 200, 1), 0), slot_node(&t, matrix(&t, 200, 700), 0), 1));
         add_entry(&t, rotate(&t, slot_node(&t, matrix(&t, 2, 90001), 0)));
         verdict("tensors beyond a block, with gaps and transposed", round_iteration(&t));
         arena_free(&t.arena);
@@ -468,7 +467,8 @@ static void test_arithmetic(void)
         start(&t, 0);
         Weight *gain = new_weight(&t, of_shape(1, (int64_t[]){1000}), 2);
         gain->centre = 1;
-        add_entry(&t, with_number(&t, OP_SUB, join(&t, slot_node(&t, gain, 1), slot_node(&t, gain, 0), 0), 1));
+        add_entry(&t,
+                  with_number(&t, OP_SUB, join(&t, slot_node(&t, gain, 1), slot_node(&t, gain, 0), 0), 1));
         add_entry(&t, with_number(&t, OP_MUL, turned(&t, matrix(&t, 30, 20)), -0.25));
         verdict("numbers added and multiplied, there and back", round_iteration(&t));
         arena_free(&t.arena);
@@ -489,7 +489,7 @@ static void test_hash(void)
         w->centre_values = centre;
         good = good && weights_read_f32(weights, w, 2, each);
         for (int i = 0; i < 3; i++)
-                good = good && fabs(plain[i]) < 0.05 && fabs(one[i] - 5 - plain[i]) < 1e-6 &&
+                good = good && fabsf(plain[i]) < 0.05F && fabsf(one[i] - 5 - plain[i]) < 1e-6F &&
                        fabs(each[i] - centre[i] - plain[i]) < 2e-6;
         verdict("hashed weights lie about their declared centre", good);
         verdict("a slot that is not there is refused",

@@ -4,7 +4,7 @@ published implementation computes in float64 from the same numbers, expected.saf
     python3 -m venv V && V/bin/pip install torch transformers safetensors gguf timm
     V/bin/python tests/import/reference/make.py FOLDER [NAME...]
 
-The models are those of tests/oracle/families, and of more.py: its oracles run with functions of this file in place of theirs that load lathe's weights.
+The models are those of tests/oracle/families, of more.py and of layers.py: its oracles run with functions of this file in place of theirs that load lathe's weights.
 NAME: a file there without its ending; all unless given.  Where llama.cpp's converter has the architecture, FOLDER/NAME.gguf is
 the same model as a GGUF (to_gguf.py)."""
 
@@ -161,6 +161,6 @@ def run(oracle):
 FOLDER = pathlib.Path(sys.argv[1]).resolve()
 wanted = sys.argv[2:]
 FOLDER.mkdir(parents=True, exist_ok=True)
-for file in [*sorted(ORACLES.glob("*.py")), HERE / "more.py"]:
+for file in [*sorted(ORACLES.glob("*.py")), HERE / "more.py", HERE / "layers.py"]:
     if file.stem in wanted or (not wanted and file.stem not in NOT_OURS):
         run(file)

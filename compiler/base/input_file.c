@@ -1,0 +1,54 @@
+/* Files that are read.  A pipe, a socket or a device may never end, or wait for someone who never comes, so only regular files are opened. */
+#define _XOPEN_SOURCE 700 /* S_ISSOCK */
+#include "base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *input_kind(mode_t mode)
+{
+        return S_ISDIR(mode)    ? "it is a directory, and a file is wanted"
+               : S_ISFIFO(mode) ? "it is a pipe (FIFO), and a regular file is wanted"
+               : S_ISSOCK(mode) ? "it is a socket, and a regular file is wanted"
+               : S_ISCHR(mode) || S_ISBLK(mode)
+                       ? "it is a device, and a regular file is wanted; - is standard input"
+                       : "it is no regular file";
+}
+
+FILE *input_open(const char *path, const char **why)
+{
+        struct stat about;
+        FILE *file = NULL;
+        *why = NULL;
+        if (!stat(path, &about) && !S_ISREG(about.st_mode)) {
+                *why = input_kind(about.st_mode);
+                errno = EINVAL;
+                return NULL;
+        }
+        int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        if (descriptor >= 0 && !fstat(descriptor, &about) && !S_ISREG(about.st_mode)) {
+                *why = input_kind(about.st_mode);
+                errno = EINVAL;
+        } else if (descriptor >= 0) {
+                file = fdopen(descriptor, "rb");
+        }
+        if (file)
+                return file;
+        int error = errno;
+        if (descriptor >= 0)
+                close(descriptor);
+        errno = error;
+        if (!*why)
+                *why = strerror(error);
+        return NULL;
+}
+
+int64_t text_mark(const char *text, int64_t n)
+{
+        static const char mark[] = "\xef\xbb\xbf";
+        enum { MARK_BYTES = 3 };
+        return n >= MARK_BYTES && !memcmp(text, mark, MARK_BYTES) ? MARK_BYTES : 0;
+}

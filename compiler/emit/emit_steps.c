@@ -1,0 +1,443 @@
+/* A program as C: a function for each kernel and for each body of a repeat, and statements for the other steps. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emit_private.h"
+
+/* --- conditions ------------------------------------------------------------------------------------------------------------ */
+
+static const char *ranks_by(const Emit *e, const Step *s, const char *what)
+{
+        return arena_printf(e->arena, "ranks_by(m, %s, %s)", dim_expression(e->arena, e->g, s->rows), what);
+}
+
+/* "m->ranks && m->ranks->check"; NULL: no condition */
+static const char *condition_of(const Emit *e, const Step *s)
+{
+        const struct {
+                unsigned when;
+                const char *text;
+        } term[] = {{WHEN_RANKS, "m->ranks"},
+                    {WHEN_BY_OUTPUTS, ranks_by(e, s, "BY_OUTPUTS")},
+                    {WHEN_BY_ROWS, ranks_by(e, s, "BY_ROWS")},
+                    {WHEN_STAGES, "m->ranks && m->ranks->stages > 1"},
+                    {WHEN_COMPARED, "m->ranks && m->ranks->check"},
+                    {WHEN_NOT_BY_ROWS, arena_printf(e->arena, "!%s", ranks_by(e, s, "BY_ROWS"))},
+                    {WHEN_REQUESTED, is_batched(e) ? "m->ranges > 0" : "m->first < m->time"},
+                    {WHEN_NOT_ENDING, "m->way != WAY_END"},
+                    {WHEN_NOT_BEGINNING, "m->way != WAY_BEGIN"}};
+        const char *text = NULL;
+        for (size_t i = 0; i < sizeof term / sizeof *term; i++)
+                if (s->when & term[i].when)
+                        text = text ? arena_printf(e->arena, "%s && %s", text, term[i].text) : term[i].text;
+        return text;
+}
+
+static void emit_barrier(const Emit *e, const Step *s, Text *t)
+{
+        if (!(s->when & WAIT_STEP))
+                text_printf(t, "if (%s != 1)\n        ", call_rows(e->plan));
+        else if (!(s->when & WAIT_HEADS))
+                text_printf(t, "if (%s != 1 || %" PRId64 " %% m->threads != 0%s)\n        ",
+                            call_rows(e->plan), e->plan->heads, e->plan->ranks ? " || m->ranks" : "");
+        text_printf(t, "team_barrier(m->team);\n");
+}
+
+/* --- kernels and repeats ----------------------------------------------------------------------------------------------------- */
+
+/* instance: "m", or its view of a sequence or range */
+static void emit_call(const Emit *e, const Step *s, const char *instance, Text *t)
+{
+        const Kernel *k = s->kernel;
+        text_printf(t, "%s(%s%s%s, thread);\n", k->name, instance,
+                    iteration_parameters(e->arena, k->body, false), row_parameters(k, false));
+}
+
+static void emit_exchange(const Emit *e, const Step *s, const char *instance, Text *t)
+{
+        const Kernel *k = s->kernel;
+        text_printf(t, "%s_exchange(%s%s%s);\n", k->name, instance,
+                    iteration_parameters(e->arena, s->repeat ? s->repeat->body : k->body, false),
+                    s->repeat ? "" : row_parameters(k, false));
+}
+
+static const char *body_name(const Emit *e, const Step *repeat, const Step *body)
+{
+        const Region *r = repeat->kernel->region;
+        const char *number = r->nbody > 1 ? arena_printf(e->arena, "_%d", body->body) : "";
+        return arena_printf(e->arena, "%s_body%s%s", r->name, number, repeat->second_half ? "_rest" : "");
+}
+
+/* The rows that an iteration changes, where kernels compute only these. */
+static const char *body_rows(const Step *body, bool types)
+{
+        return body->inside.n ? row_parameters(body->inside.step[0]->kernel, types) : "";
+}
+
+static void emit_body_call(const Emit *e, const Step *repeat, const Step *body, Text *t)
+{
+        const Region *r = repeat->kernel->region;
+        if (r->nbody > 1)
+                text_printf(t, "if (%s_body_of[%s] == %d)\n        ", r->name, r->name, body->body);
+        text_printf(t, "%s(m%s, %s%s, thread);\n", body_name(e, repeat, body),
+                    iteration_parameters(e->arena, repeat->kernel->body, false), r->name,
+                    body_rows(body, false));
+}
+
+static void emit_active(const Emit *e, const Step *repeat, const Step *s, Text *t)
+{
+        text_printf(t,
+                    "int32_t active[%" PRId64 "];\nconst int64_t count = %s(m%s, %s, active);\n"
+                    "if (count == 0)\n        continue;\n",
+                    s->kernel->most_active, s->kernel->name,
+                    iteration_parameters(e->arena, repeat->kernel->body, false),
+                    repeat->kernel->region->name);
+        for (int i = 0; i < s->inside.n; i++)
+                emit_body_call(e, repeat, s->inside.step[i], t);
+}
+
+static void emit_step(const Emit *e, const Step *s, const char *instance, Text *t);
+
+static void emit_repeat(const Emit *e, const Step *s, Text *t)
+{
+        const Region *r = s->kernel->region;
+        const char *begin = "0", *end = arena_printf(e->arena, "%" PRId64, r->iterations);
+        Text *inside = text_new(e->arena);
+        if (s->by_stages) {
+                begin = arena_printf(e->arena, "stage_share(m->ranks, %s, 0)", end);
+                end = arena_printf(e->arena, "stage_share(m->ranks, %s, 1)", end);
+        }
+        for (int i = 0; i < s->inside.n; i++) {
+                const Step *in = s->inside.step[i];
+                if (in->op == STEP_BODY)
+                        emit_body_call(e, s, in, inside);
+                else if (in->op == STEP_ACTIVE)
+                        emit_active(e, s, in, inside);
+                else
+                        emit_step(e, in, "m", inside);
+        }
+        text_printf(t, "for (int64_t %s = %s; %s < %s; %s++) {\n", r->name, begin, r->name, end, r->name);
+        text_indent(t, inside, 1);
+        text_printf(t, "}\n");
+}
+
+/* Which body each iteration has, before the first step that is for a repeat. */
+static void emit_body_numbers(const Kernel *repeat, Text *t)
+{
+        const Region *r = repeat->region;
+        if (r->nbody < 2)
+                return;
+        text_printf(t, "static const uint8_t %s_body_of[%" PRId64 "] = {", r->name, r->iterations);
+        for (int64_t i = 0; i < r->iterations; i++)
+                text_printf(t, "%s%d", i ? ", " : "", r->body_of[i]);
+        text_printf(t, "};\n");
+}
+
+/* --- steps of one thread ----------------------------------------------------------------------------------------------------- */
+
+static void emit_gather(const Emit *e, const Step *s, Text *t)
+{
+        const SharedRows *r = s->shared;
+        const Buffer *b = whole_buffer(r->buffer);
+        const char *from = b->home == IN_OUTPUT
+                                   ? arena_printf(e->arena, "m->output_%s", e->g->output[b->index].name)
+                                   : "m->arena";
+        text_printf(t, "rank_gather_rows(m->ranks, %s + %" PRId64 ", %s, %" PRId64 ", %d);\n", from,
+                    FLOATS(b->offset) + r->base, dim_expression(e->arena, e->g, r->rows), r->tile,
+                    r->whole_tiles);
+}
+
+/* A call of a function of the runtime for a value that a repeat carries. */
+static void emit_carried(const Emit *e, const Step *s, Text *t)
+{
+        const Region *r = s->kernel->region;
+        const bool under_way = has_under_way(e) && !s->kernel->part;
+        const char *name = s->op == STEP_COMPARE ? "rank_check"
+                           : s->op == STEP_SEND  ? (s->last ? "stage_give" : "stage_leave")
+                                                 : (s->last ? "stage_take" : "stage_enter");
+        const char *more = "";
+        if (s->op == STEP_COMPARE)
+                more = arena_printf(e->arena, ", \"%s\", %s", r->name, r->name);
+        else if (s->last)
+                more = !under_way           ? ", 0"
+                       : s->op == STEP_SEND ? ", m->way == WAY_BEGIN"
+                                            : ", m->way == WAY_END";
+        text_printf(t, "%s(m->ranks, m->arena + %" PRId64 ", %s%s);\n", name, FLOATS(s->value->offset),
+                    dim_expression(e->arena, e->g, carried_count(s->value)), more);
+}
+
+/* --- lists ------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_timed(const Plan *p)
+{
+        return p->timed && p->by_address;
+}
+
+/* A kernel's time ends here. */
+static void emit_mark(const Kernel *k, Text *t)
+{
+        text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
+}
+
+/* Is it the first step of a repeat: itself, or the condition in which its stage receives values? */
+static bool begins_repeat(const StepList *list, int i)
+{
+        const Step *s = list->step[i], *next = i + 1 < list->n ? list->step[i + 1] : NULL;
+        if (s->op == STEP_REPEAT)
+                return !s->second_half &&
+                       (i == 0 || list->step[i - 1]->op != STEP_IF || !begins_repeat(list, i - 1));
+        return s->op == STEP_IF && s->when == WHEN_STAGES && next && next->op == STEP_REPEAT &&
+               next->kernel == s->kernel;
+}
+
+static void emit_steps(const Emit *e, const StepList *list, const char *instance, Text *t)
+{
+        for (int i = 0; i < list->n; i++) {
+                if (begins_repeat(list, i))
+                        emit_body_numbers(list->step[i]->kernel, t);
+                emit_step(e, list->step[i], instance, t);
+        }
+}
+
+/* The steps of a function: each kernel's time is taken where that is asked for. */
+static void emit_function_steps(const Emit *e, const StepList *list, Text *t)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Step *s = list->step[i], *next = i + 1 < list->n ? list->step[i + 1] : NULL;
+                if (begins_repeat(list, i))
+                        emit_body_numbers(s->kernel, t);
+                if (s->op == STEP_IF && s->when == WHEN_NOT_BEGINNING && !next) {
+                        text_printf(t, "if (m->way == WAY_BEGIN)\n        return;\n");
+                        emit_function_steps(e, &s->inside, t);
+                        return;
+                }
+                emit_step(e, s, "m", t);
+                if (is_timed(e->plan) && s->kernel && s->kernel->op != K_REPEAT &&
+                    (!next || next->kernel != s->kernel))
+                        emit_mark(s->kernel, t);
+        }
+}
+
+static void emit_views(const Emit *e, const Step *s, const char *views, Text *t)
+{
+        Text *inside = text_new(e->arena);
+        emit_steps(e, &s->inside, arena_printf(e->arena, "&m->%s[i]", views), inside);
+        text_printf(t, "for (int i = 0; i < m->%ss; i++)\n", views);
+        text_indent(t, inside, 1);
+}
+
+/* Kernels and exchanges ask themselves whether an output is wanted. */
+static void emit_wanted(const Emit *e, const Step *s, const char *instance, Text *t)
+{
+        Text *inside = text_new(e->arena);
+        emit_steps(e, &s->inside, instance, inside);
+        const bool gathers = s->inside.step[0]->op == STEP_GATHER;
+        if (gathers)
+                text_printf(t, "if (m->output_%s)\n", s->output->name);
+        text_indent(t, inside, gathers);
+}
+
+/* Is one statement all that it has inside? */
+static bool is_exchange(const Step *s)
+{
+        return s->op == STEP_EXCHANGE || (s->inside.n == 1 && is_exchange(s->inside.step[0]));
+}
+
+/* thread: "", or a condition before the step's own */
+static void emit_if(const Emit *e, const Step *s, const char *thread, Text *t)
+{
+        const bool braces = !is_exchange(s);
+        const char *condition = condition_of(e, s);
+        Text *inside = text_new(e->arena);
+        emit_steps(e, &s->inside, "m", inside);
+        text_printf(t, "if (%s%s%s)%s\n", thread, *thread && condition ? " && " : "",
+                    condition ? condition : "", braces ? " {" : "");
+        text_indent(t, inside, 1);
+        text_printf(t, braces ? "}\n" : "");
+}
+
+static void emit_step(const Emit *e, const Step *s, const char *instance, Text *t)
+{
+        switch (s->op) {
+        case STEP_CALL: emit_call(e, s, instance, t); break;
+        case STEP_BARRIER: emit_barrier(e, s, t); break;
+        case STEP_REPEAT: emit_repeat(e, s, t); break;
+        case STEP_FOR_SEQUENCES: emit_views(e, s, "sequence", t); break;
+        case STEP_FOR_RANGES: emit_views(e, s, "range", t); break;
+        case STEP_IF_WANTED: emit_wanted(e, s, instance, t); break;
+        case STEP_IF:
+                if (!(s->when & WHEN_COMPARED) || !e->alone)
+                        emit_if(e, s, "", t);
+                break;
+        case STEP_ONE_THREAD: emit_if(e, s, "thread == 0", t); break;
+        case STEP_EXCHANGE: emit_exchange(e, s, instance, t); break;
+        case STEP_GATHER: emit_gather(e, s, t); break;
+        case STEP_SEND:
+        case STEP_RECEIVE:
+        case STEP_COMPARE: emit_carried(e, s, t); break;
+        case STEP_BODY:
+        case STEP_ACTIVE:
+        case STEP_PART:
+        case STEP_COUNT: break; /* where they are */
+        }
+}
+
+/* --- functions --------------------------------------------------------------------------------------------------------------- */
+
+static void emit_functions(const Emit *e, const StepList *list, const Step *wanted, Text *c);
+
+static void emit_body_function(const Emit *e, const Step *repeat, const Step *body, Text *c)
+{
+        Text *steps = text_new(e->arena);
+        if (is_timed(e->plan) && repeat->kernel->active_rows)
+                emit_mark(repeat->kernel->active_rows, steps);
+        emit_function_steps(e, &body->inside, steps);
+        text_printf(c, "static void %s(const %s *m%s%s, int thread)\n{\n", body_name(e, repeat, body),
+                    e->name, iteration_parameters(e->arena, repeat->kernel->region->body[body->body], true),
+                    body_rows(body, true));
+        text_indent(c, steps, 1);
+        text_printf(c, "}\n\n");
+}
+
+/* The bodies of a repeat, and of its second half, or NULL: kernels before the bodies that call them. */
+static void emit_repeat_functions(const Emit *e, const Step *repeat, const Step *rest, Text *c)
+{
+        const StepList *bodies = bodies_of(repeat), *others = rest ? bodies_of(rest) : NULL;
+        if (bodies != &repeat->inside)
+                print_kernel(e->plan, repeat->kernel->active_rows, NULL, c);
+        for (int i = 0; i < bodies->n && bodies->step[i]->op == STEP_BODY; i++) {
+                emit_functions(e, &bodies->step[i]->inside, NULL, c);
+                if (rest)
+                        emit_functions(e, &others->step[i]->inside, NULL, c);
+                emit_body_function(e, repeat, bodies->step[i], c);
+                if (rest)
+                        emit_body_function(e, rest, others->step[i], c);
+        }
+}
+
+/* The second half of a repeat in a list; NULL: it has none. */
+static const Step *second_half_of(const StepList *list, int i)
+{
+        for (int k = i + 1; k < list->n; k++)
+                if (list->step[k]->op == STEP_REPEAT && list->step[k]->kernel == list->step[i]->kernel)
+                        return list->step[k];
+        return NULL;
+}
+
+static void emit_functions(const Emit *e, const StepList *list, const Step *wanted, Text *c)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Step *s = list->step[i];
+                if (s->op == STEP_CALL)
+                        print_kernel(e->plan, s->kernel, wanted, c);
+                else if (s->op != STEP_REPEAT)
+                        emit_functions(e, &s->inside, s->op == STEP_IF_WANTED ? s : wanted, c);
+                else if (!s->second_half)
+                        emit_repeat_functions(e, s, second_half_of(list, i), c);
+        }
+}
+
+static void emit_wants_taps(const Emit *e, Text *c)
+{
+        Text *any = text_new(e->arena);
+        for (int i = 0; i < e->g->noutput; i++)
+                if (e->g->output[i].tap)
+                        text_printf(any, "%sm->output_%s != NULL", any->n ? " || " : "",
+                                    e->g->output[i].name);
+        text_printf(c, "static int wants_taps(const %s *m)\n{\n        return %s;\n}\n\n", e->name,
+                    any->data);
+}
+
+static bool asks_for_taps(const StepList *list)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Step *s = list->step[i];
+                if ((s->op == STEP_IF_WANTED && !s->output && (s->outputs & WANTED_BY_TAPS)) ||
+                    asks_for_taps(&s->inside))
+                        return true;
+        }
+        return false;
+}
+
+/* The ranks that share a call, by what they share. */
+static void emit_ranks_by(const Emit *e, Text *c)
+{
+        text_printf(c,
+                    "/* The ranks, if they share rows of so many, as they do if each gets 16 of them "
+                    "or more; or outputs and heads.  "
+                    "Else NULL. */\n"
+                    "enum { BY_OUTPUTS, BY_ROWS };\n"
+                    "static Ranks *ranks_by(const %s *m, int64_t rows, int what)\n{\n"
+                    "        return m->ranks && (rank_tiles(rows) >= m->ranks->ranks) == what ? "
+                    "m->ranks : NULL;\n}\n\n",
+                    e->name);
+}
+
+/* "source and picture" */
+static const char *names_of_groups(const Emit *e, uint64_t groups)
+{
+        const char *names = "";
+        for (int i = 0; i < e->g->ngroup; i++)
+                if (groups >> i & 1)
+                        names = arena_printf(e->arena, "%s%s%s", names, *names ? " and " : "",
+                                             group_name(e, i));
+        return names;
+}
+
+/* Part `number` of the program, in a function of its own but for the calls'. */
+static void emit_part(const Emit *e, const Step *part, int number, Text *calls, Text *c)
+{
+        Text *steps = text_new(e->arena);
+        if (!part->groups) {
+                text_printf(calls, "if (m->fed_part > 0)\n        return;\n");
+                emit_function_steps(e, &part->inside, calls);
+                return;
+        }
+        emit_function_steps(e, &part->inside, steps);
+        text_printf(c, "/* What depends on %s alone. */\nstatic void part_%d(const %s *m, int thread)\n{\n",
+                    names_of_groups(e, part->groups), number, e->name);
+        text_indent(c, steps, 1);
+        text_printf(c, "}\n\n");
+        text_printf(calls,
+                    "if (m->fed_part == 0 || m->fed_part == %d) {\n        part_%d(m, thread);\n        "
+                    "team_barrier(m->team);\n}\n",
+                    number, number);
+}
+
+/* Does an epilogue look up the sequence of its row? */
+static bool any_looks_up(const Plan *p)
+{
+        for (int i = 0; i < p->nbody; i++)
+                for (int j = 0; j < p->list[i].n; j++)
+                        if (p->list[i].kernel[j]->by_row)
+                                return true;
+        return false;
+}
+
+void emit_program(const Emit *e, Text *c)
+{
+        const StepList *program = e->plan->program;
+        const bool parts = program->n && program->step[0]->op == STEP_PART;
+        Text *calls = text_new(e->arena);
+        if (e->plan->by_rows)
+                emit_ranks_by(e, c);
+        emit_ways(e, c);
+        if (asks_for_taps(program))
+                emit_wants_taps(e, c);
+        if (any_looks_up(e->plan))
+                emit_sequence_of(e, c);
+        emit_functions(e, program, NULL, c);
+        if (is_timed(e->plan))
+                text_printf(calls, "if (thread == 0)\n        profile_mark(-1);\n");
+        for (int i = 0; parts && i < program->n; i++)
+                emit_part(e, program->step[i], i + 1, calls, c);
+        if (!parts)
+                emit_function_steps(e, program, calls);
+        text_printf(
+                c,
+                "/* One call of the model, run by every thread: each kernel does its thread's share. */\n");
+        text_printf(c, "static void program(void *arg, int thread)\n{\n        const %s *m = arg;\n",
+                    e->name);
+        text_indent(c, calls, 1);
+        text_printf(c, "}\n\n");
+}

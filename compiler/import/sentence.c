@@ -1,0 +1,496 @@
+/* A directory of sentence-transformers: its modules as formulas of the printed model.
+ *
+ * modules.json lists what a text goes through: a Transformer, which is the model of config.json, a Pooling, and Dense, LayerNorm and
+ * Normalize as often as they are listed.  Each module's own config.json becomes a statement of the block `sentence`, its weights become
+ * entries of a checkpoint.  Settings of the text (its longest length, prompts) become settings of `loop embed`.  Modules and keys that are
+ * not known are refused by name: each of them may change the vectors. */
+#include <stdlib.h>
+
+#include "sentence_private.h"
+
+enum { MAX_MODULES = 32, MAX_MODES = 6 };
+
+/* --- the statements ----------------------------------------------------------------------------------------------- */
+
+static void sentence_say(Modules *r, const char *statement)
+{
+        paths_add(r->m->arena, &r->s->statement, statement);
+}
+
+/* A tensor of the module's file becomes the weight NAME.WEIGHT. */
+static void sentence_entry(Modules *r, const char *tensor, const char *weight)
+{
+        paths_add(r->m->arena, &r->s->entry,
+                  arena_printf(r->m->arena, "\"%s/%s\" = sentence.%s.%s", r->path, tensor, r->name, weight));
+}
+
+/* The variable that a module changes: x, the tokens' vectors, or y, the text's. */
+static const char *sentence_variable(Modules *r)
+{
+        const char *input = sentence_word(r, r->config, "module_input_name"),
+                   *output = sentence_word(r, r->config, "module_output_name");
+        input = input ? input : "sentence_embedding";
+        bool tokens = !strcmp(input, "token_embeddings");
+        if (strcmp(output ? output : input, input) != 0 ||
+            (!tokens && strcmp(input, "sentence_embedding") != 0))
+                sentence_refuse(r, r->span,
+                                sentence_text(r, "%s: it goes from %s to another feature, which is not done",
+                                              r->path, input));
+        else if (tokens == r->pooled)
+                sentence_refuse(r, r->span,
+                                sentence_text(r, "%s: it changes %s, which the modules around it do not take",
+                                              r->path, input));
+        return tokens ? "x" : "y";
+}
+
+static const char *const sentence_mode[][3] = {
+        /* the old key, the new word, the block: the old keys are joined in this order */
+        {"pooling_mode_cls_token", "cls", "cls_token"},
+        {"pooling_mode_max_tokens", "max", "max_tokens"},
+        {"pooling_mode_mean_tokens", "mean", "mean_tokens"},
+        {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", "mean_sqrt_tokens"},
+        {"pooling_mode_weightedmean_tokens", "weightedmean", "weighted_mean_tokens"},
+        {"pooling_mode_lasttoken", "lasttoken", "last_token"},
+};
+enum { MODES = sizeof sentence_mode / sizeof *sentence_mode };
+
+static int mode_of(const char *word)
+{
+        for (int i = 0; i < MODES; i++)
+                if (!strcmp(sentence_mode[i][1], word))
+                        return i;
+        return -1;
+}
+
+/* One of the words of pooling_mode. */
+static bool add_mode(Modules *r, const ConfigField *f, ConfigValue word, int *mode, int *n)
+{
+        int found = word.kind == CONFIG_TEXT ? mode_of(word.text) : -1;
+        if (found < 0)
+                return sentence_wants(r, f,
+                                      "cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken");
+        if (*n == MAX_MODES)
+                return sentence_wants(r, f, "at most 6 of them");
+        mode[(*n)++] = found;
+        return true;
+}
+
+/* Which of the modes are joined, in order; how many. */
+static int modes_of_pooling(Modules *r, int *mode)
+{
+        const ConfigField *f = sentence_key(r, r->config, "pooling_mode");
+        int n = 0;
+        if (f && f->value.kind == CONFIG_LIST) {
+                for (int i = 0; i < f->value.list->n; i++)
+                        if (!add_mode(r, f, f->value.list->item[i], mode, &n))
+                                return 0;
+        } else if (f && f->value.kind != CONFIG_NONE) {
+                add_mode(r, f, f->value, mode, &n);
+        } else {
+                for (int i = 0; i < MODES; i++)
+                        if (sentence_truth(r, r->config, sentence_mode[i][0], false))
+                                mode[n++] = i;
+        }
+        if (!n)
+                mode[n++] = mode_of("mean");
+        return n;
+}
+
+static void say_modes(Modules *r, const int *mode, int n)
+{
+        const char *all = "";
+        for (int i = 0; i < n; i++)
+                all = arena_printf(r->m->arena, "%s%s%s(x, keep:)", all, i ? ", " : "",
+                                   sentence_mode[mode[i]][2]);
+        sentence_say(r, arena_printf(r->m->arena, n > 1 ? "y = join(%s)" : "y = %s", all));
+        r->pooled = true;
+}
+
+static bool take_pooling(Modules *r)
+{
+        int mode[MAX_MODES];
+        if (r->pooled)
+                return sentence_refuse(r, r->span, "a second Pooling is not done");
+        if (!sentence_keys(r, r->config,
+                           "word_embedding_dimension embedding_dimension pooling_mode include_prompt "
+                           "pooling_mode_cls_token pooling_mode_max_tokens pooling_mode_mean_tokens "
+                           "pooling_mode_mean_sqrt_len_tokens pooling_mode_weightedmean_tokens "
+                           "pooling_mode_lasttoken ",
+                           "Pooling"))
+                return false;
+        int64_t width = sentence_size(r, r->config, "embedding_dimension");
+        r->s->width = width ? width : sentence_size(r, r->config, "word_embedding_dimension");
+        r->s->leaves_prompt_out = !sentence_truth(r, r->config, "include_prompt", true);
+        r->s->pooling = r->span;
+        int n = modes_of_pooling(r, mode);
+        if (!r->m->failed)
+                say_modes(r, mode, n);
+        return !r->m->failed;
+}
+
+/* --- Dense, LayerNorm, Normalize ------------------------------------------------------------------------------------ */
+
+/* Activations without parameters, by their class in torch.nn. */
+static const char *const sentence_activation[][2] = {
+        {"Identity", ""},     {"Tanh", "tanh"},       {"ReLU", "relu"},
+        {"GELU", "gelu_erf"}, {"Sigmoid", "sigmoid"}, {"SiLU", "silu"},
+};
+
+static const char *block_of_activation(Modules *r)
+{
+        const char *class = sentence_word(r, r->config, "activation_function");
+        const char *dot = class ? strrchr(class, '.') : NULL;
+        if (!class)
+                return "tanh";
+        for (size_t i = 0; i < sizeof sentence_activation / sizeof *sentence_activation; i++)
+                if (!strncmp(class, "torch.nn.", 9) && !strcmp(dot + 1, sentence_activation[i][0]))
+                        return sentence_activation[i][1];
+        sentence_refuse(r, sentence_key(r, r->config, "activation_function")->span,
+                        sentence_text(r, "there is no activation %s here%s", class, ""));
+        return "";
+}
+
+/* The module's weights are no pickle.  Whether they are there is asked when they are read. */
+static bool weights_can_be_read(Modules *r)
+{
+        if (sentence_has(r, sentence_text(r, "%s/model.safetensors%s", r->path, "")) ||
+            !sentence_has(r, sentence_text(r, "%s/pytorch_model.bin%s", r->path, "")))
+                return true;
+        sentence_refuse(
+                r, r->span,
+                sentence_text(r, "%s%s/pytorch_model.bin is a pickle, which is never read", r->path, ""));
+        diag_hint(r->m->diag,
+                  "save it as %s/model.safetensors: safetensors.torch.save_file(torch.load(\"%s/"
+                  "pytorch_model.bin\", weights_only=True), \"%s/model.safetensors\")",
+                  r->path, r->path, r->path);
+        return false;
+}
+
+static bool take_dense(Modules *r)
+{
+        Arena *a = r->m->arena;
+        if (!sentence_keys(r, r->config,
+                           "in_features out_features bias activation_function module_input_name "
+                           "module_output_name use_residual ",
+                           "Dense"))
+                return false;
+        const char *v = sentence_variable(r), *act = block_of_activation(r);
+        int64_t in = sentence_size(r, r->config, "in_features"),
+                out = sentence_size(r, r->config, "out_features");
+        bool bias = sentence_truth(r, r->config, "bias", true),
+             residual = sentence_truth(r, r->config, "use_residual", false);
+        if (!r->m->failed && (!in || !out))
+                return sentence_refuse(
+                        r, r->span,
+                        sentence_text(r, "%s%s: in_features and out_features are missing", r->path, ""));
+        if (r->m->failed || !weights_can_be_read(r))
+                return false;
+        const char *map = arena_printf(a, "linear(%s, %lld%s) as %s", v, (long long)out,
+                                       bias ? ", bias: true" : "", r->name),
+                   *rest = !residual   ? ""
+                           : in == out ? arena_printf(a, " + %s", v)
+                                       : arena_printf(a, " + (linear(%s, %lld) as %s_residual)", v,
+                                                      (long long)out, r->name);
+        sentence_say(r, arena_printf(a,
+                                     *act    ? "%s = %s(%s)%s"
+                                     : *rest ? "%s = %s(%s)%s"
+                                             : "%s = %s%s%s",
+                                     v, act, map, rest));
+        sentence_entry(r, "linear.weight", "w");
+        if (bias)
+                sentence_entry(r, "linear.bias", "b");
+        if (residual && in != out) {
+                r->name = arena_printf(a, "%s_residual", r->name);
+                sentence_entry(r, "residual.weight", "w");
+        }
+        return true;
+}
+
+static bool take_layernorm(Modules *r)
+{
+        if (!sentence_keys(r, r->config, "dimension ", "LayerNorm") || !weights_can_be_read(r))
+                return false;
+        if (!r->pooled)
+                return sentence_refuse(
+                        r, r->span,
+                        "LayerNorm changes the vector of a text, which no Pooling makes before it");
+        sentence_say(r, arena_printf(r->m->arena, "y = layernorm(y) as %s", r->name));
+        sentence_entry(r, "norm.weight", "gain");
+        sentence_entry(r, "norm.bias", "shift");
+        return true;
+}
+
+static bool take_normalize(Modules *r)
+{
+        if (!sentence_keys(r, r->config, "module_input_name module_output_name ", "Normalize"))
+                return false;
+        const char *v = sentence_variable(r);
+        if (*v == 'x')
+                return sentence_refuse(r, r->span, "Normalize of the tokens' vectors is not done");
+        sentence_say(r, "y = unit_vector(y)");
+        return !r->m->failed;
+}
+
+/* It does nothing outside of training. */
+static bool take_dropout(Modules *r)
+{
+        return sentence_keys(r, r->config, "dropout ", "Dropout");
+}
+
+/* --- the Transformer ------------------------------------------------------------------------------------------------ */
+
+/* Arguments of transformers that change no number. */
+static bool arguments_are_known(Modules *r, const ConfigField *f)
+{
+        if (sentence_is_empty(f->value))
+                return true;
+        if (f->value.kind != CONFIG_OBJECT)
+                return sentence_wants(r, f, "an object");
+        return sentence_keys(
+                r, f->value.object,
+                "trust_remote_code attn_implementation torch_dtype dtype device_map cache_dir token "
+                "low_cpu_mem_usage use_safetensors add_pooling_layer use_fast revision "
+                "local_files_only ",
+                f->key);
+}
+
+/* Texts go to the model as they are: {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}. */
+static bool texts_go_forward(Modules *r, const ConfigField *f)
+{
+        const ConfigField *text = NULL;
+        if (f->value.kind == CONFIG_OBJECT && sentence_keys(r, f->value.object, "text ", "modality_config"))
+                text = sentence_key(r, f->value.object, "text");
+        if (r->m->failed)
+                return false;
+        if (!text || text->value.kind != CONFIG_OBJECT)
+                return sentence_wants(r, f, "an object with text");
+        const char *method = sentence_word(r, text->value.object, "method"),
+                   *output = sentence_word(r, text->value.object, "method_output_name");
+        return (sentence_keys(r, text->value.object, "method method_output_name ", "modality_config.text") &&
+                (!method || !strcmp(method, "forward")) &&
+                (!output || !strcmp(output, "last_hidden_state"))) ||
+               r->m->failed || sentence_wants(r, text, "the method forward and its last_hidden_state");
+}
+
+static bool word_is(Modules *r, const ConfigObject *o, const char *key, const char *wanted)
+{
+        const char *word = sentence_word(r, o, key);
+        return !r->m->failed &&
+               (!word || !strcmp(word, wanted) || sentence_wants(r, sentence_key(r, o, key), wanted));
+}
+
+static bool take_text_settings(Modules *r, const ConfigObject *o, const char *file)
+{
+        static const char *const arguments[] = {"model_args",        "model_kwargs",   "tokenizer_args",
+                                                "processor_kwargs",  "config_args",    "config_kwargs",
+                                                "processing_kwargs", "query_expansion"};
+        if (!sentence_keys(r, o,
+                           "max_seq_length do_lower_case transformer_task modality_config module_output_name "
+                           "unpad_inputs backend model_args model_kwargs tokenizer_args processor_kwargs "
+                           "config_args config_kwargs processing_kwargs query_expansion ",
+                           file))
+                return false;
+        for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+                const ConfigField *f = sentence_key(r, o, arguments[i]);
+                if (f && !arguments_are_known(r, f))
+                        return false;
+        }
+        const ConfigField *modality = sentence_key(r, o, "modality_config");
+        if (modality && modality->value.kind != CONFIG_NONE && !texts_go_forward(r, modality))
+                return false;
+        r->s->limit = sentence_size(r, o, "max_seq_length");
+        sentence_truth(r, o, "do_lower_case", false); /* the tokenizer's: text/load.c */
+        return word_is(r, o, "transformer_task", "feature-extraction") &&
+               word_is(r, o, "module_output_name", "token_embeddings");
+}
+
+/* The longest text by tokenizer_config.json; 0: it does not say, or means that there is no limit (1e30). */
+static int64_t limit_of_tokenizer(Modules *r)
+{
+        const char *why = NULL,
+                   *path = arena_printf(r->m->arena, "%s%stokenizer_config.json", r->folder, r->s->backbone);
+        const Source *source = read_source(r->m->arena, path, &why);
+        json_error_t error;
+        json_t *config =
+                source ? json_loadb(source->text, (size_t)source->length, JSON_DECODE_INT_AS_REAL, &error)
+                       : NULL;
+        double x = json_number_value(json_object_get(config, "model_max_length"));
+        json_decref(config);
+        return x >= 1 && x <= INT32_MAX ? (int64_t)x : 0;
+}
+
+static bool take_transformer(Modules *r)
+{
+        r->s->backbone = *r->path ? sentence_text(r, "%s%s/", r->path, "") : "";
+        const char *name = name_in_folder(r->m->arena, sentence_text(r, "%s%s", r->folder, r->s->backbone),
+                                          "sentence_", "_config.json"),
+                   *file = name ? sentence_text(r, "%s%s", r->s->backbone, name) : NULL;
+        ConfigValue v = {0};
+        if (file && (!sentence_file(r, file, CONFIG_OBJECT, &v) || !take_text_settings(r, v.object, file)))
+                return false;
+        if (!r->s->limit)
+                r->s->limit = limit_of_tokenizer(r);
+        return !r->m->failed;
+}
+
+/* --- modules.json --------------------------------------------------------------------------------------------------- */
+
+static const struct {
+        const char *type, *weights;
+        bool wants_config;
+        bool (*take)(Modules *r);
+} module_table[] = {
+        {"Pooling", "pooling", true, take_pooling},  {"Dense", "dense", true, take_dense},
+        {"LayerNorm", "norm", true, take_layernorm}, {"Normalize", "normalize", false, take_normalize},
+        {"Dropout", "dropout", false, take_dropout},
+};
+
+/* "sentence_transformers.models.Pooling" and "sentence_transformers.sentence_transformer.modules.pooling.Pooling" are Pooling;
+ * of classes that come with a model, NULL. */
+static const char *transformers_class(const char *type)
+{
+        const char *dot = type ? strrchr(type, '.') : NULL;
+        return dot && !strncmp(type, "sentence_transformers.", 22) ? dot + 1 : NULL;
+}
+
+static bool path_is_plain(const char *path)
+{
+        return !strstr(path, "..") && *path != '/' &&
+               strspn(path, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-./") ==
+                       strlen(path);
+}
+
+static bool take_module(Modules *r, const ConfigObject *module, int i)
+{
+        const ConfigField *place = sentence_key(r, module, "type");
+        const char *type = sentence_word(r, module, "type"), *path = sentence_word(r, module, "path"),
+                   *class = transformers_class(type);
+        if (!sentence_keys(r, module, "idx name path type ", "modules.json"))
+                return false;
+        r->span = place ? place->span : r->span;
+        r->path = path ? path : "";
+        if (!path_is_plain(r->path))
+                return sentence_refuse(
+                        r, r->span,
+                        sentence_text(r, "the path %s%s leads out of the directory, or is no plain name",
+                                      r->path, ""));
+        bool transformer = class && !strcmp(class, "Transformer");
+        if (transformer != (i == 0))
+                return sentence_refuse(r, r->span,
+                                       i ? "a second Transformer is not done"
+                                         : sentence_text(r,
+                                                         "the first module is a Transformer here, not %s%s",
+                                                         type ? type : "unnamed", ""));
+        if (transformer)
+                return take_transformer(r);
+        for (size_t k = 0; k < sizeof module_table / sizeof *module_table; k++) {
+                ConfigValue config = {.kind = CONFIG_OBJECT, .object = NEW(r->m->arena, ConfigObject)};
+                const char *file = sentence_text(r, "%s/config.json%s", r->path, "");
+                if (!class || strcmp(class, module_table[k].type) != 0)
+                        continue;
+                bool wanted = module_table[k].wants_config || (*r->path && sentence_has(r, file));
+                if (wanted && !sentence_file(r, file, CONFIG_OBJECT, &config))
+                        return false;
+                r->config = config.object;
+                r->name = arena_printf(r->m->arena, "%s_%d", module_table[k].weights, i);
+                return module_table[k].take(r);
+        }
+        return sentence_refuse(
+                r, r->span,
+                sentence_text(r,
+                              "there is no module %s%s here: known are Transformer, Pooling, Dense, "
+                              "LayerNorm, Normalize and Dropout",
+                              type ? type : "without a type", ""));
+}
+
+/* --- prompts -------------------------------------------------------------------------------------------------------- */
+
+static bool take_prompts(Modules *r)
+{
+        static const char file[] = "config_sentence_transformers.json";
+        ConfigValue v = {0};
+        if (!sentence_has(r, file))
+                return true;
+        if (!sentence_file(r, file, CONFIG_OBJECT, &v) ||
+            !sentence_keys(r, v.object,
+                           "__version__ prompts default_prompt_name similarity_fn_name model_type ", file) ||
+            !word_is(r, v.object, "model_type", "SentenceTransformer"))
+                return false;
+        const ConfigField *prompts = sentence_key(r, v.object, "prompts");
+        const char *chosen = sentence_word(r, v.object, "default_prompt_name");
+        const ConfigObject *o =
+                prompts && prompts->value.kind == CONFIG_OBJECT ? prompts->value.object : NULL;
+        if (prompts && !o && prompts->value.kind != CONFIG_NONE)
+                return sentence_wants(r, prompts, "an object of texts");
+        json_t *all = json_object();
+        bool any = false;
+        for (int i = 0; o && i < o->n && !r->m->failed; i++) {
+                const char *text = sentence_word(r, o, o->field[i].key);
+                any |= text && *text;
+                json_object_set_new(all, o->field[i].key, json_string(text ? text : ""));
+        }
+        char *dumped = json_dumps(all, JSON_COMPACT);
+        if (!dumped)
+                arena_fail(r->m->arena);
+        r->s->prompts = any ? arena_strdup(r->m->arena, dumped) : NULL;
+        free(dumped);
+        if (chosen && !json_object_get(all, chosen))
+                sentence_refuse(r, sentence_key(r, v.object, "default_prompt_name")->span,
+                                sentence_text(r, "default_prompt_name: there is no prompt %s%s", chosen, ""));
+        r->s->prompt = any ? chosen : NULL;
+        json_decref(all);
+        if (any && r->s->leaves_prompt_out)
+                sentence_refuse(r, r->s->pooling,
+                                "include_prompt false: a prompt's tokens are not left out here");
+        return !r->m->failed;
+}
+
+bool sentence_read(Import *m, Interner *names, const char *folder)
+{
+        Modules r = {.m = m, .names = names, .folder = folder, .s = &m->sentence};
+        ConfigValue v = {0};
+        m->sentence = (Sentence){.backbone = ""};
+        if (!sentence_has(&r, "modules.json"))
+                return true;
+        if (!sentence_file(&r, "modules.json", CONFIG_LIST, &v))
+                return false;
+        const ConfigList *list = v.list;
+        r.span = (Span){NULL, 0, 0};
+        if (list->n > MAX_MODULES)
+                return sentence_refuse(&r, r.span, "modules.json lists more than 32 modules");
+        for (int i = 0; i < list->n; i++)
+                if (list->item[i].kind != CONFIG_OBJECT)
+                        return sentence_refuse(&r, r.span, "modules.json: each module is an object, { … }");
+                else if (!take_module(&r, list->item[i].object, i))
+                        return false;
+        if (!r.pooled)
+                return sentence_refuse(&r, r.span,
+                                       "modules.json has no Pooling, so nothing states the vector of a text");
+        m->sentence.is_there = true;
+        return take_prompts(&r);
+}
+
+/* --- a GGUF --------------------------------------------------------------------------------------------------------- */
+
+bool sentence_of_gguf(Import *m, Interner *names)
+{
+        static const char *const mode[] = {[1] = "mean", [2] = "cls", [3] = "lasttoken"};
+        Modules r = {.m = m, .names = names, .s = &m->sentence};
+        const ConfigField *f = sentence_key(&r, m->root, "pooling_type");
+        double type = f && f->value.kind == CONFIG_NUMBER ? f->value.number : 0;
+        m->sentence = (Sentence){.backbone = ""};
+        if (f && f->value.kind != CONFIG_NUMBER)
+                return sentence_wants(&r, f, "a number");
+        if (type == 0)
+                return true;
+        if (type == 4)
+                return sentence_refuse(&r, f->span,
+                                       "pooling_type 4: a reranker scores pairs of texts, which is not done");
+        if (type != 1 && type != 2 && type != 3)
+                return sentence_wants(&r, f, "0 (none), 1 (mean), 2 (the first token) or 3 (the last token)");
+        int chosen = mode_of(mode[(int)type]);
+        say_modes(&r, &chosen, 1);
+        sentence_say(&r, "y = unit_vector(y)"); /* llama.cpp: vectors have length 1 unless asked otherwise */
+        m->sentence.is_there = true;
+        return true;
+}

@@ -1,0 +1,135 @@
+/* The vector of a text in a printed model: settings, the block that makes it, and the checkpoint of its weights. */
+#include <string.h>
+
+#include "import_private.h"
+
+static const StatedSetting *stated_setting(const Import *m, const char *name)
+{
+        for (int i = 0; i < m->nsetting; i++)
+                if (!strcmp(m->setting[i].name, name))
+                        return &m->setting[i];
+        return NULL;
+}
+
+static ConfigValue sentence_named(Import *m, const char *name)
+{
+        ConfigTerm *call = NEW(m->arena, ConfigTerm);
+        call->head = intern(m->program->names, name, -1);
+        return (ConfigValue){.kind = CONFIG_CALL, .call = call};
+}
+
+static bool states_loop(const Import *m, const char *name)
+{
+        for (int i = 0; i < m->nloop; i++)
+                if (!strcmp(m->loop[i].name, name))
+                        return true;
+        return false;
+}
+
+/* Tokens that a text is cut to: the directory's limit, at most the context.  0: no limit. */
+static int64_t sentence_longest_text(Import *m)
+{
+        const StatedSetting *context = stated_setting(m, "context");
+        int64_t most = context && context->value.kind == CONFIG_NUMBER ? (int64_t)context->value.number : 0;
+        int64_t limit = m->sentence.limit;
+        if (!limit && entry_find(m, intern(m->program->names, "max_position_embeddings", -1)))
+                limit = most;
+        return limit && most && limit > most ? most : limit;
+}
+
+static bool width_fits(Import *m)
+{
+        const StatedSetting *width = stated_setting(m, "d_model");
+        if (!m->sentence.width || !width || width->value.kind != CONFIG_NUMBER ||
+            (int64_t)width->value.number == m->sentence.width)
+                return true;
+        config_error(m, m->sentence.pooling,
+                     "this Pooling is for vectors of %lld numbers, and the model's have %.0f",
+                     (long long)m->sentence.width, width->value.number);
+        return false;
+}
+
+bool sentence_state(Import *m)
+{
+        Definition *family = family_find(m, m->family->name);
+        if (!states_loop(m, "embed") || !family ||
+            !family_declares(m, family, intern(m->program->names, "pool", -1), false)) {
+                config_error(m, m->sentence.pooling,
+                             "vectors of texts are not done in the family %s: its model file has no `pool`",
+                             m->family->name);
+                return false;
+        }
+        if (!width_fits(m))
+                return false;
+        import_set(m, NULL, "pool", sentence_named(m, "sentence"));
+        if (family_generates(m, family) &&
+            family_declares(m, family, intern(m->program->names, "tied", -1), false))
+                import_set(m, NULL, "tied",
+                           config_bool(true)); /* no logits are made, so it has no head of its own */
+        if (sentence_longest_text(m) && !m->gguf)
+                import_set(m, "embed", "max_tokens", config_number((double)sentence_longest_text(m), true));
+        if (m->sentence.prompts)
+                import_set(m, "embed", "prompts", config_text(m->sentence.prompts));
+        if (m->sentence.prompt)
+                import_set(m, "embed", "prompt", config_text(m->sentence.prompt));
+        return true;
+}
+
+/* Of a model that scores texts: what it does not do here. */
+const char *sentence_note(const Import *m)
+{
+        for (int i = 0; i < m->nloop; i++)
+                for (int k = 0; k < m->loop[i].nsetting && !strcmp(m->loop[i].name, "embed"); k++) {
+                        const StatedSetting *s = &m->loop[i].setting[k];
+                        if (!strcmp(s->name, "from") && s->value.kind == CONFIG_TEXT &&
+                            !strcmp(s->value.text, "scores"))
+                                return "Scores of one text at a time, before softmax or sigmoid: pairs of "
+                                       "texts, as a "
+                                       "reranker takes them, are not done.";
+                }
+        return NULL;
+}
+
+/* --- lines ---------------------------------------------------------------------------------------------------------- */
+
+static const char *weights_name(Import *m, const char *model)
+{
+        return arena_printf(m->arena, "%s_weights", model);
+}
+
+/* Entries for the modules' weights are added to the family's checkpoint, or the item's. */
+void sentence_checkpoint(Import *m, Definition *family, const char *model)
+{
+        const StatedSetting *stated = stated_setting(m, "checkpoint");
+        if (!m->sentence.is_there || !m->sentence.entry.n)
+                return;
+        m->sentence.parent = stated && stated->value.kind == CONFIG_CALL ? stated->value.call->head
+                                                                         : family_checkpoint(m, family);
+        import_set(m, NULL, "checkpoint", sentence_named(m, weights_name(m, model)));
+}
+
+void sentence_print_head(Import *m, const char *model, Text *t)
+{
+        const Sentence *s = &m->sentence;
+        if (!s->is_there)
+                return;
+        text_printf(t, "import embedding\n");
+        if (!s->entry.n)
+                return;
+        text_printf(t, "\ncheckpoint %s%s%s {\n", weights_name(m, model), s->parent ? " : " : "",
+                    s->parent ? s->parent : "");
+        for (int i = 0; i < s->entry.n; i++)
+                text_printf(t, "    %s\n", s->entry.path[i]);
+        text_printf(t, "}\n");
+}
+
+void sentence_print_block(const Import *m, Text *t)
+{
+        const Sentence *s = &m->sentence;
+        if (!s->is_there)
+                return;
+        text_printf(t, "    block sentence(x; keep) {\n");
+        for (int i = 0; i < s->statement.n; i++)
+                text_printf(t, "        %s\n", s->statement.path[i]);
+        text_printf(t, "        return y\n    }\n");
+}

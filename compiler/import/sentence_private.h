@@ -1,0 +1,36 @@
+/* What reads the files of sentence-transformers has in common: sentence_keys.c. */
+#ifndef SENTENCE_PRIVATE_H
+#define SENTENCE_PRIVATE_H
+#include "import_private.h"
+
+/* The reading of a directory's modules. */
+typedef struct {
+        Import *m;
+        Interner *names;
+        const char *folder; /* with a slash at its end */
+        Sentence *s;
+        bool pooled;
+        Span span;        /* of the module at work, in modules.json */
+        const char *path; /* of the module at work, without a slash at its end */
+        const char *name; /* of its weights: "dense_2" */
+        ConfigObject *config;
+} Modules;
+
+/* Each false after a message, the first of them. */
+bool sentence_refuse(Modules *r, Span span, const char *message);
+const char *sentence_text(Modules *r, const char *format, const char *a,
+                          const char *b); /* format with two texts */
+bool sentence_has(Modules *r, const char *path);
+bool sentence_file(Modules *r, const char *path, ConfigKind kind,
+                   ConfigValue *value); /* a file's value, which is to be of a kind */
+const ConfigField *sentence_key(Modules *r, const ConfigObject *o, const char *key); /* NULL: it lacks it */
+bool sentence_keys(
+        Modules *r, const ConfigObject *o, const char *known,
+        const char *of); /* every key is one of `known`, names with a space after each, or is null */
+bool sentence_wants(Modules *r, const ConfigField *f, const char *what); /* refuses a key's value */
+bool sentence_truth(Modules *r, const ConfigObject *o, const char *key, bool otherwise);
+int64_t sentence_size(Modules *r, const ConfigObject *o, const char *key); /* 0: the key is absent or null */
+const char *sentence_word(Modules *r, const ConfigObject *o,
+                          const char *key); /* NULL: the key is absent or null */
+bool sentence_is_empty(ConfigValue v);
+#endif

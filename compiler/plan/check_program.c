@@ -1,0 +1,379 @@
+/* Whether a program is what its kernels need, without running it:
+ *
+ *      each kernel is called once, in the order for which buffers were placed, and each value is stored before it is read;
+ *      between steps that touch the same memory, one of which stores there, all threads wait, in every kind of call;
+ *      where a kernel runs, all that compute its operands have run, and each output is computed where the caller asks for it;
+ *      of what ranks share, a kernel reads only its rank's part, or what exchanges and gathers brought since (check_ranks.c).
+ *
+ * The steps are walked once for each kind of call: rows, threads, ranks, and what ranks share.  A fault is a bug of ours: it is
+ * printed with its step and buffer, and the process aborts, as check_code() does. */
+#include "check_program_private.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void program_fault(const Checker *c, const char *format, ...)
+{
+        va_list list;
+        va_start(list, format);
+        fprintf(stderr, "lathe: program of %s, step `%s`: ", c->plan->graph->name,
+                step_line(c->plan, c->step));
+        vfprintf(stderr, format, list);
+        fprintf(stderr, "\n");
+        va_end(list);
+        abort();
+}
+
+const char *kind_of_call_text(const Checker *c)
+{
+        const KindOfCall *call = &c->call;
+        const char *rows = call->wait == WAIT_ROWS   ? "in calls of several rows"
+                           : call->wait == WAIT_STEP ? "in calls of one row"
+                                                     : "in calls of one row, where threads divide the heads";
+        return arena_printf(c->arena, "(%s%s%s%s)", rows,
+                            call->by_rows ? ", of which ranks share rows"
+                            : call->ranks ? ", of which ranks share outputs"
+                                          : "",
+                            call->stages ? ", by stages" : "", call->unrequested ? ", without outputs" : "");
+}
+
+/* --- barriers -------------------------------------------------------------------------------------------------------------- */
+
+/* Where a kernel touches the buffer of one thread's step; NULL: nowhere, or both read. */
+static const Buffer *touches_memory(const Kernel *k, const Touch *t)
+{
+        for (int i = 0; i < k->code->nwritten; i++)
+                if (share_memory(k->code->written[i], t->buffer))
+                        return k->code->written[i];
+        for (int i = 0; i < k->code->nread && t->stores; i++)
+                if (share_memory(k->code->read[i], t->buffer))
+                        return k->code->read[i];
+        return NULL;
+}
+
+static const Buffer *conflict(const Checker *c, const Touch *a, const Touch *b)
+{
+        if (a->step == b->step || (a->buffer && b->buffer)) /* one thread's */
+                return NULL;
+        if (a->buffer)
+                return touches_memory(b->step->kernel, a);
+        if (b->buffer)
+                return touches_memory(a->step->kernel, b);
+        return kernels_conflict(c->plan, a->step->kernel, b->step->kernel, c->call.wait);
+}
+
+static bool same_touch(const Touch *a, const Touch *b)
+{
+        return a->step == b->step && a->buffer == b->buffer;
+}
+
+static void add_touch(const Checker *c, TouchList *to, Touch t)
+{
+        for (int i = 0; i < to->n; i++)
+                if (same_touch(&to->of[i], &t))
+                        return;
+        GROW(c->arena, to->of, to->n, to->cap);
+        to->of[to->n++] = t;
+}
+
+static void check_touch(Checker *c, Touch t)
+{
+        TouchList *pending = &c->state.pending;
+        const Buffer *where;
+        for (int i = 0; i < pending->n; i++)
+                if ((where = conflict(c, &pending->of[i], &t)))
+                        program_fault(c, "no barrier stands between it and `%s`, which touches %s too %s",
+                                      step_line(c->plan, pending->of[i].step), where->name,
+                                      kind_of_call_text(c));
+        add_touch(c, pending, t);
+}
+
+/* --- wanted outputs ---------------------------------------------------------------------------------------------------------- */
+
+/* Does `a` hold wherever `b` does?  NULL: always. */
+static bool is_implied(const Graph *g, const Step *a, const Step *b)
+{
+        if (!a || a == b)
+                return true;
+        if (!b)
+                return false;
+        if (a->output)
+                return a->output == b->output;
+        return b->output ? (a->outputs & output_bit(g, (int)(b->output - g->output))) != 0
+                         : (b->outputs & ~a->outputs) == 0;
+}
+
+/* One of those that store a buffer has run: others may run later, or store parts that the reader does not need.  A reader without a
+ * condition is not checked: it may be one whose result only some outputs need, and what it makes of other values is not read then. */
+static void check_operand(Checker *c, const Buffer *b)
+{
+        const WriterList *w = &c->writer[b->id];
+        int good = 0, bad = -1;
+        for (int i = 0; i < w->n; i++)
+                if (is_implied(c->plan->graph, w->of[i].wanted, c->wanted))
+                        good++;
+                else
+                        bad = i;
+        if (bad >= 0 && !good && c->wanted)
+                program_fault(c, "it reads %s, which `%s` does not store where only other outputs are wanted",
+                              b->name, step_line(c->plan, w->of[bad].step));
+}
+
+static void check_wanted(Checker *c, const Kernel *k)
+{
+        const Graph *g = c->plan->graph;
+        for (int i = 0; i < k->code->nread; i++)
+                check_operand(c, k->code->read[i]);
+        for (int i = 0; i < k->code->nwritten; i++) {
+                const Buffer *b = k->code->written[i];
+                const Output *output = b->home == IN_OUTPUT ? &g->output[b->index] : NULL;
+                if (output && c->wanted && !is_implied(g, c->wanted, &(Step){.output = output}))
+                        program_fault(c, "it stores the output %s, but is not run where that is wanted",
+                                      b->name);
+                if (b->home == IN_STATE && c->wanted)
+                        program_fault(c, "it stores the state %s, but is not run in all calls", b->name);
+        }
+}
+
+/* --- order ------------------------------------------------------------------------------------------------------------------- */
+
+static void check_order(Checker *c, const Kernel *k)
+{
+        if (k->step < c->last && k->op != K_ACTIVE) /* which both halves of a repeat call */
+                program_fault(c,
+                              "it comes after kernel number %d, and is number %d of the order for which "
+                              "buffers were placed",
+                              c->last, k->step);
+        c->last = k->op == K_ACTIVE ? c->last : k->step;
+        for (int i = 0; i < k->code->nread; i++) {
+                const Buffer *b = k->code->read[i];
+                if (b->home == IN_ARENA && !b->paged && !c->written[b->id])
+                        program_fault(c, "it reads %s, which no step before it stores", b->name);
+        }
+}
+
+/* --- the walk ---------------------------------------------------------------------------------------------------------------- */
+
+static void check_kernel(Checker *c, const Kernel *k)
+{
+        if (c->call.unrequested && k->tail)
+                return;
+        check_order(c, k);
+        if (k->op != K_ACTIVE)
+                check_wanted(c, k);
+        check_reads_of_rank(c, k);
+        check_touch(c, (Touch){.step = c->step});
+        for (int i = 0; i < k->code->nwritten; i++)
+                c->written[k->code->written[i]->id] = true;
+        note_stores_of_rank(c, k);
+}
+
+/* Steps of one thread, which reads or stores a buffer. */
+static void check_one_thread(Checker *c, const Step *s)
+{
+        if (!c->one_thread)
+                program_fault(c, "all threads would do it");
+        if (s->op == STEP_EXCHANGE && c->call.unrequested && s->kernel->tail)
+                return;
+        if (s->op == STEP_EXCHANGE)
+                for (int i = 0; i < s->kernel->code->nwritten; i++)
+                        check_touch(c, (Touch){s, s->kernel->code->written[i], true});
+        else
+                check_touch(c, (Touch){s, s->value ? s->value : whole_buffer(s->shared->buffer),
+                                       s->op == STEP_GATHER || s->op == STEP_RECEIVE});
+        if (s->op == STEP_RECEIVE)
+                c->written[s->value->id] = true;
+        check_transfer(c, s);
+}
+
+static CheckState state_copy(const Checker *c, const CheckState *from)
+{
+        CheckState to = {.pending.n = 0};
+        for (int i = 0; i < from->pending.n; i++)
+                add_touch(c, &to.pending, from->pending.of[i]);
+        for (int i = 0; i < from->shared.n; i++)
+                add_shared(c, &to.shared, from->shared.of[i]);
+        return to;
+}
+
+/* True: it grew. */
+static bool state_join(const Checker *c, CheckState *to, const CheckState *from)
+{
+        const int before = to->pending.n + to->shared.n;
+        for (int i = 0; i < from->pending.n; i++)
+                add_touch(c, &to->pending, from->pending.of[i]);
+        for (int i = 0; i < from->shared.n; i++)
+                add_shared(c, &to->shared, from->shared.of[i]);
+        return to->pending.n + to->shared.n > before;
+}
+
+static void check_steps(Checker *c, const StepList *list);
+
+/* Each iteration goes on from the end of any body, or from what is before the repeat. */
+static void check_repeat(Checker *c, const Step *repeat)
+{
+        const StepList *bodies = &repeat->inside;
+        const bool active = bodies->step[0]->op == STEP_ACTIVE;
+        CheckState begin = state_copy(c, &c->state), end;
+        const int last = c->last;
+        do {
+                end = (CheckState){.pending.n = 0};
+                c->state = state_copy(c, &begin);
+                c->last = last;
+                if (active) {
+                        c->step = bodies->step[0];
+                        check_kernel(c, c->step->kernel);
+                        begin = state_copy(c, &c->state);
+                }
+                const CheckState found = state_copy(c, &c->state);
+                const StepList *of = active ? &bodies->step[0]->inside : bodies;
+                for (int i = 0; i < of->n; i++)
+                        if (of->step[i]->op == STEP_BODY) {
+                                c->state = state_copy(c, &found);
+                                check_steps(c, &of->step[i]->inside);
+                                state_join(c, &end, &c->state);
+                        }
+                c->state = state_copy(c, &end);
+                for (int i = 0; i < bodies->n; i++)
+                        if (bodies->step[i]->op != STEP_BODY && bodies->step[i]->op != STEP_ACTIVE)
+                                check_steps(c, &(StepList){.step = bodies->step + i, .n = 1});
+                end = state_copy(c, &c->state);
+        } while (state_join(c, &begin, &end));
+        c->state = end;
+        if (active || (repeat->by_stages && c->call.stages))
+                state_join(c, &c->state, &begin);
+        c->step = repeat;
+        note_iterations_of_stage(c, repeat);
+}
+
+static bool runs(const Checker *c, const Step *s)
+{
+        const KindOfCall *call = &c->call;
+        return (!(s->when & (WHEN_RANKS | WHEN_COMPARED)) || call->ranks) &&
+               (!(s->when & WHEN_BY_OUTPUTS) || (call->ranks && !call->by_rows)) &&
+               (!(s->when & WHEN_BY_ROWS) || call->by_rows) &&
+               (!(s->when & WHEN_NOT_BY_ROWS) || !call->by_rows) &&
+               (!(s->when & WHEN_STAGES) || call->stages) &&
+               (!(s->when & WHEN_REQUESTED) || !call->unrequested);
+}
+
+static void check_barrier(Checker *c, const Step *s)
+{
+        if (c->wanted || c->one_thread || c->view)
+                program_fault(c, "not all threads come to this barrier equally often");
+        if (s->when & (unsigned)c->call.wait)
+                c->state.pending.n = 0;
+}
+
+/* A step that holds others; `mark` says so to them. */
+static void check_steps_inside(Checker *c, const Step *s, const Step **mark)
+{
+        const Step *outer = *mark;
+        *mark = s;
+        check_steps(c, &s->inside);
+        *mark = outer;
+}
+
+static void check_part(Checker *c, const Step *s)
+{
+        check_steps(c, &s->inside);
+        c->step = s;
+        if (s->groups)
+                c->state.pending.n = 0;
+}
+
+static void check_steps(Checker *c, const StepList *list)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Step *s = c->step = list->step[i];
+                switch (s->op) {
+                case STEP_CALL: check_kernel(c, s->kernel); break;
+                case STEP_BARRIER: check_barrier(c, s); break;
+                case STEP_REPEAT: check_repeat(c, s); break;
+                case STEP_FOR_SEQUENCES:
+                case STEP_FOR_RANGES: check_steps_inside(c, s, &c->view); break;
+                case STEP_IF_WANTED: check_steps_inside(c, s, &c->wanted); break;
+                case STEP_IF:
+                        if (runs(c, s))
+                                check_steps(c, &s->inside);
+                        break;
+                case STEP_ONE_THREAD:
+                        if (runs(c, s))
+                                check_steps_inside(c, s, &c->one_thread);
+                        break;
+                case STEP_EXCHANGE:
+                case STEP_GATHER:
+                case STEP_SEND:
+                case STEP_RECEIVE:
+                case STEP_COMPARE: check_one_thread(c, s); break;
+                case STEP_PART: check_part(c, s); break;
+                default: program_fault(c, "it stands where none of its kind can");
+                }
+        }
+}
+
+/* --- who stores what ----------------------------------------------------------------------------------------------------------- */
+
+static void find_writers(Checker *c, const StepList *list, const Step *wanted)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Step *s = c->step = list->step[i];
+                if ((s->op == STEP_CALL || s->op == STEP_ACTIVE) && c->called[s->kernel->step]++ &&
+                    s->op == STEP_CALL)
+                        program_fault(c, "the kernel is called more than once");
+                for (int w = 0; s->op == STEP_CALL && w < s->kernel->code->nwritten; w++) {
+                        WriterList *to = &c->writer[s->kernel->code->written[w]->id];
+                        GROW(c->arena, to->of, to->n, to->cap);
+                        to->of[to->n++] = (Writer){s, wanted};
+                }
+                find_writers(c, &s->inside, s->op == STEP_IF_WANTED ? s : wanted);
+        }
+}
+
+static void check_all_called(Checker *c)
+{
+        for (int i = 0; i < c->plan->nbody; i++)
+                for (int j = 0; j < c->plan->list[i].n; j++) {
+                        const Kernel *k = c->plan->list[i].kernel[j];
+                        if (k->op != K_REPEAT && !c->called[k->step]) {
+                                fprintf(stderr, "lathe: program of %s: the kernel %s is never called\n",
+                                        c->plan->graph->name, k->name);
+                                abort();
+                        }
+                }
+}
+
+static void check_kind_of_call(Checker *c, KindOfCall call)
+{
+        c->call = call;
+        c->state = (CheckState){.pending.n = 0};
+        c->last = 0;
+        memset(c->written, 0, (size_t)c->plan->nbuffer * sizeof *c->written);
+        begin_ranks(c);
+        check_steps(c, c->plan->program);
+        end_ranks(c);
+}
+
+void check_program(const Plan *p)
+{
+        Arena scratch = {.out_of_memory = p->graph->arena->out_of_memory}, *a = &scratch;
+        Checker c = {.plan = p, .arena = a};
+        c.written = NEW_ARRAY(a, bool, p->nbuffer + 1);
+        c.called = NEW_ARRAY(a, int, p->steps + 1);
+        c.writer = NEW_ARRAY(a, WriterList, p->nbuffer + 1);
+        find_writers(&c, p->program, NULL);
+        check_all_called(&c);
+        for (int wait = WAIT_ROWS; wait <= WAIT_HEADS; wait *= 2)
+                check_kind_of_call(&c, (KindOfCall){.wait = wait});
+        for (int kind = 0; p->ranks && kind < 12; kind++) {
+                const KindOfCall call = {.wait = kind % 3 == 1 ? WAIT_STEP : WAIT_ROWS,
+                                         .ranks = true,
+                                         .by_rows = kind % 3 == 2, /* one row is too few */
+                                         .stages = kind / 3 & 1,
+                                         .unrequested = kind / 6};
+                if ((!call.by_rows || p->by_rows) && (!call.unrequested || p->graph->past >= 0))
+                        check_kind_of_call(&c, call);
+        }
+        arena_free(&scratch);
+}

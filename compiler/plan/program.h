@@ -1,0 +1,73 @@
+/* The program: kernels in order, and the steps between them.
+ *
+ *   Plan (kernels, buffers, marks) ── schedule ──► Program ── check_program ──► C | run_program | text and JSON | pictures | costs
+ *
+ * A kernel's Code says what it computes; the program says when: barriers, iterations, sequences of a batch, outputs that are wanted,
+ * and how ranks give each other what they computed.  docs/ir.md is its reference. */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+#include "kernels/kernels.h"
+
+typedef enum {
+#define STEP(name, ...) STEP_##name,
+#include "program.def"
+#undef STEP
+        STEP_COUNT
+} StepOp;
+
+/* Conditions of IF and ONE_THREAD; all of a step's bits have to hold. */
+enum {
+        WHEN_RANKS = 1,      /* several ranks compute the call */
+        WHEN_BY_OUTPUTS = 2, /* and share outputs and heads, as its Step.rows are too few */
+        WHEN_BY_ROWS = 4,    /* and share its Step.rows */
+        WHEN_NOT_BY_ROWS = 8,
+        WHEN_STAGES = 16,         /* there are several stages of ranks */
+        WHEN_COMPARED = 32,       /* the caller asked ranks to compare what they compute */
+        WHEN_REQUESTED = 64,      /* a row of the call is requested as output */
+        WHEN_NOT_ENDING = 128,    /* unless the call only ends a batch: its outputs are computed */
+        WHEN_NOT_BEGINNING = 256, /* unless it only begins one */
+        /* what a single process skips */
+        WHEN_SHARED = WHEN_RANKS | WHEN_BY_OUTPUTS | WHEN_BY_ROWS | WHEN_STAGES | WHEN_COMPARED
+};
+
+typedef struct Step Step;
+typedef struct StepList {
+        Step **step;
+        int n, cap;
+} StepList;
+
+struct Step {
+        StepOp op;
+        const Kernel *kernel; /* that the step is for; NULL: for several */
+        StepList inside;
+        unsigned when;            /* BARRIER: WAIT_ bits; IF, ONE_THREAD: WHEN_ bits */
+        Dim rows;                 /* IF: of WHEN_BY_ROWS and WHEN_BY_OUTPUTS */
+        int body;                 /* BODY: its number in the region */
+        const Kernel *repeat;     /* EXCHANGE: once for all its iterations; NULL: in each call */
+        bool second_half;         /* REPEAT: of a region whose iterations are run in two halves */
+        bool by_stages;           /* REPEAT: a stage of ranks runs its share of the iterations */
+        uint64_t groups;          /* PART: of inputs */
+        uint64_t outputs;         /* IF_WANTED: output_bit() of each .. */
+        const Output *output;     /* .. or this one, whatever `outputs` says */
+        const SharedRows *shared; /* GATHER */
+        const Buffer *value;      /* SEND, RECEIVE, COMPARE */
+        bool last;                /* SEND, RECEIVE: from the last stage */
+};
+
+/* schedule.c: Plan.program */
+bool pass_schedule(Plan *p, Diag *diag);
+/* The steps BODY of a repeat; other steps may come after them. */
+const StepList *bodies_of(const Step *repeat);
+/* Elements of a value that iterations carry. */
+Dim carried_count(const Buffer *b);
+
+/* check_program.c: ends the process with a message that names the step and the buffer, as check_code() does for Code */
+void check_program(const Plan *p);
+
+/* dump_program.c: as text, and as members of a JSON object, of which one list of facts says what both have */
+void program_dump(FILE *f, const Plan *p);
+void program_json(const Plan *p, json_t *to);
+const char *step_line(const Plan *p, const Step *s); /* "call layer_q, kind matmul" */
+/* "8 barriers a call, 6 with one row, 5 where threads divide 8 heads": of one process, with repeats unrolled */
+const char *barriers_text(const Plan *p);
+#endif
