@@ -30,11 +30,11 @@ static void report_whole_text(const Accuracy *a, Predictions *p)
         print_heading(a);
         if (both)
                 printf("%-*s  %12s  %12s\n", ROOM_FOR_PATH, "", "exact", "narrow");
-        print_pair("weights, MB", 1e-6 * (double)a->exact.plan->weights_size,
-                   both ? 1e-6 * (double)a->narrow.plan->weights_size : 0, both);
+        print_pair("weights, MB", 1e-6 * (double)a->exact.plan->bytes.weights,
+                   both ? 1e-6 * (double)a->narrow.plan->bytes.weights : 0, both);
         if (a->o.kv != STORAGE_F32)
-                print_pair("keys and values, MB", 1e-6 * (double)a->exact.plan->state_size,
-                           1e-6 * (double)a->narrow.plan->state_size, both);
+                print_pair("keys and values, MB", 1e-6 * (double)a->exact.plan->bytes.state,
+                           1e-6 * (double)a->narrow.plan->bytes.state, both);
         print_pair("perplexity", predictions_perplexity(p, false), both ? predictions_perplexity(p, true) : 0,
                    both);
         if (!both)
@@ -90,8 +90,8 @@ static json_t *whole_as_json(const Accuracy *a, Predictions *p)
                 json_pack("{s:s, s:s, s:I, s:I}", "model", a->exact.m.graph->name, "text", a->o.text_file,
                           "predicted", (json_int_t)tokens_predicted(t), "window", (json_int_t)t->most);
         const Plan *exact = a->exact.plan, *narrow = a->narrow.plan;
-        add_bytes_of(all, "weights_bytes", exact->weights_size, both ? &narrow->weights_size : NULL);
-        add_bytes_of(all, "state_bytes", exact->state_size, both ? &narrow->state_size : NULL);
+        add_bytes_of(all, "weights_bytes", exact->bytes.weights, both ? &narrow->bytes.weights : NULL);
+        add_bytes_of(all, "state_bytes", exact->bytes.state, both ? &narrow->bytes.state : NULL);
         report_pair(all, "perplexity", json_finite(predictions_perplexity(p, false)),
                     both ? json_finite(predictions_perplexity(p, true)) : json_null());
         if (both)

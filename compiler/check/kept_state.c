@@ -38,7 +38,7 @@ double kept_value(void *from, const StateVar *s, int64_t slot, const int64_t *in
         for (int a = 0; a < b->layout.rank; a++)
                 at += a == b->layout.tiled ? index[a] / LANES * b->layout.tile + index[a] % LANES
                                            : index[a] * b->layout.stride[a];
-        int64_t before = b->paged ? kept->plan->state_size - pool_offset(kept->plan) : 0;
+        int64_t before = b->paged ? kept->plan->bytes.state - pool_offset(kept->plan) : 0;
         const float *begin = kept->state + FLOATS(before + b->offset + slot * b->slot_stride);
         if (b->storage == STORAGE_Q8)
                 return kept_code(b, begin, at, scale);

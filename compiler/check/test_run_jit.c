@@ -366,7 +366,7 @@ static bool keep_first(TestRunJit *t)
 static const char *jit_keep_state(TestRunJit *t)
 {
         KeptState *kept = t->test_run->kept;
-        const size_t size = (size_t)t->plan->state_size, pool = (size_t)t->plan->pool_size;
+        const size_t size = (size_t)t->plan->bytes.state, pool = (size_t)t->plan->bytes.pool;
         if (!kept)
                 return NULL;
         *kept = (KeptState){t->plan, malloc(size + pool + 1)};

@@ -56,14 +56,14 @@ const char *test_run_text(Arena *a, const Target *target, When when)
 /* A hash of all that a test run depends on besides its inputs: the code, and the weights as it reads them. */
 static const char *hash_program(Plan *p, Weights *weights, uint64_t *hash)
 {
-        float *packed = calloc((size_t)FLOATS(p->weights_size) + 1, sizeof *packed);
+        float *packed = calloc((size_t)FLOATS(p->bytes.weights) + 1, sizeof *packed);
         const char *error = packed ? pack_weights(p, weights, packed) : no_memory;
         if (!error) {
                 EmitOptions options = {.name = "model"};
                 Text *c = text_new(p->graph->arena), *h = text_new(p->graph->arena);
                 emit(p, &options, c, h);
                 *hash = hash_bytes(HASH_START, c->data, (size_t)c->n);
-                *hash = hash_floats(*hash, packed, FLOATS(p->weights_size));
+                *hash = hash_floats(*hash, packed, FLOATS(p->bytes.weights));
         }
         free(packed);
         return error;
@@ -103,7 +103,7 @@ bool test_run_of_model(Model *m, const CommandOptions *o, const Target *target, 
                 t->finite = m->rests != NULL;
                 t->output = NEW_ARRAY(&m->arena, float *, m->graph->noutput);
                 Plan *plan = weights ? model_plan(m, o, target) : NULL;
-                t->caches = plan && plan->ncache;
+                t->caches = plan && plan->windows.n;
                 good = plan && compare_program(plan, o, weights, t);
                 if (good && !t->same)
                         good = folder ? test_run(plan, folder, weights, t)

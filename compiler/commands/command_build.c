@@ -108,12 +108,12 @@ static void note_renamed(const Plan *p, const CommandOptions *o)
 
 static void note_large(Model *m, const Plan *p)
 {
-        if (p->weights_size > MUCH_TEXT)
+        if (p->bytes.weights > MUCH_TEXT)
                 fprintf(stderr,
                         "lathe build: note: --embed writes %s of weights as text, which takes a C compiler "
                         "minutes and "
                         "gigabytes; with --incbin in its place the assembler takes them out of a file\n",
-                        in_units(&m->arena, (double)p->weights_size, "B"));
+                        in_units(&m->arena, (double)p->bytes.weights, "B"));
 }
 
 /* What is written. */
@@ -184,7 +184,7 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
 {
         const char *stem, *base;
         split_path(&m->arena, o->out && !is_stream(o) ? o->out : p->c_name, &stem, &base);
-        float *packed = o->given[OPT_EMBED] ? calloc((size_t)FLOATS(p->weights_size), sizeof *packed) : NULL;
+        float *packed = o->given[OPT_EMBED] ? calloc((size_t)FLOATS(p->bytes.weights), sizeof *packed) : NULL;
         const char *error = !o->given[OPT_EMBED] ? NULL
                             : packed             ? pack_weights(p, weights, packed)
                                                  : no_memory;
@@ -204,11 +204,11 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
         if (!error && o->given[OPT_PYTHON])
                 emit_python(p, &options, module);
         free(packed);
-        if (!error && o->given[OPT_INCBIN] && p->weights_size + tail.size > MOST_IN_PROGRAM)
+        if (!error && o->given[OPT_INCBIN] && p->bytes.weights + tail.size > MOST_IN_PROGRAM)
                 error = arena_printf(&m->arena,
                                      "--incbin: they take %s, and a program bears 1.9 GB: without it "
                                      "they are mapped",
-                                     in_units(&m->arena, (double)p->weights_size, "B"));
+                                     in_units(&m->arena, (double)p->bytes.weights, "B"));
         if (!error && o->given[OPT_EMBED])
                 note_large(m, p);
         if (error) {

@@ -157,7 +157,7 @@ static int write_page(Model *m, const char *out, const char *folder, Plan *p, We
 {
         Arena *a = &m->arena;
         int64_t layers;
-        const bool beside = p->weights_size + tail->size > MOST_IN_PAGE;
+        const bool beside = p->bytes.weights + tail->size > MOST_IN_PAGE;
         const char *stem = page_stem(a, out), *slash = strrchr(stem, '/');
         const char *path =
                 beside ? arena_printf(a, "%s.weights", stem) : arena_printf(a, "%s/model.weights", folder);
@@ -182,7 +182,7 @@ static int write_page(Model *m, const char *out, const char *folder, Plan *p, We
                         return WRONG_ENVIRONMENT;
                 n = 0;
         }
-        page.weights.n = 4096 + p->weights_size + tail->size;
+        page.weights.n = 4096 + p->bytes.weights + tail->size;
         page_text(&page, html);
         output_bytes(&file[n++], out, html->data, html->n);
         return output_finish(file, n) ? DONE : WRONG_ENVIRONMENT;

@@ -74,7 +74,7 @@ static double product_ceiling(int threads)
         Plan *p = m.program && model_elaborate(&m, &o, "peak") && model_passes(&m, &o)
                           ? model_plan(&m, &o, target_find("native"))
                           : NULL;
-        float *weights = p ? aligned_alloc(64, ((size_t)p->weights_size + 63) / 64 * 64) : NULL;
+        float *weights = p ? aligned_alloc(64, ((size_t)p->bytes.weights + 63) / 64 * 64) : NULL;
         Weights *from = p ? weights_hashed(&m.arena, m.graph) : NULL;
         Engine *e = weights && !pack_weights(p, from, weights)
                             ? engine_new(p, weights, threads, JIT_TCC, &why)

@@ -82,7 +82,7 @@ static const char *packed_keep(Model *m, const CommandOptions *o, Plan *p, const
                 fprintf(stderr,
                         "lathe: note: packed weights, %.0f MB, are kept in %s for the next start (--cache "
                         "off: they are not)\n",
-                        1e-6 * (double)p->weights_size, path);
+                        1e-6 * (double)p->bytes.weights, path);
         return error;
 }
 
@@ -113,7 +113,7 @@ static const char *path_of_kept(Model *m, const CommandOptions *o, const Plan *p
 {
         CkError wrong;
         const char *path =
-                p->weights_size < LEAST_KEPT
+                p->bytes.weights < LEAST_KEPT
                         ? NULL
                         : kept_path(&m->arena, o,
                                     arena_printf(&m->arena, "%s.%s.packed", m->graph->name, p->target->name));

@@ -441,8 +441,8 @@ static void explain_recurrences(Model *m, Plan *p)
         char *end, *line = arena_strdup(&m->arena, m->recurrences->data);
         for (; (end = strchr(line, '\n')); line = end + 1) {
                 *end = 0;
-                GROW(&m->arena, p->explain, p->nexplain, p->cap_explain);
-                p->explain[p->nexplain++] = line;
+                GROW(&m->arena, p->explained.line, p->explained.n, p->explained.cap);
+                p->explained.line[p->explained.n++] = line;
         }
 }
 
@@ -459,9 +459,9 @@ Plan *model_plan(Model *m, const CommandOptions *o, const Target *t)
                 return NULL;
         const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
         Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
-        p->ranks = ranks_of(o);
-        p->prompt_rows = o->given[OPT_PROMPT_ROWS];
-        p->stages = o->ranks.stages > 1 ? o->ranks.stages : 1;
+        p->sharing.ranks = ranks_of(o);
+        p->sharing.prompt_rows = o->given[OPT_PROMPT_ROWS];
+        p->sharing.stages = o->ranks.stages > 1 ? o->ranks.stages : 1;
         if (p->unreadable) {
                 diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
                            op_info[p->unreadable->op].text,
@@ -480,7 +480,7 @@ Plan *model_plan(Model *m, const CommandOptions *o, const Target *t)
                         m->graph->name);
                 return NULL;
         }
-        if (o->given[OPT_PROMPT_ROWS] && p->ranks && (m->graph->past < 0 || !calls_share_rows(p))) {
+        if (o->given[OPT_PROMPT_ROWS] && p->sharing.ranks && (m->graph->past < 0 || !calls_share_rows(p))) {
                 fprintf(stderr, "lathe: --prompt-rows has no effect: %s %s\n", m->graph->name,
                         m->graph->past < 0
                                 ? "is not causal, ranks share the rows of its calls as they are"
@@ -497,8 +497,8 @@ Plan *model_plan(Model *m, const CommandOptions *o, const Target *t)
         for (int i = 0; o->given[OPT_EXPLAIN] && i < m->cut.n; i++)
                 fprintf(stderr, "%s\n", m->cut.line[i]);
         if (o->given[OPT_EXPLAIN])
-                for (int i = 0; i < p->nexplain; i++)
-                        fprintf(stderr, "%s\n", p->explain[i]);
+                for (int i = 0; i < p->explained.n; i++)
+                        fprintf(stderr, "%s\n", p->explained.line[i]);
         return p;
 }
 

@@ -260,7 +260,7 @@ static const int64_t *show_positions_held(Model *m, const CommandOptions *o)
         Plan *p = windows ? model_plan(m, &quiet, chosen_target(o)) : NULL;
         memcpy(g->named, named, sizeof named); /* which a plan gives names for C */
         for (int i = 0; p && i < g->nstate; i++)
-                held[i] = p->cache_of[i] >= 0 ? p->cache[p->cache_of[i]].size : 0;
+                held[i] = p->windows.of_state[i] >= 0 ? p->windows.cache[p->windows.of_state[i]].size : 0;
         return held;
 }
 

@@ -198,7 +198,7 @@ bool show_ranks(Model *m, const CommandOptions *o, int time)
                 set_rows(&s, time, g->past >= 0 ? s.plan->chunk : time >= 0 ? g->named[time].bound : 0);
                 s.call = "a call";
                 printf("in calls of 16 rows for each rank or more they share rows; of a call of %s\n",
-                       grouped(s.arena, dim_value(s.plan->shared_rows, s.size)));
+                       grouped(s.arena, dim_value(s.plan->sharing.rows, s.size)));
                 show_shares(&s, true);
         }
         set_rows(&s, time, 1);

@@ -118,8 +118,8 @@ const char *chosen_text(const Emit *e, const char *file)
                     {"$nobeams", !has_beams(e)},
                     {"$text", e->o->tables},
                     {"$ruled", e->o->grammar},
-                    {"$ranked", e->plan->ranks},
-                    {"$single", !e->plan->ranks},
+                    {"$ranked", e->plan->sharing.ranks},
+                    {"$single", !e->plan->sharing.ranks},
                     {"$numbers", !e->o->tables},
                     {"$pages", has_pages(e)},
                     {"$causal", e->causal},
@@ -193,7 +193,7 @@ static const char *pages_comment(const Emit *e)
         const Plan *p = e->plan;
         return has_pages(e)
                        ? arena_printf(e->arena, ", %" PRId64 " pages of %d positions of %.3f MB", p->pages,
-                                      PAGE_POSITIONS, 1e-6 * (double)p->pool_size / (double)p->pages)
+                                      PAGE_POSITIONS, 1e-6 * (double)p->bytes.pool / (double)p->pages)
                        : "";
 }
 
@@ -206,21 +206,21 @@ static void emit_comment(const Emit *e, Text *c)
                 c,
                 " * %" PRId64 " parameters; %.1f MFLOP a position; weights %.1f MB (%s), cache %.1f MB%s%s, "
                 "arena %.2f MB%s.\n",
-                e->o->parameters, (double)e->o->flops_token / 1e6, 1e-6 * (double)p->weights_size,
-                weight_types(e), 1e-6 * (double)p->state_size, narrow_keys(e),
+                e->o->parameters, (double)e->o->flops_token / 1e6, 1e-6 * (double)p->bytes.weights,
+                weight_types(e), 1e-6 * (double)p->bytes.state, narrow_keys(e),
                 is_batched(e)
                         ? arena_printf(e->arena, " for each of %d sequences%s", p->slots, pages_comment(e))
                         : "",
-                1e-6 * (double)p->arena_size,
+                1e-6 * (double)p->bytes.arena,
                 e->causal || (is_batched(e) && p->rows)
                         ? arena_printf(e->arena, " at %" PRId64 " positions a call",
                                        e->causal ? p->chunk : p->rows)
                         : "");
-        for (int i = 0; i < p->ncache; i++)
+        for (int i = 0; i < p->windows.n; i++)
                 text_printf(c,
                             " * Of what is read %" PRId64 " positions back the cache holds %" PRId64
                             " positions.\n",
-                            p->cache[i].back, p->cache[i].size);
+                            p->windows.cache[i].back, p->windows.cache[i].size);
         text_printf(c,
                     " * %s.  The same bits with any number of threads, in any chunks, on any "
                     "target.\n",
@@ -229,9 +229,9 @@ static void emit_comment(const Emit *e, Text *c)
         bool slow = p->target == target_table, wasm = target_is_wasm(p->target);
         text_printf(
                 c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n",
-                wasm                                ? "clang-16"
-                : e->plan->ranks && e->o->with_main ? "mpicc"
-                                                    : "cc",
+                wasm                                        ? "clang-16"
+                : e->plan->sharing.ranks && e->o->with_main ? "mpicc"
+                                                            : "cc",
                 *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c",
                 e->o->home == WEIGHTS_BY_ASSEMBLER
                         ? arena_printf(e->arena,
@@ -266,7 +266,7 @@ void emit_guard_macros(const Emit *e, Text *c)
 static int64_t arena_floats(const Emit *e)
 {
         const Plan *p = e->plan;
-        int64_t n = FLOATS(pool_offset(p) + p->pool_size);
+        int64_t n = FLOATS(pool_offset(p) + p->bytes.pool);
         return has_pages(e) ? n + round_up(PAGE_NUMBERS(p->slots, page_blocks(p), p->pages), LANES) : n;
 }
 
@@ -277,7 +277,7 @@ static const char *batch_constants(const Emit *e)
                 has_pages(e) ? arena_printf(e->arena,
                                             "#define PAGES %" PRId64 "\n#define PAGE_BLOCKS %" PRId64
                                             "\n#define PAGE_TABLE %" PRId64 "\n",
-                                            p->pages, page_blocks(p), FLOATS(pool_offset(p) + p->pool_size))
+                                            p->pages, page_blocks(p), FLOATS(pool_offset(p) + p->bytes.pool))
                              : "";
         const int size = varying_size(e->g);
         const char *rows =
@@ -295,7 +295,7 @@ static void emit_constants(const Emit *e, Text *c)
                     "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH ((int64_t)%" PRId64
                     ")\n#define PARTS %" PRId64 "\n#define TAIL_BYTES %" PRId64
                     "\n#define TAIL_HASH UINT64_C(0x%" PRIx64 ")\n%s\n",
-                    FLOATS(e->plan->weights_size), arena_floats(e), FLOATS(e->plan->state_size) + LANES,
+                    FLOATS(e->plan->bytes.weights), arena_floats(e), FLOATS(e->plan->bytes.state) + LANES,
                     scratch_size(e->plan), parts_size(e->plan), e->o->tables_apart ? e->o->tables_size : 0,
                     e->o->tables_apart ? e->o->tables_hash : 0, is_batched(e) ? batch_constants(e) : "");
 }
@@ -367,7 +367,7 @@ static void emit_instance(const Emit *e, Text *c)
         if (e->o->home == WEIGHTS_MAPPED)
                 text_add(c, map, rest - map);
         emit_weights(e, c);
-        if (e->plan->ranks)
+        if (e->plan->sharing.ranks)
                 emit_shares(e, c);
         if (is_batched(e)) {
                 const char *size = strstr(rest, model_text(e, "size_t $model_size"));
@@ -382,7 +382,7 @@ static void emit_instance(const Emit *e, Text *c)
                 emit_causal_interface(e, c);
         else
                 emit_plain_interface(e, c);
-        if (e->plan->ranks)
+        if (e->plan->sharing.ranks)
                 emit_ranks(e, c);
         if (e->o->tables)
                 text_printf(c, "%s\n", model_text(e, strstr(embedded_text("model_text.h"), "int64_t")));

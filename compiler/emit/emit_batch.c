@@ -61,7 +61,7 @@ static void move_members(const Emit *e, const char *from, const char *to, Text *
                                     e->g->named[i].name);
         if (e->g->fed_separately)
                 text_printf(c, "        %sfed = %sfed;\n", to, from);
-        if (e->plan->ncache)
+        if (e->plan->windows.n)
                 text_printf(c, "        memcpy(%sbase, %sbase, sizeof %sbase);\n", to, from, to);
 }
 
@@ -131,7 +131,7 @@ void emit_batch_call(const Emit *e, const char *name, bool way, Text *c)
                         "        if (take_pages(m, s, sequences))\n                return %s_ERROR_PAGES;\n",
                         e->upper);
         emit_pointers(e, CALLS, c, "        ");
-        if (e->plan->ncache)
+        if (e->plan->windows.n)
                 text_printf(c, "        for (int i = 0; i < sequences; i++)\n                make_room(m, "
                                "s[i].slot, s[i].n);\n");
         text_printf(
@@ -145,7 +145,7 @@ void emit_batch_call(const Emit *e, const char *name, bool way, Text *c)
 /* Room in a slot's window caches for what a call brings. */
 static void emit_make_room(const Emit *e, Text *c)
 {
-        if (e->plan->ncache)
+        if (e->plan->windows.n)
                 text_printf(
                         c,
                         "static void make_room(%s *m, int slot, int64_t n)\n{\n"
@@ -154,7 +154,7 @@ static void emit_make_room(const Emit *e, Text *c)
                         "                                m->arena + ARENA_FLOATS + (int64_t)slot * "
                         "STATE_FLOATS, "
                         "m->kept[slot].past, n);\n}\n\n",
-                        e->name, e->plan->ncache, cached_states(e->plan));
+                        e->name, e->plan->windows.n, cached_states(e->plan));
 }
 
 /* The states that lie in pages, as a table, and what takes pages. */

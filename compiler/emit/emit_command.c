@@ -74,7 +74,7 @@ static void emit_feed_prompt(const Emit *e, Text *c)
 /* The end of the program, and before it what ranks need. */
 static void emit_main(const Emit *e, Text *c)
 {
-        text_printf(c, "%s%s", e->plan->ranks ? chosen_text(e, "main_ranks.h") : "",
+        text_printf(c, "%s%s", e->plan->sharing.ranks ? chosen_text(e, "main_ranks.h") : "",
                     chosen_text(e, "main_program.h"));
 }
 

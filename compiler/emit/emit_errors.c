@@ -22,7 +22,7 @@ static bool is_whole_batch(const Emit *e)
 
 static bool has_ranks(const Emit *e)
 {
-        return e->plan->ranks > 0;
+        return e->plan->sharing.ranks > 0;
 }
 
 static bool has_rule(const Emit *e)

@@ -69,11 +69,11 @@ static void declare_sizes(const Emit *e, Text *h)
 static const char *rewind_text(const Emit *e)
 {
         const char *text = "";
-        if (e->plan->ncache)
+        if (e->plan->windows.n)
                 text = arena_printf(e->arena,
                                     ".  Caches of windows\n * move on: the last %" PRId64
                                     " positions can be taken back, and what is still held before them",
-                                    e->plan->cache[0].spare);
+                                    e->plan->windows.cache[0].spare);
         if (scan_buffer(e->plan))
                 text = arena_printf(
                         e->arena,
@@ -332,7 +332,7 @@ void emit_header(const Emit *e, Text *h)
         declare_sizes(e, h);
         declare_errors(e, h);
         declare_instance(e, h);
-        if (e->plan->ranks)
+        if (e->plan->sharing.ranks)
                 declare_ranks(e, h);
         declare_feeds(e, h);
         if (e->causal)

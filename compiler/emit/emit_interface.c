@@ -303,13 +303,13 @@ static void emit_fed_check(const Emit *e, Text *c)
 static void emit_caches(const Emit *e, Text *c)
 {
         const Plan *p = e->plan;
-        if (!p->ncache)
+        if (!p->windows.n)
                 return;
         text_printf(c, "/* Positions that are read before a row's own, spare ones, positions held. */\n"
                        "static const WindowCache caches[] = {\n");
-        for (int i = 0; i < p->ncache; i++)
-                text_printf(c, "        {%" PRId64 ", %" PRId64 ", %" PRId64 "},\n", p->cache[i].back,
-                            p->cache[i].spare, p->cache[i].size);
+        for (int i = 0; i < p->windows.n; i++)
+                text_printf(c, "        {%" PRId64 ", %" PRId64 ", %" PRId64 "},\n", p->windows.cache[i].back,
+                            p->windows.cache[i].spare, p->windows.cache[i].size);
         text_printf(c, "};\n\n/* Window cache, floats before it, slots, floats of a slot, floats of 16 "
                        "positions. */\n"
                        "static const CachedState held[] = {\n");
@@ -381,12 +381,12 @@ static void emit_advance(const Emit *e, Text *c)
                 "                m->%s = chunk;\n                m->first = first < chunk ? first : chunk;\n",
                 time);
         emit_pointers(e, CALLS, c, "                ");
-        if (e->plan->ncache)
+        if (e->plan->windows.n)
                 text_printf(
                         c,
                         "                for (int i = 0; i < %d; i++)\n                        "
                         "cache_make_room(&caches[i], i, &m->base[i], held, %d, m->state, m->%s, chunk);\n",
-                        e->plan->ncache, cached_states(e->plan), past);
+                        e->plan->windows.n, cached_states(e->plan), past);
         text_printf(c, "                %s(m);\n", is_batched(e) ? "run_alone" : "run");
         emit_next_rows(e, c);
         if (has_dense(e->plan))
@@ -412,13 +412,13 @@ static void emit_rewind(const Emit *e, Text *c)
                     "int %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                "
                     "return %s_ERROR_RANGE;\n",
                     e->name, e->name, past, e->upper);
-        if (e->plan->ncache)
+        if (e->plan->windows.n)
                 text_printf(c,
                             "        if (n == 0)\n                %s_reset(m);\n"
                             "        for (int i = 0; i < %d; i++)\n"
                             "                if (!cache_reaches(&caches[i], m->base[i], n))\n"
                             "                        return %s_ERROR_REWIND;\n",
-                            e->name, e->plan->ncache, e->upper);
+                            e->name, e->plan->windows.n, e->upper);
         const Buffer *scan = scan_buffer(e->plan);
         if (scan)
                 text_printf(c,
@@ -456,7 +456,7 @@ void emit_causal_interface(const Emit *e, Text *c)
         text_printf(c, "void %s_reset(%s *m)\n{\n", e->name, e->name);
         emit_pages_back(e, "0", c);
         text_printf(c, "        m->%s = 0;\n", past);
-        if (e->plan->ncache)
+        if (e->plan->windows.n)
                 text_printf(c, "        memset(m->base, 0, sizeof m->base);\n");
         text_printf(c, "}\n\n");
         emit_rewind(e, c);

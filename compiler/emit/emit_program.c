@@ -12,8 +12,8 @@ static void emit_kept(const Emit *e, Text *c)
         for (int i = 0; i < e->g->nnamed; i++)
                 if (size_is_kept(e, i))
                         text_printf(c, "                int64_t %s;\n", e->g->named[i].name);
-        if (e->plan->ncache)
-                text_printf(c, "                int64_t base[%d];\n", e->plan->ncache);
+        if (e->plan->windows.n)
+                text_printf(c, "                int64_t base[%d];\n", e->plan->windows.n);
         text_printf(c, "%s        } kept[SLOTS]; /* of the slots, but for the selected one */\n",
                     e->g->fed_separately ? "                uint64_t fed;\n" : "");
 }
@@ -63,7 +63,7 @@ void emit_struct(const Emit *e, Text *c)
                                "those taken */\n");
         text_printf(
                 c, "        int64_t first; /* the first position of this call whose outputs are wanted */\n");
-        if (e->plan->ranks)
+        if (e->plan->sharing.ranks)
                 text_printf(c, "        Ranks *ranks; /* NULL: this process computes all */\n");
         if (has_under_way(e))
                 text_printf(c, "        int way; /* of a batch under way: what of the program is run */\n");
@@ -79,12 +79,12 @@ void emit_struct(const Emit *e, Text *c)
                         "*/\n"
                         "        int fed_part; /* what a run computes: 0: all, 1 ..: a part of what is fed "
                         "apart, -1: the calls' */\n");
-        if (e->plan->ncache)
+        if (e->plan->windows.n)
                 text_printf(c,
                             "        int64_t base[%d]; /* of each window cache, the first position that its "
                             "states "
                             "hold */\n",
-                            e->plan->ncache);
+                            e->plan->windows.n);
         if (!e->alone)
                 text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
         if (!e->alone && is_batched(e) && e->causal)
@@ -98,7 +98,8 @@ void emit_struct(const Emit *e, Text *c)
                     "struct {\n        const %s *m;\n        int64_t iteration[8];\n        int64_t around; "
                     "/* of "
                     "a product: which turn of the loops around it */\n%s} Place;\n\n",
-                    e->name, e->plan->by_rows ? "        int64_t first; /* the rank's first row */\n" : "");
+                    e->name,
+                    e->plan->sharing.by_rows ? "        int64_t first; /* the rank's first row */\n" : "");
 }
 
 /* --- for an engine ---------------------------------------------------------------------------------------- */
@@ -108,8 +109,8 @@ int64_t scratch_size(const Plan *p)
         int64_t most = LANES;
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++)
-                        if (p->list[i].kernel[k]->scratch > most)
-                                most = p->list[i].kernel[k]->scratch;
+                        if (p->list[i].kernel[k]->scratch.thread > most)
+                                most = p->list[i].kernel[k]->scratch.thread;
         return round_up(most, LANES);
 }
 
@@ -118,8 +119,8 @@ int64_t parts_size(const Plan *p)
         int64_t most = 0;
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++)
-                        if (p->list[i].kernel[k]->parts > most)
-                                most = p->list[i].kernel[k]->parts;
+                        if (p->list[i].kernel[k]->scratch.all > most)
+                                most = p->list[i].kernel[k]->scratch.all;
         return round_up(most, LANES);
 }
 
@@ -141,8 +142,8 @@ static void emit_instance_layout(const Emit *e, Text *c)
                 text_printf(c, has ? ", offsetof(%s, %s)" : ", -1", e->name, member[i].name);
         }
         text_printf(c, has_pages(e) ? ", offsetof(%s, page_of)" : ", -1", e->name);
-        text_printf(c, e->plan->ncache ? ", offsetof(%s, base)" : ", -1", e->name);
-        text_printf(c, e->plan->ranks ? ", offsetof(%s, ranks)" : ", -1", e->name);
+        text_printf(c, e->plan->windows.n ? ", offsetof(%s, base)" : ", -1", e->name);
+        text_printf(c, e->plan->sharing.ranks ? ", offsetof(%s, ranks)" : ", -1", e->name);
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
         for (int i = 0; i < e->g->ninput; i++)

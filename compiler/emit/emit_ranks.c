@@ -76,5 +76,5 @@ void emit_ranks(const Emit *e, Text *c)
 
 const char *outcome(const Emit *e)
 {
-        return e->plan->ranks ? "rank_outcome(m)" : model_text(e, "$MODEL_OK");
+        return e->plan->sharing.ranks ? "rank_outcome(m)" : model_text(e, "$MODEL_OK");
 }

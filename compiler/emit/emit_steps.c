@@ -39,7 +39,7 @@ static void emit_barrier(const Emit *e, const Step *s, Text *t)
                 text_printf(t, "if (%s != 1)\n        ", call_rows(e->plan));
         else if (!(s->when & WAIT_HEADS))
                 text_printf(t, "if (%s != 1 || %" PRId64 " %% m->threads != 0%s)\n        ",
-                            call_rows(e->plan), e->plan->heads, e->plan->ranks ? " || m->ranks" : "");
+                            call_rows(e->plan), e->plan->heads, e->plan->sharing.ranks ? " || m->ranks" : "");
         text_printf(t, "team_barrier(m->team);\n");
 }
 
@@ -63,7 +63,7 @@ static void emit_exchange(const Emit *e, const Step *s, const char *instance, Te
 
 static const char *body_name(const Emit *e, const Step *repeat, const Step *body)
 {
-        const Region *r = repeat->kernel->region;
+        const Region *r = repeat->kernel->repeat.region;
         const char *number = r->nbody > 1 ? arena_printf(e->arena, "_%d", body->body) : "";
         return arena_printf(e->arena, "%s_body%s%s", r->name, number, repeat->second_half ? "_rest" : "");
 }
@@ -76,7 +76,7 @@ static const char *body_rows(const Step *body, bool types)
 
 static void emit_body_call(const Emit *e, const Step *repeat, const Step *body, Text *t)
 {
-        const Region *r = repeat->kernel->region;
+        const Region *r = repeat->kernel->repeat.region;
         if (r->nbody > 1)
                 text_printf(t, "if (%s_body_of[%s] == %d)\n        ", r->name, r->name, body->body);
         text_printf(t, "%s(m%s, %s%s, thread);\n", body_name(e, repeat, body),
@@ -89,9 +89,9 @@ static void emit_active(const Emit *e, const Step *repeat, const Step *s, Text *
         text_printf(t,
                     "int32_t active[%" PRId64 "];\nconst int64_t count = %s(m%s, %s, active);\n"
                     "if (count == 0)\n        continue;\n",
-                    s->kernel->most_active, s->kernel->name,
+                    s->kernel->max_active, s->kernel->name,
                     iteration_parameters(e->arena, repeat->kernel->body, false),
-                    repeat->kernel->region->name);
+                    repeat->kernel->repeat.region->name);
         for (int i = 0; i < s->inside.n; i++)
                 emit_body_call(e, repeat, s->inside.step[i], t);
 }
@@ -100,7 +100,7 @@ static void emit_step(const Emit *e, const Step *s, const char *instance, Text *
 
 static void emit_repeat(const Emit *e, const Step *s, Text *t)
 {
-        const Region *r = s->kernel->region;
+        const Region *r = s->kernel->repeat.region;
         const char *begin = "0", *end = arena_printf(e->arena, "%" PRId64, r->iterations);
         Text *inside = text_new(e->arena);
         if (s->by_stages) {
@@ -124,7 +124,7 @@ static void emit_repeat(const Emit *e, const Step *s, Text *t)
 /* Which body each iteration has, before the first step that is for a repeat. */
 static void emit_body_numbers(const Kernel *repeat, Text *t)
 {
-        const Region *r = repeat->region;
+        const Region *r = repeat->repeat.region;
         if (r->nbody < 2)
                 return;
         text_printf(t, "static const uint8_t %s_body_of[%" PRId64 "] = {", r->name, r->iterations);
@@ -150,7 +150,7 @@ static void emit_gather(const Emit *e, const Step *s, Text *t)
 /* A call of a function of the runtime for a value that a repeat carries. */
 static void emit_carried(const Emit *e, const Step *s, Text *t)
 {
-        const Region *r = s->kernel->region;
+        const Region *r = s->kernel->repeat.region;
         const bool under_way = has_under_way(e) && !s->kernel->part;
         const char *name = s->op == STEP_COMPARE ? "rank_check"
                            : s->op == STEP_SEND  ? (s->last ? "stage_give" : "stage_leave")
@@ -176,7 +176,7 @@ static bool is_timed(const Plan *p)
 /* A kernel's time ends here. */
 static void emit_mark(const Kernel *k, Text *t)
 {
-        text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->step);
+        text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->order.step);
 }
 
 /* Is it the first step of a repeat: itself, or the condition in which its stage receives values? */
@@ -289,11 +289,12 @@ static void emit_functions(const Emit *e, const StepList *list, const Step *want
 static void emit_body_function(const Emit *e, const Step *repeat, const Step *body, Text *c)
 {
         Text *steps = text_new(e->arena);
-        if (is_timed(e->plan) && repeat->kernel->active_rows)
-                emit_mark(repeat->kernel->active_rows, steps);
+        if (is_timed(e->plan) && repeat->kernel->repeat.active_rows)
+                emit_mark(repeat->kernel->repeat.active_rows, steps);
         emit_function_steps(e, &body->inside, steps);
         text_printf(c, "static void %s(const %s *m%s%s, int thread)\n{\n", body_name(e, repeat, body),
-                    e->name, iteration_parameters(e->arena, repeat->kernel->region->body[body->body], true),
+                    e->name,
+                    iteration_parameters(e->arena, repeat->kernel->repeat.region->body[body->body], true),
                     body_rows(body, true));
         text_indent(c, steps, 1);
         text_printf(c, "}\n\n");
@@ -304,7 +305,7 @@ static void emit_repeat_functions(const Emit *e, const Step *repeat, const Step 
 {
         const StepList *bodies = bodies_of(repeat), *others = rest ? bodies_of(rest) : NULL;
         if (bodies != &repeat->inside)
-                print_kernel(e->plan, repeat->kernel->active_rows, NULL, c);
+                print_kernel(e->plan, repeat->kernel->repeat.active_rows, NULL, c);
         for (int i = 0; i < bodies->n && bodies->step[i]->op == STEP_BODY; i++) {
                 emit_functions(e, &bodies->step[i]->inside, NULL, c);
                 if (rest)
@@ -409,7 +410,7 @@ static bool any_looks_up(const Plan *p)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++)
-                        if (p->list[i].kernel[j]->by_row)
+                        if (p->list[i].kernel[j]->batching == BATCH_ROWS_LOOKED_UP)
                                 return true;
         return false;
 }
@@ -419,7 +420,7 @@ void emit_program(const Emit *e, Text *c)
         const StepList *program = e->plan->program;
         const bool parts = program->n && program->step[0]->op == STEP_PART;
         Text *calls = text_new(e->arena);
-        if (e->plan->by_rows)
+        if (e->plan->sharing.by_rows)
                 emit_ranks_by(e, c);
         emit_ways(e, c);
         if (asks_for_taps(program))

@@ -8,8 +8,8 @@ static bool has_tile(const Plan *p, Tile tile)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++)
-                        for (int s = 0; s < p->list[i].kernel[k]->nsegment; s++) {
-                                const Segment *of = &p->list[i].kernel[k]->segment[s];
+                        for (int s = 0; s < p->list[i].kernel[k]->product.nsegment; s++) {
+                                const Segment *of = &p->list[i].kernel[k]->product.segment[s];
                                 if (!is_in_blocks(of->w[0]->storage) && of->tiling.rows == tile.rows &&
                                     of->tiling.panels == tile.panels)
                                         return true;
@@ -41,8 +41,8 @@ static void emit_storages(const Plan *p, Text *c)
         bool used[STORAGE_COUNT] = {false};
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++)
-                        for (int s = 0; s < p->list[i].kernel[k]->nsegment; s++)
-                                used[p->list[i].kernel[k]->segment[s].w[0]->storage] = true;
+                        for (int s = 0; s < p->list[i].kernel[k]->product.nsegment; s++)
+                                used[p->list[i].kernel[k]->product.segment[s].w[0]->storage] = true;
         used[STORAGE_F32] =
                 used[STORAGE_F32] || used[STORAGE_F16] || used[STORAGE_BF16]; /* many rows take them wide */
         text_printf(c, "#define STORAGES(S)");
@@ -92,7 +92,8 @@ static bool has_scattered_rows(const Plan *p)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++)
-                        if (p->list[i].kernel[k]->nsegment && p->list[i].kernel[k]->active_only)
+                        if (p->list[i].kernel[k]->product.nsegment &&
+                            p->list[i].kernel[k]->rows == ROWS_ACTIVE)
                                 return true;
         return false;
 }

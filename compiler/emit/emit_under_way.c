@@ -5,7 +5,7 @@
 
 bool has_under_way(const Emit *e)
 {
-        return e->plan->ranks && e->plan->under_way;
+        return e->plan->sharing.ranks && e->plan->sharing.under_way;
 }
 
 void declare_under_way(const Emit *e, Text *h)

@@ -44,8 +44,8 @@ static Word word_at(Storage s, int64_t byte)
 static unsigned char *weight_words(const Emit *e, bool *narrow)
 {
         const Plan *p = e->plan;
-        unsigned char *word = NEW_ARRAY(e->arena, unsigned char, FLOATS(p->weights_size));
-        memset(word, ONE_FLOAT, (size_t)FLOATS(p->weights_size));
+        unsigned char *word = NEW_ARRAY(e->arena, unsigned char, FLOATS(p->bytes.weights));
+        memset(word, ONE_FLOAT, (size_t)FLOATS(p->bytes.weights));
         for (int i = 0; i < p->nbuffer; i++) {
                 const Buffer *b = p->buffer[i], *whole = b;
                 if (b->home != IN_WEIGHTS || !b->weight || b->storage == STORAGE_F32)
@@ -77,7 +77,7 @@ static void emit_values(const Emit *e, Text *c)
                     "bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
                     "weight_data = {{\n",
                     narrow ? word_macros : "");
-        for (int64_t i = 0; i < FLOATS(e->plan->weights_size); i++) {
+        for (int64_t i = 0; i < FLOATS(e->plan->bytes.weights); i++) {
                 uint32_t bits;
                 memcpy(&bits, &e->o->weights[i], sizeof bits);
                 text_printf(c,
@@ -85,7 +85,7 @@ static void emit_values(const Emit *e, Text *c)
                             : word[i] == TWO_HALVES ? "%sHALVES(0x%" PRIx32 "),%s"
                                                     : "%sBYTES(0x%" PRIx32 "),%s",
                             i % 10 ? "" : "        ", bits,
-                            i % 10 == 9 || i + 1 == FLOATS(e->plan->weights_size) ? "\n" : " ");
+                            i % 10 == 9 || i + 1 == FLOATS(e->plan->bytes.weights) ? "\n" : " ");
         }
         text_printf(c, "}};\n%s\n%s", narrow ? "#undef HALVES\n#undef BYTES\n" : "",
                     model_text(e, "static int weights_inside($model *m)\n{\n"

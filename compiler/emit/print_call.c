@@ -8,7 +8,7 @@
 /* Which rows, and how many. */
 static const char *call_rows_text(const Kernel *k)
 {
-        return k->active_only ? "active, count" : "NULL, rows";
+        return k->rows == ROWS_ACTIVE ? "active, count" : "NULL, rows";
 }
 
 /* Where the rows of a rank begin, `ldr` elements apart. */
@@ -34,15 +34,15 @@ static void print_codes(Printer *p, const MatmulCall *c, Text *out)
                         text_printf(out,
                                     "void *codes_%d = m->scratch + thread * SCRATCH + %lld;\n"
                                     "codes_of_rows(codes_%d, %s, %lld, %s, %lld, %d);\n",
-                                    code_group[i], (long long)k->codes[i], code_group[i],
+                                    code_group[i], (long long)k->product.codes[i], code_group[i],
                                     own_operand(p, c->x, c->ldx), (long long)c->ldx, call_rows_text(k),
-                                    (long long)k->k_size, code_group[i]);
+                                    (long long)k->product.k, code_group[i]);
 }
 
 /* The panels of a part up to an end of a thread's share; of a rank's heads, behind those of heads before them. */
 static const char *part_text(Printer *p, const MatmulPart *part, const char *end)
 {
-        const int64_t heads = p->kernel->spread_heads;
+        const int64_t heads = p->kernel->ranks.heads;
         if (!heads)
                 return arena_printf(p->arena, "part(%s, %lld, %lld)", end, (long long)part->first,
                                     (long long)part->panels);
@@ -61,7 +61,9 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
         const Buffer *to = whole_buffer(s->store.to);
         bool asked = to->home == IN_OUTPUT;
         const StorageInfo *storage = &storage_info[s->w[0]->storage];
-        const char *function = storage->codes ? "matmul_blocks" : k->active_only ? "matmul_active" : "matmul";
+        const char *function = storage->codes           ? "matmul_blocks"
+                               : k->rows == ROWS_ACTIVE ? "matmul_active"
+                                                        : "matmul";
         const char *x = storage->codes ? arena_printf(p->arena, "codes_%d", storage->codes)
                                        : arena_printf(p->arena, "%s, %lld", own_operand(p, c->x, c->ldx),
                                                       (long long)c->ldx);
@@ -73,8 +75,9 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
         if (asked)
                 text_printf(out, "if (m->output_%s) /* wanted */\n", p->plan->graph->output[to->index].name);
         text_printf(call, "%s(&place, %s, %s, %s, %lld, %s, STORAGE_%s, %d,\n", function, s->name, x,
-                    storage->codes || k->active_only ? call_rows_text(k) : "rows", (long long)k->k_size,
-                    operand_text(p, (Operand){s->w[0], part->w_at}), storage->name, s->nproduct);
+                    storage->codes || k->rows == ROWS_ACTIVE ? call_rows_text(k) : "rows",
+                    (long long)k->product.k, operand_text(p, (Operand){s->w[0], part->w_at}), storage->name,
+                    s->nproduct);
         text_printf(call, "%*s&(Tiling){%s, %d, %d}, %s%s, %s%s, m->scratch + thread * SCRATCH);\n",
                     (int)strlen(function) + 1, "", tile, s->tiling.cut, s->tiling.rows_at_once, twice,
                     part_text(p, part, "from"), twice, part_text(p, part, "to"));
@@ -107,14 +110,14 @@ static void print_around(Printer *p, const MatmulCall *c, const Text *calls, Tex
 /* A thread's share of all panels: of its rank's, by panels or by heads. */
 static void print_panels(Printer *p, const MatmulCall *c, Text *out)
 {
-        const char *share = p->kernel->spread && !p->kernel->spread_heads
+        const char *share = p->kernel->ranks.sharded && !p->kernel->ranks.heads
                                     ? arena_printf(p->arena, "rank_share(%s, ", sharing(p, false))
                                     : "share(";
         const char *panels = arena_printf(p->arena, "%lld", (long long)c->panels);
-        if (p->kernel->spread_heads) {
-                print_own_heads(p, p->kernel->spread_heads, out);
+        if (p->kernel->ranks.heads) {
+                print_own_heads(p, p->kernel->ranks.heads, out);
                 panels = arena_printf(p->arena, "%lld * (end_head - first_head)",
-                                      (long long)(c->panels / p->kernel->spread_heads));
+                                      (long long)(c->panels / p->kernel->ranks.heads));
         }
         text_printf(out,
                     "const int64_t from = %s%s, thread, m->threads), to = %s%s, thread + 1, m->threads);\n",
@@ -132,7 +135,7 @@ static void print_matmul(Printer *p, const MatmulCall *c, Text *out)
                 print_place(p, "0", out);
         print_pointers(p, out);
         print_no_rows(p, out);
-        if (!p->kernel->active_only)
+        if (p->kernel->rows != ROWS_ACTIVE)
                 text_printf(out, "const int64_t rows = %s;\n", row_count(p, c->outer, p->f->nloop - 1));
         p->m = p->active = true;
         if (c->outer) {
@@ -199,7 +202,7 @@ static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 static const char *own_heads(Printer *p, const Buffer *b, int64_t apart)
 {
         const char *elements = arena_printf(p->arena, "%lld * first_head", (long long)apart);
-        if (!p->kernel->spread)
+        if (!p->kernel->ranks.sharded)
                 return "";
         return b->storage == STORAGE_Q8
                        ? arena_printf(p->arena, " + KEPT_SIZE(%s, %s)", storage_text(p->arena, b), elements)
@@ -209,7 +212,7 @@ static const char *own_heads(Printer *p, const Buffer *b, int64_t apart)
 /* "const Attention a = {..};" */
 static void print_descriptor(Printer *p, const AttentionCall *c, Text *out)
 {
-        const bool spread = p->kernel->spread;
+        const bool spread = p->kernel->ranks.sharded;
         const long long group = (long long)(c->heads / c->kv_heads);
         bool begins = c->row >= 0 && p->f->loop[c->row].from_first;
         if (spread)
@@ -247,9 +250,9 @@ static void print_descriptor(Printer *p, const AttentionCall *c, Text *out)
                     (long long)c->v_dim);
         if (c->naround)
                 text_printf(out, "        .first_head = (int)around * %lld,\n", (long long)c->heads);
-        if (p->kernel->dead_nan)
+        if (p->kernel->attention.dead_nan)
                 text_printf(out, "        .dead = FLOAT_NAN,\n");
-        if (p->kernel->plain)
+        if (p->kernel->attention.plain)
                 text_printf(out, "        .no_softmax = 1,\n");
         if (c->sink)
                 text_printf(out, "        .sink = %s,\n", c->sink->name);
@@ -276,11 +279,11 @@ static void print_attend(const AttentionCall *c, const char *rows, const char *t
 /* A thread's share; of one row, perhaps by blocks of keys, which are then joined. */
 static void print_share(const Kernel *k, const AttentionCall *c, const char *rows, Text *out)
 {
-        const char *parts = k->parts ? "m->scratch + m->threads * SCRATCH" : "NULL";
+        const char *parts = k->scratch.all ? "m->scratch + m->threads * SCRATCH" : "NULL";
         text_printf(out, "AttentionShare s;\n%s(&s, &a, %s, %s, %s, thread, m->threads);\n",
                     c->weigh ? "mixed_share" : "attention_share", c->live->name, rows, parts);
         print_attend(c, rows, "m->team", out);
-        if (k->parts && !c->weigh)
+        if (k->scratch.all && !c->weigh)
                 text_printf(out, "attention_join(&a, &s, m->scratch + thread * SCRATCH, m->team, thread, "
                                  "m->threads);\n");
 }
@@ -301,7 +304,7 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
         if (c->naround == 0) {
                 text_indent(out, call, 0);
                 print_no_rows(p, out);
-                if (p->kernel->spread)
+                if (p->kernel->ranks.sharded)
                         text_printf(
                                 out,
                                 "if (first_head == end_head)\n        return; /* more ranks than heads */\n");

@@ -21,7 +21,9 @@ const char *iteration_parameters(Arena *a, const Body *b, bool types)
 
 const char *row_parameters(const Kernel *k, bool types)
 {
-        return !k->active_only ? "" : types ? ", const int32_t *active, int64_t count" : ", active, count";
+        return k->rows != ROWS_ACTIVE ? ""
+               : types                ? ", const int32_t *active, int64_t count"
+                                      : ", active, count";
 }
 
 /* --- loops ------------------------------------------------------------------------------------------------------------- */
@@ -29,7 +31,7 @@ const char *row_parameters(const Kernel *k, bool types)
 /* "4 * first_head": of a loop over heads, of which so many belong to each head of keys. */
 static const char *turns_of_heads(const Printer *p, const char *heads)
 {
-        const int64_t each = p->f->loop[p->head_loop - 1].size.fixed / p->kernel->spread_heads;
+        const int64_t each = p->f->loop[p->head_loop - 1].size.fixed / p->kernel->ranks.heads;
         return each == 1 ? heads : arena_printf(p->arena, "%lld * %s", (long long)each, heads);
 }
 
@@ -73,7 +75,8 @@ void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out)
                         text_printf(e, " + %s", turns_of_heads(p, "first_head"));
                 if (i + 1 == p->row_loop)
                         text_printf(e, " + %s", p->first_row);
-                if (i == 0 && p->kernel->by_row && sees_sequence(p->plan, p->kernel, p->f))
+                if (i == 0 && p->kernel->batching == BATCH_ROWS_LOOKED_UP &&
+                    sees_sequence(p->plan, p->kernel, p->f))
                         text_printf(e, " - (%s)", rows_before(p, l->size));
                 p->active |= l->active;
                 text_printf(out,
@@ -111,7 +114,8 @@ const char *row_count(Printer *p, int begin, int end)
 void print_rows(Printer *p, const Stmt *s, Text *out)
 {
         bool shared = s->op == STMT_ROWS;
-        p->head_loop = p->kernel->op == K_LOOP && p->kernel->spread ? loop_of_heads(p->plan, p->f, s) + 1 : 0;
+        p->head_loop =
+                p->kernel->op == K_LOOP && p->kernel->ranks.sharded ? loop_of_heads(p->plan, p->f, s) + 1 : 0;
         Text *inner = text_new(p->arena), *loops = text_new(p->arena), *own = text_new(p->arena);
         print_statements(p, s->inside, inner);
         print_own_rows(p, own);
@@ -119,9 +123,9 @@ void print_rows(Printer *p, const Stmt *s, Text *out)
         print_pointers(p, out);
         text_indent(out, own, 0);
         if (p->head_loop)
-                print_own_heads(p, p->kernel->spread_heads, out);
+                print_own_heads(p, p->kernel->ranks.heads, out);
         p->m |= shared;
-        if (p->kernel->own)
+        if (p->kernel->one_row == ONE_ROW_REPLICATED)
                 text_printf(out,
                             "const int64_t rows = %s, end = %s == 1 ? rows : share(rows, thread + 1, "
                             "m->threads);\n"
@@ -212,7 +216,7 @@ static void print_stages(Printer *p, Text *out)
                     source_comment(p->plan, p->kernel), p->f->name, p->plan->c_name,
                     iteration_parameters(p->arena, p->kernel->body, true), row_parameters(p->kernel, true));
         unused(out, p->m, "m");
-        if (p->kernel->active_only)
+        if (p->kernel->rows == ROWS_ACTIVE)
                 unused(out, p->active, "active");
         unused_iterations(p, out);
         print_skipping(p, out);
@@ -244,9 +248,9 @@ void print_place(Printer *p, const char *around, Text *out)
         for (int i = 0; i < n; i++)
                 text_printf(out, "%s%s", i ? ", " : "", nest[i] == p->all_of ? "0" : nest[i]->name);
         text_printf(out, "%s}, %s%s};\n", n ? "" : "0", around,
-                    !p->plan->by_rows ? ""
-                    : p->row_loop     ? ", first_row"
-                                      : ", 0");
+                    !p->plan->sharing.by_rows ? ""
+                    : p->row_loop             ? ", first_row"
+                                              : ", 0");
 }
 
 /* The view of a product's row, whose number counts the first loops together. */
@@ -268,15 +272,18 @@ void print_behind_context(Printer *p, Text *out)
         int n = iterations_around(p->kernel->body, nest);
         if (p->m)
                 text_printf(out, "const %s *m = %s;\n", p->plan->c_name,
-                            p->kernel->by_row && sees_sequence(p->plan, p->kernel, p->f) ? instance_of_row(p)
-                                                                                         : "place->m");
+                            p->kernel->batching == BATCH_ROWS_LOOKED_UP &&
+                                            sees_sequence(p->plan, p->kernel, p->f)
+                                    ? instance_of_row(p)
+                                    : "place->m");
         for (int i = 0; i < n; i++) {
                 if (!(p->iterations >> i & 1))
                         continue;
                 text_printf(out, "const int64_t %s = ", nest[i]->name);
                 if (nest[i] == p->all_of)
-                        text_printf(out, "row / %lld;\n",
-                                    (long long)p->kernel->exchange_between->active_rows->most_active);
+                        text_printf(
+                                out, "row / %lld;\n",
+                                (long long)p->kernel->ranks.exchange_between->repeat.active_rows->max_active);
                 else
                         text_printf(out, "place->iteration[%d];\n", i);
         }
@@ -323,7 +330,7 @@ static void print_epilogue(Printer *p, Text *out)
         const Function *f = p->f;
         Text *rest = text_new(p->arena), *body = text_new(p->arena), *loops = text_new(p->arena);
         print_statements(p, &f->body, rest);
-        p->row_loop = p->kernel->row_loop;
+        p->row_loop = p->kernel->ranks.row_loop;
         p->first_row = "place->first";
         print_loops_of(p, 0, f->outer, "place->around", loops);
         p->place = loops->n > 0;

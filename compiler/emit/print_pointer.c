@@ -100,8 +100,9 @@ static void literal_array(Printer *p, Buffer *b, Text *out)
 
 static bool pointer_is_stored(const Kernel *k, const Buffer *b)
 {
-        for (int i = 0; i < k->nstore + k->nsegment; i++) {
-                Buffer *to = i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to;
+        for (int i = 0; i < k->stores.n + k->product.nsegment; i++) {
+                Buffer *to =
+                        i < k->stores.n ? k->stores.of[i].to : k->product.segment[i - k->stores.n].store.to;
                 if (to && pointed_buffer(to) == b)
                         return true;
         }
@@ -135,7 +136,7 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
                 own = own->alias;
         if (own->home == IN_ARENA && sees_sequence(p->plan, p->kernel, p->f))
                 slot = arena_printf(p->arena, "%s%s", slot, before_text(p, own));
-        if (b->own)
+        if (b->replicated)
                 slot = arena_printf(p->arena, "%s + (%s == 1 ? thread * %lld : 0)", slot, call_rows(p->plan),
                                     (long long)FLOATS(storage_size(b->storage, own_row(p->plan, b))));
         const char *at = arena_printf(p->arena, "m->%s + %lld%s", home[own->paged ? IN_ARENA : b->home],

@@ -6,10 +6,10 @@
 
 const char *sharing(const Printer *p, bool rows)
 {
-        if (!p->kernel->in_rows)
+        if (!p->kernel->ranks.by_rows)
                 return "m->ranks";
         return arena_printf(p->arena, "ranks_by(m, %s, %s)",
-                            dim_expression(p->arena, p->plan->graph, p->kernel->call_rows),
+                            dim_expression(p->arena, p->plan->graph, p->kernel->ranks.rows),
                             rows ? "BY_ROWS" : "BY_OUTPUTS");
 }
 
@@ -24,14 +24,14 @@ void print_own_heads(const Printer *p, int64_t heads, Text *out)
 
 void print_own_rows(Printer *p, Text *out)
 {
-        if (!p->kernel->row_loop)
+        if (!p->kernel->ranks.row_loop)
                 return;
-        const char *rows = size_expression(p, p->f->loop[p->kernel->row_loop - 1].size);
+        const char *rows = size_expression(p, p->f->loop[p->kernel->ranks.row_loop - 1].size);
         const char *ranks = sharing(p, true);
         text_printf(out, "const int64_t first_row = rank_row(%s, %s, 0), behind_row = rank_row(%s, %s, 1);\n",
                     ranks, rows, ranks, rows);
         p->m = true;
-        p->row_loop = p->kernel->row_loop;
+        p->row_loop = p->kernel->ranks.row_loop;
         p->first_row = "first_row";
 }
 
@@ -105,10 +105,10 @@ static void print_product_carry(const Printer *of, const Function *f, Text *out)
                       : s->lanes == ONE_LANE ? "1"
                                              : "n",
                       move);
-        if (p->kernel->exchange_between) {
-                p->all_of = p->kernel->exchange_between->region;
+        if (p->kernel->ranks.exchange_between) {
+                p->all_of = p->kernel->ranks.exchange_between->repeat.region;
                 text_printf(loops, "row %%= %lld;\n",
-                            (long long)p->kernel->exchange_between->active_rows->most_active);
+                            (long long)p->kernel->ranks.exchange_between->repeat.active_rows->max_active);
         }
         print_loops_of(p, f->outer, f->nloop - 1, "row", loops);
         text_printf(loops, "const int64_t j = panel * 16;\n(void)row;\n");
@@ -178,9 +178,11 @@ typedef struct {
 static void print_rows_of_all(Printer *p, const char *exchange, Text *out)
 {
         enum { PIECE = 4096 };
-        const Kernel *repeat = p->kernel->exchange_between, *rows = repeat->active_rows;
-        const char *name = repeat->region->name, *outer = iteration_parameters(p->arena, repeat->body, false);
-        const long long most = (long long)rows->most_active, turns = (long long)repeat->region->iterations;
+        const Kernel *repeat = p->kernel->ranks.exchange_between, *rows = repeat->repeat.active_rows;
+        const char *name = repeat->repeat.region->name,
+                   *outer = iteration_parameters(p->arena, repeat->body, false);
+        const long long most = (long long)rows->max_active,
+                        turns = (long long)repeat->repeat.region->iterations;
         text_printf(out,
                     "int32_t active[%lld];\nint64_t count = 0;\n"
                     "for (int64_t %s = 0; %s < %lld; %s++) {\n"
@@ -195,17 +197,18 @@ static void print_rows_of_all(Printer *p, const char *exchange, Text *out)
 
 static void print_exchange(Printer *p, const Exchange *x, Text *out)
 {
-        const Kernel *k = p->kernel, *once = k->exchange_behind ? k->exchange_behind : k->exchange_between;
+        const Kernel *k = p->kernel,
+                     *once = k->ranks.exchange_after ? k->ranks.exchange_after : k->ranks.exchange_between;
         Text *body = text_new(p->arena);
         const char *exchange = arena_printf(p->arena, "rank_exchange(m->ranks, &place, &all, %s);", x->rows);
-        p->all_of = once ? once->region : NULL;
+        p->all_of = once ? once->repeat.region : NULL;
         print_place(p, "0", body);
         text_printf(body,
                     "static const CarriedPart part[] = {%s};\n"
                     "static const Carried all = {part, %d, %lld, %lld, %s};\n",
                     x->parts->data, x->n, (long long)x->panels, (long long)x->width,
                     x->in_rows ? arena_printf(p->arena, "%s_row", p->kernel->name) : "NULL");
-        if (k->exchange_between)
+        if (k->ranks.exchange_between)
                 print_rows_of_all(p, exchange, body);
         else
                 text_printf(body, "%s\n", exchange);
@@ -257,14 +260,14 @@ void print_spread(Printer *p, Text *out)
                 text_printf(x.parts, "%s{%s_carry, %lld, %lld}", i ? ", " : "", part->epilogue->name,
                             (long long)part->first, (long long)part->panels);
         }
-        x.in_rows = !k->exchange_between && product_rows_are_one_piece(p->plan, c);
+        x.in_rows = !k->ranks.exchange_between && product_rows_are_one_piece(p->plan, c);
         if (x.in_rows)
                 print_product_row(p, c->part[0].epilogue, out);
         x.n = c->npart;
         x.panels = c->panels;
         x.width = LANES;
-        x.rows = k->exchange_behind ? arena_printf(p->arena, "NULL, %s", rows_of_product(p, c->outer))
-                 : k->active_only
+        x.rows = k->ranks.exchange_after ? arena_printf(p->arena, "NULL, %s", rows_of_product(p, c->outer))
+                 : k->rows == ROWS_ACTIVE
                          ? "active, count"
                          : arena_printf(p->arena, "NULL, %s", row_count(p, c->outer, p->f->nloop - 1));
         print_exchange(p, &x, out);

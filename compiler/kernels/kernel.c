@@ -111,7 +111,7 @@ int cache_of(const Buffer *b)
 CachedState cached_state(const Buffer *b)
 {
         int64_t tile = b->layout.tiled >= 0 ? b->layout.tile : LANES * b->layout.stride[b->shift_axis];
-        const int64_t heads = b->apart ? b->type.dim[0].fixed : 1; /* each moves by itself */
+        const int64_t heads = b->per_head ? b->type.dim[0].fixed : 1; /* each moves by itself */
         return (CachedState){.cache = b->cache,
                              .offset = FLOATS(b->offset),
                              .slots = b->slots * heads,
@@ -151,7 +151,7 @@ int64_t page_blocks(const Plan *p)
 
 int64_t pool_offset(const Plan *p)
 {
-        return p->arena_size + LANES * (int64_t)sizeof(float);
+        return p->bytes.arena + LANES * (int64_t)sizeof(float);
 }
 
 const int code_group[CODE_GROUPS] = {32, 256};
@@ -159,7 +159,7 @@ const int code_group[CODE_GROUPS] = {32, 256};
 bool wants_codes(const Kernel *k, int group)
 {
         bool wanted = false;
-        for (int i = 0; i < k->nsegment; i++)
-                wanted |= storage_info[k->segment[i].w[0]->storage].codes == group;
+        for (int i = 0; i < k->product.nsegment; i++)
+                wanted |= storage_info[k->product.segment[i].w[0]->storage].codes == group;
         return wanted;
 }

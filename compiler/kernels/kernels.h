@@ -128,7 +128,7 @@ struct Buffer {
         int64_t slots;   /* weights and state: slots, `slot_stride` bytes apart */
         int64_t slot_stride;
         int cache; /* IN_STATE: of which it is, so that its shift_axis holds less than the context; else -1 */
-        bool apart; /* IN_STATE: each index of axis 0 lies by itself */
+        bool per_head; /* IN_STATE: each index of axis 0 is stored separately */
         bool paged; /* IN_STATE: lies in pages, behind the arena: index i of shift_axis + shift is held in row page_row(i) */
         const int32_t *slot_of; /* NULL: the slot is the iteration */
         Region *region;         /* weights and state: whose iterations the slots are; the innermost */
@@ -136,8 +136,8 @@ struct Buffer {
         Node *table;            /* .. or a node that depends on constants and indices alone, precomputed */
         int shift_axis; /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
         Dim shift;
-        int index; /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
-        bool own;  /* IN_ARENA: in a call of one row each thread has one, row `thread` of it */
+        int index;       /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
+        bool replicated; /* IN_ARENA: in a call of one row each thread has one, row `thread` of it */
         bool dense; /* IN_INPUT, IN_OUTPUT: an inner axis is named, so strides follow from the sizes of the call */
         int64_t offset;  /* plan: bytes from the start of its home */
         int first, last; /* plan: the span of kernels in which it is live */
@@ -192,68 +192,114 @@ typedef struct {
 } RowList;
 
 typedef struct Kernel Kernel;
+
+typedef struct {
+        Store *of; /* [n]; of a K_LOOP all have the same domain */
+        int n;
+} KernelStores;
+
+/* K_MATMUL, K_ACTIVATION_MATMUL: the operands have buffers, perhaps through views. */
+typedef struct {
+        Node *x, *y;      /* y: of K_ACTIVATION_MATMUL */
+        Segment *segment; /* of K_MATMUL */
+        int nsegment;
+        int64_t k;                  /* size of the contracted axis */
+        int64_t codes[CODE_GROUPS]; /* offsets in the scratch of x as codes, for each size of group */
+} KernelProduct;
+
+/* K_ATTENTION: q [h, T, d], k [h, d, S] and v [h, S, dv] are seen through views. */
+typedef struct {
+        Node *q, *k, *v;
+        Node *sink;              /* the softmax's other input, or NULL */
+        Node *core, *score;      /* the MATMUL of q and k, and the scores made of it */
+        Node *softmax, *weights; /* of the scores, or what replaces it; the operand of the product with v */
+        bool mixes;              /* heads are mixed between core and softmax, or softmax and product */
+        bool all_weigh;          /* they are, and a masked key has a weight too */
+        bool dead_nan;           /* a row without a live key becomes NaN, not 0 */
+        bool plain;              /* scores are weights, without a softmax */
+} KernelAttention;
+
+/* K_REPEAT */
+typedef struct {
+        Region *region;
+        Kernel *active_rows; /* finds the rows that an iteration changes; NULL: all iterations are run, for all rows */
+        int split; /* all iterations run the first `split` kernels of the body before any runs the rest: each has memory of its own
+                      for what those store; 0: one iteration after another */
+        bool staged;               /* stages of ranks share its iterations */
+        bool staged_for_requested; /* and what it carries is read for requested rows only */
+} KernelRepeat;
+
+/* Floats beside the arena: of each thread, and of all threads together (partial sums of attention of one row by blocks of keys). */
+typedef struct {
+        int64_t thread, all;
+} KernelScratch;
+
+/* Rows that a kernel computes. */
+typedef enum {
+        ROWS_ALL,
+        ROWS_REQUESTED, /* as output */
+        ROWS_ACTIVE     /* that active_rows of its repeat finds */
+} ComputedRows;
+
+/* How a kernel runs in a call of several sequences (plan/batch.c). */
+typedef enum {
+        BATCH_NONE,           /* the plan is for one sequence */
+        BATCH_ROWS,           /* once, over the rows of all sequences */
+        BATCH_ROWS_LOOKED_UP, /* the same; the epilogue of a product looks up the sequence of each row */
+        BATCH_SEQUENCES       /* for each sequence, over its rows */
+} Batching;
+
+/* How threads share a kernel in a call of one row (plan/own.c, heads.c). */
+typedef enum {
+        ONE_ROW_SHARED,
+        ONE_ROW_REPLICATED, /* every thread computes all of it, in memory of its own */
+        ONE_ROW_BY_HEADS    /* threads share all its stores by heads */
+} OneRow;
+
+/* How ranks share a kernel: by outputs or heads (plan/spread.c), or in calls of many rows by rows (plan/rows.c). */
+typedef struct {
+        bool sharded; /* by outputs or heads; the results are exchanged .. */
+        int64_t heads; /* .. unless this is not 0: they belong to so many heads, and are read for the same head only */
+        const Kernel *exchange_after,
+                *exchange_between; /* this repeat, or its two halves: one exchange for all its iterations; or NULL */
+        bool by_rows;              /* in calls of many of `rows` by rows, whatever `sharded` says */
+        Dim rows;
+        int row_loop; /* 1 + the loop that counts those rows; 0: every rank computes all of them */
+        RowList gather_before, gather_after; /* rows that other ranks computed: operands, and outputs */
+} KernelRanks;
+
+/* Place in the plan. */
+typedef struct {
+        int at;           /* in its body; 0: that of its root .. */
+        Node *after_root; /* .. or of this root */
+        int step, last;   /* of all kernels; last: of a repeat's body */
+} KernelOrder;
+
 struct Kernel {
         KernelOp op;
         const char *name; /* of its C function */
         Body *body;
         Domain domain;
-        Store *store; /* LOOP: all the same domain */
-        int nstore;
-        Segment *segment; /* MATMUL */
-        int nsegment;
-        Node *x; /* MATMUL: the left operand, a value with a buffer (perhaps through views); PLAIN: both */
-        Node *y;
-        Node *q, *k, *v; /* ATTENTION operands, seen through views: q [h, T, d], k [h, d, S], v [h, S, dv] */
-        Buffer *kept;    /* SCAN: what it goes on from and leaves; NULL: nothing, each call is the whole */
-        Node *sink;      /* ATTENTION: the softmax's other input, or NULL */
-        bool dead_nan;   /* ATTENTION: a row without a live key becomes NaN, not 0 */
-        bool plain;      /* ATTENTION: scores are weights, without a softmax */
-        Node *score;     /* ATTENTION: the scores .. */
-        Node *core;      /* .. and the MATMUL within it */
-        Node *softmax,
-                *weights; /* ATTENTION: of the scores (or what stands for itself), and what the product reads .. */
-        bool mixes;       /* .. where heads are mixed, between core and softmax, or softmax and product .. */
-        bool all_weigh; /* .. so that a masked key has a weight too */
-        Region *region; /* REPEAT */
-        Kernel *active_rows; /* REPEAT: finds the rows that an iteration changes; NULL: all iterations are run, for all rows */
-        bool active_only;    /* only the rows that were found are computed */
-        int64_t most_active; /* FIND: most rows */
-        int64_t scratch;     /* floats that each thread needs beside the arena .. */
-        int64_t parts;       /* .. and that all need together: ATTENTION of one row by blocks of keys */
-        int64_t k_size;      /* MATMUL: the contracted axis */
-        double fill;         /* FILL */
-        uint64_t wanted;     /* the outputs that need it (Graph.wanted) */
-        int tail;            /* 1: only the rows wanted as output are computed */
-        bool by_sequence;    /* batch: runs for each sequence by itself, over its rows .. */
-        bool by_row;         /* .. MATMUL: over all rows at once, whose epilogue finds the row's sequence */
-        bool together;       /* .. over all rows at once, by_row or not */
-        uint64_t part;       /* of the top body: the groups that it waits for; 0: the calls (Graph.part) */
-        bool own;            /* in a call of one row every thread computes all of it, for itself */
-        bool by_heads;       /* in such a call threads share all that it stores by heads: heads.c */
-        bool spread;         /* ranks share it, and exchange what it stores; .. */
-        int64_t spread_heads; /* .. or not: they share it by so many heads, and only kernels by heads read that; .. */
-        /* .. or once for all iterations of a repeat: behind it, if it alone reads there what it stores; or between its halves.  NULL: not so */
-        const Kernel *exchange_behind, *exchange_between;
-        /* REPEAT: all iterations run the kernels of its body before this one, then all run the rest.  Of what the first half stores each has a
-         * place.  0: one iteration after another */
-        int fission;
-        bool in_rows; /* of calls with many of call_rows ranks share rows, in place of what `spread` says: .. */
-        Dim call_rows;
-        int row_loop; /* .. those that this loop (+ 1) counts; 0: every rank computes all .. */
-        RowList gather_before,
-                gather_behind; /* .. and what it reads of other ranks' is brought together before; outputs behind it */
-        bool staged;           /* REPEAT: stages of ranks share its iterations; .. */
-        bool staged_for_wanted;  /* .. what it carries on is for the rows wanted as output alone */
-        int barrier;             /* sync: WAIT_ROWS and so on: wait for all threads before it */
-        int at;                  /* place in its body; 0: that of its root */
-        Node *late;              /* or that of this root */
-        Buffer *from_copy;       /* LOOP that copies: reads this instead */
-        const struct Code *code; /* what it does, statement by statement: lower/code.h */
-        int step, last_step;     /* plan: place in the linear order; REPEAT: and its end */
+        KernelStores stores;
+        KernelProduct product;
+        KernelAttention attention;
+        Buffer *kept; /* K_SCAN: the state that it goes on from and updates; NULL: each call is complete */
+        double fill;  /* K_FILL */
+        KernelRepeat repeat;
+        int64_t max_active; /* K_ACTIVE: most rows */
+        KernelScratch scratch;
+        uint64_t wanted; /* outputs that depend on it (Graph.wanted) */
+        ComputedRows rows;
+        Batching batching;
+        OneRow one_row;
+        KernelRanks ranks;
+        uint64_t part; /* of the top body: groups of inputs that it waits for; 0: the calls (Graph.part) */
+        int barrier;   /* WAIT_ bits: it waits for all threads */
+        KernelOrder order;
+        Buffer *from_copy;       /* K_LOOP that copies: reads this instead */
+        const struct Code *code; /* lower/code.h */
         Span span;
         Instance *where;
-        /* MATMUL: where in the scratch its rows lie as codes, for each size of group */
-        int64_t codes[CODE_GROUPS];
 };
 
 typedef struct {
@@ -261,46 +307,73 @@ typedef struct {
         int n, cap;
 } KernelList;
 
+/* How ranks share the program's work; of an engine for a single process all is 0. */
+typedef struct {
+        int ranks; /* of each stage */
+        int stages;
+        bool prompt_rows; /* ranks share rows in calls of a decoder too */
+        bool under_way;   /* stages may begin a batch before the outputs of others are taken */
+        bool by_rows;     /* ranks share rows of calls, or of values computed once for inputs: */
+        Dim rows;         /* these */
+} PlanSharing;
+
+/* Bytes. */
+typedef struct {
+        int64_t weights, arena;
+        int64_t arena_bound; /* a lower bound of the arena: the most that is live at once */
+        int64_t state;       /* of one sequence */
+        int64_t pool;        /* of all pages */
+} PlanBytes;
+
+/* Facts about nodes, by node id. */
+typedef struct {
+        const Interval *interval; /* bounds of the values */
+        Buffer **value;           /* where it is stored, or NULL */
+        bool *copy;               /* a view that is stored as it is seen */
+        bool *single;             /* its kernel computes one element at a time */
+} PlanNodes;
+
+/* What states that are read within a window hold of it. */
+typedef struct {
+        WindowCache cache[MAX_CACHES];
+        int n;
+        int *of_state; /* by number of the state: its window cache, or -1 */
+} PlanWindows;
+
+/* What was fused, and what stopped it. */
+typedef struct {
+        const char **line;
+        int n, cap;
+} PlanExplained;
+
 typedef struct {
         Graph *graph;
         const Target *target;
         const bool *off;    /* [PASS_COUNT] passes that are left out */
         const char *c_name; /* of the model, as a C identifier */
         bool timed;         /* for libtcc: each kernel's time is taken (profile_into()) */
-        bool by_address;    /* emitted for libtcc: vectors are arrays, handed over by address */
+        bool by_address;    /* emitted for libtcc: vectors are arrays, passed by address */
         int64_t chunk;      /* most new rows a call */
         int slots;          /* most sequences a call */
-        int ranks;          /* an engine's, of each stage; 0: the code is for a single process */
-        int stages;         /* an engine's */
-        bool prompt_rows;   /* ranks share rows in calls of a decoder too */
-        bool under_way;     /* stages may begin a batch before the outputs of others are taken */
-        bool by_rows;       /* ranks share rows of calls, or of what is computed once for inputs .. */
-        Dim shared_rows;    /* .. of which there are these */
-        int64_t rows;       /* most rows of all of them */
-        int64_t pages;     /* that their states share (runtime/pages.h); 0: each has room for all positions */
+        PlanSharing sharing;
+        int64_t rows;      /* most rows of all sequences */
+        int64_t pages;     /* shared by their states (runtime/pages.h); 0: each has room for all positions */
         int64_t heads;     /* own: by which attention counts its heads of keys, all kernels' */
         const char *alone; /* batch: why a call can't take several sequences; NULL: it can */
-        int64_t bound[MAX_NAMED];      /* most of each named dimension within one call */
-        const Interval *interval;      /* by node id: bounds of its values */
-        Buffer **value;                /* by node id: where it is stored, or NULL */
-        bool *copy;                    /* by node id: a view that is stored as it is seen */
-        WindowCache cache[MAX_CACHES]; /* what states that are read within a window hold of it */
-        int ncache;
-        int *cache_of;    /* by number of the state: its window cache, or -1 */
-        bool *single;     /* by node id: what stores it computes one element at a time */
+        int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
+        PlanNodes of_node;
+        PlanWindows windows;
         Node *unreadable; /* no kernel can be made that computes with this node; NULL: all is well */
         Buffer **buffer;
         int nbuffer, cap_buffer;
         KernelList *list; /* by body number */
         Body **body;      /* [0] is the top */
         int nbody;
-        int64_t weights_size, arena_size, arena_bound, state_size; /* bytes; state for one sequence */
-        int64_t pool_size;                                         /* of all pages */
-        int steps;                                                 /* of the linear order of kernels */
-        const struct Tuned *tuned;                                 /* tile: what was measured; or NULL */
-        struct StepList *program;                                  /* schedule: plan/program.h */
-        const char **explain;                                      /* what was fused, and what stopped it */
-        int nexplain, cap_explain;
+        PlanBytes bytes;
+        int steps;                 /* of the linear order of kernels */
+        const struct Tuned *tuned; /* tile: measurements; or NULL */
+        struct StepList *program;  /* schedule: plan/program.h */
+        PlanExplained explained;
 } Plan;
 
 /* map.c */

@@ -154,7 +154,7 @@ static MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Nod
                                Map *out, Buffer **b, Refine *refine)
 {
         *out = *m;
-        while (n->op == OP_VIEW && (!p->value[n->id] || n == unstored)) {
+        while (n->op == OP_VIEW && (!p->of_node.value[n->id] || n == unstored)) {
                 Map in;
                 MapResult r = map_view(d, out, n->attr.view, n->in[0]->type.rank, &in, refine);
                 if (r != MAP_OK)
@@ -162,7 +162,7 @@ static MapResult map_to_buffer(const Plan *p, const Domain *d, const Map *m, Nod
                 *out = in;
                 n = n->in[0];
         }
-        *b = p->value[n->id];
+        *b = p->of_node.value[n->id];
         return *b ? MAP_OK : MAP_FAIL;
 }
 
@@ -207,7 +207,7 @@ bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base)
                 Node *b = n;
                 MapResult r = MAP_OK;
                 Refine refine;
-                while (r == MAP_OK && b->op == OP_VIEW && !p->copy[b->id]) {
+                while (r == MAP_OK && b->op == OP_VIEW && !p->of_node.copy[b->id]) {
                         r = map_view(d, &at, b->attr.view, b->in[0]->type.rank, &in, &refine);
                         at = in;
                         b = b->in[0];

@@ -158,9 +158,9 @@ static IndexRange index_range(const Check *c, const Index *x)
 static int64_t room_of(const Check *c, Buffer *b)
 {
         const Buffer *own = pointed_buffer(b);
-        bool batched = c->kernel->together || c->kernel->by_sequence;
+        bool batched = c->kernel->batching != BATCH_NONE;
         bool given = own->home == IN_INPUT || own->home == IN_OUTPUT;
-        if (given && (!batched || c->sees || c->kernel->tail))
+        if (given && (!batched || c->sees || c->kernel->rows == ROWS_REQUESTED))
                 return type_count(&own->type, c->size);
         if (batched && (given || (own->home == IN_ARENA && !own->part_of))) {
                 Dim one = sequence_rows(c->plan, own);
@@ -207,11 +207,11 @@ static void check_matmul(const Check *c, const MatmulCall *m)
         int64_t rows = 1;
         for (int i = m->outer; i < c->function->nloop - 1; i++)
                 rows *= loop_times(c, i);
-        IndexRange reach = {0, m->ldx * most(rows) + c->kernel->k_size - 1};
+        IndexRange reach = {0, m->ldx * most(rows) + c->kernel->product.k - 1};
         check_access(c, m->x.buffer, m->x.at, reach, false);
         for (int i = 0; i < m->npart; i++) {
                 const Segment *s = m->part[i].segment;
-                int64_t elements = m->part[i].panels * s->nproduct * c->kernel->k_size * LANES;
+                int64_t elements = m->part[i].panels * s->nproduct * c->kernel->product.k * LANES;
                 Buffer *own = pointed_buffer(s->w[0]);
                 IndexRange at = index_range(c, m->part[i].w_at);
                 check_list(c, s->w[0], false);
@@ -374,7 +374,7 @@ static void check_definition(const Check *c, const Stmt *s)
 /* Of attention that mixes heads: the caller hands over the values of so many. */
 static void check_given(const Check *c, const Stmt *s)
 {
-        const Type *t = s->at ? &c->kernel->softmax->type : NULL;
+        const Type *t = s->at ? &c->kernel->attention.softmax->type : NULL;
         const IndexRange at = s->at ? index_range(c, s->at) : (IndexRange){0, 0};
         if (t && (at.low < 0 || at.high >= dim_value(t->dim[t->rank - 3], NULL)))
                 fault(c, "a head is taken that there is not");
@@ -462,8 +462,8 @@ static void check_functions(Check *c, bool sees)
 static void check_windows(Check *c)
 {
         const Graph *g = c->plan->graph;
-        for (int r = 0; r < c->plan->ncache; r++) {
-                int64_t end = c->size[g->past] + c->size[g->time], held = c->plan->cache[r].size;
+        for (int r = 0; r < c->plan->windows.n; r++) {
+                int64_t end = c->size[g->past] + c->size[g->time], held = c->plan->windows.cache[r].size;
                 c->size[NAMED_BASE + r] = end > held ? (end - held + 15) / 16 * 16 : 0;
         }
 }

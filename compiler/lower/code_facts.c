@@ -185,7 +185,8 @@ static unsigned see_function(const Plan *p, const Function *of, Code *code)
 
 bool sees_sequence(const Plan *p, const Kernel *k, const Function *f)
 {
-        return k->by_sequence || (k->by_row && !rows_are_alike(p, k, f));
+        return k->batching == BATCH_SEQUENCES ||
+               (k->batching == BATCH_ROWS_LOOKED_UP && !rows_are_alike(p, k, f));
 }
 
 void code_facts(const Plan *p, const Kernel *k, Code *code)
@@ -218,7 +219,7 @@ bool code_writes(const Code *c, const Buffer *b)
 
 const Output *own_output(const Plan *p, const Kernel *k)
 {
-        const Buffer *to = whole_buffer(k->store[0].to);
+        const Buffer *to = whole_buffer(k->stores.of[0].to);
         return k->op != K_MATMUL && to->home == IN_OUTPUT ? &p->graph->output[to->index] : NULL;
 }
 

@@ -89,7 +89,8 @@ static bool is_own_row(const CodeRows *r, Buffer *b, const Index *at)
         if (buffer_is_shared(b))
                 return knows_no_row(r, at);
         int64_t row = sequence_row(whole_buffer(b));
-        bool wanted = r->kernel->tail && whole_buffer(b)->home == IN_OUTPUT; /* from the first one on */
+        bool wanted = r->kernel->rows == ROWS_REQUESTED &&
+                      whole_buffer(b)->home == IN_OUTPUT; /* from the first one on */
         return has_its_rows(r, b, 0) && row_range(r, at, &place) && place.row == row &&
                place.first == (wanted ? -row : 0);
 }
@@ -109,7 +110,8 @@ static bool is_matmul_alike(const CodeRows *r, const MatmulCall *c)
                 row *= dim_is_fixed(f->loop[i].size) ? f->loop[i].size.fixed : 0;
         return c->outer == 0 && f->nloop > 1 && !buffer_is_shared(c->x.buffer) &&
                has_its_rows(r, c->x.buffer, 0) && row > 0 && row == sequence_row(whole_buffer(c->x.buffer)) &&
-               row_range(r, c->x.at, &place) && place.row == 0 && place.first == (r->kernel->tail ? row : 0);
+               row_range(r, c->x.at, &place) && place.row == 0 &&
+               place.first == (r->kernel->rows == ROWS_REQUESTED ? row : 0);
 }
 
 /* Is each of the loop's rows, `step` apart, a row of the operand? */
@@ -117,10 +119,10 @@ static bool are_own_rows(const CodeRows *r, Operand o, int64_t step, int loop)
 {
         RowTerm place;
         const int64_t row = sequence_row(whole_buffer(o.buffer));
-        const bool wanted = r->kernel->tail && whole_buffer(o.buffer)->home == IN_OUTPUT;
+        const bool wanted = r->kernel->rows == ROWS_REQUESTED && whole_buffer(o.buffer)->home == IN_OUTPUT;
         return !buffer_is_shared(o.buffer) && has_its_rows(r, o.buffer, loop) && step == row &&
                row_range(r, o.at, &place) && place.row == 0 &&
-               place.first == (r->kernel->tail && !wanted ? row : 0);
+               place.first == (r->kernel->rows == ROWS_REQUESTED && !wanted ? row : 0);
 }
 
 /* Is each row of a product of activations a row of the operand?  Its rows may be those of the first loop. */

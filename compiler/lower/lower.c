@@ -29,7 +29,7 @@ void set_lane(Lower *l, int loop)
 /* Wanted rows alone? */
 bool begins_at_first(const Lower *l, int loop)
 {
-        return l->kernel->tail && loop == 0;
+        return l->kernel->rows == ROWS_REQUESTED && loop == 0;
 }
 
 static CodeLoop code_loop(const Lower *l, int loop)
@@ -37,7 +37,8 @@ static CodeLoop code_loop(const Lower *l, int loop)
         return (CodeLoop){.size = l->domain.loop[loop].size,
                           .from_first = begins_at_first(l, loop),
                           .active = loop == 0 && l->active_only,
-                          .together = loop == 0 && l->kernel->together};
+                          .together = loop == 0 && (l->kernel->batching == BATCH_ROWS ||
+                                                    l->kernel->batching == BATCH_ROWS_LOOKED_UP)};
 }
 
 const CodeLoop *new_loop(const Lower *l, int loop)
@@ -94,8 +95,8 @@ static bool is_cut(const Lower *l)
 static bool loop_stores(Lower *l, StmtList *stores)
 {
         Kernel *k = l->kernel;
-        for (int i = 0; i < k->nstore; i++) {
-                Node *root = k->store[i].node;
+        for (int i = 0; i < k->stores.n; i++) {
+                Node *root = k->stores.of[i].node;
                 Map at = map_identity(&l->domain, &root->type);
                 for (int d = 0; d < l->domain.n; d++)
                         if (dim_is(l->domain.loop[d].size, 1) && root->type.rank)
@@ -104,12 +105,12 @@ static bool loop_stores(Lower *l, StmtList *stores)
                 if (k->op == K_FILL) {
                         value = lower_constant(l, root, k->fill);
                 } else {
-                        l->computing = k->store[i].copy ? NULL : root;
+                        l->computing = k->stores.of[i].copy ? NULL : root;
                         value = lower_value(l, root, &at);
                 }
                 if (value < 0)
                         return false;
-                if (!lower_store(l, root, k->store[i].to, &at, value, stores)) {
+                if (!lower_store(l, root, k->stores.of[i].to, &at, value, stores)) {
                         l->stuck = root;
                         return false;
                 }
@@ -121,8 +122,9 @@ static bool loop_stores(Lower *l, StmtList *stores)
  * other expressions do so where nothing else is left.  The kernel's last loop is then one of size 1. */
 static bool wants_single(const Plan *p, const Kernel *k, const Node *stuck)
 {
-        const Node *root = k->store[0].node;
-        return p->single[root->id] || (op_info[root->op].family == REDUCE && k->nstore == 1 && root == stuck);
+        const Node *root = k->stores.of[0].node;
+        return p->of_node.single[root->id] ||
+               (op_info[root->op].family == REDUCE && k->stores.n == 1 && root == stuck);
 }
 
 /* The rows of a loop kernel, whose lanes' part the stores end. */
@@ -141,12 +143,12 @@ static void close_loops(Lower *l, const StmtList *stores)
 
 static Node *lower_loop(Plan *p, Kernel *k, Code *code)
 {
-        Domain domain = domain_of(p->graph, &k->store[0].node->type);
+        Domain domain = domain_of(p->graph, &k->stores.of[0].node->type);
         for (;;) {
                 Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
                 l.domain = domain;
                 l.loops = domain.n;
-                l.active_only = k->active_only;
+                l.active_only = k->rows == ROWS_ACTIVE;
                 set_lane(&l, domain.n - 1);
                 StmtList stores = {0};
                 if (loop_stores(&l, &stores)) {
@@ -157,7 +159,7 @@ static Node *lower_loop(Plan *p, Kernel *k, Code *code)
                 bool cut = is_cut(&l);
                 if (!cut && wants_single(p, k, l.stuck) && !dim_is(domain.loop[domain.n - 1].size, 1) &&
                     domain.n < MAX_LOOPS) {
-                        int last = k->store[0].node->type.rank - 1;
+                        int last = k->stores.of[0].node->type.rank - 1;
                         domain.loop[domain.n++] = (DomainLoop){dim_fixed(1), last < 0 ? 0 : last, 1};
                 } else if (cut) {
                         domain_refine(&domain, l.refine);
@@ -171,8 +173,8 @@ static Node *lower_loop(Plan *p, Kernel *k, Code *code)
 
 static Node *lower_select(Plan *p, Kernel *k, Code *code)
 {
-        Node *root = k->store[0].node, *in = root->in[0];
-        Buffer *to = k->store[0].to, *of;
+        Node *root = k->stores.of[0].node, *in = root->in[0];
+        Buffer *to = k->stores.of[0].to, *of;
         bool top = root->op == OP_TOP;
         int axis = top ? root->type.rank - 1 : root->attr.axis;
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
@@ -189,7 +191,7 @@ static Node *lower_select(Plan *p, Kernel *k, Code *code)
         }
         Address x;
         if (address_through(p, &l.domain, &from, in, NULL, &x, &of, &l.refine) != MAP_OK)
-                return in->op == OP_VIEW && !p->copy[in->id] ? in : base_of(in);
+                return in->op == OP_VIEW && !p->of_node.copy[in->id] ? in : base_of(in);
         Address y = address_of(to, &at);
         if (!reads_straight(of, &x) || y.tiled)
                 return base_of(in);
@@ -213,7 +215,7 @@ static Node *lower_select(Plan *p, Kernel *k, Code *code)
 
 static Node *lower_active(Plan *p, Kernel *k, Code *code)
 {
-        Node *root = k->store[0].node;
+        Node *root = k->stores.of[0].node;
         Lower l = lower_new(p, k, ACTIVE_ROWS, k->name);
         l.domain = domain_of(p->graph, &root->type);
         l.loops = l.domain.n;
@@ -236,8 +238,9 @@ static Node *lower_active(Plan *p, Kernel *k, Code *code)
 /* Is the view that k stores still to be read by it, and nothing else left to try? */
 static bool may_move(const Plan *p, const Kernel *k)
 {
-        const Node *root = k->store[0].node;
-        return root->op == OP_VIEW && p->single[root->id] && k->nstore == 1 && !k->store[0].copy;
+        const Node *root = k->stores.of[0].node;
+        return root->op == OP_VIEW && p->of_node.single[root->id] && k->stores.n == 1 &&
+               !k->stores.of[0].copy;
 }
 
 static Node *lower_kind(Plan *p, Kernel *k, Code *code)
@@ -245,7 +248,7 @@ static Node *lower_kind(Plan *p, Kernel *k, Code *code)
         Node *stuck;
         switch (k->op) {
         case K_LOOP:
-                if (k->store[0].to && k->store[0].to->storage == STORAGE_Q8)
+                if (k->stores.of[0].to && k->stores.of[0].to->storage == STORAGE_Q8)
                         return lower_codes(p, k, code);
                 stuck = lower_loop(p, k, code);
                 return stuck && may_move(p, k) ? lower_move(p, k, code) : stuck;

@@ -70,7 +70,8 @@ static bool attention_loops(const Lower *l, int rank, AttentionWalks *w)
         if (last < 0 || l->domain.loop[last].axis == rank - 2 || !walk_is_fixed(l, last))
                 return w->width >= 0;
         w->head = w->outer[--w->nouter];
-        if (w->nouter > 0 && !l->kernel->mixes && shares_keys(l, w, w->outer[w->nouter - 1], last)) {
+        if (w->nouter > 0 && !l->kernel->attention.mixes &&
+            shares_keys(l, w, w->outer[w->nouter - 1], last)) {
                 w->share = w->head;
                 w->head = w->outer[--w->nouter];
         }
@@ -175,38 +176,42 @@ static bool writes_results(const Lower *l, const AttentionWalks *w)
 static Node *misfit(const Lower *l, const AttentionWalks *w)
 {
         Kernel *k = l->kernel;
-        if (k->mixes && !heads_may_mix(l, w, &k->softmax->type))
-                return w->cut ? w->cut : k->store[0].node;
-        return !reads_queries(l, w)    ? k->q
-               : !reads_keys(l, w)     ? k->k
-               : !reads_values(l, w)   ? k->v
-               : !writes_results(l, w) ? k->store[0].node
+        if (k->attention.mixes && !heads_may_mix(l, w, &k->attention.softmax->type))
+                return w->cut ? w->cut : k->stores.of[0].node;
+        return !reads_queries(l, w)    ? k->attention.q
+               : !reads_keys(l, w)     ? k->attention.k
+               : !reads_values(l, w)   ? k->attention.v
+               : !writes_results(l, w) ? k->stores.of[0].node
                                        : NULL;
 }
 
 /* The walk of each operand.  *stuck: the last that was tried. */
 static MapResult walk_operands(Lower *l, Kernel *k, const Map *product, AttentionWalks *w, Node **stuck)
 {
-        const int kr = k->k->type.rank, vr = k->v->type.rank, qr = k->q->type.rank;
-        *stuck = k->q;
-        MapResult r = attention_walk(l, k->q, product, qr - 2, -1, qr - 1, w->depth, &w->q, &w->q_buffer);
+        const int kr = k->attention.k->type.rank, vr = k->attention.v->type.rank,
+                  qr = k->attention.q->type.rank;
+        *stuck = k->attention.q;
+        MapResult r =
+                attention_walk(l, k->attention.q, product, qr - 2, -1, qr - 1, w->depth, &w->q, &w->q_buffer);
         if (r != MAP_OK)
                 return r;
-        *stuck = k->k;
-        r = attention_walk(l, k->k, product, kr - 2, w->depth, kr - 1, w->keys, &w->k, &w->k_buffer);
+        *stuck = k->attention.k;
+        r = attention_walk(l, k->attention.k, product, kr - 2, w->depth, kr - 1, w->keys, &w->k,
+                           &w->k_buffer);
         if (r != MAP_OK)
                 return r;
-        *stuck = k->v;
-        return attention_walk(l, k->v, product, vr - 2, w->keys, vr - 1, -1, &w->v, &w->v_buffer);
+        *stuck = k->attention.v;
+        return attention_walk(l, k->attention.v, product, vr - 2, w->keys, vr - 1, -1, &w->v, &w->v_buffer);
 }
 
 /* Finds every walk, cutting the domain where a view asks for it.  NULL, or where the kernel can't be made: as of misfit(). */
 static Node *attention_walks(Lower *l, Kernel *k, AttentionWalks *w)
 {
-        Node *product = k->store[0].node;
+        Node *product = k->stores.of[0].node;
         int rank = product->type.rank;
         Domain loops = domain_of(l->plan->graph, &product->type);
-        Dim depth = k->q->type.dim[k->q->type.rank - 1], keys = k->k->type.dim[k->k->type.rank - 1];
+        Dim depth = k->attention.q->type.dim[k->attention.q->type.rank - 1],
+            keys = k->attention.k->type.dim[k->attention.k->type.rank - 1];
         for (w->cut = NULL;;) {
                 if (loops.n + 2 > MAX_LOOPS)
                         return w->cut ? w->cut : product;
@@ -220,7 +225,7 @@ static Node *attention_walks(Lower *l, Kernel *k, AttentionWalks *w)
                 Node *operand;
                 MapResult r = walk_operands(l, k, &m, w, &operand);
                 if (r == MAP_OK) {
-                        w->out = address_of(k->store[0].to, &m);
+                        w->out = address_of(k->stores.of[0].to, &m);
                         return attention_loops(l, rank, w) ? misfit(l, w) : w->cut ? w->cut : product;
                 }
                 if (r == MAP_FAIL || l->refine.loop >= loops.n)
@@ -263,7 +268,7 @@ static const Function *score_function(Lower *l, const AttentionWalks *w, const c
 {
         Lower g = called_back(l, w, SCORE, suffix);
         g.given[0] = given;
-        g.of_heads = l->kernel->mixes ? at : NULL;
+        g.of_heads = l->kernel->attention.mixes ? at : NULL;
         int value = near_value(&g, score, at);
         if (value < 0) {
                 l->stuck = g.stuck;
@@ -315,14 +320,14 @@ static bool knows_loop(const Index *x, int loop)
 static Bounds bounds_of(Lower *l, const Kernel *k, const AttentionWalks *w, const Map *at, Node **bare)
 {
         Bounds bounds = {0};
-        *bare = k->score;
+        *bare = k->attention.score;
         l->lane = w->keys;
-        if (k->all_weigh)
+        if (k->attention.all_weigh)
                 return bounds;
-        live_keys(l, k->score, at, w->keys, &bounds, bare);
-        if (!k->mixes || (!knows_loop(bounds.low, w->head) && !knows_loop(bounds.high, w->head)))
+        live_keys(l, k->attention.score, at, w->keys, &bounds, bare);
+        if (!k->attention.mixes || (!knows_loop(bounds.low, w->head) && !knows_loop(bounds.high, w->head)))
                 return bounds;
-        *bare = k->score;
+        *bare = k->attention.score;
         return (Bounds){0};
 }
 
@@ -341,7 +346,7 @@ static AttentionCall *attention_call(const Lower *l, const AttentionWalks *w)
         int inner = w->share >= 0 ? w->share : w->head;
         int64_t share = w->share >= 0 ? l->domain.loop[w->share].size.fixed : 1;
         int64_t groups = w->head >= 0 ? l->domain.loop[w->head].size.fixed : 1;
-        bool all_share = !l->kernel->mixes && w->share < 0 && w->head >= 0 &&
+        bool all_share = !l->kernel->attention.mixes && w->share < 0 && w->head >= 0 &&
                          stride_along(&w->k, w->head) == 0 && stride_along(&w->v, w->head) == 0;
         Address q = w->q, o = w->out, k = w->k, v = w->v;
         const bool in_rows = lies_in_rows(&k);
@@ -357,7 +362,7 @@ static AttentionCall *attention_call(const Lower *l, const AttentionWalks *w)
         c->q = attention_operand(l, w, w->q_buffer, &q);
         c->k = attention_operand(l, w, w->k_buffer, &k);
         c->v = attention_operand(l, w, w->v_buffer, &v);
-        c->out = attention_operand(l, w, l->kernel->store[0].to, &o);
+        c->out = attention_operand(l, w, l->kernel->stores.of[0].to, &o);
         c->q_row = stride_along(&q, w->row);
         c->q_head = stride_along(&q, inner);
         c->k_head = stride_along(&k, w->head);
@@ -390,26 +395,27 @@ Node *lower_attention(Plan *p, Kernel *k, Code *code)
         Node *stuck = attention_walks(&l, k, &w);
         if (stuck)
                 return stuck;
-        const Type *t = &k->score->type;
-        Map at = {.rank = t->rank}, product = map_identity(&l.domain, &k->store[0].node->type);
+        const Type *t = &k->attention.score->type;
+        Map at = {.rank = t->rank}, product = map_identity(&l.domain, &k->stores.of[0].node->type);
         for (int a = 0; a < t->rank - 1; a++)
                 at.axis[a] = product.axis[a];
         at.axis[t->rank - 1].coef[w.keys] = 1;
         Node *bare;
         const Bounds bounds = bounds_of(&l, k, &w, &at, &bare);
-        Buffer *named[] = {w.q_buffer, w.k_buffer, w.v_buffer, k->store[0].to};
+        Buffer *named[] = {w.q_buffer, w.k_buffer, w.v_buffer, k->stores.of[0].to};
         for (int i = 0; i < 4; i++)
                 names_buffer(&l, named[i]);
         AttentionCall *call = attention_call(&l, &w);
-        call->score = score_function(&l, &w, "score", k->core, bare, &at);
-        if (k->mixes)
-                call->weigh = score_function(&l, &w, "weigh", k->softmax, k->weights, &at);
-        if (!call->score || (k->mixes && !call->weigh))
-                return l.stuck ? l.stuck : k->store[0].node;
-        call->all_weigh = k->all_weigh;
-        call->sink = k->sink ? sink_function(&l, &w, k->sink, &at) : NULL;
-        if (k->sink && !call->sink)
-                return l.stuck ? l.stuck : k->store[0].node;
+        call->score = score_function(&l, &w, "score", k->attention.core, bare, &at);
+        if (k->attention.mixes)
+                call->weigh =
+                        score_function(&l, &w, "weigh", k->attention.softmax, k->attention.weights, &at);
+        if (!call->score || (k->attention.mixes && !call->weigh))
+                return l.stuck ? l.stuck : k->stores.of[0].node;
+        call->all_weigh = k->attention.all_weigh;
+        call->sink = k->attention.sink ? sink_function(&l, &w, k->attention.sink, &at) : NULL;
+        if (k->attention.sink && !call->sink)
+                return l.stuck ? l.stuck : k->stores.of[0].node;
         call->live = live_function(&l, &w, &bounds);
         add_stmt(&l, l.row, (Stmt){.op = STMT_ATTENTION, .call.attention = call});
         close_function(&l);

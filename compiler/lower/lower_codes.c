@@ -52,13 +52,13 @@ static Operand begin_of(const Lower *l, Buffer *b, Address at)
 
 Node *lower_codes(Plan *p, Kernel *k, Code *code)
 {
-        Node *root = k->store[0].node;
-        Buffer *to = k->store[0].to, *of;
+        Node *root = k->stores.of[0].node;
+        Buffer *to = k->stores.of[0].to, *of;
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
         Address x;
         l.lane = -1;
         if (!cut_in_groups(&l, root, to->group, &l.loops, &x, &of))
-                return root->op == OP_VIEW && !p->copy[root->id] ? root : base_of(root);
+                return root->op == OP_VIEW && !p->of_node.copy[root->id] ? root : base_of(root);
         Map at = map_identity(&l.domain, &root->type);
         Address y = address_of(to, &at);
         names_buffer(&l, of);

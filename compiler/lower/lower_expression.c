@@ -47,7 +47,7 @@ static int converted(Lower *l, StmtList *to, int number, bool is, bool wanted)
 
 static bool is_far_here(const Lower *l, const Node *n)
 {
-        return is_far(l->plan->interval, n);
+        return is_far(l->plan->of_node.interval, n);
 }
 
 /* The vector's value is that of n at m. */
@@ -209,7 +209,7 @@ static int lower_floored(Lower *l, const Node *n, const Map *m, bool lane, int x
 static int lower_pointwise(Lower *l, Node *n, const Map *m)
 {
         Stmt s = {.op = STMT_COMPUTE, .compute = n->op, .nfrom = n->nin};
-        bool far = computes_far(l->plan->interval, n), lane = map_uses(m, l->lane);
+        bool far = computes_far(l->plan->of_node.interval, n), lane = map_uses(m, l->lane);
         for (int i = 0; i < n->nin; i++) {
                 Map at = map_broadcast(m, &n->in[i]->type);
                 StmtList *to = map_uses(&at, l->lane) ? l->lanes : l->row;
@@ -517,7 +517,7 @@ static int view_value(Lower *l, Node *n, const Map *m, bool root)
         Refine refine;
         Address at;
         Buffer *b;
-        MapResult r = l->plan->value[base_of(n)->id]
+        MapResult r = l->plan->of_node.value[base_of(n)->id]
                               ? address_through(l->plan, &l->domain, m, n, root ? n : NULL, &at, &b, &refine)
                               : MAP_FAIL;
         if (r == MAP_OK)
@@ -530,7 +530,7 @@ static int view_value(Lower *l, Node *n, const Map *m, bool root)
                 l->refined = true;
                 return -1;
         }
-        return lower_fail(l, l->plan->value[base_of(n->in[0])->id] ? n : base_of(n->in[0]));
+        return lower_fail(l, l->plan->of_node.value[base_of(n->in[0])->id] ? n : base_of(n->in[0]));
 }
 
 int lower_value(Lower *l, Node *n, const Map *m)
@@ -543,8 +543,8 @@ int lower_value(Lower *l, Node *n, const Map *m)
         for (int i = 0; i < 2; i++)
                 if (n == l->given[i])
                         return l->of_heads ? given_of_head(l, n, m) : given_value(l, n, m, i);
-        Buffer *b = l->plan->value[n->id];
-        if (l->kernel->from_copy && n == l->kernel->store[0].node)
+        Buffer *b = l->plan->of_node.value[n->id];
+        if (l->kernel->from_copy && n == l->kernel->stores.of[0].node)
                 b = l->kernel->from_copy;
         if (b && n != l->computing)
                 return lower_load(l, n, b, address_of(b, m), m);

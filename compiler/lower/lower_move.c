@@ -80,7 +80,7 @@ static const Index *place_in(Lower *l, const Buffer *b, const Index *const *inde
 
 Node *lower_move(Plan *p, Kernel *k, Code *code)
 {
-        Node *n = k->store[0].node;
+        Node *n = k->stores.of[0].node;
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
         l.domain = domain_of(p->graph, &n->type);
         l.loops = l.domain.n;
@@ -98,8 +98,8 @@ Node *lower_move(Plan *p, Kernel *k, Code *code)
                 for (int a = 0; a < x->type.rank; a++)
                         from[a] = in[a];
                 at = from;
-        } while (x->op == OP_VIEW && !p->value[x->id]);
-        Buffer *b = p->value[x->id], *own = k->store[0].to;
+        } while (x->op == OP_VIEW && !p->of_node.value[x->id]);
+        Buffer *b = p->of_node.value[x->id], *own = k->stores.of[0].to;
         if (!b || b->dense || own->dense)
                 return x;
         names_buffer(&l, b);

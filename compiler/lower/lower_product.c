@@ -57,7 +57,7 @@ static int first_even(const Domain *d, const Address *a, int end)
 /* The outermost loops that run over the heads of a weight; 0: it is not seen so. */
 static int loops_over_heads(const Lower *l)
 {
-        const Node *product = l->kernel->segment[0].product[0];
+        const Node *product = l->kernel->product.segment[0].product[0];
         int n = 0;
         while (product->in[1]->type.rank > 2 && n < l->loops &&
                l->domain.loop[n].axis < product->type.rank - 2)
@@ -91,7 +91,7 @@ static bool row_walk(Lower *l, Node *x, MatmulCall *call)
         Domain d = l->domain;
         d.loop[d.n] = (DomainLoop){x->type.dim[x->type.rank - 1], -1, 1};
         int k = d.n++, rows = l->loops - 1;
-        Map out = map_identity(&l->domain, &l->kernel->segment[0].product[0]->type);
+        Map out = map_identity(&l->domain, &l->kernel->product.segment[0].product[0]->type);
         Map m = map_broadcast(&out, &x->type);
         m.axis[x->type.rank - 1] = (AxisIndex){0};
         m.axis[x->type.rank - 1].coef[k] = 1;
@@ -121,15 +121,15 @@ static bool row_walk(Lower *l, Node *x, MatmulCall *call)
 Node *lower_matmul(Plan *p, Kernel *k, Code *code)
 {
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
-        l.domain = product_domain(p, k->segment[0].product[0]);
+        l.domain = product_domain(p, k->product.segment[0].product[0]);
         l.loops = l.domain.n;
         set_lane(&l, l.loops - 1);
         MatmulCall *call = NEW(l.arena, MatmulCall);
-        if (!row_walk(&l, k->x, call))
-                return k->x->op == OP_VIEW ? k->x : base_of(k->x);
-        call->part = NEW_ARRAY(l.arena, MatmulPart, k->nsegment);
-        for (; call->npart < k->nsegment; call->npart++) {
-                const Segment *s = &k->segment[call->npart];
+        if (!row_walk(&l, k->product.x, call))
+                return k->product.x->op == OP_VIEW ? k->product.x : base_of(k->product.x);
+        call->part = NEW_ARRAY(l.arena, MatmulPart, k->product.nsegment);
+        for (; call->npart < k->product.nsegment; call->npart++) {
+                const Segment *s = &k->product.segment[call->npart];
                 Node *stuck = lower_epilogue(p, k, s, call->outer, code);
                 if (stuck)
                         return stuck;
@@ -188,23 +188,29 @@ static const Index *first_row(const Lower *l, Address at, int row, int64_t *step
 
 Node *lower_activations(Plan *p, Kernel *k, Code *code)
 {
-        Node *root = k->store[0].node;
+        Node *root = k->stores.of[0].node;
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
         l.domain = domain_of(p->graph, &root->type);
         l.loops = l.domain.n;
         set_lane(&l, l.loops - 1);
         int inner = l.domain.n++;
-        l.domain.loop[inner] = (DomainLoop){k->x->type.dim[k->x->type.rank - 1], -1, 1};
+        l.domain.loop[inner] = (DomainLoop){k->product.x->type.dim[k->product.x->type.rank - 1], -1, 1};
         Map m = map_identity(&l.domain, &root->type);
-        Address x, y, to = address_of(k->store[0].to, &m);
+        Address x, y, to = address_of(k->stores.of[0].to, &m);
         ActivationCall *call = NEW(l.arena, ActivationCall);
-        call->to.buffer = k->store[0].to;
-        if (product_operand(&l, k->x, k->x->type.rank - 1, inner, &m, &x, &call->a.buffer) != MAP_OK ||
+        call->to.buffer = k->stores.of[0].to;
+        if (product_operand(&l, k->product.x, k->product.x->type.rank - 1, inner, &m, &x, &call->a.buffer) !=
+                    MAP_OK ||
             !reads_straight(call->a.buffer, &x))
-                return k->x->op == OP_VIEW && !p->copy[k->x->id] ? k->x : base_of(k->x);
-        if (product_operand(&l, k->y, k->y->type.rank - 2, inner, &m, &y, &call->b.buffer) != MAP_OK ||
+                return k->product.x->op == OP_VIEW && !p->of_node.copy[k->product.x->id]
+                               ? k->product.x
+                               : base_of(k->product.x);
+        if (product_operand(&l, k->product.y, k->product.y->type.rank - 2, inner, &m, &y, &call->b.buffer) !=
+                    MAP_OK ||
             y.tiled || (!is_kept_narrow(call->b.buffer) && !reads_straight(call->b.buffer, &y)))
-                return k->y->op == OP_VIEW && !p->copy[k->y->id] ? k->y : base_of(k->y);
+                return k->product.y->op == OP_VIEW && !p->of_node.copy[k->product.y->id]
+                               ? k->product.y
+                               : base_of(k->product.y);
         if (to.tiled || to.coef[l.lane] != 1)
                 return root;
         names_buffer(&l, call->a.buffer);

@@ -55,7 +55,7 @@ static bool is_even(const Lower *l, const ScanWalk *w, int last)
 /* NULL, or what has to have a buffer first. */
 static Node *scan_walks(Lower *l, const Kernel *k, ScanWalks *w)
 {
-        Node *root = k->store[0].node;
+        Node *root = k->stores.of[0].node;
         ScanInputs s = scan_of(root);
         Domain loops = domain_of(l->plan->graph, &root->type);
         for (;;) {
@@ -77,11 +77,12 @@ static Node *scan_walks(Lower *l, const Kernel *k, ScanWalks *w)
                         MapResult r = in[i] ? scan_walk(l, in[i], &m, last[i], &w->of[i]) : MAP_OK;
                         cut = r == MAP_REFINE && l->refine.loop < loops.n && l->refine.loop != w->row;
                         if (!cut && in[i] && (r != MAP_OK || !is_even(l, &w->of[i], last[i])))
-                                return in[i]->op == OP_VIEW && !l->plan->copy[in[i]->id] ? in[i]
-                                                                                         : base_of(in[i]);
+                                return in[i]->op == OP_VIEW && !l->plan->of_node.copy[in[i]->id]
+                                               ? in[i]
+                                               : base_of(in[i]);
                 }
                 if (!cut) {
-                        w->of[OUTPUT] = (ScanWalk){address_of(k->store[0].to, &m), k->store[0].to};
+                        w->of[OUTPUT] = (ScanWalk){address_of(k->stores.of[0].to, &m), k->stores.of[0].to};
                         return is_even(l, &w->of[OUTPUT], w->width) ? NULL : root;
                 }
                 domain_refine(&loops, l->refine);
@@ -112,7 +113,7 @@ Node *lower_scan(Plan *p, Kernel *k, Code *code)
         Node *stuck = scan_walks(&l, k, &w);
         if (stuck)
                 return stuck;
-        ScanInputs s = scan_of(k->store[0].node);
+        ScanInputs s = scan_of(k->stores.of[0].node);
         ScanCall *call = NEW(l.arena, ScanCall);
         *call = (ScanCall){.q = scan_operand(&l, &w, QUERIES),
                            .k = scan_operand(&l, &w, KEYS),

@@ -56,7 +56,7 @@ static void find_carried(ArenaPicture *d)
         for (int b = 1; b < d->plan->nbody; b++)
                 for (int i = 0; i < d->plan->body[b]->nnode; i++) {
                         const Node *n = d->plan->body[b]->node[i];
-                        Buffer *of = n->op == OP_CARRY ? d->plan->value[n->id] : NULL;
+                        Buffer *of = n->op == OP_CARRY ? d->plan->of_node.value[n->id] : NULL;
                         if (of)
                                 d->carried[whole_buffer(of)->id] = true;
                 }
@@ -76,9 +76,9 @@ static void find_kinds(ArenaPicture *d)
                         const Kernel *k = p->list[b].kernel[i];
                         for (int w = 0; k->op != K_REPEAT && w < k->code->nwritten; w++) {
                                 const int id = k->code->written[w]->id;
-                                if (first[id] >= 0 && first[id] < k->step)
+                                if (first[id] >= 0 && first[id] < k->order.step)
                                         continue;
-                                first[id] = k->step;
+                                first[id] = k->order.step;
                                 d->kind[id] = kind_of_kernel(k);
                         }
                 }
@@ -193,18 +193,18 @@ static void draw_kernel_names(const ArenaPicture *d, int body, double bottom)
         Arena *a = d->out->arena;
         for (int i = 0; i < p->list[body].n; i++) {
                 const Kernel *k = p->list[body].kernel[i];
-                const double x = step_at(d, k->step) + d->column / 2 + 4;
+                const double x = step_at(d, k->order.step) + d->column / 2 + 4;
                 const bool repeat = k->op == K_REPEAT;
-                svg_open(d->out, " data-kernel=\"%d\"", k->step);
+                svg_open(d->out, " data-kernel=\"%d\"", k->order.step);
                 svg_text_up(d->out, x, bottom + 8, repeat ? "text end grey" : "text end",
                             repeat ? arena_printf(a, "%s begins", k->name) : k->name);
                 svg_close(d->out);
                 if (!repeat)
                         continue;
-                for (int b = 0; b < k->region->nbody; b++)
-                        draw_kernel_names(d, body_number(p, k->region->body[b]), bottom);
-                svg_text_up(d->out, step_at(d, k->last_step) + d->column / 2 + 4, bottom + 8, "text end grey",
-                            arena_printf(a, "%s ends", k->name));
+                for (int b = 0; b < k->repeat.region->nbody; b++)
+                        draw_kernel_names(d, body_number(p, k->repeat.region->body[b]), bottom);
+                svg_text_up(d->out, step_at(d, k->order.last) + d->column / 2 + 4, bottom + 8,
+                            "text end grey", arena_printf(a, "%s ends", k->name));
         }
 }
 
@@ -213,8 +213,8 @@ static int deepest_repeat(const Plan *p, int body)
         int most = 0;
         for (int i = 0; i < p->list[body].n; i++) {
                 const Kernel *k = p->list[body].kernel[i];
-                for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
-                        const int depth = 1 + deepest_repeat(p, body_number(p, k->region->body[b]));
+                for (int b = 0; k->op == K_REPEAT && b < k->repeat.region->nbody; b++) {
+                        const int depth = 1 + deepest_repeat(p, body_number(p, k->repeat.region->body[b]));
                         most = depth > most ? depth : most;
                 }
         }
@@ -229,15 +229,16 @@ static void draw_repeats(const ArenaPicture *d, int body, int depth)
                 const Kernel *k = p->list[body].kernel[i];
                 if (k->op != K_REPEAT)
                         continue;
-                const double x = step_at(d, k->step), width = step_at(d, k->last_step + 1) - x;
+                const double x = step_at(d, k->order.step), width = step_at(d, k->order.last + 1) - x;
                 const double y = HEAD + BAND * depth;
-                const char *text =
-                        arena_printf(d->out->arena, "%s × %" PRId64, k->region->name, k->region->iterations);
+                const char *text = arena_printf(d->out->arena, "%s × %" PRId64, k->repeat.region->name,
+                                                k->repeat.region->iterations);
                 svg_box(d->out, x, y, width, d->bytes.from - y, "frame", depth % 2 ? "#e8eef6" : "#f3f6fa",
                         text);
-                svg_text_within(d->out, x + width / 2, y + 12, width, "middle bold", text, k->region->name);
-                for (int b = 0; b < k->region->nbody; b++)
-                        draw_repeats(d, body_number(p, k->region->body[b]), depth + 1);
+                svg_text_within(d->out, x + width / 2, y + 12, width, "middle bold", text,
+                                k->repeat.region->name);
+                for (int b = 0; b < k->repeat.region->nbody; b++)
+                        draw_repeats(d, body_number(p, k->repeat.region->body[b]), depth + 1);
         }
 }
 
@@ -264,18 +265,18 @@ static void draw_peak(const ArenaPicture *d)
 {
         const Plan *p = d->plan;
         Arena *a = d->out->arena;
-        const double y = axis_at(&d->bytes, (double)p->arena_size), right = step_at(d, p->steps);
-        svg_open(d->out, " data-arena=\"%" PRId64 "\"", p->arena_size);
+        const double y = axis_at(&d->bytes, (double)p->bytes.arena), right = step_at(d, p->steps);
+        svg_open(d->out, " data-arena=\"%" PRId64 "\"", p->bytes.arena);
         svg_line(d->out, LEFT, y, right, y, "peak");
         svg_close(d->out);
         svg_text(d->out, right + 6, y + 4, "text red",
-                 arena_printf(a, "arena %s", in_units(a, (double)p->arena_size, "B")));
-        if (p->arena_bound == p->arena_size)
+                 arena_printf(a, "arena %s", in_units(a, (double)p->bytes.arena, "B")));
+        if (p->bytes.arena_bound == p->bytes.arena)
                 return;
-        const double bound = axis_at(&d->bytes, (double)p->arena_bound);
+        const double bound = axis_at(&d->bytes, (double)p->bytes.arena_bound);
         svg_line(d->out, LEFT, bound, right, bound, "peak");
         svg_text(d->out, right + 6, bound + (bound - y < 14 ? y - bound + 18 : 4), "text red",
-                 arena_printf(a, "lower bound %s", in_units(a, (double)p->arena_bound, "B")));
+                 arena_printf(a, "lower bound %s", in_units(a, (double)p->bytes.arena_bound, "B")));
 }
 
 static void arena_key(const ArenaPicture *d, double y)
@@ -311,7 +312,7 @@ void draw_arena(Text *out, const Plan *p)
         const double top = HEAD + 8 + BAND * deepest_repeat(p, 0);
         d.column = fmin(fmax((double)WIDE / (p->steps > 0 ? p->steps : 1), LEAST_COLUMN), MOST_COLUMN);
         d.bytes = (Axis){.low = 0,
-                         .high = p->arena_size > 0 ? (double)p->arena_size * 1.02 : 1,
+                         .high = p->bytes.arena > 0 ? (double)p->bytes.arena * 1.02 : 1,
                          .from = top + HIGH,
                          .to = top,
                          .unit = "B"};

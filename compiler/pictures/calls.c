@@ -113,13 +113,13 @@ static void calls_add_turns(CallTurns *t, const StepList *list, unsigned waits, 
 
 static void calls_add_body(CallTurns *t, const Step *s, unsigned waits, const PlanCall *call)
 {
-        const Region *r = s->kernel->region;
+        const Region *r = s->kernel->repeat.region;
         int64_t runs = 0;
         for (int64_t i = 0; i < r->iterations; i++)
                 runs += r->body_of[i] == s->body;
         add_turn(t, (Turn){RUNS_BODY, s->kernel, runs, 0, s->body == 0 ? waits : 0});
-        if (s->kernel->active_rows)
-                add_turn(t, (Turn){RUNS_KERNEL, s->kernel->active_rows, 1, ++t->number, 0});
+        if (s->kernel->repeat.active_rows)
+                add_turn(t, (Turn){RUNS_KERNEL, s->kernel->repeat.active_rows, 1, ++t->number, 0});
         calls_add_turns(t, &s->inside, 0, call);
         add_turn(t, (Turn){ENDS_BODY, s->kernel, runs, 0, 0});
 }
@@ -191,12 +191,12 @@ bool waits_before(const Plan *p, const PlanCall *call, const Turn *t, int thread
 
 bool is_done_by_each(const PlanCall *call, const Kernel *k)
 {
-        return (k->own && call->one_row) || k->op == K_ACTIVE;
+        return (k->one_row == ONE_ROW_REPLICATED && call->one_row) || k->op == K_ACTIVE;
 }
 
 int64_t call_units(const PlanCall *call, const Kernel *k, int threads)
 {
-        const KernelCost *c = &call->cost[k->step];
+        const KernelCost *c = &call->cost[k->order.step];
         const int64_t all = c->units * c->blocks;
         const bool even = (all + threads - 1) / threads >= (c->units + threads - 1) / threads * c->blocks;
         return c->units % threads == 0 || even ? c->units : all;
@@ -210,13 +210,13 @@ int64_t units_before(const PlanCall *call, const Kernel *k, int t, int threads)
 int64_t units_done(const PlanCall *call, const Kernel *k, int t, int threads)
 {
         if (is_done_by_each(call, k))
-                return call->cost[k->step].units;
+                return call->cost[k->order.step].units;
         return units_before(call, k, t + 1, threads) - units_before(call, k, t, threads);
 }
 
 const char *units_text(Arena *a, const PlanCall *call, const Kernel *k, int threads)
 {
-        const KernelCost *c = &call->cost[k->step];
+        const KernelCost *c = &call->cost[k->order.step];
         const int64_t units = call_units(call, k, threads);
         if (units == 1)
                 return "one thread does it";

@@ -3,7 +3,7 @@
 
 static json_t *cost_json(const PlanCall *call, const Kernel *k)
 {
-        const KernelCost *c = &call->cost[k->step];
+        const KernelCost *c = &call->cost[k->order.step];
         return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "name", k->name, "kind", kernel_word[k->op],
                          "runs", (json_int_t)c->runs, "flop", (json_int_t)c->flops, "flop_of_products",
                          (json_int_t)c->products, "bytes_read", (json_int_t)c->read, "bytes_written",
@@ -20,15 +20,15 @@ static json_t *share_json(const Plan *p, const PlanCall *call, const Turn *t, in
                 json_array_append_new(done, json_integer(units_done(call, k, i, threads)));
         return json_pack("{s:s, s:s, s:b, s:b, s:I, s:o}", "name", k->name, "kind", kernel_word[k->op],
                          "waits", waits_before(p, call, t, threads), "own", own, "units",
-                         (json_int_t)(own ? call->cost[k->step].units : call_units(call, k, threads)), "done",
-                         done);
+                         (json_int_t)(own ? call->cost[k->order.step].units : call_units(call, k, threads)),
+                         "done", done);
 }
 
 /* A repeat's body, before which all threads may wait. */
 static json_t *repeat_json(const Plan *p, const PlanCall *call, const Turn *t, int threads)
 {
-        return json_pack("{s:s, s:s, s:b}", "name", t->kernel->region->name, "kind", kernel_word[K_REPEAT],
-                         "waits", waits_before(p, call, t, threads));
+        return json_pack("{s:s, s:s, s:b}", "name", t->kernel->repeat.region->name, "kind",
+                         kernel_word[K_REPEAT], "waits", waits_before(p, call, t, threads));
 }
 
 /* threads 0: of each kernel what it costs. */

@@ -22,7 +22,7 @@ static void print_cost_rows(FILE *f, const PlanCall *call, const Turn *turn, int
                 if (turn[i].kind != RUNS_KERNEL)
                         continue;
                 const Kernel *k = turn[i].kernel;
-                const KernelCost *c = &call->cost[k->step];
+                const KernelCost *c = &call->cost[k->order.step];
                 const int64_t touched = c->read + c->written;
                 fprintf(f, "  %-13s %-*s %6" PRId64 " %14" PRId64 " %14" PRId64 " %10.3g\n",
                         kernel_word[k->op], width, k->name, c->runs, c->flops, touched,
@@ -44,7 +44,7 @@ static void print_share_rows(FILE *f, const Plan *p, const PlanCall *call, const
         for (int i = 0; i < n; i++) {
                 const Kernel *k = turn[i].kernel;
                 if (turn[i].kind == RUNS_BODY && waits_before(p, call, &turn[i], threads))
-                        fprintf(f, "  | repeat        %s\n", k->region->name);
+                        fprintf(f, "  | repeat        %s\n", k->repeat.region->name);
                 if (turn[i].kind != RUNS_KERNEL)
                         continue;
                 fprintf(f, "  %s %-13s %-*s ", waits_before(p, call, &turn[i], threads) ? "|" : " ",

@@ -90,9 +90,9 @@ static double column_width(const Roofline *r)
 
 static void draw_marks(const Roofline *r, int call, const Kernel *k, double row)
 {
-        const KernelCost *c = &r->call[call].cost[k->step];
-        const double part = r->total[call] > 0 ? seconds_of(r, call, k->step) / r->total[call] : 0,
-                     rate = reached(r, call, k->step);
+        const KernelCost *c = &r->call[call].cost[k->order.step];
+        const double part = r->total[call] > 0 ? seconds_of(r, call, k->order.step) / r->total[call] : 0,
+                     rate = reached(r, call, k->order.step);
         const int of_roof = (int)(100 * rate / allowed(r, intensity(c)) + 0.5);
         Arena *a = r->out->arena;
         const char *fill = kind_fill[kind_of_kernel(k)];
@@ -102,7 +102,7 @@ static void draw_marks(const Roofline *r, int call, const Kernel *k, double row)
                 const char *text = arena_printf(
                         a, "%s, %s: %.3g FLOP/byte, %s%s, %.1f %% of the time", k->name, r->call[call].name,
                         intensity(c), r->measured ? "" : "at most ", in_units(a, rate, "FLOP/s"), 100 * part);
-                svg_open(r->out, " data-kernel=\"%d\" data-call=\"%d\"", k->step, call);
+                svg_open(r->out, " data-kernel=\"%d\" data-call=\"%d\"", k->order.step, call);
                 draw_mark(r->out, call, x, axis_at(&r->y, rate), 5, fill, text);
                 draw_mark(r->out, call, x, row, size, fill, text);
                 svg_close(r->out);
@@ -145,7 +145,7 @@ static void roofline_range(Roofline *r, double left)
         double low = ridge, high = ridge, least = r->roof->most.flops, most = least;
         for (int c = 0; c < r->ncall; c++)
                 for (int i = 0; i < r->nturn[c]; i++) {
-                        const int step = r->turn[c][i].kernel->step;
+                        const int step = r->turn[c][i].kernel->order.step;
                         const KernelCost *cost = &r->call[c].cost[step];
                         if (r->turn[c][i].kind != RUNS_KERNEL)
                                 continue;
@@ -199,7 +199,7 @@ static void draw_row(const Roofline *r, int call, const Kernel *k, double y)
         svg_box(r->out, r->x.from - 22, y - 5, 14, 10, "box", kind_fill[kind_of_kernel(k)], NULL);
         svg_text(r->out, r->x.from - 28, y + 4, "text end", k->name);
         for (int c = call; c < r->ncall; c++)
-                if (r->runs[c][k->step])
+                if (r->runs[c][k->order.step])
                         draw_marks(r, c, k, y);
 }
 
@@ -211,11 +211,11 @@ static int visit_rows(const Roofline *r, bool draws)
         for (int c = 0; c < r->ncall; c++)
                 for (int i = 0; i < r->nturn[c]; i++) {
                         const Kernel *k = r->turn[c][i].kernel;
-                        if (r->turn[c][i].kind != RUNS_KERNEL || known[k->step])
+                        if (r->turn[c][i].kind != RUNS_KERNEL || known[k->order.step])
                                 continue;
                         if (draws)
                                 draw_row(r, c, k, r->top + LINE * rows + LINE / 2.0);
-                        known[k->step] = true;
+                        known[k->order.step] = true;
                         rows++;
                 }
         return rows;
@@ -231,7 +231,7 @@ static void find_turns(Roofline *r)
                 r->nturn[c] = turns_of(a, r->plan, &r->call[c], &r->turn[c]);
                 r->runs[c] = NEW_ARRAY(a, bool, r->plan->steps);
                 for (int i = 0; i < r->nturn[c]; i++)
-                        r->runs[c][r->turn[c][i].kernel->step] |= r->turn[c][i].kind == RUNS_KERNEL;
+                        r->runs[c][r->turn[c][i].kernel->order.step] |= r->turn[c][i].kind == RUNS_KERNEL;
         }
 }
 

@@ -59,7 +59,7 @@ static void run_turn(Schedule *s, int i, double *clock)
                         begin[k] = end[k] = latest(clock, s->threads);
                 return;
         }
-        const KernelCost *cost = &s->call->cost[t->kernel->step];
+        const KernelCost *cost = &s->call->cost[t->kernel->order.step];
         const bool own = is_done_by_each(s->call, t->kernel);
         const int64_t all = own ? cost->units : call_units(s->call, t->kernel, s->threads);
         for (int k = 0; k < s->threads; k++) {
@@ -101,7 +101,7 @@ static void draw_share(const Schedule *s, int i, int t)
         if (units_done(s->call, turn->kernel, t, s->threads) == 0)
                 return;
         svg_open(s->out, " data-thread=\"%d\" data-kernel=\"%d\" data-units=\"%" PRId64 "\"", t,
-                 turn->kernel->step, units_done(s->call, turn->kernel, t, s->threads));
+                 turn->kernel->order.step, units_done(s->call, turn->kernel, t, s->threads));
         svg_box(s->out, x, y + 2, wide, s->row - 4, "box", kind_fill[kind_of_kernel(turn->kernel)],
                 share_text(s->out->arena, s, turn->kernel, t));
         if (wide > svg_width(number, SVG_SMALL) + 2 && s->row >= SVG_SMALL + 4)
@@ -115,7 +115,7 @@ static void draw_band(const Schedule *s, int i, int depth)
         int end = i + 1;
         for (int open = 1; open; end++)
                 open += s->turn[end].kind == RUNS_BODY ? 1 : s->turn[end].kind == ENDS_BODY ? -1 : 0;
-        const Region *r = s->turn[i].kernel->region;
+        const Region *r = s->turn[i].kernel->repeat.region;
         const double x = axis_at(&s->time, *turn_times(s, s->begin, i)),
                      wide = axis_at(&s->time, *turn_times(s, s->begin, end - 1)) - x,
                      y = s->top - 4 - BAND * (s->depth - depth + 1);
@@ -164,7 +164,7 @@ static void draw_rows(const Schedule *s)
         for (int i = 0; i < s->nturn; i++)
                 if (s->wait[i] >= 0) {
                         const double x = axis_at(&s->time, s->wait[i]);
-                        svg_open(s->out, " data-barrier=\"%d\"", s->turn[i].kernel->step);
+                        svg_open(s->out, " data-barrier=\"%d\"", s->turn[i].kernel->order.step);
                         svg_line(s->out, x, s->top - 4, x, bottom + 3, "wait");
                         svg_close(s->out);
                 }
@@ -181,7 +181,7 @@ static void draw_table(const Schedule *s, double y)
         Arena *a = s->out->arena;
         double total = 0;
         for (int i = 0; i < s->nturn; i++) {
-                const KernelCost *cost = &s->call->cost[s->turn[i].kernel->step];
+                const KernelCost *cost = &s->call->cost[s->turn[i].kernel->order.step];
                 total += s->turn[i].kind == RUNS_KERNEL ? (double)cost->runs * min_seconds(cost, s->roof) : 0;
         }
         for (int c = 0; c < 8; c++)
@@ -189,7 +189,7 @@ static void draw_table(const Schedule *s, double y)
                          head[c]);
         for (int i = 0; i < s->nturn; i++) {
                 const Turn *t = &s->turn[i];
-                const KernelCost *cost = &s->call->cost[t->kernel->step];
+                const KernelCost *cost = &s->call->cost[t->kernel->order.step];
                 if (t->kind != RUNS_KERNEL)
                         continue;
                 const double seconds = min_seconds(cost, s->roof);

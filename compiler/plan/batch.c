@@ -13,8 +13,7 @@
  * Whether rows are alike its Code tells (lower/code_rows.c).  Sequences of a model that is not causal have no state and are taken
  * whole.
  *
- * Expects: kernels and buffers, before they are placed.  Leaves: by_sequence, by_row and together of kernels; memory for the rows
- * of all sequences. */
+ * Expects: kernels and buffers, before they are placed.  Leaves: Kernel.batching; memory for the rows of all sequences. */
 #include "plan.h"
 
 typedef struct {
@@ -28,8 +27,10 @@ enum { LINE = 64 }; /* bytes of a cache line: buffers begin at one */
 /* An output's rows are told from the first wanted one, which kernels of wanted rows alone know. */
 static const Output *output_among_others(const Plan *p, const Kernel *k)
 {
-        for (int i = 0; i < k->nstore + k->nsegment && !k->tail && p->graph->past >= 0; i++) {
-                const Buffer *to = i < k->nstore ? k->store[i].to : k->segment[i - k->nstore].store.to;
+        for (int i = 0;
+             i < k->stores.n + k->product.nsegment && k->rows != ROWS_REQUESTED && p->graph->past >= 0; i++) {
+                const Buffer *to =
+                        i < k->stores.n ? k->stores.of[i].to : k->product.segment[i - k->stores.n].store.to;
                 if (to && whole_buffer((Buffer *)to)->home == IN_OUTPUT)
                         return &p->graph->output[whole_buffer((Buffer *)to)->index];
         }
@@ -40,14 +41,15 @@ static const Output *output_among_others(const Plan *p, const Kernel *k)
 static bool batch_judge(Batch *b, Kernel *k)
 {
         Plan *p = b->plan;
-        k->together = !k->by_sequence;
+        k->batching = k->batching == BATCH_NONE ? BATCH_ROWS : k->batching;
         lower(p, k); /* as it is marked by now */
-        if (k->by_sequence || k->code->alike)
+        if (k->batching == BATCH_SEQUENCES || k->code->alike)
                 return false;
-        if (k->op == K_MATMUL && !k->tail && k->code->own_alike)
-                return !k->by_row && (k->by_row = true);
-        k->by_row = false;
-        return k->by_sequence = true;
+        const Batching before = k->batching;
+        k->batching = BATCH_SEQUENCES;
+        if (k->op == K_MATMUL && k->rows != ROWS_REQUESTED && k->code->own_alike)
+                k->batching = BATCH_ROWS_LOOKED_UP;
+        return k->batching != before;
 }
 
 /* All iterations are run, for all rows: what finds the rows would have to find them for each sequence. */
@@ -56,16 +58,16 @@ static void find_none(Plan *p, Kernel *repeat)
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++) {
                         KernelList *l = &p->list[i];
-                        if (l->kernel[k]->body == repeat->active_rows->body)
-                                l->kernel[k]->active_only = false;
-                        if (l->kernel[k] == repeat->active_rows) {
+                        if (l->kernel[k]->body == repeat->repeat.active_rows->body)
+                                l->kernel[k]->rows = ROWS_ALL;
+                        if (l->kernel[k] == repeat->repeat.active_rows) {
                                 l->n--;
                                 memmove(l->kernel + k, l->kernel + k + 1,
                                         (size_t)(l->n - k) * sizeof *l->kernel);
                                 k--;
                         }
                 }
-        repeat->active_rows = NULL;
+        repeat->repeat.active_rows = NULL;
 }
 
 static void judge_body(Batch *b, int body);
@@ -73,18 +75,18 @@ static void judge_body(Batch *b, int body);
 static void judge_repeat(Batch *b, Kernel *repeat)
 {
         Plan *p = b->plan;
-        const Region *r = repeat->region;
+        const Region *r = repeat->repeat.region;
         for (int i = 0; i < r->nbody; i++)
                 judge_body(b, body_number(p, r->body[i]));
-        if (!repeat->active_rows)
+        if (!repeat->repeat.active_rows)
                 return;
-        repeat->active_rows->together = true;
-        lower(p, repeat->active_rows);
-        bool apart = !repeat->active_rows->code->alike ||
+        repeat->repeat.active_rows->batching = BATCH_ROWS;
+        lower(p, repeat->repeat.active_rows);
+        bool apart = !repeat->repeat.active_rows->code->alike ||
                      has_whole_sequences(p); /* more than a list has room for */
         const KernelList *l = &p->list[body_number(p, r->body[0])];
         for (int i = 0; i < l->n; i++)
-                apart |= l->kernel[i]->active_only && (l->kernel[i]->by_sequence || l->kernel[i]->by_row);
+                apart |= l->kernel[i]->rows == ROWS_ACTIVE && l->kernel[i]->batching > BATCH_ROWS;
         if (apart) {
                 find_none(p, repeat);
                 b->changed = true;
@@ -178,8 +180,7 @@ static void spread_all(Plan *p)
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++) {
                         const Kernel *kernel = p->list[i].kernel[k];
-                        for (int w = 0;
-                             w < kernel->code->nwritten && (kernel->together || kernel->by_sequence); w++)
+                        for (int w = 0; w < kernel->code->nwritten && kernel->batching != BATCH_NONE; w++)
                                 spread(p, kernel->code->written[w]);
                 }
 }

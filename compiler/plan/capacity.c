@@ -13,7 +13,7 @@ static const Node *node_in(const Plan *p, const Buffer *b)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->body[i]->nnode; k++)
-                        if (p->value[p->body[i]->node[k]->id] == b)
+                        if (p->of_node.value[p->body[i]->node[k]->id] == b)
                                 return p->body[i]->node[k];
         return NULL;
 }
@@ -76,21 +76,21 @@ static int64_t size_from_last(const Plan *p, const Node *n, int back)
 static int64_t counted_size(const Plan *p, const Kernel *k)
 {
         int64_t most = 0, size[4] = {0};
-        const Node *product = k->op == K_MATMUL ? k->segment[0].product[0] : k->store[0].node;
+        const Node *product = k->op == K_MATMUL ? k->product.segment[0].product[0] : k->stores.of[0].node;
         if (k->op == K_MATMUL) {
-                size[0] = k->k_size;
-                for (int i = 0; i < k->nsegment; i++)
-                        size[1] += k->segment[i].n * k->segment[i].nproduct;
+                size[0] = k->product.k;
+                for (int i = 0; i < k->product.nsegment; i++)
+                        size[1] += k->product.segment[i].n * k->product.segment[i].nproduct;
         } else if (k->op == K_ACTIVATION_MATMUL) {
-                size[0] = size_from_last(p, k->x, 0);
+                size[0] = size_from_last(p, k->product.x, 0);
                 size[1] = size_from_last(p, product, 0);
         } else if (k->op == K_ATTENTION) { /* heads and rows are counted together */
-                size[0] = size_from_last(p, k->q, 0);
-                size[1] = size_from_last(p, k->v, 0);
+                size[0] = size_from_last(p, k->attention.q, 0);
+                size[1] = size_from_last(p, k->attention.v, 0);
                 size[2] = 1;
                 for (int a = 0; a < product->type.rank - 1; a++)
                         size[2] *= bound_of(p, product->type.dim[a]);
-                size[3] = size_from_last(p, k->k, 0);
+                size[3] = size_from_last(p, k->attention.k, 0);
         }
         if (k->op == K_SCAN) {
                 size[0] = scan_of(product).depth;

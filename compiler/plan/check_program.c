@@ -140,12 +140,12 @@ static void check_wanted(Checker *c, const Kernel *k)
 
 static void check_order(Checker *c, const Kernel *k)
 {
-        if (k->step < c->last && k->op != K_ACTIVE) /* which both halves of a repeat call */
+        if (k->order.step < c->last && k->op != K_ACTIVE) /* which both halves of a repeat call */
                 program_fault(c,
                               "it comes after kernel number %d, and is number %d of the order for which "
                               "buffers were placed",
-                              c->last, k->step);
-        c->last = k->op == K_ACTIVE ? c->last : k->step;
+                              c->last, k->order.step);
+        c->last = k->op == K_ACTIVE ? c->last : k->order.step;
         for (int i = 0; i < k->code->nread; i++) {
                 const Buffer *b = k->code->read[i];
                 if (b->home == IN_ARENA && !b->paged && !c->written[b->id])
@@ -157,7 +157,7 @@ static void check_order(Checker *c, const Kernel *k)
 
 static void check_kernel(Checker *c, const Kernel *k)
 {
-        if (c->call.unrequested && k->tail)
+        if (c->call.unrequested && k->rows == ROWS_REQUESTED)
                 return;
         check_order(c, k);
         if (k->op != K_ACTIVE)
@@ -174,7 +174,7 @@ static void check_one_thread(Checker *c, const Step *s)
 {
         if (!c->one_thread)
                 program_fault(c, "all threads would do it");
-        if (s->op == STEP_EXCHANGE && c->call.unrequested && s->kernel->tail)
+        if (s->op == STEP_EXCHANGE && c->call.unrequested && s->kernel->rows == ROWS_REQUESTED)
                 return;
         if (s->op == STEP_EXCHANGE)
                 for (int i = 0; i < s->kernel->code->nwritten; i++)
@@ -319,7 +319,7 @@ static void find_writers(Checker *c, const StepList *list, const Step *wanted)
 {
         for (int i = 0; i < list->n; i++) {
                 const Step *s = c->step = list->step[i];
-                if ((s->op == STEP_CALL || s->op == STEP_ACTIVE) && c->called[s->kernel->step]++ &&
+                if ((s->op == STEP_CALL || s->op == STEP_ACTIVE) && c->called[s->kernel->order.step]++ &&
                     s->op == STEP_CALL)
                         program_fault(c, "the kernel is called more than once");
                 for (int w = 0; s->op == STEP_CALL && w < s->kernel->code->nwritten; w++) {
@@ -336,7 +336,7 @@ static void check_all_called(Checker *c)
         for (int i = 0; i < c->plan->nbody; i++)
                 for (int j = 0; j < c->plan->list[i].n; j++) {
                         const Kernel *k = c->plan->list[i].kernel[j];
-                        if (k->op != K_REPEAT && !c->called[k->step]) {
+                        if (k->op != K_REPEAT && !c->called[k->order.step]) {
                                 fprintf(stderr, "lathe: program of %s: the kernel %s is never called\n",
                                         c->plan->graph->name, k->name);
                                 abort();
@@ -366,13 +366,13 @@ void check_program(const Plan *p)
         check_all_called(&c);
         for (int wait = WAIT_ROWS; wait <= WAIT_HEADS; wait *= 2)
                 check_kind_of_call(&c, (KindOfCall){.wait = wait});
-        for (int kind = 0; p->ranks && kind < 12; kind++) {
+        for (int kind = 0; p->sharing.ranks && kind < 12; kind++) {
                 const KindOfCall call = {.wait = kind % 3 == 1 ? WAIT_STEP : WAIT_ROWS,
                                          .ranks = true,
                                          .by_rows = kind % 3 == 2, /* one row is too few */
                                          .stages = kind / 3 & 1,
                                          .unrequested = kind / 6};
-                if ((!call.by_rows || p->by_rows) && (!call.unrequested || p->graph->past >= 0))
+                if ((!call.by_rows || p->sharing.by_rows) && (!call.unrequested || p->graph->past >= 0))
                         check_kind_of_call(&c, call);
         }
         arena_free(&scratch);

@@ -27,12 +27,12 @@ static void remove_shared(SharedList *list, int i)
 /* How ranks share a kernel in this call. */
 static bool shares_outputs(const Checker *c, const Kernel *k)
 {
-        return c->call.ranks && k->spread && (!k->in_rows || !c->call.by_rows);
+        return c->call.ranks && k->ranks.sharded && (!k->ranks.by_rows || !c->call.by_rows);
 }
 
 static bool shares_rows_of(const Checker *c, const Kernel *k)
 {
-        return c->call.by_rows && k->in_rows && k->row_loop;
+        return c->call.by_rows && k->ranks.by_rows && k->ranks.row_loop;
 }
 
 /* The plan, with heads as ranks count them. */
@@ -45,11 +45,11 @@ static Plan with_heads(const Checker *c, int64_t heads)
 
 static bool reads_own_heads(const Checker *c, const Kernel *k, const SharedPart *part)
 {
-        const int64_t heads = part->step->kernel->spread_heads;
+        const int64_t heads = part->step->kernel->ranks.heads;
         const Plan p = with_heads(c, heads);
         if (!shares_outputs(c, k) || heads_modulus(&p, k, part->buffer) != part->modulus)
                 return false;
-        return k->op == K_ATTENTION ? kv_heads_of(k) == heads : k->spread_heads == heads;
+        return k->op == K_ATTENTION ? kv_heads_of(k) == heads : k->ranks.heads == heads;
 }
 
 static const char *has_only(const SharedPart *part)
@@ -85,9 +85,9 @@ void check_reads_of_rank(Checker *c, const Kernel *k)
 /* Columns of the product that stores b. */
 static int64_t columns_stored(const Kernel *k, const Buffer *b)
 {
-        for (int i = 0; i < k->nsegment; i++)
-                if (whole_buffer(k->segment[i].store.to) == b)
-                        return k->segment[i].n;
+        for (int i = 0; i < k->product.nsegment; i++)
+                if (whole_buffer(k->product.segment[i].store.to) == b)
+                        return k->product.segment[i].n;
         return 0;
 }
 
@@ -111,8 +111,8 @@ void note_stores_of_rank(Checker *c, const Kernel *k)
                                 remove_shared(&c->state.shared, i);
                 if (!shares_outputs(c, k))
                         continue;
-                if (k->spread_heads) {
-                        const Plan p = with_heads(c, k->spread_heads);
+                if (k->ranks.heads) {
+                        const Plan p = with_heads(c, k->ranks.heads);
                         part.modulus = k->op == K_MATMUL ? columns_stored(k, b) : heads_modulus(&p, k, b);
                         if (part.modulus == 0)
                                 program_fault(c, "ranks share %s by heads, and it has none", b->name);
@@ -173,7 +173,7 @@ static void check_turn(Checker *c, const Kernel *repeat, const Buffer *value, St
 
 void note_iterations_of_stage(Checker *c, const Step *repeat)
 {
-        const Region *r = repeat->kernel->region;
+        const Region *r = repeat->kernel->repeat.region;
         if (!repeat->by_stages || !c->call.stages)
                 return;
         for (int i = 0; i < r->ncarry; i++) {

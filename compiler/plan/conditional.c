@@ -31,7 +31,7 @@ static Node *body_condition(const Body *b)
 /* Can n be computed before the iteration, from what stands outside it?  known [nnode]: whether inputs in the body can. */
 static bool is_known_by(const Fuse *f, const Node *n, const Body *b, const bool *known)
 {
-        const Buffer *own = f->plan->value[n->id];
+        const Buffer *own = f->plan->of_node.value[n->id];
         if (own)
                 return own->home == IN_LITERAL;
         bool may = (op_info[n->op].family == POINT && n->op != OP_TOP) || n->op == OP_VIEW ||
@@ -88,8 +88,8 @@ static bool can_list(const Fuse *f, const Body *b, const Node *condition)
         for (int i = 0; i < f->nkernel; i++) {
                 const Kernel *k = f->kernel[i];
                 if (k->body == b && k->op != K_ACTIVE && k->op != K_MATMUL &&
-                    (k->op != K_LOOP || k->store[0].node->type.rank != 2 ||
-                     !dim_equal(k->store[0].node->type.dim[0], condition->type.dim[0])))
+                    (k->op != K_LOOP || k->stores.of[0].node->type.rank != 2 ||
+                     !dim_equal(k->stores.of[0].node->type.dim[0], condition->type.dim[0])))
                         return false;
         }
         return rows_stand_alone(f, b, condition);
@@ -144,8 +144,8 @@ static Kernel *active_kernel(Fuse *f, const Region *r, const char **why)
                 return NULL;
         Kernel *k = fuse_kernel(f, K_ACTIVE, condition);
         k->name = arena_printf(f->arena, "%s_active", r->name);
-        k->at = 1;
-        k->most_active = rows;
+        k->order.at = 1;
+        k->max_active = rows;
         if (!lower(f->plan, k))
                 return k;
         f->nkernel--;
@@ -157,23 +157,23 @@ void conditional_iterations(Fuse *f)
         for (int i = 0, n = f->nkernel; i < n; i++) {
                 Kernel *k = f->kernel[i];
                 const char *why;
-                if (k->op != K_REPEAT || !has_gate(k->region))
+                if (k->op != K_REPEAT || !has_gate(k->repeat.region))
                         continue;
-                k->active_rows = active_kernel(f, k->region, &why);
-                if (!k->active_rows) {
+                k->repeat.active_rows = active_kernel(f, k->repeat.region, &why);
+                if (!k->repeat.active_rows) {
                         plan_explain(f->plan, "%s: all of its iterations are run: %s", k->name, why);
                         continue;
                 }
-                Body *b = k->region->body[0];
-                bool list = can_list(f, b, k->active_rows->store[0].node);
+                Body *b = k->repeat.region->body[0];
+                bool list = can_list(f, b, k->repeat.active_rows->stores.of[0].node);
                 for (int j = 0; j < f->nkernel; j++)
-                        f->kernel[j]->active_only =
-                                f->kernel[j]->active_only ||
-                                (list && f->kernel[j]->body == b && f->kernel[j]->op != K_ACTIVE);
+                        if (list && f->kernel[j]->body == b && f->kernel[j]->op != K_ACTIVE)
+                                f->kernel[j]->rows = ROWS_ACTIVE;
                 plan_explain(f->plan,
                              "%s: an iteration is run only if its gate is not 0 in some row%s; %lld of %lld "
                              "in one row",
                              k->name, list ? ", and for these rows" : ", and then for all rows",
-                             (long long)iterations_in_use(k->region), (long long)k->region->iterations);
+                             (long long)iterations_in_use(k->repeat.region),
+                             (long long)k->repeat.region->iterations);
         }
 }

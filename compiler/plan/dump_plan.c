@@ -29,9 +29,9 @@ int64_t product_weights(const Plan *p)
         for (int b = 0; b < p->nbody; b++)
                 for (int i = 0; i < p->list[b].n; i++) {
                         const Kernel *k = p->list[b].kernel[i];
-                        for (int j = 0; j < k->nsegment; j++)
-                                for (int w = 0; w < k->segment[j].nproduct; w++) {
-                                        const Buffer *from = k->segment[j].w[w];
+                        for (int j = 0; j < k->product.nsegment; j++)
+                                for (int w = 0; w < k->product.segment[j].nproduct; w++) {
+                                        const Buffer *from = k->product.segment[j].w[w];
                                         int64_t n = from ? type_count(&from->type, NULL) : 0;
                                         bytes += from ? from->slots * storage_size(from->storage, n) : 0;
                                 }
@@ -45,7 +45,7 @@ static const char *pages_text(const Plan *p)
         if (!p->pages)
                 return "";
         return arena_printf(p->graph->arena, ", %" PRId64 " pages of %" PRId64, p->pages,
-                            FLOATS(p->pool_size / p->pages));
+                            FLOATS(p->bytes.pool / p->pages));
 }
 
 void plan_dump(FILE *f, const Plan *p)
@@ -68,14 +68,14 @@ void plan_dump(FILE *f, const Plan *p)
                 if ((b->home == IN_WEIGHTS || b->home == IN_STATE) && b->storage != STORAGE_F32)
                         fprintf(f, ", %s", storage_info[b->storage].text);
                 if (b->cache >= 0)
-                        fprintf(f, ", %" PRId64 " positions held", p->cache[b->cache].size);
+                        fprintf(f, ", %" PRId64 " positions held", p->windows.cache[b->cache].size);
                 fprintf(f, "\n");
         }
         fprintf(f,
                 "\nweights %" PRId64 " floats, state %" PRId64 "%s, arena %" PRId64 " (lower bound %" PRId64
                 ")\nproducts read %" PRId64 " bytes of weights\n",
-                FLOATS(p->weights_size), FLOATS(p->state_size), pages_text(p), FLOATS(p->arena_size),
-                FLOATS(p->arena_bound), product_weights(p));
+                FLOATS(p->bytes.weights), FLOATS(p->bytes.state), pages_text(p), FLOATS(p->bytes.arena),
+                FLOATS(p->bytes.arena_bound), product_weights(p));
 }
 
 /* Sizes and places in floats; first, last: the kernels between which a buffer of the arena lives. */
@@ -89,7 +89,7 @@ static json_t *buffer_json(const Plan *p, const Buffer *b)
                          lives ? json_integer(b->last) : json_null(), "storage",
                          storage_info[b->storage].text, "shape",
                          shape_json(p->graph->arena, p->graph, &b->type), "positions_held",
-                         held ? json_integer(p->cache[b->cache].size) : json_null());
+                         held ? json_integer(p->windows.cache[b->cache].size) : json_null());
 }
 
 void plan_json(const Plan *p, json_t *to)
@@ -100,10 +100,10 @@ void plan_json(const Plan *p, json_t *to)
                         json_array_append_new(buffers, buffer_json(p, p->buffer[i]));
         program_json(p, to);
         json_object_set_new(to, "buffers", buffers);
-        json_object_set_new(to, "weights_floats", json_integer(FLOATS(p->weights_size)));
-        json_object_set_new(to, "state_floats", json_integer(FLOATS(p->state_size)));
-        json_object_set_new(to, "arena_floats", json_integer(FLOATS(p->arena_size)));
-        json_object_set_new(to, "arena_floats_least", json_integer(FLOATS(p->arena_bound)));
+        json_object_set_new(to, "weights_floats", json_integer(FLOATS(p->bytes.weights)));
+        json_object_set_new(to, "state_floats", json_integer(FLOATS(p->bytes.state)));
+        json_object_set_new(to, "arena_floats", json_integer(FLOATS(p->bytes.arena)));
+        json_object_set_new(to, "arena_floats_least", json_integer(FLOATS(p->bytes.arena_bound)));
         json_object_set_new(to, "pages", json_integer(p->pages));
         json_object_set_new(to, "product_bytes", json_integer(product_weights(p)));
 }

@@ -20,8 +20,8 @@ static int barriers_in(const StepList *list, int wait, const Kernel *repeat)
                 const bool skipped = s->op == STEP_IF && s->when & WHEN_SHARED;
                 int64_t times = !skipped;
                 if (s->op == STEP_BODY)
-                        for (int64_t t = times = 0; t < repeat->region->iterations; t++)
-                                times += repeat->region->body_of[t] == s->body;
+                        for (int64_t t = times = 0; t < repeat->repeat.region->iterations; t++)
+                                times += repeat->repeat.region->body_of[t] == s->body;
                 n += s->op == STEP_BARRIER && s->when & (unsigned)wait;
                 n += times * barriers_in(&s->inside, wait, s->op == STEP_REPEAT ? s->kernel : repeat);
         }
@@ -76,9 +76,10 @@ static void fact_number(StepFacts *f, const char *key, int64_t number)
 static const char *products_text(Arena *a, const Kernel *k)
 {
         const char *text = "";
-        for (int i = 0; i < k->nsegment; i++)
-                text = arena_printf(a, "%s%s%" PRId64 "x%" PRId64 "%s", text, i ? " " : "", k->k_size,
-                                    k->segment[i].n, k->segment[i].nproduct == 2 ? " twice" : "");
+        for (int i = 0; i < k->product.nsegment; i++)
+                text = arena_printf(a, "%s%s%" PRId64 "x%" PRId64 "%s", text, i ? " " : "", k->product.k,
+                                    k->product.segment[i].n,
+                                    k->product.segment[i].nproduct == 2 ? " twice" : "");
         return text;
 }
 
@@ -86,16 +87,19 @@ static void facts_of_call(StepFacts *f, const Kernel *k)
 {
         fact_text(f, "kernel", k->name);
         fact_text(f, "kind", kernel_word[k->op]);
-        if (k->nsegment)
+        if (k->product.nsegment)
                 fact_text(f, "products", products_text(f->plan->graph->arena, k));
-        if (k->active_only || k->tail || k->by_row)
-                fact_text(f, "rows", k->active_only ? "active" : k->tail ? "requested" : "of all sequences");
-        if (k->own)
+        if (k->rows != ROWS_ALL || k->batching == BATCH_ROWS_LOOKED_UP)
+                fact_text(f, "rows",
+                          k->rows == ROWS_ACTIVE      ? "active"
+                          : k->rows == ROWS_REQUESTED ? "requested"
+                                                      : "of all sequences");
+        if (k->one_row == ONE_ROW_REPLICATED)
                 fact_text(f, "one row", "computed by each thread");
-        if (k->spread)
-                fact_text(f, "ranks share", k->spread_heads ? "heads" : "outputs");
-        if (k->row_loop)
-                fact_text(f, k->spread ? "or share" : "ranks share", "rows");
+        if (k->ranks.sharded)
+                fact_text(f, "ranks share", k->ranks.heads ? "heads" : "outputs");
+        if (k->ranks.row_loop)
+                fact_text(f, k->ranks.sharded ? "or share" : "ranks share", "rows");
 }
 
 static const char *waits_text(unsigned when)
@@ -172,10 +176,10 @@ static StepFacts step_facts(const Plan *p, const Step *s)
         case STEP_BARRIER: fact_text(&f, "when", waits_text(s->when)); break;
         case STEP_REPEAT:
                 fact_text(&f, "region", s->kernel->name);
-                fact_number(&f, "iterations", s->kernel->region->iterations);
+                fact_number(&f, "iterations", s->kernel->repeat.region->iterations);
                 if (s->by_stages)
                         fact_text(&f, "shared by", "stages");
-                if (s->kernel->fission)
+                if (s->kernel->repeat.split)
                         fact_number(&f, "half", s->second_half ? 2 : 1);
                 break;
         case STEP_BODY:

@@ -35,14 +35,14 @@ static bool touches(const Kernel *k, const Buffer *b)
  * repeat: with one body, which has no repeats. */
 static bool can_be_exchanged_behind(Plan *p, const Kernel *repeat, const Kernel *k)
 {
-        const KernelList *l = &p->list[body_number(p, repeat->region->body[0])];
-        if (k->op != K_MATMUL || !is_exchanged(k) || k->by_sequence || k->by_row || k->code->nwritten != 1 ||
+        const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
+        if (k->op != K_MATMUL || !is_exchanged(k) || k->batching > BATCH_ROWS || k->code->nwritten != 1 ||
             only_statement(own_function(k), STMT_MATMUL)->call.matmul->npart != 1)
                 return false;
         const Buffer *b = whole_buffer(k->code->written[0]);
         bool carried = false;
-        for (int i = 0; i < repeat->region->ncarry; i++)
-                carried |= carried_buffer(p, repeat->region, i) == b;
+        for (int i = 0; i < repeat->repeat.region->ncarry; i++)
+                carried |= carried_buffer(p, repeat->repeat.region, i) == b;
         for (int i = 0; i < l->n; i++) {
                 const Kernel *other = l->kernel[i];
                 if (other->op == K_REPEAT || (other != k && other->code && touches(other, b)))
@@ -74,17 +74,18 @@ enum { MOST_PLACES = 64 << 20 }; /* bytes that one exchange in place of several 
  * sums; so what they store goes to all at once, in place of once for each expert in use. */
 static bool can_be_fissioned(const Plan *p, const Kernel *repeat, const KernelList *l)
 {
-        if (!repeat->active_rows || l->n != 3 || l->kernel[0]->op != K_ACTIVE)
+        if (!repeat->repeat.active_rows || l->n != 3 || l->kernel[0]->op != K_ACTIVE)
                 return false;
         const Kernel *first = l->kernel[1], *rest = l->kernel[2];
-        if (first->op != K_MATMUL || !first->active_only || !is_exchanged(first) ||
+        if (first->op != K_MATMUL || first->rows != ROWS_ACTIVE || !is_exchanged(first) ||
             first->code->nwritten != 1 ||
             only_statement(own_function(first), STMT_MATMUL)->call.matmul->npart != 1 ||
-            rest->exchange_behind != repeat)
+            rest->ranks.exchange_after != repeat)
                 return false;
         const Buffer *b = first->code->written[0];
-        return b->home == IN_ARENA && !b->part_of && !b->alias && !b->own && !b->region && b->slots == 1 &&
-               b->storage == STORAGE_F32 && b->size <= MOST_PLACES / repeat->region->iterations &&
+        return b->home == IN_ARENA && !b->part_of && !b->alias && !b->replicated && !b->region &&
+               b->slots == 1 && b->storage == STORAGE_F32 &&
+               b->size <= MOST_PLACES / repeat->repeat.region->iterations &&
                !code_reads(first->code, rest->code->written[0]) && is_read_by_one(p, rest, b);
 }
 
@@ -95,18 +96,18 @@ static void give_places(Plan *p, Buffer *b, Region *r)
         b->slots = r->iterations;
         b->slot_stride = round_up(b->size, 64);
         b->size = b->slots * b->slot_stride;
-        b->offset = round_up(p->arena_size, 64);
-        p->arena_size = b->offset + b->size;
+        b->offset = round_up(p->bytes.arena, 64);
+        p->bytes.arena = b->offset + b->size;
 }
 
 static void find_fission(Plan *p, Kernel *repeat)
 {
-        const KernelList *l = &p->list[body_number(p, repeat->region->body[0])];
+        const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
         if (!can_be_fissioned(p, repeat, l))
                 return;
-        repeat->fission = 2;
-        l->kernel[1]->exchange_between = repeat;
-        give_places(p, l->kernel[1]->code->written[0], repeat->region);
+        repeat->repeat.split = 2;
+        l->kernel[1]->ranks.exchange_between = repeat;
+        give_places(p, l->kernel[1]->code->written[0], repeat->repeat.region);
 }
 
 void find_exchanges_once(Plan *p)
@@ -114,12 +115,13 @@ void find_exchanges_once(Plan *p)
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         Kernel *repeat = p->list[i].kernel[j];
-                        if (repeat->op != K_REPEAT || repeat->staged || repeat->region->nbody > 1)
+                        if (repeat->op != K_REPEAT || repeat->repeat.staged ||
+                            repeat->repeat.region->nbody > 1)
                                 continue;
-                        const KernelList *l = &p->list[body_number(p, repeat->region->body[0])];
+                        const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
                         for (int k = 0; k < l->n; k++)
                                 if (l->kernel[k]->code && can_be_exchanged_behind(p, repeat, l->kernel[k]))
-                                        l->kernel[k]->exchange_behind = repeat;
+                                        l->kernel[k]->ranks.exchange_after = repeat;
                         find_fission(p, repeat);
                 }
 }

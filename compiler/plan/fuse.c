@@ -18,10 +18,10 @@
 
 void plan_explain(Plan *p, const char *format, ...)
 {
-        GROW(p->graph->arena, p->explain, p->nexplain, p->cap_explain);
+        GROW(p->graph->arena, p->explained.line, p->explained.n, p->explained.cap);
         va_list args;
         va_start(args, format);
-        p->explain[p->nexplain++] = arena_vprintf(p->graph->arena, format, args);
+        p->explained.line[p->explained.n++] = arena_vprintf(p->graph->arena, format, args);
         va_end(args);
 }
 
@@ -33,9 +33,9 @@ Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root)
         k->span = root->span;
         k->where = root->where;
         k->wanted = f->plan->graph->wanted[root->id];
-        k->store = NEW_ARRAY(f->arena, Store, 1);
-        k->store[0].node = root;
-        k->nstore = 1;
+        k->stores.of = NEW_ARRAY(f->arena, Store, 1);
+        k->stores.of[0].node = root;
+        k->stores.n = 1;
         name_kernel(f, k);
         f->needs_buffer[root->id] = true;
         GROW(f->arena, f->kernel, f->nkernel, f->cap_kernel);
@@ -99,7 +99,7 @@ static bool *find_tables(Fuse *f)
                 fact[u->all[i]->id] = precomputable(f, fact, u->all[i]);
         for (int i = 0; i < u->n; i++) {
                 Node *n = u->all[i];
-                if (!(fact[n->id] & PURE) || !(fact[n->id] & WORK) || is_far(f->plan->interval, n))
+                if (!(fact[n->id] & PURE) || !(fact[n->id] & WORK) || is_far(f->plan->of_node.interval, n))
                         continue;
                 for (int k = 0; k < u->nuser[n->id]; k++)
                         table[n->id] |= !(fact[u->user[n->id][k]->id] & PURE);
@@ -170,10 +170,11 @@ static void find_products(Fuse *f)
                 if (n->op != OP_MATMUL || f->owner[n->id] || fuse_matmul(f, n) || fuse_by_heads(f, n))
                         continue;
                 Kernel *k = fuse_kernel(f, K_ACTIVATION_MATMUL, n);
-                k->x = n->in[0];
-                k->y = n->in[1];
+                k->product.x = n->in[0];
+                k->product.y = n->in[1];
                 f->owner[n->id] = k;
-                f->needs_buffer[base_of(k->x)->id] = f->needs_buffer[base_of(k->y)->id] = true;
+                f->needs_buffer[base_of(k->product.x)->id] = f->needs_buffer[base_of(k->product.y)->id] =
+                        true;
                 if (!f->plan->off[PASS_fuse] && n->in[0]->op != OP_SOFTMAX)
                         plan_explain(
                                 f->plan,
@@ -224,7 +225,7 @@ static void cut_towers(Fuse *f)
                 bool stored = op_info[n->op].family == STATE || op_info[n->op].family == CONTROL ||
                               n->op == OP_MATMUL;
                 f->tower[n->id] = f->force_buffer[n->id] = !stored && height[n->id] >= HIGHEST;
-                f->plan->copy[n->id] = f->force_buffer[n->id] && n->op == OP_VIEW;
+                f->plan->of_node.copy[n->id] = f->force_buffer[n->id] && n->op == OP_VIEW;
                 if (stored || f->force_buffer[n->id])
                         height[n->id] = 0;
         }
@@ -254,7 +255,7 @@ static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *seve
 /* May n be worked out inside k's expression? */
 static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewed)
 {
-        const Type *domain = &k->store[0].node->type;
+        const Type *domain = &k->stores.of[0].node->type;
         if (f->needs_buffer[n->id] || n->op == OP_TOP || n->op == OP_ARGMAX)
                 return false;
         if (k->op == K_ACTIVATION_MATMUL || k->op == K_SELECT || k->op == K_SCAN)
@@ -283,7 +284,7 @@ static bool needs_kernel(const Fuse *f, const Node *n)
         case CONTRACT: return n->op == OP_SOFTMAX;
         case MOVE:
                 return n->op == OP_GATHER ||
-                       (n->op == OP_VIEW && f->needs_buffer[n->id] && f->plan->copy[n->id]);
+                       (n->op == OP_VIEW && f->needs_buffer[n->id] && f->plan->of_node.copy[n->id]);
         case LEAF:
                 return f->needs_buffer[n->id] &&
                        (n->op == OP_INDEX || n->op == OP_SIZE || is_const_scalar(n));
@@ -320,7 +321,7 @@ static void fuse_groups(Fuse *f)
 static int by_place(const void *a, const void *b)
 {
         const Kernel *x = *(Kernel *const *)a, *y = *(Kernel *const *)b;
-        return x->at != y->at ? (x->at < y->at ? -1 : 1) : 0;
+        return x->order.at != y->order.at ? (x->order.at < y->order.at ? -1 : 1) : 0;
 }
 
 static void add_bodies(Plan *p, Body *b)
@@ -342,7 +343,7 @@ static void add_repeats(Fuse *f)
                         continue;
                 Kernel *k = fuse_kernel(f, K_REPEAT, n);
                 f->needs_buffer[n->id] = false; /* its results have buffers, itself it has none */
-                k->region = n->attr.region;
+                k->repeat.region = n->attr.region;
                 k->name = n->attr.region->name;
                 f->owner[n->id] = k;
         }
@@ -353,10 +354,10 @@ static void put_in_order(Fuse *f)
         Plan *p = f->plan;
         const uint64_t *part = entry_parts(f->arena, p->graph);
         for (int i = 0; i < f->nkernel; i++)
-                if (f->kernel[i]->at == 0) {
-                        const Node *root =
-                                f->kernel[i]->late ? f->kernel[i]->late : f->kernel[i]->store[0].node;
-                        f->kernel[i]->at = 4 * f->uses->place[root->id] + 2;
+                if (f->kernel[i]->order.at == 0) {
+                        const Node *root = f->kernel[i]->order.after_root ? f->kernel[i]->order.after_root
+                                                                          : f->kernel[i]->stores.of[0].node;
+                        f->kernel[i]->order.at = 4 * f->uses->place[root->id] + 2;
                 }
         p->list = NEW_ARRAY(p->graph->arena, KernelList, p->nbody);
         for (int i = 0; i < p->nbody; i++) {
@@ -367,7 +368,7 @@ static void put_in_order(Fuse *f)
                                 l->kernel[l->n++] = f->kernel[k];
                 qsort(l->kernel, (size_t)l->n, sizeof *l->kernel, by_place);
                 for (int k = 0; k < l->n && i == 0; k++)
-                        l->kernel[k]->part = part[l->kernel[k]->store[0].node->id];
+                        l->kernel[k]->part = part[l->kernel[k]->stores.of[0].node->id];
         }
 }
 
@@ -378,8 +379,8 @@ static Node *fuse_try(Fuse *f)
         memset(f->owner, 0, (size_t)p->graph->nnode * sizeof *f->owner);
         memcpy(f->needs_buffer, f->force_buffer, (size_t)p->graph->nnode * sizeof *f->needs_buffer);
         f->nkernel = 0;
-        p->nexplain = p->nbuffer = 0;
-        p->value = NEW_ARRAY(p->graph->arena, Buffer *, p->graph->nnode);
+        p->explained.n = p->nbuffer = 0;
+        p->of_node.value = NEW_ARRAY(p->graph->arena, Buffer *, p->graph->nnode);
         mark_operands(f);
         find_products(f);
         find_scans(f);
@@ -406,7 +407,7 @@ bool walks_time(const Plan *p, const Kernel *k, const Node *stored)
 {
         const Domain d = domain_of(p->graph, &stored->type);
         const bool loop = !k || k->op == K_LOOP;
-        if (!loop && k->op == K_MATMUL && k->segment[0].product[0]->in[1]->type.rank > 2)
+        if (!loop && k->op == K_MATMUL && k->product.segment[0].product[0]->in[1]->type.rank > 2)
                 return false;
         if (!loop && k->op == K_ATTENTION && d.loop[0].axis != stored->type.rank - 2)
                 return false;
@@ -415,19 +416,20 @@ bool walks_time(const Plan *p, const Kernel *k, const Node *stored)
 
 static bool all_walk_time(const Plan *p, const Kernel *k)
 {
-        for (int i = k->op == K_MATMUL ? k->nstore : 0; i < k->nstore + k->nsegment; i++)
+        for (int i = k->op == K_MATMUL ? k->stores.n : 0; i < k->stores.n + k->product.nsegment; i++)
                 if (!walks_time(p, k,
-                                i < k->nstore ? k->store[i].node : k->segment[i - k->nstore].store.node))
+                                i < k->stores.n ? k->stores.of[i].node
+                                                : k->product.segment[i - k->stores.n].store.node))
                         return false;
         return k->op != K_REPEAT && !k->kept; /* what a state goes on from wants all rows */
 }
 
-static bool only_tails_touch(const Plan *p, const Kernel *writer, const Buffer *b)
+static bool only_requested_touch(const Plan *p, const Kernel *writer, const Buffer *b)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
-                        if (k != writer && !k->tail && k->code &&
+                        if (k != writer && k->rows != ROWS_REQUESTED && k->code &&
                             (code_reads(k->code, b) || code_writes(k->code, b)))
                                 return false;
                 }
@@ -435,19 +437,21 @@ static bool only_tails_touch(const Plan *p, const Kernel *writer, const Buffer *
 }
 
 /* Kernels that nothing but wanted outputs needs compute only the wanted rows: the head of a language model, in prefill. */
-static void mark_tails(Plan *p)
+static void mark_requested(Plan *p)
 {
         for (int i = p->list[0].n - 1; i >= 0 && p->graph->past >= 0; i--) {
                 Kernel *k = p->list[0].kernel[i];
-                bool tail = all_walk_time(p, k);
-                for (int s = 0; s < k->nstore + k->nsegment && tail; s++) {
-                        if (k->op == K_MATMUL && s < k->nstore)
+                bool requested = all_walk_time(p, k);
+                for (int s = 0; s < k->stores.n + k->product.nsegment && requested; s++) {
+                        if (k->op == K_MATMUL && s < k->stores.n)
                                 continue;
-                        const Buffer *to = whole_buffer(s < k->nstore ? k->store[s].to
-                                                                      : k->segment[s - k->nstore].store.to);
-                        tail = to->home == IN_OUTPUT || (to->home == IN_ARENA && only_tails_touch(p, k, to));
+                        const Buffer *to =
+                                whole_buffer(s < k->stores.n ? k->stores.of[s].to
+                                                             : k->product.segment[s - k->stores.n].store.to);
+                        requested = to->home == IN_OUTPUT ||
+                                    (to->home == IN_ARENA && only_requested_touch(p, k, to));
                 }
-                k->tail = tail;
+                k->rows = requested ? ROWS_REQUESTED : ROWS_ALL;
         }
 }
 
@@ -457,12 +461,12 @@ static void mark_tails(Plan *p)
 static bool relieve(Fuse *f, Node *stuck)
 {
         const Kernel *k = f->stuck;
-        const Node *root = k->op == K_MATMUL ? k->segment[0].product[0] : k->store[0].node;
-        bool *next = k->op == K_ATTENTION ? f->apart : k->op == K_MATMUL ? f->bare : f->plan->single;
+        const Node *root = k->op == K_MATMUL ? k->product.segment[0].product[0] : k->stores.of[0].node;
+        bool *next = k->op == K_ATTENTION ? f->apart : k->op == K_MATMUL ? f->bare : f->plan->of_node.single;
         const bool within = k->op == K_ATTENTION && is_part_of_scores(f, root, stuck);
         if (!within && !f->force_buffer[stuck->id]) {
                 f->force_buffer[stuck->id] = true;
-                f->plan->copy[stuck->id] = stuck->op == OP_VIEW;
+                f->plan->of_node.copy[stuck->id] = stuck->op == OP_VIEW;
                 return true;
         }
         if (next[root->id])
@@ -509,20 +513,20 @@ Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t
         f.needs_buffer = NEW_ARRAY(a, bool, g->nnode);
         f.force_buffer = NEW_ARRAY(a, bool, g->nnode);
         f.tower = NEW_ARRAY(a, bool, g->nnode);
-        p->copy = NEW_ARRAY(a, bool, g->nnode);
-        p->single = NEW_ARRAY(a, bool, g->nnode);
+        p->of_node.copy = NEW_ARRAY(a, bool, g->nnode);
+        p->of_node.single = NEW_ARRAY(a, bool, g->nnode);
         f.apart = NEW_ARRAY(a, bool, g->nnode);
         f.bare = NEW_ARRAY(a, bool, g->nnode);
         f.is_dead = NEW_ARRAY(a, bool, g->nnode);
         f.trivial = NEW_ARRAY(a, bool, g->nnode);
         f.called = NEW_ARRAY(a, const char *, g->nnode);
-        p->interval = intervals_of(a, g);
+        p->of_node.interval = intervals_of(a, g);
         f.table = find_tables(&f);
         cut_towers(&f);
         while ((p->unreadable = fuse_try(&f)))
                 if (!relieve(&f, p->unreadable))
                         return p;
-        mark_tails(p);
+        mark_requested(p);
         explain_storage(p);
         return p;
 }

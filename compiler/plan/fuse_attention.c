@@ -26,14 +26,15 @@ bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n)
 
 static void attention_explain(const Fuse *f, const Kernel *k, const Scores *s)
 {
-        const int nodes = s->n - 1 - k->plain;
+        const int nodes = s->n - 1 - k->attention.plain;
         if (s->mixes)
                 plan_explain(f->plan,
                              "%s: one attention kernel that mixes heads, %d nodes around its softmax",
                              k->name, s->n - 2);
         else
                 plan_explain(f->plan, "%s: one attention kernel%s, %d node%s in its score expression",
-                             k->name, k->plain ? " without a softmax" : "", nodes, nodes == 1 ? "" : "s");
+                             k->name, k->attention.plain ? " without a softmax" : "", nodes,
+                             nodes == 1 ? "" : "s");
 }
 
 void fuse_attention(Fuse *f, Node *product)
@@ -52,22 +53,22 @@ void fuse_attention(Fuse *f, Node *product)
                 return;
         }
         Kernel *k = fuse_kernel(f, K_ATTENTION, product);
-        k->q = s.core->in[0];
-        k->k = s.core->in[1];
-        k->v = product->in[1];
-        k->core = s.core;
-        k->softmax = s.weights;
-        k->weights = product->in[0];
-        k->score = scores_under(weights);
-        k->plain = plain;
-        k->mixes = s.mixes > 0;
-        k->all_weigh = s.all_weigh;
-        k->dead_nan = !plain && weights->attr.index == DEAD_ROWS_NAN;
-        k->sink = !plain && weights->nin > 1 ? weights->in[1] : NULL;
+        k->attention.q = s.core->in[0];
+        k->attention.k = s.core->in[1];
+        k->attention.v = product->in[1];
+        k->attention.core = s.core;
+        k->attention.softmax = s.weights;
+        k->attention.weights = product->in[0];
+        k->attention.score = scores_under(weights);
+        k->attention.plain = plain;
+        k->attention.mixes = s.mixes > 0;
+        k->attention.all_weigh = s.all_weigh;
+        k->attention.dead_nan = !plain && weights->attr.index == DEAD_ROWS_NAN;
+        k->attention.sink = !plain && weights->nin > 1 ? weights->in[1] : NULL;
         for (int i = 0; i < s.n; i++)
                 f->owner[s.node[i]->id] = k;
         f->owner[weights->id] = f->owner[product->id] = k;
-        f->needs_buffer[base_of(k->q)->id] = f->needs_buffer[base_of(k->k)->id] =
-                f->needs_buffer[base_of(k->v)->id] = true;
+        f->needs_buffer[base_of(k->attention.q)->id] = f->needs_buffer[base_of(k->attention.k)->id] =
+                f->needs_buffer[base_of(k->attention.v)->id] = true;
         attention_explain(f, k, &s);
 }

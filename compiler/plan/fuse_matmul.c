@@ -143,7 +143,7 @@ static bool stands_alone_elsewhere(const Fuse *f, const FuseGrowth *s)
                 if (w != factor(s, 0) && w != factor(s, 1))
                         continue;
                 const Kernel *k = f->owner[n->id];
-                if (k ? k->op == K_MATMUL && k->segment[0].nproduct == 1
+                if (k ? k->op == K_MATMUL && k->product.segment[0].nproduct == 1
                       : grown_from(f, n, false).nproduct == 1)
                         return true;
         }
@@ -170,13 +170,13 @@ bool fuse_matmul(Fuse *f, Node *product)
                 segment->product[i] = s.product[i];
         for (int i = 0; i < s.n; i++)
                 f->owner[s.node[i]->id] = k;
-        k->segment = segment;
-        k->nsegment = 1;
+        k->product.segment = segment;
+        k->product.nsegment = 1;
         name_kernel(f, k);
         segment->name = arena_printf(f->arena, "%s_epilogue", k->name);
-        k->x = product->in[0];
-        k->k_size = product->in[1]->type.dim[0].fixed;
-        f->needs_buffer[base_of(k->x)->id] = true;
+        k->product.x = product->in[0];
+        k->product.k = product->in[1]->type.dim[0].fixed;
+        f->needs_buffer[base_of(k->product.x)->id] = true;
         if (s.nproduct == 2)
                 plan_explain(f->plan,
                              "%s: two products of one operand meet in one epilogue and run side by side",
@@ -205,13 +205,13 @@ bool fuse_by_heads(Fuse *f, Node *product)
         Segment *segment = NEW(f->arena, Segment);
         *segment = (Segment){.product = {product}, .nproduct = 1, .n = w.outputs, .store = {.node = product}};
         f->owner[product->id] = k;
-        k->segment = segment;
-        k->nsegment = 1;
+        k->product.segment = segment;
+        k->product.nsegment = 1;
         name_kernel(f, k);
         segment->name = arena_printf(f->arena, "%s_epilogue", k->name);
-        k->x = product->in[0];
-        k->k_size = w.depth;
-        f->needs_buffer[base_of(k->x)->id] = true;
+        k->product.x = product->in[0];
+        k->product.k = w.depth;
+        f->needs_buffer[base_of(k->product.x)->id] = true;
         plan_explain(f->plan, "%s: a product with a weight by heads", k->name);
         return true;
 }
@@ -237,16 +237,17 @@ static bool ready_before(const Fuse *f, const Kernel *k, const Node *before)
 
 static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
 {
-        if (f->uses->pinned[a->store[0].node->id] || f->uses->pinned[b->store[0].node->id])
+        if (f->uses->pinned[a->stores.of[0].node->id] || f->uses->pinned[b->stores.of[0].node->id])
                 return false;
-        if (a->op != K_MATMUL || b->op != K_MATMUL || a->segment[0].product[0]->in[1]->type.rank > 2 ||
-            b->segment[0].product[0]->in[1]->type.rank > 2 ||
+        if (a->op != K_MATMUL || b->op != K_MATMUL ||
+            a->product.segment[0].product[0]->in[1]->type.rank > 2 ||
+            b->product.segment[0].product[0]->in[1]->type.rank > 2 ||
             (a->wanted == WANTED_BY_TAPS) != (b->wanted == WANTED_BY_TAPS))
                 return false;
-        const Node *first = a->segment[0].store.node, *second = b->segment[0].store.node;
-        return a->x == b->x && a->body == b->body && a->k_size == b->k_size && a->segment[0].nproduct == 1 &&
-               b->segment[0].nproduct == 1 && f->uses->place[first->id] < f->uses->place[second->id] &&
-               ready_before(f, b, first);
+        const Node *first = a->product.segment[0].store.node, *second = b->product.segment[0].store.node;
+        return a->product.x == b->product.x && a->body == b->body && a->product.k == b->product.k &&
+               a->product.segment[0].nproduct == 1 && b->product.segment[0].nproduct == 1 &&
+               f->uses->place[first->id] < f->uses->place[second->id] && ready_before(f, b, first);
 }
 
 /* Products of one operand that do not wait for each other: one kernel, run where the first stands.  The second stands
@@ -259,14 +260,15 @@ void merge_matmuls(Fuse *f)
                         Kernel *b = f->kernel[j];
                         if (!b || !can_merge(f, a, b))
                                 continue;
-                        Segment *all = NEW_ARRAY(f->arena, Segment, a->nsegment + b->nsegment);
-                        for (int k = 0; k < a->nsegment; k++)
-                                all[k] = a->segment[k];
-                        for (int k = 0; k < b->nsegment; k++)
-                                all[a->nsegment + k] = b->segment[k];
+                        Segment *all =
+                                NEW_ARRAY(f->arena, Segment, a->product.nsegment + b->product.nsegment);
+                        for (int k = 0; k < a->product.nsegment; k++)
+                                all[k] = a->product.segment[k];
+                        for (int k = 0; k < b->product.nsegment; k++)
+                                all[a->product.nsegment + k] = b->product.segment[k];
                         a->wanted |= b->wanted;
-                        a->segment = all;
-                        a->nsegment += b->nsegment;
+                        a->product.segment = all;
+                        a->product.nsegment += b->product.nsegment;
                         for (int k = 0; k < f->uses->n; k++)
                                 if (f->owner[f->uses->all[k]->id] == b)
                                         f->owner[f->uses->all[k]->id] = a;

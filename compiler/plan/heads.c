@@ -55,7 +55,7 @@ static int64_t cache_positions(const Plan *p, Dim d)
         for (int i = 0; i < MAX_NAMED && held; i++)
                 if (i != past && d.per[i])
                         held = i >= NAMED_BASE && i < NAMED_FIRST && d.per[i] == -unit
-                                       ? p->cache[i - NAMED_BASE].size
+                                       ? p->windows.cache[i - NAMED_BASE].size
                                        : 0;
         return held;
 }
@@ -236,7 +236,7 @@ static bool is_by_heads(const Plan *p, const Function *f, const AttentionCall *c
  * within a head. */
 static void see_kept(Seen *s, const Operand *o, int64_t head, int64_t step, int64_t reach)
 {
-        const bool apart = whole_buffer(o->buffer)->apart, within = head && step % (head * s->heads) == 0;
+        const bool apart = whole_buffer(o->buffer)->per_head, within = head && step % (head * s->heads) == 0;
         heads_see(s, o->buffer, o->at, apart || within ? head : 0, apart ? head - 1 : reach, NULL, false);
 }
 
@@ -263,8 +263,8 @@ static const AttentionCall *attention_of(const Kernel *k)
 
 int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
 {
-        if (p->heads < 2 || (k->op != K_LOOP && k->op != K_ATTENTION && k->op != K_SELECT) || k->own ||
-            k->part)
+        if (p->heads < 2 || (k->op != K_LOOP && k->op != K_ATTENTION && k->op != K_SELECT) ||
+            k->one_row == ONE_ROW_REPLICATED || k->part)
                 return 0;
         const Function *f = k->code->function[k->code->n - 1];
         Seen s = {.plan = p, .f = f, .buffer = b};
@@ -303,8 +303,10 @@ void find_heads(Plan *p)
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         Kernel *k = p->list[i].kernel[j];
-                        k->by_heads = k->op != K_REPEAT && k->code && k->code->nwritten > 0;
-                        for (int w = 0; k->by_heads && w < k->code->nwritten; w++)
-                                k->by_heads = heads_modulus(p, k, k->code->written[w]) > 0;
+                        bool by_heads = k->op != K_REPEAT && k->code && k->code->nwritten > 0;
+                        for (int w = 0; by_heads && w < k->code->nwritten; w++)
+                                by_heads = heads_modulus(p, k, k->code->written[w]) > 0;
+                        if (by_heads)
+                                k->one_row = ONE_ROW_BY_HEADS;
                 }
 }

@@ -40,9 +40,9 @@ static void count_write(Costing *c, const Store *s)
 
 static bool is_weight_of(const Kernel *k, const Node *product)
 {
-        for (int i = 0; i < k->nsegment; i++)
-                for (int j = 0; j < k->segment[i].nproduct; j++)
-                        if (k->segment[i].product[j] == product)
+        for (int i = 0; i < k->product.nsegment; i++)
+                for (int j = 0; j < k->product.segment[i].nproduct; j++)
+                        if (k->product.segment[i].product[j] == product)
                                 return true;
         return false;
 }
@@ -63,7 +63,7 @@ static void cost_inputs(Costing *c, Node *n, int64_t looked_at)
 /* stored: what lies in a buffer is read from there; false of the roots, which the kernel computes. */
 static void cost_node(Costing *c, Node *n, int64_t looked_at, bool stored)
 {
-        Buffer *b = stored ? c->plan->value[n->id] : NULL;
+        Buffer *b = stored ? c->plan->of_node.value[n->id] : NULL;
         if (b) {
                 touch_elements(c, b, looked_at);
                 return;
@@ -90,10 +90,10 @@ static void cost_store(Costing *c, const Store *s)
 static void cost_kernel(Costing *c)
 {
         const Kernel *k = c->kernel;
-        for (int i = 0; i < k->nstore && k->op != K_MATMUL; i++)
-                cost_store(c, &k->store[i]);
-        for (int i = 0; i < k->nsegment; i++) {
-                const Segment *s = &k->segment[i];
+        for (int i = 0; i < k->stores.n && k->op != K_MATMUL; i++)
+                cost_store(c, &k->stores.of[i]);
+        for (int i = 0; i < k->product.nsegment; i++) {
+                const Segment *s = &k->product.segment[i];
                 cost_store(c, &s->store);
                 for (int j = 0; j < s->nproduct; j++)
                         touch_elements(c, s->w[j], type_count(&s->w[j]->type, c->size));
@@ -136,7 +136,7 @@ static void attention_units(Costing *c, const Function *f, const AttentionCall *
         const int64_t rows = a->row < 0 ? 1 : loop_count(c, &f->loop[a->row]);
         const int64_t around = turns_around(c, f, a->around, a->naround);
         const int64_t keys = dim_value(a->keys, c->size);
-        if (rows == 1 && c->kernel->parts && !a->naround)
+        if (rows == 1 && c->kernel->scratch.all && !a->naround)
                 c->cost.blocks = max_int64((keys + BLOCK_OF_KEYS - 1) / BLOCK_OF_KEYS, 1);
         if (a->weigh)
                 share_in(c, around * ((rows + tile - 1) / tile), "tiles of rows");
@@ -200,7 +200,7 @@ static void held_positions(const Plan *p, const Kernel *k, int64_t *size)
         for (int i = 0; i < k->code->nread; i++) {
                 const int cache = cache_of(k->code->read[i]);
                 if (cache >= 0)
-                        held = max_int64(held, p->cache[cache].size);
+                        held = max_int64(held, p->windows.cache[cache].size);
         }
         if (held && p->graph->past >= 0)
                 size[p->graph->past] =
@@ -241,11 +241,11 @@ static void cost_body(const AllCosts *all, int body, int64_t runs, const int64_t
 
 static void cost_repeat(const AllCosts *all, const Kernel *k, int64_t runs)
 {
-        const Region *r = k->region;
+        const Region *r = k->repeat.region;
         int64_t active[MAX_NAMED], in_use = r->iterations;
-        all->of[k->step].runs = runs;
+        all->of[k->order.step].runs = runs;
         memcpy(active, all->size, sizeof active);
-        if (k->active_rows)
+        if (k->repeat.active_rows)
                 in_use = spread_rows(all->plan->graph, r, active);
         for (int b = 0; b < r->nbody; b++) {
                 int64_t taken = 0;
@@ -265,13 +265,13 @@ static void cost_body(const AllCosts *all, int body, int64_t runs, const int64_t
                         cost_repeat(all, k, runs);
                         continue;
                 }
-                memcpy(size, k->active_only ? active : all->size, sizeof size);
-                if (k->tail)
+                memcpy(size, k->rows == ROWS_ACTIVE ? active : all->size, sizeof size);
+                if (k->rows == ROWS_REQUESTED)
                         wanted_rows(all->plan->graph, size);
                 held_positions(all->plan, k, size);
-                all->of[k->step] = cost_one(all->plan, k, size);
-                all->of[k->step].runs = runs;
-                all->of[k->step].rows = all->plan->graph->past >= 0 ? size[all->plan->graph->time] : 0;
+                all->of[k->order.step] = cost_one(all->plan, k, size);
+                all->of[k->order.step].runs = runs;
+                all->of[k->order.step].rows = all->plan->graph->past >= 0 ? size[all->plan->graph->time] : 0;
         }
 }
 

@@ -46,8 +46,8 @@ static bool collide(const char *a, const char *b)
 
 static bool is_segment(const Kernel *k, const char *name)
 {
-        for (int i = 0; i < k->nsegment; i++)
-                if (k->segment[i].name && !strcmp(k->segment[i].name, name))
+        for (int i = 0; i < k->product.nsegment; i++)
+                if (k->product.segment[i].name && !strcmp(k->product.segment[i].name, name))
                         return true;
         return false;
 }
@@ -140,9 +140,9 @@ static const char *name_of_weights(Fuse *f, const Weight *const *w, int n)
 static int kernel_weights(const Kernel *k, const Weight **w, int most)
 {
         int n = 0;
-        for (int i = 0; i < k->nsegment; i++)
-                for (int p = 0; p < k->segment[i].nproduct; p++) {
-                        const Weight *own = weight_of_product(k->segment[i].product[p]);
+        for (int i = 0; i < k->product.nsegment; i++)
+                for (int p = 0; p < k->product.segment[i].nproduct; p++) {
+                        const Weight *own = weight_of_product(k->product.segment[i].product[p]);
                         if (!own || n == most)
                                 return 0;
                         w[n++] = own;
@@ -240,9 +240,9 @@ static const char *name_after_weights(Fuse *f, const Kernel *k, const Node *root
 
 void name_kernel(Fuse *f, Kernel *k)
 {
-        const Node *root = k->nsegment ? k->segment[0].store.node : k->store[0].node;
+        const Node *root = k->product.nsegment ? k->product.segment[0].store.node : k->stores.of[0].node;
         const char *name = name_after_weights(f, k, root);
-        if (!name && k->nsegment > 1)
+        if (!name && k->product.nsegment > 1)
                 return; /* merged: the first one's */
         const char **known = &f->called[root->id];
         if (!name && !*known)

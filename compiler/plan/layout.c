@@ -26,7 +26,7 @@ Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
 
 Storage storage_of(const Plan *p, const Node *n)
 {
-        return is_far(p->interval, n) ? STORAGE_F64 : STORAGE_F32;
+        return is_far(p->of_node.interval, n) ? STORAGE_F64 : STORAGE_F32;
 }
 
 /* Elements along an axis for which there is room. */
@@ -34,7 +34,7 @@ static int64_t layout_extent(const Plan *p, const Buffer *b, int axis)
 {
         if (axis == b->shift_axis && b->paged)
                 return p->pages * PAGE_POSITIONS;
-        return b->cache >= 0 && axis == b->shift_axis ? p->cache[b->cache].size
+        return b->cache >= 0 && axis == b->shift_axis ? p->windows.cache[b->cache].size
                                                       : bound_of(p, b->type.dim[axis]);
 }
 
@@ -57,7 +57,7 @@ void layout_buffer(const Plan *p, Buffer *b, int tiled)
         b->layout = (Layout){.rank = t->rank, .tiled = tiled};
         int64_t stride = tiled >= 0 ? LANES : 1;
         for (int kind = LAST; kind < KINDS; kind++)
-                for (int a = t->rank - 1; a >= b->apart; a--) {
+                for (int a = t->rank - 1; a >= b->per_head; a--) {
                         int own = a == t->rank - 1 ? LAST : dim_is_fixed(t->dim[a]) ? FIXED : NAMED;
                         if (own != kind || a == tiled)
                                 continue;
@@ -69,7 +69,7 @@ void layout_buffer(const Plan *p, Buffer *b, int tiled)
                 b->layout.tile = stride;
                 b->size = stride * (round_up(layout_extent(p, b, tiled), LANES) / LANES);
         }
-        if (b->apart)
+        if (b->per_head)
                 lay_apart(b);
         b->size = round_up(buffer_size(b, round_up(b->size, LANES)), LINE);
 }
@@ -110,8 +110,8 @@ static bool lie_together(const Node *a, const Node *b)
 static bool is_values(const Fuse *f, const Node *base)
 {
         for (int i = 0; i < f->nkernel; i++) {
-                const Node *v = f->kernel[i]->v;
-                while (v && v->op == OP_VIEW && !f->plan->copy[v->id])
+                const Node *v = f->kernel[i]->attention.v;
+                while (v && v->op == OP_VIEW && !f->plan->of_node.copy[v->id])
                         v = v->in[0];
                 if (f->kernel[i]->op == K_ATTENTION && lie_together(v, base))
                         return true;
@@ -137,7 +137,7 @@ static int *find_tiled_keys(const Fuse *f)
                 Node *base;
                 if (f->kernel[i]->op != K_ATTENTION)
                         continue;
-                int axis = key_axis(f->plan, f->kernel[i]->k, &base);
+                int axis = key_axis(f->plan, f->kernel[i]->attention.k, &base);
                 if (axis >= 0 && is_for_attention(f, base, true) && !is_values(f, base) &&
                     !writes_rows(f->owner[base->id], base, axis))
                         tiled[base->id] = axis;
@@ -282,8 +282,8 @@ static Buffer *weight_of_heads(Plan *p, const WeightByHeads *h)
 
 static void lay_product_weights(Plan *p, Kernel *k)
 {
-        for (int i = 0; i < k->nsegment; i++) {
-                Segment *s = &k->segment[i];
+        for (int i = 0; i < k->product.nsegment; i++) {
+                Segment *s = &k->product.segment[i];
                 WeightByHeads heads;
                 if (weight_by_heads(s->product[0]->in[1], &heads)) {
                         s->w[0] = weight_of_heads(p, &heads);
@@ -311,8 +311,9 @@ static bool weight_is_operand(const Fuse *f, const Weight *w)
 {
         for (int i = 0; i < f->nkernel; i++) {
                 const Kernel *k = f->kernel[i];
-                if (operand_is_weight(k->x, w) || operand_is_weight(k->y, w) || operand_is_weight(k->q, w) ||
-                    (k->op == K_SELECT && operand_is_weight(k->store[0].node->in[0], w)))
+                if (operand_is_weight(k->product.x, w) || operand_is_weight(k->product.y, w) ||
+                    operand_is_weight(k->attention.q, w) ||
+                    (k->op == K_SELECT && operand_is_weight(k->stores.of[0].node->in[0], w)))
                         return true;
         }
         return false;
@@ -331,7 +332,8 @@ static Buffer *layout_weight(const Fuse *f, const Node *n)
 static bool is_attended(const Fuse *f, const Weight *w)
 {
         for (int i = 0; i < f->nkernel; i++)
-                if (operand_is_weight(f->kernel[i]->k, w) || operand_is_weight(f->kernel[i]->v, w))
+                if (operand_is_weight(f->kernel[i]->attention.k, w) ||
+                    operand_is_weight(f->kernel[i]->attention.v, w))
                         return true;
         return false;
 }
@@ -348,18 +350,18 @@ static void lay_leaf(Fuse *f, Node *n, const int *tiled)
         Plan *p = f->plan;
         Node *same = p->graph->stands_for ? p->graph->stands_for[n->id] : NULL;
         if (same && n->op != OP_WEIGHT && f->table[same->id] == f->table[n->id]) {
-                if (!p->value[same->id])
+                if (!p->of_node.value[same->id])
                         lay_leaf(f, same, tiled);
-                p->value[n->id] = p->value[same->id];
-        } else if (p->value[n->id]) {
+                p->of_node.value[n->id] = p->of_node.value[same->id];
+        } else if (p->of_node.value[n->id]) {
                 return;
         } else if (n->op == OP_WEIGHT && is_attended(f, n->attr.weight)) {
-                p->value[n->id] = attended_weight(f, n->attr.weight, tiled[n->id]);
+                p->of_node.value[n->id] = attended_weight(f, n->attr.weight, tiled[n->id]);
         } else if (n->op == OP_WEIGHT) {
                 Buffer *b = find_weight(p, n->attr.weight, false, -1);
                 for (int axis = 0; !b && !f->force_buffer[n->id] && axis < n->type.rank; axis++)
                         b = find_weight(p, n->attr.weight, true, axis);
-                p->value[n->id] = b ? b : layout_weight(f, n);
+                p->of_node.value[n->id] = b ? b : layout_weight(f, n);
         } else if (f->table[n->id]) {
                 const char *name = value_name(p, n);
                 if (!n->name)
@@ -376,7 +378,7 @@ static void lay_leaf(Fuse *f, Node *n, const int *tiled)
                 b->table = n;
                 b->size += storage_size(b->storage, LANES);
                 b->slot_stride = b->size;
-                p->value[n->id] = b;
+                p->of_node.value[n->id] = b;
         } else if (n->op == OP_CONST && n->attr.literal->count > 1) {
                 Buffer *b = buffer_new(p, IN_LITERAL, &n->type, n->name ? n->name : "values");
                 b->storage = storage_of(p, n);
@@ -385,7 +387,7 @@ static void lay_leaf(Fuse *f, Node *n, const int *tiled)
                 b->slots = n->attr.literal->iterations;
                 b->slot_stride = b->size = storage_size(b->storage, round_up(n->attr.literal->count, LANES));
                 b->region = n->attr.literal->iterations > 1 ? n->body->region : NULL;
-                p->value[n->id] = b;
+                p->of_node.value[n->id] = b;
         }
 }
 
@@ -412,7 +414,7 @@ static void lay_input(Fuse *f, Node *n)
         layout_buffer(p, b, -1);
         b->index = n->attr.index;
         b->dense = type_is_dense(&n->type);
-        p->value[n->id] = b;
+        p->of_node.value[n->id] = b;
         if (f->force_buffer[n->id])
                 copy_to_read(f, n, b);
 }
@@ -459,7 +461,7 @@ static void lay_roots(Fuse *f, const int *tiled)
         Plan *p = f->plan;
         for (int i = f->uses->n - 1; i >= 0; i--) { /* a join before its parts */
                 Node *n = f->uses->all[i];
-                if (p->value[n->id] || !is_made_by_kernel(f, n) || !f->needs_buffer[n->id])
+                if (p->of_node.value[n->id] || !is_made_by_kernel(f, n) || !f->needs_buffer[n->id])
                         continue;
                 Buffer *b = buffer_new(p, IN_ARENA, &n->type, value_name(p, n));
                 b->storage = storage_of(p, n);
@@ -486,12 +488,12 @@ static const Node *join_around(const Fuse *f, const Node *n)
 
 static bool can_merge_parts(const Fuse *f, const Kernel *a, const Kernel *b)
 {
-        Buffer *to = a->store[0].to;
-        if (a->op != K_LOOP || b->op != K_LOOP || a->body != b->body || a->at || b->at || b->nstore != 1 ||
-            a->wanted != b->wanted || !to || !to->part_of || !b->store[0].to ||
-            whole_buffer(b->store[0].to) != whole_buffer(to))
+        Buffer *to = a->stores.of[0].to;
+        if (a->op != K_LOOP || b->op != K_LOOP || a->body != b->body || a->order.at || b->order.at ||
+            b->stores.n != 1 || a->wanted != b->wanted || !to || !to->part_of || !b->stores.of[0].to ||
+            whole_buffer(b->stores.of[0].to) != whole_buffer(to))
                 return false;
-        const Node *one = a->store[0].node, *other = b->store[0].node, *join = join_around(f, one);
+        const Node *one = a->stores.of[0].node, *other = b->stores.of[0].node, *join = join_around(f, one);
         return join && join == join_around(f, other) && same_dims(&one->type, &other->type);
 }
 
@@ -505,12 +507,12 @@ static void merge_parts(Fuse *f)
                         Kernel *b = f->kernel[j];
                         if (!can_merge_parts(f, a, b))
                                 continue;
-                        Store *both = NEW_ARRAY(f->arena, Store, a->nstore + 1);
-                        for (int k = 0; k < a->nstore; k++)
-                                both[k] = a->store[k];
-                        both[a->nstore] = b->store[0];
-                        a->store = both;
-                        a->nstore++;
+                        Store *both = NEW_ARRAY(f->arena, Store, a->stores.n + 1);
+                        for (int k = 0; k < a->stores.n; k++)
+                                both[k] = a->stores.of[k];
+                        both[a->stores.n] = b->stores.of[0];
+                        a->stores.of = both;
+                        a->stores.n++;
                         for (int k = 0; k < f->uses->n; k++)
                                 if (f->owner[f->uses->all[k]->id] == b)
                                         f->owner[f->uses->all[k]->id] = a;
@@ -518,10 +520,10 @@ static void merge_parts(Fuse *f)
                                 f->kernel[k] = f->kernel[k + 1];
                         f->nkernel--;
                         a = f->kernel[i];
-                        for (int k = 0; k < a->nstore; k++)
-                                if (!a->late ||
-                                    f->uses->place[both[k].node->id] > f->uses->place[a->late->id])
-                                        a->late = both[k].node;
+                        for (int k = 0; k < a->stores.n; k++)
+                                if (!a->order.after_root || f->uses->place[both[k].node->id] >
+                                                                    f->uses->place[a->order.after_root->id])
+                                        a->order.after_root = both[k].node;
                         j--;
                 }
         }
@@ -556,11 +558,12 @@ void layout(Fuse *f)
         lay_roots(f, tiled);
         for (int i = 0; i < f->nkernel; i++) {
                 Kernel *k = f->kernel[i];
-                for (int s = 0; s < k->nstore; s++)
-                        if (!k->store[s].to)
-                                k->store[s].to = p->value[k->store[s].node->id];
-                for (int s = 0; s < k->nsegment; s++)
-                        k->segment[s].store.to = p->value[k->segment[s].store.node->id];
+                for (int s = 0; s < k->stores.n; s++)
+                        if (!k->stores.of[s].to)
+                                k->stores.of[s].to = p->of_node.value[k->stores.of[s].node->id];
+                for (int s = 0; s < k->product.nsegment; s++)
+                        k->product.segment[s].store.to =
+                                p->of_node.value[k->product.segment[s].store.node->id];
         }
         merge_parts(f);
 }

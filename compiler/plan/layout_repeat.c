@@ -36,8 +36,8 @@ static bool overwrites_early(const Fuse *f, const Body *b, const Node *carry, co
                                        same_dims(&user->type, &next->type);
                         if (reader == writer && !aligned)
                                 return true;
-                        const Node *root = reader->op == K_MATMUL ? reader->segment[0].store.node
-                                                                  : reader->store[0].node;
+                        const Node *root = reader->op == K_MATMUL ? reader->product.segment[0].store.node
+                                                                  : reader->stores.of[0].node;
                         if (reader != writer && f->uses->place[root->id] > f->uses->place[next->id])
                                 return true;
                 }
@@ -77,7 +77,7 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
         Node *next = b->next[i], *carry = carry_node(b, i);
         int end = 4 * b->nnode + 4;
         if (carry)
-                p->value[carry->id] = carried;
+                p->of_node.value[carry->id] = carried;
         if (next == carry)
                 return;
         if (base_of(next)->op == OP_CARRY) { /* carried values change places: through a copy */
@@ -87,16 +87,16 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
                 copy_kernel(f, next, aside, b, end);
                 Kernel *k = f->kernel[f->nkernel - 1];
                 k = fuse_kernel(f, K_LOOP, next);
-                k->store[0] = (Store){next, carried, true};
-                k->at = end + 1;
+                k->stores.of[0] = (Store){next, carried, true};
+                k->order.at = end + 1;
                 k->from_copy = aside;
                 return;
         }
         bool as_it_is =
                 carried->storage == STORAGE_F32 || !f->owner[next->id] || f->owner[next->id]->op == K_LOOP;
         if (next->body == b && as_it_is && next->op != OP_JOIN && is_made_by_kernel(f, next) &&
-            !p->value[next->id] && (!carry || !overwrites_early(f, b, carry, next)))
-                p->value[next->id] = carried;
+            !p->of_node.value[next->id] && (!carry || !overwrites_early(f, b, carry, next)))
+                p->of_node.value[next->id] = carried;
         else
                 copy_kernel(f, next, carried, b, end);
 }
@@ -126,7 +126,7 @@ static bool outlives(const Fuse *f, const Node *n, const Node *repeat, bool *see
 /* What lies in memory for n: the first of its views that has a buffer of its own, or what is under them. */
 static const Node *stored_for(const Fuse *f, const Node *n)
 {
-        while (n->op == OP_VIEW && !f->plan->copy[n->id])
+        while (n->op == OP_VIEW && !f->plan->of_node.copy[n->id])
                 n = n->in[0];
         return n;
 }
@@ -193,7 +193,7 @@ void lay_repeat(Fuse *f, Node *repeat)
         }
         for (int i = 0; i < f->uses->nuser[repeat->id]; i++) {
                 Node *result = f->uses->user[repeat->id][i];
-                p->value[result->id] = value[result->attr.index];
+                p->of_node.value[result->id] = value[result->attr.index];
                 if (result->attr.index < r->ncarry)
                         continue;
                 value[result->attr.index]->type = result->type;

@@ -34,8 +34,8 @@ void lay_state(Fuse *f, Node *append, int tiled)
         StateVar *s = append->attr.state;
         Buffer *b = buffer_new(p, IN_STATE, &append->type, s->name);
         keep_as(p, b, append);
-        b->cache = p->cache_of[s->id];
-        b->apart = s->apart;
+        b->cache = p->windows.of_state[s->id];
+        b->per_head = s->apart;
         b->paged = suits_pages(f, append, tiled);
         if (b->paged)
                 b->shift_axis = append->attr.axis;
@@ -49,7 +49,7 @@ void lay_state(Fuse *f, Node *append, int tiled)
         b->slot_of = s->slot_of;
         b->slot_stride = b->size;
         b->region = append->body->region;
-        p->value[append->id] = b;
+        p->of_node.value[append->id] = b;
         Buffer *rows = part_buffer(p, b, &append->in[1]->type, &b->layout, s->name);
         rows->shift_axis = append->attr.axis;
         rows->shift = dim_add(b->shift, dim_named(p->graph->past));
@@ -59,7 +59,7 @@ void lay_state(Fuse *f, Node *append, int tiled)
 /* What a scan keeps, of which its kernel knows the parts. */
 void lay_scan(Fuse *f, Kernel *k)
 {
-        const Node *n = k->store[0].node;
+        const Node *n = k->stores.of[0].node;
         const StateVar *s = n->attr.state;
         if (k->op != K_SCAN || !s)
                 return;
@@ -81,7 +81,7 @@ void lay_kept(Fuse *f, Node *keep, const int *tiled)
         for (int i = 0; i < f->uses->n; i++)
                 if (f->uses->all[i]->op == OP_KEPT && f->uses->all[i]->attr.state == s && axis < 0)
                         axis = tiled[f->uses->all[i]->id];
-        Buffer *b = p->value[keep->id] = buffer_new(p, IN_STATE, &s->type, s->name);
+        Buffer *b = p->of_node.value[keep->id] = buffer_new(p, IN_STATE, &s->type, s->name);
         keep_as(p, b, keep);
         layout_buffer(p, b, axis);
         b->index = s->id;
@@ -93,8 +93,8 @@ void lay_kept(Fuse *f, Node *keep, const int *tiled)
                 const Node *kept = f->uses->all[i];
                 if (kept->op != OP_KEPT || kept->attr.state != s)
                         continue;
-                p->value[kept->id] = part_buffer(p, b, &s->type, &b->layout, s->name);
-                p->value[kept->id]->region = kept->body->region;
+                p->of_node.value[kept->id] = part_buffer(p, b, &s->type, &b->layout, s->name);
+                p->of_node.value[kept->id]->region = kept->body->region;
         }
         place_value(f, keep->in[0], b, keep->body, 4 * f->uses->place[keep->id] + 2);
 }

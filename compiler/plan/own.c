@@ -28,7 +28,7 @@ static bool has_rows(const Plan *p, const Buffer *b)
 /* Is all that it does for one position the work of one thread? */
 static bool is_one_row(const Plan *p, const Kernel *k)
 {
-        if (k->op != K_LOOP || k->part || k->active_only || k->code->n != 1)
+        if (k->op != K_LOOP || k->part || k->rows == ROWS_ACTIVE || k->code->n != 1)
                 return false;
         const Function *f = k->code->function[0];
         for (int i = 0; i < f->body.n; i++) {
@@ -53,20 +53,20 @@ bool function_names(const Function *f, const Buffer *b)
 static bool disown(Kernel *k)
 {
         bool changed = false;
-        for (int i = 0; i < k->code->nwritten && k->own; i++)
-                if (!k->code->written[i]->own) {
-                        k->own = false;
+        for (int i = 0; i < k->code->nwritten && k->one_row == ONE_ROW_REPLICATED; i++)
+                if (!k->code->written[i]->replicated) {
+                        k->one_row = ONE_ROW_SHARED;
                         changed = true;
                 }
-        for (int i = 0; i < k->code->nwritten && !k->own; i++) {
-                changed |= k->code->written[i]->own;
-                k->code->written[i]->own = false;
+        for (int i = 0; i < k->code->nwritten && k->one_row != ONE_ROW_REPLICATED; i++) {
+                changed |= k->code->written[i]->replicated;
+                k->code->written[i]->replicated = false;
         }
         for (int i = 0; i < k->code->nread; i++)
                 for (int f = 0; f < k->code->n; f++)
-                        if (k->code->read[i]->own && k->code->function[f]->role != WHOLE_KERNEL &&
+                        if (k->code->read[i]->replicated && k->code->function[f]->role != WHOLE_KERNEL &&
                             function_names(k->code->function[f], k->code->read[i])) {
-                                k->code->read[i]->own = false;
+                                k->code->read[i]->replicated = false;
                                 changed = true;
                         }
         return changed;
@@ -78,11 +78,11 @@ bool pass_own(Plan *p, Diag *diag)
         if (p->off[PASS_own] || p->slots > 1 || p->graph->past < 0)
                 return true;
         for (int i = 0; i < p->nbuffer; i++)
-                p->buffer[i]->own = has_rows(p, p->buffer[i]);
+                p->buffer[i]->replicated = has_rows(p, p->buffer[i]);
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++)
-                        if (p->list[i].kernel[j]->op != K_REPEAT)
-                                p->list[i].kernel[j]->own = is_one_row(p, p->list[i].kernel[j]);
+                        if (p->list[i].kernel[j]->op != K_REPEAT && is_one_row(p, p->list[i].kernel[j]))
+                                p->list[i].kernel[j]->one_row = ONE_ROW_REPLICATED;
         for (bool changed = true; changed;) {
                 changed = false;
                 for (int i = 0; i < p->nbody; i++)
@@ -93,7 +93,7 @@ bool pass_own(Plan *p, Diag *diag)
         find_heads(p);
         for (int i = 0; i < p->nbuffer; i++) {
                 Buffer *b = p->buffer[i];
-                int64_t least = b->own ? storage_size(b->storage, MAX_THREADS * own_row(p, b)) : 0;
+                int64_t least = b->replicated ? storage_size(b->storage, MAX_THREADS * own_row(p, b)) : 0;
                 b->size = b->size < least ? round_up(least, 64) : b->size;
         }
         return true;

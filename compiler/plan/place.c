@@ -68,14 +68,14 @@ void copy_kernel(Fuse *f, Node *n, Buffer *to, Body *body, int at)
 {
         Kernel *k = fuse_kernel(f, K_LOOP, n);
         k->name = arena_printf(f->arena, "%s_copy", k->name);
-        k->store[0] = (Store){n, to, true};
+        k->stores.of[0] = (Store){n, to, true};
         k->body = body;
-        k->at = at;
+        k->order.at = at;
 }
 
 void copy_to_read(Fuse *f, Node *n, Buffer *from)
 {
-        Buffer *own = f->plan->value[n->id] = buffer_new(f->plan, IN_ARENA, &n->type, from->name);
+        Buffer *own = f->plan->of_node.value[n->id] = buffer_new(f->plan, IN_ARENA, &n->type, from->name);
         own->storage = storage_of(f->plan, n);
         layout_buffer(f->plan, own, -1);
         copy_kernel(f, n, own, n->body, 4 * f->uses->place[n->id] + 1);
@@ -129,9 +129,9 @@ static void place_join_parts(Fuse *f, Node *join, Buffer *to)
 static void place_padded(Fuse *f, Node *pad, Buffer *to)
 {
         Kernel *fill = fuse_kernel(f, K_FILL, pad);
-        fill->store[0].to = to;
+        fill->stores.of[0].to = to;
         fill->fill = pad->attr.value;
-        fill->at = 4 * f->uses->place[pad->id] + 1;
+        fill->order.at = 4 * f->uses->place[pad->id] + 1;
         Buffer *part = part_from(f->plan, to, pad->in[0], pad->attr.axis, pad->attr.before);
         copy_kernel(f, pad->in[0], part, pad->body, 4 * f->uses->place[pad->id] + 2);
 }
@@ -143,7 +143,7 @@ bool is_made_by_kernel(const Fuse *f, const Node *n)
 
 void settle(Fuse *f, Node *n, Buffer *to)
 {
-        f->plan->value[n->id] = to;
+        f->plan->of_node.value[n->id] = to;
         if (n->op == OP_JOIN)
                 place_join_parts(f, n, to);
         if (n->op == OP_PAD)
@@ -195,9 +195,9 @@ void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
         int shift_axis;
         bool shared = f->uses->nuser[n->id] > 1 || (f->uses->pinned[n->id] && to->home != IN_OUTPUT &&
                                                     n->body == body && f->uses->nuser[n->id]);
-        if (n->op == OP_VIEW && to->storage != STORAGE_Q8 && !f->plan->copy[n->id] && !shared &&
+        if (n->op == OP_VIEW && to->storage != STORAGE_Q8 && !f->plan->of_node.copy[n->id] && !shared &&
             n->body == body && unview(n, to, &l, &shift_axis) && base_of(n)->body == body &&
-            is_made_by_kernel(f, base_of(n)) && !p->value[base_of(n)->id] &&
+            is_made_by_kernel(f, base_of(n)) && !p->of_node.value[base_of(n)->id] &&
             begins_with_wanted(f, n->in[0], to)) {
                 Buffer *part = part_buffer(p, to, &n->in[0]->type, &l, to->name);
                 part->shift_axis = shift_axis;
@@ -211,8 +211,9 @@ void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
         bool in_rows = f->force_buffer[n->id] || (writes_rows(maker, n, -1) && maker->op != K_SELECT);
         bool spaced = in_rows && n->type.rank > 0 &&
                       (to->dense || to->layout.tiled >= 0 || to->layout.stride[n->type.rank - 1] != 1);
-        if (!is_made_by_kernel(f, n) || p->value[n->id] || n->body != body || !is_stored_in(f, n, to) ||
-            !as_output_only || !can_tile || spaced || shifts_cross(n, to) || !begins_with_wanted(f, n, to)) {
+        if (!is_made_by_kernel(f, n) || p->of_node.value[n->id] || n->body != body ||
+            !is_stored_in(f, n, to) || !as_output_only || !can_tile || spaced || shifts_cross(n, to) ||
+            !begins_with_wanted(f, n, to)) {
                 copy_kernel(f, n, to, body, at);
                 return;
         }

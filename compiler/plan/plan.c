@@ -27,14 +27,14 @@ static void touch(Lives *l, const Buffer *b, int first, int last)
 static void touch_all(Lives *l, const Kernel *k, int last)
 {
         for (int i = 0; i < k->code->nread; i++)
-                touch(l, k->code->read[i], k->step, last);
+                touch(l, k->code->read[i], k->order.step, last);
         for (int i = 0; i < k->code->nwritten; i++)
-                touch(l, k->code->written[i], k->step, k->step);
+                touch(l, k->code->written[i], k->order.step, k->order.step);
 }
 
 static bool is_unwaited(const KernelList *l, int i)
 {
-        return i < l->n && (l->kernel[i]->own || l->kernel[i]->by_heads);
+        return i < l->n && l->kernel[i]->one_row != ONE_ROW_SHARED;
 }
 
 /* How many kernels behind kernel i a thread may be, while another is still at i: those that are own or by heads, and what follows the
@@ -42,7 +42,8 @@ static bool is_unwaited(const KernelList *l, int i)
 static int unwaited_run(const KernelList *l, int i)
 {
         int n = 0;
-        while (is_unwaited(l, i + n) && (l->kernel[i + n]->own || is_unwaited(l, i + n + 1)))
+        while (is_unwaited(l, i + n) &&
+               (l->kernel[i + n]->one_row == ONE_ROW_REPLICATED || is_unwaited(l, i + n + 1)))
                 n++;
         return i + n < l->n ? n : 0;
 }
@@ -53,14 +54,14 @@ static void lives_number(Lives *l, int body)
         Plan *p = l->plan;
         for (int i = 0; i < p->list[body].n; i++) {
                 Kernel *k = p->list[body].kernel[i];
-                k->step = l->step++;
+                k->order.step = l->step++;
                 if (k->op != K_REPEAT) {
-                        touch_all(l, k, k->step + unwaited_run(&p->list[body], i));
+                        touch_all(l, k, k->order.step + unwaited_run(&p->list[body], i));
                         continue;
                 }
-                for (int b = 0; b < k->region->nbody; b++)
-                        lives_number(l, body_number(p, k->region->body[b]));
-                k->last_step = l->step++;
+                for (int b = 0; b < k->repeat.region->nbody; b++)
+                        lives_number(l, body_number(p, k->repeat.region->body[b]));
+                k->order.last = l->step++;
         }
 }
 
@@ -71,16 +72,17 @@ static void stretch(Lives *l, int body)
                 Kernel *k = p->list[body].kernel[i];
                 if (k->op != K_REPEAT)
                         continue;
-                for (int b = 0; b < k->region->nbody; b++)
-                        stretch(l, body_number(p, k->region->body[b]));
+                for (int b = 0; b < k->repeat.region->nbody; b++)
+                        stretch(l, body_number(p, k->repeat.region->body[b]));
                 for (int b = 0; b < p->nbuffer; b++) {
-                        bool begun = l->first[b] >= 0 && l->first[b] < k->step && l->last[b] >= k->step;
-                        bool goes_on =
-                                l->first[b] >= 0 && l->first[b] <= k->last_step && l->last[b] > k->last_step;
-                        if (begun && l->last[b] < k->last_step)
-                                l->last[b] = k->last_step;
-                        if (goes_on && l->first[b] > k->step)
-                                l->first[b] = k->step;
+                        bool begun = l->first[b] >= 0 && l->first[b] < k->order.step &&
+                                     l->last[b] >= k->order.step;
+                        bool goes_on = l->first[b] >= 0 && l->first[b] <= k->order.last &&
+                                       l->last[b] > k->order.last;
+                        if (begun && l->last[b] < k->order.last)
+                                l->last[b] = k->order.last;
+                        if (goes_on && l->first[b] > k->order.step)
+                                l->first[b] = k->order.step;
                 }
         }
 }
@@ -189,16 +191,16 @@ static void place_arena(Plan *p)
                 for (int i = 0; i < n; i++)
                         if (live[i]->first <= step && live[i]->last >= step)
                                 sum += live[i]->size;
-                if (sum > p->arena_bound)
-                        p->arena_bound = sum;
+                if (sum > p->bytes.arena_bound)
+                        p->bytes.arena_bound = sum;
         }
         if (!p->off[PASS_plan] && n) {
-                p->arena_size = place_best(a, live, n, p->arena_bound);
+                p->bytes.arena = place_best(a, live, n, p->bytes.arena_bound);
                 return;
         }
         for (int i = 0; i < n; i++) { /* a place of its own for each */
-                live[i]->offset = p->arena_size;
-                p->arena_size += live[i]->size;
+                live[i]->offset = p->bytes.arena;
+                p->bytes.arena += live[i]->size;
         }
 }
 
@@ -210,17 +212,17 @@ static void place_sections(Plan *p)
                 if (b->part_of)
                         continue;
                 if (b->home == IN_WEIGHTS) {
-                        b->offset = p->weights_size;
-                        p->weights_size += b->slot_stride * b->slots;
+                        b->offset = p->bytes.weights;
+                        p->bytes.weights += b->slot_stride * b->slots;
                 } else if (b->paged) {
-                        b->offset = pool_offset(p) + p->pool_size;
-                        p->pool_size += b->slot_stride * b->slots;
+                        b->offset = pool_offset(p) + p->bytes.pool;
+                        p->bytes.pool += b->slot_stride * b->slots;
                 } else if (b->home == IN_STATE) {
-                        b->offset = p->state_size;
-                        p->state_size += b->slot_stride * b->slots;
+                        b->offset = p->bytes.state;
+                        p->bytes.state += b->slot_stride * b->slots;
                 }
         }
-        p->weights_size += 2048; /* kernels ask for cache lines a little beyond */
+        p->bytes.weights += 2048; /* kernels ask for cache lines a little beyond */
 }
 
 void find_lives(Plan *p)

@@ -18,7 +18,7 @@ typedef struct {
 /* Pieces that ranks share. */
 static int64_t kernel_pieces(const Kernel *k)
 {
-        return k->spread_heads     ? k->spread_heads
+        return k->ranks.heads      ? k->ranks.heads
                : k->op == K_MATMUL ? only_statement(own_function(k), STMT_MATMUL)->call.matmul->panels
                                    : kv_heads_of(k);
 }
@@ -38,7 +38,7 @@ static int64_t runs_of(const Sharing *s, const KernelCost *c)
 
 static int64_t largest_part(const Kernel *k, int64_t n, int ranks)
 {
-        return k->spread ? largest_share(n, kernel_pieces(k), ranks) : n;
+        return k->ranks.sharded ? largest_share(n, kernel_pieces(k), ranks) : n;
 }
 
 /* Rows of a kernel of which ranks exchange what it stores; of iterations that change some rows, those. */
@@ -48,7 +48,7 @@ static int64_t cost_rows(const Sharing *s, const Kernel *k, const KernelCost *c)
         const Graph *g = s->plan->graph;
         int64_t size[MAX_NAMED], rows = 1;
         memcpy(size, s->size, sizeof size);
-        if (k->active_only && g->past >= 0 && !k->exchange_behind)
+        if (k->rows == ROWS_ACTIVE && g->past >= 0 && !k->ranks.exchange_after)
                 size[g->time] = c->rows;
         for (int i = 0; k->op == K_MATMUL && i < f->nloop - 1; i++)
                 rows *= dim_value(f->loop[i].size, size);
@@ -56,19 +56,19 @@ static int64_t cost_rows(const Sharing *s, const Kernel *k, const KernelCost *c)
                 const int row = only_statement(f, STMT_ATTENTION)->call.attention->row;
                 rows = row < 0 ? 1 : dim_value(f->loop[row].size, size);
         }
-        return k->tail ? rows - size[NAMED_FIRST] : rows;
+        return k->rows == ROWS_REQUESTED ? rows - size[NAMED_FIRST] : rows;
 }
 
 /* A kernel's weights, and the caches that it writes, each buffer once. */
 static void add_kept(Sharing *s, const Kernel *k)
 {
         RankCost *all = &s->all;
-        for (int i = 0; i < k->nsegment; i++)
-                for (int j = 0; j < k->segment[i].nproduct; j++) {
-                        const Buffer *w = whole_buffer(k->segment[i].w[j]);
+        for (int i = 0; i < k->product.nsegment; i++)
+                for (int j = 0; j < k->product.segment[i].nproduct; j++) {
+                        const Buffer *w = whole_buffer(k->product.segment[i].w[j]);
                         const int64_t bytes = s->seen[w->id] ? 0 : w->slots * w->slot_stride,
                                       staged = largest_share(bytes, s->iterations, s->stages);
-                        const bool whole = s->by_rows && k->in_rows;
+                        const bool whole = s->by_rows && k->ranks.by_rows;
                         all->weights += (whole ? staged : largest_part(k, staged, s->ranks)) - bytes;
                         s->seen[w->id] = true;
                 }
@@ -76,7 +76,7 @@ static void add_kept(Sharing *s, const Kernel *k)
                 const Buffer *b = whole_buffer(k->code->written[i]);
                 const int64_t all_of = b->home != IN_STATE || s->seen[b->id] ? 0 : b->slots * b->slot_stride,
                               bytes = largest_share(all_of, s->iterations, s->stages);
-                all->caches += b->apart ? largest_part(k, bytes, s->ranks) : bytes;
+                all->caches += b->per_head ? largest_part(k, bytes, s->ranks) : bytes;
                 s->seen[b->id] = true;
         }
 }
@@ -91,18 +91,19 @@ static void add_own_part(Sharing *s, const Kernel *k, const KernelCost *c)
 static void add_exchange(Sharing *s, const Step *step)
 {
         const Kernel *k = step->kernel;
-        const KernelCost *c = &s->cost[k->step];
+        const KernelCost *c = &s->cost[k->order.step];
         const int64_t runs = runs_of(s, c),
-                      exchanges = step->repeat ? runs_of(s, &s->cost[step->repeat->step]) : runs;
+                      exchanges = step->repeat ? runs_of(s, &s->cost[step->repeat->order.step]) : runs;
         s->all.gathers += exchanges;
-        s->all.floats += (k->exchange_behind ? exchanges : runs) * cost_rows(s, k, c) * exchanged_row(k);
+        s->all.floats += (k->ranks.exchange_after ? exchanges : runs) * cost_rows(s, k, c) * exchanged_row(k);
 }
 
 static void add_gather(Sharing *s, const Step *step)
 {
         const SharedRows *r = step->shared;
         const int64_t rows = dim_value(r->rows, s->size),
-                      runs = step->kernel->op == K_REPEAT ? 1 : runs_of(s, &s->cost[step->kernel->step]);
+                      runs = step->kernel->op == K_REPEAT ? 1
+                                                          : runs_of(s, &s->cost[step->kernel->order.step]);
         s->all.gathers += runs;
         s->all.floats += runs * (r->whole_tiles ? round_up(rows, LANES) : rows) * (r->tile / LANES);
 }
@@ -111,13 +112,14 @@ static void add_gather(Sharing *s, const Step *step)
 static void add_own_rows(Sharing *s, const Kernel *k, const KernelCost *c)
 {
         int64_t weights = 0, tiles = 0;
-        for (int i = 0; i < k->nsegment; i++)
-                for (int j = 0; j < k->segment[i].nproduct; j++)
-                        weights +=
-                                buffer_size(k->segment[i].w[j], k->k_size * round_up(k->segment[i].n, LANES));
+        for (int i = 0; i < k->product.nsegment; i++)
+                for (int j = 0; j < k->product.segment[i].nproduct; j++)
+                        weights += buffer_size(k->product.segment[i].w[j],
+                                               k->product.k * round_up(k->product.segment[i].n, LANES));
         weights = weights < c->read ? weights : c->read;
-        if (k->row_loop)
-                tiles = (dim_value(own_function(k)->loop[k->row_loop - 1].size, s->size) + LANES - 1) / LANES;
+        if (k->ranks.row_loop)
+                tiles = (dim_value(own_function(k)->loop[k->ranks.row_loop - 1].size, s->size) + LANES - 1) /
+                        LANES;
         s->all.read += runs_of(s, c) * (weights + largest_share(c->read - weights, tiles, s->ranks));
         s->all.flops += runs_of(s, c) * largest_share(c->flops, tiles, s->ranks);
 }
@@ -134,14 +136,14 @@ static void cost_add_carried(Sharing *s, const Region *r)
 bool calls_share_rows(const Plan *p)
 {
         for (int i = 0; i < p->list[0].n; i++)
-                if (p->list[0].kernel[i]->in_rows && !p->list[0].kernel[i]->part)
+                if (p->list[0].kernel[i]->ranks.by_rows && !p->list[0].kernel[i]->part)
                         return true;
         return false;
 }
 
 bool shares_rows(const Plan *p, const int64_t *size, int ranks)
 {
-        return calls_share_rows(p) && dim_value(p->shared_rows, size) > (int64_t)LANES * (ranks - 1);
+        return calls_share_rows(p) && dim_value(p->sharing.rows, size) > (int64_t)LANES * (ranks - 1);
 }
 
 static void cost_add_steps(Sharing *s, const StepList *list);
@@ -150,10 +152,10 @@ static void cost_add_step(Sharing *s, const Step *step)
 {
         const Kernel *k = step->kernel;
         if (step->op == STEP_CALL || step->op == STEP_ACTIVE) {
-                if (s->by_rows && k->in_rows)
-                        add_own_rows(s, k, &s->cost[k->step]);
+                if (s->by_rows && k->ranks.by_rows)
+                        add_own_rows(s, k, &s->cost[k->order.step]);
                 else
-                        add_own_part(s, k, &s->cost[k->step]);
+                        add_own_part(s, k, &s->cost[k->order.step]);
                 add_kept(s, k);
         }
         if (step->op == STEP_EXCHANGE)
@@ -170,8 +172,8 @@ static void cost_add_steps(Sharing *s, const StepList *list)
                 const Step *step = list->step[i];
                 const int64_t outer = s->iterations;
                 if (step->op == STEP_REPEAT && step->by_stages) {
-                        cost_add_carried(s, step->kernel->region);
-                        s->iterations = s->stages > 1 ? step->kernel->region->iterations : 0;
+                        cost_add_carried(s, step->kernel->repeat.region);
+                        s->iterations = s->stages > 1 ? step->kernel->repeat.region->iterations : 0;
                 }
                 if (step->op == STEP_REPEAT && step->second_half) /* the rows that the first one found */
                         cost_add_steps(s, bodies_of(step));
@@ -190,7 +192,7 @@ RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, int 
                      .stages = stages > 1 ? stages : 1,
                      .by_rows = by_rows};
         s.seen = NEW_ARRAY(a, bool, p->nbuffer + 1);
-        s.all.weights = p->weights_size;
+        s.all.weights = p->bytes.weights;
         cost_add_steps(&s, p->program);
         return s.all;
 }

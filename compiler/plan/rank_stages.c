@@ -9,7 +9,7 @@ const Buffer *carried_buffer(const Plan *p, const Region *r, int carry)
         const Body *b = r->body[0];
         for (int i = 0; i < b->nnode; i++)
                 if (b->node[i]->op == OP_CARRY && b->node[i]->attr.index == carry)
-                        return p->value[b->node[i]->id];
+                        return p->of_node.value[b->node[i]->id];
         return NULL;
 }
 
@@ -19,7 +19,7 @@ const Kernel *repeat_around(const Plan *p, const Body *b)
         for (; b->region; b = b->region->repeat->body)
                 top = b->region;
         for (int i = 0; top && i < p->list[0].n; i++)
-                if (p->list[0].kernel[i]->region == top)
+                if (p->list[0].kernel[i]->repeat.region == top)
                         return p->list[0].kernel[i];
         return NULL;
 }
@@ -28,8 +28,8 @@ const Kernel *repeat_around(const Plan *p, const Body *b)
 static bool can_be_handed_on(const Buffer *b)
 {
         int64_t stride = 1;
-        if (!b || b->home != IN_ARENA || b->part_of || b->alias || b->own || b->storage != STORAGE_F32 ||
-            b->layout.tiled >= 0 || b->layout.offset)
+        if (!b || b->home != IN_ARENA || b->part_of || b->alias || b->replicated ||
+            b->storage != STORAGE_F32 || b->layout.tiled >= 0 || b->layout.offset)
                 return false;
         for (int a = b->type.rank - 1; a >= 0; stride *= b->type.dim[a--].fixed) {
                 if (b->layout.stride[a] != stride || (a > 0 && !dim_is_fixed(b->type.dim[a])))
@@ -84,8 +84,8 @@ static bool keeps_to_itself(const Plan *p, const Region *r)
 
 static bool is_staged(const Plan *p, const Kernel *k)
 {
-        const Region *r = k->region;
-        bool good = k->op == K_REPEAT && r->iterations > 1 && r->nstack == 0 && !k->active_rows &&
+        const Region *r = k->repeat.region;
+        bool good = k->op == K_REPEAT && r->iterations > 1 && r->nstack == 0 && !k->repeat.active_rows &&
                     !has_whole_sequences(p);
         for (int i = 0; good && i < r->ncarry; i++)
                 good = can_be_handed_on(carried_buffer(p, r, i));
@@ -113,7 +113,8 @@ static bool needs_carried_alone(const Plan *p, int at)
                 for (int n = 0; k->code && n < k->code->nread; n++) {
                         const Buffer *b = whole_buffer(k->code->read[n]);
                         if (b->home != IN_WEIGHTS && b->home != IN_LITERAL &&
-                            !is_carried_on(p, top->kernel[at]->region, b) && !is_stored_by(p, b, at + 1))
+                            !is_carried_on(p, top->kernel[at]->repeat.region, b) &&
+                            !is_stored_by(p, b, at + 1))
                                 return false;
                 }
                 for (int n = 0; k->code && n < k->code->nwritten; n++)
@@ -142,12 +143,13 @@ static bool can_be_under_way(const Plan *p)
         const KernelList *top = &p->list[0];
         int at = -1, staged = 0;
         for (int i = 0; i < top->n; i++)
-                if (top->kernel[i]->staged && !top->kernel[i]->part) {
+                if (top->kernel[i]->repeat.staged && !top->kernel[i]->part) {
                         at = i;
                         staged++;
                 }
-        return p->slots > 1 && p->graph->past >= 0 && staged == 1 && top->kernel[at]->staged_for_wanted &&
-               needs_carried_alone(p, at) && !gives_output_before(p, at);
+        return p->slots > 1 && p->graph->past >= 0 && staged == 1 &&
+               top->kernel[at]->repeat.staged_for_requested && needs_carried_alone(p, at) &&
+               !gives_output_before(p, at);
 }
 
 void find_stages(Plan *p)
@@ -155,10 +157,11 @@ void find_stages(Plan *p)
         const KernelList *top = &p->list[0];
         for (int i = 0; i < top->n; i++) {
                 Kernel *k = top->kernel[i];
-                k->staged = is_staged(p, k);
-                k->staged_for_wanted = k->staged;
+                k->repeat.staged = is_staged(p, k);
+                k->repeat.staged_for_requested = k->repeat.staged;
                 for (int j = i + 1; j < top->n; j++)
-                        k->staged_for_wanted &= top->kernel[j]->part != k->part || top->kernel[j]->tail;
+                        k->repeat.staged_for_requested &=
+                                top->kernel[j]->part != k->part || top->kernel[j]->rows == ROWS_REQUESTED;
         }
-        p->under_way = can_be_under_way(p);
+        p->sharing.under_way = can_be_under_way(p);
 }

@@ -15,9 +15,9 @@ typedef struct {
 
 static bool is_multiplied(const Kernel *k, const Buffer *whole)
 {
-        for (int i = 0; i < k->nsegment; i++)
-                for (int j = 0; j < k->segment[i].nproduct; j++)
-                        if (whole_buffer(k->segment[i].w[j]) == whole)
+        for (int i = 0; i < k->product.nsegment; i++)
+                for (int j = 0; j < k->product.segment[i].nproduct; j++)
+                        if (whole_buffer(k->product.segment[i].w[j]) == whole)
                                 return true;
         return false;
 }
@@ -25,7 +25,7 @@ static bool is_multiplied(const Kernel *k, const Buffer *whole)
 /* Does a rank read its panels of it alone?  Not if it may compute rows instead (rows.c), or a function that takes the results names it too. */
 static bool is_read_by_panels(const Kernel *k, const Buffer *whole)
 {
-        bool alone = k->op == K_MATMUL && k->spread && !k->in_rows && is_multiplied(k, whole);
+        bool alone = k->op == K_MATMUL && k->ranks.sharded && !k->ranks.by_rows && is_multiplied(k, whole);
         for (int i = 0; i < k->code->n - 1 && alone; i++)
                 alone = !function_names(k->code->function[i], whole);
         return alone;
@@ -55,7 +55,7 @@ static void reads_add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_
         for (int i = 0; i < n; i++)
                 iterations *= nest[i]->iterations;
         const Kernel *repeat = n ? repeat_around(r->plan, &within) : NULL;
-        if (!repeat || !repeat->staged) {
+        if (!repeat || !repeat->repeat.staged) {
                 for (int64_t slot = 0; slot < b->slots; slot++)
                         add_in_slot(r, b, slot, begin, end);
                 return;
@@ -73,11 +73,11 @@ static void reads_add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_
 /* The panels of one part that are the rank's: of all panels of the product laid end to end, or of each of its heads. */
 static void reads_add_part(RankReads *r, const Kernel *k, const MatmulCall *c, const MatmulPart *part)
 {
-        const int64_t pieces = k->spread_heads ? k->spread_heads : c->panels;
+        const int64_t pieces = k->ranks.heads ? k->ranks.heads : c->panels;
         const int64_t own = share_start(pieces, r->place.rank, r->place.ranks),
                       behind = share_start(pieces, r->place.rank + 1, r->place.ranks);
         int64_t begin = own - part->first, end = behind - part->first;
-        if (k->spread_heads) {
+        if (k->ranks.heads) {
                 begin = part->panels / pieces * own;
                 end = part->panels / pieces * behind;
         }
@@ -158,7 +158,7 @@ static uint64_t hash_kernel(uint64_t h, const Kernel *k)
         }
         for (int i = 0; panels && i < product_of(k)->npart; i++)
                 h = hash_numbers(h, product_of(k)->part[i].first, product_of(k)->part[i].panels);
-        return panels ? hash_numbers(h, k->spread_heads, product_of(k)->panels) : h;
+        return panels ? hash_numbers(h, k->ranks.heads, product_of(k)->panels) : h;
 }
 
 uint64_t spread_hash(const Plan *p)
@@ -167,7 +167,9 @@ uint64_t spread_hash(const Plan *p)
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
-                        h = k->staged ? hash_bytes(h, k->region->name, strlen(k->region->name)) : h;
+                        h = k->repeat.staged
+                                    ? hash_bytes(h, k->repeat.region->name, strlen(k->repeat.region->name))
+                                    : h;
                         h = k->code ? hash_kernel(h, k) : h;
                 }
         return h;

@@ -74,8 +74,8 @@ static bool is_in_place(const Kernel *k, const Buffer *from, const Buffer *to)
         const Code *c = k->code;
         Found store = {0};
         const Function *own = NULL;
-        if ((k->op != K_LOOP && k->op != K_MATMUL) || k->active_only || k->from_copy || code_reads(c, to) ||
-            code_writes(c, from))
+        if ((k->op != K_LOOP && k->op != K_MATMUL) || k->rows == ROWS_ACTIVE || k->from_copy ||
+            code_reads(c, to) || code_writes(c, from))
                 return false;
         for (int i = 0; i < c->n; i++) {
                 int before = store.n;
@@ -125,7 +125,7 @@ static bool is_touched_between(const Plan *p, int after, int before, const Buffe
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
-                        if (k->step > after && k->step < before && k->op != K_REPEAT &&
+                        if (k->order.step > after && k->order.step < before && k->op != K_REPEAT &&
                             touches_place(k, place))
                                 return true;
                 }
@@ -138,12 +138,12 @@ static bool is_given_back(const Plan *p, const KernelList *l, const Kernel *k, c
 {
         for (int i = 0; i < l->n; i++) {
                 const Kernel *last = l->kernel[i];
-                if (last->step != to->last || last->op == K_REPEAT)
+                if (last->order.step != to->last || last->op == K_REPEAT)
                         continue;
                 for (int w = 0; w < last->code->nwritten; w++)
                         if (allocation_root(last->code->written[w]) == place &&
                             is_in_place(last, to, last->code->written[w]))
-                                return !is_touched_between(p, k->step, last->step, place);
+                                return !is_touched_between(p, k->order.step, last->order.step, place);
         }
         return false;
 }
@@ -158,10 +158,11 @@ static bool same_sequences(const Plan *p, const Buffer *a, const Buffer *b)
 static bool takes_place(const Plan *p, const KernelList *l, const Kernel *k, Buffer *to, const Buffer *from)
 {
         const Buffer *place = allocation_root((Buffer *)from);
-        return may_share(to) && to->first == k->step && from->home == IN_ARENA && !from->part_of &&
+        return may_share(to) && to->first == k->order.step && from->home == IN_ARENA && !from->part_of &&
                may_share(place) && place != to && to->size == place->size && to->storage == place->storage &&
-               same_sequences(p, to, place) && to->own == place->own && is_in_place(k, from, to) &&
-               (place->last == k->step || is_given_back(p, l, k, to, place));
+               same_sequences(p, to, place) && to->replicated == place->replicated &&
+               is_in_place(k, from, to) &&
+               (place->last == k->order.step || is_given_back(p, l, k, to, place));
 }
 
 static void share_places(const Plan *p, const KernelList *l, const Kernel *k)

@@ -154,8 +154,8 @@ Accesses accesses_of(Arena *arena, const Kernel *k, bool stores)
         }
         if (k->op == K_MATMUL && !stores) {
                 const MatmulCall *c = s->call.matmul;
-                add_access(&all, (Access){own_function(k), c->x.buffer, c->x.at, c->ldx, k->k_size - 1, NULL,
-                                          false});
+                add_access(&all, (Access){own_function(k), c->x.buffer, c->x.at, c->ldx, k->product.k - 1,
+                                          NULL, false});
         }
         return all;
 }

@@ -75,14 +75,14 @@ static void kernel_find_rows(const Plan *p, Kernel *k)
 {
         SharedRows stored[MOST_STORES];
         int begin, end, n;
-        k->row_loop = 0;
-        if (k->op == K_REPEAT || k->active_only || k->tail || k->by_sequence || k->by_row ||
+        k->ranks.row_loop = 0;
+        if (k->op == K_REPEAT || k->rows != ROWS_ALL || k->batching > BATCH_ROWS ||
             !kernel_row_range(k, &begin, &end))
                 return;
-        for (int i = begin; i < end && !k->row_loop; i++)
+        for (int i = begin; i < end && !k->ranks.row_loop; i++)
                 if (bound_of(p, own_function(k)->loop[i].size) > LANES &&
                     stores_by_rows(p, k, i, stored, &n, MOST_STORES))
-                        k->row_loop = i + 1;
+                        k->ranks.row_loop = i + 1;
 }
 
 /* --- what is brought together ------------------------------------------------------------------------------------------ */
@@ -119,7 +119,7 @@ static void row_list_add(Arena *arena, RowList *to, SharedRows r)
 bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r)
 {
         bool any = false;
-        if (!k->row_loop || !dim_equal(own_function(k)->loop[k->row_loop - 1].size, r->rows))
+        if (!k->ranks.row_loop || !dim_equal(own_function(k)->loop[k->ranks.row_loop - 1].size, r->rows))
                 return false;
         const Accesses reads = accesses_of(p->graph->arena, k, false);
         for (int i = 0; i < reads.n; i++) {
@@ -127,7 +127,7 @@ bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r)
                 SharedRows own = {.rows = r->rows};
                 if (whole_buffer(a->buffer) != whole_buffer(r->buffer))
                         continue;
-                if (!lies_by_rows(p, a, k->row_loop - 1, &own) || !shared_rows_equal(&own, r))
+                if (!lies_by_rows(p, a, k->ranks.row_loop - 1, &own) || !shared_rows_equal(&own, r))
                         return false;
                 any = true;
         }
@@ -156,7 +156,7 @@ static void gather_before(RowsApart *apart, Kernel *k,
                         i++;
                         continue;
                 }
-                row_list_add(apart->plan->graph->arena, &k->gather_before, r);
+                row_list_add(apart->plan->graph->arena, &k->ranks.gather_before, r);
                 rows->of[i] = rows->of[--rows->n];
         }
 }
@@ -169,7 +169,8 @@ static bool reads_across(const RowsApart *apart, const Kernel *k, const SharedRo
 RowList rows_stored(const Plan *p, const Kernel *k)
 {
         RowList stored = {.of = NEW_ARRAY(p->graph->arena, SharedRows, MOST_STORES)};
-        if (k->row_loop && !stores_by_rows(p, k, k->row_loop - 1, stored.of, &stored.n, MOST_STORES))
+        if (k->ranks.row_loop &&
+            !stores_by_rows(p, k, k->ranks.row_loop - 1, stored.of, &stored.n, MOST_STORES))
                 stored.n = 0;
         return stored;
 }
@@ -202,7 +203,7 @@ static void touch_in(const RowsApart *apart, const Region *region, const SharedR
                 for (int i = 0; i < l->n; i++) {
                         const Kernel *k = l->kernel[i];
                         if (k->op == K_REPEAT)
-                                touch_in(apart, k->region, r, t);
+                                touch_in(apart, k->repeat.region, r, t);
                         if (k->op == K_REPEAT || !k->code)
                                 continue;
                         const RowList stored = rows_stored(p, k);
@@ -220,8 +221,8 @@ static void touch_in(const RowsApart *apart, const Region *region, const SharedR
 static bool is_gathered_before_repeat(const RowsApart *apart, const Kernel *k, const SharedRows *r)
 {
         Touched t = {.reads = false};
-        touch_in(apart, k->region, r, &t);
-        return t.stores_over || (t.across && !t.stores) || (k->active_rows && t.reads);
+        touch_in(apart, k->repeat.region, r, &t);
+        return t.stores_over || (t.across && !t.stores) || (k->repeat.active_rows && t.reads);
 }
 
 /* Of outputs all ranks get all. */
@@ -230,7 +231,7 @@ static void set_apart(RowsApart *apart, Kernel *k)
         const RowList stored = rows_stored(apart->plan, k);
         for (int i = 0; i < stored.n; i++) {
                 const bool output = whole_buffer(stored.of[i].buffer)->home == IN_OUTPUT;
-                row_list_add(apart->plan->graph->arena, output ? &k->gather_behind : &apart->rows,
+                row_list_add(apart->plan->graph->arena, output ? &k->ranks.gather_after : &apart->rows,
                              stored.of[i]);
         }
 }
@@ -289,21 +290,21 @@ static void visit(RowsApart *apart, int body, See *see)
                 if (k->op == K_REPEAT || k->code)
                         see(apart, k);
                 if (k->op == K_REPEAT)
-                        visit_repeat(apart, k->region, see);
+                        visit_repeat(apart, k->repeat.region, see);
         }
 }
 
 static void see_rows_of(RowsApart *apart, Kernel *k)
 {
-        k->in_rows = true;
+        k->ranks.by_rows = true;
         kernel_find_rows(apart->plan, k);
 }
 
 static void leave_whole(RowsApart *apart, Kernel *k)
 {
         (void)apart;
-        k->in_rows = false;
-        k->row_loop = 0;
+        k->ranks.by_rows = false;
+        k->ranks.row_loop = 0;
 }
 
 /* Does a kernel read what k stores, of a call whose rows ranks share? */
@@ -313,7 +314,7 @@ static bool is_read_in_rows(const Plan *p, const Kernel *k)
                 for (int j = 0; j < p->list[i].n; j++)
                         for (int w = 0; w < k->code->nwritten; w++) {
                                 const Kernel *reader = p->list[i].kernel[j];
-                                if (reader->in_rows && reader->code &&
+                                if (reader->ranks.by_rows && reader->code &&
                                     code_reads(reader->code, k->code->written[w]))
                                         return true;
                         }
@@ -323,8 +324,8 @@ static bool is_read_in_rows(const Plan *p, const Kernel *k)
 /* A kernel that is not by rows stays shared by outputs, where others get what they read of it. */
 static void leave_shared(RowsApart *apart, Kernel *k)
 {
-        if (k->op != K_REPEAT && !k->row_loop && k->spread)
-                k->in_rows = !is_exchanged(k) && is_read_in_rows(apart->plan, k);
+        if (k->op != K_REPEAT && !k->ranks.row_loop && k->ranks.sharded)
+                k->ranks.by_rows = !is_exchanged(k) && is_read_in_rows(apart->plan, k);
 }
 
 /* --- what stays with its heads ----------------------------------------------------------------------------------------- */
@@ -334,9 +335,9 @@ static bool touches_heads_cache(const Kernel *k)
 {
         bool any = false;
         for (int i = 0; i < k->code->nread; i++)
-                any |= whole_buffer(k->code->read[i])->apart;
+                any |= whole_buffer(k->code->read[i])->per_head;
         for (int i = 0; i < k->code->nwritten; i++)
-                any |= whole_buffer(k->code->written[i])->apart;
+                any |= whole_buffer(k->code->written[i])->per_head;
         return any;
 }
 
@@ -355,7 +356,8 @@ static bool goes_with_heads(const Plan *p, const Kernel *k)
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *other = p->list[i].kernel[j];
-                        if (other->op == K_REPEAT || !other->code || other->in_rows || !other->spread)
+                        if (other->op == K_REPEAT || !other->code || other->ranks.by_rows ||
+                            !other->ranks.sharded)
                                 continue;
                         if ((!is_exchanged(k) && is_read_by(k, other)) ||
                             (!is_exchanged(other) && is_read_by(other, k)))
@@ -367,31 +369,32 @@ static bool goes_with_heads(const Plan *p, const Kernel *k)
 /* Attention of cached keys and values, and what makes them, and its queries. */
 static void leave_with_heads(RowsApart *apart, Kernel *k)
 {
-        const bool by_heads = k->op != K_REPEAT && k->spread && (k->spread_heads || k->op == K_ATTENTION);
-        if (!by_heads || !k->in_rows || !(touches_heads_cache(k) || goes_with_heads(apart->plan, k)))
+        const bool by_heads =
+                k->op != K_REPEAT && k->ranks.sharded && (k->ranks.heads || k->op == K_ATTENTION);
+        if (!by_heads || !k->ranks.by_rows || !(touches_heads_cache(k) || goes_with_heads(apart->plan, k)))
                 return;
-        k->in_rows = false;
-        k->row_loop = 0;
+        k->ranks.by_rows = false;
+        k->ranks.row_loop = 0;
         apart->changed = true;
 }
 
 static void count_flops(RowsApart *apart, Kernel *k)
 {
-        if (k->op == K_REPEAT || apart->counted[k->step])
+        if (k->op == K_REPEAT || apart->counted[k->order.step])
                 return;
-        const int64_t flops = apart->cost[k->step].flops * apart->cost[k->step].runs;
-        apart->counted[k->step] = true;
+        const int64_t flops = apart->cost[k->order.step].flops * apart->cost[k->order.step].runs;
+        apart->counted[k->order.step] = true;
         apart->flops += flops;
-        apart->shared += k->row_loop || !k->in_rows ? flops : 0;
-        if (k->row_loop && flops > apart->most) {
+        apart->shared += k->ranks.row_loop || !k->ranks.by_rows ? flops : 0;
+        if (k->ranks.row_loop && flops > apart->most) {
                 apart->most = flops;
-                apart->max_rows = own_function(k)->loop[k->row_loop - 1].size;
+                apart->max_rows = own_function(k)->loop[k->ranks.row_loop - 1].size;
         }
 }
 
 static void set_call_rows(RowsApart *apart, Kernel *k)
 {
-        k->call_rows = apart->max_rows;
+        k->ranks.rows = apart->max_rows;
 }
 
 /* In turn a repeat's bodies are run, in any order: of a buffer two of them store the same rows, or others that lie elsewhere. */
@@ -412,8 +415,8 @@ static void add_stored(const Plan *p, const Body *body, RowList *to)
                 const RowList stored = rows_stored(p, k);
                 for (int j = 0; j < stored.n; j++)
                         row_list_add(p->graph->arena, to, stored.of[j]);
-                for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++)
-                        add_stored(p, k->region->body[b], to);
+                for (int b = 0; k->op == K_REPEAT && b < k->repeat.region->nbody; b++)
+                        add_stored(p, k->repeat.region->body[b], to);
         }
 }
 
@@ -423,9 +426,9 @@ static bool bodies_agree(const Plan *p)
                 for (int j = 0; j < p->list[i].n; j++) {
                         const Kernel *k = p->list[i].kernel[j];
                         RowList before = {.n = 0};
-                        for (int b = 0; k->op == K_REPEAT && b < k->region->nbody; b++) {
+                        for (int b = 0; k->op == K_REPEAT && b < k->repeat.region->nbody; b++) {
                                 RowList of = {.n = 0};
-                                add_stored(p, k->region->body[b], &of);
+                                add_stored(p, k->repeat.region->body[b], &of);
                                 if (!rows_agree(p, &before, &of))
                                         return false;
                                 row_list_add_all(p->graph->arena, &before, &of);
@@ -455,7 +458,7 @@ static void gather_behind_part(RowsApart *apart)
                 last = p->list[0].kernel[i]->part == apart->part ? p->list[0].kernel[i] : last;
         for (int i = 0; i < apart->rows.n; i++)
                 if (buffer_is_read_elsewhere(p, apart->part, whole_buffer(apart->rows.of[i].buffer)))
-                        row_list_add(p->graph->arena, &last->gather_behind, apart->rows.of[i]);
+                        row_list_add(p->graph->arena, &last->ranks.gather_after, apart->rows.of[i]);
 }
 
 static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
@@ -473,8 +476,8 @@ static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
                 visit(&apart, 0, leave_whole);
                 return;
         }
-        p->by_rows = true;
-        p->shared_rows = apart.max_rows;
+        p->sharing.by_rows = true;
+        p->sharing.rows = apart.max_rows;
         visit(&apart, 0, set_call_rows);
         visit(&apart, 0, gather_rows);
         gather_behind_part(&apart);
@@ -484,14 +487,14 @@ bool pass_rows(Plan *p, Diag *diag)
 {
         (void)diag;
         int64_t size[MAX_NAMED];
-        if (!p->ranks || p->off[PASS_rows] || (p->slots > 1 && !p->prompt_rows))
+        if (!p->sharing.ranks || p->off[PASS_rows] || (p->slots > 1 && !p->sharing.prompt_rows))
                 return true;
         for (int i = 0; i < MAX_NAMED; i++)
                 size[i] = i < NAMED_BASE && p->bound[i] > 0 ? p->bound[i] : 0;
         const KernelCost *cost = kernel_costs(p->graph->arena, p, size);
         for (int i = 0; i < p->graph->npart; i++)
                 share_rows(p, p->graph->part[i], cost);
-        if (p->graph->past < 0 || p->prompt_rows)
+        if (p->graph->past < 0 || p->sharing.prompt_rows)
                 share_rows(p, 0, cost);
         return true;
 }

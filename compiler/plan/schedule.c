@@ -46,7 +46,7 @@ static StepList *schedule_wanted(const Scheduler *s, StepList *to, const Kernel 
 
 static StepList *schedule_views(const Scheduler *s, StepList *to, const Kernel *k, bool sequences)
 {
-        if (s->plan->slots == 1 || (!sequences && !k->tail))
+        if (s->plan->slots == 1 || (!sequences && k->rows != ROWS_REQUESTED))
                 return to;
         const StepOp op = sequences ? STEP_FOR_SEQUENCES : STEP_FOR_RANGES;
         return &schedule_add(s, to, (Step){.op = op, .kernel = k})->inside;
@@ -54,7 +54,7 @@ static StepList *schedule_views(const Scheduler *s, StepList *to, const Kernel *
 
 static void schedule_call(const Scheduler *s, StepList *to, const Kernel *k)
 {
-        to = schedule_views(s, to, k, k->by_sequence);
+        to = schedule_views(s, to, k, k->batching == BATCH_SEQUENCES);
         schedule_add(s, schedule_wanted(s, to, k), (Step){.op = STEP_CALL, .kernel = k});
 }
 
@@ -84,7 +84,8 @@ static bool schedule_by_sequence(const Plan *p, const Kernel *k)
 {
         const Function *f = own_function(k);
         const Stmt *call = only_statement(f, k->op == K_MATMUL ? STMT_MATMUL : STMT_ATTENTION);
-        return k->by_sequence && (has_whole_sequences(p) || !results_are_rows_of_all(p, k, f, call));
+        return k->batching == BATCH_SEQUENCES &&
+               (has_whole_sequences(p) || !results_are_rows_of_all(p, k, f, call));
 }
 
 /* repeat: for all its iterations at once; or NULL */
@@ -94,8 +95,8 @@ static void schedule_exchange(const Scheduler *s, StepList *to, const Kernel *k,
         to = schedule_if(s, to,
                          (Step){.op = STEP_IF,
                                 .kernel = k,
-                                .when = k->in_rows ? WHEN_BY_OUTPUTS : WHEN_RANKS,
-                                .rows = k->call_rows},
+                                .when = k->ranks.by_rows ? WHEN_BY_OUTPUTS : WHEN_RANKS,
+                                .rows = k->ranks.rows},
                          waits);
         if (!repeat)
                 to = schedule_views(s, to, k, schedule_by_sequence(s->plan, k));
@@ -107,9 +108,10 @@ static void schedule_exchange(const Scheduler *s, StepList *to, const Kernel *k,
 static void schedule_exchanges_once(const Scheduler *s, StepList *to, const Kernel *repeat, bool between,
                                     bool waits)
 {
-        const KernelList *l = &s->plan->list[body_number(s->plan, repeat->region->body[0])];
+        const KernelList *l = &s->plan->list[body_number(s->plan, repeat->repeat.region->body[0])];
         for (int i = 0; i < l->n; i++)
-                if ((between ? l->kernel[i]->exchange_between : l->kernel[i]->exchange_behind) == repeat)
+                if ((between ? l->kernel[i]->ranks.exchange_between : l->kernel[i]->ranks.exchange_after) ==
+                    repeat)
                         schedule_exchange(s, to, l->kernel[i], repeat, waits);
 }
 
@@ -117,11 +119,11 @@ static void schedule_exchanges_once(const Scheduler *s, StepList *to, const Kern
 static bool schedule_is_last_tail(const Plan *p, const Kernel *k)
 {
         const KernelList *top = &p->list[0];
-        bool after = false, tail = k->tail;
+        bool after = false, tail = k->rows == ROWS_REQUESTED;
         for (int i = 0; i < top->n; i++) {
                 after |= top->kernel[i] == k;
                 if (after && top->kernel[i]->part == k->part)
-                        tail &= top->kernel[i]->tail;
+                        tail &= top->kernel[i]->rows == ROWS_REQUESTED;
         }
         return after && tail;
 }
@@ -134,7 +136,7 @@ static void schedule_gathers(const Scheduler *s, StepList *to, const Kernel *k, 
                 return;
         to = schedule_if(
                 s, to,
-                (Step){.op = STEP_IF, .kernel = k, .when = WHEN_BY_ROWS | requested, .rows = k->call_rows},
+                (Step){.op = STEP_IF, .kernel = k, .when = WHEN_BY_ROWS | requested, .rows = k->ranks.rows},
                 waits);
         for (int i = 0; i < rows->n; i++) {
                 const Buffer *b = whole_buffer(rows->of[i].buffer);
@@ -160,17 +162,17 @@ Dim carried_count(const Buffer *b)
 /* A step for each value that a repeat carries. */
 static void schedule_carried(const Scheduler *s, StepList *to, const Kernel *repeat, StepOp op, bool last)
 {
-        for (int i = 0; i < repeat->region->ncarry; i++)
+        for (int i = 0; i < repeat->repeat.region->ncarry; i++)
                 schedule_add(s, to,
                              (Step){.op = op,
                                     .kernel = repeat,
-                                    .value = carried_buffer(s->plan, repeat->region, i),
+                                    .value = carried_buffer(s->plan, repeat->repeat.region, i),
                                     .last = last});
 }
 
 static void schedule_stage_begin(const Scheduler *s, StepList *to, const Kernel *repeat)
 {
-        if (!repeat->staged)
+        if (!repeat->repeat.staged)
                 return;
         to = schedule_if(s, to, (Step){.op = STEP_IF, .kernel = repeat, .when = WHEN_STAGES}, false);
         schedule_carried(s, to, repeat, STEP_RECEIVE, false);
@@ -179,7 +181,7 @@ static void schedule_stage_begin(const Scheduler *s, StepList *to, const Kernel 
 /* Where outputs may be computed later than the steps up to the end of this repeat. */
 static bool schedule_is_under_way(const Plan *p, const Kernel *k)
 {
-        return p->ranks && p->under_way && k->staged && !k->part;
+        return p->sharing.ranks && p->sharing.under_way && k->repeat.staged && !k->part;
 }
 
 /* The last stage gives all others the values; where a batch is under way, when it begins, and they take them when it ends. */
@@ -194,7 +196,7 @@ static void schedule_last_values(const Scheduler *s, StepList *to, const Kernel 
 static void schedule_stage_end(const Scheduler *s, StepList *to, const Kernel *repeat)
 {
         const bool under_way = schedule_is_under_way(s->plan, repeat);
-        if (!repeat->staged)
+        if (!repeat->repeat.staged)
                 return;
         to = &schedule_add(s, to, (Step){.op = STEP_IF, .kernel = repeat, .when = WHEN_STAGES})->inside;
         schedule_wait(s, to, repeat);
@@ -205,7 +207,7 @@ static void schedule_stage_end(const Scheduler *s, StepList *to, const Kernel *r
         Step *give = schedule_add(s, to,
                                   (Step){.op = STEP_ONE_THREAD,
                                          .kernel = repeat,
-                                         .when = repeat->staged_for_wanted ? WHEN_REQUESTED : 0});
+                                         .when = repeat->repeat.staged_for_requested ? WHEN_REQUESTED : 0});
         schedule_last_values(s, &give->inside, repeat, STEP_SEND, WHEN_NOT_ENDING);
         schedule_last_values(s, &give->inside, repeat, STEP_RECEIVE, WHEN_NOT_BEGINNING);
         schedule_wait(s, to, repeat);
@@ -214,13 +216,13 @@ static void schedule_stage_end(const Scheduler *s, StepList *to, const Kernel *r
 /* After an iteration, if the caller asks for that: do ranks have the same values? */
 static void schedule_compare(const Scheduler *s, StepList *to, const Kernel *repeat)
 {
-        if (!repeat->staged)
+        if (!repeat->repeat.staged)
                 return;
         to = schedule_if(s, to,
                          (Step){.op = STEP_IF,
                                 .kernel = repeat,
-                                .when = WHEN_COMPARED | (repeat->in_rows ? WHEN_NOT_BY_ROWS : 0),
-                                .rows = repeat->call_rows},
+                                .when = WHEN_COMPARED | (repeat->ranks.by_rows ? WHEN_NOT_BY_ROWS : 0),
+                                .rows = repeat->ranks.rows},
                          false);
         schedule_carried(s, to, repeat, STEP_COMPARE, false);
 }
@@ -232,17 +234,17 @@ static void schedule_kernels(const Scheduler *s, StepList *to, int body, int beg
 /* Kernels of each body from `begin` on; end -1: to the last. */
 static void schedule_iterations(const Scheduler *s, StepList *to, const Kernel *k, int begin, int end)
 {
-        const Region *r = k->region;
+        const Region *r = k->repeat.region;
         StepList *inside = &schedule_add(s, to,
                                          (Step){.op = STEP_REPEAT,
                                                 .kernel = k,
                                                 .second_half = begin > 0,
-                                                .by_stages = k->staged})
+                                                .by_stages = k->repeat.staged})
                                     ->inside;
         StepList *bodies = inside;
-        if (k->active_rows)
-                bodies =
-                        &schedule_add(s, inside, (Step){.op = STEP_ACTIVE, .kernel = k->active_rows})->inside;
+        if (k->repeat.active_rows)
+                bodies = &schedule_add(s, inside, (Step){.op = STEP_ACTIVE, .kernel = k->repeat.active_rows})
+                                  ->inside;
         for (int b = 0; b < r->nbody; b++) {
                 const int body = body_number(s->plan, r->body[b]);
                 StepList *at =
@@ -255,10 +257,10 @@ static void schedule_iterations(const Scheduler *s, StepList *to, const Kernel *
 static void schedule_repeat(const Scheduler *s, StepList *to, const Kernel *k)
 {
         schedule_stage_begin(s, to, k);
-        schedule_iterations(s, to, k, 0, k->fission ? k->fission : -1);
-        if (k->fission) {
+        schedule_iterations(s, to, k, 0, k->repeat.split ? k->repeat.split : -1);
+        if (k->repeat.split) {
                 schedule_exchanges_once(s, to, k, true, false);
-                schedule_iterations(s, to, k, k->fission, -1);
+                schedule_iterations(s, to, k, k->repeat.split, -1);
         }
 }
 
@@ -280,7 +282,7 @@ static void schedule_kernels(const Scheduler *s, StepList *to, int body, int beg
                 if (k->part != part)
                         continue;
                 const bool waits = schedule_waits_next(l, i);
-                schedule_gathers(s, to, k, &k->gather_before, k->barrier);
+                schedule_gathers(s, to, k, &k->ranks.gather_before, k->barrier);
                 schedule_barrier(s, to, k, (unsigned)k->barrier);
                 if (k->op == K_REPEAT)
                         schedule_repeat(s, to, k);
@@ -290,11 +292,11 @@ static void schedule_kernels(const Scheduler *s, StepList *to, int body, int beg
                         to = schedule_phases(s, to, k);
                 else
                         schedule_stage_end(s, to, k);
-                if (is_exchanged(k) && !k->exchange_behind && !k->exchange_between)
+                if (is_exchanged(k) && !k->ranks.exchange_after && !k->ranks.exchange_between)
                         schedule_exchange(s, to, k, NULL, waits);
                 if (k->op == K_REPEAT)
                         schedule_exchanges_once(s, to, k, false, waits);
-                schedule_gathers(s, to, k, &k->gather_behind, waits);
+                schedule_gathers(s, to, k, &k->ranks.gather_after, waits);
         }
 }
 

@@ -36,14 +36,14 @@ const Function *own_function(const Kernel *k)
 /* Elements by themselves, which a copy has all of. */
 static bool is_carried(const Buffer *b)
 {
-        return (b->storage == STORAGE_F32 || b->storage == STORAGE_F16) && !whole_buffer((Buffer *)b)->own &&
-               !b->paged;
+        return (b->storage == STORAGE_F32 || b->storage == STORAGE_F16) &&
+               !whole_buffer((Buffer *)b)->replicated && !b->paged;
 }
 
 /* Keys or values of which a rank reads its heads. */
 static bool is_kept_by_heads(const Buffer *b)
 {
-        return is_carried(b) || (b->storage == STORAGE_Q8 && whole_buffer((Buffer *)b)->apart);
+        return is_carried(b) || (b->storage == STORAGE_Q8 && whole_buffer((Buffer *)b)->per_head);
 }
 
 static bool product_is_spread(const MatmulCall *c)
@@ -106,7 +106,7 @@ static bool reads_by_heads(ApartBuffers *a, const Kernel *k, ApartBuffer b)
         if (heads_modulus(a->plan, k, b.buffer) != b.modulus)
                 return false;
         if (k->op == K_ATTENTION) /* each rank's heads, if it counts them alike; its results are exchanged */
-                return k->spread && kv_heads_of(k) == a->plan->heads;
+                return k->ranks.sharded && kv_heads_of(k) == a->plan->heads;
         for (int i = 0; i < k->code->nwritten; i++)
                 if (!keep_apart(a, k->code->written[i], heads_modulus(a->plan, k, k->code->written[i])))
                         return false;
@@ -144,7 +144,7 @@ static int64_t heads_of_product(Plan *p, const Kernel *k)
 {
         const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;
         ApartBuffers a = {.plan = p};
-        bool good = p->heads > 1 && k->op == K_MATMUL && !k->active_only;
+        bool good = p->heads > 1 && k->op == K_MATMUL && k->rows != ROWS_ACTIVE;
         for (int i = 0; i < c->npart && good; i++)
                 good = has_heads(&a, &c->part[i], p->heads);
         for (int i = 0; i < a.n && good; i++)
@@ -156,7 +156,7 @@ static int64_t heads_of_product(Plan *p, const Kernel *k)
 static bool loop_is_spread(Plan *p, const Kernel *k)
 {
         ApartBuffers a = {.plan = p};
-        bool good = k->op == K_LOOP && k->by_heads;
+        bool good = k->op == K_LOOP && k->one_row == ONE_ROW_BY_HEADS;
         for (int i = 0; good && i < k->code->nwritten; i++)
                 good = keep_apart(&a, k->code->written[i], heads_modulus(p, k, k->code->written[i]));
         for (int i = 0; i < a.n && good; i++)
@@ -170,13 +170,13 @@ static void forget_heads(Plan *p)
         p->heads = 0;
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++)
-                        p->list[i].kernel[j]->by_heads = false;
+                        p->list[i].kernel[j]->one_row = ONE_ROW_SHARED;
 }
 
 bool pass_spread(Plan *p, Diag *diag)
 {
         (void)diag;
-        if (!p->ranks || p->off[PASS_spread])
+        if (!p->sharing.ranks || p->off[PASS_spread])
                 return true;
         const bool batches = p->slots > 1 && p->graph->past >= 0;
         if (batches)
@@ -184,16 +184,16 @@ bool pass_spread(Plan *p, Diag *diag)
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         Kernel *k = p->list[i].kernel[j];
-                        k->spread = k->op != K_REPEAT && k->code && is_spread(k);
+                        k->ranks.sharded = k->op != K_REPEAT && k->code && is_spread(k);
                 }
         for (int i = 0; i < p->nbody; i++)
                 for (int j = 0; j < p->list[i].n; j++) {
                         Kernel *k = p->list[i].kernel[j];
                         const bool loop = k->op == K_LOOP && loop_is_spread(p, k);
-                        k->spread |= loop;
-                        k->spread_heads = loop                             ? p->heads
-                                          : k->spread && k->op == K_MATMUL ? heads_of_product(p, k)
-                                                                           : 0;
+                        k->ranks.sharded |= loop;
+                        k->ranks.heads = loop                                    ? p->heads
+                                         : k->ranks.sharded && k->op == K_MATMUL ? heads_of_product(p, k)
+                                                                                 : 0;
                 }
         if (batches)
                 forget_heads(p);
@@ -204,7 +204,7 @@ bool pass_spread(Plan *p, Diag *diag)
 
 bool is_exchanged(const Kernel *k)
 {
-        return k->spread && !k->spread_heads;
+        return k->ranks.sharded && !k->ranks.heads;
 }
 
 int64_t exchanged_row(const Kernel *k)

@@ -22,7 +22,7 @@ typedef struct {
 /* In a call of one row: has each thread a row of its own in both, and that at the same place? */
 static bool buffers_share_rows(const Sync *s, const Buffer *a, const Buffer *b)
 {
-        return s->wait != WAIT_ROWS && a->own && b->own && a->offset == b->offset &&
+        return s->wait != WAIT_ROWS && a->replicated && b->replicated && a->offset == b->offset &&
                storage_size(a->storage, own_row(s->plan, a)) == storage_size(b->storage, own_row(s->plan, b));
 }
 
@@ -101,14 +101,14 @@ static void sync_repeat(const Sync *s, Kernel *k, PendingKernels *pending)
         for (int known = -1; known < before.n;) {
                 known = before.n;
                 after.n = 0;
-                for (int b = 0; b < k->region->nbody; b++) {
+                for (int b = 0; b < k->repeat.region->nbody; b++) {
                         PendingKernels inner = copy_of(s, &before);
-                        sync_body(s, body_number(s->plan, k->region->body[b]), &inner);
+                        sync_body(s, body_number(s->plan, k->repeat.region->body[b]), &inner);
                         pending_join(&after, &inner);
                 }
                 pending_join(&before, &after);
         }
-        if (k->active_rows)
+        if (k->repeat.active_rows)
                 pending_join(&after, &before);
         pending->n = after.n;
 }
@@ -119,8 +119,8 @@ static void sync_body(const Sync *s, int body, PendingKernels *pending)
         for (int i = 0; i < l->n; i++) {
                 Kernel *k = l->kernel[i];
                 if (body == 0 && i > 0 && k->part != l->kernel[i - 1]->part)
-                        pending->n = 0;                           /* another run of the threads */
-                bool waits = k->op == K_REPEAT && k->active_rows; /* what the iterations' rows are found by */
+                        pending->n = 0;                                  /* another run of the threads */
+                bool waits = k->op == K_REPEAT && k->repeat.active_rows; /* which reads a value of all rows */
                 for (int j = 0; j < pending->n && k->op != K_REPEAT && k->op != K_ACTIVE && !waits; j++)
                         waits = s->plan->off[PASS_sync] || stores_what_touches(s, pending->kernel[j], k) ||
                                 stores_what_touches(s, k, pending->kernel[j]);

@@ -18,8 +18,8 @@ static int64_t rows_per_call(const Plan *p, const Kernel *k)
 {
         int64_t rows = 1;
         bool outermost = p->slots > 1;
-        for (int a = 0; a + 1 < k->x->type.rank; a++) {
-                Dim d = k->x->type.dim[a];
+        for (int a = 0; a + 1 < k->product.x->type.rank; a++) {
+                Dim d = k->product.x->type.dim[a];
                 int64_t all = outermost ? all_rows(p, d) : 0, one = bound_of(p, d);
                 rows *= all > one ? all : one;
                 outermost &= dim_is(d, 1);
@@ -31,18 +31,18 @@ static int64_t rows_per_call(const Plan *p, const Kernel *k)
 static int64_t codes_size(const Plan *p, const Kernel *k, int group)
 {
         return wants_codes(k, group)
-                       ? FLOATS(round_up(rows_per_call(p, k) * CODES_BYTES(k->k_size), INT64_C(4) * LANES))
+                       ? FLOATS(round_up(rows_per_call(p, k) * CODES_BYTES(k->product.k), INT64_C(4) * LANES))
                        : 0;
 }
 
 static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, const ProductTiling *t,
                            const char *why)
 {
-        const int64_t pieces = (k->k_size + t->cut - 1) / t->cut;
+        const int64_t pieces = (k->product.k + t->cut - 1) / t->cut;
         plan_explain(p,
                      "%s: %" PRId64 " x %" PRId64 " in %s in tiles of %d rows by %d outputs, k in %" PRId64
                      " piece%s of %d, %d rows at once%s%s",
-                     k->name, k->k_size, of->panels * LANES, storage_info[of->storage].text, t->rows,
+                     k->name, k->product.k, of->panels * LANES, storage_info[of->storage].text, t->rows,
                      (storage_info[of->storage].codes ? 1 : t->panels) * LANES, pieces,
                      pieces == 1 ? "" : "s", t->cut, t->rows_at_once, *why ? ": " : "", why);
 }
@@ -50,10 +50,12 @@ static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, con
 /* All parts whose weights have this storage; panels 0: there are none. */
 static ProductShape product_shape(const Plan *p, const Kernel *k, Storage s)
 {
-        ProductShape of = {.storage = s, .depth = k->k_size, .rows = rows_per_call(p, k), .slots = p->slots};
-        for (int i = 0; i < k->nsegment; i++)
-                if (k->segment[i].w[0]->storage == s)
-                        of.panels += k->segment[i].nproduct * (round_up(k->segment[i].n, LANES) / LANES);
+        ProductShape of = {
+                .storage = s, .depth = k->product.k, .rows = rows_per_call(p, k), .slots = p->slots};
+        for (int i = 0; i < k->product.nsegment; i++)
+                if (k->product.segment[i].w[0]->storage == s)
+                        of.panels += k->product.segment[i].nproduct *
+                                     (round_up(k->product.segment[i].n, LANES) / LANES);
         return of;
 }
 
@@ -109,9 +111,9 @@ static void tile_parts(Plan *p, Kernel *k, Storage s)
                 tiling = tuned->tiling;
                 why = arena_printf(p->graph->arena, "measured, %s:%d", p->tuned->path, tuned->line);
         }
-        for (int i = 0; i < k->nsegment; i++)
-                if (k->segment[i].w[0]->storage == s)
-                        k->segment[i].tiling = tiling;
+        for (int i = 0; i < k->product.nsegment; i++)
+                if (k->product.segment[i].w[0]->storage == s)
+                        k->product.segment[i].tiling = tiling;
         if (!target_is_portable(p->target))
                 explain_tiling(p, k, &of, &tiling, why);
 }
@@ -123,29 +125,30 @@ static int64_t matmul_scratch(Storage s, const ProductTiling *t)
 
 static void tile_matmul(Plan *p, Kernel *k)
 {
-        k->scratch = 0;
+        k->scratch.thread = 0;
         for (Storage s = 0; s < WEIGHT_STORAGES; s++)
                 tile_parts(p, k, s);
-        for (int i = 0; i < k->nsegment; i++) {
-                const int64_t size = matmul_scratch(k->segment[i].w[0]->storage, &k->segment[i].tiling);
-                k->scratch = size > k->scratch ? size : k->scratch;
+        for (int i = 0; i < k->product.nsegment; i++) {
+                const int64_t size =
+                        matmul_scratch(k->product.segment[i].w[0]->storage, &k->product.segment[i].tiling);
+                k->scratch.thread = size > k->scratch.thread ? size : k->scratch.thread;
         }
         for (int i = 0; i < CODE_GROUPS; i++) {
-                k->codes[i] = k->scratch;
-                k->scratch += codes_size(p, k, code_group[i]);
+                k->product.codes[i] = k->scratch.thread;
+                k->scratch.thread += codes_size(p, k, code_group[i]);
         }
 }
 
 static int64_t blocks_of_keys(const Plan *p, const Kernel *k)
 {
-        const Type *keys = &k->k->type;
+        const Type *keys = &k->attention.k->type;
         return (bound_of(p, keys->dim[keys->rank - 1]) + KEYS_AT_ONCE - 1) / KEYS_AT_ONCE;
 }
 
 /* Most blocks of keys that threads keep for one another in a call of one row, of all heads; 0: each unit is one thread's. */
 static int64_t blocks_kept(const Plan *p, const Kernel *k)
 {
-        const Type *q = &k->q->type;
+        const Type *q = &k->attention.q->type;
         int64_t heads = 1, blocks = blocks_of_keys(p, k);
         for (int a = 0; a < q->rank - 2; a++)
                 heads *= dim_is_fixed(q->dim[a]) ? q->dim[a].fixed : 0;
@@ -156,13 +159,13 @@ static int64_t blocks_kept(const Plan *p, const Kernel *k)
  * scores of a block, outputs, a maximum and a sum; and, for all heads, which keys are hidden. */
 static void tile_mixed(Plan *p, Kernel *k, int64_t rows, int64_t width)
 {
-        const Type *t = &k->softmax->type;
+        const Type *t = &k->attention.softmax->type;
         const int64_t heads = t->dim[t->rank - 3].fixed, block = KEYS_AT_ONCE + INT64_C(2) * LANES;
-        k->scratch +=
+        k->scratch.thread +=
                 rows * (heads * (blocks_of_keys(p, k) * block + KEYS_AT_ONCE + width + 2) + KEYS_AT_ONCE);
-        k->parts += blocks_kept(p, k) * block;
+        k->scratch.all += blocks_kept(p, k) * block;
         plan_explain(p, "%s: a tile of rows is one thread's, with all heads%s", k->name,
-                     k->parts ? "; of one row, threads share blocks of keys" : "");
+                     k->scratch.all ? "; of one row, threads share blocks of keys" : "");
 }
 
 /* As runtime/attention.h has it: for each row of a tile q, scores, two outputs in whole vectors, two vectors of sums.  Of keys in rows some
@@ -172,15 +175,16 @@ static void tile_attention(Plan *p, Kernel *k)
         const Function *f = k->code->function[k->code->n - 1];
         bool in_rows = f->body.stmt[0].call.attention->k_key != 0;
         const int64_t rows = in_rows ? LANES : TILE_MOST;
-        int64_t head_dim = k->q->type.dim[k->q->type.rank - 1].fixed;
-        int64_t v_dim = k->v->type.dim[k->v->type.rank - 1].fixed;
-        k->scratch = rows * (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + INT64_C(2) * LANES);
+        int64_t head_dim = k->attention.q->type.dim[k->attention.q->type.rank - 1].fixed;
+        int64_t v_dim = k->attention.v->type.dim[k->attention.v->type.rank - 1].fixed;
+        k->scratch.thread =
+                rows * (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + INT64_C(2) * LANES);
         if (in_rows)
-                k->scratch += TILE_MOST * head_dim + INT64_C(1) * (KEYS_AT_ONCE + TILE_MOST) * LANES;
-        k->parts = blocks_kept(p, k) * (round_up(v_dim, LANES) + INT64_C(2) * LANES);
-        if (k->mixes)
+                k->scratch.thread += TILE_MOST * head_dim + INT64_C(1) * (KEYS_AT_ONCE + TILE_MOST) * LANES;
+        k->scratch.all = blocks_kept(p, k) * (round_up(v_dim, LANES) + INT64_C(2) * LANES);
+        if (k->attention.mixes)
                 tile_mixed(p, k, rows, round_up(v_dim, LANES));
-        else if (k->parts)
+        else if (k->scratch.all)
                 plan_explain(
                         p, "%s: with one row, threads that share its heads unevenly share blocks of %d keys",
                         k->name, KEYS_AT_ONCE);
@@ -189,9 +193,11 @@ static void tile_attention(Plan *p, Kernel *k)
 /* As runtime/scan.h has it; without a state, that is scratch too. */
 static void tile_scan(Kernel *k)
 {
-        ScanInputs s = scan_of(k->store[0].node);
-        k->scratch = INT64_C(12) * (s.depth + SCAN_BLOCK + SCAN_WIDTH(s.width)) + 80 + SCAN_BLOCK * s.depth;
-        k->scratch = round_up(k->scratch, LANES) + (k->kept ? 0 : SCAN_FLOATS(s.depth, s.width));
+        ScanInputs s = scan_of(k->stores.of[0].node);
+        k->scratch.thread =
+                INT64_C(12) * (s.depth + SCAN_BLOCK + SCAN_WIDTH(s.width)) + 80 + SCAN_BLOCK * s.depth;
+        k->scratch.thread =
+                round_up(k->scratch.thread, LANES) + (k->kept ? 0 : SCAN_FLOATS(s.depth, s.width));
 }
 
 bool pass_tile(Plan *p, Diag *diag)
@@ -207,7 +213,7 @@ bool pass_tile(Plan *p, Diag *diag)
                         if (kernel->op == K_SCAN)
                                 tile_scan(kernel);
                         if (kernel->op == K_ACTIVATION_MATMUL)
-                                kernel->scratch = CONTRACT_FLOATS;
+                                kernel->scratch.thread = CONTRACT_FLOATS;
                 }
         return true;
 }

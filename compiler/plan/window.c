@@ -34,13 +34,13 @@ bool is_for_attention(const Fuse *f, const Node *n, bool but_for_taps)
                 const Kernel *k = f->owner[user->id];
                 if (but_for_taps && is_tapped(f->plan->graph, user))
                         continue;
-                if (user->op == OP_VIEW && !f->plan->copy[user->id]) {
+                if (user->op == OP_VIEW && !f->plan->of_node.copy[user->id]) {
                         if (!is_for_attention(f, user, but_for_taps))
                                 return false;
                         continue;
                 }
-                bool keys = k && k->op == K_ATTENTION && user == k->core,
-                     values = k && k->op == K_ATTENTION && user == k->store[0].node;
+                bool keys = k && k->op == K_ATTENTION && user == k->attention.core,
+                     values = k && k->op == K_ATTENTION && user == k->stores.of[0].node;
                 if ((!keys && !values) || user->in[1] != n || user->in[0] == n)
                         return false;
         }
@@ -113,9 +113,9 @@ static void make_caches(Plan *p, int64_t *window, int n)
                 if (i + 1 == n || window[i] != window[i + 1])
                         window[distinct++] = window[i];
         int left_out = distinct > MAX_CACHES ? distinct - MAX_CACHES : 0;
-        p->ncache = distinct - left_out;
-        for (int i = 0; i < p->ncache; i++)
-                p->cache[i] = cache_for(p, window[left_out + i]);
+        p->windows.n = distinct - left_out;
+        for (int i = 0; i < p->windows.n; i++)
+                p->windows.cache[i] = cache_for(p, window[left_out + i]);
 }
 
 void window_caches(Fuse *f)
@@ -123,18 +123,19 @@ void window_caches(Fuse *f)
         Plan *p = f->plan;
         int64_t *window = NEW_ARRAY(f->arena, int64_t, p->graph->nstate);
         int n = 0;
-        p->cache_of = NEW_ARRAY(p->graph->arena, int, p->graph->nstate);
+        p->windows.of_state = NEW_ARRAY(p->graph->arena, int, p->graph->nstate);
         for (int i = 0; i < p->graph->nstate; i++)
-                p->cache_of[i] = -1;
+                p->windows.of_state[i] = -1;
         for (int i = 0; !p->off[PASS_window] && !p->pages && i < f->uses->n; i++) {
                 const Node *append = f->uses->all[i];
                 if (append->op != OP_APPEND || !window_suits(f, append))
                         continue;
                 window[n++] = append->attr.state->window;
-                p->cache_of[append->attr.state->id] = 0;
+                p->windows.of_state[append->attr.state->id] = 0;
         }
         make_caches(p, window, n);
         for (int i = 0; i < p->graph->nstate; i++)
-                while (p->cache_of[i] >= 0 && p->cache[p->cache_of[i]].back < p->graph->state[i]->window)
-                        p->cache_of[i]++;
+                while (p->windows.of_state[i] >= 0 &&
+                       p->windows.cache[p->windows.of_state[i]].back < p->graph->state[i]->window)
+                        p->windows.of_state[i]++;
 }

@@ -110,9 +110,9 @@ static bool pack(ReplSession *s, Runner *r, const float **base)
         Plan *p = r->plan;
         Checkpoint *checkpoint = NULL;
         const char *path = s->options.weights ? s->options.weights : "", *error = NULL;
-        if (p->weights_size > memory_available())
+        if (p->bytes.weights > memory_available())
                 return repl_error("out of memory: the weights of %s take %.1f GB, and %.1f GB are free",
-                                  s->model, 1e-9 * (double)p->weights_size,
+                                  s->model, 1e-9 * (double)p->bytes.weights,
                                   1e-9 * (double)memory_available());
         Weights *weights = open_weights(&r->model, &s->options, &checkpoint);
         if (!r->origin_path || strcmp(path, r->origin_path) != 0) {

@@ -84,7 +84,7 @@ static bool print_profile(ReplSession *s, const ProfileRow *profile, int steps, 
         timed->seconds = seconds;
         printf("%s\n", call->about);
         for (int i = 0; i < n; i++) {
-                const int step = row[i].kernel->step;
+                const int step = row[i].kernel->order.step;
                 row[i].flops = (double)cost[step].flops;
                 row[i].bytes = (double)(cost[step].read + cost[step].written);
                 row[i].took = profile[step];

@@ -97,7 +97,7 @@ double engine_compile_seconds(const Engine *e)
 /* With the pool of pages behind it. */
 static size_t engine_arena_floats(const Plan *p)
 {
-        return (size_t)FLOATS(pool_offset(p) + p->pool_size);
+        return (size_t)FLOATS(pool_offset(p) + p->bytes.pool);
 }
 
 size_t instance_size(const Engine *e)

@@ -58,14 +58,14 @@ const char *engine_rewind(Engine *e, int64_t n)
                 return "there are not so many positions to go back to";
         const Plan *p = e->plan;
         int64_t *base = call_number(e, AT_BASE);
-        for (int i = 0; i < p->ncache && n == 0; i++)
+        for (int i = 0; i < p->windows.n && n == 0; i++)
                 base[i] = 0;
-        for (int i = 0; i < p->ncache; i++)
-                if (!cache_reaches(&p->cache[i], base[i], n))
+        for (int i = 0; i < p->windows.n; i++)
+                if (!cache_reaches(&p->windows.cache[i], base[i], n))
                         return arena_printf(p->graph->arena,
                                             "position %lld can't be gone back to: what it reads of the %lld "
                                             "positions before is no longer held",
-                                            (long long)n, (long long)p->cache[i].back);
+                                            (long long)n, (long long)p->windows.cache[i].back);
         const Buffer *scan = scan_buffer(p);
         if (scan &&
             !scan_reaches(((const InstanceHead *)(void *)e->instance)->state + FLOATS(scan->offset), n))
@@ -82,12 +82,12 @@ const char *engine_rewind(Engine *e, int64_t n)
 static void window_room(const Engine *e, float *state, int64_t *base, int64_t past, int64_t n)
 {
         const Plan *p = e->plan;
-        for (int i = 0; i < p->ncache; i++) {
+        for (int i = 0; i < p->windows.n; i++) {
                 const int64_t before = base[i];
-                cache_make_room(&p->cache[i], i, &base[i], e->held, cached_states(p), state, past, n);
+                cache_make_room(&p->windows.cache[i], i, &base[i], e->held, cached_states(p), state, past, n);
                 for (int r = 1; r < rank_count(e); r++) {
                         int64_t same = before;
-                        cache_make_room(&p->cache[i], i, &same, e->held, cached_states(p),
+                        cache_make_room(&p->windows.cache[i], i, &same, e->held, cached_states(p),
                                         state + rank_apart(e, r) / (ptrdiff_t)sizeof *state, past, n);
                 }
         }
@@ -110,13 +110,13 @@ static const char *engine_run(Engine *e)
 /* Bytes of the first positions that window caches hold. */
 static size_t base_bytes(const Engine *e)
 {
-        return (size_t)e->plan->ncache * sizeof(int64_t);
+        return (size_t)e->plan->windows.n * sizeof(int64_t);
 }
 
 static void engine_keep_slot(Engine *e)
 {
         e->kept[e->slot].past = *position(e);
-        if (e->plan->ncache)
+        if (e->plan->windows.n)
                 memcpy(e->kept[e->slot].base, call_number(e, AT_BASE), base_bytes(e));
 }
 
@@ -131,7 +131,7 @@ static void engine_take_slot(const Engine *e, char *instance, int slot)
         const Graph *g = e->plan->graph;
         InstanceHead *head = (InstanceHead *)(void *)instance;
         head->state = slot_state(e, slot);
-        if (e->plan->ncache)
+        if (e->plan->windows.n)
                 memcpy(instance + e->code.instance[AT_BASE], e->kept[slot].base, base_bytes(e));
         set_int(e, instance, AT_SLOT, slot);
         const int32_t *page_of = e->pages.page_of + slot * e->pages.page_blocks;

@@ -88,6 +88,6 @@ static inline size_t line_aligned(size_t n)
 /* Of a slot's state. */
 static inline size_t slot_floats(const Plan *p)
 {
-        return (size_t)FLOATS(p->state_size) + LANES;
+        return (size_t)FLOATS(p->bytes.state) + LANES;
 }
 #endif

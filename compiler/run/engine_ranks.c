@@ -132,7 +132,7 @@ static void end_barriers(pthread_barrier_t *b, int made)
 static bool make_meetings(Engine *e)
 {
         EngineMeetings *m = e->meetings = calloc(1, sizeof *m);
-        const int ranks = e->plan->ranks, stages = e->plan->stages;
+        const int ranks = e->plan->sharing.ranks, stages = e->plan->sharing.stages;
         if (!m)
                 return false;
         pthread_mutex_init(&m->lock, NULL);
@@ -145,7 +145,7 @@ static bool make_meetings(Engine *e)
 static void end_meetings(const Engine *e)
 {
         EngineMeetings *m = e->meetings;
-        const int queues = e->plan->ranks * e->plan->stages * e->plan->stages;
+        const int queues = e->plan->sharing.ranks * e->plan->sharing.stages * e->plan->sharing.stages;
         if (!m)
                 return;
         end_barriers(m->stage, m->stages);
@@ -162,7 +162,7 @@ static void end_meetings(const Engine *e)
 
 int rank_count(const Engine *e)
 {
-        return e->rank ? e->plan->ranks * e->plan->stages : 1;
+        return e->rank ? e->plan->sharing.ranks * e->plan->sharing.stages : 1;
 }
 
 static const char *rank_start(Engine *e, int r, int threads)
@@ -170,10 +170,10 @@ static const char *rank_start(Engine *e, int r, int threads)
         EngineRank *k = &e->rank[r];
         const int64_t widest = widest_exchange(e->plan);
         k->engine = e;
-        k->link = (Ranks){.rank = r % e->plan->ranks,
-                          .ranks = e->plan->ranks,
-                          .stage = r / e->plan->ranks,
-                          .stages = e->plan->stages,
+        k->link = (Ranks){.rank = r % e->plan->sharing.ranks,
+                          .ranks = e->plan->sharing.ranks,
+                          .stage = r / e->plan->sharing.ranks,
+                          .stages = e->plan->sharing.stages,
                           .gather = ranks_gather,
                           .send = send_to,
                           .receive = receive,
@@ -200,7 +200,7 @@ static const char *rank_start(Engine *e, int r, int threads)
 
 const char *ranks_start(Engine *e, int threads)
 {
-        const int ranks = e->plan->ranks * e->plan->stages;
+        const int ranks = e->plan->sharing.ranks * e->plan->sharing.stages;
         if (ranks < 2)
                 return NULL;
         if (e->plan->pages)

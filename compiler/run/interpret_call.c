@@ -42,7 +42,7 @@ void frame_set_row(CodeFrame *f, const CodeInstance *m, int64_t row)
         const Function *of = f->f;
         const Plan *p = f->own->plan;
         f->m = m;
-        if (f->sees && f->kernel->by_row) {
+        if (f->sees && f->kernel->batching == BATCH_ROWS_LOOKED_UP) {
                 int64_t inner = frame_rows(f, 1, of->nloop - 1), at = row / (inner ? inner : 1);
                 f->m = row_sequence(f, at);
                 row -= inner * frame_rows_before(p, f->m, of->loop[0].size);
@@ -142,7 +142,7 @@ static void *own_place(const CodeFrame *f, Operand o, int64_t row, int64_t head,
 /* The panels of a part up to an end of a thread's share; of a rank's heads, after those of heads before them. */
 static int panels_up_to(const CodeFrame *f, const MatmulPart *part, int64_t end)
 {
-        const int64_t heads = f->kernel->spread_heads;
+        const int64_t heads = f->kernel->ranks.heads;
         if (!heads)
                 return (int)remaining(end, part->first, part->panels);
         const OwnHeads own = rank_heads(f->by_outputs, heads);
@@ -165,43 +165,44 @@ static void run_part(CodeFrame *f, const MatmulCall *c, const MatmulPart *part, 
         int storage = (int)s->w[0]->storage;
         if (!is_asked(f, s))
                 return;
-        const int32_t *active = k->active_only ? f->active : NULL;
-        int64_t rows = k->active_only ? f->count : frame_rows(f, c->outer, f->f->nloop - 1);
+        const int32_t *active = k->rows == ROWS_ACTIVE ? f->active : NULL;
+        int64_t rows = k->rows == ROWS_ACTIVE ? f->count : frame_rows(f, c->outer, f->f->nloop - 1);
         for (int i = 0; i < CODE_GROUPS; i++)
                 if (storage_info[storage].codes == code_group[i]) {
-                        ((MatmulBlocks *)f->own->run.blocks)(&context, epilogue, scratch_of(f) + k->codes[i],
-                                                             active, rows, (int)k->k_size, w, storage, group,
+                        ((MatmulBlocks *)f->own->run.blocks)(&context, epilogue,
+                                                             scratch_of(f) + k->product.codes[i], active,
+                                                             rows, (int)k->product.k, w, storage, group,
                                                              &s->tiling, panel0, panel1, scratch_of(f));
                         return;
                 }
-        if (k->active_only)
+        if (k->rows == ROWS_ACTIVE)
                 ((MatmulActive *)f->own->run.matmul_active)(&context, epilogue, x, c->ldx, f->active,
-                                                            f->count, (int)k->k_size, w, storage, group,
+                                                            f->count, (int)k->product.k, w, storage, group,
                                                             &s->tiling, panel0, panel1, scratch_of(f));
         else
                 ((MatmulFunction *)f->own->run.matmul)(
                         &context, epilogue, x, c->ldx, frame_rows(f, c->outer, f->f->nloop - 1),
-                        (int)k->k_size, w, storage, group, &s->tiling, panel0, panel1, scratch_of(f));
+                        (int)k->product.k, w, storage, group, &s->tiling, panel0, panel1, scratch_of(f));
 }
 
 /* Rows as codes, for parts whose weights lie in blocks. */
 static void run_codes(const CodeFrame *f, const MatmulCall *c)
 {
         const Kernel *k = f->kernel;
-        const int32_t *active = k->active_only ? f->active : NULL;
-        int64_t rows = k->active_only ? f->count : frame_rows(f, c->outer, f->f->nloop - 1);
+        const int32_t *active = k->rows == ROWS_ACTIVE ? f->active : NULL;
+        int64_t rows = k->rows == ROWS_ACTIVE ? f->count : frame_rows(f, c->outer, f->f->nloop - 1);
         for (int i = 0; i < CODE_GROUPS; i++)
                 if (wants_codes(k, code_group[i]))
-                        ((CodesOfRows *)f->own->run.codes)(scratch_of(f) + k->codes[i],
+                        ((CodesOfRows *)f->own->run.codes)(scratch_of(f) + k->product.codes[i],
                                                            own_place(f, c->x, c->ldx, 0, 0), c->ldx, active,
-                                                           rows, (int)k->k_size, code_group[i]);
+                                                           rows, (int)k->product.k, code_group[i]);
 }
 
 /* A thread's share of its rank's panels, by panels or by heads. */
 static void run_own_panels(CodeFrame *f, const MatmulCall *c)
 {
         const int threads = f->m->head.threads;
-        const int64_t heads = f->kernel->spread_heads;
+        const int64_t heads = f->kernel->ranks.heads;
         const OwnHeads own = rank_heads(f->by_outputs, heads ? heads : 1);
         const Ranks *ranks = heads ? NULL : f->by_outputs;
         const int64_t panels = heads ? c->panels / heads * (own.end - own.first) : c->panels;
@@ -352,8 +353,8 @@ static AttentionRun describe_attention(CodeFrame *f, const AttentionCall *c, int
                               .first_head = (int)(around * c->heads + group * own.first),
                               .ctx = context,
                               .sink = c->sink ? sink : NULL,
-                              .dead = f->kernel->dead_nan ? NAN : 0,
-                              .no_softmax = f->kernel->plain};
+                              .dead = f->kernel->attention.dead_nan ? NAN : 0,
+                              .no_softmax = f->kernel->attention.plain};
 }
 
 /* A thread's share. */
@@ -400,7 +401,7 @@ void run_attention(CodeFrame *f, const AttentionCall *c)
         const AttentionRun a = describe_attention(f, c, 0, context);
         if (rows == 0 || a.kv_heads == 0) /* more ranks than tiles of rows, or than heads */
                 return;
-        float *parts = f->kernel->parts ? m->scratch + m->threads * scratch_size(f->own->plan) : NULL;
+        float *parts = f->kernel->scratch.all ? m->scratch + m->threads * scratch_size(f->own->plan) : NULL;
         ShareRun s;
         KernelFunction *shares = c->weigh ? f->own->run.mixed_share : f->own->run.attention_share;
         ((AttentionShareFunction *)shares)(&s, &a, live, rows, parts, f->thread, m->threads);

@@ -104,7 +104,7 @@ void *frame_element(const CodeFrame *f, Buffer *b, int64_t at)
                         rows = rows / LANES + m->number;
                 offset += buffer_size(whole, rows * sequence_row(whole));
         }
-        if (own->own && m->named[g->time] == 1)
+        if (own->replicated && m->named[g->time] == 1)
                 offset += f->thread * storage_size(own->storage, own_row(f->own->plan, own));
         return home + offset + from;
 }
@@ -390,7 +390,7 @@ static void run_rows(CodeFrame *f, const Stmt *s)
 {
         int threads = f->m->head.threads;
         int64_t rows = frame_rows(f, s->begin, s->end), begin = 0, end = rows;
-        bool own = f->kernel->own && f->m->named[f->own->plan->graph->time] == 1;
+        bool own = f->kernel->one_row == ONE_ROW_REPLICATED && f->m->named[f->own->plan->graph->time] == 1;
         if (s->op == STMT_ROWS && !own) {
                 begin = share_start(rows, f->thread, threads);
                 end = share_start(rows, f->thread + 1, threads);

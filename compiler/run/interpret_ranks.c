@@ -35,8 +35,8 @@ bool ranks_share_rows(const Ranks *ranks, int64_t rows)
 /* Rows that this rank computes, of the kernel's loop over them. */
 static void share_rows_of(CodeFrame *f, const Ranks *ranks)
 {
-        const int64_t rows = frame_size(f, f->f->loop[f->kernel->row_loop - 1].size);
-        f->own_loop = f->kernel->row_loop;
+        const int64_t rows = frame_size(f, f->f->loop[f->kernel->ranks.row_loop - 1].size);
+        f->own_loop = f->kernel->ranks.row_loop;
         f->own_first = rank_row(ranks, rows, 0);
         f->own_times = rank_row(ranks, rows, 1) - f->own_first;
 }
@@ -46,8 +46,8 @@ static void share_heads_of(CodeFrame *f)
 {
         const Stmt *rows = &f->f->body.stmt[0];
         const int loop = loop_of_heads(f->own->plan, f->f, rows);
-        const OwnHeads own = rank_heads(f->by_outputs, f->kernel->spread_heads);
-        const int64_t each = f->f->loop[loop].size.fixed / f->kernel->spread_heads;
+        const OwnHeads own = rank_heads(f->by_outputs, f->kernel->ranks.heads);
+        const int64_t each = f->f->loop[loop].size.fixed / f->kernel->ranks.heads;
         f->own_loop = loop + 1;
         f->own_first = each * own.first;
         f->own_times = each * (own.end - own.first);
@@ -59,9 +59,9 @@ void frame_share(CodeFrame *f)
         Ranks *ranks = f->m->ranks;
         if (!ranks || k->op == K_ACTIVE)
                 return;
-        const bool by_rows = k->in_rows && ranks_share_rows(ranks, frame_size(f, k->call_rows));
-        f->by_outputs = k->spread && !by_rows ? ranks : NULL;
-        if (k->row_loop && by_rows)
+        const bool by_rows = k->ranks.by_rows && ranks_share_rows(ranks, frame_size(f, k->ranks.rows));
+        f->by_outputs = k->ranks.sharded && !by_rows ? ranks : NULL;
+        if (k->ranks.row_loop && by_rows)
                 share_rows_of(f, ranks);
         else if (k->op == K_LOOP && f->by_outputs)
                 share_heads_of(f);
@@ -107,14 +107,14 @@ static void carry_product(const void *context, int64_t row, int64_t panel, float
                 part++;
         const Stmt *store = only_statement(part->epilogue, STMT_STORE);
         if (c->between) {
-                f->iteration[c->depth] = row / c->between->active_rows->most_active;
-                row %= c->between->active_rows->most_active;
+                f->iteration[c->depth] = row / c->between->repeat.active_rows->max_active;
+                row %= c->between->repeat.active_rows->max_active;
         }
         f->f = part->epilogue;
         f->m = c->m;
         if (is_unwanted(f, store->buffer))
                 return;
-        f->sees = f->kernel->by_sequence || sees_sequence(f->own->plan, f->kernel, f->f);
+        f->sees = f->kernel->batching == BATCH_SEQUENCES || sees_sequence(f->own->plan, f->kernel, f->f);
         frame_set_row(f, c->m, row);
         f->lane = (panel - part->first) * LANES;
         frame_set_rest(f, &f->f->loop[f->f->lane_loop]);
@@ -140,14 +140,15 @@ static void carry_attention(const void *context, int64_t row, int64_t panel, flo
 /* Rows that iterations of a repeat change, those of all as one list. */
 static int32_t *rows_of_all(const ThreadRun *r, const CodeInstance *m, const Carry *c, int64_t *count)
 {
-        const int64_t most = c->between->active_rows->most_active, turns = c->between->region->iterations;
+        const int64_t most = c->between->repeat.active_rows->max_active,
+                      turns = c->between->repeat.region->iterations;
         int32_t *active = malloc((size_t)(most * turns) * sizeof *active);
         if (!active)
                 abort(); /* other ranks wait */
         ThreadRun of = *r;
         *count = 0;
         for (of.iteration[c->depth] = 0; of.iteration[c->depth] < turns; of.iteration[c->depth]++) {
-                const int64_t n = run_kernel(&of, m, c->between->active_rows, active + *count);
+                const int64_t n = run_kernel(&of, m, c->between->repeat.active_rows, active + *count);
                 for (int64_t i = 0; i < n; i++)
                         active[(*count)++] += (int32_t)(most * of.iteration[c->depth]);
         }
@@ -172,7 +173,7 @@ static void run_exchange(const ThreadRun *r, const CodeInstance *m, const Step *
         Carry c = {.frame = kernel_frame(r, m, k), .m = m};
         CarriedPart part = {.carry = k->op == K_MATMUL ? carry_product : carry_attention};
         Carried all = {.part = &part, .parts = 1};
-        const int32_t *active = k->active_only && !s->repeat ? r->active : NULL;
+        const int32_t *active = k->rows == ROWS_ACTIVE && !s->repeat ? r->active : NULL;
         int32_t *found = NULL;
         int64_t rows = r->count;
         c.frame.own_loop = 0;
@@ -189,7 +190,7 @@ static void run_exchange(const ThreadRun *r, const CodeInstance *m, const Step *
                 rows = call->row >= 0 ? frame_times(&c.frame, call->row) : 1;
         }
         part.panels = all.panels;
-        if (k->exchange_between) {
+        if (k->ranks.exchange_between) {
                 const Region *nest[MAX_NEST];
                 c.between = s->repeat;
                 c.depth = iterations_around(k->body, nest) - 1;

@@ -16,10 +16,10 @@ CodeFrame kernel_frame(const ThreadRun *r, const CodeInstance *m, const Kernel *
                        .kernel = k,
                        .f = own_function(k),
                        .thread = r->thread,
-                       .sees = k->by_sequence,
+                       .sees = k->batching == BATCH_SEQUENCES,
                        .x = r->x,
                        .t = r->t,
-                       .active = k->active_only ? r->active : NULL,
+                       .active = k->rows == ROWS_ACTIVE ? r->active : NULL,
                        .count = r->count};
         memcpy(f.iteration, r->iteration, sizeof f.iteration);
         frame_share(&f);
@@ -97,7 +97,7 @@ static void run_iteration(ThreadRun *r, const CodeInstance *m, const StepList *l
 static void run_active(ThreadRun *r, const CodeInstance *m, const Step *s, int body)
 {
         ThreadRun inside = *r;
-        int32_t *active = malloc((size_t)s->kernel->most_active * sizeof *active);
+        int32_t *active = malloc((size_t)s->kernel->max_active * sizeof *active);
         if (!active)
                 abort(); /* other threads wait at the barrier */
         inside.active = active;
@@ -109,7 +109,7 @@ static void run_active(ThreadRun *r, const CodeInstance *m, const Step *s, int b
 
 static void run_repeat(ThreadRun *r, const CodeInstance *m, const Step *s)
 {
-        const Region *region = s->kernel->region;
+        const Region *region = s->kernel->repeat.region;
         const Ranks *stages = s->by_stages ? m->ranks : NULL;
         const int64_t end = stage_begin(stages, region->iterations, true);
         ThreadRun inside = *r;

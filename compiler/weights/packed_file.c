@@ -69,7 +69,7 @@ bool output_weights(WrittenFile *o, const char *path, Plan *p, Weights *from, co
 {
         if (!output_begin(o, path))
                 return false;
-        int64_t n = FLOATS(p->weights_size), size = file_size(n, tail);
+        int64_t n = FLOATS(p->bytes.weights), size = file_size(n, tail);
         if (!mixture_fits(p->graph)) {
                 o->error =
                         "a packed file says the types of 256 runs of slots; --quant with fewer changes from "

@@ -131,8 +131,8 @@ enum { HEAD_WORDS = RANK_FILE_WORDS }; /* [3]: bytes of the tail */
 static bool is_of_plan(const uint64_t *head, uint64_t size, const Plan *p, uint64_t key)
 {
         return size > PACKED_HEAD && has_mark(head) && !is_share(head) && head[1] == layout_hash(p) &&
-               head[2] == (uint64_t)FLOATS(p->weights_size) && (!key || head[5] == key) && head[3] < size &&
-               size == PACKED_HEAD + (uint64_t)p->weights_size + head[3];
+               head[2] == (uint64_t)FLOATS(p->bytes.weights) && (!key || head[5] == key) && head[3] < size &&
+               size == PACKED_HEAD + (uint64_t)p->bytes.weights + head[3];
 }
 
 static const char *not_of_plan(Arena *a, const char *path, const uint64_t *head)

@@ -30,7 +30,7 @@ static bool rank_write_head(WrittenFile *to, const PackedFile *from, const Plan 
         head[RANK_FILE_SPREAD] = spread_hash(p);
         head[RANK_FILE_PLACE] = (uint64_t)place.rank | (uint64_t)place.ranks << 32;
         head[RANK_FILE_STAGE] = (uint64_t)place.stage | (uint64_t)place.stages << 32;
-        head[RANK_FILE_SAMPLE] = weights_sample(from->weights, FLOATS(p->weights_size));
+        head[RANK_FILE_SAMPLE] = weights_sample(from->weights, FLOATS(p->bytes.weights));
         const PackedFile page = {.mapped = head, .size = sizeof head};
         return copy_bytes(to, &page, 0, sizeof head);
 }
@@ -39,7 +39,7 @@ bool output_rank_file(WrittenFile *o, const char *path, const Plan *p, const Pac
                       RankPlace place)
 {
         ByteRange *range;
-        const int64_t tail = PACKED_HEAD + p->weights_size;
+        const int64_t tail = PACKED_HEAD + p->bytes.weights;
         if (!output_begin(o, path))
                 return false;
         if (ftruncate(fileno(o->file), (off_t)from->size)) {

@@ -268,12 +268,12 @@ static bool check_shard(const Checkpoint *checkpoint, const CkFile *index, const
 {
         for (int i = first; i < checkpoint_count(checkpoint); i++) {
                 const char *name = checkpoint_at(checkpoint, i)->name;
-                const char *active_only = json_string_value(json_object_get(map, name));
-                if (!active_only || strcmp(active_only, shard) != 0)
+                const char *listed_in = json_string_value(json_object_get(map, name));
+                if (!listed_in || strcmp(listed_in, shard) != 0)
                         return ck_fail(err, "%s: tensor \"%s\" is in %s, but the index %s%s", index->path,
                                        ck_quote(name).text, ck_quote(shard).text,
-                                       active_only ? "gives " : "does not list it",
-                                       active_only ? ck_quote(active_only).text : "");
+                                       listed_in ? "gives " : "does not list it",
+                                       listed_in ? ck_quote(listed_in).text : "");
         }
         return true;
 }

@@ -144,7 +144,7 @@ static void drop_if_stale(WeightPool *pool, const Plan *p, uint64_t origin)
                         buffer_is_whole(b) ? pool_find(pool, pool_key(p, b, origin), b->slots) : NULL;
                 useful += at ? at->slots * at->stride : 0;
         }
-        if (all - useful <= 2 * FLOATS(p->weights_size))
+        if (all - useful <= 2 * FLOATS(p->bytes.weights))
                 return;
         madvise(pool->base, (size_t)pool->end * sizeof(float), MADV_DONTNEED);
         pool->n = 0;
@@ -164,7 +164,7 @@ static const char *place_buffers(WeightPool *pool, Plan *p, uint64_t origin, int
                         at = pool_add(pool, key, b);
                 if (!at)
                         return arena_printf(p->graph->arena, "out of memory: the weights of %s take %.1f GB",
-                                            p->graph->name, 1e-9 * (double)p->weights_size);
+                                            p->graph->name, 1e-9 * (double)p->bytes.weights);
                 begin[b->id] = at->slots;
                 at->slots = at->slots > b->slots ? at->slots : b->slots;
                 at->used = true;

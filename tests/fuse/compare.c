@@ -337,9 +337,9 @@ static void check_variant(Compare *c, const Variant *v)
 
 static void print_plan(const Variant *v)
 {
-        for (int i = 0; i < v->plan->nexplain; i++)
-                if (!strstr(v->plan->explain[i], " in tiles of ")) /* those are the target's affair */
-                        printf("%s\n", v->plan->explain[i]);
+        for (int i = 0; i < v->plan->explained.n; i++)
+                if (!strstr(v->plan->explained.line[i], " in tiles of ")) /* those are the target's affair */
+                        printf("%s\n", v->plan->explained.line[i]);
         printf(v->causal ? "causal\n" : "not causal\n");
 }
 
