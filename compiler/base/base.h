@@ -414,7 +414,7 @@ typedef struct {
         int64_t calls;
 } ProfileRow;
 
-/* Rows [n], by Kernel.step, that marks add to from now on; NULL: they are forgotten. */
+/* Rows [n], by Kernel.order.step, that marks add to from now on; NULL: they are forgotten. */
 void profile_into(ProfileRow *row, int n);
 /* Called by the code, on one thread: the kernel is done; -1: a call begins. */
 void profile_mark(int kernel);

@@ -17,8 +17,8 @@ typedef struct {
         uint64_t part;            /* the kernels of the top body that run: Kernel.part; all_parts: all do */
         bool all_parts, one_row;  /* one_row: a step */
         int64_t size[MAX_NAMED];
-        const KernelCost *cost; /* by Kernel.step */
-        const double *seconds;  /* by Kernel.step: what all its runs took; NULL: nothing was measured */
+        const KernelCost *cost; /* by Kernel.order.step */
+        const double *seconds;  /* by Kernel.order.step: what all its runs took; NULL: nothing was measured */
 } PlanCall;
 int calls_of(Arena *a, const Plan *p, PlanCall **call); /* how many */
 

@@ -34,7 +34,7 @@ typedef struct {
         bool measured;
         Turn **turn; /* [ncall][nturn] */
         int *nturn;
-        bool **runs; /* [ncall], by Kernel.step: does it run in this call? */
+        bool **runs; /* [ncall], by Kernel.order.step: does it run in this call? */
         Axis x, y;
         double top;    /* of the rows */
         double *total; /* [ncall]: seconds */

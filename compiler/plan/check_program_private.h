@@ -64,9 +64,9 @@ typedef struct {
         const Step *step;                       /* at which the walk is */
         const Step *wanted, *view, *one_thread; /* around it, or NULL */
         bool *written;                          /* by buffer */
-        int *called;                            /* by Kernel.step */
+        int *called;                            /* by Kernel.order.step */
         WriterList *writer;                     /* by buffer */
-        int last;                               /* Kernel.step */
+        int last;                               /* Kernel.order.step */
         StagedValue *staged;
         int nstaged, cap_staged;
 } Checker;

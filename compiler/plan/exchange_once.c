@@ -1,13 +1,13 @@
-/* Exchanges of a repeat, of experts, once for all its iterations (runtime/ranks.h).
+/* Exchanges of the experts' repeat, once for all its iterations (runtime/ranks.h).
  *
  *      for each expert: gated = f(x @ w), y += gated @ v          two exchanges for each expert in use
  *
- * What iterations add up goes to all behind the last of them; and where nothing else stands in the way, all iterations compute the first product,
- * then all the second one: what the first ones store, each in a place of its own, goes to all at once.  No sum is touched. */
+ * The sum y is exchanged after the last iteration.  Where the data flow allows it the loop is split: all iterations compute the first product,
+ * each into memory of its own, one exchange follows, and then all iterations compute the second one.  The order of sums does not change. */
 #include "lower/code.h"
 #include "plan_private.h"
 
-/* --- exchanges behind a repeat ----------------------------------------------------------------------------------------- */
+/* --- exchanges after a repeat ------------------------------------------------------------------------------------------ */
 
 /* Does k read of b only the elements that it stores there? */
 bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b)
@@ -31,9 +31,9 @@ static bool touches(const Kernel *k, const Buffer *b)
         return any;
 }
 
-/* What a product adds to a sum that iterations carry on, as experts do, nobody else reads before the last one has.
- * repeat: with one body, which has no repeats. */
-static bool can_be_exchanged_behind(Plan *p, const Kernel *repeat, const Kernel *k)
+/* Is k a product that adds to a carried sum, as experts do, which no other kernel reads before the last iteration?
+ * repeat: has one body, without repeats. */
+static bool can_be_exchanged_after(Plan *p, const Kernel *repeat, const Kernel *k)
 {
         const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
         if (k->op != K_MATMUL || !is_exchanged(k) || k->batching > BATCH_ROWS || k->code->nwritten != 1 ||
@@ -51,7 +51,7 @@ static bool can_be_exchanged_behind(Plan *p, const Kernel *repeat, const Kernel 
         return carried && b->home == IN_ARENA && reads_what_it_stores(p, k, b);
 }
 
-/* --- fission ----------------------------------------------------------------------------------------------------------- */
+/* --- loop split --------------------------------------------------------------------------------------------------------- */
 
 /* Does only kernel `reader` read b, apart from the arena's reuse? */
 static bool is_read_by_one(const Plan *p, const Kernel *reader, const Buffer *b)
@@ -68,11 +68,11 @@ static bool is_read_by_one(const Plan *p, const Kernel *reader, const Buffer *b)
         return true;
 }
 
-enum { MOST_PLACES = 64 << 20 }; /* bytes that one exchange in place of several may take */
+enum { MOST_PLACES = 64 << 20 }; /* bytes that the results of all iterations may take */
 
-/* Of experts: which rows an iteration changes, a product, and one of that which adds up.  The first products of all iterations come before the
- * sums; so what they store goes to all at once, in place of once for each expert in use. */
-static bool can_be_fissioned(const Plan *p, const Kernel *repeat, const KernelList *l)
+/* Is the body of the repeat that of experts: rows that an iteration changes, a product, and a product of its results that adds up?  Then the first
+ * products of all iterations may come before all sums. */
+static bool can_be_split(const Plan *p, const Kernel *repeat, const KernelList *l)
 {
         if (!repeat->repeat.active_rows || l->n != 3 || l->kernel[0]->op != K_ACTIVE)
                 return false;
@@ -89,7 +89,7 @@ static bool can_be_fissioned(const Plan *p, const Kernel *repeat, const KernelLi
                !code_reads(first->code, rest->code->written[0]) && is_read_by_one(p, rest, b);
 }
 
-/* A place for each iteration, behind all others. */
+/* Memory for each iteration, at the end of the arena. */
 static void give_places(Plan *p, Buffer *b, Region *r)
 {
         b->region = r;
@@ -100,10 +100,10 @@ static void give_places(Plan *p, Buffer *b, Region *r)
         p->bytes.arena = b->offset + b->size;
 }
 
-static void find_fission(Plan *p, Kernel *repeat)
+static void find_split(Plan *p, Kernel *repeat)
 {
         const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
-        if (!can_be_fissioned(p, repeat, l))
+        if (!can_be_split(p, repeat, l))
                 return;
         repeat->repeat.split = 2;
         l->kernel[1]->ranks.exchange_between = repeat;
@@ -120,8 +120,8 @@ void find_exchanges_once(Plan *p)
                                 continue;
                         const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
                         for (int k = 0; k < l->n; k++)
-                                if (l->kernel[k]->code && can_be_exchanged_behind(p, repeat, l->kernel[k]))
+                                if (l->kernel[k]->code && can_be_exchanged_after(p, repeat, l->kernel[k]))
                                         l->kernel[k]->ranks.exchange_after = repeat;
-                        find_fission(p, repeat);
+                        find_split(p, repeat);
                 }
 }

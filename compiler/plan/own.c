@@ -1,16 +1,16 @@
-/* Own rows: what threads would wait for longer than for computing it themselves.
+/* Own: replicates small kernels in a call of one row, which is faster than a barrier.
  *
- *      ln1 = norm(x)            a call of one row: each thread computes all of it, in a row of its own
- *      q, k, v = ln1 @ w        .. and reads that: no barrier between the two
+ *      ln1 = norm(x)            every thread computes it, in a row of its own
+ *      q, k, v = ln1 @ w        and reads its row: no barrier between the two
  *
- * With one row a norm is one thread's work, and the others wait for it.  So every thread computes it.  A buffer has rows for
- * many positions; with one position, row `thread` of it is that thread's.
+ * With one row a norm is one thread's work, and the other threads would wait for it.  A buffer has rows for many positions; in a call
+ * with one position, row `thread` of it belongs to that thread.
  *
- * Expects: Code of all kernels.  Leaves: own of kernels and buffers, and what is shared by heads (heads.c).  All that stores an own
- * buffer is an own kernel, and no function that is called back touches one: the thread's number is not handed to these. */
+ * Expects: Code of all kernels.  Leaves: Kernel.one_row, Buffer.replicated.  Every kernel that stores a replicated buffer is replicated.
+ * Functions that are called back do not access such a buffer, since they are not passed the thread's number. */
 #include "plan_private.h"
 
-/* Rows of positions outermost, so that one of them is a part that a thread can have. */
+/* Is the axis of positions outermost, so that a thread can have a row? */
 static bool has_rows(const Plan *p, const Buffer *b)
 {
         if (b->home != IN_ARENA || b->part_of || b->region || b->slots != 1 || b->dense ||
@@ -49,7 +49,7 @@ bool function_names(const Function *f, const Buffer *b)
         return false;
 }
 
-/* What k touches can't be own, if it is not so itself, or reads it in a function that is called back. */
+/* The buffers that k stores can't be replicated unless k is, nor those that it reads in a function that is called back. */
 static bool disown(Kernel *k)
 {
         bool changed = false;

@@ -83,7 +83,7 @@ typedef struct {
         int64_t runs;   /* in a call: the iterations around it; of those with a gate, the ones in use */
         int64_t rows; /* of a causal model: positions that a run computes, all of the call or those that its iteration changes */
 } KernelCost;
-/* [p->steps], by Kernel.step.  size: of the named dimensions; size[NAMED_FIRST]: the first row wanted as output. */
+/* [p->steps], by Kernel.order.step.  size: of the named dimensions; size[NAMED_FIRST]: the first row wanted as output. */
 KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);
 
 /* rank_cost.c: of the rank that has most: bytes of weights and of caches; in a call bytes that it reads, and FLOPs; gathers, and the floats that

@@ -47,7 +47,7 @@ bool function_names(const Function *f, const Buffer *b);
 /* heads.c: does a product of n columns store column c at an element that is c modulo n? */
 bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n);
 
-/* heads.c: by which heads threads share kernels in a call of one row; Plan.heads and Kernel.by_heads */
+/* heads.c: by which heads threads share kernels in a call of one row; Plan.heads and Kernel.one_row */
 void find_heads(Plan *p);
 int64_t exchanged_row(const Kernel *k); /* spread.c: floats of a row that ranks exchange behind k .. */
 int64_t kv_heads_of(const Kernel *k);   /* .. of an attention: heads of keys */
@@ -87,8 +87,9 @@ const Buffer *kernels_conflict(const Plan *p, const Kernel *a, const Kernel *b, 
 
 /* rank_stages.c: the repeat of the top body in which a body is run; NULL: it is that body */
 const Kernel *repeat_around(const Plan *p, const Body *b);
-void find_stages(Plan *p);         /* rank_stages.c: sets Kernel.staged */
-void find_exchanges_once(Plan *p); /* exchange_once.c: sets Kernel.exchange_behind and .fission */
+void find_stages(Plan *p); /* rank_stages.c: sets Kernel.repeat.staged */
+void find_exchanges_once(
+        Plan *p); /* exchange_once.c: sets Kernel.ranks.exchange_after, .exchange_between and Kernel.repeat.split */
 
 /* conditional.c: iterations that need not run */
 void conditional_iterations(Fuse *f);

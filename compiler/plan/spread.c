@@ -1,8 +1,8 @@
-/* Spread: which kernels ranks share (runtime/ranks.h).
+/* Spread: which kernels are sharded over ranks (runtime/ranks.h).
  *
- * A product with weights by panels of its outputs, attention by its heads of keys, loops over heads by those heads where nothing else reads what they store: what
- * one rank makes is whole, by the chains of operations of a single process.  All else is computed by every rank, from values that all have.
- * Stages of ranks: rank_stages.c. */
+ * Products with weights are shared by panels of outputs, attention by heads of keys, and loops over heads by those heads if their results are read
+ * for the same head only.  A rank computes each of its outputs completely, in the order of operations of a single process.  Every rank computes all
+ * other kernels.  Stages of ranks: rank_stages.c. */
 #include "lower/code.h"
 #include "plan_private.h"
 
@@ -73,7 +73,7 @@ static bool is_spread(const Kernel *k)
 
 /* --- what need not be exchanged ------------------------------------------------------------------------------------ */
 
-/* A buffer of which each rank needs its own heads alone; what an element's number leaves modulo this says whose it is (heads.c). */
+/* A buffer of which each rank needs only its own heads: element i belongs to a rank by i modulo `modulus` (heads.c). */
 typedef struct {
         const Buffer *buffer;
         int64_t modulus;
@@ -84,7 +84,7 @@ typedef struct {
         int n, cap;
 } ApartBuffers;
 
-/* False: it is kept apart otherwise already, or not by heads. */
+/* False: the buffer is not by heads, or is already by other ones. */
 static bool keep_apart(ApartBuffers *a, const Buffer *b, int64_t modulus)
 {
         for (int i = 0; i < a->n; i++)
@@ -100,7 +100,7 @@ int64_t kv_heads_of(const Kernel *k)
         return only_statement(own_function(k), STMT_ATTENTION)->call.attention->kv_heads;
 }
 
-/* Does the kernel read of b what belongs to each head for this head alone?  What it then writes is kept apart too. */
+/* Does the kernel use the elements of a head only for that head?  Then the buffers that it writes are by heads too. */
 static bool reads_by_heads(ApartBuffers *a, const Kernel *k, ApartBuffer b)
 {
         if (heads_modulus(a->plan, k, b.buffer) != b.modulus)
@@ -139,7 +139,7 @@ static bool has_heads(ApartBuffers *a, const MatmulPart *part, int64_t heads)
         return keep_apart(a, whole_buffer(store->buffer), part->segment->n);
 }
 
-/* A product whose results only kernels by heads read, and attention in the end, is shared by heads, as that is. */
+/* A product whose results are read by kernels by heads, and finally by attention, is shared by its heads. */
 static int64_t heads_of_product(Plan *p, const Kernel *k)
 {
         const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;

@@ -1,11 +1,11 @@
-/* Sync: the barriers that the data flow needs, and no more.
+/* Sync: the barriers that the data flow needs.
  *
- * Every thread runs all kernels in order, each its own share.  A kernel waits for the others if it touches memory that one
- * since the last barrier stored, or stores memory that one since then touched; memory, not buffers: the arena is reused.  What
- * went before the first kernel of an iteration is what went before the repeat, or any iteration's end.
+ * Every thread runs all kernels in order, its share of each.  A barrier comes before a kernel that accesses memory which a kernel since the last
+ * barrier stores, or stores memory which one since then accesses.  Memory, not buffers: the arena is reused.  The kernels before the first one of
+ * an iteration are those before the repeat, or those at the end of any iteration.
  *
- * In a call of one row threads have rows of their own (own.c), which nobody waits for: some barriers are for several rows alone.
- * Where threads divide the heads of keys, each has heads of its own (heads.c), and others are left out. */
+ * In a call of one row kernels may be replicated (own.c), so some barriers are for calls of several rows only.  Where threads divide the heads of
+ * keys, each accesses its own heads (heads.c), and further barriers are left out. */
 #include "plan_private.h"
 
 typedef struct {
@@ -54,7 +54,7 @@ static bool any_same(const Sync *s, const Kernel *k, const Buffer *b, const Kern
         return false;
 }
 
-/* What a stores that b touches; NULL: nothing. */
+/* The first buffer that a stores and b accesses; NULL: there is none. */
 static const Buffer *stores_what_touches(const Sync *s, const Kernel *a, const Kernel *b)
 {
         for (int i = 0; i < a->code->nwritten; i++)

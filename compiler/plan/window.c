@@ -10,7 +10,7 @@
  *
  * Of several sequences each has its own first positions.  With pages (runtime/pages.h) states hold what they have pages for.
  *
- * Expects kernels that have not been laid out.  Leaves Plan.cache and Plan.cache_of, for layout. */
+ * Expects kernels that have not been laid out.  Leaves Plan.windows, for layout. */
 #include <stdlib.h>
 
 #include "plan_private.h"

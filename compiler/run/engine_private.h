@@ -58,7 +58,7 @@ struct Engine {
         int32_t *numbers;  /* .. in this memory */
         double compile_seconds;
         atomic_bool interrupted;
-        EngineRank *rank; /* [Plan.stages * Plan.ranks], stage by stage; NULL: there is one */
+        EngineRank *rank; /* [Plan.sharing: stages * ranks], stage by stage; NULL: there is one */
         EngineMeetings *meetings;
         Team rank_team; /* a thread for each, the caller's for the first */
         bool has_rank_team;

@@ -85,9 +85,9 @@ const char *engine_tokens(Engine *e, const int32_t *tokens, int64_t n, int64_t f
 /* Asked from another thread or a signal handler: the call at hand, and later ones, end with "interrupted"; false takes it back. */
 void engine_interrupt(Engine *e, bool stop);
 
-const float *engine_state(const Engine *e); /* of the first slot: Plan.state_size bytes */
+const float *engine_state(const Engine *e); /* of the first slot: Plan.bytes.state */
 const float *
-engine_arena(const Engine *e); /* Plan.arena_size bytes, and the pool of pages from pool_offset() on */
+engine_arena(const Engine *e); /* Plan.bytes.arena, and the pool of pages from pool_offset() on */
 const char *engine_tier(const Engine *e);       /* "tcc", "cc" or "code" */
 double engine_compile_seconds(const Engine *e); /* of libtcc */
 
