@@ -210,6 +210,18 @@ static bool state_join(const Checker *c, CheckState *to, const CheckState *from)
 
 static void check_steps(Checker *c, const StepList *list);
 
+/* A split loop runs the same iterations in both halves.  If kernels of the first half ran, at least one iteration of the second half follows, so
+ * the state before that half is never followed by the step after the loop. */
+static void forget_first_half(const Checker *c, const Step *repeat, CheckState *state)
+{
+        const Region *r = repeat->kernel->repeat.region;
+        const KernelList *l = &c->plan->list[body_number(c->plan, r->body[0])];
+        for (int i = state->pending.n - 1; i >= 0; i--)
+                for (int j = 0; j < repeat->kernel->repeat.split; j++)
+                        if (i < state->pending.n && state->pending.of[i].step->kernel == l->kernel[j])
+                                state->pending.of[i] = state->pending.of[--state->pending.n];
+}
+
 /* Each iteration goes on from the end of any body, or from what is before the repeat. */
 static void check_repeat(Checker *c, const Step *repeat)
 {
@@ -241,6 +253,8 @@ static void check_repeat(Checker *c, const Step *repeat)
                 end = state_copy(c, &c->state);
         } while (state_join(c, &begin, &end));
         c->state = end;
+        if (active && repeat->second_half)
+                forget_first_half(c, repeat, &begin);
         if (active || (repeat->by_stages && c->call.stages))
                 state_join(c, &c->state, &begin);
         c->step = repeat;
