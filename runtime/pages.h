@@ -88,6 +88,17 @@ static inline int32_t page_next(PageTable *table)
         return taken;
 }
 
+/* The first `positions` positions of page `to` become those of page `from`.  paged: the states that lie in pages, at `pool`. */
+static inline void pages_copy(const CachedState *paged, int states, float *pool, int64_t from, int64_t to, int64_t positions)
+{
+        for (int i = 0; i < states; i++)
+                for (int64_t k = 0; k < paged[i].slots; k++) {
+                        float *rows = pool + paged[i].offset + k * paged[i].slot;
+                        const int64_t size = PAGE_POSITIONS / 16 * paged[i].tile;
+                        memcpy(rows + to * size, rows + from * size, sizeof *rows * (size_t)((positions + 15) / 16 * paged[i].tile));
+                }
+}
+
 /* The pages that were asked for.  paged: the states that lie in pages, at `pool`. */
 static inline void pages_take(PageTable *table, int64_t slot, int64_t past, int64_t n, const CachedState *paged, int states,
                               float *pool)
@@ -96,13 +107,7 @@ static inline void pages_take(PageTable *table, int64_t slot, int64_t past, int6
         if (begun && *begun < 0) {
                 const int64_t shared = -1 - *begun;
                 *begun = page_next(table);
-                for (int i = 0; i < states; i++)
-                        for (int64_t k = 0; k < paged[i].slots; k++) {
-                                float *rows = pool + paged[i].offset + k * paged[i].slot;
-                                const int64_t size = PAGE_POSITIONS / 16 * paged[i].tile;
-                                memcpy(rows + *begun * size, rows + shared * size,
-                                       sizeof *rows * (size_t)((past % PAGE_POSITIONS + 15) / 16 * paged[i].tile));
-                        }
+                pages_copy(paged, states, pool, shared, *begun, past % PAGE_POSITIONS);
         }
         for (int64_t i = pages_for(past); i < pages_for(past + n); i++)
                 table->page_of[slot * table->page_blocks + i] = page_next(table);

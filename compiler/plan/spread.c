@@ -33,17 +33,19 @@ const Function *own_function(const Kernel *k)
         return k->code->function[k->code->n - 1];
 }
 
-/* Elements by themselves, which a copy has all of. */
+/* Is each element stored by itself, so that it can be exchanged? */
 static bool is_carried(const Buffer *b)
 {
         return (b->storage == STORAGE_F32 || b->storage == STORAGE_F16) &&
                !whole_buffer((Buffer *)b)->replicated && !b->paged;
 }
 
-/* Keys or values of which a rank reads its heads. */
+/* Keys or values, which are never exchanged: a rank stores and reads those of its heads. */
 static bool is_kept_by_heads(const Buffer *b)
 {
-        return is_carried(b) || (b->storage == STORAGE_Q8 && whole_buffer((Buffer *)b)->per_head);
+        const Buffer *whole = whole_buffer((Buffer *)b);
+        return is_carried(b) || (b->storage == STORAGE_Q8 && whole->per_head) ||
+               (whole->paged && b->storage != STORAGE_Q8);
 }
 
 static bool product_is_spread(const MatmulCall *c)

@@ -253,6 +253,18 @@ static const char *call_check_sequences(const Engine *e, const EngineSequence *s
         return *rows > e->plan->bound[g->time] ? "more positions in a batch than a call takes" : NULL;
 }
 
+/* Every rank copies a page that is shared: it has its own heads of it. */
+static void engine_take_pages_of(Engine *e, const EngineSequence *s, float *arena)
+{
+        const int64_t past = e->kept[s->slot].past;
+        const int32_t *begun = page_begun(&e->pages, s->slot, past);
+        const int states = paged_states(e->plan), shared = begun && *begun < 0 ? -1 - *begun : -1;
+        pages_take(&e->pages, s->slot, past, s->n, e->held, states, arena);
+        for (int r = 1; r < rank_count(e) && shared >= 0; r++)
+                pages_copy(e->held, states, arena + rank_apart(e, r) / (ptrdiff_t)sizeof *arena, shared,
+                           *begun, past % PAGE_POSITIONS);
+}
+
 /* The pages that a call of these sequences needs, or none of them: see batch_pages.h of the runtime. */
 static const char *engine_take_pages(Engine *e, const EngineSequence *s, int sequences)
 {
@@ -266,8 +278,7 @@ static const char *engine_take_pages(Engine *e, const EngineSequence *s, int seq
         const bool enough = asked <= e->pages.pages_left;
         for (int i = 0; i < sequences; i++)
                 if (enough)
-                        pages_take(&e->pages, s[i].slot, e->kept[s[i].slot].past, s[i].n, e->held,
-                                   paged_states(e->plan), arena);
+                        engine_take_pages_of(e, &s[i], arena);
                 else
                         pages_unask(&e->pages, s[i].slot, e->kept[s[i].slot].past);
         return enough ? NULL

@@ -203,8 +203,6 @@ const char *ranks_start(Engine *e, int threads)
         const int ranks = e->plan->sharing.ranks * e->plan->sharing.stages;
         if (ranks < 2)
                 return NULL;
-        if (e->plan->pages)
-                return "--ranks: sequences share no pages";
         e->rank = calloc((size_t)ranks, sizeof *e->rank);
         const char *why = e->rank && make_meetings(e) ? NULL : no_memory;
         for (int r = 0; r < ranks && !why; r++)
