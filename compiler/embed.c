@@ -81,6 +81,22 @@ static void gather_words(const char *text)
 
 /* --- chunks ---------------------------------------------------------------------------------------------------- */
 
+/* Each condition begins and ends within a chunk; not so in a file with `$`, which is not pasted by chunks. */
+static bool has_condition(const CChunk *c)
+{
+        bool has = false;
+        int open = 0;
+        for (const char *at = c->text; at < c->text + c->n; at++) {
+                if (*at != '#' || (at > c->text && at[-1] != '\n'))
+                        continue;
+                has = has || !strncmp(at, "#if", 3);
+                open += !strncmp(at, "#if", 3) - !strncmp(at, "#endif", 6);
+        }
+        if (open && !strchr(c->text, '$'))
+                embed_fail("a condition begins in a chunk and ends in another");
+        return has;
+}
+
 static void add_chunk(const char *text, const CChunk *c, int file)
 {
         int number = next_of(&nchunk, MAX_CHUNKS), before = ndeclared;
@@ -89,7 +105,8 @@ static void add_chunk(const char *text, const CChunk *c, int file)
                               .n = (int)c->n,
                               .file = file,
                               .use = nuse,
-                              .comment_only = c->comment_only};
+                              .comment_only = c->comment_only,
+                              .conditional = has_condition(c)};
         CScan all = {.at = c->text, .end = c->text + c->n};
         CDeclared d = {.text = "", .scan = all, .before = ""};
         const char *name;
@@ -171,8 +188,8 @@ static void print_chunks(void)
 {
         printf("const int embedded_chunks = %d;\nconst EmbeddedChunk embedded_chunk[] = {\n", nchunk);
         for (const EmbeddedChunk *c = chunk; c < chunk + nchunk; c++)
-                printf("{%d, %d, %d, %d, %d, %d, %d},\n", c->at, c->n, c->file, c->use, c->uses, c->declares,
-                       c->comment_only);
+                printf("{%d, %d, %d, %d, %d, %d, %d, %d},\n", c->at, c->n, c->file, c->use, c->uses,
+                       c->declares, c->comment_only, c->conditional);
         printf("};\nconst int embedded_use[] = {");
         for (int i = 0; i < nuse; i++)
                 printf("%s%d", i ? ", " : "", use[i]);

@@ -45,25 +45,38 @@ typedef float Sink(const void *ctx, int head, int64_t row);
 typedef struct {
         const float *q;        /* row i of head h at q + i * q_row + h * q_head: [head_dim] */
         int64_t q_row, q_head; /* floats */
-        const void *k; /* 16 keys of key head g at element g * k_head + tile * k_tile: [head_dim][16] .. */
-        int64_t k_head, k_tile,
-                k_key; /* .. or, where this is not 0, key j at element g * k_head + j * k_key: [head_dim] */
+        const void *k;
+        int64_t k_head;
+#if HAS_KEY_TILES
+        int64_t k_tile; /* 16 keys of key head g are at element g * k_head + tile * k_tile of k: [head_dim][16] */
+#endif
+#if HAS_KEY_ROWS
+        int64_t k_key; /* where this is not 0, key j of key head g is at element g * k_head + j * k_key of k: [head_dim] */
+#endif
         const void *v; /* key j of key head g at element g * v_head + j * v_key: [v_dim] */
         int64_t v_head, v_key;
-        int k_storage, v_storage;       /* STORAGE_F32, STORAGE_F16 or STORAGE_KEPT(), of keys and values */
+#if HAS_NARROW_STATES
+        int k_storage, v_storage; /* STORAGE_F32, STORAGE_F16 or STORAGE_KEPT(), of keys and values */
+#endif
+#if HAS_MOVED_KEYS
         int64_t first_key, first_value; /* that which lies at k, and at v; multiples of 16 */
         const int32_t *key_pages,
                 *value_pages; /* or NULL; by block: it lies at k, v as if it were block number so */
-        float *out;           /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
+#endif
+        float *out; /* row i of head h at out + i * out_row + h * out_head: [v_dim] */
         int64_t out_row, out_head;
         int heads, kv_heads, head_dim, v_dim; /* heads is a multiple of kv_heads */
         float scale;                          /* of q, rounded once; 1 leaves q as it is */
         int64_t keys, first_row;              /* keys that there are; the absolute position of row 0 */
         int first_head;                       /* of head 0 the number that score and live are told */
         const void *ctx;                      /* for score, live and sink */
-        Sink *sink;                           /* or NULL */
-        float dead;                           /* what a row becomes for which no key lives: 0 or NaN */
-        int no_softmax;                            /* scores are the weights: no maximum, no sum */
+#if HAS_SINK
+        Sink *sink; /* or NULL */
+#endif
+        float dead; /* what a row becomes for which no key lives: 0 or NaN */
+#if HAS_PLAIN_WEIGHTS
+        int no_softmax; /* scores are the weights: no maximum, no sum */
+#endif
 } Attention;
 
 /* The formula between scores and softmax, on 16 keys col to col + 15 of an absolute row, whose scores lie at s; -inf masks.  Those of head h
@@ -73,19 +86,25 @@ typedef v16 Score(const void *ctx, const float *s, int64_t s_apart, int head, in
 /* Bounds of an absolute row: keys outside [*lo, *hi) are masked.  They come in as all keys that there are. */
 typedef void Live(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi);
 
-/* Rows of a tile. */
-#define ATTENTION_ROWS(k_key) ((k_key) ? 16 : TILE_ROWS)
+/* Rows of a tile: 16 where keys lie in rows. */
+#if HAS_KEY_ROWS && HAS_KEY_TILES
+#define ATTENTION_ROWS(a) ((a)->k_key ? 16 : TILE_ROWS)
+#elif HAS_KEY_ROWS
+#define ATTENTION_ROWS(a) 16
+#else
+#define ATTENTION_ROWS(a) TILE_ROWS
+#endif
 
 /* Units of work, which threads share: unit u is tile u mod T of key head u / T, where T is the number of
  * tiles in the list of that key head's rows: row 0 of its first head, of its second, ... , row 1
  * of its first. */
-#define ATTENTION_UNITS(heads, kv_heads, rows, k_key)                                                        \
-        ((int)((kv_heads) *                                                                                  \
-               (((rows) * ((heads) / (kv_heads)) + ATTENTION_ROWS(k_key) - 1) / ATTENTION_ROWS(k_key))))
+#define ATTENTION_UNITS(heads, kv_heads, rows, tile_rows)                                                    \
+        ((int)((kv_heads) * (((rows) * ((heads) / (kv_heads)) + (tile_rows)-1) / (tile_rows))))
 
 /* Floats of scratch that attention() needs; each thread its own.  Of keys in rows some wait there as floats, and scores to be turned. */
 #define ATTENTION_SCRATCH(head_dim, v_dim, k_key)                                                            \
-        (ATTENTION_ROWS(k_key) * ((head_dim) + ATTENTION_BLOCK + 2 * (((v_dim) + 15) / 16 * 16) + 2 * 16) +  \
+        (((k_key) ? 16 : TILE_ROWS) *                                                                        \
+                 ((head_dim) + ATTENTION_BLOCK + 2 * (((v_dim) + 15) / 16 * 16) + 2 * 16) +                  \
          ((k_key) ? TILE_ROWS * (head_dim) + (ATTENTION_BLOCK + TILE_ROWS) * 16 : 0))
 
 /* Floats that a block keeps for one head: outputs, sums, maximum and number of live keys. */
@@ -96,9 +115,11 @@ typedef void Live(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *
  * threads share the units unevenly.  The blocks are then merged by attention_join(), for which they are kept.
  */
 typedef struct {
-        int64_t begin, end;   /* of the list */
-        int64_t first, count; /* by blocks: the first, and how many each unit has; else 0 and 1 */
+        int64_t begin, end; /* of the list */
+#if HAS_PARTS
+        int64_t first, count; /* by blocks: the first, and how many each unit has */
         float *parts; /* by blocks, of all threads: [heads][count][ATTENTION_PART(v_dim)]; else NULL */
+#endif
 } AttentionShare;
 
 KERNEL float *attention_part(const Attention *a, const AttentionShare *s, int64_t head, int64_t at)
@@ -106,10 +127,21 @@ KERNEL float *attention_part(const Attention *a, const AttentionShare *s, int64_
         return s->parts + (head * s->count + at) * ATTENTION_PART(a->v_dim);
 }
 
+/* The first key that has both a key and values. */
+KERNEL int64_t attention_held(const Attention *a)
+{
+#if HAS_MOVED_KEYS
+        return a->first_key > a->first_value ? a->first_key : a->first_value;
+#else
+        (void)a;
+        return 0;
+#endif
+}
+
 /* The blocks that the bounds of some head of row 0 touch: how many from *first on. */
 KERNEL int64_t attention_touched(const Attention *a, Live *live, int64_t *first)
 {
-        const int64_t held = a->first_key > a->first_value ? a->first_key : a->first_value;
+        const int64_t held = attention_held(a);
         int64_t from = a->keys, to = held;
         for (int head = 0; head < a->heads; head++) {
                 int64_t lo = held, hi = a->keys;
@@ -128,16 +160,18 @@ KERNEL int64_t attention_touched(const Attention *a, Live *live, int64_t *first)
 KERNEL void attention_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
                             int thread, int threads)
 {
-        const int64_t units = ATTENTION_UNITS(a->heads, a->kv_heads, rows, a->k_key);
-        *s = (AttentionShare){.count = 1};
+        const int64_t units = ATTENTION_UNITS(a->heads, a->kv_heads, rows, ATTENTION_ROWS(a));
+        *s = (AttentionShare){.begin = share(units, thread, threads), .end = share(units, thread + 1, threads)};
         if (parts && rows == 1 && units % threads != 0) {
                 int64_t first, count = attention_touched(a, live, &first);
                 int64_t most = (units * count + threads - 1) / threads;
                 if (most < (units + threads - 1) / threads * count)
-                        *s = (AttentionShare){.first = first, .count = count, .parts = parts};
+                        *s = (AttentionShare){.begin = share(units * count, thread, threads),
+                                              .end = share(units * count, thread + 1, threads),
+                                              .first = first,
+                                              .count = count,
+                                              .parts = parts};
         }
-        s->begin = share(units * s->count, thread, threads);
-        s->end = share(units * s->count, thread + 1, threads);
 }
 
 /* One tile of rows of one key head, on its way through the blocks. */
@@ -154,8 +188,14 @@ typedef struct {
         float *s;           /* [rows][ATTENTION_BLOCK]: scores, then probabilities, -inf where masked */
         float *o, *block_o; /* [rows][width] */
         float *l, *block_l; /* [rows][16] */
-        float *keys;        /* [TILE_ROWS][head_dim]: keys in rows as floats */
+        float *end;         /* of its scratch */
+#if HAS_PLAIN_WEIGHTS
+        int no_softmax;
+#endif
+#if HAS_KEY_ROWS
+        float *keys;   /* [TILE_ROWS][head_dim]: keys in rows as floats */
         float *turned; /* [ATTENTION_BLOCK + TILE_ROWS][16]: scores, from the first key on that a row wants */
+#endif
 } AttentionTile;
 
 KERNEL int attention_head(const Attention *a, const AttentionTile *t, int i)
@@ -172,7 +212,7 @@ KERNEL int64_t attention_row(const Attention *a, const AttentionTile *t, int i)
 
 KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
 {
-        const int64_t first = a->first_key > a->first_value ? a->first_key : a->first_value;
+        const int64_t first = attention_held(a);
         for (int i = 0; i < t->count; i++) {
                 int head = attention_head(a, t, i);
                 int64_t row = attention_row(a, t, i);
@@ -180,10 +220,13 @@ KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
                 for (int d = 0; d < a->head_dim; d += 16) {
                         int lanes = a->head_dim - d < 16 ? a->head_dim - d : 16;
                         v16 scaled = v_mul(v_load_n(q + d, lanes), v_set1(a->scale));
-                        if (a->k_key)
+#if HAS_KEY_ROWS
+                        if (a->k_key) {
                                 v_store_strided(t->q + d * 16 + i, 16, scaled, lanes);
-                        else
-                                v_store_n(t->q + i * a->head_dim + d, scaled, lanes);
+                                continue;
+                        }
+#endif
+                        v_store_n(t->q + i * a->head_dim + d, scaled, lanes);
                 }
                 t->lo[i] = first;
                 t->hi[i] = a->keys;
@@ -200,31 +243,44 @@ KERNEL int64_t attention_shift(const int32_t *pages, int64_t first_held, int64_t
         return pages ? block - (int64_t)pages[block / ATTENTION_BLOCK] * ATTENTION_BLOCK : first_held;
 }
 
-/* One product of the tile's rows, cut into register tiles; the short ones for decoding.  Keys whose scales stand side by side are taken
- * group by group. */
+/* One product of the tile's rows by a few panels; the short ones for decoding. */
+KERNEL void attention_panels(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int count)
+{
+        if (count == 1)
+                tile_product(acc, acc_row, f, steps, fresh, 1, ONE_PANELS);
+        else if (TILE_ROWS > 4 && count > 4)
+                tile_rows_odd(acc, acc_row, f, steps, fresh, TILE_ROWS, TILE_PANELS, 1);
+        else
+                tile_product(acc, acc_row, f, steps, fresh, 4, FEW_PANELS);
+}
+
+/* One product of the tile's rows, cut into register tiles.  Keys whose scales stand side by side are taken group by group. */
 KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole, int64_t steps, int fresh,
                               int count, int panels, int storage)
 {
-        Factors f = *whole;
-        int width = count == 1 ? ONE_PANELS : count <= 4 ? FEW_PANELS : TILE_PANELS;
-        const int64_t piece = is_kept_tiled(storage) ? storage / 16 : steps;
-        for (int j = 0; j < panels; j += width)
+        const int width = count == 1 ? ONE_PANELS : count <= 4 ? FEW_PANELS : TILE_PANELS;
+        for (int j = 0; j < panels; j += width) {
+                Factors f = *whole;
+                factors_skip(&f, storage, j * f.w_panel);
+                f.next += bytes_of(storage, j * f.w_panel);
+                f.panels = panels - j < width ? panels - j : width;
+#if HAS_STORAGES
+                f.storage = storage;
+#endif
+#if HAS_CODES
+                const Factors begin = f;
+                const int64_t piece = is_kept_tiled(storage) ? storage / 16 : steps;
                 for (int64_t first = 0; first < steps; first += piece) {
-                        const int begins = fresh && first == 0;
-                        f = *whole;
-                        f.storage = storage;
+                        f = begin;
                         f.x += first * f.x_step;
-                        factors_skip(&f, j * f.w_panel + first * f.w_step);
-                        f.next += bytes_of(storage, j * f.w_panel) + first * f.next_step;
-                        f.panels = panels - j < width ? panels - j : width;
-                        if (count == 1)
-                                tile_product(acc + 16 * j, acc_row, &f, piece, begins, 1, ONE_PANELS);
-                        else if (TILE_ROWS > 4 && count > 4)
-                                tile_rows_odd(acc + 16 * j, acc_row, &f, piece, begins, TILE_ROWS,
-                                              TILE_PANELS, 1);
-                        else
-                                tile_product(acc + 16 * j, acc_row, &f, piece, begins, 4, FEW_PANELS);
+                        factors_skip(&f, storage, first * f.w_step);
+                        f.next += first * f.next_step;
+                        attention_panels(acc + 16 * j, acc_row, &f, piece, fresh && first == 0, count);
                 }
+#else
+                attention_panels(acc + 16 * j, acc_row, &f, steps, fresh, count);
+#endif
+        }
 }
 
 /* Branches for one of STATES. */
@@ -245,22 +301,31 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
 /* Columns c to c + lanes - 1 of a key, or of its values, in rows. */
 KERNEL v16 attention_columns(const void *row, int c, int lanes, int storage)
 {
+#if HAS_CODES
         if (is_kept(storage))
                 return v_load_kept_strided(storage, row, c, 1, lanes);
+#endif
+#if HAS_F16_STATES
         if (storage == STORAGE_F16)
                 return v_load_f16_n((const uint16_t *)row + c, lanes);
+#endif
+#if HAS_BF16_STATES
         if (storage == STORAGE_BF16)
                 return v_load_bf16_n((const uint16_t *)row + c, lanes);
+#endif
+#if !HAS_NARROW_STATES
+        (void)storage;
+#endif
         return v_load_n((const float *)row + c, lanes);
 }
 
 /* A key in rows. */
 KERNEL const void *attention_key(const Attention *a, const AttentionTile *t, int64_t key, int storage)
 {
-        const int64_t block = key / ATTENTION_BLOCK * ATTENTION_BLOCK;
-        int64_t at =
-                t->kv * a->k_head + (key - attention_shift(a->key_pages, a->first_key, block)) * a->k_key;
-        return (const char *)a->k + bytes_of(storage, at);
+#if HAS_MOVED_KEYS
+        key -= attention_shift(a->key_pages, a->first_key, key / ATTENTION_BLOCK * ATTENTION_BLOCK);
+#endif
+        return (const char *)a->k + bytes_of(storage, t->kv * a->k_head + key * a->k_key);
 }
 
 /* Keys in rows, `count` from key `key` on, as floats. */
@@ -270,8 +335,10 @@ KERNEL void attention_widen(const Attention *a, const AttentionTile *t, int64_t 
                 const void *row = attention_key(a, t, key + i, storage);
                 float *to = t->keys + i * a->head_dim;
                 int d = 0;
+#if HAS_CODES
                 for (; is_kept(storage) && d + 16 <= a->head_dim; d += 16)
                         v_store(to + d, v_load_kept(storage, row, d));
+#endif
                 for (; d < a->head_dim; d += 16) {
                         int lanes = a->head_dim - d < 16 ? a->head_dim - d : 16;
                         v_store_n(to + d, attention_columns(row, d, lanes, storage), lanes);
@@ -298,22 +365,57 @@ KERNEL void attention_turn(float *to, const float *turned, int count)
 KERNEL void attention_scores_in_lanes(const Attention *a, const AttentionTile *t, int64_t block, int from,
                                       int to)
 {
-        const int storage = a->k_storage, begin = from / 16 * 16;
+        const int begin = from / 16 * 16;
         for (int j = from; j < to; j += TILE_ROWS) {
                 const int64_t key = block + j;
                 const int count = to - j < TILE_ROWS ? to - j : TILE_ROWS;
-                Factors f = {.x_step = 1, .w = t->q, .w_step = 16, .panels = 1, .storage = STORAGE_F32};
+                Factors f = {.x_step = 1, .w = t->q, .w_step = 16, .panels = 1};
+#if HAS_NARROW_STATES
+                const int storage = a->k_storage;
                 f.x = storage == STORAGE_F32 ? attention_key(a, t, key, STORAGE_F32) : t->keys;
-                f.next = (const char *)(f.x + TILE_ROWS * a->k_key);
-                f.next_step = (int64_t)sizeof(float) * TILE_ROWS;
                 rows_at(&f, NULL, storage == STORAGE_F32 ? a->k_key : a->head_dim, count, TILE_ROWS);
                 if (storage == STORAGE_F32)
                         ;
                 STATES(OF_KEYS_IN_ROWS)
+#else
+                f.x = attention_key(a, t, key, STORAGE_F32);
+                rows_at(&f, NULL, a->k_key, count, TILE_ROWS);
+#endif
+                f.next = (const char *)(f.x + TILE_ROWS * a->k_key);
+                f.next_step = (int64_t)sizeof(float) * TILE_ROWS;
                 tile_product(t->turned + (j - begin) * 16, 16, &f, a->head_dim, 1, TILE_ROWS, 1);
         }
         for (int j = begin; j < to; j += 16)
                 attention_turn(t->s + j, t->turned + (j - begin) * 16, t->count);
+}
+
+/* The same of keys in tiles. */
+KERNEL void attention_scores_in_tiles(const Attention *a, const AttentionTile *t, int64_t block, int from,
+                                      int to)
+{
+#if HAS_NARROW_STATES
+        const int storage = a->k_storage;
+#else
+        const int storage = STORAGE_F32;
+#endif
+        int64_t panel = a->k_tile, at = block + from;
+        int width = t->count == 1 ? ONE_PANELS : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
+        Factors f = {.x = t->q, .x_step = 1, .w_panel = panel, .w_step = 16};
+#if HAS_MOVED_KEYS
+        at -= attention_shift(a->key_pages, a->first_key, block);
+#endif
+        rows_at(&f, NULL, a->head_dim, TILE_ROWS, TILE_ROWS);
+        f.w = (const char *)a->k + bytes_of(storage, t->kv * a->k_head + at / 16 * panel);
+        f.next = (const char *)f.w + bytes_of(storage, width * panel);
+        f.next_panel = bytes_of(storage, panel);
+        f.next_step = bytes_of(storage, 16);
+#if HAS_NARROW_STATES
+        if (0)
+                ;
+        STATES(OF_KEYS)
+#else
+        attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1, t->count, (to - from + 15) / 16, storage);
+#endif
 }
 
 /* Bounds of all rows within the block that begins at `block`; and of the keys that one of them wants. */
@@ -339,32 +441,29 @@ SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block
 {
         int from, to;
         attention_bounds(t, block, &from, &to);
-        const int storage = a->k_storage;
         if (from >= to)
                 return;
-        if (a->k_key) {
+#if HAS_KEY_ROWS && HAS_KEY_TILES
+        if (a->k_key)
                 attention_scores_in_lanes(a, t, block, from, to);
-                return;
-        }
-        from = from / 16 * 16;
-        int64_t panel = a->k_tile, at = block + from - attention_shift(a->key_pages, a->first_key, block);
-        int width = t->count == 1 ? ONE_PANELS : t->count <= 4 ? FEW_PANELS : TILE_PANELS;
-        Factors f = {.x = t->q, .x_step = 1, .w_panel = panel, .w_step = 16, .storage = a->k_storage};
-        rows_at(&f, NULL, a->head_dim, TILE_ROWS, TILE_ROWS);
-        f.w = (const char *)a->k + bytes_of(a->k_storage, t->kv * a->k_head + at / 16 * a->k_tile);
-        f.next = (const char *)f.w + bytes_of(a->k_storage, width * panel);
-        f.next_panel = bytes_of(a->k_storage, panel);
-        f.next_step = bytes_of(a->k_storage, 16);
-        if (0)
-                ;
-        STATES(OF_KEYS)
+        else
+                attention_scores_in_tiles(a, t, block, from / 16 * 16, to);
+#elif HAS_KEY_ROWS
+        attention_scores_in_lanes(a, t, block, from, to);
+#else
+        attention_scores_in_tiles(a, t, block, from / 16 * 16, to);
+#endif
 }
 
 /* Scores of all rows in place to probabilities; their sums. */
-SHARED void attention_probabilities(const Attention *a, AttentionTile *t)
+SHARED void attention_probabilities(AttentionTile *t)
 {
         const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
-        for (int i = 0; i < t->count && !a->no_softmax; i++) {
+#if HAS_PLAIN_WEIGHTS
+        if (t->no_softmax)
+                return;
+#endif
+        for (int i = 0; i < t->count; i++) {
                 const int begin = t->from[i] / 16 * 16, end = t->live[i] > 0 ? t->to[i] : begin;
                 const v16 most = v_set1(t->block_m[i]);
                 float *s = t->s + i * ATTENTION_BLOCK;
@@ -407,10 +506,10 @@ KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t
 /* Values of a key. */
 KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, int64_t key, int storage)
 {
-        const int64_t block = key / ATTENTION_BLOCK * ATTENTION_BLOCK;
-        int64_t at =
-                t->kv * a->v_head + (key - attention_shift(a->value_pages, a->first_value, block)) * a->v_key;
-        return (const char *)a->v + bytes_of(storage, at);
+#if HAS_MOVED_KEYS
+        key -= attention_shift(a->value_pages, a->first_value, key / ATTENTION_BLOCK * ATTENTION_BLOCK);
+#endif
+        return (const char *)a->v + bytes_of(storage, t->kv * a->v_head + key * a->v_key);
 }
 
 /* block_o += p_j v_j over keys from <= j < to of the block, live in each of `count` rows from row i on; whole
@@ -418,24 +517,31 @@ KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, i
 KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int64_t block, int i, int count,
                                 int from, int to)
 {
+#if HAS_NARROW_STATES
         const int storage = a->v_storage;
+#else
+        const int storage = STORAGE_F32;
+#endif
         if (from >= to)
                 return;
-        Factors f = {.w = attention_value(a, t, block + from, a->v_storage),
+        Factors f = {.w = attention_value(a, t, block + from, storage),
                      .x_step = 1,
                      .w_panel = 16,
-                     .w_step = a->v_key,
-                     .storage = a->v_storage};
+                     .w_step = a->v_key};
         rows_at(&f, NULL, ATTENTION_BLOCK, TILE_ROWS, TILE_ROWS);
-        f.next = (const char *)f.w + bytes_of(a->v_storage, 16 * a->v_key);
-        f.next_panel = bytes_of(a->v_storage, 16);
-        f.next_step = bytes_of(a->v_storage, a->v_key);
+        f.next = (const char *)f.w + bytes_of(storage, 16 * a->v_key);
+        f.next_panel = bytes_of(storage, 16);
+        f.next_step = bytes_of(storage, a->v_key);
         for (int end = i + count; i < end; i += TILE_ROWS) {
                 const int rows = end - i < TILE_ROWS ? end - i : TILE_ROWS;
                 f.x = t->s + i * ATTENTION_BLOCK + from;
+#if HAS_NARROW_STATES
                 if (0)
                         ;
                 STATES(OF_VALUES)
+#else
+                attention_product(t->block_o + i * t->width, t->width, &f, to - from, 0, rows, a->v_dim / 16, storage);
+#endif
         }
 }
 
@@ -462,8 +568,7 @@ KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, in
  * whole vectors, key by key. */
 SHARED void attention_values(const Attention *a, const AttentionTile *t, int64_t block)
 {
-        const int storage = a->v_storage;
-        int first = 0, end = 0, whole[16] = {0}, most = ATTENTION_ROWS(a->k_key),
+        int first = 0, end = 0, whole[16] = {0}, most = ATTENTION_ROWS(a),
             rows = t->count == 1   ? 1
                    : t->count <= 4 ? 4
                                    : most;
@@ -488,12 +593,19 @@ SHARED void attention_values(const Attention *a, const AttentionTile *t, int64_t
         for (int i = 0; i < t->count; i++) {
                 if (t->live[i] == 0)
                         continue;
+#if HAS_NARROW_STATES
+                const int storage = a->v_storage;
+                if (0)
+                        ;
                 STATES(OF_LIVE_VALUES)
+#else
+                attention_values_live(a, t, block, i, whole[i] ? a->v_dim / 16 * 16 : 0, STORAGE_F32);
+#endif
         }
 }
 
 /* Takes the block into row i. */
-KERNEL void attention_merge(const Attention *a, AttentionTile *t, int i)
+KERNEL void attention_merge(AttentionTile *t, int i)
 {
         float *o = t->o + i * t->width, *l = t->l + i * 16;
         const float *block_o = t->block_o + i * t->width, *block_l = t->block_l + i * 16;
@@ -505,11 +617,13 @@ KERNEL void attention_merge(const Attention *a, AttentionTile *t, int i)
                         v_store(o + d, v_load(block_o + d));
                 return;
         }
-        if (a->no_softmax) {
+#if HAS_PLAIN_WEIGHTS
+        if (t->no_softmax) {
                 for (int d = 0; d < t->width; d += 16)
                         v_store(o + d, v_add(v_load(o + d), v_load(block_o + d)));
                 return;
         }
+#endif
         float m = t->m[i] > t->block_m[i] ? t->m[i] : t->block_m[i];
         float lane[16];
         v_store(lane, v_exp(v_where(v_iota(0), v_set1(t->block_m[i] - m), v_set1(t->m[i] - m))));
@@ -536,11 +650,18 @@ KERNEL v16 attention_sink(const Attention *a, const AttentionTile *t, int i, v16
 KERNEL void attention_finish(const Attention *a, const AttentionTile *t, int i)
 {
         float *out = a->out + attention_row(a, t, i) * a->out_row + attention_head(a, t, i) * a->out_head;
-        v16 sum = t->begun[i] && !a->no_softmax ? v_set1(v_sum(v_load(t->l + i * 16))) : v_set1(1), by = v_set1(1);
-        if (a->sink && t->begun[i])
-                by = attention_sink(a, t, i, &sum);
+        v16 sum = t->begun[i] ? v_set1(v_sum(v_load(t->l + i * 16))) : v_set1(1);
+#if HAS_PLAIN_WEIGHTS
+        sum = a->no_softmax ? v_set1(1) : sum;
+#endif
+#if HAS_SINK
+        const v16 by = a->sink && t->begun[i] ? attention_sink(a, t, i, &sum) : v_set1(1);
+#endif
         for (int d = 0; d < a->v_dim; d += 16) {
-                v16 o = t->begun[i] ? v_mul(v_load(t->o + i * t->width + d), by) : v_set1(a->dead);
+                v16 o = t->begun[i] ? v_load(t->o + i * t->width + d) : v_set1(a->dead);
+#if HAS_SINK
+                o = v_mul(o, by);
+#endif
                 v_store_n(out + d, v_div(o, sum), a->v_dim - d < 16 ? a->v_dim - d : 16);
         }
 }
@@ -556,16 +677,22 @@ KERNEL void attention_keep(const AttentionTile *t, int i, float *kept)
         kept[17] = (float)t->live[i];
 }
 
-/* Takes the block into all rows, or keeps it. */
-SHARED void attention_take(const Attention *a, const AttentionShare *s, AttentionTile *t, int64_t block)
+/* Takes the block into all rows. */
+SHARED void attention_merge_rows(AttentionTile *t)
 {
         for (int i = 0; i < t->count; i++)
-                if (s->parts)
-                        attention_keep(t, i,
-                                       attention_part(a, s, attention_head(a, t, i),
-                                                      block / ATTENTION_BLOCK - s->first));
-                else if (t->live[i] > 0)
-                        attention_merge(a, t, i);
+                if (t->live[i] > 0)
+                        attention_merge(t, i);
+}
+
+/* The same, or keeps it. */
+KERNEL void attention_take(const Attention *a, const AttentionShare *s, AttentionTile *t, int64_t block)
+{
+        if (!s->parts)
+                attention_merge_rows(t);
+        for (int i = 0; i < t->count && s->parts; i++)
+                attention_keep(t, i,
+                               attention_part(a, s, attention_head(a, t, i), block / ATTENTION_BLOCK - s->first));
 }
 
 SHARED void attention_finish_rows(const Attention *a, const AttentionTile *t)
@@ -574,36 +701,58 @@ SHARED void attention_finish_rows(const Attention *a, const AttentionTile *t)
                 attention_finish(a, t, i);
 }
 
-/* Blocks of one tile, from key `begin` on, before key `end`. */
-KERNEL void attention_blocks(const Attention *a, Score *score, const AttentionShare *s, AttentionTile *t,
-                             int64_t begin, int64_t end)
-{
-        for (int64_t block = begin; block < end; block += ATTENTION_BLOCK) {
-                attention_scores(a, t, block);
-                for (int i = 0; i < t->count; i++)
-                        if (t->from[i] < t->to[i])
-                                attention_formula(a, score, t, i, block, t->s + i * ATTENTION_BLOCK, 0);
-                attention_probabilities(a, t);
-                attention_values(a, t, block);
-                attention_take(a, s, t, block);
-        }
-}
-
 /* A tile in scratch, all of which is 0. */
 KERNEL AttentionTile attention_tile(const Attention *a, float *scratch)
 {
-        const int width = (a->v_dim + 15) / 16 * 16, most = ATTENTION_ROWS(a->k_key);
+        const int width = (a->v_dim + 15) / 16 * 16, most = ATTENTION_ROWS(a);
         AttentionTile t = {.width = width, .q = scratch};
+#if HAS_PLAIN_WEIGHTS
+        t.no_softmax = a->no_softmax;
+#endif
         t.s = t.q + most * a->head_dim;
         t.o = t.s + most * ATTENTION_BLOCK;
         t.block_o = t.o + most * width;
         t.l = t.block_o + most * width;
         t.block_l = t.l + most * 16;
-        t.keys = t.block_l + most * 16;
+        t.end = t.block_l + most * 16;
+#if HAS_KEY_ROWS
+        t.keys = t.end;
         t.turned = t.keys + TILE_ROWS * a->head_dim;
-        for (int64_t j = 0; j < ATTENTION_SCRATCH(a->head_dim, a->v_dim, a->k_key); j++)
-                scratch[j] = 0;
+        t.end = a->k_key ? t.turned + (ATTENTION_BLOCK + TILE_ROWS) * 16 : t.end;
+#endif
+        for (float *at = scratch; at < t.end; at++)
+                *at = 0;
         return t;
+}
+
+/* The rows of a unit; and the bounds of the keys that one of them wants, from the beginning of a block on. */
+KERNEL void attention_unit(const Attention *a, Live *live, int64_t rows, int64_t unit, AttentionTile *t,
+                           int64_t *lo, int64_t *hi)
+{
+        const int most = ATTENTION_ROWS(a);
+        const int64_t list = rows * (a->heads / a->kv_heads), tiles = (list + most - 1) / most;
+        t->kv = (int)(unit / tiles);
+        t->first = unit % tiles * most;
+        t->count = list - t->first < most ? (int)(list - t->first) : most;
+        attention_begin(a, live, t);
+        *lo = a->keys;
+        *hi = 0;
+        for (int i = 0; i < t->count; i++) {
+                *lo = t->lo[i] < *lo ? t->lo[i] : *lo;
+                *hi = t->hi[i] > *hi ? t->hi[i] : *hi;
+        }
+        *lo = *lo / ATTENTION_BLOCK * ATTENTION_BLOCK;
+}
+
+/* A block of keys of one tile, as probabilities and values. */
+KERNEL void attention_block(const Attention *a, Score *score, AttentionTile *t, int64_t block)
+{
+        attention_scores(a, t, block);
+        for (int i = 0; i < t->count; i++)
+                if (t->from[i] < t->to[i])
+                        attention_formula(a, score, t, i, block, t->s + i * ATTENTION_BLOCK, 0);
+        attention_probabilities(t);
+        attention_values(a, t, block);
 }
 
 /*
@@ -615,29 +764,34 @@ KERNEL AttentionTile attention_tile(const Attention *a, float *scratch)
 KERNEL void attention(const Attention *a, Score *score, Live *live, int64_t rows, const AttentionShare *s,
                       float *scratch)
 {
-        const int most = ATTENTION_ROWS(a->k_key);
-        int64_t list = rows * (a->heads / a->kv_heads), tiles = (list + most - 1) / most;
         AttentionTile t = attention_tile(a, scratch);
+        int64_t lo, hi;
+#if HAS_PARTS
+        const int64_t count = s->parts ? s->count : 1;
         for (int64_t at = s->begin, next; at < s->end; at = next) {
-                const int64_t unit = at / s->count;
-                int64_t lo = a->keys, hi = 0;
-                next = (unit + 1) * s->count < s->end ? (unit + 1) * s->count : s->end;
-                t.kv = (int)(unit / tiles);
-                t.first = unit % tiles * most;
-                t.count = list - t.first < most ? (int)(list - t.first) : most;
-                attention_begin(a, live, &t);
-                for (int i = 0; i < t.count; i++) {
-                        lo = t.lo[i] < lo ? t.lo[i] : lo;
-                        hi = t.hi[i] > hi ? t.hi[i] : hi;
-                }
+                next = (at / count + 1) * count < s->end ? (at / count + 1) * count : s->end;
+                attention_unit(a, live, rows, at / count, &t, &lo, &hi);
                 if (s->parts) {
-                        lo = (s->first + at % s->count) * ATTENTION_BLOCK;
+                        lo = (s->first + at % count) * ATTENTION_BLOCK;
                         hi = lo + (next - at) * ATTENTION_BLOCK;
                 }
-                attention_blocks(a, score, s, &t, lo / ATTENTION_BLOCK * ATTENTION_BLOCK, hi);
+                for (int64_t block = lo; block < hi; block += ATTENTION_BLOCK) {
+                        attention_block(a, score, &t, block);
+                        attention_take(a, s, &t, block);
+                }
                 if (!s->parts)
                         attention_finish_rows(a, &t);
         }
+#else
+        for (int64_t unit = s->begin; unit < s->end; unit++) {
+                attention_unit(a, live, rows, unit, &t, &lo, &hi);
+                for (int64_t block = lo; block < hi; block += ATTENTION_BLOCK) {
+                        attention_block(a, score, &t, block);
+                        attention_merge_rows(&t);
+                }
+                attention_finish_rows(a, &t);
+        }
+#endif
 }
 
 /* By blocks: when all threads have done their shares, each merges the blocks of some heads, in ascending order.  Nobody goes on before all
@@ -654,12 +808,15 @@ SHARED void attention_join(const Attention *a, const AttentionShare *s, float *s
                 AttentionTile t = {
                         .kv = head / list, .first = head % list, .count = 1, .width = width, .o = scratch};
                 t.l = t.o + width;
+#if HAS_PLAIN_WEIGHTS
+                t.no_softmax = a->no_softmax;
+#endif
                 for (int64_t at = 0; at < s->count; at++) {
                         t.block_o = attention_part(a, s, head, at);
                         t.block_l = t.block_o + width;
                         t.block_m[0] = t.block_l[16];
                         if (t.block_l[17] > 0)
-                                attention_merge(a, &t, 0);
+                                attention_merge(&t, 0);
                 }
                 attention_finish(a, &t, 0);
         }

@@ -26,13 +26,13 @@
 #define MIXED_ROW(heads, blocks) ((heads) * (blocks) * (ATTENTION_BLOCK + 2 * 16))
 #define MIXED_SCRATCH(heads, head_dim, v_dim, k_key, blocks)                                                 \
         (ATTENTION_SCRATCH(head_dim, v_dim, k_key) +                                                         \
-         ATTENTION_ROWS(k_key) * (MIXED_ROW(heads, blocks) + ATTENTION_BLOCK +                               \
+         ((k_key) ? 16 : TILE_ROWS) * (MIXED_ROW(heads, blocks) + ATTENTION_BLOCK +                               \
                                   (heads) * (ATTENTION_BLOCK + ((v_dim) + 15) / 16 * 16 + 2)))
 #define MIXED_PARTS(heads, v_dim, blocks)                                                                    \
         ((heads) * (blocks)*ATTENTION_PART(v_dim) + MIXED_ROW(heads, blocks))
 
 /* Units of work, which threads share: tiles of rows. */
-#define MIXED_UNITS(rows, k_key) ((int)(((rows) + ATTENTION_ROWS(k_key) - 1) / ATTENTION_ROWS(k_key)))
+#define MIXED_UNITS(rows, tile_rows) ((int)(((rows) + (tile_rows)-1) / (tile_rows)))
 
 /* Rows that are computed together, of all heads. */
 typedef struct {
@@ -49,9 +49,9 @@ typedef struct {
 
 KERNEL MixedTile mixed_tile(const Attention *a, const AttentionShare *s, float *scratch)
 {
-        const int most = ATTENTION_ROWS(a->k_key);
+        const int most = ATTENTION_ROWS(a);
         MixedTile x = {.t = attention_tile(a, scratch), .rows = s->parts ? 1 : most};
-        x.given = scratch + ATTENTION_SCRATCH(a->head_dim, a->v_dim, a->k_key);
+        x.given = x.t.end;
         x.key_hidden = x.given + a->heads * most * ATTENTION_BLOCK;
         x.o = x.key_hidden + most * ATTENTION_BLOCK;
         x.total = x.o + a->heads * most * x.t.width;
@@ -84,7 +84,7 @@ KERNEL float *mixed_kept(const Attention *a, const MixedTile *x, int64_t block, 
 KERNEL void mixed_soften(const Attention *a, Score *score, Live *live, MixedTile *x, int64_t block)
 {
         AttentionTile *t = &x->t;
-        const int64_t s_apart = ATTENTION_ROWS(a->k_key) * ATTENTION_BLOCK;
+        const int64_t s_apart = ATTENTION_ROWS(a) * ATTENTION_BLOCK;
         for (t->kv = 0; t->kv < a->heads; t->kv++) {
                 t->s = x->given + t->kv * s_apart;
                 attention_begin(a, live, t);
@@ -97,7 +97,7 @@ KERNEL void mixed_soften(const Attention *a, Score *score, Live *live, MixedTile
                         if (t->from[i] < t->to[i])
                                 attention_formula(a, score, t, i, block, x->given + i * ATTENTION_BLOCK,
                                                   s_apart);
-                attention_probabilities(a, t);
+                attention_probabilities(t);
                 for (int i = 0; i < t->count; i++) {
                         v_store(kept + i * 32, v_load(t->block_l + i * 16));
                         kept[i * 32 + 16] = t->block_m[i];
@@ -114,7 +114,7 @@ SHARED void mixed_total(const Attention *a, MixedTile *x, int64_t blocks)
         t.width = 0;
         for (int head = 0; head < a->heads; head++)
                 for (int i = 0; i < t.count; i++) {
-                        float *total = x->total + (head * ATTENTION_ROWS(a->k_key) + i) * 2;
+                        float *total = x->total + (head * ATTENTION_ROWS(a) + i) * 2;
                         t.begun[i] = 0;
                         for (int64_t b = 0; b < blocks; b++) {
                                 float *kept =
@@ -122,7 +122,7 @@ SHARED void mixed_total(const Attention *a, MixedTile *x, int64_t blocks)
                                 t.block_l = kept - i * 16;
                                 t.block_m[i] = kept[16];
                                 if (kept[17] > 0)
-                                        attention_merge(a, &t, i);
+                                        attention_merge(&t, i);
                         }
                         total[0] = t.begun[i] ? t.m[i] : 0;
                         total[1] = t.begun[i] ? v_sum(v_load(t.l + i * 16)) : 0;
@@ -135,7 +135,7 @@ KERNEL void mixed_probabilities(const Attention *a, const MixedTile *x, int i, i
         const v16 masked = v_set1(-FLOAT_INF), one = v_set1(1);
         float *key_hidden = x->key_hidden + i * ATTENTION_BLOCK;
         for (int head = 0; head < a->heads; head++) {
-                const float *total = x->total + (head * ATTENTION_ROWS(a->k_key) + i) * 2;
+                const float *total = x->total + (head * ATTENTION_ROWS(a) + i) * 2;
                 const float *kept = mixed_kept(a, x, block, head) + i * 32;
                 float *p = mixed_soft(a, x, block, head) + i * ATTENTION_BLOCK;
                 const v16 power = v_exp(v_set1(kept[17] > 0 ? kept[16] - total[0] : 0));
@@ -176,23 +176,23 @@ KERNEL void mixed_values(const Attention *a, const AttentionShare *s, Score *wei
                          int64_t block, int all_weigh)
 {
         AttentionTile *t = &x->t;
-        Attention a_sums = *a;
         int begun[16], from, to;
-        a_sums.no_softmax = 1;
         attention_bounds(t, block, &from, &to);
         for (int i = 0; i < t->count; i++) {
                 begun[i] = t->begun[i];
                 mixed_probabilities(a, x, i, block, all_weigh);
         }
         for (t->kv = 0; t->kv < a->heads; t->kv++) {
-                t->s = x->given + t->kv * ATTENTION_ROWS(a->k_key) * ATTENTION_BLOCK;
-                t->o = x->o + t->kv * ATTENTION_ROWS(a->k_key) * t->width;
+                t->s = x->given + t->kv * ATTENTION_ROWS(a) * ATTENTION_BLOCK;
+                t->o = x->o + t->kv * ATTENTION_ROWS(a) * t->width;
                 for (int i = 0; i < t->count; i++) {
                         t->begun[i] = begun[i];
                         mixed_weights(a, weight_of, x, i, block);
                 }
                 attention_values(a, t, block);
-                attention_take(&a_sums, s, t, block);
+                t->no_softmax = 1;
+                attention_take(a, s, t, block);
+                t->no_softmax = 0;
         }
 }
 
@@ -200,9 +200,9 @@ KERNEL void mixed_values(const Attention *a, const AttentionShare *s, Score *wei
 KERNEL void mixed_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
                         int thread, int threads)
 {
-        const int64_t tiles = MIXED_UNITS(rows, a->k_key);
+        const int64_t tiles = MIXED_UNITS(rows, ATTENTION_ROWS(a));
         int64_t first = 0, count = rows == 1 && parts && threads > 1 ? attention_touched(a, live, &first) : 0;
-        *s = (AttentionShare){.count = 1};
+        *s = (AttentionShare){.begin = 0};
         if (count > 1)
                 *s = (AttentionShare){.first = first, .count = count, .parts = parts};
         s->begin = share(count > 1 ? count : tiles, thread, threads);
@@ -234,7 +234,7 @@ KERNEL void attention_mixed(const Attention *a, Score *score, Score *weight_of, 
                             const AttentionShare *s, int all_weigh, float *scratch, Team *team, int thread,
                             int threads)
 {
-        const int most = ATTENTION_ROWS(a->k_key);
+        const int most = ATTENTION_ROWS(a);
         MixedTile x = mixed_tile(a, s, scratch);
         Attention a_sums = *a;
         a_sums.no_softmax = 1;

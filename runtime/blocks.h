@@ -109,12 +109,17 @@ KERNEL void codes_of_rows(void *to, const float *x, int64_t ldx, const int32_t *
                 int8_t *codes = (int8_t *)to + row * CODES_BYTES(k);
                 void *kept = codes + k;
                 const float *from = x + row_at(active, row) * ldx;
-                for (int g = 0; g < k / group; g++)
+                for (int g = 0; g < k / group; g++) {
+#if HAS_BLOCKS_OF_256
                         if (group == 256)
                                 keep_codes_of_256((CodesOf256 *)kept + g, codes + g * group,
                                                   from + g * group);
-                        else
+#endif
+#if HAS_BLOCKS_OF_32
+                        if (group == 32)
                                 keep_codes_of_32((CodesOf32 *)kept + g, codes + g * group, from + g * group);
+#endif
+                }
         }
 }
 
@@ -153,12 +158,18 @@ KERNEL float super_at(int storage, const uint8_t *p, int step, int lane)
                   own = 4 * lane + step % 4;
         const uint8_t *codes = part_codes(storage, p, part), *upper = codes + 8 * steps;
         int code = block_nibble(codes, at, lane);
+#if HAS_Q6_K
         if (storage == STORAGE_Q6_K) {
                 code |= (upper[own] >> at / 4 * 2 & 3) << 4;
                 return block_at_f16(p, lane) * (float)(int8_t)p[32 + 16 * part + lane] * (float)(code - 32);
         }
+#endif
+#if HAS_Q5_K
         if (storage == STORAGE_Q5_K)
                 code |= (upper[8 * (at / 4) + own / 8] >> own % 8 & 1) << 4;
+#else
+        (void)upper, (void)own;
+#endif
         return block_at_f16(p, lane) * (float)p[64 + 16 * part + lane] * (float)code -
                block_at_f16(p + 32, lane) * (float)p[192 + 16 * part + lane];
 }
@@ -166,23 +177,37 @@ KERNEL float super_at(int storage, const uint8_t *p, int step, int lane)
 /* Element `at` of an array of blocks: 16 outputs side by side, step after step, as f32 has them. */
 KERNEL float block_at(int storage, const void *array, int64_t at)
 {
+#if HAS_CODES
         if (is_kept(storage))
                 return kept_at(storage, array, at);
+#endif
         const int steps = (int)step_values(storage), step = (int)(at / 16 % steps), lane = (int)(at % 16);
-        const uint8_t *p = (const uint8_t *)array + at / (16 * steps) * step_bytes(storage);
-        uint16_t half;
+        const uint8_t *p = (const uint8_t *)array + at / (16 * steps) * bytes_of_block(storage);
+#if HAS_Q8_0
         if (storage == STORAGE_Q8_0)
                 return block_at_f16(p, lane) * (float)(int8_t)p[32 + step / 4 * 64 + 4 * lane + step % 4];
+#endif
+#if HAS_Q4_0
         if (storage == STORAGE_Q4_0)
                 return block_at_f16(p, lane) * (float)(block_nibble(p + 32, step, lane) - 8);
+#endif
+#if HAS_Q4_1
         if (storage == STORAGE_Q4_1)
                 return block_at_f16(p, lane) * (float)block_nibble(p + 64, step, lane) +
                        block_at_f16(p + 32, lane);
+#endif
+#if HAS_MXFP4
         if (storage == STORAGE_MXFP4) {
+                uint16_t half;
                 memcpy(&half, p + 2 * lane, 2);
                 return bf16_at(&half, 0) * (float)(mxfp4_values[block_nibble(p + 32, step, lane)] - 12);
         }
+#endif
+#if HAS_BLOCKS_OF_256
         return super_at(storage, p, step, lane);
+#else
+        return 0;
+#endif
 }
 
 /* Lane i is element at + i * stride for i < n, 0 above. */
@@ -217,18 +242,32 @@ KERNEL v16 v_gather_blocks_far(int storage, const void *array, int64_t at, w16 i
 /* Where the codes of a block begin, and two lines of them: steps 8 j to 8 j + 7. */
 KERNEL c64 block_low(int storage, const uint8_t *codes, int j)
 {
+#if HAS_Q8_0
         if (storage == STORAGE_Q8_0)
                 return c_load(codes + 128 * j);
-        c64 code = c_low(c_load(codes + 64 * j));
+#endif
+        const c64 code = c_low(c_load(codes + 64 * j));
+#if HAS_MXFP4
         return storage == STORAGE_MXFP4 ? c_look(mxfp4_values, code) : code;
+#else
+        (void)storage;
+        return code;
+#endif
 }
 
 KERNEL c64 block_high(int storage, const uint8_t *codes, int j)
 {
+#if HAS_Q8_0
         if (storage == STORAGE_Q8_0)
                 return c_load(codes + 128 * j + 64);
-        c64 code = c_high(c_load(codes + 64 * j));
+#endif
+        const c64 code = c_high(c_load(codes + 64 * j));
+#if HAS_MXFP4
         return storage == STORAGE_MXFP4 ? c_look(mxfp4_values, code) : code;
+#else
+        (void)storage;
+        return code;
+#endif
 }
 
 /* What a sum of products begins with where codes stand for lower numbers. */
@@ -286,24 +325,35 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
                           block_high(storage, codes, j), x, 32 * block + 8 * j, rows);
         turn_pairs(dot, rows);
         const uint16_t *half = (const uint16_t *)(const void *)p;
+#if HAS_MXFP4
         const v16 d = storage == STORAGE_MXFP4 ? v_load_bf16(half) : v_load_f16(half);
+#else
+        const v16 d = v_load_f16(half);
+#endif
         UNROLL_ROWS
         for (int i = 0; i < rows; i++) {
                 const v16 scale = v_set1(codes_of_32(x[i], k, block)->scale);
                 sum[i] = v_fma(v_of_n(dot[i]), v_mul(d, scale), sum[i]);
+#if HAS_Q4_1
                 if (storage == STORAGE_Q4_1)
                         sum[i] = v_fma(v_set1((float)codes_of_32(x[i], k, block)->sum),
                                        v_mul(v_load_f16(half + 16), scale), sum[i]);
+#endif
         }
 }
 
 /* A line of a part with its upper bits. */
 KERNEL c64 super_line(int storage, const uint8_t *upper, int line, c64 code)
 {
+#if HAS_Q5_K
         if (storage == STORAGE_Q5_K)
                 return c_with_bit(code, upper + 8 * line);
+#endif
+#if HAS_Q6_K
         if (storage == STORAGE_Q6_K)
                 return c_with_two_bits(code, c_load(upper), 2 * line);
+#endif
+        (void)storage, (void)upper, (void)line;
         return code;
 }
 
@@ -388,6 +438,7 @@ KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t 
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 total[i] = n_set1(0);
+#if HAS_Q6_K
         if (storage == STORAGE_Q6_K) {
                 const int16_t *sums[12];
                 UNROLL_ROWS
@@ -398,6 +449,9 @@ KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t 
                 for (int i = 0; i < rows; i++)
                         total[i] = n_minus_32_times(total[i]);
         }
+#else
+        (void)k;
+#endif
         for (int part = 0; part < 256 / steps; part++) {
                 const c64 scale = c_scales(scales + 16 * part, with_sign);
                 add_part(total, storage, p, part, scale, x, 256 * block + part * steps, rows);
@@ -448,13 +502,19 @@ KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, const int
                         sum[i] = fresh ? v_set1(0) : v_load(acc + i * acc_row + 16 * j);
                 for (int64_t p = 0; p < steps; p++) {
                         const uint8_t *block =
-                                (const uint8_t *)f->w + (j * f->w_panel + p) * step_bytes(f->storage);
+                                (const uint8_t *)f->w + (j * f->w_panel + p) * bytes_of_block(f->storage);
                         for (int64_t at = 0; at < f->next_step; at += 64)
                                 v_prefetch_near(f->next + j * f->next_panel + p * f->next_step + at);
+#if HAS_BLOCKS_OF_32 && HAS_BLOCKS_OF_256
                         if (step_values(f->storage) == 256)
                                 add_scaled_dots(sum, f->storage, block, x, f->k, f->first + p, rows);
                         else
                                 add_dots(sum, f->storage, block, x, f->k, f->first + p, rows);
+#elif HAS_BLOCKS_OF_256
+                        add_scaled_dots(sum, f->storage, block, x, f->k, f->first + p, rows);
+#else
+                        add_dots(sum, f->storage, block, x, f->k, f->first + p, rows);
+#endif
                 }
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)

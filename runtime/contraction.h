@@ -34,7 +34,10 @@ typedef struct {
         const float *a; /* row i, step p at a[i * a_row + p * a_step] */
         const void *b;  /* step p, column j: element b_at + p * b_step + j * b_lane, in `storage` */
         int64_t y_row, a_row, a_step, b_at, b_step, b_lane;
-        int storage, n, k, zeros;
+#if HAS_NARROW_STATES
+        int storage;
+#endif
+        int n, k, zeros;
 } Contraction;
 
 /* Steps `first` on of columns `column` on, and a unit's rows. */
@@ -50,12 +53,21 @@ typedef struct {
 /* `lanes` columns of b from element `at` on. */
 KERNEL v16 contract_columns(const Contraction *c, int64_t at, int lanes, int storage)
 {
+#if HAS_CODES
         if (is_kept(storage))
                 return v_load_kept_strided(storage, c->b, at, c->b_lane, lanes);
+#endif
+#if HAS_F16_STATES
         if (storage == STORAGE_F16)
                 return v_load_f16_strided((const uint16_t *)c->b + at, (ptrdiff_t)c->b_lane, lanes);
+#endif
+#if HAS_BF16_STATES
         if (storage == STORAGE_BF16)
                 return v_load_bf16_strided((const uint16_t *)c->b + at, (ptrdiff_t)c->b_lane, lanes);
+#endif
+#if !HAS_NARROW_STATES
+        (void)storage;
+#endif
         return v_load_strided((const float *)c->b + at, (ptrdiff_t)c->b_lane, lanes);
 }
 
@@ -88,14 +100,18 @@ KERNEL void contract_pack_of(const Contraction *c, const ContractBlock *t, int s
 /* The block's panels of b. */
 SHARED void contract_pack(const Contraction *c, ContractBlock *t)
 {
-        const int storage = c->storage;
         t->by.w = t->b_panels;
         t->by.w_panel = 16 * CONTRACT_STEPS;
         t->by.w_step = 16;
         t->by.ahead = 0;
+#if HAS_NARROW_STATES
+        const int storage = c->storage;
         if (0)
                 ;
         STATES(OF_CONTRACTION)
+#else
+        contract_pack_of(c, t, STORAGE_F32);
+#endif
 }
 
 /* The block's rows of a. */
@@ -210,7 +226,11 @@ KERNEL int contract_in_place(const Contraction *c, ContractBlock *t)
 {
         const int64_t left = c->n - t->column;
         t->columns = left < CONTRACT_COLUMNS ? (int)left : CONTRACT_COLUMNS;
-        if (c->storage != STORAGE_F32 || c->b_lane != 1 || t->columns < 16)
+#if HAS_NARROW_STATES
+        if (c->storage != STORAGE_F32)
+                return 0;
+#endif
+        if (c->b_lane != 1 || t->columns < 16)
                 return 0;
         t->columns = t->columns / 16 * 16;
         t->by.w_panel = 16;

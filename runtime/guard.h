@@ -7,6 +7,10 @@
  * -ffp-contract=fast. Comes before every other runtime file.
  */
 
+#if !defined(EMITTED)
+#include "facts.h"
+#endif
+
 #include <float.h>
 #include <stdint.h>
 

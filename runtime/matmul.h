@@ -26,7 +26,6 @@
  *      TILE_NAME(of, rows, panels): the name of a tile's function
  *      STORAGES(S): S(TILES, storage) or S(CODE_TILES, storage) for each in which weights are
  *      STATES(S): S(storage) for each in which keys, values and other activations are
- *      SCATTERED: whether some product takes the rows of a list
  */
 
 /* How a product with many rows is blocked. */
@@ -80,21 +79,29 @@ typedef void ProductTile(const Matmul *m, const Chunk *c);
 
 /* What matmul() was asked for, and how it goes about it. */
 struct Matmul {
-        const float *x;        /* [..][ldx] */
-        const int8_t *codes;   /* or, for blocks: [rows] */
+        const float *x; /* [..][ldx] */
+#if HAS_BLOCKS
+        const int8_t *codes; /* or, for blocks: [rows] */
+#endif
+#if HAS_ACTIVE_ROWS
         const int32_t *active; /* [rows], those to be taken; NULL: the first ones */
+#endif
         int64_t ldx, rows;
         const void *w; /* [panels][depth] steps */
         int storage, k, panel1;
         float *scratch; /* [tiles of a width][tile][its row][its panel][16] */
 
         ProductTile *tile;
-        int tile_rows, tile_panels, tile_storage;
+        int tile_rows, tile_panels;
+#if HAS_WIDE_WEIGHTS
         float *wide; /* [MATMUL_WIDE]: where each chunk of weights of 16 bits is made f32, once for all tiles; NULL: they stay */
+#endif
         int width;            /* panels whose sums are finished together */
         int64_t depth, bytes; /* steps along k; what the weights of a panel take in each */
         int64_t chunk; /* steps with which all tiles of a block of rows are done before the next ones */
-        int streamed;  /* weights are read in the order in which they lie; the first tile asks for all */
+#if HAS_BLOCKS
+        int streamed; /* weights are read in the order in which they lie; the first tile asks for all */
+#endif
 
         int64_t block;      /* rows that pass by a piece of the weights */
         int64_t row0, row1; /* of this block */
@@ -109,17 +116,21 @@ KERNEL void widen_panels(float *to, int storage, const char *w, int64_t panel_by
         for (int j = 0; j < panels; j++) {
                 const Factors f = {.w = w + j * panel_bytes, .storage = storage};
                 for (int64_t p = 0; p < steps; p++)
-                        v_store(to + (j * steps + p) * 16, load_columns(&f, p * 16, v_set1(0)));
+                        v_store(to + (j * steps + p) * 16, load_columns(&f, p * 16));
         }
 }
 
 SHARED void matmul_widen(const Matmul *m, const Chunk *c)
 {
         const char *w = (const char *)m->w + (c->panel * m->depth + c->first) * m->bytes;
+#if HAS_F16
         if (m->storage == STORAGE_F16)
                 widen_panels(m->wide, STORAGE_F16, w, m->depth * m->bytes, c->panels, c->steps);
-        else
+#endif
+#if HAS_BF16
+        if (m->storage == STORAGE_BF16)
                 widen_panels(m->wide, STORAGE_BF16, w, m->depth * m->bytes, c->panels, c->steps);
+#endif
 }
 
 /* Tiles of so many rows take weights of 16 bits in f32. */
@@ -128,71 +139,113 @@ KERNEL int takes_wide(int storage, int rows)
         return rows > 4 && (storage == STORAGE_F16 || storage == STORAGE_BF16);
 }
 
-/* The weights with which a chunk begins. */
-KERNEL const char *chunk_weights(const Matmul *m, const Chunk *c, int storage)
+/* What the tiles of a chunk multiply, weights of `storage`. */
+KERNEL Factors matmul_factors(const Matmul *m, const Chunk *c, int storage, int rows)
 {
-        return (const char *)m->w + (c->panel * (m->k / step_values(storage)) + c->first) * step_bytes(storage);
+        Factors f = {.x_step = 1,
+                     .w = (const char *)m->w + (c->panel * (int64_t)m->k + c->first) * 16 * storage_bytes(storage),
+                     .w_panel = (int64_t)m->k * 16,
+                     .w_step = 16,
+                     .panels = c->panels,
+                     .next = c->next,
+                     .next_panel = m->depth * m->bytes,
+                     .next_step = c->portion};
+        rows_at(&f, NULL, m->ldx, rows > 4 || m->rows >= rows ? rows : (int)m->rows, rows);
+#if HAS_STORAGES
+        f.storage = storage;
+#endif
+#if HAS_WIDE_WEIGHTS
+        if (rows > 4 && storage == STORAGE_F32 && m->wide) {
+                f.w = m->wide;
+                f.w_panel = c->steps * 16;
+        }
+#endif
+        return f;
 }
 
-/* Whether all weights of a chunk are known to be finite. */
-KERNEL int chunk_is_finite(const Matmul *m, const Chunk *c)
+/* A chunk's tiles of numbers. */
+KERNEL void matmul_tiles_of(const Matmul *m, const Chunk *c, Factors f, int rows, int panels)
 {
-        const uint16_t *w = (const uint16_t *)(const void *)chunk_weights(m, c, STORAGE_F16);
+        for (int64_t t = 0; t < m->tiles; t++) {
+                const int64_t begin = m->row0 + t * rows, row = begin < m->last_tile ? begin : m->last_tile;
+                float *acc = c->sums + t * rows * panels * 16;
+#if HAS_ACTIVE_ROWS
+                const int there = rows > 4 || m->rows >= rows ? rows : (int)m->rows;
+                f.x = m->x + (m->active ? 0 : row * m->ldx) + c->first;
+                if (m->active)
+                        rows_at(&f, m->active + row, m->ldx, there, rows);
+                if (m->active && rows > 4)
+                        tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, 0);
+                else
+                        tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, rows > 4);
+#else
+                f.x = m->x + row * m->ldx + c->first;
+                tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, rows > 4);
+#endif
+                f.next += c->portion * c->steps;
+#if HAS_BLOCKS
+                f.next_step = m->streamed ? 0 : c->portion;
+#else
+                f.next_step = c->portion;
+#endif
+        }
+}
+
+/* The same of blocks. */
+KERNEL void matmul_tiles_of_blocks(const Matmul *m, const Chunk *c, int storage, int rows, int panels)
+{
+        const int64_t depth = m->k / step_values(storage);
+        Factors f = {.first = c->first,
+                     .k = m->k,
+                     .rows = rows > 4 || m->rows >= rows ? rows : (int)m->rows,
+                     .w = (const char *)m->w + (c->panel * depth + c->first) * bytes_of_block(storage),
+                     .w_panel = depth,
+                     .w_step = 1,
+                     .storage = storage,
+                     .next = c->next,
+                     .next_panel = m->depth * m->bytes,
+                     .next_step = c->portion};
+        for (int64_t t = 0; t < m->tiles; t++) {
+                const int64_t begin = m->row0 + t * rows, row = begin < m->last_tile ? begin : m->last_tile;
+                tile_blocks(c->sums + t * rows * panels * 16, panels * 16, &f, m->codes, row, c->steps, c->first == 0, rows,
+                            c->panels);
+                f.next += c->portion * c->steps;
+                f.next_step = m->streamed ? 0 : c->portion;
+        }
+}
+
+/* Whether all f16 weights of a chunk are known to be finite. */
+KERNEL int chunk_is_finite(const Matmul *m, const Chunk *c, const Factors *f)
+{
+        const uint16_t *w = (const uint16_t *)f->w;
         int finite = 1;
         for (int j = 0; j < c->panels && finite; j++)
                 finite = v_are_finite_f16(w + j * m->depth * 16, c->steps * 16);
         return finite;
 }
 
-/* A chunk's tiles, weights of `storage` read as `as`. */
-KERNEL void matmul_tiles_as(const Matmul *m, const Chunk *c, int storage, int as, int rows, int panels)
-{
-        const int wide = rows > 4 && storage == STORAGE_F32 && m->wide;
-        const int64_t values = step_values(storage), depth = m->k / values;
-        Factors f = {.x_step = 1,
-                     .first = c->first,
-                     .k = m->k,
-                     .rows = rows > 4 || m->rows >= rows ? rows : (int)m->rows,
-                     .w = wide ? (const char *)m->wide : chunk_weights(m, c, storage),
-                     .w_panel = wide         ? c->steps * 16
-                                : values > 1 ? depth
-                                             : depth * 16,
-                     .w_step = values > 1 ? 1 : 16,
-                     .panels = c->panels,
-                     .storage = as,
-                     .next = c->next,
-                     .next_panel = m->depth * m->bytes,
-                     .next_step = c->portion};
-        rows_at(&f, NULL, m->ldx, f.rows, rows);
-        for (int64_t t = 0; t < m->tiles; t++) {
-                const int64_t begin = m->row0 + t * rows, row = begin < m->last_tile ? begin : m->last_tile;
-                float *acc = c->sums + t * rows * panels * 16;
-                if (values > 1) {
-                        tile_blocks(acc, panels * 16, &f, m->codes, row, c->steps, c->first == 0, rows, c->panels);
-                } else if (SCATTERED && m->active && rows > 4) {
-                        f.x = m->x + c->first;
-                        rows_at(&f, m->active + row, m->ldx, rows, rows);
-                        tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, 0);
-                } else {
-                        f.x = m->x + (SCATTERED && m->active ? 0 : row * m->ldx) + c->first;
-                        if (SCATTERED && m->active)
-                                rows_at(&f, m->active + row, m->ldx, f.rows, rows);
-                        tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, rows > 4);
-                }
-                f.next += c->portion * c->steps;
-                f.next_step = m->streamed ? 0 : c->portion;
-        }
-}
-
 /* A ProductTile, but for the literals. */
 KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows, int panels)
 {
+#if HAS_BLOCKS
+        if (step_values(storage) > 1) {
+                matmul_tiles_of_blocks(m, c, storage, rows, panels);
+                return;
+        }
+#endif
+#if HAS_WIDE_WEIGHTS
         if (takes_wide(storage, rows))
                 return; /* no product has it */
-        if (storage == STORAGE_F16 && chunk_is_finite(m, c))
-                matmul_tiles_as(m, c, storage, STORAGE_FINITE_F16, rows, panels);
-        else
-                matmul_tiles_as(m, c, storage, storage, rows, panels);
+#endif
+        Factors f = matmul_factors(m, c, storage, rows);
+#if HAS_WIDE_WEIGHTS && HAS_F16
+        if (storage == STORAGE_F16 && chunk_is_finite(m, c, &f)) {
+                f.storage = STORAGE_FINITE_F16;
+                matmul_tiles_of(m, c, f, rows, panels);
+                return;
+        }
+#endif
+        matmul_tiles_of(m, c, f, rows, panels);
 }
 
 #define DEFINE_TILE(storage, rows, panels)                                                                   \
@@ -205,7 +258,7 @@ KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows,
 STORAGES(DEFINE_TILES)
 
 #define CHOOSE_TILE(of, rows, panels)                                                                        \
-        if (m->tile_storage == STORAGE_##of && m->tile_rows == (rows) && m->tile_panels == (panels))         \
+        if (storage == STORAGE_##of && m->tile_rows == (rows) && m->tile_panels == (panels))                 \
                 m->tile = TILE_NAME(of, rows, panels);
 #define CHOOSE_TILES(tiles, storage) tiles(CHOOSE_TILE, storage)
 
@@ -213,18 +266,26 @@ STORAGES(DEFINE_TILES)
  * at once: each asks for the one behind it, and that for the panels behind these. */
 KERNEL void matmul_chunks(const Matmul *m, float *sums, int panel)
 {
-        Chunk c = {.panel = panel,
-                   .sums = sums,
-                   .portion = m->streamed ? m->bytes : (m->bytes + m->tiles - 1) / m->tiles};
+        Chunk c = {.panel = panel, .sums = sums, .portion = (m->bytes + m->tiles - 1) / m->tiles};
         c.panels = m->panel1 - panel < m->tile_panels ? m->panel1 - panel : m->tile_panels;
         for (; c.first < m->depth; c.first += c.steps) {
+                const char *w = (const char *)m->w + (panel * m->depth + c.first) * m->bytes;
                 const int64_t left = m->depth - c.first;
                 const int64_t ahead = left > m->chunk ? m->chunk : m->tile_panels * m->depth - c.first;
-                c.steps = left <= m->chunk ? left : m->tiles == 1 && !m->wide ? left - m->chunk : m->chunk;
-                c.next = (const char *)m->w + (panel * m->depth + c.first) * m->bytes +
-                         (m->streamed ? CODES_AHEAD : ahead * m->bytes);
-                if (m->wide)
+                c.steps = left <= m->chunk ? left : m->tiles == 1 ? left - m->chunk : m->chunk;
+                c.next = w + ahead * m->bytes;
+#if HAS_BLOCKS
+                if (m->streamed) {
+                        c.next = w + CODES_AHEAD;
+                        c.portion = m->bytes;
+                }
+#endif
+#if HAS_WIDE_WEIGHTS
+                if (m->wide) {
+                        c.steps = left <= m->chunk ? left : m->chunk;
                         matmul_widen(m, &c);
+                }
+#endif
                 m->tile(m, &c);
         }
 }
@@ -250,32 +311,47 @@ KERNEL int has_few_rows(const Matmul *m, int64_t own)
         return m->rows < own || 10 * ((m->rows + 3) / 4 * 4) <= 9 * ((m->rows + own - 1) / own * own);
 }
 
+/* Of codes few rows read panels one after the other from end to end: memory runs faster so than along several panels on some processors;
+ * they are asked for further ahead. */
+KERNEL void matmul_begin_blocks(Matmul *m, int few, const Tiling *tiling)
+{
+        const int64_t values = step_values(m->storage);
+        m->depth = m->k / values;
+        m->bytes = bytes_of_block(m->storage);
+        m->tile_panels = few && m->rows > 1 ? 1 : m->tile_panels;
+        m->streamed = few;
+        m->chunk = few ? m->depth : tiling->cut / values;
+}
+
 /* With many rows in the product's tiles; with few, or one, a few panels side by side.  Few rows leave memory to wait for: chunks of weights
- * are short then, and asked for one ahead.  Of codes few rows read panels one after the other from end to end: memory runs faster so than
- * along several panels on some processors; they are asked for further ahead.
+ * are short then, and asked for one ahead.
  *
  * Rows come in even blocks of about rows_at_once.  With as many or fewer that is a single block: each weight is read once. */
 SHARED void matmul_begin(Matmul *m, int group, const Tiling *tiling)
 {
-        const int64_t values = step_values(m->storage);
-        const int own = values > 1 ? CODE_ROWS : tiling->rows, few = m->rows == 1 || has_few_rows(m, own);
-        m->depth = m->k / values;
-        m->bytes = step_bytes(m->storage);
+        int own = tiling->rows, storage = m->storage;
+#if HAS_BLOCKS
+        own = step_values(storage) > 1 ? CODE_ROWS : own;
+#endif
+        const int few = m->rows == 1 || has_few_rows(m, own);
+        m->depth = m->k;
+        m->bytes = 16 * storage_bytes(storage);
         m->tile_rows = m->rows == 1 ? 1 : few ? 4 : own;
-        m->tile_panels = m->rows == 1 ? ONE_PANELS : !few ? tiling->panels : values > 1 ? 1 : FEW_PANELS;
+        m->tile_panels = m->rows == 1 ? ONE_PANELS : few ? FEW_PANELS : tiling->panels;
+        m->chunk = m->rows > 8 ? tiling->cut : MATMUL_AHEAD / m->bytes;
+#if HAS_BLOCKS
+        if (step_values(storage) > 1)
+                matmul_begin_blocks(m, few, tiling);
+#endif
         m->width = m->tile_panels % group ? m->tile_panels * group : m->tile_panels;
-        m->streamed = values > 1 && few;
-        m->chunk = m->streamed                 ? m->depth
-                   : values > 1 || m->rows > 8 ? tiling->cut / values
-                                               : MATMUL_AHEAD / m->bytes;
         m->chunk = m->chunk > 0 ? m->chunk : 1;
-        m->wide = NULL;
-        m->tile_storage = m->storage;
-        if (takes_wide(m->storage, m->tile_rows)) {
+#if HAS_WIDE_WEIGHTS
+        if (takes_wide(storage, m->tile_rows)) {
                 m->wide = m->scratch + MATMUL_SCRATCH(tiling->rows_at_once);
-                m->tile_storage = STORAGE_F32;
+                storage = STORAGE_F32;
                 m->chunk = m->chunk < tiling->cut ? m->chunk : tiling->cut;
         }
+#endif
         m->block = m->tile_rows;
         if (m->rows > m->tile_rows) {
                 const int64_t blocks = (m->rows + tiling->rows_at_once - 1) / tiling->rows_at_once;
@@ -298,7 +374,6 @@ SHARED int matmul_next(Matmul *m)
 /* Hands over the sums of the block's rows of as many panels from `panel` on. */
 KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, int group, int panel)
 {
-        const int32_t *active = m->active;
         const int panels = m->tile_panels, end = m->panel1 - panel < m->width ? m->panel1 - panel : m->width;
         const int64_t row1 = m->row1, tile = m->row0 + (m->tiles - 1) * m->tile_rows; /* the last */
         const int64_t over = tile > m->last_tile ? (tile - m->last_tile) * panels * 16 : 0;
@@ -312,7 +387,11 @@ KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, 
                         for (int g = 0; g < group; g++)
                                 acc[g] = v_load(sums + (j + g) * 16 +
                                                 (group == 1 || j + g < panels ? 0 : further));
-                        epilogue(ctx, row_at(active, row), panel + j, acc);
+#if HAS_ACTIVE_ROWS
+                        epilogue(ctx, row_at(m->active, row), panel + j, acc);
+#else
+                        epilogue(ctx, row, panel + j, acc);
+#endif
                 }
         }
 }
@@ -353,13 +432,18 @@ KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes
                           int panel0, int panel1, float *scratch)
 {
         Matmul m = {.codes = codes,
+#if HAS_ACTIVE_ROWS
                     .active = active,
+#endif
                     .rows = rows,
                     .w = w,
                     .storage = storage,
                     .k = k,
                     .panel1 = panel1,
                     .scratch = scratch};
+#if !HAS_ACTIVE_ROWS
+        (void)active;
+#endif
         matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 
@@ -377,8 +461,15 @@ KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t 
                    const void *w, int storage, int group, const Tiling *tiling, int panel0, int panel1,
                    float *scratch)
 {
-        matmul_active(ctx, epilogue, x, ldx, NULL, rows, k, w, storage, group, tiling, panel0, panel1,
-                      scratch);
+        Matmul m = {.x = x,
+                    .ldx = ldx,
+                    .rows = rows,
+                    .w = w,
+                    .storage = storage,
+                    .k = k,
+                    .panel1 = panel1,
+                    .scratch = scratch};
+        matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 
 /* What product_of_rows() multiplies. */
@@ -404,7 +495,7 @@ SHARED void product_of_rows(float *acc, int64_t acc_row, const RowsByPanels *by,
 {
         const int width = rows == 1 ? ONE_PANELS : rows <= 4 ? FEW_PANELS : TILE_PANELS;
         for (int j = 0; j < panels; j += width) {
-                Factors f = {.x = by->x, .x_step = 1, .w = by->w + j * by->w_panel, .storage = STORAGE_F32};
+                Factors f = {.x = by->x, .x_step = 1, .w = by->w + j * by->w_panel};
                 f.w_panel = by->w_panel;
                 f.w_step = by->w_step;
                 f.panels = panels - j < width ? panels - j : width;

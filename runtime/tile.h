@@ -57,20 +57,32 @@ KERNEL int64_t step_values(int storage)
         return storage >= STORAGE_Q4_K ? 256 : storage >= STORAGE_Q8_0 ? 32 : 1;
 }
 
-/* Bytes of 16 columns at a step. */
-KERNEL int64_t step_bytes(int storage)
+/* Bytes of 16 columns of a block. */
+KERNEL int64_t bytes_of_block(int storage)
 {
         switch (storage) {
-        case STORAGE_F16:
-        case STORAGE_BF16: return 32;
+#if HAS_Q8_0
         case STORAGE_Q8_0: return BLOCK_Q8_0;
+#endif
+#if HAS_Q4_0
         case STORAGE_Q4_0: return BLOCK_Q4_0;
+#endif
+#if HAS_Q4_1
         case STORAGE_Q4_1: return BLOCK_Q4_1;
+#endif
+#if HAS_MXFP4
         case STORAGE_MXFP4: return BLOCK_MXFP4;
+#endif
+#if HAS_Q4_K
         case STORAGE_Q4_K: return BLOCK_Q4_K;
+#endif
+#if HAS_Q5_K
         case STORAGE_Q5_K: return BLOCK_Q5_K;
+#endif
+#if HAS_Q6_K
         case STORAGE_Q6_K: return BLOCK_Q6_K;
-        default: return 64;
+#endif
+        default: return 0;
         }
 }
 
@@ -79,14 +91,20 @@ typedef struct {
         const float *x;   /* row i, step p at x[x_at[i] + p * x_step] */
         int64_t x_at[12]; /* of the tile's rows: see rows_at() */
         int64_t x_step;
+#if HAS_BLOCKS
         int64_t first; /* of blocks: the one that step 0 multiplies; their rows are codes in place of x */
         int k;
-        int rows;      /* of codes, rows that there are; those of the tile beyond repeat the last */
+        int rows; /* of codes, rows that there are; those of the tile beyond repeat the last */
+#endif
         const void *w; /* panel j, step p: 16 columns from element, or block, j * w_panel + p * w_step on */
         int64_t w_panel, w_step;
+#if HAS_CODES
         int64_t w_begin; /* of codes with scales: the element with which panel 0, step 0 begins */
-        int panels;      /* panels that there are; those of the tile beyond repeat the last */
-        int storage;
+#endif
+        int panels; /* panels that there are; those of the tile beyond repeat the last */
+#if HAS_STORAGES || HAS_BLOCKS
+        int storage; /* of w: STORAGE_F32 unless it is said */
+#endif
         const char *next;  /* step p asks for next_step bytes at next + j * next_panel + p * next_step */
         int64_t next_panel, next_step;
 } Factors;
@@ -94,24 +112,37 @@ typedef struct {
 /* Bytes of a number of f32, f16 or bf16. */
 KERNEL int storage_bytes(int storage)
 {
+#if HAS_F16 || HAS_BF16
         return storage == STORAGE_F16 || storage == STORAGE_BF16 ? 2 : 4;
+#else
+        (void)storage;
+        return 4;
+#endif
 }
 
 /* Bytes of elements of one of these, or of whole blocks with scales. */
 KERNEL int64_t bytes_of(int storage, int64_t elements)
 {
-        return is_kept(storage) ? KEPT_SIZE(storage, elements) : elements * storage_bytes(storage);
+#if HAS_CODES
+        if (is_kept(storage))
+                return KEPT_SIZE(storage, elements);
+#endif
+        return elements * storage_bytes(storage);
 }
 
 /* The same factors from w's element `at` on. */
-KERNEL void factors_skip(Factors *f, int64_t at)
+KERNEL void factors_skip(Factors *f, int storage, int64_t at)
 {
-        if (is_kept(f->storage))
+#if HAS_CODES
+        if (is_kept(storage)) {
                 f->w_begin += at;
-        else
-                f->w = (const char *)f->w + at * storage_bytes(f->storage);
+                return;
+        }
+#endif
+        f->w = (const char *)f->w + at * storage_bytes(storage);
 }
 
+/* scale: of the columns, where scales stand side by side. */
 KERNEL v16 load_kept_columns(const Factors *f, int64_t at, v16 scale)
 {
         at += f->w_begin;
@@ -120,17 +151,19 @@ KERNEL v16 load_kept_columns(const Factors *f, int64_t at, v16 scale)
         return v_load_kept(f->storage, f->w, at);
 }
 
-/* scale: of the columns, where scales stand side by side. */
-KERNEL v16 load_columns(const Factors *f, int64_t at, v16 scale)
+/* Columns of numbers. */
+KERNEL v16 load_columns(const Factors *f, int64_t at)
 {
-        if (is_kept(f->storage))
-                return load_kept_columns(f, at, scale);
+#if HAS_F16
         if (f->storage == STORAGE_F16)
                 return v_load_f16((const uint16_t *)f->w + at);
         if (f->storage == STORAGE_FINITE_F16)
                 return v_load_finite_f16((const uint16_t *)f->w + at);
+#endif
+#if HAS_BF16
         if (f->storage == STORAGE_BF16)
                 return v_load_bf16((const uint16_t *)f->w + at);
+#endif
         return v_load((const float *)f->w + at);
 }
 
@@ -173,7 +206,10 @@ KERNEL int64_t strides_of(const int64_t *odd, int i)
 KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                          int panels, int even)
 {
-        v16 sum[12][4], scale[4];
+        v16 sum[12][4];
+#if HAS_CODES
+        v16 scale[4];
+#endif
         int64_t w_at[4], acc_at[4], odd[6];
         const char *x = (const char *)f->x, *next = f->next;
         UNROLL
@@ -183,9 +219,11 @@ KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t 
         for (int j = 0; j < panels; j++) {
                 w_at[j] = (j < f->panels ? j : f->panels - 1) * f->w_panel;
                 acc_at[j] = (j < f->panels ? j : f->panels - 1) * 16;
+#if HAS_CODES
                 scale[j] = is_kept_tiled(f->storage)
                                    ? kept_scales(f->storage, f->w, f->w_begin + w_at[j])
                                    : v_set1(0);
+#endif
         }
         UNROLL
         for (int i = 0; i < rows; i++) {
@@ -197,7 +235,13 @@ KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t 
                 v16 w[4];
                 UNROLL
                 for (int j = 0; j < panels; j++) {
-                        w[j] = load_columns(f, w_at[j] + p * f->w_step, scale[j]);
+#if HAS_CODES
+                        w[j] = is_kept(f->storage)
+                                       ? load_kept_columns(f, w_at[j] + p * f->w_step, scale[j])
+                                       : load_columns(f, w_at[j] + p * f->w_step);
+#else
+                        w[j] = load_columns(f, w_at[j] + p * f->w_step);
+#endif
                         v_prefetch(next + j * f->next_panel + p * f->next_step);
                 }
                 UNROLL

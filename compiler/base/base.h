@@ -243,6 +243,14 @@ const char *
 next_declared(CDeclared *d,
               int64_t *n); /* as next_name(), the next that a text declares at its outermost level */
 
+/* A name that conditions of the preprocessor ask for: what its value is, and whether it is defined. */
+typedef struct {
+        const char *name;
+        int value;
+} CFact;
+/* Adds a text of whole lines with its conditions resolved by the facts, the last of which has no name.  Nothing is known of other names. */
+void resolve_conditions(Text *out, const char *text, int64_t n, const CFact *facts);
+
 /* JSON, by jansson. */
 
 void json_begin(void);         /* before values are made or read */
@@ -289,6 +297,7 @@ typedef struct {
         int use, uses; /* words in it: the first of embedded_use, and how many */
         bool declares; /* some name */
         bool comment_only;
+        bool conditional; /* conditions of the preprocessor are in it */
 } EmbeddedChunk;
 
 typedef struct {

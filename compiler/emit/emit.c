@@ -159,7 +159,7 @@ static void emit_generate(const Emit *e, Text *c)
         text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", DRAFTS = %" PRId64 " };\n%s\n",
                     row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound, drafts,
                     loop_tokens_text(e->arena, e->g));
-        paste_runtime(c, files, NULL, function);
+        paste_runtime(c, files, e->facts, NULL, function);
         text_printf(c, "%s\n", function);
 }
 
@@ -319,10 +319,13 @@ static const char *gcc_features(const Emit *e, const Target *t)
 
 static void emit_section(const Emit *e, const Target *t, const char *kernels, Text *c)
 {
-        const char *files[] = {KERNEL_FILES(e->plan, t), NULL};
-        Text *own = text_new(e->arena);
+        const char *files[] = {KERNEL_FILES(t), NULL};
+        Text *own = text_new(e->arena), *user = text_new(e->arena);
         emit_tile(e->plan, t, own);
-        paste_runtime(own, files, NULL, kernels);
+        emit_states(e->plan, user);
+        text_put(own, user->data);
+        text_put(user, kernels);
+        paste_runtime(own, files, e->facts, NULL, user->data);
         text_put(own, kernels);
         text_printf(c, "/* The same kernels for %s. */\n#if %s\n", t->name, t->machine->condition);
         if (*t->features)
@@ -412,7 +415,7 @@ static void emit_all(const Emit *e, Text *c)
                                "processor.h",
                                "arm.h",
                                "team.h",
-                               KERNEL_FILES(e->plan, t),
+                               KERNEL_FILES(t),
                                "rank_link.h",
                                "ranks.h",
                                "rank_file.h",
@@ -442,11 +445,14 @@ static void emit_all(const Emit *e, Text *c)
                                "conversation.h",
                                NULL};
         emit_tile(e->plan, t, c);
+        emit_states(e->plan, user);
+        const int64_t states = user->n;
+        text_put(c, user->data);
         text_put(user, before->data);
         text_put(user, kernels->data);
         text_put(user, after->data);
-        paste_runtime(c, files, NULL, user->data);
-        text_put(c, user->data);
+        paste_runtime(c, files, e->facts, NULL, user->data);
+        text_put(c, user->data + states);
 }
 
 bool is_batched(const Emit *e)
@@ -477,6 +483,7 @@ Emit emit_new(Plan *p, const EmitOptions *o)
         for (const char *at = e.name; *at; at++)
                 text_printf(upper, "%c", toupper((unsigned char)*at));
         e.upper = upper->data;
+        e.facts = program_facts(p);
         return e;
 }
 

@@ -86,9 +86,12 @@ uint64_t layout_hash(const Plan *p); /* what the packed weights must have been l
 
 /* The runtime's text, and the choice of what an emitted file needs of it. */
 
+extern const CFact all_facts[]; /* of a program that has everything that runtime/facts.h names */
+
 /* Adds to `out`, in order, the declarations of the named runtime files (NULL at the end) that `user` needs, or that these
- * need.  given: a text that will stand before them, whose own declarations take the place of theirs; or NULL. */
-void paste_runtime(Text *out, const char *const *files, const char *given, const char *user);
+ * need, as far as the facts about the program leave them.  given: a text that will stand before them, whose own declarations take the place of theirs; or NULL. */
+void paste_runtime(Text *out, const char *const *files, const CFact *facts, const char *given,
+                   const char *user);
 
 /* Adds `text` with every name that it declares at the outermost level given a suffix: a second copy beside the first. */
 void paste_renamed(Text *out, const char *text, const char *suffix);

@@ -46,7 +46,7 @@ void emit_grammar(const Emit *e, Text *c)
         Text *tables = text_new(e->arena);
         emit_grammar_tables(e->o->grammar, tables);
         text_printf(c, "enum { GRAMMAR_PIECE = %d };\n\n", e->o->text_room + 64);
-        paste_runtime(c, files, NULL, arena_printf(e->arena, "%s GrammarTables", functions));
+        paste_runtime(c, files, e->facts, NULL, arena_printf(e->arena, "%s GrammarTables", functions));
         text_printf(c, "%s%s\n", tables->data, functions);
 }
 

@@ -7,10 +7,10 @@
 #include "print_private.h"
 
 /* Files of runtime/ with a plan's kernels for a target, in the order in which they need each other. */
-#define KERNEL_FILES(p, t)                                                                                   \
+#define KERNEL_FILES(t)                                                                                      \
         (t)->vector, "math.h", "rows.h", "far.h", "narrow.h", "kept.h", "tile.h", (t)->integers, (t)->dot,   \
-                graph_has_blocks((p)->graph) ? "blocks.h" : "no_blocks.h", "matmul.h", "contraction.h",      \
-                "attention.h", "attention_mixed.h", "scan_state.h", "scan.h"
+                "blocks.h", "matmul.h", "contraction.h", "attention.h", "attention_mixed.h", "scan_state.h", \
+                "scan.h"
 
 typedef struct {
         Plan *plan;
@@ -21,6 +21,7 @@ typedef struct {
         bool causal;              /* has prefill and step */
         bool portable;            /* several instruction sets in one file */
         bool alone;               /* the program alone, for an engine that has memory and threads */
+        const CFact *facts;
 } Emit;
 
 bool is_batched(const Emit *e); /* an instance holds several sequences */
@@ -32,8 +33,12 @@ Emit emit_new(Plan *p, const EmitOptions *o);
 const char *model_text(const Emit *e, const char *text); /* with $model, $MODEL and $program replaced */
 void emit_guard_macros(const Emit *e, Text *c);
 
+/* facts.c: what the program has, as runtime/facts.h names it */
+const CFact *program_facts(const Plan *p);
+
 /* emit_tiles.c */
 void emit_tile(const Plan *p, const Target *t, Text *c);
+void emit_states(const Plan *p, Text *c); /* what keys, values and other states are stored in, if not all in f32 */
 
 /* emit_header.c */
 void emit_header(const Emit *e, Text *h);

@@ -160,6 +160,8 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         e.alone = true;
         p->by_address = given != NULL;
         Text *user = text_new(e.arena);
+        emit_states(p, user);
+        const int64_t states = user->n;
         text_printf(user, "typedef struct %s %s;\n", e.name, e.name);
         emit_struct(&e, user);
         emit_program(&e, user);
@@ -172,12 +174,13 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         }
         text_printf(c, "#define SCRATCH ((int64_t)%" PRId64 ")\n\n", scratch_size(p));
         emit_tile(p, p->target, c);
-        const char *all[] = {"guard.h", "team.h", KERNEL_FILES(p, p->target), "pages.h", "rank_link.h",
+        text_add(c, user->data, states);
+        const char *all[] = {"guard.h", "team.h", KERNEL_FILES(p->target), "pages.h", "rank_link.h",
                              "ranks.h", NULL},
                    *types[] = {"rows.h",        "kept.h",      "tile.h", "matmul.h",
                                "contraction.h", "attention.h", "scan.h", "pages.h",
                                "rank_link.h",   "ranks.h",     NULL};
-        paste_runtime(c, given ? types : all, given, user->data);
-        text_put(c, user->data);
+        paste_runtime(c, given ? types : all, given ? all_facts : e.facts, given, user->data);
+        text_put(c, user->data + states);
         p->by_address = false;
 }

@@ -74,28 +74,20 @@ static void add_states(const Plan *p, const StmtList *list, Text *states)
         }
 }
 
-static void emit_states(const Plan *p, Text *c)
+void emit_states(const Plan *p, Text *c)
 {
         Text *states = text_new(p->graph->arena);
-        text_printf(states, "#define STATES(S)");
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++) {
                         const Code *code = p->list[i].kernel[k]->code;
                         for (int f = 0; code && f < code->n; f++)
                                 add_states(p, &code->function[f]->body, states);
                 }
-        text_printf(c, "%s\n\n", states->data);
-}
-
-/* Whether some product takes the rows of a list. */
-static bool has_scattered_rows(const Plan *p)
-{
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        if (p->list[i].kernel[k]->product.nsegment &&
-                            p->list[i].kernel[k]->rows == ROWS_ACTIVE)
-                                return true;
-        return false;
+        bool narrow = states->n && strcmp(states->data, " S(STORAGE_F32)") != 0;
+        for (int i = 0; i < p->nbuffer; i++)
+                narrow = narrow || p->buffer[i]->storage == STORAGE_Q8;
+        if (narrow)
+                text_printf(c, "#define STATES(S)%s\n\n", states->data);
 }
 
 void emit_tile(const Plan *p, const Target *t, Text *c)
@@ -109,6 +101,4 @@ void emit_tile(const Plan *p, const Target *t, Text *c)
                     t->rows, t->panels, t->few_panels, t->one_panels, t->code_rows);
         emit_tiles(p, t, c);
         emit_storages(p, c);
-        emit_states(p, c);
-        text_printf(c, "#define SCATTERED %d\n\n", has_scattered_rows(p));
 }

@@ -3,7 +3,8 @@
  * A runtime file is a sequence of chunks, each a top-level declaration with the comment above it, set apart by blank lines
  * outside of braces.  A chunk defines the names declared at its outermost level; it is needed when a needed text uses one of
  * them.  Chunks that define nothing (includes, checks) come along with their file.  It is a linker for source text; the symbols of its
- * chunks were read when lathe was built (embed.c). */
+ * chunks were read when lathe was built (embed.c).  Of a chunk with conditions of the preprocessor, what the facts about the program leave of it
+ * is pasted, and decides what else is needed. */
 #include "emit.h"
 
 #include <stdbool.h>
@@ -12,7 +13,10 @@
 typedef struct {
         bool *listed, *used; /* [files]: to be pasted from; something in it is needed */
         bool *needed;        /* [embedded_chunks] */
-        bool *hidden;        /* [EMBEDDED_WORDS]: what is given defines it */
+        const char **text;   /* [embedded_chunks]: of one with conditions, without them */
+        const CFact *facts;
+        Arena *arena;
+        bool *hidden; /* [EMBEDDED_WORDS]: what is given defines it */
 } Paste;
 
 static int name_index(const char *name, int64_t n)
@@ -30,16 +34,6 @@ static void need_word(Paste *p, int at)
                 need_chunk(p, embedded_declaration[w->declaration + i]);
 }
 
-static void need_chunk(Paste *p, int number)
-{
-        const EmbeddedChunk *c = &embedded_chunk[number];
-        if (p->needed[number] || !p->listed[c->file])
-                return;
-        p->needed[number] = p->used[c->file] = true;
-        for (int i = 0; i < c->uses; i++)
-                need_word(p, embedded_use[c->use + i]);
-}
-
 static void need_text(Paste *p, const char *text)
 {
         CScan s = {.at = text, .end = text + strlen(text)};
@@ -47,6 +41,31 @@ static void need_text(Paste *p, const char *text)
         int64_t n;
         while ((name = next_name(&s, &n)))
                 need_word(p, name_index(name, n));
+}
+
+/* Of a chunk with conditions what the facts leave. */
+static const char *chunk_text(const Paste *p, const EmbeddedChunk *c)
+{
+        Text *t = text_new(p->arena);
+        resolve_conditions(t, embedded_file[c->file].text + c->at, c->n, p->facts);
+        while (t->n && t->data[t->n - 1] == '\n')
+                t->data[--t->n] = 0;
+        return t->data;
+}
+
+static void need_chunk(Paste *p, int number)
+{
+        const EmbeddedChunk *c = &embedded_chunk[number];
+        if (p->needed[number] || !p->listed[c->file])
+                return;
+        p->needed[number] = p->used[c->file] = true;
+        if (c->conditional) {
+                p->text[number] = chunk_text(p, c);
+                need_text(p, p->text[number]);
+                return;
+        }
+        for (int i = 0; i < c->uses; i++)
+                need_word(p, embedded_use[c->use + i]);
 }
 
 /* What is given defines its names; it is not pasted. */
@@ -60,7 +79,7 @@ static void paste_define(Paste *p, const char *given)
         need_text(p, given);
 }
 
-static Paste paste_new(Arena *a, const char *const *files)
+static Paste paste_new(Arena *a, const char *const *files, const CFact *facts)
 {
         int n = 0;
         while (embedded_file[n].name)
@@ -68,6 +87,9 @@ static Paste paste_new(Arena *a, const char *const *files)
         Paste p = {.listed = NEW_ARRAY(a, bool, n),
                    .used = NEW_ARRAY(a, bool, n),
                    .needed = NEW_ARRAY(a, bool, embedded_chunks),
+                   .text = NEW_ARRAY(a, const char *, embedded_chunks),
+                   .facts = facts,
+                   .arena = a,
                    .hidden = NEW_ARRAY(a, bool, EMBEDDED_WORDS)};
         for (int i = 0; files[i]; i++)
                 p.listed[embedded_find(files[i]) - embedded_file] = true;
@@ -86,16 +108,20 @@ static void need_rest(Paste *p, const EmbeddedFile *f)
 static void paste_file(const Paste *p, const EmbeddedFile *f, Text *out)
 {
         for (int i = f->chunk; i < f->chunk + f->chunks; i++) {
-                if (!p->needed[i])
+                if (!p->needed[i] || (p->text[i] && !*p->text[i]))
                         continue;
-                text_add(out, f->text + embedded_chunk[i].at, embedded_chunk[i].n);
+                if (p->text[i])
+                        text_put(out, p->text[i]);
+                else
+                        text_add(out, f->text + embedded_chunk[i].at, embedded_chunk[i].n);
                 text_add(out, "\n\n", 2);
         }
 }
 
-void paste_runtime(Text *out, const char *const *files, const char *given, const char *user)
+void paste_runtime(Text *out, const char *const *files, const CFact *facts, const char *given,
+                   const char *user)
 {
-        Paste p = paste_new(out->arena, files);
+        Paste p = paste_new(out->arena, files, facts);
         if (given)
                 paste_define(&p, given);
         need_text(&p, user);

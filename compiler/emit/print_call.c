@@ -173,9 +173,11 @@ static void print_activations(Printer *p, const ActivationCall *c, Text *out)
         text_printf(call, "        .y = %s, .y_row = %lld,\n", operand_text(p, c->to), (long long)c->to_row);
         text_printf(call, "        .a = %s, .a_row = %lld, .a_step = %lld,\n", operand_text(p, c->a),
                     (long long)c->a_row, (long long)c->a_step);
-        text_printf(call, "        .b = %s, .b_at = %s, .b_step = %lld, .b_lane = %lld, .storage = %s,\n",
+        text_printf(call, "        .b = %s, .b_at = %s, .b_step = %lld, .b_lane = %lld,\n",
                     pointer_name(p, c->b.buffer), index_text(p, c->b.at), (long long)c->b_step,
-                    (long long)c->b_lane, storage_text(p->arena, c->b.buffer));
+                    (long long)c->b_lane);
+        if (c->b.buffer->storage != STORAGE_F32)
+                text_printf(call, "        .storage = %s,\n", storage_text(p->arena, c->b.buffer));
         text_printf(call, "        .n = (int)%s, .k = (int)%s,", size_of_loop(p, c->columns),
                     size_of_loop(p, c->depth));
         if (c->zeros)
@@ -226,8 +228,9 @@ static void print_descriptor(Printer *p, const AttentionCall *c, Text *out)
                     (long long)(c->k_key ? c->k_key : c->k_tile));
         text_printf(out, "        .v = %s%s, .v_head = %lld, .v_key = %lld,\n", operand_text(p, c->v),
                     own_heads(p, c->v.buffer, c->v_head), (long long)c->v_head, (long long)c->v_key);
-        text_printf(out, "        .k_storage = %s, .v_storage = %s,\n", storage_text(p->arena, c->k.buffer),
-                    storage_text(p->arena, c->v.buffer));
+        if (c->k.buffer->storage != STORAGE_F32 || c->v.buffer->storage != STORAGE_F32)
+                text_printf(out, "        .k_storage = %s, .v_storage = %s,\n",
+                            storage_text(p->arena, c->k.buffer), storage_text(p->arena, c->v.buffer));
         if (c->first_held)
                 text_printf(out, "        .first_key = %s, .first_value = %s,\n",
                             size_expression(p, c->first_key), size_expression(p, c->first_value));
@@ -263,6 +266,12 @@ static void print_descriptor(Printer *p, const AttentionCall *c, Text *out)
                                   : "0");
 }
 
+/* Rows of a tile: 16 where keys lie in rows. */
+static const char *tile_rows(const AttentionCall *c)
+{
+        return c->k_key ? "16" : "TILE_ROWS";
+}
+
 /* The call for a share s. */
 static void print_attend(const AttentionCall *c, const char *rows, const char *team, Text *out)
 {
@@ -279,9 +288,16 @@ static void print_attend(const AttentionCall *c, const char *rows, const char *t
 /* A thread's share; of one row, perhaps by blocks of keys, which are then joined. */
 static void print_share(const Kernel *k, const AttentionCall *c, const char *rows, Text *out)
 {
-        const char *parts = k->scratch.all ? "m->scratch + m->threads * SCRATCH" : "NULL";
-        text_printf(out, "AttentionShare s;\n%s(&s, &a, %s, %s, %s, thread, m->threads);\n",
-                    c->weigh ? "mixed_share" : "attention_share", c->live->name, rows, parts);
+        if (k->scratch.all || c->weigh)
+                text_printf(out, "AttentionShare s;\n%s(&s, &a, %s, %s, %s, thread, m->threads);\n",
+                            c->weigh ? "mixed_share" : "attention_share", c->live->name, rows,
+                            k->scratch.all ? "m->scratch + m->threads * SCRATCH" : "NULL");
+        else
+                text_printf(out,
+                            "const int64_t units = ATTENTION_UNITS(a.heads, a.kv_heads, %s, %s);\n"
+                            "const AttentionShare s = {.begin = share(units, thread, m->threads), "
+                            ".end = share(units, thread + 1, m->threads)};\n",
+                            rows, tile_rows(c));
         print_attend(c, rows, "m->team", out);
         if (k->scratch.all && !c->weigh)
                 text_printf(out, "attention_join(&a, &s, m->scratch + thread * SCRATCH, m->team, thread, "
@@ -291,10 +307,10 @@ static void print_share(const Kernel *k, const AttentionCall *c, const char *row
 static void print_attention(Printer *p, const AttentionCall *c, Text *out)
 {
         Text *call = text_new(p->arena), *loops = text_new(p->arena);
-        const char *units =
-                c->weigh ? arena_printf(p->arena, "MIXED_UNITS(rows, %lld)", (long long)c->k_key)
-                         : arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows, %lld)",
-                                        (long long)c->heads, (long long)c->kv_heads, (long long)c->k_key);
+        const char *units = c->weigh
+                                    ? arena_printf(p->arena, "MIXED_UNITS(rows, %s)", tile_rows(c))
+                                    : arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows, %s)",
+                                                   (long long)c->heads, (long long)c->kv_heads, tile_rows(c));
         print_own_rows(p, out);
         const char *rows = c->row >= 0 ? loop_size(p, c->row) : "1";
         print_descriptor(p, c, call);
@@ -321,8 +337,8 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
         text_indent(out, loops, 1);
         text_printf(out, "        next = begin + units < end ? begin + units : end;\n");
         text_indent(out, call, 1);
-        text_printf(out, "        const AttentionShare s = {.begin = unit - begin, .end = next - begin, "
-                         ".count = 1};\n        ");
+        text_printf(out, "        const AttentionShare s = {.begin = unit - begin, .end = next - begin};\n"
+                         "        ");
         print_attend(c, "rows", "NULL", out);
         text_printf(out, "}\n");
 }

@@ -36,7 +36,6 @@
 #define TILES(T, of) JOIN(TILES_, KERNELS_ISA)(T, of) JOIN(FEW_TILES_, KERNELS_ISA)(T, of)
 #define CODE_TILES(T, of) JOIN(CODE_TILES_, KERNELS_ISA)(T, of)
 #define TILE_NAME(of, rows, panels) tile_##of##_##rows##x##panels
-#define SCATTERED 1
 #define STATES(S) S(STORAGE_F32) S(STORAGE_F16) S(STORAGE_KEPT(32, 16)) S(STORAGE_KEPT(32, 1)) S(storage)
 
 #include "math.h"

@@ -184,7 +184,8 @@ PREFILL(prefill_small, 128, 144, 288, STORAGE_F32)
 /* Both with weights in blocks; x as codes lies at y's end. */
 #define BLOCKS_TILING(n_k) (&(const Tiling){CODE_ROWS, TILE_PANELS, n_k, 192})
 #define PRODUCTS(rows, n, k, storage, limit)                                                                 \
-        int64_t bytes = (int64_t)(n) / 16 * ((k) / step_values(storage)) * step_bytes(storage), count = 0;   \
+        int64_t bytes = (int64_t)(n) / 16 * ((k) / step_values(storage)) * bytes_of_block(storage),          \
+                count = 0;                                                                                   \
         void *codes = y + (int64_t)2048 * 2048;                                                              \
         codes_of_rows(codes, x, k, NULL, rows, k, step_values(storage) == 256 ? 256 : 32);                   \
         double t = now();                                                                                    \
@@ -234,8 +235,8 @@ BLOCKS(q6_k, STORAGE_Q6_K)
                 a.keys = n_keys, a.first_row = (n_keys) - (n_rows);                                          \
                 double t = now();                                                                            \
                 attention(&a, plain, causal, n_rows,                                                         \
-                          &(AttentionShare){.end = ATTENTION_UNITS(n_heads, n_kv, n_rows, a.k_key),          \
-                                            .count = 1},                                                     \
+                          &(AttentionShare){                                                                 \
+                                  .end = ATTENTION_UNITS(n_heads, n_kv, n_rows, ATTENTION_ROWS(&a))},        \
                           scratch);                                                                          \
                 return (work) / (now() - t) * 1e-9;                                                          \
         }

@@ -350,13 +350,13 @@ static void call(const Case *c, int row, int count)
         }
         if (count == 1 && call_by_blocks(&a, 2 + random_below(4)))
                 return;
-        int units = ATTENTION_UNITS(c->heads, c->kv_heads, count, c->in_rows);
+        int units = ATTENTION_UNITS(c->heads, c->kv_heads, count, c->in_rows ? 16 : TILE_ROWS);
         for (int unit = 0; unit < units;) {
                 int end = unit + 1 + random_below(units - unit);
                 const int64_t n = ATTENTION_SCRATCH(c->head_dim, c->v_dim, c->in_rows);
                 float *scratch = scratch_floats(n);
-                attention(&a, biased, live_keys, count,
-                          &(AttentionShare){.begin = unit, .end = end, .count = 1}, scratch);
+                attention(&a, biased, live_keys, count, &(AttentionShare){.begin = unit, .end = end},
+                          scratch);
                 free_scratch(scratch, n);
                 unit = end;
         }

@@ -9,9 +9,6 @@
 #define TILES(T, of) CHOICES(T, of) JOIN(FEW_TILES_, TARGET_NAME)(T, of)
 #define CODE_TILES(T, of) JOIN(CODE_TILES_, TARGET_NAME)(T, of)
 #define TILE_NAME(of, rows, panels) tile_##of##_##rows##x##panels
-#if !defined(SCATTERED)
-#define SCATTERED 1
-#endif
 #define STATES(S) S(STORAGE_F32) S(STORAGE_F16) S(storage)
 #if !defined(STORAGES)
 #define STORAGES(S) S(TILES, F32) S(TILES, F16) S(TILES, BF16)

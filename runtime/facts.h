@@ -1,0 +1,47 @@
+/*
+ * What a program has.  Conditions of the runtime ask for it; where lathe emits C it resolves them, and neither the condition nor what the
+ * program lacks is in the result (emit/facts.c says which program has what).  Compiled by itself, the runtime has everything.
+ */
+
+/* What tiles of numbers multiply, weights, keys, values or other states, is not all in f32; but in f16; in bf16. */
+#define HAS_STORAGES 1
+#define HAS_F16 1
+#define HAS_BF16 1
+
+/* Weights of products are in 16 bits, which many rows take in f32. */
+#define HAS_WIDE_WEIGHTS 1
+
+/* Keys, values and other states that are multiplied are not all in f32; but in f16; in bf16; or codes of 8 bits with scales (kept.h). */
+#define HAS_NARROW_STATES 1
+#define HAS_F16_STATES 1
+#define HAS_BF16_STATES 1
+#define HAS_CODES 1
+
+/* Weights are in blocks (blocks.h); in blocks of 32 steps; of 256; of these kinds. */
+#define HAS_BLOCKS 1
+#define HAS_BLOCKS_OF_32 1
+#define HAS_BLOCKS_OF_256 1
+#define HAS_Q8_0 1
+#define HAS_Q4_0 1
+#define HAS_Q4_1 1
+#define HAS_MXFP4 1
+#define HAS_Q4_K 1
+#define HAS_Q5_K 1
+#define HAS_Q6_K 1
+
+/* Some product takes the rows of a list. */
+#define HAS_ACTIVE_ROWS 1
+
+/* Attention: keys lie in rows; in tiles of 16. */
+#define HAS_KEY_ROWS 1
+#define HAS_KEY_TILES 1
+
+/* Attention: keys or values do not lie at their positions, but in pages, or in a cache that holds a window. */
+#define HAS_MOVED_KEYS 1
+
+/* Attention: of one row threads share the blocks of keys. */
+#define HAS_PARTS 1
+
+/* Attention: has a sink; scores are the weights, without a softmax. */
+#define HAS_SINK 1
+#define HAS_PLAIN_WEIGHTS 1
