@@ -263,8 +263,9 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
         return next;
 }
 
-/* Takes the text's last token, g->text[at], and drafts behind it, and puts what comes in their place: tokens up to the first that was not
- * drafted so, by the logits that are there without drafts.  Returns how many of the tokens were right to take. */
+/* Runs the model on g->text[at] and the drafts after it, and replaces the drafts by the chosen tokens, up to the first that differs: the text is
+ * the same as without drafts.  Returns how many of the tokens that it ran stay in the model's state: 1, and one for each accepted draft; 0 after
+ * an error of the model. */
 static inline int64_t generation_check(const Generator *g, int64_t at, int64_t drafts, Generated *made, int *error)
 {
         float *logits = g->logits;

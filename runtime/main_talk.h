@@ -1,7 +1,7 @@
 /*
  * The command line's conversation.
  *
- * Needs conversation.h, main_text.h and main.h.
+ * Needs conversation.h and main_text.h.
  */
 
 static void session_rewind(void *of, int64_t n)

@@ -1,4 +1,4 @@
-/* Memory: arenas and interned strings. See arena.h.
+/* Memory: arenas and interned strings. See base.h.
  *
  * An arena is a list of chunks; an allocation takes the next bytes of the newest chunk, or opens a new one, as
  * large as all before: the system hands out large ones zeroed, without a second pass over them. A

@@ -1,4 +1,4 @@
-/* Diagnostics: sources, spans, and errors as gcc and clang print them. See diag.h.
+/* Diagnostics: sources, spans, and errors as gcc and clang print them. See base.h.
  *
  * A source line is shown as a terminal would: tabs to columns of 8, UTF-8 by display width, what can't be
  * shown as <1b>. Of a line wider than the window only the part around the span is shown, with … at the cuts.

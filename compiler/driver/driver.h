@@ -201,7 +201,7 @@ bool model_open_text(Model *m, const char *path, const char *text);
 bool model_elaborate(Model *m, const CommandOptions *o, const char *which);
 /* Both, for the first file and the model that the options name. */
 bool model_load(Model *m, const CommandOptions *o, int *code);
-/* The graph passes: simplify, stage, recur, causal.  want_steps: an error if the model is not causal. */
+/* Runs the passes over graphs (passes.def). */
 bool model_passes(Model *m, const CommandOptions *o);
 /* Prints where and why a model is not causal, if it is not: below a message that says so. */
 void note_not_causal(Model *m);

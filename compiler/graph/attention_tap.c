@@ -1,4 +1,4 @@
-/* See attention_tap.h.  A softmax is given a name in its body, and tapped by that. */
+/* See graph.h.  A softmax is given a name in its body, and tapped by that. */
 #include "graph.h"
 
 #include <string.h>

@@ -241,7 +241,7 @@ typedef enum {
         ROWS_ACTIVE     /* that active_rows of its repeat finds */
 } ComputedRows;
 
-/* How a kernel runs in a call of several sequences (plan/batch.c). */
+/* How a kernel runs in a call of several sequences (plan/batch.c); from one to the next a kernel depends more on its sequence. */
 typedef enum {
         BATCH_NONE,           /* the plan is for one sequence */
         BATCH_ROWS,           /* once, over the rows of all sequences */

@@ -72,6 +72,7 @@ typedef struct {
  * whole is left out of the expression: *bare, n at first, is then what stands under it. */
 void live_keys(Lower *l, Node *n, const Map *m, int keys, Bounds *bounds, Node **bare);
 
+/* lower_*(): NULL, or the node that needs a buffer of its own before Code can be made. */
 Node *lower_move(Plan *p, Kernel *k, Code *code);
 Node *lower_matmul(Plan *p, Kernel *k, Code *code);
 Node *lower_activations(Plan *p, Kernel *k, Code *code);

@@ -1,4 +1,4 @@
-/* Affine facts: arithmetic on bounds and on ORs of ANDs of `affine >= 0`.  See affine.h for what they mean.
+/* Affine facts: arithmetic on bounds and on ORs of ANDs of `affine >= 0`.  See affine_private.h for what they mean.
  *
  * Coefficients stay below LIMIT; an operation that would leave it drops the term or the bound instead, which only
  * weakens what is known. */

@@ -1,7 +1,7 @@
 /* The causal proof: from the facts of each output, and the words for where it fails.
  *
  * An output is causal if index i of its one growing axis reads inputs at times up to i, and the output's length is the
- * only thing that more input changes.  The facts (facts.h) do the work; here they are judged. */
+ * only thing that more input changes.  The facts (facts_private.h) do the work; here they are judged. */
 #include "facts_private.h"
 
 static const char *node_text(Arena *a, const Node *n)

@@ -1,4 +1,4 @@
-/* Facts of all nodes, in order: leaves and repeats; facts_*.c have those of ops.  See facts.h for what is known of a node. */
+/* Facts of all nodes, in order: leaves and repeats; facts_*.c have those of ops.  See facts_private.h for what is known of a node. */
 #include "facts_private.h"
 
 #include <string.h>
@@ -192,7 +192,8 @@ Fact fact_rename(const Facts *f, const Fact *a, const AxisMap *map, const int *t
         return y;
 }
 
-/* Input i of n with its axes moved up by `shift`, those from `split` on by one more; axes of size 1 are broadcast. */
+/* The fact of input i of n on the axes of the result: axes move up by `shift` (aligned at the right), those from `split` on by one more, which
+ * leaves room for a contracted axis (AXES: none do); axes of size 1 are broadcast. */
 Fact fact_aligned(const Facts *f, const Node *n, int i, int shift, int split)
 {
         const Type *t = &n->in[i]->type;

@@ -63,7 +63,7 @@ static bool is_special(double x, Special *v)
         return false;
 }
 
-/* Whether a non-finite result of finite numbers is taken as possible: see facts.h. */
+/* Whether a non-finite result of finite numbers is taken as possible: see facts_private.h. */
 static bool is_exception(const Facts *f, Op op, const Fact *a, const Fact *b, double x, double y)
 {
         switch ((int)op) {

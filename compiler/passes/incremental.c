@@ -11,13 +11,13 @@
  *   p = softmax                            p = softmax
  *   y = p v            [time, d]           y = p append(read values, v)   [time, d]
  *
- * Every node is made once for each form that is wanted of it (forms.h).  A row's index starts at `past` where its axis
+ * Every node is made once for each form that is wanted of it (forms_private.h).  A row's index starts at `past` where its axis
  * holds new rows; a node that is kept is computed for its new rows and appended to what was read.  A pad or a join in
  * front of a growing axis is done on all rows, and the new ones are sliced off: so a causal convolution keeps the rows
  * that its taps look back on, and no more are read (StateVar.window).  The state of what looks ahead of its own
  * index is late by as much (StateVar.late), and its last rows are computed again in each call.
  *
- * What a mask hides decides nothing, be it infinite or NaN: an op that facts of any value ask a guard for (facts.h) becomes
+ * What a mask hides decides nothing, be it infinite or NaN: an op that facts of any value ask a guard for (facts_private.h) becomes
  * a selection, e (mask) -> where(mask = 0, 0, e mask), and a product passes over the terms whose factor is 0.
  *
  * Before: a graph that causal_prove accepts.  After: a new graph; regions, weights and checkpoint entries are copied, so

@@ -1,4 +1,4 @@
-/* Taking apart what a contraction weighs or sums, and of which it takes the largest, along columns: see recur.c. */
+/* Factors a contraction's weights, or the operand of a maximum, into terms of row, column, decay and mask: see recur.c. */
 #include "recur_private.h"
 
 #include <math.h>
@@ -197,7 +197,7 @@ static bool take_where(RecurMatch *m, Node *n, int depth)
         return refuse_masked(m, n->in[0], "what is masked is not 0");
 }
 
-/* Every factor of n, which is one itself; under: it divides. */
+/* Adds every factor of n, which itself is a factor of the whole; under: it divides. */
 static bool take(RecurMatch *m, Node *n, bool under, int depth)
 {
         if (!varies_along(n, 0))

@@ -53,7 +53,7 @@ static bool batch_judge(Batch *b, Kernel *k)
 }
 
 /* All iterations are run, for all rows: what finds the rows would have to find them for each sequence. */
-static void find_none(Plan *p, Kernel *repeat)
+static void run_all_rows(Plan *p, Kernel *repeat)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++) {
@@ -83,12 +83,12 @@ static void judge_repeat(Batch *b, Kernel *repeat)
         repeat->repeat.active_rows->batching = BATCH_ROWS;
         lower(p, repeat->repeat.active_rows);
         bool apart = !repeat->repeat.active_rows->code->alike ||
-                     has_whole_sequences(p); /* more than a list has room for */
+                     has_whole_sequences(p); /* the list of active rows has room for one sequence */
         const KernelList *l = &p->list[body_number(p, r->body[0])];
         for (int i = 0; i < l->n; i++)
                 apart |= l->kernel[i]->rows == ROWS_ACTIVE && l->kernel[i]->batching > BATCH_ROWS;
         if (apart) {
-                find_none(p, repeat);
+                run_all_rows(p, repeat);
                 b->changed = true;
         }
 }

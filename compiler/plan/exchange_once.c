@@ -2,7 +2,7 @@
  *
  *      for each expert: gated = f(x @ w), y += gated @ v          two exchanges for each expert in use
  *
- * The sum y is exchanged after the last iteration.  Where the data flow allows it the loop is split: all iterations compute the first product,
+ * An exchange copies to all ranks what each has computed; nothing is added.  The sum y is exchanged after the last iteration.  Where the data flow allows it the loop is split: all iterations compute the first product,
  * each into memory of its own, one exchange follows, and then all iterations compute the second one.  The order of sums does not change. */
 #include "lower/code.h"
 #include "plan_private.h"
@@ -68,25 +68,25 @@ static bool is_read_by_one(const Plan *p, const Kernel *reader, const Buffer *b)
         return true;
 }
 
-enum { MOST_PLACES = 64 << 20 }; /* bytes that the results of all iterations may take */
+enum { MOST_BYTES = 64 << 20 }; /* bytes that the results of all iterations may take */
 
-/* Is the body of the repeat that of experts: rows that an iteration changes, a product, and a product of its results that adds up?  Then the first
+/* Is the body of the repeat that of experts: rows that an iteration changes, a product, and a product of its results that adds to the carried sum?  Then the first
  * products of all iterations may come before all sums. */
 static bool can_be_split(const Plan *p, const Kernel *repeat, const KernelList *l)
 {
         if (!repeat->repeat.active_rows || l->n != 3 || l->kernel[0]->op != K_ACTIVE)
                 return false;
-        const Kernel *first = l->kernel[1], *rest = l->kernel[2];
+        const Kernel *first = l->kernel[1], *second = l->kernel[2];
         if (first->op != K_MATMUL || first->rows != ROWS_ACTIVE || !is_exchanged(first) ||
             first->code->nwritten != 1 ||
             only_statement(own_function(first), STMT_MATMUL)->call.matmul->npart != 1 ||
-            rest->ranks.exchange_after != repeat)
+            second->ranks.exchange_after != repeat)
                 return false;
         const Buffer *b = first->code->written[0];
         return b->home == IN_ARENA && !b->part_of && !b->alias && !b->replicated && !b->region &&
                b->slots == 1 && b->storage == STORAGE_F32 &&
-               b->size <= MOST_PLACES / repeat->repeat.region->iterations &&
-               !code_reads(first->code, rest->code->written[0]) && is_read_by_one(p, rest, b);
+               b->size <= MOST_BYTES / repeat->repeat.region->iterations &&
+               !code_reads(first->code, second->code->written[0]) && is_read_by_one(p, second, b);
 }
 
 /* Memory for each iteration, at the end of the arena. */

@@ -1,12 +1,13 @@
-/* Heads: which part of a buffer each thread touches in a call of one row.
+/* Heads: which part of a buffer each thread accesses in a call of one row.
  *
- * Loops over heads and attention share their heads among threads.  Where the threads divide the heads of keys, thread t of T has
- * the heads from t / T of them to (t + 1) / T, in every such kernel.  What one stores at its heads' elements, it reads itself in the
- * next: no thread waits for another.  (Attention of one row by blocks of keys is for threads that do not divide them.)
+ * Threads share the heads of loops over heads and of attention.  If the number of threads divides the number of heads of keys, thread t of T has
+ * the heads from t / T of them to (t + 1) / T, in every such kernel.  It stores the elements of its heads and reads them in the next kernel, so no
+ * thread waits for another.  (Attention of one row by blocks of keys is for other numbers of threads.)
  *
- *      element = head * step + rest, 0 <= rest < step: by what it leaves modulo heads * step, the thread is known
+ *      element = head * step + rest, 0 <= rest < step: modulo heads * step this gives the head, and so the thread
  *
- * Two kernels with the same modulus for a buffer stay, thread by thread, within the same elements of it. */
+ * Two kernels with the same modulus for a buffer access, thread by thread, the same elements of it.  The same holds for ranks: spread.c leaves a
+ * product without an exchange if its readers have the same modulus. */
 #include "lower/code.h"
 #include "plan_private.h"
 
@@ -35,7 +36,7 @@ static bool add_range(HeadRest *rest, int64_t scale, int64_t most)
         return true;
 }
 
-static bool heads_see_turns(const Seen *s, HeadRest *rest, const CodeLoop *l, int64_t scale, bool whole)
+static bool add_turns(const Seen *s, HeadRest *rest, const CodeLoop *l, int64_t scale, bool whole)
 {
         if (dim_equal(l->size, dim_named(s->plan->graph->time)))
                 return !l->from_first; /* one row: 0 */
@@ -115,10 +116,10 @@ static bool add_index(const Seen *s, HeadRest *rest, const Index *x, int64_t sca
         case INDEX_SUM: return add_sum(s, rest, x, scale, modulus, lanes, whole);
         case INDEX_LOOP:
                 if (x->number != s->head)
-                        return heads_see_turns(s, rest, &s->f->loop[x->number], scale, false);
+                        return add_turns(s, rest, &s->f->loop[x->number], scale, false);
                 rest->step += scale;
                 return true;
-        case INDEX_LANE: return !lanes || heads_see_turns(s, rest, lanes, scale, whole);
+        case INDEX_LANE: return !lanes || add_turns(s, rest, lanes, scale, whole);
         case INDEX_PLUS:
                 return add_index(s, rest, x->a, scale, modulus, lanes, whole) &&
                        add_index(s, rest, x->b, scale, modulus, lanes, whole);

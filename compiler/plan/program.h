@@ -24,8 +24,8 @@ enum {
         WHEN_STAGES = 16,         /* there are several stages of ranks */
         WHEN_COMPARED = 32,       /* the caller asked ranks to compare what they compute */
         WHEN_REQUESTED = 64,      /* a row of the call is requested as output */
-        WHEN_NOT_ENDING = 128,    /* unless the call only ends a batch: its outputs are computed */
-        WHEN_NOT_BEGINNING = 256, /* unless it only begins one */
+        WHEN_NOT_ENDING = 128,    /* skipped in NAME_end, which computes the outputs of a batch */
+        WHEN_NOT_BEGINNING = 256, /* skipped in NAME_begin */
         /* what a single process skips */
         WHEN_SHARED = WHEN_RANKS | WHEN_BY_OUTPUTS | WHEN_BY_ROWS | WHEN_STAGES | WHEN_COMPARED
 };

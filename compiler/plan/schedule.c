@@ -184,7 +184,8 @@ static bool schedule_is_under_way(const Plan *p, const Kernel *k)
         return p->sharing.ranks && p->sharing.under_way && k->repeat.staged && !k->part;
 }
 
-/* The last stage gives all others the values; where a batch is under way, when it begins, and they take them when it ends. */
+/* The last stage sends the values to all others.  Of batches under way (NAME_begin, NAME_end) it sends them in NAME_begin, and the others receive
+ * them in NAME_end; in all other calls both happen. */
 static void schedule_last_values(const Scheduler *s, StepList *to, const Kernel *repeat, StepOp op,
                                  unsigned when)
 {

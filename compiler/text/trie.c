@@ -1,4 +1,5 @@
-/* All tokens in one double array: a child of a node stands at the node's base plus a byte. */
+/* All tokens in one double array: the child of a node for a byte is at the node's base plus that byte.  token_child() and token_longest_at() of
+ * runtime/token_wordpiece.h look tokens up. */
 #include "form_private.h"
 
 #include <stdlib.h>
