@@ -269,6 +269,11 @@ def check_places():
           .encode())
     both = listing({"a": ("F32", [1], four), "b": ("F32", [1], four)})
     equal("a directory with shards", run(tool, "list", folder), (0, "sharded " + both))
+    write("folder/model.fp16.safetensors.index.json", json.dumps({"weight_map": {"b": "y.safetensors"}}).encode())
+    equal("a directory with two indices", run(tool, "list", folder), (0, "sharded " + both))
+    os.rename(path("folder/model.safetensors.index.json"), path("folder/model.bf16.safetensors.index.json"))
+    equal("a directory with two unusual indices", run(tool, "list", folder), (
+        1, f"{folder}: a directory with 2 checkpoints and no model.safetensors.index.json: name the file you mean\n"))
     shrinking = write("shrinking.safetensors", safetensors(one, four))
     equal("a file that shrinks after it was opened", run(tool, "shrink", shrinking), (0, "refused\n"))
 

@@ -281,6 +281,13 @@ b.prefill([9, 9, 9])
 search, worth = b.beam_search(b.encode("Nora was"), 4, steps=20)
 verdict("beams are those of lathe run, whatever slot is selected", b.decode(search).strip() in said and len(search) > 4 and worth < 0,
         b.decode(search), said, worth)
+for slot in range(4):
+    b.select(slot)
+    b.reset()
+b.select(0)
+b.prefill(b.encode("Nora was")[:2])
+again, _ = b.beam_search(b.encode("Nora was"), 4, steps=20)
+verdict("beams of a text whose beginning slot 0 holds", list(again) == list(search), again, search)
 t2 = translator.Model()
 t2.select(1)
 t2.feed("source", [5, 9])
