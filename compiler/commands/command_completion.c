@@ -49,7 +49,7 @@ static const char *options_of(Arena *a, const Command *c)
                 if (id != OPT_NO)
                         text_printf(t, "%s ", option_info(id)->name);
                 for (int pass = 0; id == OPT_NO && pass < PASS_COUNT; pass++)
-                        if (pass_table[pass].kind != NEEDED)
+                        if (pass_table[pass].off != NEEDED)
                                 text_printf(t, "--no-%s ", pass_table[pass].name);
         }
         text_put(t, "--help");

@@ -275,10 +275,10 @@ bool interpret_narrow(Verify *v)
 /* All of it once more with a pass off. */
 bool verify_without(Verify *v, PassId pass, const Target *const *target, int n)
 {
-        if (v->o->off[pass])
+        if (v->o->off[pass] || v->idle[pass])
                 return true;
         v->without = pass;
-        bool good = pass_table[pass].kind != GRAPHS || verify_graph(v, GRAPH_PASSES, pass);
+        bool good = pass >= GRAPH_PASSES || verify_graph(v, GRAPH_PASSES, pass);
         if (v->o->kv && (pass == PASS_causal || pass == PASS_phases))
                 return good; /* without the state there is nothing to round */
         if (v->o->kv && pass_table[pass].sums == REORDERED)
@@ -293,7 +293,7 @@ bool verify_each_pass(Verify *v, const Target *const *target, int n)
 {
         bool good = true;
         for (int i = 0; i < PASS_COUNT && good; i++)
-                if (pass_table[i].sums == KEPT && pass_table[i].kind != NEEDED)
+                if (pass_table[i].sums == KEPT && pass_table[i].off == OPTIONAL)
                         good = verify_without(v, (PassId)i, target, n);
         for (int i = 0; i < PASS_COUNT && good; i++)
                 if (pass_table[i].sums == REORDERED) {

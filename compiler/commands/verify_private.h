@@ -15,8 +15,9 @@ typedef struct {
         const char *first_target;
         TestRun known[MAX_TARGETS][WAYS]; /* [target][When]: with no pass off; the outputs are ours */
         int ranks;                        /* of an engine; 0: there is one process */
-        int64_t chunk;   /* most positions in one go, if not those of the options; 0: these */
-        bool whole_only; /* the code runs once, with all positions in one call */
+        int64_t chunk;         /* most positions in one go, if not those of the options; 0: these */
+        bool whole_only;       /* the code runs once, with all positions in one call */
+        bool idle[PASS_COUNT]; /* passes over graphs that change nothing */
         PassId without; /* --each-pass: the pass that is off; PASS_COUNT: none besides those of the options */
         int done, steps;          /* for the bar */
         bool caches;              /* states of the compiled code are window caches */
@@ -24,9 +25,6 @@ typedef struct {
         bool failed;
         json_t *report; /* --json: what is found, in place of text; else NULL */
 } Verify;
-
-/* Those over graphs stand first in the table. */
-enum { GRAPH_PASSES = PASS_phases + 1 };
 
 /* verify_report.c: texts, or v->report */
 void report_begin(Verify *v);

@@ -150,11 +150,11 @@ typedef struct {
         CutLines cut;      /* what the cut pass says that it did */
         const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */
         const char *why_rests;
-        Text *recurrences;  /* what the recur pass said; NULL: nothing */
-        bool storage_known; /* the graph's weights have the storage that they will be packed in */
-        bool is_split;      /* its weights have one storage each: split_storages() */
-        bool taps_may_fail; /* of a causal model, by position: it is tried, and nothing is said */
-        bool env_error;     /* open_weights() or load_tokenizer() failed by the environment */
+        Text *recurrences;        /* what the recur pass said; NULL: nothing */
+        uint32_t properties;      /* of the graph, by PropertyId */
+        bool changed[PASS_COUNT]; /* passes that changed the graph */
+        bool taps_may_fail;       /* of a causal model, by position: it is tried, and nothing is said */
+        bool env_error;           /* open_weights() or load_tokenizer() failed by the environment */
 } Model;
 
 /* The exit code for what of a model has failed. */
@@ -186,13 +186,30 @@ const Target *chosen_target(const CommandOptions *o); /* the first of --target; 
 /* Of a value of --kv; false: it is none. */
 bool kv_storage(const char *name, Storage *storage);
 
-/* pipeline.c */
+/* pass_run.c */
 typedef struct {
         const char *name, *about;
-        enum { GRAPHS, FUSING, KERNELS, NEEDED } kind; /* see passes.def */
+        enum { GRAPHS, PLANNING, KERNELS, PART } kind; /* see passes.def */
+        enum { OPTIONAL, NEEDED } off;
         enum { KEPT, REORDERED } sums;
+        uint32_t needs, makes, breaks; /* by PropertyId */
 } PassInfo;
 extern const PassInfo pass_table[PASS_COUNT];
+typedef struct {
+        Model *m;
+        const CommandOptions *o;
+        Plan *p; /* NULL: the passes are over graphs */
+        uint32_t properties;
+        bool changed; /* by the pass that is run */
+} PassRun;
+/* Those of the table; false: one failed.  What the model's graph has of properties is the caller's to keep. */
+bool passes_run(PassRun *r, PassId first, PassId last);
+static inline bool model_has(const Model *m, PropertyId id)
+{
+        return m->properties >> id & 1;
+}
+
+/* pipeline.c */
 /* Parses a file, or standard input for -, and what it imports; false after the messages were printed, with *code. */
 bool model_open(Model *m, const char *path, int *code);
 /* The same of text at hand. */
@@ -201,8 +218,11 @@ bool model_open_text(Model *m, const char *path, const char *text);
 bool model_elaborate(Model *m, const CommandOptions *o, const char *which);
 /* Both, for the first file and the model that the options name. */
 bool model_load(Model *m, const CommandOptions *o, int *code);
-/* Runs the passes over graphs (passes.def). */
+/* The passes over graphs, and whether the loops can be run on the result. */
 bool model_passes(Model *m, const CommandOptions *o);
+/* The causal proof, and the form with state, NULL if there is none.  False: a tap can't be had, which is reported. */
+bool make_causal(Model *m, Graph **steps);
+int ranks_of(const CommandOptions *o);
 /* Prints where and why a model is not causal, if it is not: below a message that says so. */
 void note_not_causal(Model *m);
 /* As lathe check: elaborated, mapped onto its weights, and through the graph passes. */

@@ -126,9 +126,9 @@ bool split_storages(Model *m, const CommandOptions *o)
 {
         const char *why;
         CkError error;
-        if (m->is_split || m->diag.count || (!o->weights && !o->quant && !o->quant_beside))
+        if (model_has(m, PROPERTY_UNIFORM) || m->diag.count || (!o->weights && !o->quant && !o->quant_beside))
                 return true;
-        m->is_split = true;
+        m->properties |= 1u << PROPERTY_UNIFORM;
         if (o->weights && is_packed_file(o->weights, &why)) {
                 uint8_t *mixture = packed_file_mixture(&m->arena, o->weights, slots_of(m->graph));
                 if (mixture)
@@ -151,7 +151,8 @@ bool split_storages(Model *m, const CommandOptions *o)
 static Weights *rounded_weights(Model *m, const CommandOptions *o, Weights *w)
 {
         bool good = w && (!o->quant || quant_weights(&m->arena, m->graph, w, o->quant));
-        m->storage_known = good;
+        if (good)
+                m->properties |= 1u << PROPERTY_STORED;
         return good ? w : NULL;
 }
 
@@ -174,7 +175,7 @@ static Weights *weights_weighed(Model *m, const CommandOptions *o, Weights *w)
 Weights *open_weights(Model *m, const CommandOptions *o, Checkpoint **checkpoint)
 {
         *checkpoint = NULL;
-        if (m->graph == m->oracle && !split_storages(m, o))
+        if (model_has(m, PROPERTY_ELABORATED) && !split_storages(m, o))
                 return NULL;
         if (!o->weights)
                 return weights_weighed(m, o, rounded_weights(m, o, weights_hashed(&m->arena, m->graph)));
@@ -193,12 +194,13 @@ Weights *open_weights(Model *m, const CommandOptions *o, Checkpoint **checkpoint
 bool settle_storage(Model *m, const CommandOptions *o)
 {
         const char *why;
-        if (m->storage_known || m->diag.count)
+        if (model_has(m, PROPERTY_STORED) || m->diag.count)
                 return true;
         if (!o->weights)
                 return rounded_weights(m, o, weights_hashed(&m->arena, m->graph));
         if (is_packed_file(o->weights, &why)) {
-                m->storage_known = packed_file_storage(o->weights, m->graph);
+                if (packed_file_storage(o->weights, m->graph))
+                        m->properties |= 1u << PROPERTY_STORED;
                 return true;
         }
         CkError error;

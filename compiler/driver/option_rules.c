@@ -57,9 +57,9 @@ static bool passes_fit(const CommandOptions *o, const char *command)
         for (int i = 0; i < 2 * PASS_COUNT; i++) {
                 bool dump = i < PASS_COUNT;
                 PassId pass = (PassId)(i % PASS_COUNT);
-                const char *why = pass_table[pass].kind != GRAPHS && !planned ? "no code is planned here"
-                                  : dump && o->off[pass]                      ? "the pass is off"
-                                                                              : NULL;
+                const char *why = pass >= GRAPH_PASSES && !planned ? "no code is planned here"
+                                  : dump && o->off[pass]           ? "the pass is off"
+                                                                   : NULL;
                 if (!why || !(dump ? o->dump : o->off)[pass])
                         continue;
                 fprintf(stderr, "lathe %s: %s%s has no effect: %s\n", command, dump ? "--dump=" : "--no-",

@@ -286,8 +286,8 @@ static bool mark_pass(OptionUse *use, bool *marked)
         for (PassId pass = 0; pass < PASS_COUNT; pass++) {
                 if (strcmp(pass_table[pass].name, use->value) != 0)
                         continue;
-                if (marked == use->o->off && pass_table[pass].kind == NEEDED)
-                        return option_error(use->command, "%s can't be left out: all code is made by it",
+                if (marked == use->o->off && pass_table[pass].off == NEEDED)
+                        return option_error(use->command, "%s can't be left out: it is needed to make code",
                                             use->value);
                 return marked[pass] = true;
         }

@@ -1,6 +1,4 @@
-/* The pipeline: from a file to a graph, through the passes, to a plan.  Reads as the story it is.
- *
- *   parse, elaborate ─► graph ─ simplify ─ recognise ─ stage ─ cut ─ recur ─ causal ─ phases ─► graph ─ fuse ─ tile ─ plan ─ sync ─► plan */
+/* The pipeline: from a file to a graph, and by the passes (pass_run.c) to a plan. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +44,8 @@ bool model_elaborate(Model *m, const CommandOptions *o, const char *which)
         m->not_causal = NULL;
         m->rests = NULL;
         m->recurrences = NULL;
-        m->storage_known = m->is_split = false;
+        m->properties = 1u << PROPERTY_ELABORATED | 1u << PROPERTY_MERGEABLE | 1u << PROPERTY_WHOLE |
+                        1u << PROPERTY_TOGETHER;
         m->graph = m->oracle = elaborate_model(m->program, which, o->override, o->noverride, &m->diag);
         diag_print(&m->diag, stderr);
         if (!m->graph || m->diag.count)
@@ -97,20 +96,36 @@ static bool refuse_loop(Model *m, const Loop *l, const char *why)
         return false;
 }
 
-/* Bounds of integers may be wider than those of the graph as it was elaborated. */
-static bool integers_fit(Model *m)
-{
-        bool good = integers_check(m->graph, &m->diag);
-        diag_print(&m->diag, stderr);
-        return good;
-}
-
 /* Each output is causal, but what it takes is not there call by call. */
 static const char *no_state_of(Model *m, const Stuck *stuck)
 {
         const char *op = op_info[stuck->node->op].text, *name = stuck->node->name;
         return arena_printf(&m->arena, "%s%s%s%s is causal, but can't be made from call to call: %s",
                             name ? name : op, name ? " (" : "", name ? op : "", name ? ")" : "", stuck->why);
+}
+
+bool make_causal(Model *m, Graph **steps)
+{
+        int time = growing_dimension(m->graph);
+        if (time < 0)
+                return true;
+        GraphFacts *facts = graph_facts(&m->arena, m->graph, time);
+        CausalResult proof = causal_prove(&m->arena, facts);
+        Stuck stuck = {proof.culprit, proof.why};
+        if (proof.causal && proof.tap_why)
+                return refuse_tap(m, &m->graph->output[proof.output], proof.tap_why);
+        *steps = proof.causal ? incremental(m->graph, facts, &stuck) : NULL;
+        m->not_causal = *steps ? NULL : stuck.node;
+        m->why_not = *steps ? NULL : proof.causal ? no_state_of(m, &stuck) : proof.why;
+        m->delay = proof.delay;
+        const Output *last = m->graph->noutput ? &m->graph->output[m->graph->noutput - 1] : NULL;
+        if (proof.causal && !*steps && last && last->tap)
+                return refuse_tap(m, last, m->why_not);
+        if (*steps) {
+                m->rests = proof.rests;
+                m->why_rests = proof.why_rests;
+        }
+        return true;
 }
 
 /* Outputs that read a bounded future are causal if they come later by as much. */
@@ -197,129 +212,7 @@ static bool loops_stand(Model *m, const CommandOptions *o)
         return true;
 }
 
-/* --- the passes over graphs ----------------------------------------------------------------------------------- */
-
-/* Verified, and shown if it is to be. */
-static void after_pass(const Graph *g, const CommandOptions *o, PassId pass)
-{
-        verify(g, pass_table[pass].name);
-        if (o->dump[pass])
-                graph_dump(stdout, g);
-}
-
-static bool pass_simplify(Model *m, const CommandOptions *o)
-{
-        (void)o;
-        m->graph = simplify(m->graph);
-        return true;
-}
-
-static bool pass_recognise(Model *m, const CommandOptions *o)
-{
-        (void)o;
-        m->graph = recognise(m->graph);
-        return true;
-}
-
-static bool pass_stage(Model *m, const CommandOptions *o)
-{
-        (void)o;
-        m->graph = hoist(m->graph);
-        return true;
-}
-
-static bool pass_cut(Model *m, const CommandOptions *o)
-{
-        m->cut = (CutLines){0};
-        m->graph = cut_state(m->graph, !o->off[PASS_simplify], &m->cut);
-        return true;
-}
-
-static bool pass_recur(Model *m, const CommandOptions *o)
-{
-        int time = growing_dimension(m->graph);
-        m->recurrences = text_new(&m->arena);
-        if (time >= 0 && recur(m->graph, time, m->recurrences) && !o->off[PASS_simplify])
-                m->graph = simplify(m->graph);
-        return true;
-}
-
-/* Gives a model that is proved causal its state; false: a tap of it can't be had, which is reported. */
-static bool pass_causal(Model *m, const CommandOptions *o)
-{
-        int time = growing_dimension(m->graph);
-        if (time < 0)
-                return true;
-        GraphFacts *facts = graph_facts(&m->arena, m->graph, time);
-        CausalResult proof = causal_prove(&m->arena, facts);
-        Stuck stuck = {proof.culprit, proof.why};
-        if (proof.causal && proof.tap_why)
-                return refuse_tap(m, &m->graph->output[proof.output], proof.tap_why);
-        Graph *steps = proof.causal ? incremental(m->graph, facts, &stuck) : NULL;
-        m->not_causal = steps ? NULL : stuck.node;
-        m->why_not = steps ? NULL : proof.causal ? no_state_of(m, &stuck) : proof.why;
-        m->delay = proof.delay;
-        const Output *last = m->graph->noutput ? &m->graph->output[m->graph->noutput - 1] : NULL;
-        if (proof.causal && !steps && last && last->tap)
-                return refuse_tap(m, last, m->why_not);
-        if (!steps)
-                return true;
-        m->rests = proof.rests;
-        m->why_rests = proof.why_rests;
-        m->graph = steps;
-        if (steps)
-                fronts(m->graph);
-        after_pass(m->graph, o, PASS_causal);
-        if (!o->off[PASS_simplify])
-                m->graph = simplify(m->graph);
-        verify(m->graph, "simplify after causal");
-        return true;
-}
-
-static bool pass_accumulate(Model *m, const CommandOptions *o)
-{
-        m->graph = accumulate(m->graph);
-        if (!o->off[PASS_simplify])
-                m->graph = simplify(m->graph);
-        return true;
-}
-
-/* The last: what parts share is in each of them, and must not be made one. */
-static bool pass_phases(Model *m, const CommandOptions *o)
-{
-        (void)o;
-        m->graph = phases(m->graph);
-        return true;
-}
-
-/* --- all passes ------------------------------------------------------------------------------------------------- */
-
-#define PASS(name, kind, ...) RUN_##kind(name)
-#define RUN_GRAPHS(name) [PASS_##name] = pass_##name,
-#define RUN_FUSING(name)
-#define RUN_KERNELS(name)
-#define RUN_NEEDED(name)
-static bool (*const over_graphs[PASS_COUNT])(Model *m, const CommandOptions *o) = {
-#include "passes/passes.def"
-};
-#undef RUN_GRAPHS
-#undef RUN_KERNELS
-#undef RUN_NEEDED
-#define RUN_GRAPHS(name)
-#define RUN_KERNELS(name) [PASS_##name] = pass_##name,
-#define RUN_NEEDED(name) [PASS_##name] = pass_##name,
-static bool (*const over_kernels[PASS_COUNT])(Plan *p, Diag *diag) = {
-#include "passes/passes.def"
-};
-#undef PASS
-
-const PassInfo pass_table[PASS_COUNT] = {
-#define PASS(name, kind, sums, about) {#name, about, kind, sums},
-#include "passes/passes.def"
-#undef PASS
-};
-
-static int ranks_of(const CommandOptions *o)
+int ranks_of(const CommandOptions *o)
 {
         return o->ranks.n ? o->ranks.count[0] : o->given[OPT_RANKED];
 }
@@ -354,40 +247,10 @@ static bool kv_has_effect(Model *m, const CommandOptions *o)
 
 bool model_passes(Model *m, const CommandOptions *o)
 {
-        if (!split_storages(m, o))
+        PassRun r = {.m = m, .o = o, .properties = m->properties};
+        if (!passes_run(&r, 0, (PassId)(GRAPH_PASSES - 1)))
                 return false;
-        for (PassId pass = 0; pass < PASS_COUNT; pass++) {
-                if (!over_graphs[pass] || o->off[pass])
-                        continue;
-                if (!over_graphs[pass](m, o))
-                        return false;
-                if (pass != PASS_causal) /* has been looked at within */
-                        after_pass(m->graph, o, pass);
-        }
-        if (!integers_fit(m))
-                return false;
-        far_operands_as_reals(m->graph);
-        if (!o->off[PASS_fuse]) {
-                masked_weights(m->graph);
-                verify(m->graph, "masked weights");
-                scores_apart(m->graph);
-                verify(m->graph, "scores apart");
-        }
-        taps_apart(m->graph);
-        verify(m->graph, "taps apart");
-        find_wanted(m->graph);
-        keep_keys_values(
-                m->graph,
-                o->kv); /* before states are laid out for ranks, so that codes do not depend on these */
-        if (ranks_of(o)) {
-                heads_apart(m->graph);
-                verify(m->graph, "heads apart");
-        }
-        if (!o->off[PASS_fuse]) {
-                operands_apart(m->graph);
-                verify(m->graph, "operands apart");
-        }
-        find_wanted(m->graph); /* of the new nodes too */
+        m->properties = r.properties;
         return loops_stand(m, o) && kv_has_effect(m, o);
 }
 
@@ -409,31 +272,9 @@ bool model_check(Model *m, const CommandOptions *o, const char *which)
         return passed && mapped;
 }
 
-/* The passes over kernels; false: no code can be made, which is reported. */
-static bool plan_passes(Model *m, const CommandOptions *o, Plan *p)
-{
-        bool shown = false;
-        for (PassId pass = 0; pass < PASS_COUNT; pass++) {
-                if (!over_kernels[pass] || over_kernels[pass](p, &m->diag)) {
-                        shown |= o->dump[pass] && !over_graphs[pass] && pass != PASS_lower;
-                        if (o->dump[pass] && pass == PASS_lower)
-                                dump_code(stdout, p);
-                        continue;
-                }
-                if (p->alone) {
-                        fprintf(stderr, "lathe: --slots: %s\n", p->alone);
-                        note_not_causal(m);
-                } else {
-                        diag_print(&m->diag, stderr);
-                }
-                return false;
-        }
-        if (shown)
-                plan_dump(stdout, p);
-        return true;
-}
+/* --- plans ----------------------------------------------------------------------------------------------------------- */
 
-/* What the recur pass said, a line each, is explained with what was fused. */
+/* What the recur pass said, a line each, is explained with what is fused. */
 static void explain_recurrences(Model *m, Plan *p)
 {
         if (!m->recurrences)
@@ -446,6 +287,67 @@ static void explain_recurrences(Model *m, Plan *p)
         }
 }
 
+static Plan *plan_begin(Model *m, const CommandOptions *o, const Target *t)
+{
+        const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
+        Plan *p = plan_new(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
+        p->sharing.ranks = ranks_of(o);
+        p->sharing.prompt_rows = o->given[OPT_PROMPT_ROWS];
+        p->sharing.stages = o->ranks.stages > 1 ? o->ranks.stages : 1;
+        explain_recurrences(m, p);
+        return p;
+}
+
+/* All passes; false: no code can be made, which is reported. */
+static bool plan_passes(Model *m, const CommandOptions *o, Plan *p)
+{
+        PassRun r = {.m = m, .o = o, .p = p, .properties = m->properties};
+        if (!passes_run(&r, GRAPH_PASSES, (PassId)(PASS_COUNT - 1))) {
+                if (p->alone) {
+                        fprintf(stderr, "lathe: --slots: %s\n", p->alone);
+                        note_not_causal(m);
+                } else {
+                        diag_print(&m->diag, stderr);
+                }
+                return false;
+        }
+        bool shown = false;
+        for (PassId pass = GRAPH_PASSES; pass < PASS_COUNT; pass++)
+                shown |= o->dump[pass] && pass != PASS_storage && pass != PASS_lower;
+        if (shown)
+                plan_dump(stdout, p);
+        return true;
+}
+
+/* NULL, or why an option that was given changes nothing in the plan. */
+static const char *plan_fault(Model *m, const CommandOptions *o, const Plan *p)
+{
+        if (p->pages && !paged_states(p))
+                return arena_printf(&m->arena,
+                                    "--pages: %s has no state that attention alone reads, as keys or as "
+                                    "values; build it without",
+                                    m->graph->name);
+        if (!o->given[OPT_PROMPT_ROWS] || !p->sharing.ranks || (m->graph->past >= 0 && calls_share_rows(p)))
+                return NULL;
+        return arena_printf(&m->arena, "--prompt-rows has no effect: %s %s", m->graph->name,
+                            m->graph->past < 0
+                                    ? "is not causal, ranks share the rows of its calls as they are"
+                                    : "computes less than nine tenths by rows or heads that ranks could "
+                                      "share");
+}
+
+static void plan_explained(Model *m, const CommandOptions *o, const Plan *p)
+{
+        if (m->graph->past < 0 && m->not_causal)
+                note_not_causal(m);
+        show_mixture(stderr, &m->arena, m->graph);
+        explain_states(m->graph, o->kv);
+        for (int i = 0; i < m->cut.n; i++)
+                fprintf(stderr, "%s\n", m->cut.line[i]);
+        for (int i = 0; i < p->explained.n; i++)
+                fprintf(stderr, "%s\n", p->explained.line[i]);
+}
+
 Plan *model_plan(Model *m, const CommandOptions *o, const Target *t)
 {
         if (o->given[OPT_CHUNK] && m->graph->past < 0 && !o->off[PASS_causal] &&
@@ -455,51 +357,15 @@ Plan *model_plan(Model *m, const CommandOptions *o, const Target *t)
                 note_not_causal(m);
                 return NULL;
         }
-        if (!settle_storage(m, o))
+        Plan *p = plan_begin(m, o, t);
+        if (!plan_passes(m, o, p))
                 return NULL;
-        const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
-        Plan *p = fuse(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
-        p->sharing.ranks = ranks_of(o);
-        p->sharing.prompt_rows = o->given[OPT_PROMPT_ROWS];
-        p->sharing.stages = o->ranks.stages > 1 ? o->ranks.stages : 1;
-        if (p->unreadable) {
-                diag_error(&m->diag, p->unreadable->span, "no code can be made for this %s %s",
-                           op_info[p->unreadable->op].text,
-                           type_text(&m->arena, m->graph, &p->unreadable->type));
-                note_instances(&m->diag, p->unreadable->where);
-                diag_print(&m->diag, stderr);
-                return NULL;
-        }
-        explain_recurrences(m, p);
-        if ((o->tune && !tune(m, o, p)) || !plan_passes(m, o, p))
-                return NULL;
-        if (p->pages && !paged_states(p)) {
-                fprintf(stderr,
-                        "lathe: --pages: %s has no state that attention alone reads, as keys or as values; "
-                        "build it without\n",
-                        m->graph->name);
-                return NULL;
-        }
-        if (o->given[OPT_PROMPT_ROWS] && p->sharing.ranks && (m->graph->past < 0 || !calls_share_rows(p))) {
-                fprintf(stderr, "lathe: --prompt-rows has no effect: %s %s\n", m->graph->name,
-                        m->graph->past < 0
-                                ? "is not causal, ranks share the rows of its calls as they are"
-                                : "computes less than nine tenths by rows or heads that ranks could "
-                                  "share");
-                return NULL;
-        }
-        if (o->given[OPT_EXPLAIN] && m->graph->past < 0 && m->not_causal)
-                note_not_causal(m);
-        if (o->given[OPT_EXPLAIN])
-                show_mixture(stderr, &m->arena, m->graph);
-        if (o->given[OPT_EXPLAIN])
-                explain_states(m->graph, o->kv);
-        for (int i = 0; o->given[OPT_EXPLAIN] && i < m->cut.n; i++)
-                fprintf(stderr, "%s\n", m->cut.line[i]);
-        if (o->given[OPT_EXPLAIN])
-                for (int i = 0; i < p->explained.n; i++)
-                        fprintf(stderr, "%s\n", p->explained.line[i]);
-        return p;
+        const char *fault = plan_fault(m, o, p);
+        if (fault)
+                fprintf(stderr, "lathe: %s\n", fault);
+        else if (o->given[OPT_EXPLAIN])
+                plan_explained(m, o, p);
+        return fault ? NULL : p;
 }
 
 bool model_takes_several(Model *m, const CommandOptions *o, const Target *t, int slots)
@@ -507,10 +373,11 @@ bool model_takes_several(Model *m, const CommandOptions *o, const Target *t, int
         const Graph *g = m->graph;
         if (g->past >= 0 || g->nnamed != 1 || o->given[OPT_CHUNK])
                 return false;
-        Plan *p = fuse(&m->arena, m->graph, c_model_name(&m->arena, g->name), t, o->chunk, slots, 0, o->off);
-        bool good = !p->unreadable;
-        for (PassId pass = 0; pass <= PASS_batch && good; pass++)
-                good = !over_kernels[pass] || over_kernels[pass](p, &m->diag);
+        CommandOptions several = *o;
+        several.slots = slots;
+        several.tune = NULL;
+        PassRun r = {.m = m, .o = &several, .p = plan_begin(m, &several, t), .properties = m->properties};
+        bool good = passes_run(&r, GRAPH_PASSES, PASS_batch);
         diag_clear(&m->diag);
         return good;
 }

@@ -363,7 +363,8 @@ static int show_c(Model *m, Plan *p)
 static int show_passes(void)
 {
         for (int i = 0; i < PASS_COUNT; i++)
-                printf("%-10s %s\n", pass_table[i].name, pass_table[i].about);
+                printf("%-11s %s%s\n", pass_table[i].name, pass_table[i].about,
+                       pass_table[i].off == NEEDED ? "; can't be left out" : "");
         return DONE;
 }
 

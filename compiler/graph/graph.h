@@ -333,6 +333,7 @@ struct Graph {
         Requirement *require; /* tests only */
         int nrequire;
         uint64_t *wanted;  /* by id: the outputs that need it (output_bit); all, where a state does */
+        int nwanted;       /* nodes that `wanted` is for */
         Node **stands_for; /* by id: the node that it is a copy of, for taps, or NULL */
         /* [nmixture] the storage of each slot of each weight, as elaborated; NULL: no weight has several (see passes/mixture.c) */
         uint8_t *mixture;
@@ -649,7 +650,7 @@ bool computes_far(const Interval *of, const Node *n); /* in doubles, for it or f
 /* false: a node may hold integers that are not exact; reported. */
 bool integers_check(const Graph *g, Diag *diag);
 /* Products take reals: far integers are made ones before them. */
-void far_operands_as_reals(Graph *g);
+bool far_operands_as_reals(Graph *g); /* whether there are any */
 
 /* Gates: factors that a mask makes 0, and what follows from them. */
 

@@ -452,9 +452,11 @@ static void as_reals(Graph *g, const Interval *of, Body *b)
         }
 }
 
-void far_operands_as_reals(Graph *g)
+bool far_operands_as_reals(Graph *g)
 {
+        const int old = g->nnode;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         as_reals(g, intervals_of(&scratch, g), g->top);
         arena_free(&scratch);
+        return g->nnode > old;
 }

@@ -363,7 +363,6 @@ typedef struct {
         int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
         PlanNodes of_node;
         PlanWindows windows;
-        Node *unreadable; /* no kernel can be made that computes with this node; NULL: all is well */
         Buffer **buffer;
         int nbuffer, cap_buffer;
         KernelList *list; /* by body number */

@@ -211,10 +211,11 @@ static void accumulate_body(Graph *g, Body *b, const Stack *use, int known)
         }
 }
 
-Graph *accumulate(Graph *g)
+bool accumulate(Graph *g)
 {
+        const int old = g->nnode;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         accumulate_body(g, g->top, uses_of_all(&scratch, g), g->nnode);
         arena_free(&scratch);
-        return g;
+        return g->nnode > old;
 }

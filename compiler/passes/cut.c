@@ -275,7 +275,7 @@ static void note_parts(Slicing *s, Node *operand)
                         s->joined[join->in[i]->id] = join;
 }
 
-static void slice_joins(Graph *g, int time)
+static bool slice_joins(Graph *g, int time)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Uses *u = uses_of(&scratch, g);
@@ -292,19 +292,19 @@ static void slice_joins(Graph *g, int time)
         if (any)
                 replace_nodes(&r);
         arena_free(&scratch);
+        return g->nnode > s.limit;
 }
 
-Graph *cut_state(Graph *g, bool simplified, CutLines *explain)
+bool cut_state(Graph *g, bool simplified, CutLines *explain)
 {
         int time = growing_dimension(g);
-        bool changed = join_sums(g);
-        if (changed && simplified)
-                g = simplify(g);
+        bool joined = join_sums(g);
+        if (joined && simplified)
+                simplify(g);
         if (time < 0)
-                return g;
-        changed = move_products(g, time, explain);
-        if (changed && simplified)
-                g = simplify(g);
-        slice_joins(g, time);
-        return g;
+                return joined;
+        bool moved = move_products(g, time, explain);
+        if (moved && simplified)
+                simplify(g);
+        return slice_joins(g, time) || moved || joined;
 }

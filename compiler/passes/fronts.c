@@ -120,12 +120,15 @@ static void read_in_place(const Fronts *f, Node *pad)
         }
 }
 
-void fronts(Graph *g)
+bool fronts(Graph *g)
 {
+        const int old = g->nnode;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Fronts f = {g, uses_of(&scratch, g)};
         for (int i = 0; i < f.uses->n; i++)
                 read_in_place(&f, f.uses->all[i]);
+        const bool changed = g->nnode > old;
         prune(g);
         arena_free(&scratch);
+        return changed;
 }

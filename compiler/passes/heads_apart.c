@@ -163,7 +163,7 @@ static void heads_append(void *heads, Graph *g, Body *b, Node *n)
         body_append(g, b, n);
 }
 
-void heads_apart(Graph *g)
+bool heads_apart(Graph *g)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         StateHeads *h = find_heads_of_states(&scratch, g);
@@ -179,4 +179,5 @@ void heads_apart(Graph *g)
                 s->axis++;
         }
         arena_free(&scratch);
+        return g->nnode > old;
 }

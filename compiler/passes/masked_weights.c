@@ -128,9 +128,11 @@ static void masked_append(void *scratch, Graph *g, Body *b, Node *n)
         body_append(g, b, n);
 }
 
-void masked_weights(Graph *g)
+bool masked_weights(Graph *g)
 {
+        const int old = g->nnode;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         rebuild_body(g, g->top, masked_append, &scratch);
         arena_free(&scratch);
+        return g->nnode > old;
 }

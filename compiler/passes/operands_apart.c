@@ -91,7 +91,7 @@ static void operands_append(void *context, Graph *g, Body *b, Node *n)
                 body_append(g, b, o->own[k - 1].view);
 }
 
-void operands_apart(Graph *g)
+bool operands_apart(Graph *g)
 {
         const int old = g->nnode;
         Operands o = {.g = g, .scratch = {.out_of_memory = g->arena->out_of_memory}};
@@ -103,4 +103,5 @@ void operands_apart(Graph *g)
                 extend_copies(g, old);
         }
         arena_free(&o.scratch);
+        return g->nnode > old;
 }

@@ -12,13 +12,22 @@ typedef enum {
 #define PASS(name, ...) PASS_##name,
 #include "passes/passes.def"
 #undef PASS
-        PASS_COUNT
+        PASS_COUNT,
+        GRAPH_PASSES = PASS_storage /* those over graphs are the first in the table */
 } PassId;
+
+/* properties.def */
+typedef enum {
+#define PROPERTY(name, about) PROPERTY_##name,
+#include "passes/properties.def"
+#undef PROPERTY
+        PROPERTIES
+} PropertyId;
 
 /* simplify.c, prune.c */
 Graph *simplify(Graph *g);
 Graph *recognise(Graph *g); /* simplify, with softmax and products that were written in other ways */
-void find_wanted(Graph *g); /* Graph.wanted, for the nodes that there are */
+void find_wanted(Graph *g); /* Graph.wanted, for all nodes */
 
 /* mixture.c: weights whose slots are of several kinds, kind[weight's id][slot], become weights of one kind, in bodies of their own.
  * In place, before any pass. */
@@ -29,7 +38,7 @@ typedef struct GraphFacts GraphFacts;
 /* time: a named dimension of g, which must not change any more. */
 GraphFacts *graph_facts(Arena *arena, const Graph *g, int time);
 
-/* recur.c: scans in place of masked products.  said: a line for each, and for what is almost one, why not.  Whether there are any.  Changes g. */
+/* recur.c: scans in place of masked products.  said: a line for each, and for what is almost one, why not.  Changes g, and returns whether it did. */
 bool recur(Graph *g, int time, Text *said);
 
 /* The causal proof: whether every output, at index i of `time`, is a function of the inputs up to i alone. */
@@ -53,12 +62,12 @@ CausalResult causal_prove(Arena *arena, GraphFacts *facts);
 int growing_dimension(const Graph *g);
 
 /* cut.c: what is kept of a sequence is made less, see there.  simplified: the graph is, and becomes so again.  explain: lines that say
- * what was moved, and what was not.  Changes g. */
+ * what was moved, and what was not.  Changes g, and returns whether it did. */
 typedef struct {
         const char **line;
         int n, cap;
 } CutLines;
-Graph *cut_state(Graph *g, bool simplified, CutLines *explain);
+bool cut_state(Graph *g, bool simplified, CutLines *explain);
 
 /* The state form of a causal graph: what each call computes of the rows it is given, and what it keeps of those before. */
 
@@ -72,36 +81,36 @@ typedef struct {
  * taken apart so, and *stuck tells which.  g, whose facts they are, must be causal (causal_prove), and stays as it is. */
 Graph *incremental(Graph *g, GraphFacts *facts, Stuck *stuck);
 
-/* Phases: values that depend only on separately fed inputs are computed once, when those arrive. */
-
-/* Cuts the top body of a graph with state into parts, one for each set of groups of inputs that are fed separately, and the
- * calls; sets g->fed_separately, g->part, g->npart.  Where nothing is fed separately g stays as it is.  Changes g. */
-Graph *phases(Graph *g);
-
 /* [g->nnode], by id, for nodes of the top body: the set of groups whose part the node belongs to; 0: the calls. */
 uint64_t *entry_parts(Arena *arena, const Graph *g);
-
-/* fronts.c: histories that are padded in front are read where they lie.  Changes g, which has state. */
-void fronts(Graph *g);
-
-/* accumulate.c: see there.  Changes g. */
-Graph *accumulate(Graph *g);
 
 /* keys_values.c: states that attention alone reads are kept in this storage, the others in floats. */
 void keep_keys_values(Graph *g, Storage storage);
 
-/* masked_weights.c: after all graph passes: weights that a mask makes 0 are scores that it makes -inf. */
-void masked_weights(Graph *g);
+/* The passes below change g, and return whether they did.  passes.def has their order. */
 
-/* scores_apart.c: after all graph passes: attention whose weights or scores are used elsewhere has its own. */
-void scores_apart(Graph *g);
+/* phases.c: splits the top body of a graph with state into parts, one for each set of groups of inputs that are fed separately, and the
+ * calls; sets g->fed_separately, g->part, g->npart.  Where nothing is fed separately g stays as it is. */
+bool phases(Graph *g);
 
-/* heads_apart.c: after all graph passes and keep_keys_values(): states that are read by heads are kept by heads. */
-void heads_apart(Graph *g);
+/* fronts.c: histories that are padded in front are read in place. */
+bool fronts(Graph *g);
 
-/* operands_apart.c: after all graph passes: attention has views of its own of what it reads. */
-void operands_apart(Graph *g);
+/* accumulate.c: see there. */
+bool accumulate(Graph *g);
 
-/* taps_apart.c: after all graph passes: what taps need is computed apart, and nothing else changes. */
-void taps_apart(Graph *g);
+/* masked_weights.c: weights that a mask makes 0 are scores that it makes -inf. */
+bool masked_weights(Graph *g);
+
+/* scores_apart.c: attention whose weights or scores are used elsewhere has its own. */
+bool scores_apart(Graph *g);
+
+/* heads_apart.c: states that are read by heads are kept by heads. */
+bool heads_apart(Graph *g);
+
+/* operands_apart.c: attention has views of its own of what it reads. */
+bool operands_apart(Graph *g);
+
+/* taps_apart.c: nodes that taps need are copied for them, and nothing else changes. */
+bool taps_apart(Graph *g);
 #endif

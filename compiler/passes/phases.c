@@ -518,13 +518,13 @@ static void join_parts(Split *s)
                 body_append(g, g->top, calls.node[i]);
 }
 
-Graph *phases(Graph *g)
+bool phases(Graph *g)
 {
         uint64_t early = g->ngroup <= MAX_GROUPS ? groups_fed_separately(g) : 0;
         for (int i = 0; i < g->noutput; i++)
                 early = g->output[i].tap ? 0 : early; /* taps leave every kernel as it is */
         if (!early)
-                return g;
+                return false;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Split s = {.g = g, .arena = &scratch, .n = g->nnode, .early = early};
         s.when = NEW_ARRAY(&scratch, PhaseTime, s.n);
@@ -543,7 +543,7 @@ Graph *phases(Graph *g)
                 prune(g);
         }
         arena_free(&scratch);
-        return g;
+        return g->fed_separately;
 }
 
 /* --- which part a node is of --- */

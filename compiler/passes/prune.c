@@ -255,6 +255,7 @@ void find_wanted(Graph *g)
 {
         uint64_t done = 0;
         g->wanted = NEW_ARRAY(g->arena, uint64_t, g->nnode);
+        g->nwanted = g->nnode;
         prune_want(g, 0);
         for (int i = 0; i < g->noutput; i++) {
                 uint64_t bit = output_bit(g, i);

@@ -440,7 +440,6 @@ static Node *recurrence(Recur *r, Node *n)
                 y = m.maxima ? make_maxima(&m) : n->op == OP_SUM ? make_sum(&m) : make_product(&m);
         const char *name = n->name ? n->name : op_info[n->op].text;
         if (y) {
-                r->found = true;
                 y->name = y->name ? y->name : n->name;
                 text_printf(r->said, "%s at line %d: a recurrence%s%s\n", name, span_line(n->span),
                             m.core     ? " of queries and keys"
@@ -508,5 +507,5 @@ bool recur(Graph *g, int time, Text *said)
                         g->output[i].node = recur_current(&r, g->output[i].node);
         }
         arena_free(&scratch);
-        return r.found;
+        return g->nnode > r.limit;
 }

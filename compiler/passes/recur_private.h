@@ -27,7 +27,6 @@ typedef struct {
         int time, limit;
         Node **replaced; /* by id */
         Text *said;
-        bool found;
 } Recur;
 
 /* What one contraction weighs or sums, or of which it takes the largest, taken apart. */

@@ -178,7 +178,7 @@ static void scores_append(void *context, Graph *g, Body *b, Node *n)
                         body_append(g, b, p->site[k].own[n->id]);
 }
 
-void scores_apart(Graph *g)
+bool scores_apart(Graph *g)
 {
         ScoresApart p = {.g = g, .limit = g->nnode, .scratch = {.out_of_memory = g->arena->out_of_memory}};
         p.uses = uses_of(&p.scratch, g);
@@ -195,4 +195,5 @@ void scores_apart(Graph *g)
         arena_free(&p.scratch);
         if (any)
                 prune(g); /* what all had copies of */
+        return any;
 }

@@ -208,10 +208,10 @@ static bool has_taps(const Graph *g)
         return false;
 }
 
-void taps_apart(Graph *g)
+bool taps_apart(Graph *g)
 {
         if (!has_taps(g))
-                return;
+                return false;
         TapsApart p = {.g = g, .limit = g->nnode, .scratch = {.out_of_memory = g->arena->out_of_memory}};
         p.needed = outputs_need(&p.scratch, g);
         p.inside = NEW_ARRAY(&p.scratch, bool, g->nnode);
@@ -227,4 +227,5 @@ void taps_apart(Graph *g)
         g->stands_for = NEW_ARRAY(g->arena, Node *, g->nnode);
         list_copies(&p, g->top);
         arena_free(&p.scratch);
+        return true;
 }

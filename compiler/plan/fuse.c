@@ -379,7 +379,8 @@ static Node *fuse_try(Fuse *f)
         memset(f->owner, 0, (size_t)p->graph->nnode * sizeof *f->owner);
         memcpy(f->needs_buffer, f->force_buffer, (size_t)p->graph->nnode * sizeof *f->needs_buffer);
         f->nkernel = 0;
-        p->explained.n = p->nbuffer = 0;
+        p->explained.n = f->explained;
+        p->nbuffer = 0;
         p->of_node.value = NEW_ARRAY(p->graph->arena, Buffer *, p->graph->nnode);
         mark_operands(f);
         find_products(f);
@@ -495,8 +496,8 @@ static void bound_calls(Plan *p, int64_t chunk)
         p->bound[g->time] = p->rows;
 }
 
-Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
-           int64_t pages, const bool *off)
+Plan *plan_new(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
+               int64_t pages, const bool *off)
 {
         Plan *p = NEW(a, Plan);
         p->graph = g;
@@ -508,7 +509,14 @@ Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t
         bound_calls(p, chunk);
         name_for_c(g, c_name, slots > 1);
         add_bodies(p, g->top);
-        Fuse f = {.arena = a, .plan = p, .uses = uses_of(a, g)};
+        return p;
+}
+
+static Fuse fuse_new(Plan *p)
+{
+        const Graph *g = p->graph;
+        Arena *a = g->arena;
+        Fuse f = {.arena = a, .plan = p, .uses = uses_of(a, g), .explained = p->explained.n};
         f.owner = NEW_ARRAY(a, Kernel *, g->nnode);
         f.needs_buffer = NEW_ARRAY(a, bool, g->nnode);
         f.force_buffer = NEW_ARRAY(a, bool, g->nnode);
@@ -523,10 +531,21 @@ Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t
         p->of_node.interval = intervals_of(a, g);
         f.table = find_tables(&f);
         cut_towers(&f);
-        while ((p->unreadable = fuse_try(&f)))
-                if (!relieve(&f, p->unreadable))
-                        return p;
+        return f;
+}
+
+bool pass_fuse(Plan *p, Diag *diag)
+{
+        Fuse f = fuse_new(p);
+        for (Node *unreadable; (unreadable = fuse_try(&f));)
+                if (!relieve(&f, unreadable)) {
+                        diag_error(diag, unreadable->span, "no code can be made for this %s %s",
+                                   op_info[unreadable->op].text,
+                                   type_text(p->graph->arena, p->graph, &unreadable->type));
+                        note_instances(diag, unreadable->where);
+                        return false;
+                }
         mark_requested(p);
         explain_storage(p);
-        return p;
+        return true;
 }

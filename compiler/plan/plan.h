@@ -8,10 +8,9 @@
 #include "lower/code.h"
 #include "program.h"
 
-/* fuse.c: a plan with kernels in order and buffers laid out; p->unreadable: no kernel can be made of this node.  off: [PASS_COUNT],
- * passes that are left out, which must outlive the plan. */
-Plan *fuse(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
-           int64_t pages, const bool *off);
+/* fuse.c: a plan before its passes.  off: [PASS_COUNT], passes that are left out, which must outlive the plan. */
+Plan *plan_new(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
+               int64_t pages, const bool *off);
 
 /* A product with weights, as far as its tiling depends on it: at most `rows` rows in a call; sequences of a batch. */
 typedef struct {
@@ -45,12 +44,12 @@ int further_tilings(const Target *t, const ProductShape *of, const ProductTiling
 /* NULL, or why a product can't be blocked so. */
 const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, const ProductTiling *tiling);
 
-/* The passes of kinds KERNELS and NEEDED (passes.def).  False: code can't be made; diag says why, or p->alone does. */
+/* The passes of kind KERNELS (passes.def).  False: code can't be made; diag says why, or p->alone does. */
 #define PASS(name, kind, ...) PASS_OF_##kind(name)
 #define PASS_OF_GRAPHS(name)
-#define PASS_OF_FUSING(name)
+#define PASS_OF_PART(name)
 #define PASS_OF_KERNELS(name) bool pass_##name(Plan *p, Diag *diag);
-#define PASS_OF_NEEDED(name) bool pass_##name(Plan *p, Diag *diag);
+#define PASS_OF_PLANNING(name)
 #include "passes/passes.def"
 #undef PASS
 

@@ -22,6 +22,7 @@ typedef struct {
                 called; /* by id: what a kernel is called that stores it, before numbers tell it from others */
         Kernel **kernel; /* all, unordered */
         int nkernel, cap_kernel;
+        int explained; /* lines of Plan.explained before those of this pass */
 } Fuse;
 
 /* fuse.c */

@@ -79,8 +79,9 @@ static int count_tables(Arena *arena, Graph *g, Op op)
 {
         const bool off[PASS_COUNT] = {false};
         find_wanted(g);
-        const Plan *p = fuse(arena, g, "it", target_find("scalar"), LENGTH, 1, 0, off);
-        int n = 0;
+        Diag diag = {.arena = arena};
+        Plan *p = plan_new(arena, g, "it", target_find("scalar"), LENGTH, 1, 0, off);
+        int n = pass_fuse(p, &diag) ? 0 : -1;
         for (int i = 0; i < p->nbuffer; i++)
                 n += p->buffer[i]->table && p->buffer[i]->table->op == op;
         return n;
