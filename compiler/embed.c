@@ -81,20 +81,12 @@ static void gather_words(const char *text)
 
 /* --- chunks ---------------------------------------------------------------------------------------------------- */
 
-/* Each condition begins and ends within a chunk; not so in a file with `$`, which is not pasted by chunks. */
 static bool has_condition(const CChunk *c)
 {
-        bool has = false;
-        int open = 0;
-        for (const char *at = c->text; at < c->text + c->n; at++) {
-                if (*at != '#' || (at > c->text && at[-1] != '\n'))
-                        continue;
-                has = has || !strncmp(at, "#if", 3);
-                open += !strncmp(at, "#if", 3) - !strncmp(at, "#endif", 6);
-        }
-        if (open && !strchr(c->text, '$'))
-                embed_fail("a condition begins in a chunk and ends in another");
-        return has;
+        for (const char *at = c->text; at < c->text + c->n; at++)
+                if (!strncmp(at, "#if", 3) && (at == c->text || at[-1] == '\n'))
+                        return true;
+        return false;
 }
 
 static void add_chunk(const char *text, const CChunk *c, int file)

@@ -373,13 +373,13 @@ KERNEL void attention_scores_in_lanes(const Attention *a, const AttentionTile *t
 #if HAS_NARROW_STATES
                 const int storage = a->k_storage;
                 f.x = storage == STORAGE_F32 ? attention_key(a, t, key, STORAGE_F32) : t->keys;
-                rows_at(&f, NULL, storage == STORAGE_F32 ? a->k_key : a->head_dim, count, TILE_ROWS);
+                rows_at(&f, storage == STORAGE_F32 ? a->k_key : a->head_dim, count, TILE_ROWS);
                 if (storage == STORAGE_F32)
                         ;
                 STATES(OF_KEYS_IN_ROWS)
 #else
                 f.x = attention_key(a, t, key, STORAGE_F32);
-                rows_at(&f, NULL, a->k_key, count, TILE_ROWS);
+                rows_at(&f, a->k_key, count, TILE_ROWS);
 #endif
                 f.next = (const char *)(f.x + TILE_ROWS * a->k_key);
                 f.next_step = (int64_t)sizeof(float) * TILE_ROWS;
@@ -404,7 +404,7 @@ KERNEL void attention_scores_in_tiles(const Attention *a, const AttentionTile *t
 #if HAS_MOVED_KEYS
         at -= attention_shift(a->key_pages, a->first_key, block);
 #endif
-        rows_at(&f, NULL, a->head_dim, TILE_ROWS, TILE_ROWS);
+        rows_at(&f, a->head_dim, TILE_ROWS, TILE_ROWS);
         f.w = (const char *)a->k + bytes_of(storage, t->kv * a->k_head + at / 16 * panel);
         f.next = (const char *)f.w + bytes_of(storage, width * panel);
         f.next_panel = bytes_of(storage, panel);
@@ -528,7 +528,7 @@ KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int6
                      .x_step = 1,
                      .w_panel = 16,
                      .w_step = a->v_key};
-        rows_at(&f, NULL, ATTENTION_BLOCK, TILE_ROWS, TILE_ROWS);
+        rows_at(&f, ATTENTION_BLOCK, TILE_ROWS, TILE_ROWS);
         f.next = (const char *)f.w + bytes_of(storage, 16 * a->v_key);
         f.next_panel = bytes_of(storage, 16);
         f.next_step = bytes_of(storage, a->v_key);

@@ -11,8 +11,10 @@ int $model_fork($model *m, int slot, int copy)
         if (slot == copy)
                 return $MODEL_OK;
         keep_slot(m);
-$pages        pages_give(&m->page_table, copy, m->kept[copy].past, 0);
-$pages        pages_share(&m->page_table, slot, copy, m->kept[slot].past);
+#if HAS_PAGES
+        pages_give(&m->page_table, copy, m->kept[copy].past, 0);
+        pages_share(&m->page_table, slot, copy, m->kept[slot].past);
+#endif
         m->kept[copy] = m->kept[slot];
         memcpy(states + (int64_t)copy * STATE_FLOATS, states + (int64_t)slot * STATE_FLOATS, sizeof *states * STATE_FLOATS);
         take_slot(m, m, m->slot);

@@ -1,35 +1,45 @@
 /*
  * Several whole sequences in a call, of a model that is not causal: what each of them takes lies one after another.  $model and
- * $MODEL stand for the model's name, $size for the size that differs between sequences; lines that begin with $sized are for models
- * that have one, with $fixed for others.
+ * $MODEL stand for the model's name, $size for the size that differs between sequences, if there is one.
  *
- * Needs model.h, next_sequence(), check_sequence(), SLOTS and, with $sized, ROWS and POSITIONS.
+ * Needs model.h, next_sequence(), check_sequence(), SLOTS and, with such a size, ROWS and POSITIONS.
  */
 /* Whether the sequences can be taken. */
-$sized static int check_sequences(const $model_sequence *s, int sequences)
-$fixed static int check_sequences(int sequences)
+#if HAS_SIZES
+static int check_sequences(const $model_sequence *s, int sequences)
+#else
+static int check_sequences(int sequences)
+#endif
 {
-$sized        int64_t rows = 0;
+#if HAS_SIZES
+        int64_t rows = 0;
+#endif
         if (sequences < 0)
                 return $MODEL_ERROR_RANGE;
         if (sequences > SLOTS)
                 return $MODEL_ERROR_SLOT;
-$sized        if (sequences > 0 && !s)
-$sized                return $MODEL_ERROR_RANGE;
-$sized        for (int i = 0; i < sequences; i++) {
-$sized                if (s[i].n < 1)
-$sized                        return $MODEL_ERROR_RANGE;
-$sized                if (s[i].n > POSITIONS)
-$sized                        return $MODEL_ERROR_CONTEXT;
-$sized                rows += s[i].n;
-$sized        }
-$sized        return rows > ROWS ? $MODEL_ERROR_ROWS : $MODEL_OK;
-$fixed         return $MODEL_OK;
+#if HAS_SIZES
+        if (sequences > 0 && !s)
+                return $MODEL_ERROR_RANGE;
+        for (int i = 0; i < sequences; i++) {
+                if (s[i].n < 1)
+                        return $MODEL_ERROR_RANGE;
+                if (s[i].n > POSITIONS)
+                        return $MODEL_ERROR_CONTEXT;
+                rows += s[i].n;
+        }
+        return rows > ROWS ? $MODEL_ERROR_ROWS : $MODEL_OK;
+#else
+        return $MODEL_OK;
+#endif
 }
 
 /* The views for a call of these sequences, if their inputs are in range. */
-$sized static int see_sequences($model *m, const $model_sequence *s, int sequences)
-$fixed static int see_sequences($model *m, int sequences)
+#if HAS_SIZES
+static int see_sequences($model *m, const $model_sequence *s, int sequences)
+#else
+static int see_sequences($model *m, int sequences)
+#endif
 {
         int64_t row = 0;
         m->sequences = sequences;
@@ -40,12 +50,16 @@ $fixed static int see_sequences($model *m, int sequences)
                         next_sequence(own);
                 own->number = i;
                 own->before = row;
-$sized                own->$size = s[i].n;
-$sized                row += s[i].n;
+#if HAS_SIZES
+                own->$size = s[i].n;
+                row += s[i].n;
+#endif
                 int wrong = check_sequence(own);
                 if (wrong)
                         return wrong;
         }
-$sized        m->$size = row;
+#if HAS_SIZES
+        m->$size = row;
+#endif
         return $MODEL_OK;
 }

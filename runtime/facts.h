@@ -1,6 +1,6 @@
 /*
  * What a program has.  Conditions of the runtime ask for it; where lathe emits C it resolves them, and neither the condition nor what the
- * program lacks is in the result (emit/facts.c says which program has what).  Compiled by itself, the runtime has everything.
+ * program lacks is in the result (emit/program_facts.c says which program has what).  Compiled by itself, the runtime has everything.
  */
 
 /* What tiles of numbers multiply, weights, keys, values or other states, is not all in f32; but in f16; in bf16. */
@@ -45,3 +45,28 @@
 /* Attention: has a sink; scores are the weights, without a softmax. */
 #define HAS_SINK 1
 #define HAS_PLAIN_WEIGHTS 1
+
+/* Ranks share it; keys and values lie in pages; calls take further positions; sizes vary from call to call. */
+#define HAS_RANKS 1
+#define HAS_PAGES 1
+#define HAS_POSITIONS 1
+#define HAS_SIZES 1
+
+/* Weights are in the program; else in a file. */
+#define HAS_WEIGHTS_INSIDE 1
+
+#define HAS_TOKENIZER 1
+#define HAS_GRAMMAR 1
+#define HAS_TALK 1 /* conversations have a form */
+#define HAS_BEAMS 1
+
+/* It is a program of its own, with a command line, or a page's: it tells of times and hashes.  The prompt, or a sound, is fed to an encoder. */
+#define HAS_COMMAND 1
+#define HAS_PROMPT_FED 1
+#define HAS_SOUND_FED 1
+
+/* The loop of its command line: fills places, embeds texts; denoises by a class, by other inputs. */
+#define HAS_FILL 1
+#define HAS_EMBED 1
+#define HAS_CLASS 1
+#define HAS_INPUTS 1

@@ -3,6 +3,10 @@
  *
  * Model and output are behind functions: lathe's engines and emitted programs generate by the same lines.
  */
+#if !defined(EMITTED)
+#include "facts.h"
+#endif
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,13 +133,15 @@ typedef struct {
         /* What may not come behind text [n] becomes -inf; 0, an error, or below 0: the text ends here.  Or NULL: all may come. */
         int (*rule)(void *of, const int32_t *text, int64_t n, float *logits);
         int64_t (*propose)(void *of, int32_t *text, int64_t n, int64_t most); /* as generation_draft(), which is taken if it is NULL */
-        double (*seconds)(void);
         LoopTokens tokens;
+#if HAS_COMMAND
+        double (*seconds)(void);
         const int32_t *suppress; /* more that are never chosen, -1 behind them; or NULL */
+        int hashes;              /* all logits, those of the prompt's positions too */
+#endif
         int64_t vocab, context;
         int64_t steps;    /* at most so many new tokens */
         int64_t chunk;    /* the prompt in pieces of so many */
-        int hashes;       /* all logits, those of the prompt's positions too */
         int drafts;       /* at most so many tokens are drafted at a time */
         Penalties penalties;
         float *logits;    /* generation_lay() sets these: room for [1 + drafts, vocab], */
@@ -147,8 +153,10 @@ typedef struct {
         int64_t prompt, made;               /* tokens that were not taken yet; new ones */
         int64_t drafted, stood;             /* tokens that were drafted; that were what came */
         int ended;                          /* by a stop token, or by what shows it */
+#if HAS_COMMAND
         double first_seconds, rest_seconds; /* prompt and first new token; the other made - 1 */
         uint64_t hash;
+#endif
 } Generated;
 
 /* Bytes that generation_lay() lays out. */
@@ -180,21 +188,34 @@ static inline uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
         return h;
 }
 
-/* All but the prompt's last token; their logits are worked out only to be hashed. */
-static inline int generation_prompt(const Generator *g, const int32_t *tokens, int64_t n, uint64_t *hash)
+#if HAS_COMMAND
+/* Tokens of the prompt whose logits are worked out to be hashed. */
+static inline int generation_hash(const Generator *g, const int32_t *tokens, int64_t n, Generated *made)
+{
+        float *logits = n < INT64_MAX / g->vocab / 4 ? (float *)malloc((size_t)(n * g->vocab) * sizeof *logits) : NULL;
+        const int error = logits ? g->take(g->of, tokens, n, logits) : GENERATION_MEMORY;
+        if (!error)
+                made->hash = hash_floats(made->hash, logits, n * g->vocab);
+        free(logits);
+        return error;
+}
+#endif
+
+/* All but the prompt's last token. */
+static inline int generation_prompt(const Generator *g, const int32_t *tokens, int64_t n, Generated *made)
 {
         int error = 0;
         for (int64_t i = 0, chunk; i < n && !error; i += chunk) {
                 chunk = n - i < g->chunk ? n - i : g->chunk;
-                if (!g->hashes) {
-                        error = g->take(g->of, tokens + i, chunk, NULL);
+#if HAS_COMMAND
+                if (g->hashes) {
+                        error = generation_hash(g, tokens + i, chunk, made);
                         continue;
                 }
-                float *logits = chunk < INT64_MAX / g->vocab / 4 ? (float *)malloc((size_t)(chunk * g->vocab) * sizeof *logits) : NULL;
-                error = logits ? g->take(g->of, tokens + i, chunk, logits) : GENERATION_MEMORY;
-                if (!error)
-                        *hash = hash_floats(*hash, logits, chunk * g->vocab);
-                free(logits);
+#else
+                (void)made;
+#endif
+                error = g->take(g->of, tokens + i, chunk, NULL);
         }
         return error;
 }
@@ -249,8 +270,10 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
 {
         int32_t *times = penalties_apply(&g->penalties) ? g->times : NULL;
         int32_t next = loop_prescribes(&g->tokens, place, made->made, logits, g->vocab);
+#if HAS_COMMAND
         if (next < 0 && g->suppress)
                 loop_rule_out(g->suppress, logits, g->vocab);
+#endif
         const int ruled = next < 0 && g->rule ? g->rule(g->of, g->text, place, logits) : 0;
         if (ruled)
                 return ruled < 0 ? TEXT_ENDS : TEXT_ENDS - ruled;
@@ -272,11 +295,15 @@ static inline int64_t generation_check(const Generator *g, int64_t at, int64_t d
         *error = g->take(g->of, g->text + at, 1 + drafts, logits);
         for (int64_t i = 0; !*error; i++, logits += g->vocab) {
                 int32_t *next = g->text + at + 1 + i, drafted = i < drafts ? *next : -1;
+#if HAS_COMMAND
                 if (g->hashes)
                         made->hash = hash_floats(made->hash, logits, g->vocab);
+#endif
                 *next = generation_choose(g, made, at + 1 + i, logits);
+#if HAS_COMMAND
                 if (made->made == 0)
                         made->first_seconds = g->seconds();
+#endif
                 if (*next == NO_CHOICE) {
                         *error = GENERATION_NONE;
                         return i + 1;
@@ -305,14 +332,18 @@ static inline int64_t generation_drafts(const Generator *g, const Generated *mad
 static inline int generation_run(const Generator *g, const int32_t *tokens, int64_t n, Generated *made)
 {
         int64_t taken = g->position(g->of), at = n - 1, most = g->drafts;
-        double begin = g->seconds();
-        *made = (Generated){.prompt = n - taken, .first_seconds = begin, .hash = UINT64_C(0xcbf29ce484222325)};
+        *made = (Generated){.prompt = n - taken};
+#if HAS_COMMAND
+        const double begin = g->seconds();
+        made->first_seconds = begin;
+        made->hash = UINT64_C(0xcbf29ce484222325);
+#endif
         if (n > g->context)
                 return GENERATION_CONTEXT;
         memcpy(g->text, tokens, (size_t)n * sizeof *tokens);
         if (penalties_apply(&g->penalties))
                 generation_count(g, tokens, n);
-        int error = generation_prompt(g, tokens + taken, n - 1 - taken, &made->hash);
+        int error = generation_prompt(g, tokens + taken, n - 1 - taken, made);
         while (!error && !made->ended && made->made < g->steps && at < g->context) {
                 const int64_t drafts = generation_propose(g, at + 1, generation_drafts(g, made, at, most));
                 const int64_t right = generation_check(g, at, drafts, made, &error);
@@ -325,7 +356,9 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
                         most = right > drafts ? 2 * most : right;
                 most = most < g->drafts ? most : g->drafts;
         }
+#if HAS_COMMAND
         made->rest_seconds = g->seconds() - made->first_seconds;
         made->first_seconds -= begin;
+#endif
         return error;
 }

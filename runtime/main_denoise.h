@@ -14,32 +14,46 @@ typedef struct {
 
 static void usage(FILE *to, const char *program)
 {
-$inputs        const char *const otherwise = NO_CLASS < 0 ? "" : "; else from no class";
+#if HAS_INPUTS
+        const char *const otherwise = NO_CLASS < 0 ? "" : "; else from no class";
+#endif
         terminal_print(to,
                 "usage: %s [options] -o FILE\n"
                 "  -o FILE       what is made: .pgm or .ppm, a picture of grey or of colours, or .npy, its numbers\n"
-$class                "  --class N     of class N\n"
-$inputs                "  -I NAME=FILE  an input: its numbers, an .npy; or NAME=NUMBER\n"
+#if HAS_CLASS
+                "  --class N     of class N\n"
+#endif
+#if HAS_INPUTS
+                "  -I NAME=FILE  an input: its numbers, an .npy; or NAME=NUMBER\n"
+#endif
                 "  -n N          in N steps\n"
-$inputs                "  --guidance G  what the inputs add counts G times; 1: no guidance\n"
-$inputs                "  --without NAME=FILE  guidance leads away from this input, as -I gives it%s\n"
+#if HAS_INPUTS
+                "  --guidance G  what the inputs add counts G times; 1: no guidance\n"
+                "  --without NAME=FILE  guidance leads away from this input, as -I gives it%s\n"
+#endif
                 "  --seed S      of the noise (default 1): the same seed, the same picture, on every machine\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
                 "  --hash        print a hash of all numbers to standard error\n"
                 "example: %s",
                 program,
-$inputs                otherwise,
+#if HAS_INPUTS
+                otherwise,
+#endif
                 program);
-$inputs        for (int i = 0; i < INPUTS; i++)
-$inputs                if (input_form[i].is_class)
-$inputs                        terminal_print(to, " --class 1");
-$inputs                else
-$inputs                        terminal_print(to, " -I %s=%s.npy", input_form[i].name, input_form[i].name);
+#if HAS_INPUTS
+        for (int i = 0; i < INPUTS; i++)
+                if (input_form[i].is_class)
+                        terminal_print(to, " --class 1");
+                else
+                        terminal_print(to, " -I %s=%s.npy", input_form[i].name, input_form[i].name);
+#endif
         terminal_print(to, " --seed 7 -o new.npy\n");
-$inputs        terminal_print(to, "inputs:");
-$inputs        for (int i = 0; i < INPUTS; i++)
-$inputs                terminal_print(to, " %s%s%s", input_form[i].name, input_form[i].shape, i + 1 < INPUTS ? "," : "\n");
+#if HAS_INPUTS
+        terminal_print(to, "inputs:");
+        for (int i = 0; i < INPUTS; i++)
+                terminal_print(to, " %s%s%s", input_form[i].name, input_form[i].shape, i + 1 < INPUTS ? "," : "\n");
+#endif
 }
 
 static int ends_with(const char *text, const char *end)
@@ -62,20 +76,22 @@ static void check_out(const Options *o, const char *program)
                      o->out);
 }
 
-$inputs/* All inputs are there; guidance leads away from something. */
-$inputs static void check_inputs(const Options *o, const char *program)
-$inputs{
-$inputs        const double guidance = o->how.guidance != 0 ? o->how.guidance : loop_guidance;
-$inputs        for (int i = 0; i < INPUTS; i++)
-$inputs                if (!o->wanted.value[i] && input_form[i].is_class)
-$inputs                        refuse_usage(program, "--class is wanted", "");
-$inputs                else if (!o->wanted.value[i])
-$inputs                        refuse_usage(program, "the input is missing, -I NAME=VALUE: ", input_form[i].name);
-$inputs        if (guidance != 1 && NO_CLASS < 0 && !o->without.given)
-$inputs                refuse_usage(program, "--guidance wants --without NAME=VALUE, what it leads away from", "");
-$inputs        if (guidance == 1 && o->without.given)
-$inputs                refuse_usage(program, "--without has no effect without --guidance", "");
-$inputs}
+#if HAS_INPUTS
+/* All inputs are there; guidance leads away from something. */
+static void check_inputs(const Options *o, const char *program)
+{
+        const double guidance = o->how.guidance != 0 ? o->how.guidance : loop_guidance;
+        for (int i = 0; i < INPUTS; i++)
+                if (!o->wanted.value[i] && input_form[i].is_class)
+                        refuse_usage(program, "--class is wanted", "");
+                else if (!o->wanted.value[i])
+                        refuse_usage(program, "the input is missing, -I NAME=VALUE: ", input_form[i].name);
+        if (guidance != 1 && NO_CLASS < 0 && !o->without.given)
+                refuse_usage(program, "--guidance wants --without NAME=VALUE, what it leads away from", "");
+        if (guidance == 1 && o->without.given)
+                refuse_usage(program, "--without has no effect without --guidance", "");
+}
+#endif
 
 static Options options(char **argv)
 {
@@ -90,19 +106,25 @@ static Options options(char **argv)
                         o.how.steps = (int)option_number(argv, i++, 1, denoise_most_steps(&denoise_form));
                 else if (!strcmp(a, "--seed"))
                         o.how.seed = (uint64_t)option_number(argv, i++, 0, 9e15);
-$class                else if (!strcmp(a, "--class"))
-$class                        values_class(argv[0], option_number(argv, i++, 0, CLASS_NUMBERS - 1), input_form, INPUTS, &o.wanted);
-$inputs                else if (!strcmp(a, "-I"))
-$inputs                        values_take(argv, i++, input_form, INPUTS, &o.wanted);
-$inputs                else if (!strcmp(a, "--without"))
-$inputs                        values_take(argv, i++, input_form, INPUTS, &o.without);
-$inputs                else if (!strcmp(a, "--guidance"))
-$inputs                        o.how.guidance = option_number(argv, i++, 1e-9, 1000);
+#if HAS_CLASS
+                else if (!strcmp(a, "--class"))
+                        values_class(argv[0], option_number(argv, i++, 0, CLASS_NUMBERS - 1), input_form, INPUTS, &o.wanted);
+#endif
+#if HAS_INPUTS
+                else if (!strcmp(a, "-I"))
+                        values_take(argv, i++, input_form, INPUTS, &o.wanted);
+                else if (!strcmp(a, "--without"))
+                        values_take(argv, i++, input_form, INPUTS, &o.without);
+                else if (!strcmp(a, "--guidance"))
+                        o.how.guidance = option_number(argv, i++, 1e-9, 1000);
+#endif
                 else
                         refuse_usage(argv[0], *a == '-' && a[1] ? "unknown option " : "what is this: ", a);
         }
         check_out(&o, argv[0]);
-$inputs        check_inputs(&o, argv[0]);
+#if HAS_INPUTS
+        check_inputs(&o, argv[0]);
+#endif
         return o;
 }
 

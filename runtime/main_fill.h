@@ -13,14 +13,17 @@ typedef struct {
 
 static void print_filling(const $model *m, int64_t token)
 {
-$text        static char text[TEXT_ROOM];
-$text        $model_text alone = {{0}, 0, 0};
-$text        terminal_print(stdout, "  ");
-$text        terminal_write(stdout, text, (size_t)$model_decode(m, &alone, (int32_t)token, $MODEL_CONTROL, text));
-$text        terminal_write(stdout, text, (size_t)$model_decode_end(&alone, text));
-$text        terminal_end(stdout);
-$numbers        (void)m;
-$numbers        (void)token;
+#if HAS_TOKENIZER
+        static char text[TEXT_ROOM];
+        $model_text alone = {{0}, 0, 0};
+        terminal_print(stdout, "  ");
+        terminal_write(stdout, text, (size_t)$model_decode(m, &alone, (int32_t)token, $MODEL_CONTROL, text));
+        terminal_write(stdout, text, (size_t)$model_decode_end(&alone, text));
+        terminal_end(stdout);
+#else
+        (void)m;
+        (void)token;
+#endif
 }
 
 static int show_mask(void *of, int64_t place, const double *probabilities)

@@ -1,37 +1,48 @@
 /*
  * The command line of an emitted model that generates.
-$note *
-$note * Lines that begin with $talk are for a model of conversations alone, those with $mute for others; $feed: the prompt goes into an encoder;
-$note * $sound: a sound does; $asks: neither.  $ruled: texts are made by a grammar.  $beams: there is a slot for each of several beams.
  */
 typedef struct {
         const char *prompt;
         CommonOptions common;
         char *text; /* the prompt's, if it was read */
-$sound        const char *sound; /* a file */
+#if HAS_SOUND_FED
+        const char *sound; /* a file */
+#endif
         int64_t steps, chunk;
         int verbose, drafts;
         Sampler sampler;
         Penalties penalties;
-$beams        $model_beams beams;
+#if HAS_BEAMS
+        $model_beams beams;
+#endif
         const char *suppress; /* a list of tokens, or NULL */
-$ruled        int free_text;      /* no grammar */
-$talk        const char *system; /* the message of the system, or NULL: the form's */
-$talk        int raw;            /* the prompt is text to go on from, no turn of a user */
+#if HAS_GRAMMAR
+        int free_text;      /* no grammar */
+#endif
+#if HAS_TALK
+        const char *system; /* the message of the system, or NULL: the form's */
+        int raw;            /* the prompt is text to go on from, no turn of a user */
+#endif
 } Options;
 
 static void usage(FILE *to, const char *program)
 {
         terminal_print(to,
-$asks                "usage: %s [options] [PROMPT]\n"
-$feed                "usage: %s [options] PROMPT\n"
-$sound                "usage: %s [options] SOUND\n"
-$sound                "  SOUND         a WAV file; - reads it from standard input\n"
+#if HAS_PROMPT_FED
+                "usage: %s [options] PROMPT\n"
+#elif HAS_SOUND_FED
+                "usage: %s [options] SOUND\n"
+                "  SOUND         a WAV file; - reads it from standard input\n"
+#else
+                "usage: %s [options] [PROMPT]\n"
+#endif
                 "  -p PROMPT     %s\n"
                 "  -f FILE       the prompt is what FILE holds\n"
-$talk                "                without a prompt: a conversation, each line of standard input a turn\n"
-$talk                "  --system TEXT the message of the system\n"
-$talk                "  --raw         the prompt is text to go on from, taken as it is\n"
+#if HAS_TALK
+                "                without a prompt: a conversation, each line of standard input a turn\n"
+                "  --system TEXT the message of the system\n"
+                "  --raw         the prompt is text to go on from, taken as it is\n"
+#endif
                 "  -n N          at most N new tokens (default: to the end of the context)\n"
                 "  --temp T      temperature; 0, the default, always takes the likeliest token\n"
                 "  --top-k K     of the K likeliest tokens only, and those as likely as the last\n"
@@ -45,10 +56,14 @@ $talk                "  --raw         the prompt is text to go on from, taken as
                 "  --seed S      of the random numbers (default 1): the same seed, the same text, on every machine\n"
                 "  --draft K     K tokens at a time are drafted from what the text has said before, and checked in one call: the same\n"
                 "                text, sooner where it repeats itself\n"
-$ruled                "  --no-grammar  a text may be anything, not only what the grammar allows\n"
-$beams                "  --beams N     the likeliest text of N that go on side by side\n"
-$beams                "  --length-penalty P   a text is worth its sum of log p, divided by its length to the power of P (default 1)\n"
-$beams                "  --early-stopping     the search ends as soon as N texts have ended\n"
+#if HAS_GRAMMAR
+                "  --no-grammar  a text may be anything, not only what the grammar allows\n"
+#endif
+#if HAS_BEAMS
+                "  --beams N     the likeliest text of N that go on side by side\n"
+                "  --length-penalty P   a text is worth its sum of log p, divided by its length to the power of P (default 1)\n"
+                "  --early-stopping     the search ends as soon as N texts have ended\n"
+#endif
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
                 "  --hash        print a hash of all logits to standard error\n"
@@ -108,37 +123,52 @@ static int penalty_option(char **argv, int i, Penalties *to)
 /* How many texts go on side by side; 0: one, which is sampled. */
 static int wanted_beams(const Options *o)
 {
-$beams        return o->beams.beams;
-$nobeams        (void)o;
-$nobeams        return 0;
+#if HAS_BEAMS
+        return o->beams.beams;
+#else
+        (void)o;
+        return 0;
+#endif
 }
 
 /* Options that don't go together, or are missing; sampling: one of the sampler's, or NULL. */
 static void check_options(const Options *o, const char *program, const char *sampling)
 {
-$talk        if (wanted_beams(o) && !o->raw)
-$talk                refuse_usage(program, "--beams", " is for a text, not a conversation: --raw goes on from the prompt as it is");
+#if HAS_TALK
+        if (wanted_beams(o) && !o->raw)
+                refuse_usage(program, "--beams", " is for a text, not a conversation: --raw goes on from the prompt as it is");
+#endif
         if (wanted_beams(o) && (o->sampler.temperature != 0 || penalties_apply(&o->penalties) || o->drafts || o->suppress || o->common.hashes))
                 refuse_usage(program, "--beams", " has no place for --temp, penalties, --draft, --suppress and --hash");
-$ruled        if (wanted_beams(o) && !o->free_text)
-$ruled                refuse_usage(program, "--beams", " has no place for the grammar: --no-grammar leaves it away");
-$sound        if (!o->sound)
-$sound                refuse_usage(program, "a sound is wanted", "");
-$feed        if (!o->prompt)
-$feed                refuse_usage(program, "a prompt is wanted", "");
+#if HAS_GRAMMAR
+        if (wanted_beams(o) && !o->free_text)
+                refuse_usage(program, "--beams", " has no place for the grammar: --no-grammar leaves it away");
+#endif
+#if HAS_SOUND_FED
+        if (!o->sound)
+                refuse_usage(program, "a sound is wanted", "");
+#endif
+#if HAS_PROMPT_FED
+        if (!o->prompt)
+                refuse_usage(program, "a prompt is wanted", "");
+#endif
         if (sampling && o->sampler.temperature == 0)
                 refuse_usage(program, sampling, " has no effect without --temp");
-$talk        if (o->raw && o->system)
-$talk                refuse_usage(program, "--system", " has no effect with --raw");
-$talk        if (o->system && !talk_form.system && !talk_form.first_user)
-$talk                refuse_usage(program, "--system", ": this model's conversations have no place for it");
+#if HAS_TALK
+        if (o->raw && o->system)
+                refuse_usage(program, "--system", " has no effect with --raw");
+        if (o->system && !talk_form.system && !talk_form.first_user)
+                refuse_usage(program, "--system", ": this model's conversations have no place for it");
+#endif
 }
 
 static Options options(char **argv)
 {
         const char *sampling = NULL;
         Options o = {.common = {WEIGHTS_FILE, 1, 0},
-$beams                     .beams = {.length_penalty = 1},
+#if HAS_BEAMS
+                     .beams = {.length_penalty = 1},
+#endif
                      .steps = INT64_MAX, .chunk = INT64_MAX, .sampler = {.top_p = 1, .typical_p = 1, .state = 1}};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
@@ -160,32 +190,42 @@ $beams                     .beams = {.length_penalty = 1},
                         o.suppress = option_word(argv, i++);
                 else if (!strcmp(a, "--temp"))
                         o.sampler.temperature = (float)option_number(argv, i++, 0, 1e6);
-$beams                else if (!strcmp(a, "--beams"))
-$beams                        o.beams.beams = (int)option_number(argv, i++, 1, SLOTS);
-$beams                else if (!strcmp(a, "--length-penalty"))
-$beams                        o.beams.length_penalty = (float)option_number(argv, i++, -100, 100);
-$beams                else if (!strcmp(a, "--early-stopping"))
-$beams                        o.beams.early_stopping = 1;
-$ruled                else if (!strcmp(a, "--no-grammar"))
-$ruled                        o.free_text = 1;
-$talk                else if (!strcmp(a, "--system"))
-$talk                        o.system = option_word(argv, i++);
-$talk                else if (!strcmp(a, "--raw"))
-$talk                        o.raw = 1;
+#if HAS_BEAMS
+                else if (!strcmp(a, "--beams"))
+                        o.beams.beams = (int)option_number(argv, i++, 1, SLOTS);
+                else if (!strcmp(a, "--length-penalty"))
+                        o.beams.length_penalty = (float)option_number(argv, i++, -100, 100);
+                else if (!strcmp(a, "--early-stopping"))
+                        o.beams.early_stopping = 1;
+#endif
+#if HAS_GRAMMAR
+                else if (!strcmp(a, "--no-grammar"))
+                        o.free_text = 1;
+#endif
+#if HAS_TALK
+                else if (!strcmp(a, "--system"))
+                        o.system = option_word(argv, i++);
+                else if (!strcmp(a, "--raw"))
+                        o.raw = 1;
+#endif
                 else if (sampler_option(argv, i, &o.sampler))
                         sampling = argv[i++];
                 else if (penalty_option(argv, i, &o.penalties))
                         i++;
                 else if (*a == '-' && a[1])
                         refuse_usage(argv[0], "unknown option ", a);
-$sound                else if (o.sound)
-$sound                        refuse_usage(argv[0], "one sound is wanted, and here is another: ", a);
-$sound                else
-$sound                        o.sound = a;
-$feed                else
-$feed                        set_prompt(&o, argv[0], a, 0);
-$asks                else
-$asks                        set_prompt(&o, argv[0], a, 0);
+#if HAS_SOUND_FED
+                else if (o.sound)
+                        refuse_usage(argv[0], "one sound is wanted, and here is another: ", a);
+                else
+                        o.sound = a;
+#elif HAS_PROMPT_FED
+                else
+                        set_prompt(&o, argv[0], a, 0);
+#else
+                else
+                        set_prompt(&o, argv[0], a, 0);
+#endif
         }
         check_options(&o, argv[0], sampling);
         return o;
@@ -197,7 +237,9 @@ typedef struct {
         Options o;
         void *room;        /* see generation_room() */
         int32_t *suppress; /* tokens, -1 behind them; allocated, or NULL */
-$ruled        $model_grammar *grammar; /* or NULL: a text may be anything */
+#if HAS_GRAMMAR
+        $model_grammar *grammar; /* or NULL: a text may be anything */
+#endif
 } Session;
 
 static int session_show(void *of, int32_t token)
@@ -206,11 +248,13 @@ static int session_show(void *of, int32_t token)
         return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() says so */
 }
 
-$ruledstatic int session_rule(void *of, const int32_t *text, int64_t n, float *logits)
-$ruled{
-$ruled        return $model_grammar_rule(((Session *)of)->grammar, text, n, logits);
-$ruled}
-$ruled
+#if HAS_GRAMMAR
+static int session_rule(void *of, const int32_t *text, int64_t n, float *logits)
+{
+        return $model_grammar_rule(((Session *)of)->grammar, text, n, logits);
+}
+
+#endif
 /* Shows what comes after tokens [n]; the model may have taken a part of them already. */
 static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
 {
@@ -232,16 +276,27 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .hashes = o->common.hashes,
                              .drafts = o->drafts,
                              .penalties = o->penalties};
-$ruled        if (s->grammar) {
-$ruled                g.rule = session_rule;
-$ruled $mute                $model_grammar_begin(s->grammar, n > 1);
-$ruled $talk                $model_grammar_begin(s->grammar, o->raw && n > 1);
-$ruled        }
+#if HAS_GRAMMAR
+        if (s->grammar) {
+                g.rule = session_rule;
+#endif
+#if HAS_GRAMMAR && !HAS_TALK
+                $model_grammar_begin(s->grammar, n > 1);
+#endif
+#if HAS_GRAMMAR && HAS_TALK
+                $model_grammar_begin(s->grammar, o->raw && n > 1);
+#endif
+#if HAS_GRAMMAR
+        }
+#endif
         generation_lay(&g, &s->generator.sampler, s->room);
         int error = generation_run(&g, tokens, n, made);
         show_end();
-$mute        if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
-$talk        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT_FILENO))))
+#if !HAS_TALK
+        if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
+#else
+        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT_FILENO))))
+#endif
                 putchar('\n');
         if (o->common.hashes)
                 terminal_print(stderr, "hash %016llx\n", (unsigned long long)made->hash);
@@ -253,27 +308,30 @@ $talk        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT
         return generation_error(error);
 }
 
-$beams/* The likeliest of several texts. */
-$beamsstatic int session_beams(Session *s, const int32_t *tokens, int64_t n)
-$beams{
-$beams        $model *m = s->generator.m;
-$beams        $model_beams how = s->o.beams;
-$beams        int64_t made = 0;
-$beams        how.steps = s->o.steps < INT64_MAX ? s->o.steps : 0;
-$beams        int32_t *text = malloc((CONTEXT + 1) * sizeof *text);
-$beams        void *scratch = malloc($model_beam_search_scratch(&how, n));
-$beams        int error = text && scratch ? $model_beam_search(m, tokens, n, &how, text, &made, NULL, scratch) : $MODEL_ERROR_MEMORY;
-$beams        for (int64_t i = 0; i < made && !error; i++)
-$beams                show_token(m, text[i]);
-$beams        show_end();
-$beams        free(scratch);
-$beams        free(text);
-$beams        return error;
-$beams}
-$beams
-$talkstatic int converse(Session *s);
-$talk
-$note
+#if HAS_BEAMS
+/* The likeliest of several texts. */
+static int session_beams(Session *s, const int32_t *tokens, int64_t n)
+{
+        $model *m = s->generator.m;
+        $model_beams how = s->o.beams;
+        int64_t made = 0;
+        how.steps = s->o.steps < INT64_MAX ? s->o.steps : 0;
+        int32_t *text = malloc((CONTEXT + 1) * sizeof *text);
+        void *scratch = malloc($model_beam_search_scratch(&how, n));
+        int error = text && scratch ? $model_beam_search(m, tokens, n, &how, text, &made, NULL, scratch) : $MODEL_ERROR_MEMORY;
+        for (int64_t i = 0; i < made && !error; i++)
+                show_token(m, text[i]);
+        show_end();
+        free(scratch);
+        free(text);
+        return error;
+}
+
+#endif
+#if HAS_TALK
+static int converse(Session *s);
+
+#endif
 /* Goes on from the prompt; -2 if that is none, which has been said. */
 static int go_on(Session *s)
 {
@@ -281,22 +339,29 @@ static int go_on(Session *s)
         Generated made;
         int32_t *tokens = prompt_tokens(s->generator.m, s->o.prompt ? s->o.prompt : "", &n);
         int error = n < 0 ? -2 : tokens ? $MODEL_OK : $MODEL_ERROR_MEMORY;
-$feed        static const int32_t start[] = {START_TOKEN};
-$feed        error = error ? error : feed_prompt(s->generator.m, tokens, n);
-$feed        const int32_t *begin = start;
-$feed        const int64_t begins = 1;
-$sound        error = error ? error : hear(s->generator.m, s->o.sound);
-$sound        static const int32_t start[] = {START_TOKEN};
-$sound        const int32_t *begin = s->o.prompt ? tokens : start;
-$sound        const int64_t begins = s->o.prompt ? n : 1;
-$asks        const int32_t *begin = tokens;
-$asks        const int64_t begins = n;
+#if HAS_PROMPT_FED
+        static const int32_t start[] = {START_TOKEN};
+        error = error ? error : feed_prompt(s->generator.m, tokens, n);
+        const int32_t *begin = start;
+        const int64_t begins = 1;
+#elif HAS_SOUND_FED
+        error = error ? error : hear(s->generator.m, s->o.sound);
+        static const int32_t start[] = {START_TOKEN};
+        const int32_t *begin = s->o.prompt ? tokens : start;
+        const int64_t begins = s->o.prompt ? n : 1;
+#else
+        const int32_t *begin = tokens;
+        const int64_t begins = n;
+#endif
         show_begin(begins);
-$beams        if (s->o.beams.beams)
-$beams                error = error ? error : session_beams(s, begin, begins);
-$beams        else
-$beams                error = error ? error : session_text(s, begin, begins, &made);
-$nobeams        error = error ? error : session_text(s, begin, begins, &made);
+#if HAS_BEAMS
+        if (s->o.beams.beams)
+                error = error ? error : session_beams(s, begin, begins);
+        else
+                error = error ? error : session_text(s, begin, begins, &made);
+#else
+        error = error ? error : session_text(s, begin, begins, &made);
+#endif
         free(tokens);
         return error;
 }
@@ -329,21 +394,30 @@ APART int command(char **argv)
                 s.generator.m = open_model(&s.o.common, &error);
         if (s.generator.m)
                 error = suppress_tokens(&s, argv[0]);
-$ruled        void *rules = s.generator.m && !s.o.free_text ? malloc($model_grammar_scratch(s.generator.m)) : NULL;
-$ruled        s.grammar = rules ? $model_grammar_new(s.generator.m, rules) : NULL;
-$ruled        if (s.generator.m && !s.grammar && !s.o.free_text)
-$ruled                error = $MODEL_ERROR_MEMORY;
-$mute        if (s.generator.m && !error)
-$mute                error = go_on(&s);
-$talk        if (s.generator.m && !error)
-$talk                error = s.o.raw ? go_on(&s) : converse(&s);
+#if HAS_GRAMMAR
+        void *rules = s.generator.m && !s.o.free_text ? malloc($model_grammar_scratch(s.generator.m)) : NULL;
+        s.grammar = rules ? $model_grammar_new(s.generator.m, rules) : NULL;
+        if (s.generator.m && !s.grammar && !s.o.free_text)
+                error = $MODEL_ERROR_MEMORY;
+#endif
+#if !HAS_TALK
+        if (s.generator.m && !error)
+                error = go_on(&s);
+#else
+        if (s.generator.m && !error)
+                error = s.o.raw ? go_on(&s) : converse(&s);
+#endif
         if (!s.generator.m && !error)
                 error = $MODEL_ERROR_MEMORY;
-$ruled        if (s.grammar && $model_grammar_error(s.grammar))
-$ruled                terminal_print(stderr, "%s: %s\n", argv[0], $model_grammar_error(s.grammar));
+#if HAS_GRAMMAR
+        if (s.grammar && $model_grammar_error(s.grammar))
+                terminal_print(stderr, "%s: %s\n", argv[0], $model_grammar_error(s.grammar));
+#endif
         status = exit_status(argv[0], s.o.common.weights, error);
         $model_free(s.generator.m);
-$ruled        free(rules);
+#if HAS_GRAMMAR
+        free(rules);
+#endif
         free(s.o.text);
         free(s.suppress);
         free(s.room);

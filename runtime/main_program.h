@@ -22,33 +22,41 @@ static int exit_status(const char *program, const char *weights, int error)
 
 /* The model, with its weights.  Where files can't be mapped they are read; the memory goes when the program ends. */
 #if defined(__wasm__)
-$apart/* A whole file, aligned to 64, *bytes long; NULL: it can't be read, or memory is short. */
-$apartstatic void *read_aligned(const char *path, size_t *bytes)
-$apart{
-$apart        FILE *from = fopen(path, "rb");
-$apart        void *held = NULL;
-$apart        long end = from && !fseek(from, 0, SEEK_END) ? ftell(from) : -1;
-$apart        *bytes = end > 0 ? (size_t)end : 0;
-$apart        if (end > 0 && !fseek(from, 0, SEEK_SET) && !posix_memalign(&held, 64, *bytes) && fread(held, 1, *bytes, from) != *bytes) {
-$apart                free(held);
-$apart                held = NULL;
-$apart        }
-$apart        if (from)
-$apart                fclose(from);
-$apart        return held;
-$apart}
+#if !HAS_WEIGHTS_INSIDE
+/* A whole file, aligned to 64, *bytes long; NULL: it can't be read, or memory is short. */
+static void *read_aligned(const char *path, size_t *bytes)
+{
+        FILE *from = fopen(path, "rb");
+        void *held = NULL;
+        long end = from && !fseek(from, 0, SEEK_END) ? ftell(from) : -1;
+        *bytes = end > 0 ? (size_t)end : 0;
+        if (end > 0 && !fseek(from, 0, SEEK_SET) && !posix_memalign(&held, 64, *bytes) && fread(held, 1, *bytes, from) != *bytes) {
+                free(held);
+                held = NULL;
+        }
+        if (from)
+                fclose(from);
+        return held;
+}
+#endif
 static $model *open_model(const CommonOptions *o, int *error)
 {
-$apart        size_t bytes = 0;
-$apart        const void *image = read_aligned(o->weights, &bytes);
-$apart        return $model_new_from(image, bytes, o->threads, error);
-$held        return $model_new(o->weights, o->threads, error);
+#if !HAS_WEIGHTS_INSIDE
+        size_t bytes = 0;
+        const void *image = read_aligned(o->weights, &bytes);
+        return $model_new_from(image, bytes, o->threads, error);
+#else
+        return $model_new(o->weights, o->threads, error);
+#endif
 }
 #else
 static $model *open_model(const CommonOptions *o, int *error)
 {
-$single        return $model_new(o->weights, o->threads, error);
-$ranked        return join_ranks($model_new(o->weights, o->threads, error), error);
+#if !HAS_RANKS
+        return $model_new(o->weights, o->threads, error);
+#else
+        return join_ranks($model_new(o->weights, o->threads, error), error);
+#endif
 }
 #endif
 
@@ -57,24 +65,29 @@ APART int command(char **argv);
 int main(int argc, char **argv)
 {
         int status = 3;
-$single        (void)argc;
-$ranked        int rank = 0;
-$ranked        if (asks_for_help(argv)) {
-$ranked                terminal_print(stdout, "under mpirun: --stages S   S stages share the layers (default 1); processes one after another are a stage's\n"
-$ranked                       "               --check-ranks   behind each layer ranks compare what they have computed\n");
-$ranked                return command(argv);
-$ranked        }
-$ranked        MPI_Init(&argc, &argv);
-$ranked        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-$ranked        stages_asked = take_stages(argv);
-$ranked        check_asked = take_check(argv);
-$ranked        refuse_input(argv);
-$ranked        if (rank > 0 && !freopen("/dev/null", "w", stdout))
-$ranked                return 3;
+#if !HAS_RANKS
+        (void)argc;
+#else
+        int rank = 0;
+        if (asks_for_help(argv)) {
+                terminal_print(stdout, "under mpirun: --stages S   S stages share the layers (default 1); processes one after another are a stage's\n"
+                       "               --check-ranks   behind each layer ranks compare what they have computed\n");
+                return command(argv);
+        }
+        MPI_Init(&argc, &argv);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        stages_asked = take_stages(argv);
+        check_asked = take_check(argv);
+        refuse_input(argv);
+        if (rank > 0 && !freopen("/dev/null", "w", stdout))
+                return 3;
+#endif
         if (processor_suits())
                 status = command(argv);
         else
                 terminal_print(stderr, "%s: %s\n", argv[0], $model_error($MODEL_ERROR_CPU));
-$ranked        leave_ranks();
+#if HAS_RANKS
+        leave_ranks();
+#endif
         return status;
 }

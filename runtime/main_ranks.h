@@ -127,15 +127,17 @@ static void make_stages(MpiRanks *r)
         MPI_Comm_split(MPI_COMM_WORLD, r->ranks.rank, r->ranks.stage, &r->number);
 }
 
-$apart/* Whose share it is that a rank was given. */
-$apartstatic void say_share(const $model *m, const $model_ranks *r)
-$apart{
-$apart        const uint64_t *head = share_head(m);
-$apart        const unsigned place[2] = {(unsigned)head[RANK_FILE_PLACE], (unsigned)(head[RANK_FILE_PLACE] >> 32)};
-$apart        const unsigned stage[2] = {(unsigned)head[RANK_FILE_STAGE], (unsigned)(head[RANK_FILE_STAGE] >> 32)};
-$apart        terminal_print(stderr, "it is rank %d of %d, of stage %d of %d; the file is that of rank %u of %u, of stage %u of %u\n", r->rank, r->ranks,
-$apart                r->stage, r->stages, place[0], place[1], stage[0], stage[1]);
-$apart}
+#if !HAS_WEIGHTS_INSIDE
+/* Whose share it is that a rank was given. */
+static void say_share(const $model *m, const $model_ranks *r)
+{
+        const uint64_t *head = share_head(m);
+        const unsigned place[2] = {(unsigned)head[RANK_FILE_PLACE], (unsigned)(head[RANK_FILE_PLACE] >> 32)};
+        const unsigned stage[2] = {(unsigned)head[RANK_FILE_STAGE], (unsigned)(head[RANK_FILE_STAGE] >> 32)};
+        terminal_print(stderr, "it is rank %d of %d, of stage %d of %d; the file is that of rank %u of %u, of stage %u of %u\n", r->rank, r->ranks,
+                r->stage, r->stages, place[0], place[1], stage[0], stage[1]);
+}
+#endif
 
 static MpiRanks mpi_ranks = {.ranks = {.gather = mpi_gather, .send = mpi_send, .receive = mpi_receive}};
 
@@ -172,8 +174,10 @@ static $model *join_ranks($model *m, int *error)
         all->own_link = *error ? NULL : scratch;
         if (*error) { /* the others can't go on without this one */
                 terminal_print(stderr, "rank %d: %s\n", rank, $model_error(*error));
-$apart                if (*error == $MODEL_ERROR_SHARE)
-$apart                        say_share(m, &all->ranks);
+#if !HAS_WEIGHTS_INSIDE
+                if (*error == $MODEL_ERROR_SHARE)
+                        say_share(m, &all->ranks);
+#endif
                 MPI_Abort(MPI_COMM_WORLD, 3);
         }
         if (rank > 0 && !freopen("/dev/null", "w", stderr))

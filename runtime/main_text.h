@@ -7,15 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-$mutestatic const char prompt_help[] = "text that the model goes on from; - reads it from standard input";
-$mutestatic const char prompt_example[] = "\"Once upon a time\"";
-$talkstatic const char prompt_help[] = "what the user says; - reads it from standard input";
-$talkstatic const char prompt_example[] = "-p \"What is the capital of France?\"";
+#if !HAS_TALK
+static const char prompt_help[] = "text that the model goes on from; - reads it from standard input";
+static const char prompt_example[] = "\"Once upon a time\"";
+#else
+static const char prompt_help[] = "what the user says; - reads it from standard input";
+static const char prompt_example[] = "-p \"What is the capital of France?\"";
+#endif
 
 /* The text that is being shown. */
 static $model_text shown;
-$talk
-$talkstatic Talk talk;
+#if HAS_TALK
+
+static Talk talk;
+#endif
 
 /* The text goes on from a prompt of so many tokens. */
 static void show_begin(int64_t n)
@@ -39,6 +44,8 @@ static int64_t text_tokens(const void *m, const char *text, int64_t n, int32_t *
 static void show_token(const $model *m, int32_t token)
 {
         static char text[TEXT_ROOM];
-$talk        talk_token(&talk, token);
+#if HAS_TALK
+        talk_token(&talk, token);
+#endif
         terminal_write(stdout, text, (size_t)$model_decode(m, &shown, token, 0, text));
 }

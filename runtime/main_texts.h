@@ -25,8 +25,12 @@ static void usage(FILE *to, const char *program)
         terminal_print(to,
                 "usage: %s [options] TEXT...\n"
                 "  TEXT          %s; - reads texts from standard input, a line each\n"
-$fill                "  --top K       the K likeliest tokens (default 5)\n"
-$embed                "  --prompt-name NAME   the prompt before each text; none is for no prompt\n"
+#if HAS_FILL
+                "  --top K       the K likeliest tokens (default 5)\n"
+#endif
+#if HAS_EMBED
+                "  --prompt-name NAME   the prompt before each text; none is for no prompt\n"
+#endif
                 "  --truncate    cut texts that are too long for the model\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
@@ -35,16 +39,18 @@ $embed                "  --prompt-name NAME   the prompt before each text; none 
                 program, text_help, program, text_example);
 }
 
-$embed/* The prompt of a name, which ends the program if there is none. */
-$embedstatic const char *prompt_named(const char *program, const char *name)
-$embed{
-$embed        for (int i = 0; text_prompt[i].name; i++)
-$embed                if (!strcmp(text_prompt[i].name, name))
-$embed                        return text_prompt[i].text;
-$embed        if (strcmp(name, "none") != 0)
-$embed                refuse_usage(program, "there is no prompt ", name);
-$embed        return "";
-$embed}
+#if HAS_EMBED
+/* The prompt of a name, which ends the program if there is none. */
+static const char *prompt_named(const char *program, const char *name)
+{
+        for (int i = 0; text_prompt[i].name; i++)
+                if (!strcmp(text_prompt[i].name, name))
+                        return text_prompt[i].text;
+        if (strcmp(name, "none") != 0)
+                refuse_usage(program, "there is no prompt ", name);
+        return "";
+}
+#endif
 
 static void options(Session *s, char **argv)
 {
@@ -53,10 +59,14 @@ static void options(Session *s, char **argv)
                 const char *a = argv[i];
                 if (common_option(argv, &i, &s->common, usage))
                         continue;
-$fill                if (!strcmp(a, "--top"))
-$fill                        s->top = (int64_t)option_number(argv, i++, 1, 1e9);
-$embed                if (!strcmp(a, "--prompt-name"))
-$embed                        s->prompt = prompt_named(argv[0], option_word(argv, i++));
+#if HAS_FILL
+                if (!strcmp(a, "--top"))
+                        s->top = (int64_t)option_number(argv, i++, 1, 1e9);
+#endif
+#if HAS_EMBED
+                if (!strcmp(a, "--prompt-name"))
+                        s->prompt = prompt_named(argv[0], option_word(argv, i++));
+#endif
                 else if (!strcmp(a, "--truncate"))
                         s->longest = MAX_TOKENS ? MAX_TOKENS : LONGEST_TEXT;
                 else if (*a == '-' && a[1])
@@ -82,8 +92,11 @@ static int32_t *tokens_of_text(Session *s, const char *text, int64_t *n, int *er
                 return NULL;
         const int64_t all = *n;
         if (s->longest)
-$text                *n = tokens_shorten(&s->m->tokens, tokens, all, s->longest);
-$numbers                *n = all < s->longest ? all : s->longest;
+#if HAS_TOKENIZER
+                *n = tokens_shorten(&s->m->tokens, tokens, all, s->longest);
+#else
+                *n = all < s->longest ? all : s->longest;
+#endif
         s->cut += *n < all;
         *error = *n == 0 || *n > LONGEST_TEXT ? -1 : 0;
         if (*n == 0)
@@ -110,7 +123,9 @@ static int take_text(void *of, const char *text, const char *where)
         if (error != -1)
                 return error;
         s->faults++; /* the others are still taken */
-$embed        terminal_print(stdout, "null\n");
+#if HAS_EMBED
+        terminal_print(stdout, "null\n");
+#endif
         return 0;
 }
 

@@ -150,7 +150,7 @@ KERNEL Factors matmul_factors(const Matmul *m, const Chunk *c, int storage, int 
                      .next = c->next,
                      .next_panel = m->depth * m->bytes,
                      .next_step = c->portion};
-        rows_at(&f, NULL, m->ldx, rows > 4 || m->rows >= rows ? rows : (int)m->rows, rows);
+        rows_at(&f, m->ldx, rows > 4 || m->rows >= rows ? rows : (int)m->rows, rows);
 #if HAS_STORAGES
         f.storage = storage;
 #endif
@@ -173,7 +173,7 @@ KERNEL void matmul_tiles_of(const Matmul *m, const Chunk *c, Factors f, int rows
                 const int there = rows > 4 || m->rows >= rows ? rows : (int)m->rows;
                 f.x = m->x + (m->active ? 0 : row * m->ldx) + c->first;
                 if (m->active)
-                        rows_at(&f, m->active + row, m->ldx, there, rows);
+                        active_rows_at(&f, m->active + row, m->ldx, there, rows);
                 if (m->active && rows > 4)
                         tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, 0);
                 else
@@ -502,7 +502,7 @@ SHARED void product_of_rows(float *acc, int64_t acc_row, const RowsByPanels *by,
                 f.next = (const char *)((const float *)f.w + by->ahead * by->w_step);
                 f.next_panel = by->ahead ? 4 * by->w_panel : 0;
                 f.next_step = by->ahead ? 4 * by->w_step : 0;
-                rows_at(&f, NULL, by->x_row, rows, 12);
+                rows_at(&f, by->x_row, rows, 12);
                 if (rows == 1)
                         tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 1, ONE_PANELS);
                 else if (TILE_ROWS > 4 && rows > 4)

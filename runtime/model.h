@@ -24,8 +24,11 @@ typedef struct {
  * up to byte 4096; the floats; the tail.  0: it is another's, or too short or long. */
 static int weights_are_ours(const uint64_t head[5], uint64_t bytes)
 {
-$ranked        const int marked = !memcmp(head, "lathe 1\n", 8) || !memcmp(head, RANK_FILE_MARK, 8);
-$single        const int marked = !memcmp(head, "lathe 1\n", 8);
+#if HAS_RANKS
+        const int marked = !memcmp(head, "lathe 1\n", 8) || !memcmp(head, RANK_FILE_MARK, 8);
+#else
+        const int marked = !memcmp(head, "lathe 1\n", 8);
+#endif
         return marked && head[1] == LAYOUT_HASH && head[2] == WEIGHT_FLOATS && head[3] == TAIL_BYTES &&
                head[4] == TAIL_HASH && bytes == 4096 + sizeof(float) * (uint64_t)WEIGHT_FLOATS + TAIL_BYTES;
 }
@@ -90,7 +93,10 @@ static size_t aligned(size_t n)
 
 size_t $model_size(int threads)
 {
-        size_t floats = (size_t)ARENA_FLOATS + STATE_FLOATS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1) + (threads > 1 ? PARTS : 0);
+        size_t floats = (size_t)ARENA_FLOATS + STATE_FLOATS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1);
+#if HAS_PARTS
+        floats += threads > 1 ? PARTS : 0;
+#endif
         return aligned(sizeof($model)) + aligned(floats * sizeof(float));
 }
 
@@ -115,7 +121,9 @@ APART int init($model *m, const WeightImage *from, int threads)
         if (threads < 1 || threads > TEAM_MAX)
                 return $MODEL_ERROR_THREADS;
         int error = weights_open(m, from);
-$ranked$apart        error = error ? error : share_begin(m);
+#if HAS_RANKS && !HAS_WEIGHTS_INSIDE
+        error = error ? error : share_begin(m);
+#endif
         if (error)
                 return error;
         m->team = &m->members;

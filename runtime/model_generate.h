@@ -61,10 +61,12 @@ static int64_t generator_propose(void *of, int32_t *text, int64_t n, int64_t mos
         return drafts;
 }
 
+#if HAS_COMMAND
 static double no_seconds(void)
 {
         return 0;
 }
+#endif
 
 /* What generation_run() returns as an error of the model's. */
 static int generation_error(int error)
@@ -123,7 +125,9 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
                        .show = generator_tell,
                        .rule = h.rule ? generator_rule : NULL,
                        .propose = h.propose ? generator_propose : NULL,
+#if HAS_COMMAND
                        .seconds = no_seconds,
+#endif
                        .tokens = tokens_of_loop,
                        .vocab = VOCAB,
                        .context = CONTEXT,

@@ -17,9 +17,12 @@ static uint64_t rank_fingerprint(const $model *m)
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
         for (const char *version = $model_version(); *version; version++)
                 hash = (hash ^ (unsigned char)*version) * UINT64_C(0x100000001b3);
-$apart        const uint64_t *head = share_head(m);
-$apart        const uint64_t sample = head ? head[RANK_FILE_SAMPLE] : weights_sample(m->weights, WEIGHT_FLOATS);
-$held        const uint64_t sample = weights_sample(m->weights, WEIGHT_FLOATS);
+#if !HAS_WEIGHTS_INSIDE
+        const uint64_t *head = share_head(m);
+        const uint64_t sample = head ? head[RANK_FILE_SAMPLE] : weights_sample(m->weights, WEIGHT_FLOATS);
+#else
+        const uint64_t sample = weights_sample(m->weights, WEIGHT_FLOATS);
+#endif
         return (hash ^ sample) * UINT64_C(0x100000001b3);
 }
 
@@ -74,7 +77,9 @@ int $model_join($model *m, const $model_ranks *with, void *scratch)
         r->block_floats = RANK_FLOATS;
         m->ranks = r;
         const uint64_t own = rank_fingerprint(m);
-$apart        r->misplaced = !share_fits(m, r);
+#if !HAS_WEIGHTS_INSIDE
+        r->misplaced = !share_fits(m, r);
+#endif
         r->error = !ranks_are_alike(r, r->misplaced ? ~own : own) || r->misplaced; /* so that the others know */
         return rank_outcome(m);
 }

@@ -38,8 +38,11 @@ int PAGE(token)(int at)
         PageTale *t = &tale_of_page;
         if (at == 0)
                 shown = ($model_text){0};
-$mute        const int64_t n = $model_decode(page_model, &shown, t->by.text[at], 0, t->out);
-$talk        const int64_t n = $model_decode(page_model, &shown, t->by.text[at], $MODEL_CONTROL, t->out);
+#if !HAS_TALK
+        const int64_t n = $model_decode(page_model, &shown, t->by.text[at], 0, t->out);
+#else
+        const int64_t n = $model_decode(page_model, &shown, t->by.text[at], $MODEL_CONTROL, t->out);
+#endif
         return (int)(at + 1 < t->n ? n : n + $model_decode_end(&shown, t->out + n));
 }
 

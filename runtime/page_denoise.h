@@ -23,10 +23,12 @@ int PAGE(begin)(int of_class, int steps, double guidance, int64_t seed)
         free(scratch);
         scratch = malloc($model_denoise_scratch(&how));
         (void)of_class;
-$class        if (of_class < 0 || of_class >= CLASS_NUMBERS)
-$class                return $MODEL_ERROR_RANGE;
-$class        d->of_class = of_class;
-$class        give_class(&d->given, &d->of_class);
+#if HAS_CLASS
+        if (of_class < 0 || of_class >= CLASS_NUMBERS)
+                return $MODEL_ERROR_RANGE;
+        d->of_class = of_class;
+        give_class(&d->given, &d->of_class);
+#endif
         return scratch ? denoising_begin(&d->by, &d->given, &how, d->x, scratch) : $MODEL_ERROR_MEMORY;
 }
 

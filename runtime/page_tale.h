@@ -19,13 +19,17 @@ typedef struct {
 } PageTale;
 
 static PageTale tale_of_page;
-$talk
-$talkstatic Talk talk_of_page;
+#if HAS_TALK
+
+static Talk talk_of_page;
+#endif
 
 static int page_show(void *of, int32_t token)
 {
         PageTale *t = of;
-$talk        talk_token(&talk_of_page, token);
+#if HAS_TALK
+        talk_token(&talk_of_page, token);
+#endif
         t->bytes = (int)$model_decode(t->generator.m, &t->shown, token, 0, t->out);
         return 0;
 }
@@ -73,7 +77,7 @@ int PAGE(next)(void)
         if (t->over)
                 return -1;
         if (left > 0) {
-                error = generation_prompt(&t->by, t->by.text + t->taken, piece, &t->made.hash);
+                error = generation_prompt(&t->by, t->by.text + t->taken, piece, &t->made);
                 t->taken += piece;
         } else if (t->made.made < t->by.steps && t->taken < CONTEXT) {
                 t->taken += generation_check(&t->by, t->taken, 0, &t->made, &error);

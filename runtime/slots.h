@@ -1,19 +1,24 @@
 /*
  * Memory of an instance that holds several sequences: each slot has a state of its own, and for a call two views of the
- * instance.  $model and $MODEL stand for the model's name; lines that begin with $pages are for states in pages alone, with $causal
- * for causal models, with $whole for others, whose sequences have no state and one view.
+ * instance.  $model and $MODEL stand for the model's name.  Sequences of a model that is not causal have no state and one view.
  *
  * Needs aligned() of model.h, the model's struct and SLOTS.
  */
 static size_t views_size(void)
 {
-$causal        return aligned(2 * SLOTS * sizeof($model));
-$whole        return aligned(SLOTS * sizeof($model));
+#if HAS_POSITIONS
+        return aligned(2 * SLOTS * sizeof($model));
+#else
+        return aligned(SLOTS * sizeof($model));
+#endif
 }
 
 size_t $model_size(int threads)
 {
-        size_t floats = (size_t)ARENA_FLOATS + (size_t)STATE_FLOATS * SLOTS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1) + (threads > 1 ? PARTS : 0);
+        size_t floats = (size_t)ARENA_FLOATS + (size_t)STATE_FLOATS * SLOTS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1);
+#if HAS_PARTS
+        floats += threads > 1 ? PARTS : 0;
+#endif
         return aligned(sizeof($model)) + views_size() + aligned(floats * sizeof(float));
 }
 
@@ -22,9 +27,13 @@ static void lay_out($model *m)
 {
         char *memory = (char *)m + aligned(sizeof *m);
         m->sequence = ($model *)(void *)memory;
-$causal        m->range = m->sequence + SLOTS;
+#if HAS_POSITIONS
+        m->range = m->sequence + SLOTS;
+#endif
         m->arena = (float *)(void *)(memory + views_size());
         m->state = m->arena + ARENA_FLOATS;
         m->scratch = m->state + (size_t)STATE_FLOATS * SLOTS;
-$pages        pages_begin(&m->page_table, (int32_t *)(void *)(m->arena + PAGE_TABLE), SLOTS, PAGE_BLOCKS, PAGES);
+#if HAS_PAGES
+        pages_begin(&m->page_table, (int32_t *)(void *)(m->arena + PAGE_TABLE), SLOTS, PAGE_BLOCKS, PAGES);
+#endif
 }

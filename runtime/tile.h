@@ -13,7 +13,7 @@
 #define UNROLL
 #endif
 
-/* How 16 neighbouring columns lie in memory: numbers, or blocks of codes (blocks.h). */
+/* How 16 neighbouring columns lie in memory. */
 #define STORAGE_F32 0
 
 #define STORAGE_F16 1
@@ -173,12 +173,20 @@ KERNEL int64_t row_at(const int32_t *active, int64_t i)
         return active ? active[i] : i;
 }
 
-/* The rows of a tile lie x_row apart, or are those of `active`; beyond the `rows` that there are the last is repeated. */
-KERNEL void rows_at(Factors *f, const int32_t *active, int64_t x_row, int rows, int tile_rows)
+/* The rows of a tile lie x_row apart; beyond the `rows` that there are the last is repeated. */
+KERNEL void rows_at(Factors *f, int64_t x_row, int rows, int tile_rows)
 {
         UNROLL
         for (int i = 0; i < tile_rows; i++)
-                f->x_at[i] = (active ? active[i < rows ? i : rows - 1] : i < rows ? i : rows - 1) * x_row;
+                f->x_at[i] = (i < rows ? i : rows - 1) * x_row;
+}
+
+/* The same of the rows of a list. */
+KERNEL void active_rows_at(Factors *f, const int32_t *active, int64_t x_row, int rows, int tile_rows)
+{
+        UNROLL
+        for (int i = 0; i < tile_rows; i++)
+                f->x_at[i] = active[i < rows ? i : rows - 1] * x_row;
 }
 
 /* The compiler takes a variable's value for another one.  On x86-64 a processor adds a register times 1, 2, 4 or 8 as it loads: with three

@@ -221,4 +221,6 @@ void resolve_conditions(Text *out, const char *text, int64_t n, const CFact *fac
                         branch_begin(b, &c, *word == 'e', out);
                 }
         }
+        if (depth)
+                abort(); /* a condition ends in another text */
 }

@@ -93,60 +93,11 @@ const char *loop_tokens_text(Arena *a, const Graph *g)
         return t->data;
 }
 
-static bool main_is(const Emit *e, LoopId id)
-{
-        return e->o->main_loop && loop_number(e->o->main_loop->loop->name) == (int)id;
-}
-
 const char *chosen_text(const Emit *e, const char *file)
 {
-        const bool talks = e->o->talk, feeds = e->o->feeds_prompt, hears = main_is(e, LOOP_transcribe);
-        const struct {
-                const char *word;
-                bool taken;
-        } kind[] = {{"$note", false},
-                    {"$talk", talks},
-                    {"$mute", !talks},
-                    {"$feed", feeds && !hears},
-                    {"$sound", hears},
-                    {"$asks", !feeds && !hears},
-                    {"$fill", main_is(e, LOOP_fill)},
-                    {"$embed", main_is(e, LOOP_embed)},
-                    {"$class", main_is(e, LOOP_denoise) && e->o->main_loop->parts.class},
-                    {"$inputs", main_is(e, LOOP_denoise) && denoise_has_inputs(e->g, e->o->main_loop)},
-                    {"$beams", has_beams(e)},
-                    {"$nobeams", !has_beams(e)},
-                    {"$text", e->o->tables},
-                    {"$ruled", e->o->grammar},
-                    {"$ranked", e->plan->sharing.ranks},
-                    {"$single", !e->plan->sharing.ranks},
-                    {"$numbers", !e->o->tables},
-                    {"$pages", has_pages(e)},
-                    {"$causal", e->causal},
-                    {"$whole", !e->causal},
-                    {"$held", e->o->home != WEIGHTS_MAPPED},
-                    {"$apart", e->o->home == WEIGHTS_MAPPED},
-                    {"$sized", e->g->nnamed},
-                    {"$fixed", !e->g->nnamed}};
+        const char *text = embedded_text(file);
         Text *t = text_new(e->arena);
-        for (const char *at = embedded_text(file), *end; *at; at = end) {
-                end = at + strcspn(at, "\n");
-                end += *end == '\n';
-                bool taken = true;
-                for (size_t i = 0; taken && i < sizeof kind / sizeof *kind;) {
-                        size_t n = strlen(kind[i].word);
-                        if (strncmp(at, kind[i].word, n) != 0) {
-                                i++;
-                                continue;
-                        }
-                        taken = kind[i].taken;
-                        at += n;
-                        at += at[0] == ' ' && at[1] != ' ';
-                        i = 0; /* a line may be for two kinds at once */
-                }
-                if (taken)
-                        text_add(t, at, end - at);
-        }
+        resolve_conditions(t, text, (int64_t)strlen(text), e->facts);
         return model_text(e, t->data);
 }
 
@@ -289,14 +240,17 @@ static const char *batch_constants(const Emit *e)
 
 static void emit_constants(const Emit *e, Text *c)
 {
+        const char *parts =
+                fact_holds(e->facts, "HAS_PARTS")
+                        ? arena_printf(e->arena, "#define PARTS %" PRId64 "\n", parts_size(e->plan))
+                        : "";
         text_printf(c, "#define LAYOUT_HASH UINT64_C(0x%016" PRIx64 ")\n", layout_hash(e->plan));
         text_printf(c,
                     "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64
                     "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH ((int64_t)%" PRId64
-                    ")\n#define PARTS %" PRId64 "\n#define TAIL_BYTES %" PRId64
-                    "\n#define TAIL_HASH UINT64_C(0x%" PRIx64 ")\n%s\n",
+                    ")\n%s#define TAIL_BYTES %" PRId64 "\n#define TAIL_HASH UINT64_C(0x%" PRIx64 ")\n%s\n",
                     FLOATS(e->plan->bytes.weights), arena_floats(e), FLOATS(e->plan->bytes.state) + LANES,
-                    scratch_size(e->plan), parts_size(e->plan), e->o->tables_apart ? e->o->tables_size : 0,
+                    scratch_size(e->plan), parts, e->o->tables_apart ? e->o->tables_size : 0,
                     e->o->tables_apart ? e->o->tables_hash : 0, is_batched(e) ? batch_constants(e) : "");
 }
 
@@ -483,13 +437,14 @@ Emit emit_new(Plan *p, const EmitOptions *o)
         for (const char *at = e.name; *at; at++)
                 text_printf(upper, "%c", toupper((unsigned char)*at));
         e.upper = upper->data;
-        e.facts = program_facts(p);
+        e.facts = program_facts(&e);
         return e;
 }
 
-void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
+void emit(Plan *p, const EmitOptions *o, Text *out, Text *h)
 {
         Emit e = emit_new(p, o);
+        Text *c = text_new(e.arena);
         emit_header(&e, h);
         emit_comment(&e, c);
         text_printf(c, "#if !defined(_POSIX_C_SOURCE)\n#define _POSIX_C_SOURCE 200809L\n#endif\n%s%s%s\n\n",
@@ -497,4 +452,5 @@ void emit(Plan *p, const EmitOptions *o, Text *c, Text *h)
         emit_guard_macros(&e, c);
         emit_constants(&e, c);
         emit_all(&e, c);
+        tidy_text(out, c);
 }

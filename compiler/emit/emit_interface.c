@@ -323,6 +323,12 @@ static void emit_caches(const Emit *e, Text *c)
         text_printf(c, "};\n\n");
 }
 
+/* "chunk * 64", or "chunk" */
+static const char *rows_times(const Emit *e, const char *rows, int64_t elements)
+{
+        return elements == 1 ? rows : arena_printf(e->arena, "%s * %" PRId64, rows, elements);
+}
+
 /* Moves the callers' pointers on to the rows of the next chunk. */
 static void emit_next_rows(const Emit *e, Text *c)
 {
@@ -342,8 +348,8 @@ static void emit_next_rows(const Emit *e, Text *c)
                                     elements_passed(e->plan, &e->g->output[i].node->type));
         for (int i = 0; i < e->g->ninput; i++)
                 if (advances(e->plan, &e->g->input[i].type))
-                        text_printf(c, "                %s += chunk * %" PRId64 ";\n", e->g->input[i].name,
-                                    row_elements(e->plan, &e->g->input[i].type));
+                        text_printf(c, "                %s += %s;\n", e->g->input[i].name,
+                                    rows_times(e, "chunk", row_elements(e->plan, &e->g->input[i].type)));
 }
 
 static void emit_advance(const Emit *e, Text *c)

@@ -27,18 +27,23 @@ typedef struct {
 bool is_batched(const Emit *e); /* an instance holds several sequences */
 bool has_beams(const Emit *e);  /* a function that searches by beams, one in each slot */
 bool has_pages(const Emit *e);  /* their states lie in pages */
-/* Of the lines of a runtime's file that begin with a word, as $talk, those that are for this model, without the word; and all others. */
+/* A runtime's file as it is for this program: conditions are resolved, names replaced. */
 const char *chosen_text(const Emit *e, const char *file);
 Emit emit_new(Plan *p, const EmitOptions *o);
 const char *model_text(const Emit *e, const char *text); /* with $model, $MODEL and $program replaced */
 void emit_guard_macros(const Emit *e, Text *c);
 
-/* facts.c: what the program has, as runtime/facts.h names it */
-const CFact *program_facts(const Plan *p);
+/* program_facts.c: what the program has, as runtime/facts.h names it */
+const CFact *program_facts(const Emit *e);
+bool fact_holds(const CFact *facts, const char *name);
+
+/* tidy.c: adds the text without what makes it longer and says nothing */
+void tidy_text(Text *out, const Text *c);
 
 /* emit_tiles.c */
 void emit_tile(const Plan *p, const Target *t, Text *c);
-void emit_states(const Plan *p, Text *c); /* what keys, values and other states are stored in, if not all in f32 */
+void emit_states(const Plan *p,
+                 Text *c); /* what keys, values and other states are stored in, if not all in f32 */
 
 /* emit_header.c */
 void emit_header(const Emit *e, Text *h);

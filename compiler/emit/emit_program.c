@@ -48,9 +48,9 @@ void emit_struct(const Emit *e, Text *c)
         text_printf(c,
                     "struct %s {\n        const float *weights; /* [WEIGHT_FLOATS] */\n        float *arena, "
                     "*state, *scratch; /* [ARENA_FLOATS], "
-                    "[STATE_FLOATS], [threads][SCRATCH] and [PARTS] */\n        Team *team;\n        int "
+                    "[STATE_FLOATS], [threads][SCRATCH]%s */\n        Team *team;\n        int "
                     "threads;\n",
-                    e->name);
+                    e->name, parts_size(e->plan) ? " and [PARTS]" : "");
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, "        int64_t %s; /* %s */\n", e->g->named[i].name,
                             e->causal && i == e->g->past   ? "positions taken by earlier calls"

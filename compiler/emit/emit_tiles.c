@@ -28,11 +28,13 @@ static void emit_tiles(const Plan *p, const Target *t, Text *c)
                         text_printf(c, " T(of, %d, %d)", tile->rows, tile->panels);
         for (const Tile *tile = t->few; tile->rows; tile++)
                 text_printf(c, " T(of, %d, %d)", tile->rows, tile->panels);
-        text_printf(c, "\n\n#define CODE_TILES(T, of)");
+        text_printf(c, "\n");
+        if (!graph_has_blocks(p->graph))
+                return;
+        text_printf(c, "#define CODE_ROWS %d\n#define CODE_TILES(T, of)", t->code_rows);
         for (const Tile *tile = t->code; tile->rows; tile++)
                 text_printf(c, " T(of, %d, %d)", tile->rows, tile->panels);
-        text_printf(c, "\n\n#define TILE_NAME(of, rows, panels) tile_##of##_##rows##x##panels##_%s\n\n",
-                    t->name);
+        text_printf(c, "\n");
 }
 
 /* What the weights of products are stored in. */
@@ -94,11 +96,12 @@ void emit_tile(const Plan *p, const Target *t, Text *c)
 {
         text_printf(c,
                     "/* Register tile of attention: rows by panels of 16; panels with four rows or fewer, "
-                    "with one; rows of "
-                    "products of codes; tiles of products, and storages of their weights. */\n"
-                    "#define TILE_ROWS %d\n\n#define TILE_PANELS %d\n\n"
-                    "#define FEW_PANELS %d\n\n#define ONE_PANELS %d\n\n#define CODE_ROWS %d\n\n",
-                    t->rows, t->panels, t->few_panels, t->one_panels, t->code_rows);
+                    "with one.  "
+                    "Tiles of products, and storages of their weights. */\n"
+                    "#define TILE_ROWS %d\n#define TILE_PANELS %d\n"
+                    "#define FEW_PANELS %d\n#define ONE_PANELS %d\n#define TILE_NAME(of, rows, panels) "
+                    "tile_##of##_##rows##x##panels##_%s\n",
+                    t->rows, t->panels, t->few_panels, t->one_panels, t->name);
         emit_tiles(p, t, c);
         emit_storages(p, c);
 }

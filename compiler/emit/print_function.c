@@ -190,6 +190,22 @@ void print_skipping(const Printer *p, Text *out)
 
 /* --- functions -------------------------------------------------------------------------------------------------------------- */
 
+/* A line of a model file without its own comment, cut behind a word where it is long. */
+static const char *shown_line(Arena *a, const char *text, int32_t length)
+{
+        enum { MAX_SHOWN = 96 };
+        int32_t n = 0, word = 0;
+        bool quoted = false;
+        for (; n < length && n <= MAX_SHOWN && (quoted || text[n] != '#'); n++) {
+                quoted = quoted != (text[n] == '"');
+                word = text[n] == ' ' && n ? n : word;
+        }
+        const bool cut = n > MAX_SHOWN;
+        for (n = cut && word ? word : n; n && text[n - 1] == ' ';)
+                n--;
+        return arena_printf(a, "%s%s", comment_text(a, text, n), cut ? " .." : "");
+}
+
 static const char *source_comment(const Plan *p, const Kernel *k)
 {
         Arena *a = p->graph->arena;
@@ -202,10 +218,10 @@ static const char *source_comment(const Plan *p, const Kernel *k)
                 text++;
                 length--;
         }
-        const char *shown = comment_text(a, text, length < 90 ? length : 90);
         const char *path = k->span.source->path;
         const char *slash = strrchr(path, '/');
-        return arena_printf(a, "/* %s:%d   %s */\n", slash ? slash + 1 : path, line, shown);
+        return arena_printf(a, "/* %s:%d   %s */\n", slash ? slash + 1 : path, line,
+                            shown_line(a, text, length));
 }
 
 static void print_stages(Printer *p, Text *out)

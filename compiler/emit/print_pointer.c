@@ -139,8 +139,10 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
         if (b->replicated)
                 slot = arena_printf(p->arena, "%s + (%s == 1 ? thread * %lld : 0)", slot, call_rows(p->plan),
                                     (long long)FLOATS(storage_size(b->storage, own_row(p->plan, b))));
-        const char *at = arena_printf(p->arena, "m->%s + %lld%s", home[own->paged ? IN_ARENA : b->home],
-                                      (long long)FLOATS(own->offset), slot);
+        const char *at = arena_printf(p->arena, "m->%s", home[own->paged ? IN_ARENA : b->home]);
+        if (own->offset)
+                at = arena_printf(p->arena, "%s + %lld", at, (long long)FLOATS(own->offset));
+        at = arena_printf(p->arena, "%s%s", at, slot);
         const char *c = storage_info[b->storage].c;
         return strcmp(c, "float") ? arena_printf(p->arena, "(%s%s *)(%s)", constant, c, at) : at;
 }

@@ -17,7 +17,8 @@ typedef struct {
         const char *condition;         /* of the preprocessor, in portable files; "": any machine */
         const char *compiler, *runner; /* from another machine: compiler, and emulator; "": there is none */
         const char *header,
-                *base; /* of vector instructions; what GCC wants before features joined by +, or "" */
+                *base;       /* of vector instructions; what GCC wants before features joined by +, or "" */
+        const char *defined; /* macros that surely are; "": nothing is known */
 } Machine;
 
 /* Of a product: rows of x by panels of 16 outputs, whose sums are held in registers. */

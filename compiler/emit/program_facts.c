@@ -60,7 +60,12 @@ static bool has_blocks_of(const KernelUses *u, int steps)
         return false;
 }
 
-/* Every fact: its name, and what says it of the uses u of a plan. */
+static bool main_is(const Emit *e, LoopId id)
+{
+        return e->o && e->o->main_loop && loop_number(e->o->main_loop->loop->name) == (int)id;
+}
+
+/* Every fact: its name, and what says it of a program e, of its plan p, the uses u of that, and the options o, NULL for an engine's. */
 #define FACTS(FACT)                                                                                          \
         FACT(STORAGES, wide || narrow)                                                                       \
         FACT(F16, u.weight[STORAGE_F16] || u.state[STORAGE_F16])                                             \
@@ -86,20 +91,64 @@ static bool has_blocks_of(const KernelUses *u, int steps)
         FACT(MOVED_KEYS, u.moved_keys)                                                                       \
         FACT(PARTS, u.parts)                                                                                 \
         FACT(SINK, u.sink)                                                                                   \
-        FACT(PLAIN_WEIGHTS, u.plain_weights)
+        FACT(PLAIN_WEIGHTS, u.plain_weights)                                                                 \
+        FACT(RANKS, p->sharing.ranks)                                                                        \
+        FACT(PAGES, has_pages(e))                                                                            \
+        FACT(POSITIONS, e->causal)                                                                           \
+        FACT(SIZES, e->g->nnamed)                                                                            \
+        FACT(WEIGHTS_INSIDE, o && o->home != WEIGHTS_MAPPED)                                                 \
+        FACT(TOKENIZER, o && o->tables)                                                                      \
+        FACT(GRAMMAR, o && o->grammar)                                                                       \
+        FACT(TALK, o && o->talk)                                                                             \
+        FACT(BEAMS, o &&has_beams(e))                                                                        \
+        FACT(COMMAND, o && (o->with_main || o->with_page))                                                   \
+        FACT(PROMPT_FED, o && o->feeds_prompt && !main_is(e, LOOP_transcribe))                               \
+        FACT(SOUND_FED, main_is(e, LOOP_transcribe))                                                         \
+        FACT(FILL, main_is(e, LOOP_fill))                                                                    \
+        FACT(EMBED, main_is(e, LOOP_embed))                                                                  \
+        FACT(CLASS, main_is(e, LOOP_denoise) && o->main_loop->parts.class)                                   \
+        FACT(INPUTS, main_is(e, LOOP_denoise) && denoise_has_inputs(e->g, o->main_loop))
 
 #define FACT_HOLDS(name, holds) {"HAS_" #name, 1},
 const CFact all_facts[] = {FACTS(FACT_HOLDS){"EMITTED", 1}, {NULL, 0}};
 
-const CFact *program_facts(const Plan *p)
+/* Macros of machines and compilers, of which a program for one machine knows whether they are defined; the last two only that they are. */
+static const char *const machine_macro[] = {
+        "__x86_64__", "__i386__",        "_M_IX86",  "__SSE__",   "__aarch64__",
+        "__wasm__",   "__s390__",        "__GNUC__", "__TINYC__", "__STDC_NO_ATOMICS__",
+        "__clang__",  "LATHE_NO_THREADS"};
+enum { MACHINE_MACROS = sizeof machine_macro / sizeof *machine_macro, MAYBE_DEFINED = 2 };
+
+/* What is known of the machine; facts behind `list`. */
+static void add_machine(const Target *t, CFact *list)
 {
+        for (int i = 0; i < MACHINE_MACROS && *t->machine->defined; i++) {
+                const bool defined = strstr(t->machine->defined, machine_macro[i]);
+                if (defined || i < MACHINE_MACROS - MAYBE_DEFINED)
+                        *list++ = (CFact){machine_macro[i], defined};
+        }
+}
+
+const CFact *program_facts(const Emit *e)
+{
+        const Plan *p = e->plan;
+        const EmitOptions *o = e->o;
         const KernelUses u = kernel_uses(p);
         const bool wide = u.weight[STORAGE_F16] || u.weight[STORAGE_BF16],
                    narrow = u.state[STORAGE_F16] || u.state[STORAGE_BF16] || u.storage[STORAGE_Q8];
         const bool blocks = graph_has_blocks(p->graph);
 #define FACT_OF(name, holds) {"HAS_" #name, holds},
         const CFact fact[] = {FACTS(FACT_OF){"EMITTED", 1}, {NULL, 0}};
-        CFact *list = NEW_ARRAY(p->graph->arena, CFact, sizeof fact / sizeof *fact);
+        const int n = sizeof fact / sizeof *fact;
+        CFact *list = NEW_ARRAY(p->graph->arena, CFact, n + MACHINE_MACROS);
         memcpy(list, fact, sizeof fact);
+        add_machine(p->target, list + n - 1);
         return list;
+}
+
+bool fact_holds(const CFact *facts, const char *name)
+{
+        while (facts->name && strcmp(facts->name, name) != 0)
+                facts++;
+        return facts->name && facts->value;
 }
