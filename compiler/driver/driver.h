@@ -152,6 +152,7 @@ typedef struct {
         const char *why_rests;
         Text *recurrences;        /* what the recur pass said; NULL: nothing */
         uint32_t properties;      /* of the graph, by PropertyId */
+        Checkpoint *checkpoint;   /* of --weights, open until open_weights() returns it; or NULL */
         bool changed[PASS_COUNT]; /* passes that changed the graph */
         bool taps_may_fail;       /* of a causal model, by position: it is tried, and nothing is said */
         bool env_error;           /* open_weights() or load_tokenizer() failed by the environment */

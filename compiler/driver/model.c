@@ -122,6 +122,18 @@ static bool split_by_options(Model *m, const CommandOptions *o, const Weights *w
         return of && with;
 }
 
+/* That of the options, which stays open for later calls.  NULL: it can't be read. */
+static Checkpoint *model_checkpoint(Model *m, const CommandOptions *o, CkError *error)
+{
+        if (m->checkpoint && strcmp(checkpoint_path(m->checkpoint), o->weights) != 0) {
+                checkpoint_close(m->checkpoint);
+                m->checkpoint = NULL;
+        }
+        if (!m->checkpoint)
+                m->checkpoint = checkpoint_open(o->weights, error);
+        return m->checkpoint;
+}
+
 bool split_storages(Model *m, const CommandOptions *o)
 {
         const char *why;
@@ -136,13 +148,12 @@ bool split_storages(Model *m, const CommandOptions *o)
                 return true;
         }
         Arena scratch = {.out_of_memory = m->arena.out_of_memory};
-        Checkpoint *checkpoint = o->weights ? checkpoint_open(o->weights, &error) : NULL;
+        Checkpoint *checkpoint = o->weights ? model_checkpoint(m, o, &error) : NULL;
         Weights *w = checkpoint    ? weights_loaded(&scratch, m->graph, checkpoint, &m->diag)
                      : !o->weights ? weights_hashed(&scratch, m->graph)
                                    : NULL;
         bool good = !w || split_by_options(m, o, w);
         diag_clear(&m->diag); /* they are reported when the weights are opened */
-        checkpoint_close(checkpoint);
         arena_free(&scratch);
         return good;
 }
@@ -180,7 +191,8 @@ Weights *open_weights(Model *m, const CommandOptions *o, Checkpoint **checkpoint
         if (!o->weights)
                 return weights_weighed(m, o, rounded_weights(m, o, weights_hashed(&m->arena, m->graph)));
         CkError error;
-        *checkpoint = checkpoint_open(o->weights, &error);
+        *checkpoint = model_checkpoint(m, o, &error);
+        m->checkpoint = NULL; /* the caller's */
         if (!*checkpoint) {
                 fprintf(stderr, "lathe: %s\n", error.message);
                 m->env_error = error.environment;
@@ -205,11 +217,10 @@ bool settle_storage(Model *m, const CommandOptions *o)
         }
         CkError error;
         Arena scratch = {.out_of_memory = m->arena.out_of_memory};
-        Checkpoint *checkpoint = checkpoint_open(o->weights, &error);
+        Checkpoint *checkpoint = model_checkpoint(m, o, &error);
         Weights *w = checkpoint ? weights_loaded(&scratch, m->graph, checkpoint, &m->diag) : NULL;
         bool good = !w || rounded_weights(m, o, w);
         diag_clear(&m->diag); /* they are reported when the weights are opened */
-        checkpoint_close(checkpoint);
         arena_free(&scratch);
         return good;
 }

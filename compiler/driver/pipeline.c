@@ -41,6 +41,8 @@ bool model_open_text(Model *m, const char *path, const char *text)
 
 bool model_elaborate(Model *m, const CommandOptions *o, const char *which)
 {
+        checkpoint_close(m->checkpoint);
+        m->checkpoint = NULL;
         m->not_causal = NULL;
         m->rests = NULL;
         m->recurrences = NULL;
@@ -71,6 +73,7 @@ bool model_load(Model *m, const CommandOptions *o, int *code)
 
 void model_free(Model *m)
 {
+        checkpoint_close(m->checkpoint);
         arena_free(&m->arena);
 }
 
