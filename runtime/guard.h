@@ -42,8 +42,7 @@
 #define KERNEL static inline
 #endif
 
-/* What stands before a function of the program.  From the body of one gcc 12 concluded that it stores nothing, and left its
- * call out.  Compilers of WebAssembly find registers for small functions, not for one that all of them have become. */
+/* Attribute of every step function.  `noipa`: GCC 12 wrongly inferred that a step has no side effects and dropped the call.  Compilers of WebAssembly find registers for small functions, not for one that all of them have become. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__TINYC__)
 #define STEP __attribute__((noipa)) static
 #elif defined(__wasm__)

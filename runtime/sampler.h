@@ -103,7 +103,7 @@ static inline void sampler_top(const float *x, int n, int32_t *order, int k)
         }
 }
 
-/* Order [k], the first by x, goes on with what is equal to the last of them; how many they are then. */
+/* Extends order[k] with the tokens that tie with the last one.  Returns the new count. */
 static inline int sampler_equal(const float *x, int n, int32_t *order, int k)
 {
         float last = x[order[k - 1]];

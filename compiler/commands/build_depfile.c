@@ -1,4 +1,4 @@
-/* lathe build --depfile: for make and ninja, what the written files are made of. */
+/* lathe build --depfile: writes a make dependency file. */
 #include <string.h>
 
 #include "build_private.h"

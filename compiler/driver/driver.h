@@ -213,7 +213,7 @@ static inline bool model_has(const Model *m, PropertyId id)
 /* pipeline.c */
 /* Parses a file, or standard input for -, and what it imports; false after the messages were printed, with *code. */
 bool model_open(Model *m, const char *path, int *code);
-/* The same of text at hand. */
+/* Like model_open, from a string. */
 bool model_open_text(Model *m, const char *path, const char *text);
 /* One of its models (NULL: the last that lacks no hyperparameter). */
 bool model_elaborate(Model *m, const CommandOptions *o, const char *which);

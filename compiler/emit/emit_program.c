@@ -18,31 +18,36 @@ static void emit_kept(const Emit *e, Text *c)
                     e->g->fed_separately ? "                uint64_t fed;\n" : "");
 }
 
-/* What a call of several sequences adds. */
-static void emit_batch_members(const Emit *e, Text *c)
+typedef struct {
+        const char *name, *type, *array, *about;
+        bool has;
+} InstanceMember;
+
+/* Those of instance.def, in order, NULL at the end. */
+static const InstanceMember *instance_members(const Emit *e)
 {
-        if (is_batched(e))
-                text_printf(
-                        c,
-                        "        int number, sequences; /* of a sequence: which of the call's */\n"
-                        "        int64_t before;        /* of a sequence: the rows of those before it */\n"
-                        "        %s *sequence;  /* [sequences]: this instance as each of them sees it, with "
-                        "its "
-                        "own %s */\n",
-                        e->name, e->causal ? "state, position and rows" : "size");
-        if (is_batched(e) && e->causal)
-                text_printf(c,
-                            "        int slot, ranges;\n"
-                            "        %s *range; /* [ranges]: as kernels see it that compute wanted rows: "
-                            "those from "
-                            "`first` on */\n",
-                            e->name);
-        if (has_pages(e))
-                text_printf(c, "        const int32_t *page_of; /* of the slot: the page of each block of "
-                               "positions */\n");
+        const InstanceMember all[] = {
+#define MEMBER(NAME, name, type, array, has, about) {#name, #type, #array, about, has},
+#include "instance.def"
+#undef MEMBER
+                {NULL}};
+        InstanceMember *copy = NEW_ARRAY(e->arena, InstanceMember, AT_NAMED);
+        memcpy(copy, all, sizeof all);
+        return copy;
 }
 
-/* Its first members are those of InstanceHead in engine.c. */
+/* `int64_t first; / * .. * /` */
+static void emit_member(const Emit *e, Text *c, const InstanceMember *m)
+{
+        const bool view = !strcmp(m->type, "INSTANCE *"), pointer = strchr(m->type, '*') != NULL;
+        text_printf(c, "        %s%s%s", view ? arena_printf(e->arena, "%s *", e->name) : m->type,
+                    pointer ? "" : " ", m->name);
+        if (*m->array)
+                text_printf(c, "[%d]", e->plan->windows.n);
+        text_printf(c, "; /* %s */\n", m->about);
+}
+
+/* Its first members are those of InstanceHead (run/jit_private.h). */
 void emit_struct(const Emit *e, Text *c)
 {
         text_printf(c,
@@ -58,33 +63,18 @@ void emit_struct(const Emit *e, Text *c)
                                                            : "size in this call");
         if (!e->alone && e->o->tables)
                 text_printf(c, "        TokenTables tokens;\n");
-        if (has_dense(e->plan))
-                text_printf(c, "        int64_t whole, done; /* positions of the caller's whole call; of it, "
-                               "those taken */\n");
-        text_printf(
-                c, "        int64_t first; /* the first position of this call whose outputs are wanted */\n");
-        if (e->plan->sharing.ranks)
-                text_printf(c, "        Ranks *ranks; /* NULL: this process computes all */\n");
+        for (const InstanceMember *m = instance_members(e); m->name; m++)
+                if (m->has)
+                        emit_member(e, c, m);
         if (has_under_way(e))
                 text_printf(c, "        int way; /* of a batch under way: what of the program is run */\n");
-        emit_batch_members(e, c);
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "        float *output_%s;\n", e->g->output[i].name);
         if (e->g->fed_separately)
-                text_printf(
-                        c,
-                        "        uint64_t fed; /* the groups of inputs that are fed separately and have been "
-                        "*/\n"
-                        "        int fed_part; /* what a run computes: 0: all, 1 ..: a part of what is fed "
-                        "apart, -1: the calls' */\n");
-        if (e->plan->windows.n)
-                text_printf(c,
-                            "        int64_t base[%d]; /* of each window cache, the first position that its "
-                            "states "
-                            "hold */\n",
-                            e->plan->windows.n);
+                text_printf(c, "        uint64_t fed; /* groups of inputs that are fed separately and have "
+                               "been */\n");
         if (!e->alone)
                 text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
         if (!e->alone && is_batched(e) && e->causal)
@@ -94,7 +84,7 @@ void emit_struct(const Emit *e, Text *c)
         if (!e->alone && has_pages(e))
                 text_printf(c, "        PageTable page_table;\n");
         text_printf(c,
-                    "};\n\n/* What a function that a kernel calls back finds behind its context. */\ntypedef "
+                    "};\n\n/* Context passed to a kernel's callbacks. */\ntypedef "
                     "struct {\n        const %s *m;\n        int64_t iteration[8];\n        int64_t around; "
                     "/* of "
                     "a product: which turn of the loops around it */\n%s} Place;\n\n",
@@ -124,26 +114,12 @@ int64_t parts_size(const Plan *p)
         return round_up(most, LANES);
 }
 
-/* Where an engine finds what it sets before a call: see emit.h. */
+/* Offsets of the members that an engine sets before a call: see emit.h. */
 static void emit_instance_layout(const Emit *e, Text *c)
 {
-        text_printf(c, "const int64_t lathe_instance[] = {sizeof(%s), offsetof(%s, first)", e->name, e->name);
-        const char *whole = has_dense(e->plan) ? "offsetof(%s, whole), offsetof(%s, done)" : "-1, -1";
-        text_printf(c, ", ");
-        text_printf(c, whole, e->name, e->name);
-        text_printf(c, e->g->fed_separately ? ", offsetof(%s, fed_part)" : ", -1", e->name);
-        for (int i = 0; i < 7; i++) {
-                static const struct {
-                        const char *name;
-                        bool causal;
-                } member[] = {{"slot", true},  {"sequences", false}, {"ranges", true}, {"sequence", false},
-                              {"range", true}, {"number", false},    {"before", false}};
-                bool has = is_batched(e) && (e->causal || !member[i].causal);
-                text_printf(c, has ? ", offsetof(%s, %s)" : ", -1", e->name, member[i].name);
-        }
-        text_printf(c, has_pages(e) ? ", offsetof(%s, page_of)" : ", -1", e->name);
-        text_printf(c, e->plan->windows.n ? ", offsetof(%s, base)" : ", -1", e->name);
-        text_printf(c, e->plan->sharing.ranks ? ", offsetof(%s, ranks)" : ", -1", e->name);
+        text_printf(c, "const int64_t lathe_instance[] = {sizeof(%s)", e->name);
+        for (const InstanceMember *m = instance_members(e); m->name; m++)
+                text_printf(c, m->has ? ", offsetof(%s, %s)" : ", -1", e->name, m->name);
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
         for (int i = 0; i < e->g->ninput; i++)

@@ -180,7 +180,7 @@ enum { MAX_THREADS = 64 };
 /* In calls of several rows; of one; of one, with as many threads as divide Plan.heads.  The last imply those before. */
 enum { WAIT_ROWS = 1, WAIT_STEP = 2, WAIT_HEADS = 4 };
 
-/* Rows of a buffer, of which each rank may have made its own (plan/rows.c): where they lie, in elements. */
+/* A row range that each rank may have computed in part (plan/rows.c); offsets in elements. */
 typedef struct {
         Buffer *buffer;
         Dim rows;

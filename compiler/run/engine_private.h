@@ -9,25 +9,6 @@
 
 #include <stdatomic.h>
 
-/* Members that are set before a call, by the layout that emit_program_alone() gives. */
-enum {
-        AT_FIRST = 1,
-        AT_WHOLE,
-        AT_DONE,
-        AT_PART,
-        AT_SLOT,
-        AT_SEQUENCES,
-        AT_RANGES,
-        AT_SEQUENCE,
-        AT_RANGE,
-        AT_NUMBER,
-        AT_BEFORE,
-        AT_PAGE_OF,
-        AT_BASE,
-        AT_RANKS,
-        AT_NAMED
-};
-
 /* What a slot keeps from call to call, but for the selected one, whose position is the instance's. */
 typedef struct {
         int64_t past, size[MAX_NAMED], base[MAX_CACHES];

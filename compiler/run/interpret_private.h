@@ -12,13 +12,11 @@ typedef struct CodeInstance CodeInstance;
 struct CodeInstance {
         InstanceHead head;
         const struct Interpreter *interpreter;
-        int64_t first, whole, done;
-        int fed_part, slot, number, sequences, ranges;
-        int64_t before;
-        CodeInstance *sequence, *range;
-        const int32_t *page_of;
-        int64_t base[MAX_CACHES];
-        Ranks *ranks; /* of which this is one; or NULL */
+#define INSTANCE CodeInstance
+#define MEMBER(NAME, name, type, array, ...) type name array;
+#include "emit/instance.def"
+#undef MEMBER
+#undef INSTANCE
         int64_t named[MAX_NAMED];
         void *pointer[]; /* [ninput + noutput] */
 };

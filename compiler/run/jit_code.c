@@ -97,21 +97,12 @@ static int64_t *layout_of(Arena *a, const Plan *p)
 {
         const Graph *g = p->graph;
         const int64_t pointers = g->ninput + g->noutput;
-        const int64_t fixed[] = {(int64_t)(sizeof(CodeInstance) + (size_t)pointers * sizeof(void *)),
-                                 offsetof(CodeInstance, first),
-                                 offsetof(CodeInstance, whole),
-                                 offsetof(CodeInstance, done),
-                                 offsetof(CodeInstance, fed_part),
-                                 offsetof(CodeInstance, slot),
-                                 offsetof(CodeInstance, sequences),
-                                 offsetof(CodeInstance, ranges),
-                                 offsetof(CodeInstance, sequence),
-                                 offsetof(CodeInstance, range),
-                                 offsetof(CodeInstance, number),
-                                 offsetof(CodeInstance, before),
-                                 offsetof(CodeInstance, page_of),
-                                 offsetof(CodeInstance, base),
-                                 offsetof(CodeInstance, ranks)};
+        const int64_t fixed[] = {
+                (int64_t)(sizeof(CodeInstance) + (size_t)pointers * sizeof(void *)),
+#define MEMBER(NAME, name, ...) offsetof(CodeInstance, name),
+#include "emit/instance.def"
+#undef MEMBER
+        };
         const int64_t n = sizeof fixed / sizeof *fixed;
         int64_t *layout = NEW_ARRAY(a, int64_t, n + g->nnamed + pointers);
         memcpy(layout, fixed, sizeof fixed);

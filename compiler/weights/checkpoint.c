@@ -83,8 +83,7 @@ CkQuoted ck_quote(const char *name)
         return quoted;
 }
 
-/* Opens without blocking on a pipe and without following the file's later fate: the descriptor stays open, so
- * that shrinking can be noticed. */
+/* Opens without blocking on a pipe, and keeps the descriptor, so that truncation is detected. */
 static bool map_checkpoint_file(CkFile *file, CkError *err)
 {
         struct stat status;
