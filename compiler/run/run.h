@@ -87,8 +87,8 @@ void engine_interrupt(Engine *e, bool stop);
 
 const float *engine_state(const Engine *e); /* of the first slot: Plan.bytes.state */
 const float *
-engine_arena(const Engine *e); /* Plan.bytes.arena, and the pool of pages from pool_offset() on */
-const char *engine_tier(const Engine *e);       /* "tcc", "cc" or "code" */
+engine_arena(const Engine *e);            /* Plan.bytes.arena, and the pool of pages from pool_offset() on */
+const char *engine_tier(const Engine *e); /* "tcc", "cc" or "code" */
 double engine_compile_seconds(const Engine *e); /* of libtcc */
 
 /* tool.c: a program of the system's, which has `folder` for its own files and writes what it says to the file `log`. */

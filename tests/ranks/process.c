@@ -71,7 +71,8 @@ static int make_batches(joined *m, int batches, float *logits, uint64_t *hash)
                         s[i] = (joined_sequence){(i + round) % SLOTS, round ? 1 : 1 + 8 * i % 21, 0};
                         rows += s[i].n;
                 }
-                if (round == 2) /* the last one goes on as the first does: with pages they share some, and then one is copied */
+                if (round ==
+                    2) /* the last one goes on as the first does: with pages they share some, and then one is copied */
                         error = joined_fork(m, 0, SLOTS - 1);
                 error = error ? error : joined_batch(m, s, SLOTS, tokens + round, logits);
                 *hash = error ? *hash : hash_of(*hash, logits, rows * VOCAB);
