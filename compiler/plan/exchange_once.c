@@ -89,15 +89,19 @@ static bool can_be_split(const Plan *p, const Kernel *repeat, const KernelList *
                !code_reads(first->code, second->code->written[0]) && is_read_by_one(p, second, b);
 }
 
-/* Memory for each iteration, at the end of the arena. */
+/* Memory for each iteration, at the end of the arena; the pool of pages, which follows, moves on. */
 static void give_places(Plan *p, Buffer *b, Region *r)
 {
+        const int64_t pool = pool_offset(p);
         b->region = r;
         b->slots = r->iterations;
         b->slot_stride = round_up(b->size, 64);
         b->size = b->slots * b->slot_stride;
         b->offset = round_up(p->bytes.arena, 64);
         p->bytes.arena = b->offset + b->size;
+        for (int i = 0; i < p->nbuffer; i++)
+                if (p->buffer[i]->paged && !p->buffer[i]->part_of)
+                        p->buffer[i]->offset += pool_offset(p) - pool;
 }
 
 static void find_split(Plan *p, Kernel *repeat)
