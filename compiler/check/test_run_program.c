@@ -333,7 +333,8 @@ const char *test_run_program(Arena *a, const Plan *p, const TestRun *test_run, c
         add_read_inputs(&w, t);
         add_batch(&w, t);
         if (test_run->steps) {
-                paste_runtime(t, (const char *const[]){"generation.h", NULL}, all_facts, NULL, "loop_prescribes");
+                paste_runtime(t, (const char *const[]){"generation.h", NULL}, all_facts, NULL,
+                              "loop_prescribes");
                 text_printf(t, "%s\n", loop_tokens_text(a, g));
         }
         const char *at = embedded_text("test_run.h");
