@@ -30,7 +30,7 @@ static const InstanceMember *instance_members(const Emit *e)
 #define MEMBER(NAME, name, type, array, has, about) {#name, #type, #array, about, has},
 #include "instance.def"
 #undef MEMBER
-                {NULL}};
+                {.name = NULL}};
         InstanceMember *copy = NEW_ARRAY(e->arena, InstanceMember, AT_NAMED);
         memcpy(copy, all, sizeof all);
         return copy;
