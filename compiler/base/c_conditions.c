@@ -134,21 +134,21 @@ enum { MAX_CONDITIONS = 16 };
 
 /* An #if, on the way to its #endif. */
 typedef struct {
-        bool outside; /* what is around it is taken */
-        bool taken;   /* this branch is */
-        bool decided; /* a branch before this one is surely taken, or this one */
-        bool open;    /* its lines are in the result */
+        bool outside; /* the surrounding branch is taken */
+        bool taken;   /* this branch may be taken */
+        bool decided; /* this branch or an earlier one is certainly taken */
+        bool open;    /* the result has an #if for it */
 } CBranch;
 
-/* The end of a line that may go on behind a backslash. */
+/* The end of a line, which continues after a backslash. */
 static const char *line_end(const char *at, const char *end)
 {
-        while (at < end && (*at != '\n' || at[-1] == '\\'))
-                at++;
+        for (bool continued = false; at < end && (*at != '\n' || continued); at++)
+                continued = *at == '\\';
         return at < end ? at + 1 : end;
 }
 
-/* A branch begins: what is added in place of its line. */
+/* Begins a branch, and adds the directive that replaces its line. */
 static void branch_begin(CBranch *b, const CCondition *c, bool otherwise, Text *out)
 {
         const bool certain = c->known && c->value;

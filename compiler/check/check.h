@@ -228,7 +228,7 @@ typedef struct Golden {
         int code;                      /* an exit code: of what was wrong last */
         const char *why;               /* the file can't be read: a message */
         bool other_weights;            /* an option gives them, and the record's are not taken */
-        const struct Golden *recorded; /* what a run is compared with; or NULL */
+        const struct Golden *recorded; /* the golden that a run is compared with; or NULL */
 } Golden;
 
 /* golden_file.c */
@@ -261,7 +261,7 @@ void golden_say_changes(Text *to, const Golden *was, const Golden *is);
 const char *golden_apart(Arena *a, float was, float is);
 
 /* golden_compare.c */
-/* Whether every field of a record is what is found now; says what differs: the first value, the text, then what they are of.  bound 0: to
+/* Compares every field of a record with a new run, and reports the first difference of values, of the text and of their origin.  bound 0: to
  * the bit. */
 bool golden_compare(Text *to, const Golden *was, const Golden *is, double bound);
 /* Lines that go and come, behind - and +; how many. */

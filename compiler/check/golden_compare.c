@@ -1,5 +1,5 @@
-/* Two goldens of one model: what was recorded and what is found now.  Every field of the record is compared: to the bit, the file is
- * what recording again would write. */
+/* Compares a recorded golden with one of a new run.  Every field is compared: to the bit, the file equals the one that recording again
+ * would write. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ static bool same_float(float a, float b)
         return !memcmp(&a, &b, sizeof a) || (isnan(a) && isnan(b));
 }
 
-/* A field of a value contradicts what is found now. */
+/* Reports a field of a value that differs from the new run. */
 __attribute__((format(printf, 3, 4))) static bool refuse_field(Text *to, const GoldenValue *v,
                                                                const char *format, ...)
 {
@@ -130,7 +130,7 @@ static bool same_ends(Text *to, const GoldenValue *was, const GoldenValue *is)
         return true;
 }
 
-/* What is kept of an output: to the bit, or by the bound.  A file of the first form may lack it. */
+/* Compares the kept values of an output, to the bit or by the bound.  A file of the first form may lack them. */
 static bool compare_kept(Text *to, const GoldenValue *was, const GoldenValue *is, double bound, bool may_lack)
 {
         if (!was->nkept && may_lack)
@@ -281,7 +281,7 @@ static bool same_weights(Text *to, const Golden *was, const Golden *is)
         return is->other_weights;
 }
 
-/* What the values are of.  Options of the check take the place of what was recorded, and by a bound files may be others. */
+/* Compares the origin of the values: model, weights, inputs.  Options of the check replace recorded ones; with a bound files may differ. */
 static bool same_origin(Text *to, const Golden *was, const Golden *is, double bound)
 {
         bool good = same_model(to, was, is, bound);

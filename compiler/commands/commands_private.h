@@ -80,7 +80,7 @@ typedef struct {
         const char *where;        /* the text's place, for messages; NULL: it is not one of several */
         int64_t longest;          /* tokens of a text of a loop, at most; 0: not a loop's */
         int64_t max_tokens;       /* a longer text is cut to this number of tokens; 0: none is */
-        bool text_fault, was_cut; /* then: what is wrong is the text; it was cut */
+        bool text_fault, was_cut; /* after a fault: the text caused it; the text was truncated */
         const char *sound;        /* a file, for the input of a sound; NULL: none */
         Recorded values;          /* recorded_free() */
 } Given;
@@ -120,7 +120,7 @@ typedef struct {
         LoopParts parts;
         const char *prompt;             /* before each text; NULL: none */
         char where[48];                 /* the place of the text at work: "standard input, line 3" */
-        bool text_fault;                /* what is wrong is that text: the others are still taken */
+        bool text_fault;                /* that text caused the fault; the others are still processed */
         bool finished;                  /* all texts were taken, perhaps some with faults */
         int64_t texts, cut, max_tokens; /* texts that were taken; those that were cut, to how many tokens */
 } LoopRun;
