@@ -47,12 +47,14 @@ static int verify_model(Verify *v)
                 return WRONG_ENVIRONMENT;
         if (!ranks_can_be_tried(v, target, n))
                 return WRONG_USAGE;
-        int test_runs = 0;
+        int test_runs = 0, graphs = 0;
+        for (int i = 0; i < GRAPH_PASSES; i++)
+                graphs += pass_is_verified(v, i);
         for (int i = 0; i < n; i++)
                 for (When when = 0; when < WAYS; when++)
                         test_runs += is_tried(v->o, target[i], when);
-        v->steps = 1 + GRAPH_PASSES + test_runs + (n ? v->o->ranks.n + other_plans(v, target[0]) : 0) +
-                   (v->o->given[OPT_EACH_PASS] ? GRAPH_PASSES + PASS_COUNT * test_runs : 0);
+        v->steps = 1 + graphs + test_runs + (n ? v->o->ranks.n + other_plans(v, target[0]) : 0) +
+                   (v->o->given[OPT_EACH_PASS] ? graphs + PASS_COUNT * test_runs : 0);
         progress("verifying", PROGRESS_STEPS, 0, v->steps);
         if (!interpret_oracle(v))
                 return failure_code(&v->m);
@@ -99,6 +101,7 @@ int verify_command(const CommandOptions *o)
                 return verify_accuracy(o);
         if (model_load(&v.m, o, &code))
                 code = verify_model(&v);
+        progress("verifying", PROGRESS_STEPS, v.steps, v.steps); /* the bar goes, after an error too */
         free_tensors(v.input, v.oracle ? v.oracle->ninput : 0);
         free_tensors(v.exact, v.oracle ? v.oracle->noutput : 0);
         if (v.expected != v.exact)

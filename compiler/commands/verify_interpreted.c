@@ -190,9 +190,14 @@ bool verify_graph(Verify *v, int n, int pass)
         return true;
 }
 
+bool pass_is_verified(const Verify *v, int n)
+{
+        return !v->o->off[n] && pass_table[n].off != NEEDED;
+}
+
 bool verify_pass(Verify *v, int n)
 {
-        return v->o->off[n] || pass_table[n].off == NEEDED || verify_graph(v, n + 1, n);
+        return !pass_is_verified(v, n) || verify_graph(v, n + 1, n);
 }
 
 /* After a failure: how far off the interpreter is where each of its values is rounded to float.  If that is about as much,
