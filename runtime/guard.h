@@ -42,6 +42,9 @@
 #define KERNEL static inline
 #endif
 
+/* A parameter that a function has only because others of its type have it. */
+#define UNUSED __attribute__((unused))
+
 /* Attribute of every step function.  `noipa`: GCC 12 wrongly inferred that a step has no side effects and dropped the call.  Compilers of WebAssembly find registers for small functions, not for one that all of them have become. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__TINYC__)
 #define STEP __attribute__((noipa)) static

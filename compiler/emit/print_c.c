@@ -1,16 +1,36 @@
 /* Code as C: statements.
  *
- * Each vector becomes one `const v16 t<n> = ..;` (w16 where it holds doubles).  Where vectors are passed by address (libtcc has
- * none), the same statement reads `v16 t<n>; v_add(t<n>, t0, t1);`. */
+ * A vector becomes one `const v16 t<n> = ..;` (w16 where it holds doubles), or, of one that a single statement after it takes, an expression
+ * within that statement.  Where vectors are passed by address (libtcc has none), each has a statement, `v16 t<n>; v_add(t<n>, t0, t1);`. */
 #include "print_private.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* --- vectors ---------------------------------------------------------------------------------------------------------- */
 
 const char *literal_in_c(const Printer *p, bool far, double value)
 {
         return far ? arena_printf(p->arena, "%.1f", value) : float_literal(p->arena, (float)value);
+}
+
+/* A number with its decimal value where it is in hex: `0x1p-3f 0.125`. */
+static const char *number_in_c(const Printer *p, bool far, double value)
+{
+        const char *c = literal_in_c(p, far, value);
+        int digits = 1;
+        if (far || p->plan->by_address || !strchr(c, 'p'))
+                return c;
+        while (digits < 9 && strtof(arena_printf(p->arena, "%.*g", digits, value), NULL) != (float)value)
+                digits++;
+        return arena_printf(p->arena, "%s /* %.*g */", c, digits, value);
+}
+
+/* "t3", or the expression that is printed in its place */
+static const char *vector_text(const Printer *p, int t)
+{
+        return p->inlined[t] ? p->inlined[t] : arena_printf(p->arena, "t%d", t);
 }
 
 /* "v_add", "w_add" */
@@ -29,10 +49,22 @@ static const char *vector_type(bool far)
         return far ? "w16" : "v16";
 }
 
+/* Keeps the expression of a vector that is to be printed where it is taken; false: it is too long for that, or not to be. */
+static bool keep_inlined(const Printer *p, const Stmt *s, const char *expression)
+{
+        enum { MOST = 64 };
+        if (!p->inlines || strlen(expression) > MOST)
+                return false;
+        p->inlined[s->to] = expression;
+        return true;
+}
+
 /* t<to> = function(arguments) */
 static void print_assigned(const Printer *p, const Stmt *s, const char *function, const char *arguments,
                            Text *out)
 {
+        if (keep_inlined(p, s, arena_printf(p->arena, "%s(%s)", function, arguments)))
+                return;
         const char *comment = s->of && s->of->name ? arena_printf(p->arena, " /* %s */", s->of->name) : "";
         const char *constant = s->op == STMT_START ? "" : "const ", *type = vector_type(s->far);
         if (p->plan->by_address)
@@ -46,7 +78,7 @@ static void print_assigned(const Printer *p, const Stmt *s, const char *function
 /* What a fold begins with. */
 static const char *start_text(const Printer *p, const Stmt *s)
 {
-        return s->value == -INFINITY ? "-FLOAT_INF" : literal_in_c(p, s->far, s->value);
+        return s->value == -INFINITY ? "-FLOAT_INF" : number_in_c(p, s->far, s->value);
 }
 
 /* An element among blocks: their type, where they begin, its number. */
@@ -64,11 +96,17 @@ const char *element_number(Printer *p, Buffer *b, const Index *at)
         return arena_printf(p->arena, storage_info[b->storage].one, pointer_name(p, b), index_text(p, at));
 }
 
+/* How many of the loop's last lanes there are. */
+static const char *lanes_left(Printer *p)
+{
+        p->rest |= !p->one_turn;
+        return p->one_turn ? arena_printf(p->arena, "%lld", (long long)p->turn_lanes) : "n";
+}
+
 static void print_load(Printer *p, const Stmt *s, Text *out)
 {
         const char *load = storage_info[s->buffer->storage].load, *at = place_in_c(p, s->buffer, s->at);
-        const char *n = s->lanes == ALL_LANES ? "16" : "n";
-        p->rest |= s->lanes == REST_LANES;
+        const char *n = s->lanes == ALL_LANES ? "16" : lanes_left(p);
         if (is_in_blocks(s->buffer->storage))
                 print_assigned(p, s, "v_load_blocks",
                                arena_printf(p->arena, "%s, %lld, %s", in_blocks(p, s), (long long)s->step, n),
@@ -80,7 +118,7 @@ static void print_load(Printer *p, const Stmt *s, Text *out)
                 print_assigned(p, s, load, at, out);
         else
                 print_assigned(p, s, arena_printf(p->arena, "%s_n", load),
-                               arena_printf(p->arena, "%s, n", at), out);
+                               arena_printf(p->arena, "%s, %s", at, n), out);
 }
 
 static void print_element(Printer *p, const Stmt *s, Text *out)
@@ -95,26 +133,27 @@ static void print_gather(Printer *p, const Stmt *s, Text *out)
         const char *at = place_in_c(p, s->buffer, s->at);
         if (is_in_blocks(e))
                 print_assigned(p, s, s->variant ? "v_gather_blocks_far" : "v_gather_blocks",
-                               arena_printf(p->arena, "%s, t%d", in_blocks(p, s), s->from[0]), out);
+                               arena_printf(p->arena, "%s, %s", in_blocks(p, s), vector_text(p, s->from[0])),
+                               out);
         else
                 print_assigned(p, s, s->variant ? storage_info[e].gather_far : storage_info[e].gather,
-                               arena_printf(p->arena, s->variant ? "%s, t%d" : "%s, t%d, 1", at, s->from[0]),
+                               arena_printf(p->arena, s->variant ? "%s, %s" : "%s, %s, 1", at,
+                                            vector_text(p, s->from[0])),
                                out);
 }
 
 static void print_store(Printer *p, const Stmt *s, Text *out)
 {
         const char *store = storage_info[s->buffer->storage].store, *at = place_in_c(p, s->buffer, s->at);
-        p->rest |= s->lanes == REST_LANES;
-        if (s->lanes == ONE_LANE)
-                text_printf(out, "%s_n(%s, t%d, 1);\n", store, at, s->from[0]);
-        else if (s->step != 1)
-                text_printf(out, "%s_strided(%s, %lld, t%d, %s);\n", store, at, (long long)s->step,
-                            s->from[0], s->lanes == ALL_LANES ? "16" : "n");
+        const char *t = vector_text(p, s->from[0]), *n = s->lanes == ALL_LANES  ? "16"
+                                                         : s->lanes == ONE_LANE ? "1"
+                                                                                : lanes_left(p);
+        if (s->step != 1 && s->lanes != ONE_LANE)
+                text_printf(out, "%s_strided(%s, %lld, %s, %s);\n", store, at, (long long)s->step, t, n);
         else if (s->lanes == ALL_LANES)
-                text_printf(out, "%s(%s, t%d);\n", store, at, s->from[0]);
+                text_printf(out, "%s(%s, %s);\n", store, at, t);
         else
-                text_printf(out, "%s_n(%s, t%d, n);\n", store, at, s->from[0]);
+                text_printf(out, "%s_n(%s, %s, %s);\n", store, at, t, n);
 }
 
 static void print_per_iteration(Printer *p, const Stmt *s, Text *out)
@@ -131,9 +170,9 @@ static void print_per_iteration(Printer *p, const Stmt *s, Text *out)
 
 static const char *body_arguments(const Printer *p, const Stmt *s)
 {
-        const char *all = arena_printf(p->arena, "t%d", s->from[0]);
+        const char *all = vector_text(p, s->from[0]);
         for (int i = 1; i < s->nfrom; i++)
-                all = arena_printf(p->arena, "%s, t%d", all, s->from[i]);
+                all = arena_printf(p->arena, "%s, %s", all, vector_text(p, s->from[i]));
         return all;
 }
 
@@ -152,6 +191,8 @@ static void print_given(Printer *p, const Stmt *s, Text *out)
         p->apart |= s->at != NULL;
         if (s->at)
                 as = arena_printf(p->arena, "s + (%s) * s_apart", index_text(p, s->at));
+        if (keep_inlined(p, s, score ? arena_printf(p->arena, "v_load(%s)", as) : as))
+                return;
         text_printf(out,
                     p->plan->by_address ? "const float *t%d = %s;"
                     : score             ? "const v16 t%d = v_load(%s);"
@@ -161,13 +202,13 @@ static void print_given(Printer *p, const Stmt *s, Text *out)
 }
 
 /* Of a sink the lanes are all the same. */
-static void print_result(Printer *p, int t, Text *out)
+static void print_result(const Printer *p, const char *t, Text *out)
 {
         bool given_back = p->f->role == SCORE && p->plan->by_address;
         text_printf(out,
-                    p->f->role == SINK ? "return v_maxof(t%d);\n"
-                    : given_back       ? "v_copy(to, t%d);\n"
-                                       : "return t%d;\n",
+                    p->f->role == SINK ? "return v_maxof(%s);\n"
+                    : given_back       ? "v_copy(to, %s);\n"
+                                       : "return %s;\n",
                     t);
 }
 
@@ -178,7 +219,7 @@ static void print_accumulate(const Printer *p, const Stmt *s, Text *out)
         if (p->plan->by_address)
                 text_printf(out, "%s(t%d, t%d, t%d);\n", op, t, t, s->from[0]);
         else
-                text_printf(out, "t%d = %s(t%d, t%d);\n", t, op, t, s->from[0]);
+                text_printf(out, "t%d = %s(t%d, %s);\n", t, op, t, vector_text(p, s->from[0]));
 }
 
 /* "const int n = m->time - j < 16 ? .." */
@@ -188,10 +229,30 @@ void print_rest(Printer *p, const CodeLoop *lanes, Text *out)
         text_printf(out, "const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", e, e);
 }
 
+/* A loop of one turn, as its inside. */
+static void print_turn(Printer *p, const Stmt *s, int64_t lanes, Text *out)
+{
+        const bool around = p->one_turn;
+        p->one_turn = true;
+        p->turn_lanes = lanes;
+        print_statements(p, s->inside, out);
+        p->one_turn = around;
+}
+
+static bool has_one_turn(const CodeLoop *l)
+{
+        return dim_is_fixed(l->size) && l->size.fixed <= LANES && !l->from_first && !l->active &&
+               !l->together;
+}
+
 static void print_lanes(Printer *p, const Stmt *s, Text *out)
 {
         bool lane = p->lane, rest = p->rest;
         Text *inner = text_new(p->arena);
+        if (has_one_turn(s->over)) {
+                print_turn(p, s, s->over->size.fixed, out);
+                return;
+        }
         if (s->lanes == REST_LANES)
                 print_rest(p, s->over, inner);
         print_statements(p, s->inside, inner);
@@ -202,18 +263,6 @@ static void print_lanes(Printer *p, const Stmt *s, Text *out)
         text_printf(out, "}\n");
         p->lane = lane;
         p->rest = rest;
-}
-
-static void print_one(Printer *p, const Stmt *s, Text *out)
-{
-        bool lane = p->lane;
-        Text *inner = text_new(p->arena);
-        p->lane = false;
-        print_statements(p, s->inside, inner);
-        if (p->lane)
-                text_printf(out, "const int64_t j = 0;\n");
-        text_indent(out, inner, 0);
-        p->lane = lane;
 }
 
 /* --- statements ---------------------------------------------------------------------------------------------------------- */
@@ -233,8 +282,9 @@ static void print_bounds(Printer *p, const Stmt *s, Text *out)
 static void print_integer(Printer *p, const Stmt *s, Text *out)
 {
         if (s->op == STMT_PLACE)
-                text_printf(out, "const int64_t x%d = clamp_index(%s(t%d), %s);\n", s->to,
-                            vector_name(p, s->far, "v_first"), s->from[0], index_text(p, s->at));
+                text_printf(out, "const int64_t x%d = clamp_index(%s(%s), %s);\n", s->to,
+                            vector_name(p, s->far, "v_first"), vector_text(p, s->from[0]),
+                            index_text(p, s->at));
         else
                 text_printf(out, "const int64_t x%d = %s;\n", s->to, index_text(p, s->at));
 }
@@ -244,7 +294,7 @@ static void print_stmt(Printer *p, const Stmt *s, Text *out)
         Arena *a = p->arena;
         const char *set = vector_name(p, s->far, "v_set1");
         switch (s->op) {
-        case STMT_NUMBER: print_assigned(p, s, set, literal_in_c(p, s->far, s->value), out); break;
+        case STMT_NUMBER: print_assigned(p, s, set, number_in_c(p, s->far, s->value), out); break;
         case STMT_START: print_assigned(p, s, set, start_text(p, s), out); break;
         case STMT_INDEX: print_assigned(p, s, set, as_lane(p, s->far, s->at), out); break;
         case STMT_PER_ITERATION: print_per_iteration(p, s, out); break;
@@ -263,39 +313,91 @@ static void print_stmt(Printer *p, const Stmt *s, Text *out)
         case STMT_EXP_DIFF: print_assigned(p, s, "v_soft", body_arguments(p, s), out); break;
         case STMT_SAFE_DIV: print_assigned(p, s, "v_part", body_arguments(p, s), out); break;
         case STMT_KEEP:
-                p->rest = true;
                 print_assigned(p, s, vector_name(p, s->far, "v_keep"),
-                               arena_printf(a, "t%d, n, %s", s->from[0], start_text(p, s)), out);
+                               arena_printf(a, "%s, %s, %s", vector_text(p, s->from[0]), lanes_left(p),
+                                            start_text(p, s)),
+                               out);
                 break;
         case STMT_CLAMP:
-                print_assigned(p, s, vector_name(p, s->far, "v_clamp"),
-                               arena_printf(a, "t%d, %s", s->from[0], as_lane(p, s->far, s->at)), out);
+                print_assigned(
+                        p, s, vector_name(p, s->far, "v_clamp"),
+                        arena_printf(a, "%s, %s", vector_text(p, s->from[0]), as_lane(p, s->far, s->at)),
+                        out);
                 break;
         case STMT_ACCUMULATE: print_accumulate(p, s, out); break;
         case STMT_ACROSS: {
                 const char *fold = vector_name(p, s->far, s->compute == OP_MAX ? "v_maxof" : "v_sum");
-                print_assigned(p, s, set, arena_printf(a, "%s(t%d)", fold, s->from[0]), out);
+                print_assigned(p, s, set, arena_printf(a, "%s(%s)", fold, vector_text(p, s->from[0])), out);
                 break;
         }
         case STMT_STORE: print_store(p, s, out); break;
         case STMT_PLACE:
         case STMT_INTEGER: print_integer(p, s, out); break;
         case STMT_LANES: print_lanes(p, s, out); break;
-        case STMT_ONE: print_one(p, s, out); break;
+        case STMT_ONE: print_turn(p, s, 1, out); break;
         case STMT_ROWS:
         case STMT_ALL_ROWS: print_rows(p, s, out); break;
         case STMT_ACTIVE:
-                text_printf(out, "if (v_first(t%d) != 0)\n        active[count++] = (int32_t)row;\n",
-                            s->from[0]);
+                text_printf(out, "if (v_first(%s) != 0)\n        active[count++] = (int32_t)row;\n",
+                            vector_text(p, s->from[0]));
                 break;
-        case STMT_RESULT: print_result(p, s->from[0], out); break;
+        case STMT_RESULT: print_result(p, vector_text(p, s->from[0]), out); break;
         case STMT_BOUNDS: print_bounds(p, s, out); break;
         default: print_call(p, s, out); break;
         }
 }
 
+/* --- expressions within statements --------------------------------------------------------------------------------------- */
+
+static void count_uses(const StmtList *b, int *uses)
+{
+        for (const Stmt *s = b->stmt; s < b->stmt + b->n; s++) {
+                for (int i = 0; i < s->nfrom; i++)
+                        uses[s->from[i]]++;
+                if (s->inside)
+                        count_uses(s->inside, uses);
+        }
+}
+
+void printer_begin(Printer *p)
+{
+        p->uses = NEW_ARRAY(p->arena, int, p->f->vectors + 1);
+        p->inlined = NEW_ARRAY(p->arena, const char *, p->f->vectors + 1);
+        count_uses(&p->f->body, p->uses);
+}
+
+/* Does the statement define a vector by others and by numbers only? */
+static bool is_of_vectors(const Stmt *s)
+{
+        return s->op == STMT_NUMBER || s->op == STMT_COMPUTE || s->op == STMT_MULTIPLY_ADD ||
+               s->op == STMT_CONVERT || s->op == STMT_EXP_DIFF || s->op == STMT_SAFE_DIV ||
+               s->op == STMT_ACROSS || s->op == STMT_GIVEN;
+}
+
+/* Is the vector of b's statement i to be printed within the statement that takes it?  A number, within all of them.  All are in the same list,
+ * with no change of a sum before.  A value with a name has a statement of its own, unless it is just stored. */
+static bool is_inlined(const Printer *p, const StmtList *b, int i)
+{
+        const Stmt *s = &b->stmt[i];
+        const bool number = s->op == STMT_NUMBER, named = s->op != STMT_GIVEN && s->of && s->of->name;
+        if (p->plan->by_address || !is_of_vectors(s) || (p->uses[s->to] != 1 && !number))
+                return false;
+        int found = 0;
+        for (const Stmt *next = s + 1; next < b->stmt + b->n; next++) {
+                const bool takes_name = number || !named || next->op == STMT_STORE || next->op == STMT_RESULT;
+                const int before = found;
+                for (int k = 0; k < next->nfrom && takes_name; k++)
+                        found += next->from[k] == s->to;
+                if (!number && (next->inside || (next->op == STMT_ACCUMULATE && found == before)))
+                        break;
+        }
+        return found == p->uses[s->to];
+}
+
 void print_statements(Printer *p, const StmtList *b, Text *out)
 {
-        for (int i = 0; i < b->n; i++)
+        for (int i = 0; i < b->n; i++) {
+                p->inlines = is_inlined(p, b, i);
                 print_stmt(p, &b->stmt[i], out);
+        }
 }

@@ -152,11 +152,6 @@ static const char *size_of_loop(Printer *p, const CodeLoop *loop)
         return strchr(e, ' ') ? arena_printf(p->arena, "(%s)", e) : e;
 }
 
-static const char *always_placed(Printer *p, Operand o)
-{
-        return arena_printf(p->arena, "%s + %s", pointer_name(p, o.buffer), index_text(p, o.at));
-}
-
 /* "16 * m->frames": how often loops come together */
 static const char *times_around(Printer *p, const int *around, int naround)
 {
@@ -393,11 +388,11 @@ static void print_select(Printer *p, const Stmt *s, Text *out)
         const SelectCall *c = s->call.select;
         if (s->op == STMT_CODES) {
                 text_printf(out, "keep_codes(%s, %s, %s, %s, %lld);\n", storage_text(p->arena, c->to.buffer),
-                            pointer_name(p, c->to.buffer), index_text(p, c->to.at), always_placed(p, c->of),
-                            (long long)c->of_step);
+                            pointer_name(p, c->to.buffer), index_text(p, c->to.at),
+                            place_in_c(p, c->of.buffer, c->of.at), (long long)c->of_step);
                 return;
         }
-        const char *to = always_placed(p, c->to), *of = always_placed(p, c->of);
+        const char *to = place_in_c(p, c->to.buffer, c->to.at), *of = place_in_c(p, c->of.buffer, c->of.at);
         const char *size = size_of_loop(p, c->over);
         if (s->op == STMT_TOP)
                 text_printf(out, "top_of(%s, %lld, %s, %lld, %s, %d);\n", to, (long long)c->to_step, of,

@@ -54,6 +54,17 @@ const char *loop_size(Printer *p, int loop)
         return strchr(e, ' ') ? arena_printf(p->arena, "(%s)", e) : e;
 }
 
+/* Of the loops from `begin` to end - 1, which one number counts: the one whose counter is that number, + 1; or 0. */
+static int plain_row(const Printer *p, int begin, int end)
+{
+        const CodeLoop *l = &p->f->loop[begin];
+        const bool looked_up = begin == 0 && p->kernel->batching == BATCH_ROWS_LOOKED_UP;
+        return end - begin == 1 && !l->active && !l->from_first && !looked_up && begin + 1 != p->head_loop &&
+                               begin + 1 != p->kernel->ranks.row_loop
+                       ? begin + 1
+                       : 0;
+}
+
 /* "i0 = row / 8 + first; i1 = row % 8" */
 void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out)
 {
@@ -117,6 +128,7 @@ void print_rows(Printer *p, const Stmt *s, Text *out)
         p->head_loop =
                 p->kernel->op == K_LOOP && p->kernel->ranks.sharded ? loop_of_heads(p->plan, p->f, s) + 1 : 0;
         Text *inner = text_new(p->arena), *loops = text_new(p->arena), *own = text_new(p->arena);
+        p->row_alias = plain_row(p, s->begin, s->end);
         print_statements(p, s->inside, inner);
         print_own_rows(p, own);
         print_loops_of(p, s->begin, s->end, "row", loops);
@@ -149,18 +161,21 @@ void print_rows(Printer *p, const Stmt *s, Text *out)
 
 /* --- what a function does without ------------------------------------------------------------------------------------------ */
 
-static void unused(Text *t, bool used, const char *name)
+/* " UNUSED", behind a parameter's name */
+static const char *if_unused(const Printer *p, bool used)
 {
-        if (!used)
-                text_printf(t, "        (void)%s;\n", name);
+        return used || p->plan->by_address ? "" : " UNUSED";
 }
 
-static void unused_iterations(const Printer *p, Text *t)
+/* ", int64_t layer UNUSED" for each repeat around the kernel */
+static const char *iterations_taken(const Printer *p)
 {
         const Region *nest[MAX_NEST];
         int n = iterations_around(p->kernel->body, nest);
+        Text *t = text_new(p->arena);
         for (int i = 0; i < n; i++)
-                unused(t, p->iterations >> i & 1, nest[i]->name);
+                text_printf(t, ", int64_t %s%s", nest[i]->name, if_unused(p, p->iterations >> i & 1));
+        return t->data;
 }
 
 /* "(m->output_y || wants_taps(m))" */
@@ -206,6 +221,12 @@ static const char *shown_line(Arena *a, const char *text, int32_t length)
         return arena_printf(a, "%s%s", comment_text(a, text, n), cut ? " .." : "");
 }
 
+/* "rmsnorm, ": the block whose formula a kernel is of; "" in the model itself. */
+static const char *block_of(Arena *a, const Kernel *k)
+{
+        return k->where && k->where->block ? arena_printf(a, "%s, ", k->where->block) : "";
+}
+
 static const char *source_comment(const Plan *p, const Kernel *k)
 {
         Arena *a = p->graph->arena;
@@ -220,21 +241,26 @@ static const char *source_comment(const Plan *p, const Kernel *k)
         }
         const char *path = k->span.source->path;
         const char *slash = strrchr(path, '/');
-        return arena_printf(a, "/* %s:%d   %s */\n", slash ? slash + 1 : path, line,
+        return arena_printf(a, "/* %s%s:%d   %s */\n", block_of(a, k), slash ? slash + 1 : path, line,
                             shown_line(a, text, length));
+}
+
+/* ", const int32_t *active UNUSED, int64_t count" */
+static const char *rows_taken(const Printer *p)
+{
+        return p->kernel->rows != ROWS_ACTIVE
+                       ? ""
+                       : arena_printf(p->arena, ", const int32_t *active%s, int64_t count",
+                                      if_unused(p, p->active));
 }
 
 static void print_stages(Printer *p, Text *out)
 {
         Text *body = text_new(p->arena);
         print_statements(p, &p->f->body, body);
-        text_printf(out, "%sSTEP void %s(const %s *m%s%s, int thread)\n{\n",
-                    source_comment(p->plan, p->kernel), p->f->name, p->plan->c_name,
-                    iteration_parameters(p->arena, p->kernel->body, true), row_parameters(p->kernel, true));
-        unused(out, p->m, "m");
-        if (p->kernel->rows == ROWS_ACTIVE)
-                unused(out, p->active, "active");
-        unused_iterations(p, out);
+        text_printf(out, "%sSTEP void %s(const %s *m%s%s%s, int thread)\n{\n",
+                    source_comment(p->plan, p->kernel), p->f->name, p->plan->c_name, if_unused(p, p->m),
+                    iterations_taken(p), rows_taken(p));
         print_skipping(p, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
@@ -248,8 +274,7 @@ static void print_active(Printer *p, Text *out)
                 out,
                 "/* Finds the rows that this iteration changes, [count]; every thread finds them all. */\n"
                 "STEP int64_t %s(const %s *m%s, int32_t *active)\n{\n",
-                p->f->name, p->plan->c_name, iteration_parameters(p->arena, p->kernel->body, true));
-        unused_iterations(p, out);
+                p->f->name, p->plan->c_name, iterations_taken(p));
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }
@@ -305,26 +330,6 @@ void print_behind_context(Printer *p, Text *out)
         }
 }
 
-static void print_context(Printer *p, Text *out)
-{
-        Text *lines = text_new(p->arena);
-        print_behind_context(p, lines);
-        bool place = p->place || lines->n;
-        text_printf(out, place ? "        const Place *place = context;\n" : "        (void)context;\n");
-        if (p->f->role == SCORE) {
-                unused(out, p->s, "s");
-                unused(out, p->apart, "s_apart");
-        }
-        if (p->f->role != EPILOGUE)
-                unused(out, p->head, "head");
-        unused(out, p->row, "row");
-        if (p->f->role == LIVE) {
-                unused(out, p->lo, "lo");
-                unused(out, p->hi, "hi");
-        }
-        text_indent(out, lines, 1);
-}
-
 static bool uses_loops(const Printer *p, const int *loop, int n)
 {
         bool used = false;
@@ -333,10 +338,24 @@ static bool uses_loops(const Printer *p, const int *loop, int n)
         return used;
 }
 
-static void print_called_back(Printer *p, const char *head, const Text *body, Text *out)
+/* A parameter of a function that is called back. */
+typedef struct {
+        const char *text;
+        bool used;
+} Parameter;
+
+/* result: "void NAME"; parameter: those behind the context, up to one without text */
+static void print_called_back(Printer *p, const char *result, const Parameter *parameter, const Text *body,
+                              Text *out)
 {
-        text_printf(out, "static inline %s\n{\n", head);
-        print_context(p, out);
+        Text *lines = text_new(p->arena);
+        print_behind_context(p, lines);
+        const bool place = p->place || lines->n;
+        text_printf(out, "static inline %s(const void *context%s", result, if_unused(p, place));
+        for (; parameter->text; parameter++)
+                text_printf(out, ", %s%s", parameter->text, if_unused(p, parameter->used));
+        text_printf(out, ")\n{\n%s", place ? "        const Place *place = context;\n" : "");
+        text_indent(out, lines, 1);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }
@@ -345,6 +364,7 @@ static void print_epilogue(Printer *p, Text *out)
 {
         const Function *f = p->f;
         Text *rest = text_new(p->arena), *body = text_new(p->arena), *loops = text_new(p->arena);
+        p->row_alias = plain_row(p, f->outer, f->nloop - 1);
         print_statements(p, &f->body, rest);
         p->row_loop = p->kernel->ranks.row_loop;
         p->first_row = "place->first";
@@ -352,18 +372,16 @@ static void print_epilogue(Printer *p, Text *out)
         p->place = loops->n > 0;
         int64_t without = loops->n;
         print_loops_of(p, f->outer, f->nloop - 1, "row", loops);
-        p->row = loops->n > without;
+        p->row |= loops->n > without;
         print_pointers(p, body);
         text_indent(body, loops, 0);
         text_printf(body, "const int64_t j = (int64_t)panel%s * 16;\n", f->products == 2 ? " / 2" : "");
         if (p->rest)
                 print_rest(p, &f->loop[f->lane_loop], body);
         text_indent(body, rest, 0);
-        print_called_back(p,
-                          arena_printf(p->arena,
-                                       "void %s(const void *context, int64_t row, int panel, const v16 *acc)",
-                                       f->name),
-                          body, out);
+        const Parameter taken[] = {
+                {"int64_t row", p->row}, {"int panel", true}, {"const v16 *acc", true}, {NULL, false}};
+        print_called_back(p, arena_printf(p->arena, "void %s", f->name), taken, body, out);
 }
 
 /* The loops that the numbers of head and row give. */
@@ -372,43 +390,43 @@ static void print_head_loops(Printer *p, Text *out)
         const Function *f = p->f;
         print_loops_in(p, f->head, f->nhead, "head", out);
         p->head = uses_loops(p, f->head, f->nhead);
-        p->row = f->row >= 0 && (p->loops >> f->row & 1);
-        if (p->row)
-                text_printf(out, "const int64_t i%d = row;\n", f->row);
 }
 
 static void print_score(Printer *p, Text *out)
 {
         const Function *f = p->f;
         Text *rest = text_new(p->arena), *loops = text_new(p->arena), *body = text_new(p->arena);
+        p->row_alias = f->row + 1;
         print_statements(p, &f->body, rest);
         print_head_loops(p, loops);
         print_pointers(p, body);
         text_indent(body, loops, 0);
-        text_printf(body, p->lane || p->rest ? "const int64_t j = col;\n" : "(void)col;\n");
+        if (p->lane || p->rest)
+                text_printf(body, "const int64_t j = col;\n");
         if (p->rest)
                 print_rest(p, &f->loop[f->lane_loop], body);
         text_indent(body, rest, 0);
-        print_called_back(p,
-                          arena_printf(p->arena,
-                                       "%s %s(const void *context, %sconst float *s, int64_t s_apart, int "
-                                       "head, int64_t row, "
-                                       "int64_t col)",
-                                       p->plan->by_address ? "void" : "v16", f->name,
-                                       p->plan->by_address ? "float *to, " : ""),
-                          body, out);
+        const Parameter taken[] = {
+                {p->plan->by_address ? "float *to, const float *s" : "const float *s", p->s},
+                {"int64_t s_apart", p->apart},
+                {"int head", p->head},
+                {"int64_t row", p->row},
+                {"int64_t col", p->lane || p->rest},
+                {NULL, false}};
+        print_called_back(p, arena_printf(p->arena, "%s %s", p->plan->by_address ? "void" : "v16", f->name),
+                          taken, body, out);
 }
 
 static void print_sink(Printer *p, Text *out)
 {
         Text *rest = text_new(p->arena), *body = text_new(p->arena);
+        p->row_alias = p->f->row + 1;
         print_statements(p, &p->f->body, rest);
         print_head_loops(p, body);
         print_pointers(p, body);
         text_indent(body, rest, 0);
-        print_called_back(
-                p, arena_printf(p->arena, "float %s(const void *context, int head, int64_t row)", p->f->name),
-                body, out);
+        const Parameter taken[] = {{"int head", p->head}, {"int64_t row", p->row}, {NULL, false}};
+        print_called_back(p, arena_printf(p->arena, "float %s", p->f->name), taken, body, out);
 }
 
 /* The tables of whole numbers that an integer reads, each once. */
@@ -434,17 +452,18 @@ static void print_live(Printer *p, Text *out)
         const Function *f = p->f;
         Text *bounds = text_new(p->arena), *body = text_new(p->arena);
         uint64_t *seen = NEW_ARRAY(p->arena, uint64_t, p->plan->graph->nnode / 64 + 1);
+        p->row_alias = f->row + 1;
         print_statements(p, &f->body, bounds);
         print_tables(f->body.stmt[0].at, seen, body);
         print_tables(f->body.stmt[0].high, seen, body);
         print_head_loops(p, body);
         text_indent(body, bounds, 0);
-        print_called_back(
-                p,
-                arena_printf(p->arena,
-                             "void %s(const void *context, int head, int64_t row, int64_t *lo, int64_t *hi)",
-                             f->name),
-                body, out);
+        const Parameter taken[] = {{"int head", p->head},
+                                   {"int64_t row", p->row},
+                                   {"int64_t *lo", p->lo},
+                                   {"int64_t *hi", p->hi},
+                                   {NULL, false}};
+        print_called_back(p, arena_printf(p->arena, "void %s", f->name), taken, body, out);
 }
 
 void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out)
@@ -456,6 +475,7 @@ void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out)
                                    .code = k->code,
                                    .f = k->code->function[i],
                                    .arena = p->graph->arena};
+                printer_begin(&printer);
                 switch (printer.f->role) {
                 case WHOLE_KERNEL:
                         print_stages(&printer, out);

@@ -85,19 +85,24 @@ static SpelledIndex spell_sum(Printer *p, const Index *x)
 {
         Text *t = text_new(p->arena);
         const char *constant = size_expression(p, x->offset);
-        if (x->nterm == 0)
-                return (SpelledIndex){constant, binding_of_size(x->offset)};
+        int64_t first = 0;
+        int terms = 0;
         for (int i = 0; i < x->nterm; i++) {
                 int64_t c = x->term[i].coef;
+                if (p->one_turn && x->term[i].of->op == INDEX_LANE)
+                        continue;
+                first = terms++ ? first : c;
                 text_printf(t, "%s", c < 0 ? (t->n ? " - " : "-") : t->n ? " + " : "");
                 if (c != 1 && c != -1)
                         text_printf(t, "%lld * ", (long long)(c < 0 ? -c : c));
                 text_printf(t, "%s", spelled_within(p, x->term[i].of, ATOM));
         }
-        if (dim_is(x->offset, 0)) {
-                bool one = x->nterm == 1 && x->term[0].coef > 0;
-                return (SpelledIndex){t->data, one ? (x->term[0].coef == 1 ? ATOM : PRODUCT) : ADDITION};
-        }
+        if (terms == 0)
+                return (SpelledIndex){constant, binding_of_size(x->offset)};
+        if (dim_is(x->offset, 0))
+                return (SpelledIndex){t->data, terms > 1 || first < 0 ? ADDITION
+                                               : first == 1           ? ATOM
+                                                                      : PRODUCT};
         bool minus = *constant == '-';
         return (SpelledIndex){
                 arena_printf(p->arena, "%s%s%s", t->data, minus ? " - " : " + ", constant + minus), ADDITION};
@@ -127,9 +132,13 @@ static SpelledIndex spell(Printer *p, const Index *x)
         switch (x->op) {
         case INDEX_SUM: return spell_sum(p, x);
         case INDEX_LOOP:
+                if (x->number + 1 == p->row_alias) {
+                        p->row = true;
+                        return spelled_atom("row");
+                }
                 p->loops |= 1u << x->number;
                 return spelled_atom(arena_printf(p->arena, "i%d", x->number));
-        case INDEX_LANE: p->lane = true; return spelled_atom("j");
+        case INDEX_LANE: p->lane |= !p->one_turn; return spelled_atom(p->one_turn ? "0" : "j");
         case INDEX_PLACE: return spelled_atom(arena_printf(p->arena, "x%d", x->number));
         case INDEX_WHOLE: p->m = true; return spelled_atom("m->whole");
         case INDEX_DONE: p->m = true; return spelled_atom("m->done");

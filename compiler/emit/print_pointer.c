@@ -24,7 +24,8 @@ const char *pointer_name(Printer *p, Buffer *b)
 
 const char *place_in_c(Printer *p, Buffer *b, const Index *at)
 {
-        return arena_printf(p->arena, "%s + %s", pointer_name(p, b), index_text(p, at));
+        const char *name = pointer_name(p, b), *offset = index_text(p, at);
+        return strcmp(offset, "0") ? arena_printf(p->arena, "%s + %s", name, offset) : name;
 }
 
 const char *operand_text(Printer *p, Operand o)

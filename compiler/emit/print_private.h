@@ -20,8 +20,14 @@ typedef struct {
         Arena *arena;
         bool m, place, row, head, s, apart, active, lo, hi; /* parameters */
         bool lane, rest;                                    /* j, n */
-        int head_loop;         /* of a kernel that ranks share by heads: its loop over them, + 1 */
-        int row_loop;          /* of one whose rows they share: its loop over them, + 1; .. */
+        bool one_turn;        /* of a loop over lanes whose only turn is printed without a loop: j is 0, .. */
+        int64_t turn_lanes;   /* .. and n this number */
+        int row_alias;        /* the loop whose counter is `row`, + 1 */
+        int *uses;            /* [vectors] how many statements take a vector */
+        const char **inlined; /* [vectors] its expression, if it is printed where it is taken; else NULL */
+        bool inlines;         /* the statement's vector is to be */
+        int head_loop;        /* of a kernel that ranks share by heads: its loop over them, + 1 */
+        int row_loop;         /* of one whose rows they share: its loop over them, + 1; .. */
         const char *first_row; /* .. the rank's first */
         const Region *all_of;  /* in one exchange of what all its iterations stored: that repeat; or NULL */
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
@@ -51,6 +57,7 @@ void print_pointer(Printer *p, Buffer *b, Text *out); /* one of them */
 const char *literal_in_c(const Printer *p, bool far, double value);
 const char *element_number(Printer *p, Buffer *b, const Index *at); /* as a number */
 void print_rest(Printer *p, const CodeLoop *lanes, Text *out);
+void printer_begin(Printer *p); /* once its function is known */
 void print_statements(Printer *p, const StmtList *b, Text *out);
 
 /* print_ranks.c: of a kernel that ranks share, whose own function is at hand */

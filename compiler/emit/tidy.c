@@ -1,5 +1,5 @@
 /* Tidy: an emitted file as one hand would have written it.  Texts from several places meet in it: of #include lines only the first is kept,
- * of empty lines one at a time, and none between definitions of one line. */
+ * of empty lines one at a time, and none between definitions of one line.  A function of one short statement is such a line. */
 #include "emit_private.h"
 
 enum { MAX_INCLUDES = 64 };
@@ -29,10 +29,35 @@ static bool is_included(const Tidy *t, TidyLine l)
         return false;
 }
 
-/* "#define NAME .." on a line of its own. */
+/* "#define NAME ..", or a function, on a line of its own. */
 static bool defines_in_line(TidyLine l)
 {
-        return line_begins(l, "#define ") && l.n > 1 && l.at[l.n - 2] != '\\';
+        const bool function = l.n > 4 && !strncmp(l.at + l.n - 4, "; }\n", 4);
+        return function || (line_begins(l, "#define ") && l.n > 1 && l.at[l.n - 2] != '\\');
+}
+
+static TidyLine line_at(const char *at, const char *end)
+{
+        const char *next = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        return (TidyLine){at, (next ? next + 1 : end) - at};
+}
+
+/* A function of one statement as one line, and *end behind it; n 0: there is none at l, or it is too long. */
+static TidyLine short_function(Arena *a, TidyLine l, const char **end)
+{
+        enum { MOST = 112, INDENT = 8 };
+        const TidyLine open = line_at(l.at + l.n, *end), does = line_at(open.at + open.n, *end),
+                       close = line_at(does.at + does.n, *end);
+        const bool function = l.n > 2 && l.at[l.n - 2] == ')' && l.at[0] != ' ' && l.at[0] != '#' &&
+                              line_begins(open, "{\n") && line_begins(does, "        ") &&
+                              does.at[INDENT] != ' ' && does.at[INDENT] != '#' &&
+                              does.at[does.n - 2] == ';' && line_begins(close, "}\n");
+        if (!function || l.n - 1 + does.n - 1 - INDENT + 5 > MOST)
+                return (TidyLine){NULL, 0};
+        const char *line = arena_printf(a, "%.*s { %.*s }\n", (int)l.n - 1, l.at, (int)does.n - 1 - INDENT,
+                                        does.at + INDENT);
+        *end = close.at + close.n;
+        return (TidyLine){line, (int64_t)strlen(line)};
 }
 
 static void tidy_line(Tidy *t, TidyLine l)
@@ -60,9 +85,9 @@ void tidy_text(Text *out, const Text *c)
 {
         Tidy t = {.out = out};
         for (const char *at = c->data, *end = at + c->n; at < end;) {
-                const char *next = memchr(at, '\n', (size_t)(end - at));
-                next = next ? next + 1 : end;
-                tidy_line(&t, (TidyLine){at, next - at});
-                at = next;
+                const char *next = end;
+                TidyLine line = line_at(at, end), function = short_function(out->arena, line, &next);
+                tidy_line(&t, function.n ? function : line);
+                at = function.n ? next : at + line.n;
         }
 }
