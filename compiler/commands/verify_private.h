@@ -38,7 +38,7 @@ void verify_tick(Verify *v);                                /* a step of the bar
 /* verify_interpreted.c; each false after a message */
 bool interpret_oracle(Verify *v);
 bool pass_is_verified(const Verify *v, int n); /* the graph pass n is optional and was not turned off */
-bool verify_pass(Verify *v, int n); /* after the first n + 1 graph passes */
+bool verify_pass(Verify *v, int n);            /* after the first n + 1 graph passes */
 bool verify_graph(Verify *v, int n,
                   int pass); /* after the first n; `pass` is the last of them, or the one left out */
 bool pass_graph(Verify *v, int n, Storage kv); /* the graph once more, with the first n passes done */
