@@ -1,8 +1,10 @@
-"""Activations of a PyTorch module by their names in a .model file, for `lathe verify --against FILE.safetensors`.
+"""Records activations of a PyTorch module under their names in a .model file, for `lathe verify --against FILE.safetensors`.
 
-record(path, module, inputs, parts, output) runs the module once.  Tensors have no batch axis; it is put in front and taken away.
-inputs: {their name: (our name, tensor)};  parts: {our name: name of a submodule}, where {i} counts as far as there are any;
-output: our name of what the module gives.  With module.double() the record is good to 1e-9.
+record(path, module, inputs, parts, output) runs the module once.  Tensors have no batch axis; it is added for the call and removed.
+inputs: {name in the module: (name in the model, tensor)}
+parts: {name in the model: name of a submodule}; {i} in both names counts the submodules from 0
+output: name in the model of the module's result
+With module.double() the record is accurate to 1e-9.
 """
 import torch
 from safetensors.torch import save_file
