@@ -432,6 +432,7 @@ Emit emit_new(Plan *p, const EmitOptions *o)
                   .g = p->graph,
                   .name = p->c_name,
                   .causal = p->graph->past >= 0};
+        name_buffers(p);
         e.portable = target_is_portable(p->target);
         Text *upper = text_new(e.arena);
         for (const char *at = e.name; *at; at++)
@@ -441,16 +442,69 @@ Emit emit_new(Plan *p, const EmitOptions *o)
         return e;
 }
 
+/* --- offsets ---------------------------------------------------------------------------------------------------- */
+
+/* "4 of [96, 96] f32, tiled by 16 along axis 0, floats 36864" */
+static const char *about_buffer(const Emit *e, const Buffer *b)
+{
+        const char *slots = b->slots > 1 ? arena_printf(e->arena, "%" PRId64 " of ", b->slots) : "",
+                   *tiled = b->layout.tiled >= 0
+                                    ? arena_printf(e->arena, ", tiled by 16 along axis %d", b->layout.tiled)
+                                    : "",
+                   *life = b->home == IN_ARENA ? arena_printf(e->arena, ", steps %d to %d", b->first, b->last)
+                                               : "",
+                   *name = b->home == IN_ARENA ? "" : arena_printf(e->arena, "%s: ", b->name);
+        return arena_printf(e->arena, "%s%s%s %s%s, %" PRId64 " bytes%s", name, slots,
+                            type_text(e->arena, e->g, &b->type), storage_info[b->storage].text, tiled,
+                            b->home == IN_ARENA ? b->size : b->slot_stride * b->slots, life);
+}
+
+static void emit_offset(const Emit *e, const Buffer *b, int width, Text *c)
+{
+        text_printf(c, "#define %-*s %" PRId64 " /* %s */\n", width, b->offset_name, FLOATS(b->offset),
+                    about_buffer(e, b));
+}
+
+/* A line for each buffer, those of the arena in the order in which they are filled. */
+static void emit_offsets(const Emit *e, Home home, const char *about, Text *c)
+{
+        const Plan *p = e->plan;
+        int width = 0;
+        for (int i = 0; i < p->nbuffer; i++) {
+                const Buffer *b = p->buffer[i];
+                if (b->home == home && b->offset_name && (int)strlen(b->offset_name) > width)
+                        width = (int)strlen(b->offset_name);
+        }
+        if (!width)
+                return;
+        text_printf(c, "/* %s */\n", about);
+        for (int step = home == IN_ARENA ? 0 : -1; step < (home == IN_ARENA ? p->steps : 0); step++)
+                for (int i = 0; i < p->nbuffer; i++) {
+                        const Buffer *b = p->buffer[i];
+                        if (b->home == home && b->offset_name && (home != IN_ARENA || b->first == step))
+                                emit_offset(e, b, width, c);
+                }
+        text_put(c, "\n");
+}
+
 void emit(Plan *p, const EmitOptions *o, Text *out, Text *h)
 {
         Emit e = emit_new(p, o);
         Text *c = text_new(e.arena);
+        p->names_offsets = true;
         emit_header(&e, h);
         emit_comment(&e, c);
         text_printf(c, "#if !defined(_POSIX_C_SOURCE)\n#define _POSIX_C_SOURCE 200809L\n#endif\n%s%s%s\n\n",
                     o->alone ? "" : "#include \"", o->alone ? h->data : o->name, o->alone ? "" : ".h\"");
         emit_guard_macros(&e, c);
         emit_constants(&e, c);
+        emit_offsets(&e, IN_WEIGHTS, "Weights: where each begins, in floats.", c);
+        emit_offsets(&e, IN_STATE, "State, kept from call to call.", c);
+        emit_offsets(
+                &e, IN_ARENA,
+                "Arena: values of one call, and the steps of the program from which to which each is kept.",
+                c);
         emit_all(&e, c);
+        p->names_offsets = false;
         tidy_text(out, c);
 }

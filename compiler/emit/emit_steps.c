@@ -142,9 +142,9 @@ static void emit_gather(const Emit *e, const Step *s, Text *t)
         const char *from = b->home == IN_OUTPUT
                                    ? arena_printf(e->arena, "m->output_%s", e->g->output[b->index].name)
                                    : "m->arena";
-        text_printf(t, "rank_gather_rows(m->ranks, %s + %" PRId64 ", %s, %" PRId64 ", %d);\n", from,
-                    FLOATS(b->offset) + r->base, dim_expression(e->arena, e->g, r->rows), r->tile,
-                    r->whole_tiles);
+        const char *offset = b->home == IN_OUTPUT ? "0" : offset_text(e->plan, b);
+        text_printf(t, "rank_gather_rows(m->ranks, %s + %s + %" PRId64 ", %s, %" PRId64 ", %d);\n", from,
+                    offset, r->base, dim_expression(e->arena, e->g, r->rows), r->tile, r->whole_tiles);
 }
 
 /* A call of a function of the runtime for a value that a repeat carries. */
@@ -162,7 +162,7 @@ static void emit_carried(const Emit *e, const Step *s, Text *t)
                 more = !under_way           ? ", 0"
                        : s->op == STEP_SEND ? ", m->way == WAY_BEGIN"
                                             : ", m->way == WAY_END";
-        text_printf(t, "%s(m->ranks, m->arena + %" PRId64 ", %s%s);\n", name, FLOATS(s->value->offset),
+        text_printf(t, "%s(m->ranks, m->arena + %s, %s%s);\n", name, offset_text(e->plan, s->value),
                     dim_expression(e->arena, e->g, carried_count(s->value)), more);
 }
 

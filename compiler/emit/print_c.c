@@ -364,6 +364,7 @@ void printer_begin(Printer *p)
         p->uses = NEW_ARRAY(p->arena, int, p->f->vectors + 1);
         p->inlined = NEW_ARRAY(p->arena, const char *, p->f->vectors + 1);
         count_uses(&p->f->body, p->uses);
+        name_pointers(p);
 }
 
 /* Does the statement define a vector by others and by numbers only? */

@@ -12,16 +12,6 @@ static bool is_iteration(const Kernel *k, const char *name)
         return false;
 }
 
-const char *pointer_name(Printer *p, Buffer *b)
-{
-        b = pointed_buffer(b);
-        const char *name = last_name_part(b->name);
-        bool taken = is_c_word(name) || !strcmp(name, p->plan->c_name) || is_iteration(p->kernel, name);
-        for (int i = 0; i < p->f->npointer && p->f->pointer[i] != b; i++)
-                taken |= !strcmp(last_name_part(p->f->pointer[i]->name), name);
-        return taken ? arena_printf(p->arena, "%s_%d", name, b->id) : name;
-}
-
 const char *place_in_c(Printer *p, Buffer *b, const Index *at)
 {
         const char *name = pointer_name(p, b), *offset = index_text(p, at);
@@ -128,6 +118,15 @@ static const char *before_text(Printer *p, const Buffer *whole)
                             (long long)FLOATS(buffer_size(whole, sequence_row(whole))));
 }
 
+const char *offset_text(const Plan *p, const Buffer *b)
+{
+        while (b->alias)
+                b = b->alias;
+        return p->names_offsets && b->offset_name
+                       ? b->offset_name
+                       : arena_printf(p->graph->arena, "%lld", (long long)FLOATS(b->offset));
+}
+
 /* Where a buffer of the arena, the weights or the state begins. */
 static const char *home_text(Printer *p, Buffer *b, const char *constant, const char *slot)
 {
@@ -141,17 +140,69 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
                 slot = arena_printf(p->arena, "%s + (%s == 1 ? thread * %lld : 0)", slot, call_rows(p->plan),
                                     (long long)FLOATS(storage_size(b->storage, own_row(p->plan, b))));
         const char *at = arena_printf(p->arena, "m->%s", home[own->paged ? IN_ARENA : b->home]);
-        if (own->offset)
-                at = arena_printf(p->arena, "%s + %lld", at, (long long)FLOATS(own->offset));
+        const char *offset = offset_text(p->plan, own);
+        if (strcmp(offset, "0"))
+                at = arena_printf(p->arena, "%s + %s", at, offset);
         at = arena_printf(p->arena, "%s%s", at, slot);
         const char *c = storage_info[b->storage].c;
         return strcmp(c, "float") ? arena_printf(p->arena, "(%s%s *)(%s)", constant, c, at) : at;
 }
 
+/* NULL: it is no place of these */
+static const char *address_text(Printer *p, Buffer *b)
+{
+        if (b->home == IN_LITERAL || b->home == IN_INPUT || b->home == IN_OUTPUT)
+                return NULL;
+        return home_text(p, b, "", slot_text(p, b, text_new(p->arena)));
+}
+
+/* "q", or where that has another meaning "q_12" */
+static const char *unlike_others(const Printer *p, const Buffer *b, int before)
+{
+        bool taken =
+                is_c_word(b->role) || !strcmp(b->role, p->plan->c_name) || is_iteration(p->kernel, b->role);
+        for (int i = 0; i < before; i++)
+                taken |= !strcmp(p->pointer[i].name, b->role);
+        return taken ? arena_printf(p->arena, "%s_%d", b->role, b->id) : b->role;
+}
+
+/* Buffers in the same place have one pointer. */
+void name_pointers(Printer *p)
+{
+        const Printer uses = *p;
+        p->pointer = NEW_ARRAY(p->arena, NamedPointer, p->f->npointer + 1);
+        for (int i = 0; i < p->f->npointer; i++) {
+                Buffer *b = p->f->pointer[i];
+                NamedPointer own = {
+                        .address = address_text(p, b), .stored = pointer_is_stored(p->kernel, b), .first = i};
+                for (int k = 0; k < i && own.first == i && own.address; k++)
+                        if (p->pointer[k].address && !strcmp(p->pointer[k].address, own.address))
+                                own.first = k;
+                own.name = own.first == i ? unlike_others(p, b, i) : p->pointer[own.first].name;
+                p->pointer[own.first].stored |= own.stored;
+                p->pointer[i] = own;
+        }
+        p->m = uses.m;
+        p->iterations = uses.iterations;
+}
+
+static const NamedPointer *named_pointer(const Printer *p, const Buffer *b)
+{
+        int i = 0;
+        while (p->f->pointer[i] != b)
+                i++;
+        return &p->pointer[i];
+}
+
+const char *pointer_name(Printer *p, Buffer *b)
+{
+        return named_pointer(p, pointed_buffer(b))->name;
+}
+
 void print_pointer(Printer *p, Buffer *b, Text *out)
 {
         const char *name = pointer_name(p, b), *slot = slot_text(p, b, out);
-        const char *constant = pointer_is_stored(p->kernel, b) ? "" : "const ",
+        const char *constant = named_pointer(p, b)->stored ? "" : "const ",
                    *type = storage_info[b->storage].c;
         p->m |= b->home != IN_LITERAL;
         if (b->home == IN_LITERAL) {
@@ -172,5 +223,6 @@ void print_pointer(Printer *p, Buffer *b, Text *out)
 void print_pointers(Printer *p, Text *out)
 {
         for (int i = 0; i < p->f->npointer; i++)
-                print_pointer(p, p->f->pointer[i], out);
+                if (p->pointer[i].first == i)
+                        print_pointer(p, p->f->pointer[i], out);
 }

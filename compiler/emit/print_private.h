@@ -10,6 +10,13 @@ const char *iteration_parameters(Arena *a, const Body *b, bool types);
 /* ", const int32_t *active, int64_t count": the rows that an iteration changes, where a kernel computes just these */
 const char *row_parameters(const Kernel *k, bool types);
 
+/* A pointer that a function declares. */
+typedef struct {
+        const char *name, *address; /* address: "m->arena + ARENA_X"; NULL: elsewhere */
+        bool stored;
+        int first; /* that has the same address: this declares it */
+} NamedPointer;
+
 /* A function being printed, and which of its names the text has used so far: only those are declared. */
 typedef struct {
         Plan *plan;
@@ -20,14 +27,15 @@ typedef struct {
         Arena *arena;
         bool m, place, row, head, s, apart, active, lo, hi; /* parameters */
         bool lane, rest;                                    /* j, n */
-        bool one_turn;        /* of a loop over lanes whose only turn is printed without a loop: j is 0, .. */
-        int64_t turn_lanes;   /* .. and n this number */
-        int row_alias;        /* the loop whose counter is `row`, + 1 */
-        int *uses;            /* [vectors] how many statements take a vector */
-        const char **inlined; /* [vectors] its expression, if it is printed where it is taken; else NULL */
-        bool inlines;         /* the statement's vector is to be */
-        int head_loop;        /* of a kernel that ranks share by heads: its loop over them, + 1 */
-        int row_loop;         /* of one whose rows they share: its loop over them, + 1; .. */
+        bool one_turn;      /* of a loop over lanes whose only turn is printed without a loop: j is 0, .. */
+        int64_t turn_lanes; /* .. and n this number */
+        int row_alias;      /* the loop whose counter is `row`, + 1 */
+        NamedPointer *pointer; /* [npointer] */
+        int *uses;             /* [vectors] how many statements take a vector */
+        const char **inlined;  /* [vectors] its expression, if it is printed where it is taken; else NULL */
+        bool inlines;          /* the statement's vector is to be */
+        int head_loop;         /* of a kernel that ranks share by heads: its loop over them, + 1 */
+        int row_loop;          /* of one whose rows they share: its loop over them, + 1; .. */
         const char *first_row; /* .. the rank's first */
         const Region *all_of;  /* in one exchange of what all its iterations stored: that repeat; or NULL */
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
@@ -45,6 +53,8 @@ const char *index_text(Printer *p, const Index *x);
 
 /* print_pointer.c */
 const char *pointer_name(Printer *p, Buffer *b);
+void name_pointers(Printer *p);
+const char *offset_text(const Plan *p, const Buffer *b);        /* "ARENA_X", or a number of floats */
 const char *place_in_c(Printer *p, Buffer *b, const Index *at); /* "x + 64 * i0" */
 const char *operand_text(Printer *p, Operand o);                /* the same, or "x" */
 const char *storage_text(Arena *a, const Buffer *b);            /* "STORAGE_F16" */

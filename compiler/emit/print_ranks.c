@@ -88,8 +88,9 @@ static void print_rank_row(Printer *p, const char *name, Buffer *b, const Text *
 /* Of the same kernel, with nothing used yet. */
 static Printer unprinted(const Printer *of, const Function *f)
 {
-        return (Printer){
-                .plan = of->plan, .kernel = of->kernel, .code = of->code, .f = f, .arena = of->arena};
+        Printer p = {.plan = of->plan, .kernel = of->kernel, .code = of->code, .f = f, .arena = of->arena};
+        printer_begin(&p);
+        return p;
 }
 
 /* Of a product's part: what its epilogue stores. */

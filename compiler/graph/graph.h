@@ -151,8 +151,9 @@ struct Node {
 /* One call of a block: notes about a node print the chain, innermost first. */
 struct Instance {
         Instance *outer;
-        const char *name;  /* the path element, e.g. "attn" */
-        const char *block; /* the callee, e.g. "attention" */
+        const char *name;   /* the path element, e.g. "attn" */
+        const char *block;  /* the callee, e.g. "attention" */
+        const char *scheme; /* "rope": the callee is a member of that scheme; else NULL */
         Span call;
         bool is_whole; /* the call is all of the block that makes it: no path element of its own */
 };

@@ -120,9 +120,11 @@ struct Buffer {
         int id;
         Home home;
         Storage storage;
-        int64_t group;    /* of STORAGE_Q8: StateVar.group */
-        const char *name; /* as comments call it: "layer.attn.q" */
-        Type type;        /* of what it holds (one slot) */
+        int64_t group;           /* of STORAGE_Q8: StateVar.group */
+        const char *name;        /* as comments call it: "layer.attn.q" */
+        const char *role;        /* as C calls its pointer: "q" */
+        const char *offset_name; /* as C calls `offset`: "ARENA_Q"; NULL: it has none of its own */
+        Type type;               /* of what it holds (one slot) */
         Layout layout;
         Buffer *part_of; /* its storage is a part of that buffer's; layout.offset counts from there */
         int64_t size;    /* bytes of one slot; 0: a part of another's */
@@ -353,6 +355,7 @@ typedef struct {
         const bool *off;    /* [PASS_COUNT] passes that are left out */
         const char *c_name; /* of the model, as a C identifier */
         bool timed;         /* for libtcc: each kernel's time is taken (profile_into()) */
+        bool names_offsets; /* emitted with constants for offsets, and a table of them */
         bool by_address;    /* emitted for libtcc: vectors are arrays, passed by address */
         int64_t chunk;      /* most new rows a call */
         int slots;          /* most sequences a call */

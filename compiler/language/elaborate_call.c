@@ -305,6 +305,7 @@ static Value run_scheme(Elaborator *e, const Block *f, Scope *scope)
                 if (member->kind != AST_MEMBER)
                         continue;
                 Value v = {.kind = V_BLOCK, .block = block_value(e, member, scope)};
+                v.block->scheme = f->def->name;
                 vars_set(e->arena, &s->member, member->name, v, member->span);
                 if (!vars_find(scope->vars, member->name))
                         scope_set(e, scope, member->name, v, member->span);
@@ -333,6 +334,7 @@ static Value run_instance(Elaborator *e, const Block *f, const Parameters *p, co
         *instance = (Instance){.outer = e->where,
                                .name = name && name != WHOLE_BLOCK ? name : f->name,
                                .block = f->def->name,
+                               .scheme = f->scheme,
                                .call = call,
                                .is_whole = name == WHOLE_BLOCK};
         Active active = {e->active, f->def, f->scope, f->def->name};

@@ -383,6 +383,7 @@ struct Block {
         Scope *scope;        /* where it was written */
         Vars bound;          /* arguments given by name */
         const char *spelled; /* a member: the name of its scheme value */
+        const char *scheme;  /* a member: its scheme */
         PathScope *shared;   /* a shared instance's place */
 };
 

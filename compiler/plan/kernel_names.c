@@ -4,8 +4,9 @@
  *      layer_ffn_gate_up
  *      top_logits         what fills an output, after that
  *      layer_ln1          the others, after the repeat, the blocks and the variable that their value comes from
+ *      layer_attn_rope_q  a scheme's, after the scheme and the weight that their value comes from
  *
- * Two values of one variable are told apart by the weight that they come from (layer_attn_position_q), else by numbers. */
+ * Two values of one name are told apart by that weight, by the block that makes them (top_mel_power), or by numbers. */
 #include "plan_private.h"
 
 #include <stdlib.h>
@@ -14,7 +15,18 @@
 /* A call that only passes a block's name on ("attention" within "attn") says nothing in a name. */
 static bool says_something(const Instance *i)
 {
-        return i->name && (!i->outer || !i->block || strcmp(i->name, i->block));
+        return i->name && !(i->scheme && i->is_whole) &&
+               (!i->outer || !i->block || strcmp(i->name, i->block));
+}
+
+const char *name_of_instance(const Instance *i)
+{
+        return i->scheme ? i->scheme : i->name;
+}
+
+bool says_less(const char *name)
+{
+        return name[0] != 'x' && name[1] == '\0';
 }
 
 /* What follows the name of a kernel or of a repeat in those of functions that belong to it. */
@@ -152,20 +164,27 @@ static int kernel_weights(const Kernel *k, const Weight **w, int most)
 
 /* --- all kernels ------------------------------------------------------------------------------------------------------ */
 
+const Instance *named_instance(const Node *n)
+{
+        const Instance *i = n->where;
+        while (i && !says_something(i))
+                i = i->outer;
+        return i;
+}
+
 static const char *name_of_value(Fuse *f, const Node *root)
 {
         Arena *a = f->arena;
         const char *name = root->name;
-        const Instance *own = root->where;
-        while (own && !says_something(own))
-                own = own->outer;
-        if (own && (!name || own->name == name))
+        const Instance *own = named_instance(root);
+        if (own && (!name || own->name == name || says_less(name)))
                 name = NULL; /* the instance's own name will do */
         else if (!name)
                 name = op_info[root->op].text;
         for (const Instance *i = own; i; i = i->outer)
                 if (says_something(i))
-                        name = name ? arena_printf(a, "%s_%s", i->name, name) : i->name;
+                        name = name ? arena_printf(a, "%s_%s", name_of_instance(i), name)
+                                    : name_of_instance(i);
         return name;
 }
 
@@ -194,6 +213,19 @@ static const Weight *source_of(const Node *n, int depth)
         return NULL;
 }
 
+const char *source_name(const Node *root)
+{
+        enum { NEAR = 8 };
+        const Weight *w = source_of(root, NEAR);
+        return w ? w->part[weight_parts(w) - 1] : NULL;
+}
+
+static bool is_of_scheme(const Node *n)
+{
+        const Instance *i = named_instance(n);
+        return i && i->scheme;
+}
+
 static const char *identifier(Fuse *f, const Node *root, const char *name)
 {
         char *full = arena_strdup(f->arena, name);
@@ -208,11 +240,11 @@ static const char *identifier(Fuse *f, const Node *root, const char *name)
 /* The name, or what tells it from others that are called so. */
 static const char *one_of_its_own(Fuse *f, const Kernel *k, const Node *root, const char *full)
 {
-        enum { NEAR = 8 };
-        const Weight *w = source_of(root, NEAR);
-        const char *given = full;
-        if (kernel_name_is_taken(f, k, given) && w && k->op == K_LOOP)
-                full = given = arena_printf(f->arena, "%s_%s", full, w->part[weight_parts(w) - 1]);
+        const char *source = source_name(root), *given = full;
+        if (k->op == K_LOOP && source && (is_of_scheme(root) || kernel_name_is_taken(f, k, given)))
+                full = given = arena_printf(f->arena, "%s_%s", full, source);
+        if (!root->name && root->where && !says_something(root->where) && kernel_name_is_taken(f, k, given))
+                given = arena_printf(f->arena, "%s_%s", full, root->where->block);
         for (int i = 2; kernel_name_is_taken(f, k, given); i++)
                 given = arena_printf(f->arena, "%s_%d", full, i);
         return given;

@@ -53,6 +53,10 @@ const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, cons
 #include "passes/passes.def"
 #undef PASS
 
+/* buffer_names.c: Buffer.role and Buffer.offset_name of all */
+void name_buffers(Plan *p);
+bool has_offset(const Buffer *b); /* in the arena, the weights or a state, of its own */
+
 /* heads.c: where as many threads as divide Plan.heads run k for one row, thread t of T touches those elements of b alone whose
  * number, modulo this, is from t / T of it to (t + 1) / T; 0: that is not known */
 int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b);
