@@ -127,13 +127,12 @@ static inline int64_t talk_trailing(const char *text, int64_t n, int newlines)
 /* The plain text becomes tokens. */
 static inline void talk_encode(Talk *k, int begins)
 {
-        const char *text = k->text;
-        int64_t n = k->ntext, skipped = k->strips && n && !k->failed ? talk_leading(text, n, 0) : 0;
-        text += skipped;
+        int64_t n = k->ntext, skipped = k->strips && n && !k->failed ? talk_leading(k->text, n, 0) : 0;
         n -= skipped;
         k->ntext = k->strips = 0;
         if (k->failed || !n)
                 return;
+        const char *text = k->text + skipped;
         if (n > tokens_most(k->tables)) {
                 k->failed = 1;
                 return;
