@@ -7,7 +7,8 @@
     PROCESSES: how many at a time, if not two
 
 Each model is printed from its tree and parsed again (`lathe parse --check`), then verified with libtcc on every target that runs
-here, with each pass off in turn, and with batches of three sequences; three in eight by 2 and 3 ranks, with the errors of all values; every seventh has its weights from a
+here, with each pass off in turn (in the quick form of the tests on scalar and, in turn, one other target), and with batches of three
+sequences; three in eight by 2 and 3 ranks, with the errors of all values; every seventh has its weights from a
 checkpoint, in turn of f32, f16 and bf16; every twentieth's C is built by the system's compiler too, for scalar and in turn for another
 target, 64-bit ARM among them. A model that fails is kept with what was said of it, under TMPDIR, and with --seconds is made small there
 too.
@@ -48,6 +49,7 @@ class Drive:
         self.driver, self.work = driver, work
         self.kept = os.path.join(os.environ.get("TMPDIR", "/tmp"), "lathe-random")
         self.others = targets(driver)
+        self.natives = targets(driver, "runs here|native")
         self.environment = dict(os.environ, CC=self.compiler())
 
     def compiler(self):
@@ -66,7 +68,12 @@ class Drive:
     def runs(self, seed, path, text):
         """The options of each run of verify."""
         own = shrink.options_in(text)
-        yield own if "--jit" in own else own + ["--jit", "tcc", "--each-pass"]
+        each = own if "--jit" in own else own + ["--jit", "tcc", "--each-pass"]
+        if os.environ.get("LATHE_TESTS") == "quick" and self.natives and "--jit" not in own and "--target" not in own:
+            yield own + ["--jit", "tcc"]
+            turn = seed if seed is not None else sum(os.path.basename(path).encode())
+            each = each + ["--target", "scalar", "--target", self.natives[turn % len(self.natives)]]
+        yield each
         if seed is not None and seed % 20 == 10:
             others = [w for t in self.others[seed // 20 % max(len(self.others), 1):][:1] for w in ("--target", t)]
             yield own + ["--target", "scalar"] + others
