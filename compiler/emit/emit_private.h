@@ -22,6 +22,8 @@ typedef struct {
         bool portable;            /* several instruction sets in one file */
         bool alone;               /* the program alone, for an engine that has memory and threads */
         const CFact *facts;
+        SharedFunction *
+                *shared; /* by Kernel.order.step: the function that it has in common with others, or NULL */
 } Emit;
 
 bool is_batched(const Emit *e); /* an instance holds several sequences */

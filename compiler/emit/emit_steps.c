@@ -49,8 +49,12 @@ static void emit_barrier(const Emit *e, const Step *s, Text *t)
 static void emit_call(const Emit *e, const Step *s, const char *instance, Text *t)
 {
         const Kernel *k = s->kernel;
-        text_printf(t, "%s(%s%s%s, thread);\n", k->name, instance,
-                    iteration_parameters(e->arena, k->body, false), row_parameters(k, false));
+        const SharedFunction *shared = e->shared[k->order.step];
+        if (shared)
+                print_shared_call(e->plan, k, shared, t);
+        else
+                text_printf(t, "%s(%s%s%s, thread);\n", k->name, instance,
+                            iteration_parameters(e->arena, k->body, false), row_parameters(k, false));
 }
 
 static void emit_exchange(const Emit *e, const Step *s, const char *instance, Text *t)
@@ -329,7 +333,10 @@ static void emit_functions(const Emit *e, const StepList *list, const Step *want
 {
         for (int i = 0; i < list->n; i++) {
                 const Step *s = list->step[i];
-                if (s->op == STEP_CALL)
+                const SharedFunction *shared = s->op == STEP_CALL ? e->shared[s->kernel->order.step] : NULL;
+                if (shared && shared->kernel == s->kernel)
+                        print_shared(e->plan, shared, c);
+                else if (s->op == STEP_CALL && !shared)
                         print_kernel(e->plan, s->kernel, wanted, c);
                 else if (s->op != STEP_REPEAT)
                         emit_functions(e, &s->inside, s->op == STEP_IF_WANTED ? s : wanted, c);
@@ -415,8 +422,11 @@ static bool any_looks_up(const Plan *p)
         return false;
 }
 
-void emit_program(const Emit *e, Text *c)
+void emit_program(const Emit *whole, Text *c)
 {
+        Emit own = *whole, *e = &own;
+        own.shared = whole->plan->by_address ? NEW_ARRAY(e->arena, SharedFunction *, e->plan->steps + 1)
+                                             : find_shared(e->plan);
         const StepList *program = e->plan->program;
         const bool parts = program->n && program->step[0]->op == STEP_PART;
         Text *calls = text_new(e->arena);

@@ -35,6 +35,12 @@ static const char *turns_of_heads(const Printer *p, const char *heads)
         return each == 1 ? heads : arena_printf(p->arena, "%lld * %s", (long long)each, heads);
 }
 
+/* Is the loop's first row a parameter? */
+static bool takes_first(const Printer *p, int loop)
+{
+        return p->shared && p->shared->takes_first && loop == p->f->body.stmt[0].begin;
+}
+
 /* A size as an expression, the rows before the first wanted one left out. */
 const char *loop_size(Printer *p, int loop)
 {
@@ -47,6 +53,8 @@ const char *loop_size(Printer *p, int loop)
                 return arena_printf(p->arena, "(%s)", turns_of_heads(p, "(end_head - first_head)"));
         if (loop + 1 == p->row_loop)
                 return "(behind_row - first_row)";
+        if (takes_first(p, loop))
+                return arena_printf(p->arena, "(%s - first)", loop_end(p, l));
         CodeLoop from_0 = *l;
         if (l->from_first)
                 from_0.size = dim_sub(l->size, dim_named(NAMED_FIRST));
@@ -59,8 +67,8 @@ static int plain_row(const Printer *p, int begin, int end)
 {
         const CodeLoop *l = &p->f->loop[begin];
         const bool looked_up = begin == 0 && p->kernel->batching == BATCH_ROWS_LOOKED_UP;
-        return end - begin == 1 && !l->active && !l->from_first && !looked_up && begin + 1 != p->head_loop &&
-                               begin + 1 != p->kernel->ranks.row_loop
+        return end - begin == 1 && !l->active && !l->from_first && !takes_first(p, begin) && !looked_up &&
+                               begin + 1 != p->head_loop && begin + 1 != p->kernel->ranks.row_loop
                        ? begin + 1
                        : 0;
 }
@@ -78,7 +86,9 @@ void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out)
                         text_printf(e, " / %s", loop_size(p, k));
                 if (i > begin)
                         text_printf(e, " %% %s", loop_size(p, i));
-                if (l->from_first) {
+                if (takes_first(p, i)) {
+                        text_put(e, " + first");
+                } else if (l->from_first) {
                         p->m = true;
                         text_printf(e, " + m->first");
                 }
@@ -122,6 +132,14 @@ const char *row_count(Printer *p, int begin, int end)
         return end > begin ? e->data : "1";
 }
 
+const char *row_count_alone(Printer *p, int begin, int end)
+{
+        const char *count = row_count(p, begin, end);
+        return end - begin == 1 && *count == '('
+                       ? arena_printf(p->arena, "%.*s", (int)strlen(count) - 2, count + 1)
+                       : count;
+}
+
 void print_rows(Printer *p, const Stmt *s, Text *out)
 {
         bool shared = s->op == STMT_ROWS;
@@ -143,17 +161,17 @@ void print_rows(Printer *p, const Stmt *s, Text *out)
                             "m->threads);\n"
                             "for (int64_t row = %s == 1 ? 0 : share(rows, thread, m->threads); row < end; "
                             "row++) {\n",
-                            row_count(p, s->begin, s->end), call_rows(p->plan), call_rows(p->plan));
+                            row_count_alone(p, s->begin, s->end), call_rows(p->plan), call_rows(p->plan));
         else if (shared)
                 text_printf(out,
                             "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n"
                             "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n",
-                            row_count(p, s->begin, s->end));
+                            row_count_alone(p, s->begin, s->end));
         else
                 text_printf(out,
                             "const int64_t rows = %s;\nint64_t count = 0;\n"
                             "for (int64_t row = 0; row < rows; row++) {\n",
-                            row_count(p, s->begin, s->end));
+                            row_count_alone(p, s->begin, s->end));
         text_indent(out, loops, 1);
         text_indent(out, inner, 1);
         text_printf(out, shared ? "}\n" : "}\nreturn count;\n");
@@ -259,8 +277,9 @@ static void print_stages(Printer *p, Text *out)
         Text *body = text_new(p->arena);
         print_statements(p, &p->f->body, body);
         text_printf(out, "%sSTEP void %s(const %s *m%s%s%s, int thread)\n{\n",
-                    source_comment(p->plan, p->kernel), p->f->name, p->plan->c_name, if_unused(p, p->m),
-                    iterations_taken(p), rows_taken(p));
+                    source_comment(p->plan, p->kernel), p->shared ? p->shared->name : p->f->name,
+                    p->plan->c_name, if_unused(p, p->m),
+                    p->shared ? shared_parameters(p) : iterations_taken(p), rows_taken(p));
         print_skipping(p, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
@@ -489,4 +508,16 @@ void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out)
                 case SINK: print_sink(&printer, out); break;
                 }
         }
+}
+
+void print_shared(Plan *p, const SharedFunction *s, Text *out)
+{
+        Printer printer = {.plan = p,
+                           .kernel = s->kernel,
+                           .code = s->kernel->code,
+                           .f = s->kernel->code->function[0],
+                           .arena = p->graph->arena,
+                           .shared = s};
+        printer_begin(&printer);
+        print_stages(&printer, out);
 }

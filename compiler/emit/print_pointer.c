@@ -166,7 +166,31 @@ static const char *unlike_others(const Printer *p, const Buffer *b, int before)
         return taken ? arena_printf(p->arena, "%s_%d", b->role, b->id) : b->role;
 }
 
-/* Buffers in the same place have one pointer. */
+/* Gives pointer i a name that no other has. */
+static void rename_pointer(Printer *p, int i, const char *name)
+{
+        for (int k = 0; k < p->f->npointer; k++)
+                if (k != i && !strcmp(p->pointer[k].name, name))
+                        return;
+        p->pointer[i].name = name;
+}
+
+/* Of a function of several kernels: x is the only value that it takes, out what it stores. */
+static void name_parameters(Printer *p)
+{
+        int taken = 0, last = 0;
+        for (int i = 0; i < p->f->npointer; i++) {
+                Buffer *b = p->f->pointer[i];
+                if (p->pointer[i].stored && !code_reads(p->code, whole_buffer(b)))
+                        rename_pointer(p, i, "out");
+                if (b->home == IN_ARENA && !p->pointer[i].stored)
+                        taken++, last = i;
+        }
+        if (taken == 1)
+                rename_pointer(p, last, "x");
+}
+
+/* Buffers in the same place have one pointer, but in a function of several kernels. */
 void name_pointers(Printer *p)
 {
         const Printer uses = *p;
@@ -175,13 +199,15 @@ void name_pointers(Printer *p)
                 Buffer *b = p->f->pointer[i];
                 NamedPointer own = {
                         .address = address_text(p, b), .stored = pointer_is_stored(p->kernel, b), .first = i};
-                for (int k = 0; k < i && own.first == i && own.address; k++)
+                for (int k = 0; k < i && own.first == i && own.address && !p->shared; k++)
                         if (p->pointer[k].address && !strcmp(p->pointer[k].address, own.address))
                                 own.first = k;
                 own.name = own.first == i ? unlike_others(p, b, i) : p->pointer[own.first].name;
                 p->pointer[own.first].stored |= own.stored;
                 p->pointer[i] = own;
         }
+        if (p->shared)
+                name_parameters(p);
         p->m = uses.m;
         p->iterations = uses.iterations;
 }
@@ -197,6 +223,15 @@ static const NamedPointer *named_pointer(const Printer *p, const Buffer *b)
 const char *pointer_name(Printer *p, Buffer *b)
 {
         return named_pointer(p, pointed_buffer(b))->name;
+}
+
+const char *pointer_value(Printer *p, Buffer *b)
+{
+        return b->home == IN_INPUT
+                       ? arena_printf(p->arena, "m->input_%s", p->plan->graph->input[b->index].name)
+               : b->home == IN_OUTPUT
+                       ? arena_printf(p->arena, "m->output_%s", p->plan->graph->output[b->index].name)
+                       : address_text(p, b);
 }
 
 void print_pointer(Printer *p, Buffer *b, Text *out)
@@ -223,6 +258,6 @@ void print_pointer(Printer *p, Buffer *b, Text *out)
 void print_pointers(Printer *p, Text *out)
 {
         for (int i = 0; i < p->f->npointer; i++)
-                if (p->pointer[i].first == i)
+                if (p->pointer[i].first == i && !p->shared)
                         print_pointer(p, p->f->pointer[i], out);
 }

@@ -4,8 +4,16 @@
 #define PRINT_PRIVATE_H
 #include "plan/plan.h"
 
+/* A function of several kernels. */
+typedef struct {
+        const char *name;
+        const Kernel *kernel; /* the first of them */
+        bool takes_first;     /* the first row is a parameter */
+} SharedFunction;
+
 /* print_function.c: kernels as C functions */
 void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out);
+void print_shared(Plan *p, const SharedFunction *s, Text *out); /* the function */
 const char *iteration_parameters(Arena *a, const Body *b, bool types);
 /* ", const int32_t *active, int64_t count": the rows that an iteration changes, where a kernel computes just these */
 const char *row_parameters(const Kernel *k, bool types);
@@ -30,8 +38,9 @@ typedef struct {
         bool one_turn;      /* of a loop over lanes whose only turn is printed without a loop: j is 0, .. */
         int64_t turn_lanes; /* .. and n this number */
         int row_alias;      /* the loop whose counter is `row`, + 1 */
-        NamedPointer *pointer; /* [npointer] */
-        int *uses;             /* [vectors] how many statements take a vector */
+        const SharedFunction *shared; /* what is printed is this, with parameters for pointers; or NULL */
+        NamedPointer *pointer;        /* [npointer] */
+        int *uses;                    /* [vectors] how many statements take a vector */
         const char **inlined;  /* [vectors] its expression, if it is printed where it is taken; else NULL */
         bool inlines;          /* the statement's vector is to be */
         int head_loop;         /* of a kernel that ranks share by heads: its loop over them, + 1 */
@@ -40,6 +49,11 @@ typedef struct {
         const Region *all_of;  /* in one exchange of what all its iterations stored: that repeat; or NULL */
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
+
+/* print_shared.c: by Kernel.order.step, or NULL; its parameters; a call, as a statement */
+SharedFunction **find_shared(Plan *p);
+const char *shared_parameters(const Printer *p);
+void print_shared_call(Plan *p, const Kernel *k, const SharedFunction *shared, Text *out);
 
 /* print_index.c */
 const char *dim_expression(Arena *a, const Graph *g, Dim d);
@@ -54,6 +68,7 @@ const char *index_text(Printer *p, const Index *x);
 /* print_pointer.c */
 const char *pointer_name(Printer *p, Buffer *b);
 void name_pointers(Printer *p);
+const char *pointer_value(Printer *p, Buffer *b);               /* "m->arena + ARENA_X", "m->input_tokens" */
 const char *offset_text(const Plan *p, const Buffer *b);        /* "ARENA_X", or a number of floats */
 const char *place_in_c(Printer *p, Buffer *b, const Index *at); /* "x + 64 * i0" */
 const char *operand_text(Printer *p, Operand o);                /* the same, or "x" */
@@ -85,6 +100,7 @@ void print_rows(Printer *p, const Stmt *s, Text *out);
 void print_skipping(const Printer *p, Text *out); /* where a call's outputs may do without the kernel */
 const char *loop_size(Printer *p, int loop);
 const char *row_count(Printer *p, int begin, int end);
+const char *row_count_alone(Printer *p, int begin, int end); /* without brackets around the whole */
 /* the loops from `begin` to end - 1 out of one number, those that the text used */
 void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out);
 /* the same of any loops, the last lowest */

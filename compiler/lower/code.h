@@ -225,6 +225,10 @@ bool rows_are_alike(const Plan *p, const Kernel *k, const Function *f);
 bool results_are_rows_of_all(const Plan *p, const Kernel *k, const Function *f, const Stmt *call);
 /* Of a batch: is the kernel's function run for one sequence, whose rows it counts from 0? */
 bool sees_sequence(const Plan *p, const Kernel *k, const Function *f);
+/* code_alike.c: may it have its function in common with others?  And do two that may differ in their buffers only, and in whether their rows
+ * are from the first requested one on? */
+bool may_be_shared(const Kernel *k);
+bool kernels_alike(const Kernel *k, const Kernel *other);
 /* The output that the kernel alone fills, asked for by itself; NULL: it fills others too, or none. */
 const Output *own_output(const Plan *p, const Kernel *k);
 bool may_be_unwanted(const Plan *p, const Kernel *k); /* is there an output that does without it? */
