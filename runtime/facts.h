@@ -55,6 +55,9 @@
 /* Weights are in the program; else in a file. */
 #define HAS_WEIGHTS_INSIDE 1
 
+/* Its loop prescribes tokens, or forbids some. */
+#define HAS_PRESCRIBED 1
+
 #define HAS_TOKENIZER 1
 #define HAS_GRAMMAR 1
 #define HAS_TALK 1 /* conversations have a form */

@@ -269,7 +269,12 @@ static inline int generation_has_choice(const float *logits, int64_t n)
 static inline int32_t generation_choose(const Generator *g, const Generated *made, int64_t place, float *logits)
 {
         int32_t *times = penalties_apply(&g->penalties) ? g->times : NULL;
+#if HAS_PRESCRIBED
         int32_t next = loop_prescribes(&g->tokens, place, made->made, logits, g->vocab);
+#else
+        int32_t next = -1;
+        (void)made;
+#endif
 #if HAS_COMMAND
         if (next < 0 && g->suppress)
                 loop_rule_out(g->suppress, logits, g->vocab);

@@ -86,12 +86,13 @@ void emit_errors(const Emit *e, Text *c)
 {
         text_printf(c,
                     "const char *%s_version(void)\n{\n        return \"%s\";\n}\n\n"
-                    "const char *%s_error(int code)\n{\n        switch (code) {\n        case %s_OK:\n"
-                    "                return \"no error\";\n",
+                    "const char *%s_error(int code)\n{\n        static const char *const text[] = {\n"
+                    "                [%s_OK] = \"no error\",\n",
                     e->name, version_text(e), e->name, e->upper);
         for (size_t i = 0; i < sizeof error_table / sizeof *error_table; i++)
                 if (is_possible(e, i))
-                        text_printf(c, "        case %s_ERROR_%s:\n                return \"%s\";\n",
-                                    e->upper, error_table[i].name, error_table[i].said);
-        text_printf(c, "        default:\n                return \"unknown error\";\n        }\n}\n\n");
+                        text_printf(c, "                [%s_ERROR_%s] = \"%s\",\n", e->upper,
+                                    error_table[i].name, error_table[i].said);
+        text_printf(c, "        };\n        return code >= 0 && code < (int)(sizeof text / sizeof *text) ? "
+                       "text[code] : \"unknown error\";\n}\n\n");
 }

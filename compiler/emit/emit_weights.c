@@ -96,23 +96,24 @@ static void emit_values(const Emit *e, Text *c)
 /* weights_open(): the weights, then the tables. */
 static void emit_opening(const Emit *e, Text *c)
 {
-        const char *weights = e->o->home == WEIGHTS_MAPPED
-                                      ? "        int error = weights_reach(m, from);\n"
-                                      : "        (void)from;\n        int error = weights_inside(m);\n";
+        const bool mapped = e->o->home == WEIGHTS_MAPPED;
+        const char *weights = mapped ? "weights_reach(m, from)" : "weights_inside(m)";
         const char *where = e->o->tables_apart ? "m->weights + WEIGHT_FLOATS, TAIL_BYTES"
                                                : "token_block, sizeof token_block";
-        const char *tables =
-                e->o->tables ? arena_printf(e->arena,
-                                            "        if (!error && !tokens_open(&m->tokens, %s)) {\n"
-                                            "                $model_close(m);\n"
-                                            "                error = $MODEL_ERROR_WEIGHTS;\n        }\n",
-                                            where)
-                             : "";
-        text_put(c,
-                 model_text(e, arena_printf(e->arena,
-                                            "static int weights_open($model *m, const WeightImage *from)\n{\n"
-                                            "%s%s        return error;\n}\n\n",
-                                            weights, tables)));
+        const char *body = e->o->tables
+                                   ? arena_printf(e->arena,
+                                                  "        int error = %s;\n        if (!error && "
+                                                  "!tokens_open(&m->tokens, %s)) {\n"
+                                                  "                $model_close(m);\n"
+                                                  "                error = $MODEL_ERROR_WEIGHTS;\n        }\n"
+                                                  "        return error;\n",
+                                                  weights, where)
+                                   : arena_printf(e->arena, "        return %s;\n", weights);
+        text_put(c, model_text(e, arena_printf(
+                                          e->arena,
+                                          "static int weights_open($model *m, const WeightImage *from%s)\n{\n"
+                                          "%s}\n\n",
+                                          mapped ? "" : " UNUSED", body)));
 }
 
 void emit_weights(const Emit *e, Text *c)

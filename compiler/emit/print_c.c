@@ -349,13 +349,13 @@ static void print_stmt(Printer *p, const Stmt *s, Text *out)
 
 /* --- expressions within statements --------------------------------------------------------------------------------------- */
 
-static void count_uses(const StmtList *b, int *uses)
+static void statement_uses(const StmtList *b, int *uses)
 {
         for (const Stmt *s = b->stmt; s < b->stmt + b->n; s++) {
                 for (int i = 0; i < s->nfrom; i++)
                         uses[s->from[i]]++;
                 if (s->inside)
-                        count_uses(s->inside, uses);
+                        statement_uses(s->inside, uses);
         }
 }
 
@@ -363,7 +363,7 @@ void printer_begin(Printer *p)
 {
         p->uses = NEW_ARRAY(p->arena, int, p->f->vectors + 1);
         p->inlined = NEW_ARRAY(p->arena, const char *, p->f->vectors + 1);
-        count_uses(&p->f->body, p->uses);
+        statement_uses(&p->f->body, p->uses);
         name_pointers(p);
 }
 

@@ -65,6 +65,12 @@ static bool main_is(const Emit *e, LoopId id)
         return e->o && e->o->main_loop && loop_number(e->o->main_loop->loop->name) == (int)id;
 }
 
+static bool prescribes(const Graph *g)
+{
+        return *loop_tokens(g, "first") >= 0 || *loop_tokens(g, "forbid") >= 0 ||
+               *loop_tokens(g, "forbid_first") >= 0;
+}
+
 /* Every fact: its name, and what says it of a program e, of its plan p, the uses u of that, and the options o, NULL for an engine's. */
 #define FACTS(FACT)                                                                                          \
         FACT(STORAGES, wide || narrow)                                                                       \
@@ -97,6 +103,7 @@ static bool main_is(const Emit *e, LoopId id)
         FACT(POSITIONS, e->causal)                                                                           \
         FACT(SIZES, e->g->nnamed)                                                                            \
         FACT(WEIGHTS_INSIDE, o && o->home != WEIGHTS_MAPPED)                                                 \
+        FACT(PRESCRIBED, prescribes(e->g))                                                                   \
         FACT(TOKENIZER, o && o->tables)                                                                      \
         FACT(GRAMMAR, o && o->grammar)                                                                       \
         FACT(TALK, o && o->talk)                                                                             \

@@ -58,7 +58,7 @@ static const char *role_of_value(Arena *a, const Node *n)
 }
 
 /* value: the first that it stores, or NULL */
-static const char *role_of(const Plan *p, const Buffer *b, const Node *value)
+static const char *buffer_role_of(const Plan *p, const Buffer *b, const Node *value)
 {
         Arena *a = p->graph->arena;
         switch (b->home) {
@@ -86,7 +86,7 @@ static const char *offset_name(const Plan *p, const Buffer *b)
         return t->data;
 }
 
-bool has_offset(const Buffer *b)
+static bool has_offset(const Buffer *b)
 {
         const bool placed = b->home == IN_ARENA ? b->first >= 0 && !b->alias
                                                 : b->home == IN_WEIGHTS || b->home == IN_STATE;
@@ -106,7 +106,7 @@ void name_buffers(Plan *p)
                 }
         for (int i = 0; i < p->nbuffer; i++) {
                 Buffer *b = p->buffer[i];
-                b->role = role_of(p, b, value[i]);
+                b->role = buffer_role_of(p, b, value[i]);
                 if (has_offset(b))
                         b->offset_name = offset_name(p, b);
         }

@@ -55,7 +55,6 @@ const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, cons
 
 /* buffer_names.c: Buffer.role and Buffer.offset_name of all */
 void name_buffers(Plan *p);
-bool has_offset(const Buffer *b); /* in the arena, the weights or a state, of its own */
 
 /* heads.c: where as many threads as divide Plan.heads run k for one row, thread t of T touches those elements of b alone whose
  * number, modulo this, is from t / T of it to (t + 1) / T; 0: that is not known */
