@@ -1,7 +1,7 @@
 /*
  * A sequence of an instance that holds several is copied.  $model and $MODEL stand for the model's name.
  *
- * Needs slots.h, and pages.h for states in pages.
+ * Needs model_memory.h, and pages.h for states in pages.
  */
 int $model_fork($model *m, int slot, int copy)
 {

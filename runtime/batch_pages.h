@@ -2,7 +2,7 @@
  * Pages of an instance that holds several sequences: taken before a call, given back with positions.  $model and
  * $MODEL stand for the model's name.
  *
- * Needs pages.h, slots.h, the table paged_states.
+ * Needs pages.h, model_memory.h, the table paged_states.
  */
 /* The pages that a call of these sequences needs, or none of them. */
 static int take_pages($model *m, const $model_sequence *s, int sequences)

@@ -46,6 +46,9 @@
 #define HAS_SINK 1
 #define HAS_PLAIN_WEIGHTS 1
 
+/* An instance holds several sequences. */
+#define HAS_SLOTS 1
+
 /* Ranks share it; keys and values lie in pages; calls take further positions; sizes vary from call to call. */
 #define HAS_RANKS 1
 #define HAS_PAGES 1

@@ -101,6 +101,13 @@ const char *chosen_text(const Emit *e, const char *file)
         return model_text(e, t->data);
 }
 
+const char *host_text(const Emit *e, const char *file)
+{
+        const char *text = chosen_text(e, file), *end = strncmp(text, "/*", 2) ? NULL : strstr(text, "*/\n");
+        text = end ? end + 3 : text;
+        return text + strspn(text, "\n");
+}
+
 static void emit_generate(const Emit *e, Text *c)
 {
         static const char *const files[] = {"sampler.h", "beams.h", "beam_search.h", NULL};
@@ -313,28 +320,20 @@ static void emit_choice(const Emit *e, const char *kernels, Text *c)
         text_printf(c, "        return program;\n}\n\n");
 }
 
-/* What stands between kernels and command line: weights, instance, the model's functions. */
+/* Between kernels and command line: weights, instance, the model's functions. */
 static void emit_instance(const Emit *e, Text *c)
 {
-        const char *model = chosen_text(e, "model.h");
-        const char *start = strstr(model, "#include"), *map = strstr(model, "/* The weight file:"),
-                   *rest = strstr(model, "static size_t aligned(");
-        text_add(c, start, map - start);
+        text_printf(c, "%s\n", host_text(e, "model_begin.h"));
         emit_errors(e, c);
         if (e->o->home == WEIGHTS_MAPPED)
-                text_add(c, map, rest - map);
+                text_printf(c, "%s\n", host_text(e, "weight_file.h"));
         emit_weights(e, c);
         if (e->plan->sharing.ranks)
                 emit_shares(e, c);
-        if (is_batched(e)) {
-                const char *size = strstr(rest, model_text(e, "size_t $model_size"));
-                text_add(c, rest, size - rest);
+        text_printf(c, "%s\n", host_text(e, "model_memory.h"));
+        if (is_batched(e))
                 emit_slots(e, c);
-                rest = strstr(rest, "APART int init(");
-        }
-        const char *in_memory = strstr(rest, "/* With weights in memory. */");
-        text_add(c, rest, e->o->home != WEIGHTS_MAPPED ? in_memory - rest : (int64_t)strlen(rest));
-        text_put(c, "\n");
+        text_printf(c, "%s\n", host_text(e, "model.h"));
         if (e->causal)
                 emit_causal_interface(e, c);
         else
@@ -342,7 +341,7 @@ static void emit_instance(const Emit *e, Text *c)
         if (e->plan->sharing.ranks)
                 emit_ranks(e, c);
         if (e->o->tables)
-                text_printf(c, "%s\n", model_text(e, strstr(embedded_text("model_text.h"), "int64_t")));
+                text_printf(c, "%s\n", host_text(e, "model_text.h"));
         if (e->o->generates)
                 emit_generate(e, c);
         if (e->o->grammar)

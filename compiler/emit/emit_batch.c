@@ -67,7 +67,6 @@ static void move_members(const Emit *e, const char *from, const char *to, Text *
 
 void emit_slots(const Emit *e, Text *c)
 {
-        text_printf(c, "%s\n", strstr(chosen_text(e, "slots.h"), "*/\n") + 3);
         if (!e->causal)
                 return;
         text_printf(c,
@@ -172,16 +171,16 @@ static void emit_pages(const Emit *e, Text *c)
                 text_printf(c, "        {0, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}, /* %s */\n",
                             s.offset, s.slots, s.slot, s.tile, p->buffer[i]->name);
         }
-        text_printf(c, "};\n\n%s", model_text(e, strstr(embedded_text("batch_pages.h"), "*/\n") + 3));
+        text_printf(c, "};\n\n%s", host_text(e, "batch_pages.h"));
 }
 
 void emit_batch(const Emit *e, Text *c)
 {
         emit_skip_rows(e, c);
-        text_printf(c, "%s\n", model_text(e, strstr(embedded_text("batch.h"), "*/\n") + 3));
+        text_printf(c, "%s\n", host_text(e, "batch.h"));
         if (has_pages(e))
                 emit_pages(e, c);
-        text_printf(c, "%s\n", strstr(chosen_text(e, "batch_fork.h"), "*/\n") + 3);
+        text_printf(c, "%s\n", host_text(e, "batch_fork.h"));
         emit_make_room(e, c);
         if (has_under_way(e))
                 emit_under_way(e, c);
@@ -230,7 +229,7 @@ void declare_whole_batch(const Emit *e, Text *h)
 
 void emit_sequence_of(const Emit *e, Text *c)
 {
-        text_put(c, model_text(e, strstr(embedded_text("sequence_of.h"), "*/\n") + 3));
+        text_put(c, host_text(e, "sequence_of.h"));
 }
 
 /* A view of a sequence becomes one that takes and gives what lies behind that. */
@@ -280,7 +279,7 @@ void emit_whole_batch(const Emit *e, Text *c)
 {
         emit_next_sequence(e, c);
         emit_check_sequence(e, c);
-        text_printf(c, "%s\n", strstr(chosen_text(e, "batch_whole.h"), "*/\n") + 3);
+        text_printf(c, "%s\n", host_text(e, "batch_whole.h"));
         text_printf(c, "int %s_batch(%s *m, %s%s%s)\n{\n", e->name, e->name, sequence_list(e, true),
                     input_list(e, CALLS, true, false), output_list(e, true, false));
         emit_renewal(e, c);

@@ -31,6 +31,7 @@ bool has_beams(const Emit *e);  /* a function that searches by beams, one in eac
 bool has_pages(const Emit *e);  /* their states lie in pages */
 /* A runtime's file as it is for this program: conditions are resolved, names replaced. */
 const char *chosen_text(const Emit *e, const char *file);
+const char *host_text(const Emit *e, const char *file); /* the same without the comment at its beginning */
 Emit emit_new(Plan *p, const EmitOptions *o);
 const char *model_text(const Emit *e, const char *text); /* with $model, $MODEL and $program replaced */
 void emit_guard_macros(const Emit *e, Text *c);

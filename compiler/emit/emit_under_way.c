@@ -99,7 +99,7 @@ static void emit_end(const Emit *e, Text *c)
 void emit_under_way(const Emit *e, Text *c)
 {
         emit_batch_call(e, "take_batch", true, c);
-        text_printf(c, "%s\n", model_text(e, strstr(embedded_text("batch_under_way.h"), "*/\n\n") + 4));
+        text_printf(c, "%s\n", host_text(e, "batch_under_way.h"));
         emit_whole(e, c);
         emit_begin(e, c);
         emit_end(e, c);

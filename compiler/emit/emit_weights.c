@@ -123,6 +123,6 @@ void emit_weights(const Emit *e, Text *c)
         if (e->o->home == WEIGHTS_AS_TEXT)
                 emit_values(e, c);
         if (e->o->home == WEIGHTS_BY_ASSEMBLER)
-                text_printf(c, "%s\n", model_text(e, strstr(embedded_text("incbin.h"), "#if")));
+                text_printf(c, "%s\n", host_text(e, "incbin.h"));
         emit_opening(e, c);
 }

@@ -98,6 +98,7 @@ static bool prescribes(const Graph *g)
         FACT(PARTS, u.parts)                                                                                 \
         FACT(SINK, u.sink)                                                                                   \
         FACT(PLAIN_WEIGHTS, u.plain_weights)                                                                 \
+        FACT(SLOTS, is_batched(e))                                                                           \
         FACT(RANKS, p->sharing.ranks)                                                                        \
         FACT(PAGES, has_pages(e))                                                                            \
         FACT(POSITIONS, e->causal)                                                                           \

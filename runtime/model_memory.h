@@ -1,9 +1,15 @@
 /*
- * Memory of an instance that holds several sequences: each slot has a state of its own, and for a call two views of the
- * instance.  $model and $MODEL stand for the model's name.  Sequences of a model that is not causal have no state and one view.
+ * Memory of an instance.  One of several slots has a state for each, and two views of the instance for each sequence of a call; one
+ * of a model that is not causal has no state and one view.  $model stands for the model's name.
  *
- * Needs aligned() of model.h, the model's struct and SLOTS.
+ * Needs the model's struct, ARENA_FLOATS, STATE_FLOATS, SCRATCH, and for several slots SLOTS.
  */
+static size_t aligned(size_t n)
+{
+        return (n + 63) / 64 * 64;
+}
+
+#if HAS_SLOTS
 static size_t views_size(void)
 {
 #if HAS_POSITIONS
@@ -37,3 +43,22 @@ static void lay_out($model *m)
         pages_begin(&m->page_table, (int32_t *)(void *)(m->arena + PAGE_TABLE), SLOTS, PAGE_BLOCKS, PAGES);
 #endif
 }
+#else
+size_t $model_size(int threads)
+{
+        size_t floats = (size_t)ARENA_FLOATS + STATE_FLOATS + (size_t)SCRATCH * (size_t)(threads > 0 ? threads : 1);
+#if HAS_PARTS
+        floats += threads > 1 ? PARTS : 0;
+#endif
+        return aligned(sizeof($model)) + aligned(floats * sizeof(float));
+}
+
+/* The floats of the instance follow its struct. */
+static void lay_out($model *m)
+{
+        char *memory = (char *)m + aligned(sizeof *m);
+        m->arena = (float *)(void *)memory;
+        m->state = m->arena + ARENA_FLOATS;
+        m->scratch = m->state + STATE_FLOATS;
+}
+#endif
