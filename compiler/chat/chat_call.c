@@ -74,7 +74,7 @@ static void bind_arguments(ChatCall *k, const char *what, const char *name)
         }
         for (int i = 0; i < r->required; i++)
                 if (k->arg[i].kind == V_ABSENT)
-                        FAIL(c, "%s %s wants %d argument%s", what, name, r->required,
+                        FAIL(c, "%s %s needs %d argument%s", what, name, r->required,
                              r->required > 1 ? "s" : "");
 }
 
@@ -134,7 +134,7 @@ static Dict *named_arguments(const ChatCall *k)
         Chat *c = k->chat;
         Dict *d = chat_dict_new(c);
         if (k->all->n > 1 || (k->all->n == 1 && k->all->at[0].kind != V_DICT))
-                FAIL(c, "wants names with values, or a dict");
+                FAIL(c, "needs names with values, or a dict");
         if (k->all->n == 1)
                 for (int64_t i = 0; i < k->all->at[0].dict->n; i++)
                         chat_dict_set(c, d, k->all->at[0].dict->key[i], k->all->at[0].dict->value[i]);
@@ -215,7 +215,7 @@ static ChatValue strftime_now(const ChatCall *k)
         ChatValue format = k->arg[0];
         char text[4096];
         if (format.kind != V_TEXT || format.n > 256 || memchr(format.text, 0, (size_t)format.n))
-                FAIL(c, "strftime_now wants a format of at most 256 bytes");
+                FAIL(c, "strftime_now needs a format of at most 256 bytes");
         check_format(c, format);
         struct tm tm = {.tm_year = c->date.year - 1900, .tm_mon = c->date.month - 1, .tm_mday = c->date.day};
         tm.tm_wday = day_of_week(c->date);

@@ -102,10 +102,10 @@ static bool agrees_at(Comparison *c, int i, const char *text)
 /* Records a difference in messages of the kind of i; words: "with … in them". */
 static void comparison_tell(Comparison *c, int i, const char *words)
 {
-        c->pieces->partly = arena_printf(c->arena, "%s %s are written in another way than the pieces say",
-                                         i == SYSTEM ? "messages of the system"
+        c->pieces->partly = arena_printf(c->arena, "the pieces do not reproduce %s %s",
+                                         i == SYSTEM ? "system messages"
                                          : i % 2     ? "answers"
-                                                     : "turns of the user",
+                                                     : "user messages",
                                          words);
 }
 
@@ -165,7 +165,7 @@ static void compare_plain(Comparison *c)
                 {" \n\tQ b  c \n\n d \n\t ", "with white space in them"},
                 {"Q<&>\"'\\{}[]%|#`*_~Q", "with punctuation in them"},
                 {"\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80", "with letters beyond ASCII in them"},
-                {"7", "of a number"},
+                {"7", "that are a number"},
                 {letters, "of 4000 letters"},
         };
         for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
@@ -181,7 +181,7 @@ static void compare_whole(Comparison *c)
         for (int i = 0; i < MESSAGES; i++)
                 said[i] = "Qu1zvxQ";
         if (!c->pieces->partly && !chat_agrees(c, c->pieces, NULL, said, MESSAGES))
-                comparison_tell(c, 0, "that were said before");
+                comparison_tell(c, 0, "that repeat an earlier one");
 }
 
 void chat_find_gaps(Arena *a, const ChatWriter *w, ChatPieces *p)

@@ -61,7 +61,7 @@ static bool sample_text(TemplateCut *c, bool system, int messages, bool open, Sa
 
 static const char *who(int i)
 {
-        return i == 0 ? "the system message" : i % 2 ? "what a user says" : "an answer";
+        return i == 0 ? "the system message" : i % 2 ? "the user's message" : "an answer";
 }
 
 /* Each mark once, and in order. */
@@ -73,15 +73,13 @@ static bool find_marks(TemplateCut *c, Sample *s)
         for (int i = s->system ? 0 : 1; i <= s->messages; i++) {
                 const char *found = strstr(s->text, c->mark[i]);
                 if (!found)
-                        return pieces_refuse(c, "it leaves out %s in a conversation of %d", who(i),
-                                             s->messages);
+                        return pieces_refuse(c, "it omits %s in a conversation of %d", who(i), s->messages);
                 if (strstr(found + 1, c->mark[i]))
-                        return pieces_refuse(c, "it says %s twice", who(i));
+                        return pieces_refuse(c, "it prints %s twice", who(i));
                 if (found < at)
-                        return pieces_refuse(c,
-                                             i == 1 && s->system
-                                                     ? "the system message stands behind what a user says"
-                                                     : "messages stand in another order than they were said");
+                        return pieces_refuse(c, i == 1 && s->system
+                                                        ? "the system message comes after the user's message"
+                                                        : "messages are printed in another order than given");
                 s->from[i] = found - s->text;
                 at = found + strlen(c->mark[i]);
                 s->to[i] = at - s->text;
@@ -92,7 +90,7 @@ static bool find_marks(TemplateCut *c, Sample *s)
 static bool sampled(TemplateCut *c, bool system, int messages, bool open, Sample *s)
 {
         if (!sample_text(c, system, messages, open, s, &c->pieces->fault))
-                return pieces_refuse(c, "it refuses a conversation of %d message%s%s", messages,
+                return pieces_refuse(c, "rendering a conversation of %d message%s%s fails", messages,
                                      messages > 1 ? "s" : "", system ? " and a system message" : "");
         return find_marks(c, s);
 }
@@ -108,7 +106,7 @@ static const char *cut_part(const TemplateCut *c, const Sample *s, int64_t from,
 static const char *text_between(TemplateCut *c, const char *a, const char *b)
 {
         if (strstr(a, "{}") || strstr(b, "{}"))
-                pieces_refuse(c, "it prints {}, which stands for what was said");
+                pieces_refuse(c, "it prints {}, which is the placeholder of a message");
         return arena_printf(c->arena, "%s{}%s", a, b);
 }
 
@@ -231,11 +229,11 @@ static bool template_holds(TemplateCut *c, bool system, int messages)
         const char *text = chat_by_pieces(c->arena, c->pieces, system ? &first : NULL, said, messages);
         if (!strcmp(text, s.text))
                 return true;
-        return pieces_refuse(
-                c,
-                "a conversation of %d message%s%s is no sequence of the same pieces: it differs at byte %lld",
-                messages, messages > 1 ? "s" : "", system ? " and a system message" : "",
-                (long long)common_start(text, s.text));
+        return pieces_refuse(c,
+                             "a conversation of %d message%s%s is not a sequence of the same pieces: it "
+                             "differs at byte %lld",
+                             messages, messages > 1 ? "s" : "", system ? " and a system message" : "",
+                             (long long)common_start(text, s.text));
 }
 
 static bool all_hold(TemplateCut *c)
@@ -282,7 +280,7 @@ static bool trims(TemplateCut *c, const char *piece, int i, const char *what, Ch
                 bool rendered = sample_text(c, system, 3, true, &sample_of[k], &fault);
                 c->before = c->behind = "";
                 if (!rendered)
-                        return pieces_refuse(c, "it refuses messages with white around them");
+                        return pieces_refuse(c, "rendering messages with surrounding white space fails");
         }
         for (int t = CHAT_KEEPS; t <= CHAT_TRIMS; t++)
                 if (keeps(c, &sample_of[0], piece, i, kept[t][0][0], kept[t][0][1]) &&
@@ -290,7 +288,7 @@ static bool trims(TemplateCut *c, const char *piece, int i, const char *what, Ch
                         *trim = (ChatTrim)t;
                         return true;
                 }
-        return pieces_refuse(c, "it takes a part of the white around %s", what);
+        return pieces_refuse(c, "it removes part of the white space around %s", what);
 }
 
 static bool find_trims(TemplateCut *c)
@@ -300,7 +298,7 @@ static bool find_trims(TemplateCut *c)
         const char *system = p->system;
         if (first)
                 system = text_between(c, arena_strndup(c->arena, p->first_user, first - p->first_user), "");
-        return trims(c, p->user, 1, "what a user says", &p->trims_user) &&
+        return trims(c, p->user, 1, "the user's message", &p->trims_user) &&
                trims(c, p->answer, 2, "an answer", &p->trims_answer) &&
                (!system || trims(c, system, 0, "the system message", &p->trims_system));
 }

@@ -199,7 +199,7 @@ static int64_t hex_escape(ChatScan *s, Text *t, int64_t at, int count)
         uint32_t code = 0;
         for (int i = 0; i < count; i++, at++) {
                 if (at >= s->n || hex_digit(s->text[at]) < 0)
-                        fail_at(s, at - i - 2, "an escape wants more hexadecimal digits");
+                        fail_at(s, at - i - 2, "an escape needs more hexadecimal digits");
                 code = code << 4 | (uint32_t)hex_digit(s->text[at]);
         }
         if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))

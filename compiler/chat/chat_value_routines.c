@@ -211,7 +211,7 @@ static ChatValue call_sum(const ChatCall *k)
         for (int64_t i = 0; i < all->n; i++) {
                 ChatValue v = chat_attribute(c, all->at[i], k->arg[0]);
                 if (!chat_is_number(total) || !chat_is_number(v))
-                        FAIL(c, "sum wants numbers, not a %s", chat_kind_name(v));
+                        FAIL(c, "sum needs numbers, not a %s", chat_kind_name(v));
                 if (total.kind == V_FLOAT || v.kind == V_FLOAT) {
                         total = chat_float(chat_real(total) + chat_real(v));
                         continue;
@@ -263,7 +263,7 @@ static ChatValue named_argument(const Args *all, const char *name)
 static const char *name_argument(const ChatCall *k, int i, const char *what)
 {
         if (i >= k->all->n || k->all->at[i].kind != V_TEXT)
-                FAIL(k->chat, "wants the name of a %s", what);
+                FAIL(k->chat, "needs the name of a %s", what);
         return arena_strndup(k->chat->arena, k->all->at[i].text, k->all->at[i].n);
 }
 
@@ -306,7 +306,7 @@ static ChatValue call_select(const ChatCall *k)
         int before = of_attribute ? 1 : 0;
         const char *test = k->all->n > before ? name_argument(k, before, "test") : NULL;
         if (of_attribute && k->all->n == 0)
-                FAIL(c, "wants an attribute");
+                FAIL(c, "needs an attribute");
         Args rest = without(k->all, before + (test != NULL));
         const Items *all = chat_iterate(c, k->self);
         Items *kept = chat_items_new(c);
@@ -357,7 +357,7 @@ static ChatValue call_items(const ChatCall *k)
 {
         Chat *c = k->chat;
         if (k->self.kind != V_DICT && k->self.kind != V_UNDEFINED)
-                FAIL(c, "items wants a dict, not a %s", chat_kind_name(k->self));
+                FAIL(c, "items needs a dict, not a %s", chat_kind_name(k->self));
         return chat_list(V_GENERATOR,
                          k->self.kind == V_DICT ? view(c, k->self.dict, PAIRS) : chat_items_new(c));
 }
@@ -366,7 +366,7 @@ static ChatValue call_dictsort(const ChatCall *k)
 {
         Chat *c = k->chat;
         if (k->self.kind != V_DICT)
-                FAIL(c, "dictsort wants a dict, not a %s", chat_kind_name(k->self));
+                FAIL(c, "dictsort needs a dict, not a %s", chat_kind_name(k->self));
         bool by_value = chat_is_word(k->arg[1], "value");
         if (!by_value && k->arg[1].kind != V_ABSENT && !chat_is_word(k->arg[1], "key"))
                 FAIL(c, "dictsort: by is key or value");
@@ -390,7 +390,7 @@ static ChatValue call_changes(const ChatCall *k)
 static ChatValue call_cycle(const ChatCall *k)
 {
         if (k->all->n == 0)
-                FAIL(k->chat, "cycle wants values");
+                FAIL(k->chat, "cycle needs values");
         return k->all->at[k->self.loop->index % k->all->n];
 }
 

@@ -345,8 +345,8 @@ static bool accuracy_text_fits(const CommandOptions *o)
 {
         if (strcmp(o->text_file, "-") != 0 || strcmp(o->file[0], "-") != 0)
                 return true;
-        fprintf(stderr, "lathe verify: model and --text can't both be standard input; `lathe help verify` "
-                        "says more\n");
+        fprintf(stderr,
+                "lathe verify: model and --text can't both be standard input; see `lathe help verify`\n");
         return false;
 }
 
@@ -360,9 +360,8 @@ static int open_exact(Accuracy *a)
         const char *why = why_not_generating(m->graph);
         if (why) {
                 fprintf(stderr,
-                        "lathe verify: --text wants a model of the next token, with loop generate, and %s is "
-                        "none: it "
-                        "%s\n",
+                        "lathe verify: --text requires a model that predicts the next token, with loop "
+                        "generate; %s is not one: it %s\n",
                         m->graph->name, why);
                 note_not_causal(m);
                 return WRONG_INPUT;

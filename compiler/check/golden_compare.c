@@ -256,9 +256,9 @@ static bool same_model(Text *to, const Golden *was, const Golden *is, double bou
         const char *hyper = is->hyper ? is->hyper : "";
         const bool same_hypers = !was->hyper || !strcmp(was->hyper, hyper);
         if (was->spec != is->spec)
-                text_printf(to, "     the model is not what it was when this was recorded (spec)\n");
+                text_printf(to, "     the model differs from the recorded one (spec)\n");
         else if (!same_hypers)
-                text_printf(to, "     hyper is not what the model has:\n");
+                text_printf(to, "     the hyperparameters differ from the recorded ones:\n");
         if (!same_hypers && !say_hypers(to, was->hyper, hyper))
                 text_printf(to, "     hyper was %s\n     and is    %s\n", was->hyper, hyper);
         return was->spec != is->spec ? bound > 0 : same_hypers;
@@ -268,7 +268,7 @@ static bool same_model(Text *to, const Golden *was, const Golden *is, double bou
 static bool same_file(Text *to, const char *path, uint64_t was, uint64_t is)
 {
         if (path && was != is)
-                text_printf(to, "     %s has other bytes than when this was recorded\n", path);
+                text_printf(to, "     the content of %s differs from the recorded one\n", path);
         return !path || was == is;
 }
 

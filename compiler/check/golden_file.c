@@ -416,7 +416,7 @@ static bool read_kept(GoldenReading *r, GoldenValue *v)
         v->nkept = (int64_t)n;
         return ((n && 8 * n == strlen(digits)) ||
                 golden_refuse(
-                        r, "kept wants a whole number above 0, and 8 hexadecimal digits for each value")) &&
+                        r, "kept must be a whole number above 0, and 8 hexadecimal digits for each value")) &&
                line_ends(r);
 }
 

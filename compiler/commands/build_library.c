@@ -45,9 +45,8 @@ static bool library_run(Workshop *w, const char *variable, const char *otherwise
                 tool_run(argument, w->folder, library_path(w, THE_LOG), w->message, sizeof w->message);
         if (error)
                 fprintf(stderr,
-                        "lathe build: --lib wants a C compiler and ar: %s: %s.  CC and AR name others; "
-                        "without --lib "
-                        "the C alone is written.  Nothing was written\n",
+                        "lathe build: --lib needs a C compiler and ar: %s: %s.  Set CC and AR to others; "
+                        "without --lib only the C is written.  Nothing was written\n",
                         command, strerror(error));
         else if (*w->message)
                 fprintf(stderr,

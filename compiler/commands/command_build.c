@@ -59,18 +59,16 @@ static bool out_fits(const CommandOptions *o)
                         : o->depfile      ? "--depfile"
                                           : "--python");
         else if (is_stream(o) && o->given[OPT_INCBIN])
-                fprintf(stderr,
-                        "lathe build: -o - writes the C to standard output, and --incbin wants a file "
-                        "of weights beside it: --embed puts them into the C\n");
+                fprintf(stderr, "lathe build: -o - writes the C to standard output, but --incbin needs a "
+                                "weight file beside it: --embed puts the weights into the C\n");
         else if (is_stream(o) && !o->given[OPT_EMBED] && !o->given[OPT_CODE_ONLY])
                 fprintf(stderr, "lathe build: -o - writes the C to standard output, and has no place for the "
                                 "weights: --embed puts them into the C, --code-only leaves them out\n");
         else if (name && (!*name || !strcmp(name, ".c")))
-                fprintf(stderr, "lathe build: -o wants a file's name, not %s\n", o->out);
+                fprintf(stderr, "lathe build: -o must be a file name, not %s\n", o->out);
         else if (dot && strcmp(dot, ".c") != 0)
                 fprintf(stderr,
-                        "lathe build: -o wants a name in .c, or one without a suffix, not %s: what is "
-                        "written "
+                        "lathe build: -o must be a name in .c, or one without a suffix, not %s: the output "
                         "is C\n",
                         o->out);
         else

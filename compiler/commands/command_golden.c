@@ -15,14 +15,13 @@ static int record(const CommandOptions *o)
         Golden g = {.o = *o, .keep = o->given[OPT_KEEP] ? o->keep : GOLDEN_KEPT};
         if (o->nfile != 2) {
                 fprintf(stderr,
-                        "lathe golden record: wants one model; %s is too much; `lathe help golden` "
-                        "says more\n",
+                        "lathe golden record: expected one model; unexpected argument %s; see `lathe help "
+                        "golden`\n",
                         o->file[2]);
                 return WRONG_USAGE;
         }
         if (o->input_file.n > 1) {
-                fprintf(stderr,
-                        "lathe golden record: --inputs is given twice; `lathe help golden` says more\n");
+                fprintf(stderr, "lathe golden record: --inputs is given twice; see `lathe help golden`\n");
                 return WRONG_USAGE;
         }
         g.o.file[0] = o->file[1];
@@ -176,7 +175,7 @@ static bool show_said(FILE *to, const GoldenCheck *first, const GoldenCheck *c)
         for (; c->said && !(before && any) && fgets(line, sizeof line, c->said); any = true)
                 fputs(line, to);
         if (before)
-                fprintf(to, "     as with %s %s\n", before->target->name, golden_how(before));
+                fprintf(to, "     same as %s %s\n", before->target->name, golden_how(before));
         return any;
 }
 
@@ -378,8 +377,7 @@ int golden_command(const CommandOptions *o)
                 return options_fit(o, "golden record") ? record(o) : WRONG_USAGE;
         if (strcmp(what, "check") != 0) {
                 fprintf(stderr,
-                        "lathe golden: record MODEL, or check FILE…, not %s; `lathe help golden` "
-                        "says more\n",
+                        "lathe golden: record MODEL, or check FILE…, not %s; see `lathe help golden`\n",
                         what);
                 return WRONG_USAGE;
         }

@@ -279,7 +279,7 @@ static int page_of(Model *m, const CommandOptions *o, const char *no_look)
         if (o->tokenizer && !load_tokenizer(m, o, &tokenizer))
                 return failure_code(m);
         if (told.no_look)
-                fprintf(stderr, "lathe page: note: the page shows no attention: %s\n", told.no_look);
+                fprintf(stderr, "lathe page: note: the page can't show attention: %s\n", told.no_look);
         code = WRONG_USAGE;
         if (choose_talk(m, o, &loops, o->tokenizer ? &tokenizer : NULL, &told)) {
                 char *folder = test_run_folder();
@@ -298,17 +298,16 @@ static const char *why_too_large(const Graph *g, const CommandOptions *o)
         const int64_t maps = attention_maps(g, &layers), context = g->named[g->time].bound;
         const int64_t most = maps > 0 ? MOST_ATTENTION / (4 * o->chunk) / maps : 0;
         if (maps == 0)
-                return "it is no table of layers, heads and tokens";
+                return "it has no layout of layers, heads and tokens";
         if (context <= most)
                 return NULL;
         const double bytes = 4.0 * (double)o->chunk * (double)maps * (double)context;
-        return arena_printf(g->arena,
-                            "that of %" PRId64 " tokens, in %" PRId64 " layers of %" PRId64
-                            " heads with a context of %s, takes %s, and a page gives it %s; a context of %s "
-                            "would do",
-                            o->chunk, layers, maps / layers, grouped(g->arena, context),
-                            in_units(g->arena, bytes, "B"), in_units(g->arena, MOST_ATTENTION, "B"),
-                            grouped(g->arena, most));
+        return arena_printf(
+                g->arena,
+                "for %" PRId64 " tokens, %" PRId64 " layers of %" PRId64
+                " heads and a context of %s it needs %s, and the limit is %s; reduce the context to %s",
+                o->chunk, layers, maps / layers, grouped(g->arena, context), in_units(g->arena, bytes, "B"),
+                in_units(g->arena, MOST_ATTENTION, "B"), grouped(g->arena, most));
 }
 
 /* The model with its attention as a further output, after the passes; or why it has none that a page can show. */
@@ -322,7 +321,7 @@ static const char *load_with_attention(Model *m, const CommandOptions *o)
         if (attention_taps_add(m->graph, &why) != 1)
                 return why;
         if (!model_passes(m, o) || !generates_when_fed(m->graph))
-                return "its weights can't be had position by position";
+                return "its weights can't be computed position by position";
         return why_too_large(m->graph, o);
 }
 
@@ -349,7 +348,7 @@ int page_command(const CommandOptions *given)
         CommandOptions o = *given;
         o.chunk = o.chunk < MOST_ROWS ? o.chunk : MOST_ROWS;
         if (o.out && (!strcmp(o.out, "-") || !*o.out)) {
-                fprintf(stderr, "lathe page: -o wants a file's name\n");
+                fprintf(stderr, "lathe page: -o must be a file name\n");
                 return WRONG_USAGE;
         }
         return page_of_model(&o);

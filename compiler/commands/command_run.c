@@ -35,7 +35,7 @@ static int run_model_loop(Model *m, const CommandOptions *o, const PackedWeights
 {
         LoopRun r = {.e = {.o = o, .command = "run", .m = m, .packed = *begun}, .loop = loop};
         const char *why = loop_fault(m->graph, loop, &r.parts);
-        int code = !why ? DONE : loop_wrong(arena_printf(&m->arena, "loop %s wants %s", loop->name, why));
+        int code = !why ? DONE : loop_wrong(arena_printf(&m->arena, "loop %s requires %s", loop->name, why));
         r.e.wanted = &r.parts.output;
         r.e.nwanted = 1;
         if (code == DONE)

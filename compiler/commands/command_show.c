@@ -11,7 +11,7 @@ int show_command(const CommandOptions *o)
         if (part < 0)
                 return WRONG_USAGE;
         if (alone && part != PART_PASSES) {
-                fprintf(stderr, "lathe show: %s of which model? `lathe help show` says more\n", word);
+                fprintf(stderr, "lathe show: %s of which model? see `lathe help show`\n", word);
                 return WRONG_USAGE;
         }
         char command[32];

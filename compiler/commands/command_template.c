@@ -22,8 +22,7 @@ static bool read_date(const char *text, ChatDate *date)
         if (n == 3 && date->year >= 1900 && date->month >= 1 && date->month <= 12 && date->day >= 1 &&
             date->day <= 31)
                 return true;
-        fprintf(stderr,
-                "lathe template: --date wants YEAR-MONTH-DAY, not %s; `lathe help template` says more\n",
+        fprintf(stderr, "lathe template: --date must be YEAR-MONTH-DAY, not %s; see `lathe help template`\n",
                 text);
         return false;
 }
@@ -47,7 +46,8 @@ static int print_pieces(Arena *a, const ChatWriter *w, const ChatSource *s, bool
 {
         ChatPieces p = chat_cut(a, w);
         if (p.reason) {
-                fprintf(stderr, "%s: error: the template can't be cut into pieces: %s\n", s->path, p.reason);
+                fprintf(stderr, "%s: error: the template can't be expressed as pieces: %s\n", s->path,
+                        p.reason);
                 if (p.fault.message)
                         say_fault(a, &p.fault);
                 return WRONG_INPUT;

@@ -92,7 +92,7 @@ static int share_command(const CommandOptions *o)
 int weights_command(const CommandOptions *o)
 {
         if (!o->out) {
-                fprintf(stderr, "lathe weights: wants -o FILE; `lathe help weights` says more\n");
+                fprintf(stderr, "lathe weights: needs -o FILE; see `lathe help weights`\n");
                 return WRONG_USAGE;
         }
         if (!strcmp(o->out, "-")) {

@@ -78,7 +78,7 @@ static int add_named(Given *e, const char *text)
         const Graph *g = e->m->oracle;
         const char *equals = strchr(text, '='), *list = "";
         if (!equals || equals == text) {
-                fprintf(stderr, "lathe %s: -I wants NAME=VALUE, not %s\n", e->command, text);
+                fprintf(stderr, "lathe %s: -I must be NAME=VALUE, not %s\n", e->command, text);
                 return WRONG_USAGE;
         }
         const char *name = arena_printf(&e->m->arena, "%.*s", (int)(equals - text), text);

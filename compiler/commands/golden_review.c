@@ -115,6 +115,6 @@ int golden_review(const CommandOptions *o)
                 r.left += n - r.at + 1;
                 printf("ended before %s; what was accepted is written\n", o->file[r.at]);
         }
-        printf("%d unchanged, %d accepted, %d left as they were\n", r.same, r.accepted, r.left);
+        printf("%d unchanged, %d accepted, %d not accepted\n", r.same, r.accepted, r.left);
         return r.code ? r.code : r.left ? WRONG_INPUT : DONE;
 }

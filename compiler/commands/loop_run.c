@@ -187,9 +187,8 @@ int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, i
                 return WRONG_USAGE;
         if (o->nfile < 2 && !o->prompt) {
                 fprintf(stderr,
-                        "lathe run: loop %s wants texts behind the model, or - for the lines of standard "
-                        "input; "
-                        "`lathe help run` says more\n",
+                        "lathe run: loop %s requires texts after the model, or - for the lines of standard "
+                        "input; see `lathe help run`\n",
                         r->loop->name);
                 return WRONG_USAGE;
         }

@@ -16,14 +16,10 @@ static void print_usage(FILE *f)
         fprintf(f, "usage: lathe COMMAND …\n\n");
         for (int i = 0; i < command_count; i++)
                 fprintf(f, "  %-10s  %s\n", command_table[i].name, command_table[i].about);
-        fprintf(f, "\n`lathe help COMMAND` says more; `lathe --version` the version.  A model file of - is "
-                   "standard input.\n"
-                   "build, page, run, eval, verify, golden record, repl, show and weights take a published "
-                   "model "
-                   "in its "
-                   "place, as import does.\n"
-                   "example: lathe build models/tale.model --main -o tale.c\n"
-                   "         lathe run SmolLM2-135M/ -p \"Once\"\n");
+        fprintf(f, "\nsee `lathe help COMMAND`; `lathe --version` the version.  A model file of - is "
+                   "standard input.\nbuild, page, run, eval, verify, golden record, repl, show and weights "
+                   "take a published model in its place, as import does.\nexample: lathe build "
+                   "models/tale.model --main -o tale.c\n         lathe run SmolLM2-135M/ -p \"Once\"\n");
 }
 
 static const Command *command_find(const char *name)
@@ -44,16 +40,16 @@ static bool words_fit(const Command *c, const CommandOptions *o)
 {
         if (o->nfile >= c->least && o->nfile <= c->most)
                 return true;
-        fprintf(stderr, "lathe %s: wants %s", c->name, c->wants);
+        fprintf(stderr, "lathe %s: expected %s", c->name, c->wants);
         if (o->nfile > c->most)
-                fprintf(stderr, "; %s is too much", o->file[c->most]);
-        fprintf(stderr, "; `lathe help %s` says more\n", c->name);
+                fprintf(stderr, "; unexpected argument %s", o->file[c->most]);
+        fprintf(stderr, "; see `lathe help %s`\n", c->name);
         return false;
 }
 
 static int too_much(const char *word)
 {
-        fprintf(stderr, "lathe: %s is too much; `lathe help` says more\n", word);
+        fprintf(stderr, "lathe: unexpected argument %s; see `lathe help`\n", word);
         return WRONG_USAGE;
 }
 

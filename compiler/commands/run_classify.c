@@ -80,9 +80,8 @@ int run_classify(LoopRun *r)
         Classes c = {.r = r,
                      .classes = dim_value(r->e.m->graph->output[r->parts.output].node->type.dim[0], NULL)};
         if (o->nfile < 2) {
-                fprintf(stderr,
-                        "lathe run: loop classify wants pictures behind the model: PNG, PPM or PGM, or - for "
-                        "standard input; `lathe help run` says more\n");
+                fprintf(stderr, "lathe run: loop classify requires pictures after the model: PNG, PPM or "
+                                "PGM, or - for standard input; see `lathe help run`\n");
                 return WRONG_USAGE;
         }
         if (!loop_reads_once(r))

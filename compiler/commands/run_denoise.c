@@ -232,8 +232,8 @@ static const char *denoise_run_begin(Denoise *w)
         w->none = none ? none->number : 0;
         w->guided = guided_values(r->loop, t);
         if (w->guidance != 1 && (!none || !r->parts.class) && !o->without.n)
-                return "guidance wants an input of the class, and in loop denoise `no_class`, the number "
-                       "that stands for no class; or --without NAME=VALUE, an input that says nothing";
+                return "guidance requires an input of the class, and in loop denoise `no_class`, the number "
+                       "of the empty class; or --without NAME=VALUE, the neutral value of an input";
         if (is_without(o, r->parts.input) || is_without(o, r->parts.step))
                 return "--without: latent and step are what loop denoise gives";
         if (w->guidance == 1 && o->without.n)

@@ -95,9 +95,9 @@ static bool read_suppressed(GenerateSession *s)
                       n = list ? loop_read_tokens(list, vocab, generate_text_tokens, s, NULL) : 0;
         if (n < 0) {
                 fprintf(stderr,
-                        "lathe run: --suppress wants token numbers from 0 to %" PRId64
-                        ", or texts of tokens in double quotes, with commas between them, not %s; `lathe "
-                        "encode` says which token a text is\n",
+                        "lathe run: --suppress must be token numbers from 0 to %" PRId64
+                        ", or token texts in double quotes, separated by commas, not %s; `lathe encode` "
+                        "prints the token of a text\n",
                         vocab - 1, list);
                 return false;
         }
@@ -126,15 +126,14 @@ static bool prompt_fits(const CommandOptions *o)
         bool two = o->nfile > 1 && (o->prompt || o->prompt_file);
         if (two)
                 fprintf(stderr,
-                        "lathe run: the prompt is given twice: \"%.20s\" and by %s; `lathe help run` "
-                        "says more\n",
+                        "lathe run: the prompt is given twice: \"%.20s\" and by %s; see `lathe help run`\n",
                         given, o->prompt ? "-p" : "-f");
         else if (reads && !strcmp(o->file[0], "-"))
-                fprintf(stderr, "lathe run: model and prompt can't both be standard input; `lathe help run` "
-                                "says more\n");
+                fprintf(stderr,
+                        "lathe run: model and prompt can't both be standard input; see `lathe help run`\n");
         else if (rules && (reads || !strcmp(o->file[0], "-")))
-                fprintf(stderr, "lathe run: the grammar and something else can't both be standard input; "
-                                "`lathe help run` says more\n");
+                fprintf(stderr, "lathe run: the grammar and something else can't both be standard input; see "
+                                "`lathe help run`\n");
         else
                 return true;
         return false;
@@ -469,9 +468,8 @@ static bool is_one_prompt(const CommandOptions *o)
 {
         if (o->nfile > 2)
                 fprintf(stderr,
-                        "lathe run: wants one model, and perhaps a prompt; %s is too much; `lathe help run` "
-                        "says "
-                        "more\n",
+                        "lathe run: expected one model, and perhaps a prompt; unexpected argument %s; see "
+                        "`lathe help run`\n",
                         o->file[2]);
         return o->nfile <= 2 && prompt_fits(o);
 }

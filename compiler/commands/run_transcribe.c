@@ -9,9 +9,8 @@ int run_transcribe(LoopRun *r)
         PackedWeights begun = r->e.packed; /* becomes run_generate's */
         const char *sound = own.file[1];
         if (own.nfile != 2) {
-                fprintf(stderr,
-                        "lathe run: loop transcribe wants one sound behind the model, a WAV file, or - for "
-                        "standard input; `lathe help run` says more\n");
+                fprintf(stderr, "lathe run: loop transcribe requires one sound after the model: a WAV file, "
+                                "or - for standard input; see `lathe help run`\n");
                 return WRONG_USAGE;
         }
         if (!loop_reads_once(r))

@@ -85,8 +85,8 @@ static void note_hashed_draft(const DraftModel *d)
 {
         if (!d->o.weights && d->m.graph->nweight)
                 fprintf(stderr,
-                        "lathe: note: the weights of --draft %s are made by a hash of their names; "
-                        "--draft-weights takes trained ones\n",
+                        "lathe: note: the weights of --draft %s are generated from a hash of their names; "
+                        "--draft-weights loads trained ones\n",
                         name_of(d));
 }
 

@@ -12,7 +12,7 @@ static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops 
         *new = (EmitLoop){.loop = l};
         const char *why = loop_fault(g, l, &new->parts);
         if (why)
-                why = arena_printf(&m->arena, "it wants %s", why);
+                why = arena_printf(&m->arena, "it requires %s", why);
         if (!why && !strcmp(l->name, "transcribe") && !generates_when_fed(g))
                 why = "the model can't generate";
         if (!why)

@@ -20,9 +20,8 @@ void note_hashed(const Model *m, const CommandOptions *o, const char *command)
 {
         if (!o->weights && m->graph->nweight)
                 fprintf(stderr,
-                        "lathe %s: note: the weights of %s are made by a hash of their names; --weights "
-                        "takes "
-                        "trained ones\n",
+                        "lathe %s: note: the weights of %s are generated from a hash of their names; "
+                        "--weights loads trained ones\n",
                         command, m->graph->name);
 }
 
@@ -32,7 +31,7 @@ const TalkForm *model_talks(Model *m, const CommandOptions *o, const Tokenizer *
         const TalkForm *form = talk_form(&m->arena, m->graph, t, &unknown);
         if (t && o->source.chat_fault && !strcmp(command, "run"))
                 fprintf(stderr,
-                        "lathe run: note: the chat template of %s writes each turn itself, as texts of loop "
+                        "lathe run: note: the chat template of %s renders each turn, since settings of loop "
                         "generate can't: %s\n",
                         o->source.path, o->source.chat_fault);
         else if (t && o->source.chat_fault && form)
@@ -42,13 +41,13 @@ const TalkForm *model_talks(Model *m, const CommandOptions *o, const Tokenizer *
                         command, o->source.path, o->source.chat_fault);
         else if (t && o->source.chat_fault)
                 fprintf(stderr,
-                        "lathe %s: note: prompts are taken as they are: the chat template of %s can't be cut "
-                        "into pieces, as %s; `lathe run` follows the template\n",
+                        "lathe %s: note: prompts are used as they are: the chat template of %s can't be "
+                        "expressed as pieces: %s; `lathe run` follows the template\n",
                         command, o->source.path, o->source.chat_fault);
         if (!form && graph_talks(m->graph))
                 fprintf(stderr,
-                        "lathe %s: note: the conversation of loop generate wants a tokenizer with special "
-                        "tokens (--tokenizer); without one prompts are taken as they are\n",
+                        "lathe %s: note: the conversation of loop generate requires a tokenizer with special "
+                        "tokens (--tokenizer); without one, prompts are used as they are\n",
                         command);
         if (unknown)
                 fprintf(stderr,

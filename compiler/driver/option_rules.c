@@ -88,7 +88,7 @@ static const char *other_fault(const CommandOptions *o, const char *command)
         if (o->target.n > 1 && !tries_each)
                 return "--target is given twice";
         if (o->ranks.n > 1 && !strcmp(command, "run"))
-                return "--ranks wants one number from 1 to 64, not several: it is one engine";
+                return "--ranks must be one number from 1 to 64, not several: one engine runs";
         if (o->kv && o->off[PASS_causal])
                 return "--kv has no effect with --no-causal: nothing is kept between calls";
         if (o->given[OPT_INTERPRETER] && o->given[OPT_BOUND] && !o->against)
@@ -107,7 +107,7 @@ bool rules_fit(const CommandOptions *o, const char *command)
                         return false;
         const char *fault = other_fault(o, command);
         if (fault)
-                fprintf(stderr, "lathe %s: %s; `lathe help %.*s` says more\n", command, fault,
+                fprintf(stderr, "lathe %s: %s; see `lathe help %.*s`\n", command, fault,
                         (int)strcspn(command, " "), command);
         return !fault && ranks_fit(o, command) && passes_fit(o, command);
 }

@@ -127,14 +127,14 @@ const char *option_text(OptionId id, const char *command)
 
 /* --- values --------------------------------------------------------------------------------------------------------- */
 
-/* Prints "lathe COMMAND: …; `lathe help COMMAND` says more". */
+/* Prints "lathe COMMAND: …; see `lathe help COMMAND`". */
 static bool option_error(const char *command, const char *format, ...)
 {
         va_list more;
         va_start(more, format);
         fprintf(stderr, "lathe %s: ", command);
         vfprintf(stderr, format, more);
-        fprintf(stderr, "; `lathe help %.*s` says more\n", (int)strcspn(command, " "), command);
+        fprintf(stderr, "; see `lathe help %.*s`\n", (int)strcspn(command, " "), command);
         va_end(more);
         return false;
 }
@@ -144,8 +144,7 @@ static bool option_list_add(OptionUse *use, OptionList *list, int most, const ch
 {
         const char *name = use->row->info.name;
         if (!*value)
-                return option_error(use->command, "%s wants %s, not an empty word", name,
-                                    use->row->info.value);
+                return option_error(use->command, "%s must be %s, not empty", name, use->row->info.value);
         if (list->n == most)
                 return option_error(use->command, "%s is given more than %d times", name, most);
         list->at[list->n++] = value;
@@ -158,10 +157,10 @@ static bool option_read_number(OptionUse *use, double *x)
         char *end;
         *x = strtod(use->value, &end);
         if (end == use->value || *end || !(*x >= row->low && *x <= row->high))
-                return option_error(use->command, "%s wants a number from %.15g to %.15g, not %s",
+                return option_error(use->command, "%s must be a number from %.15g to %.15g, not %s",
                                     row->info.name, row->low, row->high, use->value);
         if (row->kind != OPTION_FLOAT && row->kind != OPTION_REAL && *x != floor(*x))
-                return option_error(use->command, "%s wants a whole number, not %s", row->info.name,
+                return option_error(use->command, "%s must be a whole number, not %s", row->info.name,
                                     use->value);
         return true;
 }
@@ -223,7 +222,7 @@ static bool set_override(OptionUse *use)
         CommandOptions *o = use->o;
         char *equals = strchr(use->value, '=');
         if (!equals || equals == use->value)
-                return option_error(use->command, "-D wants NAME=VALUE, not %s", use->value);
+                return option_error(use->command, "-D must be NAME=VALUE, not %s", use->value);
         if (o->noverride == MAX_OVERRIDES)
                 return option_error(use->command, "-D is given more than %d times", MAX_OVERRIDES);
         *equals = 0;
@@ -234,7 +233,7 @@ static bool set_override(OptionUse *use)
 static bool check_prefix(OptionUse *use)
 {
         const char *fault = c_name_fault(use->value);
-        return !fault || option_error(use->command, "--prefix wants a valid name in C, and %s is %s",
+        return !fault || option_error(use->command, "--prefix must be a valid name in C, and %s is %s",
                                       *use->value ? use->value : "nothing", fault);
 }
 
@@ -277,7 +276,7 @@ static bool check_calibrate(OptionUse *use)
 {
         return strcmp(use->value, "-") != 0 ||
                option_error(use->command,
-                            "--calibrate wants a file, not standard input: it is read more than once");
+                            "--calibrate must be a file, not standard input: it is read more than once");
 }
 
 /* --dump PASS, --no-PASS */
@@ -313,8 +312,8 @@ static bool set_ranks(OptionUse *use)
                 const long n = strtol(at, &end, 10);
                 if (end == at || n < 1 || n > MAX_THREADS || (*end && *end != ',') || ranks->n == MAX_TARGETS)
                         return option_error(use->command,
-                                            "--ranks wants a number from 1 to %d, or several with commas "
-                                            "between them, not %s",
+                                            "--ranks must be a number from 1 to %d, or several separated by "
+                                            "commas, not %s",
                                             MAX_THREADS, use->value);
                 ranks->count[ranks->n++] = (int)n;
                 at = end;
@@ -332,10 +331,9 @@ static bool set_place(OptionUse *use, int *number, int *of)
         *of = (int)n;
         return (slash > use->value && end && end > slash + 1 && !*end && n >= 1 && n <= RANKS_MOST &&
                 r >= 0 && r < n) ||
-               option_error(
-                       use->command,
-                       "%s wants %s, a number from 0 on and how many there are (at most %d), as 0/4, not %s",
-                       use->row->info.name, use->row->info.value, RANKS_MOST, use->value);
+               option_error(use->command,
+                            "%s must be %s, a number from 0 and the count (at most %d), such as 0/4, not %s",
+                            use->row->info.name, use->row->info.value, RANKS_MOST, use->value);
 }
 
 static bool set_rank(OptionUse *use)
@@ -356,7 +354,7 @@ static bool set_pair(OptionUse *use, float *a, float *b)
         *a = (float)x;
         *b = (float)y;
         return (!*end && x >= 1e-3 && x <= 1e9 && y >= 1e-3 && y <= 1e9) ||
-               option_error(use->command, "%s wants %s, two numbers from 0.001 to 1000000000, not %s",
+               option_error(use->command, "%s must be %s, two numbers from 0.001 to 1000000000, not %s",
                             use->row->info.name, use->row->info.value, use->value);
 }
 
@@ -380,7 +378,7 @@ static bool set_draft(OptionUse *use)
         if (end != use->value && !*end)
                 return option_set(&(OptionUse){use->o, use->command, &from_text, use->value});
         use->o->draft.model = use->value;
-        return *use->value || option_error(use->command, "--draft wants a number of tokens or a model");
+        return *use->value || option_error(use->command, "--draft must be a number of tokens or a model");
 }
 
 /* NAME,NAME,… */
@@ -460,12 +458,14 @@ static bool is_like_option(const char *word)
 static const char *next_value(const char *command, const char *arg, const char *next)
 {
         if (!next) {
-                option_error(command, "%s wants a value", arg);
+                option_error(command, "%s needs a value", arg);
                 return NULL;
         }
         if (!is_like_option(next))
                 return next;
-        fprintf(stderr, "lathe %s: %s wants a value, and %s looks like an option; %s=%s makes it a value\n",
+        fprintf(stderr,
+                "lathe %s: %s needs a value, but %s looks like an option; write %s=%s to pass it as the "
+                "value\n",
                 command, arg, next, arg, next);
         return NULL;
 }

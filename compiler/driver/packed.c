@@ -239,8 +239,8 @@ bool cache_has_effect(const CommandOptions *o, const char *command)
         if (!o->cache || (o->source.path && o->weights))
                 return true;
         fprintf(stderr,
-                "lathe %s: --cache has no effect: what a published model becomes is kept, and %s %s; `lathe "
-                "help %.*s` says more\n",
+                "lathe %s: --cache has no effect: what a published model becomes is kept, and %s %s; see "
+                "`lathe help %.*s`\n",
                 command, o->source.path ? o->source.path : o->file[0],
                 o->source.path ? "has no weights" : "is a model file", (int)strcspn(command, " "), command);
         return false;

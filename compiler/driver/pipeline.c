@@ -145,8 +145,8 @@ static void hint_delay(Model *m)
         if (axis > 0)
                 before = ".., ";
         diag_hint(&m->diag,
-                  "it is causal if its outputs come %" PRId64
-                  " position%s later: output %s = pad(.., axis: %d, before: %" PRId64 ")[%s..-%" PRId64 "%s]",
+                  "to make it causal, delay its outputs by %" PRId64
+                  " position%s: output %s = pad(.., axis: %d, before: %" PRId64 ")[%s..-%" PRId64 "%s]",
                   m->delay, m->delay == 1 ? "" : "s", g->output[0].name, axis, m->delay, before, m->delay,
                   behind);
 }
@@ -184,7 +184,8 @@ static bool generation_stands(Model *m, const CommandOptions *o, const Loop *l)
                 return true;
         if (m->graph->past >= 0)
                 return !why || refuse_loop(m, l, why);
-        diag_error(&m->diag, l->span, "loop generate wants a causal model, and %s is not", m->graph->name);
+        diag_error(&m->diag, l->span, "loop generate requires a causal model, but %s is not causal",
+                   m->graph->name);
         if (l->inherited)
                 diag_hint(&m->diag, "%s inherits the loop; `loop generate none` in it goes without",
                           m->graph->name);
@@ -208,7 +209,7 @@ static bool loops_stand(Model *m, const CommandOptions *o)
                 const char *why = l->inherited ? NULL : loop_fault(m->oracle, l, &parts);
                 if (!why)
                         continue;
-                diag_error(&m->diag, l->span, "loop %s wants %s", l->name, why);
+                diag_error(&m->diag, l->span, "loop %s requires %s", l->name, why);
                 diag_print(&m->diag, stderr);
                 return false;
         }

@@ -272,13 +272,13 @@ static void show_states(Arena *a, const Graph *g, const int64_t *held)
                 if (s->slots > 1)
                         printf(" x %" PRId64, s->slots);
                 if (s->late)
-                        printf(", late by %" PRId64, s->late);
+                        printf(", delayed by %" PRId64, s->late);
                 if (s->window)
-                        printf(", of which %" PRId64 " positions are read", s->window);
+                        printf(", window %" PRId64, s->window);
                 if (s->axis < 0 && !s->groups)
-                        printf(", of any number of positions");
+                        printf(", independent of the number of positions");
                 if (held[i])
-                        printf(" and %" PRId64 " held", held[i]);
+                        printf(", %" PRId64 " stored", held[i]);
                 printf(": %s values%s\n", grouped(a, state_count(g, s, held[i])),
                        s->storage == STORAGE_F32 ? ""
                                                  : arena_printf(a, " in %s", storage_info[s->storage].text));

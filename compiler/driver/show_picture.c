@@ -19,7 +19,8 @@ bool picture_name_fits(const CommandOptions *o, ModelPart part)
         if (!o->out || !strcmp(o->out, "-") || ends_in(o->out, ".svg") || (graph && ends_in(o->out, ".dot")))
                 return true;
         fprintf(stderr,
-                "lathe show: -o wants a name that ends in .svg%s, or - for SVG on standard output, not %s\n",
+                "lathe show: -o must be a name that ends in .svg%s, or - for SVG on standard output, not "
+                "%s\n",
                 graph ? " or .dot" : "", o->out);
         if (ends_in(o->out, ".png"))
                 fprintf(stderr,

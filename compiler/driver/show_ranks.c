@@ -39,7 +39,7 @@ static void show_shares(const RankTable *s, bool by_rows)
                         printf("  %-*s %s %s, %s bytes (%s)\n", width_of(s), "gathers", grouped(a, c.gathers),
                                s->call, grouped(a, (int64_t)bytes), in_units(a, bytes, "B"));
                 if (i == 0 && o->ranks.stages > 1)
-                        printf("  %-*s hands on %s bytes %s\n", width_of(s), "a stage",
+                        printf("  %-*s passes on %s bytes %s\n", width_of(s), "a stage",
                                grouped(a, (int64_t)carried), s->call);
                 printf("  %-*s weights %s%s; %s, sends %s and receives %s\n", width_of(s),
                        ranks_text(s, ranks), in_units(a, (double)c.weights, "B"),
@@ -98,7 +98,7 @@ static void show_stage_time(const RankTable *s, int ranks, bool by_rows)
 {
         Arena *a = s->arena;
         const StageTime t = stage_time(s, ranks, by_rows);
-        printf("  %-*s alone %-10s with %d calls under way one each %s\n", width_of(s), ranks_text(s, ranks),
+        printf("  %-*s %-10s with %d concurrent calls: one every %s\n", width_of(s), ranks_text(s, ranks),
                in_seconds(a, t.alone), s->o->ranks.stages, in_seconds(a, t.each));
 }
 
@@ -117,7 +117,7 @@ static void show_rank_times(const RankTable *s, int time)
 {
         Arena *a = s->arena;
         const CommandOptions *o = s->o;
-        printf("%s; of each rank %s and %s, between them %s and %s\n",
+        printf("%s; per rank %s and %s; links %s and %s\n",
                time < 0 ? "a call" : ranks_rows_text(a, s->size[time]),
                in_units(a, o->speed.gbytes * 1e9, "B/s"), in_units(a, o->speed.gflops * 1e9, "FLOP/s"),
                in_units(a, o->speed.link * 1e9, "B/s"), in_seconds(a, o->speed.latency * 1e-6));
@@ -191,13 +191,14 @@ bool show_ranks(Model *m, const CommandOptions *o, int time)
         RankTable s;
         if (!make_table(&s, m, o, time))
                 return false;
-        printf("ranks share products with weights, by panels of 16 outputs, and attention, by heads of keys; "
-               "of the largest share\n");
+        printf("ranks share products with weights, by panels of 16 outputs, and attention, by key heads; "
+               "figures are for the largest share\n");
         show_shares(&s, false);
         if (calls_share_rows(s.plan)) {
                 set_rows(&s, time, g->past >= 0 ? s.plan->chunk : time >= 0 ? g->named[time].bound : 0);
                 s.call = "a call";
-                printf("in calls of 16 rows for each rank or more they share rows; of a call of %s\n",
+                printf("in calls of at least 16 rows per rank, ranks share rows; figures are for a call of "
+                       "%s\n",
                        grouped(s.arena, dim_value(s.plan->sharing.rows, s.size)));
                 show_shares(&s, true);
         }

@@ -393,10 +393,10 @@ static bool integers_node(const Interval *of, const Node *n, Diag *diag)
         bool compares = (n->op == OP_TOP || n->op == OP_ARGMAX) && is_far(of, n->in[0]) &&
                         max_computed(of, n->in[0]) > 0;
         if (beyond)
-                integers_refuse(n, diag, max_computed(of, n), "integers are exact below 2^53 alone");
+                integers_refuse(n, diag, max_computed(of, n), "integers are exact only below 2^53");
         else if (compares)
                 integers_refuse(n, diag, max_computed(of, n->in[0]),
-                                "it compares floats, which are exact to 2^24 alone");
+                                "it compares floats, which are exact only up to 2^24");
         return !beyond && !compares;
 }
 
@@ -422,7 +422,7 @@ bool integers_check(const Graph *g, Diag *diag)
                 if (o->tap || !is_far(of, o->node) || max_computed(of, o->node) == 0)
                         continue;
                 diag_error(diag, o->span,
-                           "output %s: integers of up to %.4g, but outputs are floats, exact to 2^24 alone",
+                           "output %s: integers of up to %.4g, but outputs are floats, exact only up to 2^24",
                            o->name, max_computed(of, o->node));
                 diag_note(diag, o->span, "take a remainder (%%) before, or reals: real(..)");
                 good = false;

@@ -296,7 +296,7 @@ static ConfigValue negated(Import *m, Locals *local, const Ast *e)
         ConfigValue v = config_evaluate(m, local, e->kid[0]);
         if (v.kind == CONFIG_NUMBER)
                 return config_number(-v.number, v.is_int);
-        return config_error(m, e->span, "'-' wants a number, not %s", config_kind_name(v));
+        return config_error(m, e->span, "'-' needs a number, not %s", config_kind_name(v));
 }
 
 static ConfigValue field_of(Import *m, Locals *local, const Ast *e)

@@ -270,7 +270,7 @@ static void override(Import *m, const Override *given)
                                     arena_strdup(m->arena, given->value), (int32_t)strlen(given->value));
         ParseResult result = parse_lines(m->arena, m->program->names, m->diag, source, &tree);
         if (result != PARSE_COMPLETE || !tree || tree->nkid != 1 || !ast_is_expression(tree->kid[0]->kind)) {
-                config_error(m, (Span){source, 0, source->length}, "-D %s wants an expression", given->name);
+                config_error(m, (Span){source, 0, source->length}, "-D %s needs an expression", given->name);
                 m->failed = true;
                 return;
         }

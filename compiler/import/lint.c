@@ -299,10 +299,9 @@ static void check_item(Program *p, File *file, const Ast *item, Diag *diag)
                     paths_have(&l->m.ignored, entry->ast->name))
                         continue;
                 diag_error(diag, entry->ast->span,
-                           "config %s reads %s, which reaches no setting and no require", item->name,
+                           "config %s reads %s, but no setting and no require uses it", item->name,
                            entry->ast->name);
-                diag_hint(diag, "what changes no number of the output is ignored: ignore %s",
-                          entry->ast->name);
+                diag_hint(diag, "if it does not affect the output, ignore it: ignore %s", entry->ast->name);
         }
 }
 

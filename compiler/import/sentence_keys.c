@@ -62,8 +62,8 @@ bool sentence_keys(Modules *r, const ConfigObject *o, const char *known, const c
                 if ((!at || !n) && f->value.kind != CONFIG_NONE)
                         return sentence_refuse(
                                 r, f->span,
-                                sentence_text(r, "nothing reads %s of %s; it may change the vectors", f->key,
-                                              of));
+                                sentence_text(r, "%s of %s is not supported; it may change the vectors",
+                                              f->key, of));
         }
         return true;
 }

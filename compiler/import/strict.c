@@ -29,17 +29,17 @@ static const char *nearest_key(const Import *m, const char *key)
 static void strict_report(Strict *s, const char *path, const ConfigField *f)
 {
         if (s->force) {
-                fprintf(stderr, "%s:%d: warning: nothing reads %s; it may change what the model computes\n",
+                fprintf(stderr, "%s:%d: warning: %s is never used; it may change the model's results\n",
                         s->file, span_line(f->span), path);
                 paths_add(s->m->arena, s->forced, path);
                 return;
         }
         s->good = false;
-        diag_error(s->m->diag, f->span, "nothing reads %s", path);
+        diag_error(s->m->diag, f->span, "%s is never used", path);
         const char *near = nearest_key(s->m, f->key);
         if (near && !strchr(path, '.'))
                 diag_hint(s->m->diag, "config %s reads %s", s->m->item->name, near);
-        diag_hint(s->m->diag, "it may change what the model computes; --force goes on without it");
+        diag_hint(s->m->diag, "it may change the model's results; --force ignores it");
 }
 
 static bool is_read(const Import *m, const char *key)

@@ -195,7 +195,7 @@ static Value trailing_index(const BuiltinCall *c, int from_end)
         if (!x)
                 return POISON;
         if (x->type.rank < from_end)
-                return poisoned(e, c->span, "%s of %s: it wants at least %d axes", c->name,
+                return poisoned(e, c->span, "%s of %s: at least %d axes are required", c->name,
                                 type_text(e->diag->arena, e->g, &x->type), from_end);
         Dim size = x->type.dim[x->type.rank - from_end];
         Value v = index_node(e, size, c->span);
@@ -239,7 +239,7 @@ static Value run_at(const BuiltinCall *c)
 static Value run_len(const BuiltinCall *c)
 {
         if (c->pos[0].kind != V_LIST)
-                return poisoned(c->e, c->pos_span[0], "len wants a list, not %s",
+                return poisoned(c->e, c->pos_span[0], "len requires a list, not %s",
                                 value_text_of(c->e, c->pos[0]));
         return value_int(c->pos[0].list->n);
 }
@@ -393,7 +393,7 @@ Value builtin_call(Elaborator *e, const Builtin *b, int npos, const Value *pos, 
                 return POISON;
         }
         if (npos < b->min)
-                return poisoned(e, span, "%s wants %d arguments, not %d", b->name, b->min, npos);
+                return poisoned(e, span, "%s requires %d arguments, not %d", b->name, b->min, npos);
         if (b->max >= 0 && npos > b->max)
                 return poisoned(e, pos_span[b->max], "%s takes %d argument%s by position, not %d", b->name,
                                 b->max, b->max == 1 ? "" : "s", npos);

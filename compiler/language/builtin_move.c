@@ -123,9 +123,9 @@ static Value split_sizes(const BuiltinCall *c, Node *x, Value sizes)
         int axis;
         Value at = call_option(c, "axis");
         if (sizes.kind != V_LIST)
-                return is_poison(sizes)
-                               ? POISON
-                               : poisoned(e, c->span, "sizes: wants a list, not %s", value_text_of(e, sizes));
+                return is_poison(sizes) ? POISON
+                                        : poisoned(e, c->span, "sizes: must be a list, not %s",
+                                                   value_text_of(e, sizes));
         if (!want_axis(e, at.kind == V_NONE ? value_int(-1) : at, x, c->span, &axis))
                 return POISON;
         int n = sizes.list->n;
@@ -177,7 +177,7 @@ Value run_split(const BuiltinCall *c)
         if (sizes.kind != V_NONE && c->npos == 1)
                 return split_sizes(c, x, sizes);
         if (c->npos != 2 || sizes.kind != V_NONE)
-                return poisoned(e, c->span, "split wants the number of parts, or sizes: a list");
+                return poisoned(e, c->span, "split requires the number of parts, or sizes: a list");
         if (!want_int(e, c->pos[1], c->pos_span[1], "the number of parts", &n))
                 return POISON;
         Dim part;
@@ -197,7 +197,7 @@ Value run_merge(const BuiltinCall *c)
         if (!x)
                 return POISON;
         if (x->type.rank < 2)
-                return poisoned(c->e, c->span, "merge wants [n, .., d], not %s",
+                return poisoned(c->e, c->span, "merge requires [n, .., d], not %s",
                                 type_text(c->e->diag->arena, c->e->g, &x->type));
         return value_tensor(view_merge(c->e->g, c->e->body, x, c->span, c->e->where));
 }
@@ -282,7 +282,7 @@ Value run_reshape(const BuiltinCall *c)
         if (!x)
                 return POISON;
         if (c->pos[1].kind != V_LIST)
-                return poisoned(e, c->pos_span[1], "reshape wants a list of sizes, not %s",
+                return poisoned(e, c->pos_span[1], "reshape requires a list of sizes, not %s",
                                 value_text_of(e, c->pos[1]));
         if (c->pos[1].list->n > MAX_RANK)
                 return poisoned(e, c->pos_span[1], "more than %d axes", MAX_RANK);

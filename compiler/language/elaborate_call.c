@@ -153,7 +153,7 @@ static bool check_arguments(Elaborator *e, const Block *f, const Parameters *p, 
                 poisoned(e, args->span[p->npos], "%s takes %d argument%s by position, not %d", f->name,
                          p->npos, p->npos == 1 ? "" : "s", args->npos);
                 if (p->n > p->npos)
-                        diag_note(e->diag, f->def->name_span, "those after `;` are given by name");
+                        diag_note(e->diag, f->def->name_span, "parameters after `;` are passed by name");
         }
         for (int i = 0; i < args->named.n; i++)
                 if (!has_parameter(p, args->named.binding[i].name)) {

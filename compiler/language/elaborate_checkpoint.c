@@ -409,7 +409,7 @@ static Definition *need_checkpoint(Elaborator *e, Scope *scope, const Ast *name)
                 return d;
         if (name->kind != AST_NAME)
                 return poisoned(e, name->span,
-                                "`checkpoint` wants a checkpoint's name or its entries in braces"),
+                                "`checkpoint` requires a checkpoint's name or its entries in braces"),
                        NULL;
         poisoned(e, name->span, "there is no checkpoint %s", name->name);
         for (; scope; scope = scope->outer)

@@ -134,7 +134,7 @@ static void declare_dimensions(Elaborator *e, Scope *scope, const Ast *decl)
         int64_t bound = 1;
         bool good = type->nkid == 2 && type->kid[1]->kid[0];
         if (!good)
-                poisoned(e, type->span, "upto wants the largest size: upto(context)");
+                poisoned(e, type->span, "upto needs the largest size: upto(context)");
         good = good && want_int(e, eval(e, scope, type->kid[1]->kid[0], NULL), type->kid[1]->span,
                                 "a dimension's bound", &bound);
         if (good && (bound < 1 || bound > (int64_t)1 << 31)) {

@@ -48,11 +48,11 @@ bool eval_condition(Elaborator *e, Scope *scope, const Ast *ast, bool *truth)
                 return true;
         if (v.kind == V_TENSOR || v.kind == V_DIM) {
                 poisoned(e, ast->span,
-                         "`if` wants a condition that is known when the model is compiled, not %s",
+                         "`if` requires a condition that is known when the model is compiled, not %s",
                          value_text_of(e, v));
                 diag_hint(e->diag, "to choose element by element, write where(condition, a, b)");
         } else if (!is_poison(v)) {
-                poisoned(e, ast->span, "`if` wants true or false, not %s", value_text_of(e, v));
+                poisoned(e, ast->span, "`if` requires true or false, not %s", value_text_of(e, v));
         }
         return false;
 }
@@ -70,7 +70,7 @@ static Value eval_logical(Elaborator *e, Scope *scope, const Ast *ast)
         for (int i = 0; i < 2; i++)
                 if (side[i].kind != V_BOOL &&
                     !(side[i].kind == V_TENSOR && side[i].tensor->type.dtype == BOOL))
-                        return poisoned(e, ast->kid[i]->span, "`%s` wants true or false, not %s",
+                        return poisoned(e, ast->kid[i]->span, "`%s` requires true or false, not %s",
                                         ast_kind_name(ast->kind), value_text_of(e, side[i]));
         if (a.kind == V_BOOL)
                 return b;

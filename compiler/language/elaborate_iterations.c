@@ -529,9 +529,8 @@ static Value fail_not_ended(Elaborator *e, const Iterations *t, const Ast *field
         poisoned(e, field->span,
                  "%s[..].%s is not yet computed: the values of a repeat's iterations have names after it",
                  t->name, field->name);
-        diag_hint(e->diag,
-                  "what an iteration hands on to later ones is a variable that exists before the repeat, and "
-                  "is assigned in it");
+        diag_hint(e->diag, "to pass a value on to later iterations, assign a variable that is defined before "
+                           "the repeat");
         return POISON;
 }
 

@@ -195,7 +195,7 @@ static void check_knob(Elaborator *e, const Loop *l, const Setting *s)
                 if (strcmp(s->name, knob_table[i].name) != 0)
                         continue;
                 if (!knob_fits(knob_table[i].type, s))
-                        poisoned(e, s->span, "%s wants %s, not %s", s->name, knob_wants[knob_table[i].type],
+                        poisoned(e, s->span, "%s must be %s, not %s", s->name, knob_wants[knob_table[i].type],
                                  setting_text(e->keep, s));
                 return;
         }

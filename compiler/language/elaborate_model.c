@@ -214,7 +214,7 @@ static bool override_add(Elaborator *e, int *capacity, const Override *o, Scope 
         ParseResult result = parse_lines(p->work, p->names, e->diag, source, &tree);
         if (result != PARSE_COMPLETE || !tree || tree->nkid != 1 || !ast_is_expression(tree->kid[0]->kind)) {
                 if (e->diag->count == 0)
-                        diag_error(e->diag, (Span){source, 0, (int32_t)length}, "-D %s wants an expression",
+                        diag_error(e->diag, (Span){source, 0, (int32_t)length}, "-D %s needs an expression",
                                    o->name);
                 return false;
         }

@@ -170,7 +170,7 @@ static Value multiply_matrices(Elaborator *e, Node *a, Node *b, Span span)
 {
         bool row = a->type.rank == 1, column = b->type.rank == 1;
         if (a->type.rank == 0 || b->type.rank == 0)
-                return poisoned(e, span, "@ wants vectors or matrices, not %s and %s; to scale, write *",
+                return poisoned(e, span, "@ @ requires vectors or matrices, not %s and %s; to scale, write *",
                                 type_text(e->diag->arena, e->g, &a->type),
                                 type_text(e->diag->arena, e->g, &b->type));
         if (row)
@@ -259,7 +259,7 @@ Value logical_not(Elaborator *e, Value a, Span span)
         if (a.kind == V_TENSOR && a.tensor->type.dtype == BOOL)
                 return value_tensor(operator_node(e, OP_NOT, 1, &a.tensor, span));
         return is_poison(a) ? POISON
-                            : poisoned(e, span, "`not` wants true or false, not %s", value_text_of(e, a));
+                            : poisoned(e, span, "`not` requires true or false, not %s", value_text_of(e, a));
 }
 
 /* x': the last two axes swapped; below rank 2 there is nothing to swap. */

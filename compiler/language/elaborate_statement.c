@@ -76,7 +76,7 @@ static void run_shared(Elaborator *e, Scope *scope, const Ast *s)
 {
         Value v = eval(e, scope, s->kid[0], s->name);
         if (!is_poison(v) && (v.kind != V_BLOCK || (v.block->def && v.block->def->kind == AST_SCHEME))) {
-                poisoned(e, s->kid[0]->span, "`shared` wants a block, not %s", value_text_of(e, v));
+                poisoned(e, s->kid[0]->span, "`shared` requires a block, not %s", value_text_of(e, v));
                 if (v.kind == V_TENSOR)
                         diag_hint(e->diag, "leave out the first argument: the block is called later");
                 v = POISON;
@@ -185,7 +185,7 @@ static void elaborate_require(Elaborator *e, Scope *scope, const Ast *s)
         } else if (e->in_test && v.kind == V_TENSOR && v.tensor->type.dtype == BOOL) {
                 add_requirement(e, (Requirement){NULL, v.tensor, -1, true, message, s->span});
         } else {
-                const char *wants = arena_printf(e->diag->arena, "`require` wants true or false%s, not %s",
+                const char *wants = arena_printf(e->diag->arena, "`require` needs true or false%s, not %s",
                                                  e->in_test ? "" : ", known when the model is compiled",
                                                  value_text_of(e, v));
                 if (message) {

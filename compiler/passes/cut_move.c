@@ -447,14 +447,14 @@ static void moving_tell(const Moving *m, CutLines *explain, int group, unsigned 
 {
         static const char *const what[] = {"", "keys", "values", "keys and values"};
         GROW(m->g->arena, explain->line, explain->n, explain->cap);
-        explain->line[explain->n++] = arena_printf(
-                m->g->arena,
-                "%s: %s, for %s: %.0f floats a position in place of %.0f, %.0f multiply-adds for each past "
-                "position in "
-                "place of %.0f",
-                group_weights(m, group),
-                taken ? "what it multiplies is kept" : "its results are kept, not what it multiplies",
-                what[sides], after->floats, before->floats, after->work, before->work);
+        explain->line[explain->n++] =
+                arena_printf(m->g->arena,
+                             "%s: %s, for %s: %.0f floats per position instead of %.0f, %.0f multiply-adds "
+                             "per past position instead of %.0f",
+                             group_weights(m, group),
+                             taken ? "its input is cached instead of its results"
+                                   : "its results are cached, not its input",
+                             what[sides], after->floats, before->floats, after->work, before->work);
 }
 
 /* The sides of a group to be moved: a set. */

@@ -178,8 +178,7 @@ bool fuse_matmul(Fuse *f, Node *product)
         k->product.k = product->in[1]->type.dim[0].fixed;
         f->needs_buffer[base_of(k->product.x)->id] = true;
         if (s.nproduct == 2)
-                plan_explain(f->plan,
-                             "%s: two products of one operand meet in one epilogue and run side by side",
+                plan_explain(f->plan, "%s: two products of one operand share an epilogue and run together",
                              k->name);
         int more = s.n - s.nproduct;
         if (more > 0)

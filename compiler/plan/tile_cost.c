@@ -103,15 +103,15 @@ static Tile cheapest_tile(const Plan *p, const ProductShape *of, const char **wh
                 int64_t time = relative_time(t, of->storage, *tile, of->rows, of->panels);
                 if (batch)
                         time = (time + relative_time(t, of->storage, *tile, of->slots, of->panels) + 1) / 2;
-                text_printf(said, "%s%d by %d %s%" PRId64 ".%02d", said->n ? ", " : "", tile->rows,
-                            tile->panels * LANES, said->n ? "" : "takes ", time / 100, (int)(time % 100));
+                text_printf(said, "%s%d by %d %" PRId64 ".%02d", said->n ? ", " : "", tile->rows,
+                            tile->panels * LANES, time / 100, (int)(time % 100));
                 if (time < least)
                         best = *tile;
                 least = min_int64(time, least);
         }
         const char *from = batch ? arena_printf(p->graph->arena, "%" PRId64 " and %d", of->rows, of->slots)
                                  : arena_printf(p->graph->arena, "%" PRId64, of->rows);
-        *why = arena_printf(p->graph->arena, "of the time of %s rows' multiply-adds %s", from, said->data);
+        *why = arena_printf(p->graph->arena, "relative time for %s rows: %s", from, said->data);
         return best;
 }
 

@@ -159,7 +159,7 @@ static bool read_option(Heat *h, const Words *w, int i)
         int64_t *to = !strcmp(w->word[i], "--window") ? &h->window : &h->token;
         if (i + 1 < w->n && heat_read_number(w->word[i + 1], to))
                 return true;
-        return repl_error("%s wants a number, counted from 0, not %s", w->word[i],
+        return repl_error("%s must be a number, counted from 0, not %s", w->word[i],
                           i + 1 < w->n ? w->word[i + 1] : "nothing");
 }
 
@@ -172,7 +172,7 @@ static bool read_words_of_attention(Heat *h, const Words *w, const char **path)
                 const char *word = w->word[i];
                 const bool is_out = !strcmp(word, "-o");
                 if (is_out && (i + 1 == w->n || !is_picture_name(w->word[i + 1])))
-                        return repl_error("-o wants a file whose name ends in .png, not %s",
+                        return repl_error("-o must name a file that ends in .png, not %s",
                                           i + 1 < w->n ? w->word[i + 1] : "nothing");
                 if (!strcmp(word, "--window") || !strcmp(word, "--token")) {
                         if (!read_option(h, w, i))

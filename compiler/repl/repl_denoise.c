@@ -229,7 +229,7 @@ static bool denoising_loop(ReplDenoising *w)
         const char *why = loop_fault(g, w->loop, &w->parts);
         if (!why)
                 return true;
-        return repl_error("loop denoise wants %s", why);
+        return repl_error("loop denoise requires %s", why);
 }
 
 /* All of the model's inputs but the latent and the step are given; what the loop gives is not. */
@@ -263,10 +263,9 @@ static bool begin_denoising(ReplDenoising *w, const CommandOptions *o)
         w->guidance = o->given[OPT_GUIDANCE] ? o->guidance : number_of_loop(w, "guidance", 1);
         w->guided = guided_values(w->loop, t);
         if (w->guidance != 1 && (!loop_setting(w->loop, "no_class") || !w->parts.class) && !o->without.n)
-                return repl_error(
-                        "guidance wants an input of the class, and in loop denoise `no_class`, the number "
-                        "that stands for no class; or --without NAME=VALUE, an input that says nothing; "
-                        "--guidance 1 does without");
+                return repl_error("guidance requires an input of the class, and in loop denoise `no_class`, "
+                                  "the number of the empty class; or --without NAME=VALUE, the neutral value "
+                                  "of an input; --guidance 1 turns guidance off");
         if (is_without(o, w->parts.input) || is_without(o, w->parts.step))
                 return repl_error("--without: latent and step are what loop denoise gives");
         if (w->guidance == 1 && o->without.n)
@@ -328,7 +327,7 @@ bool show_denoising(ReplSession *s, const Words *w)
         if (o.nfile > 1 || *end || pictures < 1 || pictures > MOST_PICTURES)
                 return repl_error("the number of pictures is 1 to 64");
         if (o.out && !is_picture_name(o.out))
-                return repl_error("-o wants a file whose name ends in .png");
+                return repl_error("-o must name a file that ends in .png");
         ReplDenoising all = {.s = s, .wanted_moments = (int)pictures, .seed = (int64_t)o.sampler.state};
         const bool good = trace_denoising(&all, &o);
         for (int k = 0; k < all.moments; k++)

@@ -54,7 +54,7 @@ static bool read_bins(const char *text, int64_t *bins)
         char *end;
         *bins = strtoll(text, &end, 10);
         return (!*end && end != text && *bins >= 1 && *bins <= MOST_BINS) ||
-               drawing_refuse("--bins wants a number from 1 to 1000", *text ? text : "nothing");
+               drawing_refuse("--bins must be a number from 1 to 1000", *text ? text : "nothing");
 }
 
 /* One option from the end of the line; false: there is none, or, with *good false, it is wrong. */
@@ -62,7 +62,7 @@ static bool take_option(DrawingRest *r, Drawing *d, bool *good)
 {
         const char *last = word_before(r, 0), *before = word_before(r, 1);
         if (!strcmp(last, "-o") || (!strcmp(before, "-o") && !is_picture_name(last)))
-                return *good = drawing_refuse("-o wants a file whose name ends in .png",
+                return *good = drawing_refuse("-o must name a file that ends in .png",
                                               strcmp(last, "-o") ? last : "nothing");
         if (!d->path && is_picture_name(last)) {
                 d->path = last;

@@ -143,7 +143,7 @@ static bool replace_input(ReplSession *s, const char *text)
         const size_t n = strcspn(text, "=");
         const char *name = interned_name(s, text, n);
         if (n == 0 || !text[n] || !text[n + 1])
-                return repl_error("--without wants NAME=VALUE, not %s", text);
+                return repl_error("--without must be NAME=VALUE, not %s", text);
         if (!input_named(s->runner->model.oracle, name))
                 return repl_error("%s has no input %s", s->model, name);
         return take_value(s, name, text + n + 1) &&

@@ -266,9 +266,8 @@ static void note_weights(ReplSession *s)
 {
         if (!s->options.weights && s->runner->model.graph->nweight && s->noted != s->models_taken)
                 fprintf(stderr,
-                        "note: the weights of %s are made by a hash of their names; :weights FILE takes "
-                        "trained "
-                        "ones\n",
+                        "note: the weights of %s are generated from a hash of their names; :weights FILE "
+                        "loads trained ones\n",
                         s->model);
         s->noted = s->models_taken;
 }

@@ -322,8 +322,8 @@ static void note_left_out(Save *v)
         for (int i = 0; i < s->input.n; i++)
                 text_printf(names, ", :input %s", s->input.at[i].name);
         if (names->n)
-                printf("left out, for a model file holds definitions alone: %s\n"
-                       "a name that does not end in .model takes the whole session, as a script\n",
+                printf("not saved, since a model file holds only definitions: %s\nto save the whole session "
+                       "as a script, choose a name that does not end in .model\n",
                        names->data + 2);
 }
 

@@ -288,7 +288,7 @@ static void check_keys(FormReader *r, const json_t *root)
                 for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
                         found |= !strcmp(key, known[i]);
                 if (!found && !is_none(value))
-                        reader_refuse(r, "nothing reads the key %s", key);
+                        reader_refuse(r, "the key %s is not supported", key);
         }
 }
 

@@ -340,7 +340,7 @@ static bool take_type(GgufCursor *c, GgufEntry *e)
         int in_block = ck_type_values(e->tensor.dtype);
         if (row % in_block == 0)
                 return true;
-        snprintf(what, sizeof what, "rows of %lld values, no whole blocks of %s, which are of %d",
+        snprintf(what, sizeof what, "rows of %lld values are not a multiple of %s's block size, %d",
                  (long long)row, ck_type_name(e->tensor.dtype), in_block);
         return gguf_refuse_entry(c, e, what);
 }

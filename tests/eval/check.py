@@ -252,7 +252,7 @@ with tempfile.TemporaryDirectory() as work:
     says("no input is given", 1, "the input x [time, 2] is not given; --inputs FILE, -I NAME=VALUE and -p TEXT give inputs")
     says("one is missing", 1, "the input flag [time] is not given", *GIVEN[:4])
     says("one is unknown", 1, "small has no input z; its inputs: x, ids, flag", "-I", "z=1")
-    says("-I without a value", 2, "-I wants NAME=VALUE, not x", "-I", "x")
+    says("-I without a value", 2, "-I must be NAME=VALUE, not x", "-I", "x")
     says("one is given twice", 1, "the input x is given twice", "--inputs", write("x.npy", npy(X)), *GIVEN)
     says("an expression that is none", 1, "this '[' is never closed", "-I", "x=[1,")
     says("an expression of a name", 1, "there is no q here", "-I", "x=q")

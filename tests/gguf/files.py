@@ -184,9 +184,9 @@ def refused():
                               ("2^48", [2**24, 2**24], 2**24)):
         yield f"a product of about {name}", typed(0, FOUR, sizes=wraps), f'byte 24: tensor "t": a size of {size}; {sizes}'
     yield "a row that is no whole block", typed(8, b"\0" * 68, sizes=[48, 1]), (
-        'byte 24: tensor "t": rows of 48 values, no whole blocks of Q8_0, which are of 32')
+        'byte 24: tensor "t": rows of 48 values are not a multiple of Q8_0\'s block size, 32')
     yield "rows of half a block", typed(2, b"\0" * 18, sizes=[16, 2]), (
-        'byte 24: tensor "t": rows of 16 values, no whole blocks of Q4_0, which are of 32')
+        'byte 24: tensor "t": rows of 16 values are not a multiple of Q4_0\'s block size, 32')
     for number, removed in ((4, "Q4_2"), (5, "Q4_3"), (31, "Q4_0_4_4"), (32, "Q4_0_4_8"), (33, "Q4_0_8_8"), (36, "IQ4_NL_4_4"),
                             (37, "IQ4_NL_4_8"), (38, "IQ4_NL_8_8")):
         yield f"type {number}", typed(number, FOUR), f'byte 24: tensor "t": type {number} was {removed}, which GGUF has no more'

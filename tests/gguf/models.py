@@ -467,7 +467,7 @@ def check_refused_imports(lathe, root, work, names):
             verdict(f"an array in place of a number: {key} is {values}", good, found)
     for name, more, message in (
         ("a key that nothing reads", [("llama.rope.scaling.strange", F32_VALUE, 2.0)],
-         f"{path}:10:1: error: nothing reads rope.scaling.strange\nllama.rope.scaling.strange = 2.0\n"),
+         f"{path}:10:1: error: rope.scaling.strange is never used\nllama.rope.scaling.strange = 2.0\n"),
         ("a value with keys below it", [("llama.rope.freq_base.more", U32, 1)],
          f"{path}:9:1: error: llama.rope.freq_base.more has a value, and keys below it\n"),
         ("an architecture without an item", [], "lathe: error: no config item is for gguf:strange\n"),

@@ -142,7 +142,7 @@ def head(text):
     edited("spec", text, "^(spec 0x)(.)", other_digit, r"recorded \(spec\)$")
     edited("spec gone", text, "^spec .*\n", "", r"recorded \(spec\)$")
     edited("a word after spec", text, "^(spec .*)", r"\1 7", "error: 7 is too much")
-    edited("hash of the weights", text, "^(weights .* 0x)(.)", other_digit, "has other bytes")
+    edited("hash of the weights", text, "^(weights .* 0x)(.)", other_digit, "differs from the recorded one")
     edited("weights by hash", text, "^weights .*", "weights by hash", "is the first that differs")
     edited("another setting", text, "^set eps .*", "set eps 1e-3", "is the first that differs")
     edited("a setting gone", text, "^set eps .*\n", "", "is the first that differs")
@@ -161,8 +161,8 @@ def storages(text):
     edited("quant gone", text, "^quant .*\n", "", "is the first that differs")
     edited("kv", text, "^kv .*", "kv q8", "is the first that differs")
     edited("kv gone", text, "^kv .*\n", "", "is the first that differs")
-    edited("hash of calibrate", text, "^(calibrate .* 0x)(.)", other_digit, "has other bytes")
-    edited("hash of the tokenizer", text, "^(tokenizer .* 0x)(.)", other_digit, "has other bytes")
+    edited("hash of calibrate", text, "^(calibrate .* 0x)(.)", other_digit, "differs from the recorded one")
+    edited("hash of the tokenizer", text, "^(tokenizer .* 0x)(.)", other_digit, "differs from the recorded one")
 
 
 def bounds(text):
@@ -212,7 +212,7 @@ def main():
         f.write(struct.pack("<Q", len(header)) + header + struct.pack("<3i", *numbers["tokens"]))
     text = record("i.golden", "--inputs", "i.safetensors")
     passes("inputs, unedited", text)
-    edited("hash of inputs", text, "^(inputs .* 0x)(.)", other_digit, "has other bytes")
+    edited("hash of inputs", text, "^(inputs .* 0x)(.)", other_digit, "differs from the recorded one")
     edited("inputs gone", text, "^inputs .*\n", "", "in its place")
 
 

@@ -25,7 +25,7 @@ failed = 0
 def lathe(command, model, m, *arguments, code=0, text=None):
     r = subprocess.run([driver, command, model, *(["-m", m] if m else []), *arguments], capture_output=True, cwd=work,
                        input=text if isinstance(text, bytes) else text and text.encode())
-    out, err = r.stdout.decode(), "".join(line for line in r.stderr.decode().splitlines(True) if "made by a hash" not in line)
+    out, err = r.stdout.decode(), "".join(line for line in r.stderr.decode().splitlines(True) if "generated from a hash" not in line)
     if r.returncode != code:
         raise AssertionError(f"exit status {r.returncode}, not {code}: {out[-300:]}{err[-600:]}")
     return err if code else out

@@ -44,7 +44,7 @@ class Unexpected(str):
 
 def lathe(command, m, *arguments, code=0, text=None):
     r = subprocess.run([driver, command, MODEL, "-m", m, *arguments], capture_output=True, cwd=work, input=text)
-    err = "".join(line for line in r.stderr.decode().splitlines(True) if "made by a hash" not in line)
+    err = "".join(line for line in r.stderr.decode().splitlines(True) if "generated from a hash" not in line)
     if r.returncode != code:
         return Unexpected(f"exit status {r.returncode}, not {code}: {err[-600:]}")
     return err if code else r.stdout.decode() + err
