@@ -95,10 +95,10 @@ const char *loop_tokens_text(Arena *a, const Graph *g)
 
 const char *chosen_text(const Emit *e, const char *file)
 {
-        const char *text = embedded_text(file);
+        const char *text = model_text(e, embedded_text(file)); /* conditions ask for names of the model's too */
         Text *t = text_new(e->arena);
         resolve_conditions(t, text, (int64_t)strlen(text), e->facts);
-        return model_text(e, t->data);
+        return t->data;
 }
 
 const char *host_text(const Emit *e, const char *file)
