@@ -95,7 +95,7 @@ const char *loop_tokens_text(Arena *a, const Graph *g)
 
 const char *chosen_text(const Emit *e, const char *file)
 {
-        const char *text = model_text(e, embedded_text(file)); /* conditions ask for names of the model's too */
+        const char *text = model_text(e, embedded_text(file)); /* first: conditions may ask for such names */
         Text *t = text_new(e->arena);
         resolve_conditions(t, text, (int64_t)strlen(text), e->facts);
         return t->data;
