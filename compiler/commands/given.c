@@ -45,9 +45,8 @@ static int add_medium(Given *e, const Input *in, const char *path, bool is_sound
         if (!why)
                 return add_made(e, name, v.rank, v.dim, v.value);
         const int code = command_error(
-                e->command, v.wrong_shape
-                                    ? arena_printf(g->arena, "-I %s=%s: wanted for it is %s", name, path, why)
-                                    : why);
+                e->command,
+                v.wrong_shape ? arena_printf(g->arena, "-I %s=%s: expected %s", name, path, why) : why);
         return v.env_error ? WRONG_ENVIRONMENT : code;
 }
 

@@ -241,7 +241,7 @@ static bool set_target(OptionUse *use)
 {
         OptionList *target = &use->o->target;
         if (!target_find(use->value))
-                return option_error(use->command, "no target is named %s (`lathe targets` lists them)",
+                return option_error(use->command, "unknown target %s (`lathe targets` lists them)",
                                     use->value);
         for (int i = 0; i < target->n; i++)
                 if (target_find(target->at[i]) == target_find(use->value))
@@ -290,7 +290,7 @@ static bool mark_pass(OptionUse *use, bool *marked)
                                             use->value);
                 return marked[pass] = true;
         }
-        return option_error(use->command, "no pass is named %s (`lathe show passes` lists them)", use->value);
+        return option_error(use->command, "unknown pass %s (`lathe show passes` lists them)", use->value);
 }
 
 static bool set_dump(OptionUse *use)

@@ -187,7 +187,7 @@ static bool generation_stands(Model *m, const CommandOptions *o, const Loop *l)
         diag_error(&m->diag, l->span, "loop generate requires a causal model, but %s is not causal",
                    m->graph->name);
         if (l->inherited)
-                diag_hint(&m->diag, "%s inherits the loop; `loop generate none` in it goes without",
+                diag_hint(&m->diag, "%s inherits the loop; `loop generate none` in it removes it",
                           m->graph->name);
         add_why_not_causal(m);
         diag_print(&m->diag, stderr);
@@ -227,7 +227,7 @@ static void explain_states(const Graph *g, Storage storage)
         for (int i = 0; i < g->nstate && storage != STORAGE_F32; i++)
                 if (g->state[i]->storage != storage)
                         fprintf(stderr,
-                                "%s: kept in f32: it is not read by attention alone, as keys or as values\n",
+                                "%s: stored in f32: not only attention reads it, as keys or as values\n",
                                 g->state[i]->name);
 }
 
@@ -328,7 +328,7 @@ static const char *plan_fault(Model *m, const CommandOptions *o, const Plan *p)
 {
         if (p->pages && !paged_states(p))
                 return arena_printf(&m->arena,
-                                    "--pages: %s has no state that attention alone reads, as keys or as "
+                                    "--pages: %s has no state that only attention reads, as keys or as "
                                     "values; build it without",
                                     m->graph->name);
         if (!o->given[OPT_PROMPT_ROWS] || !p->sharing.ranks || (m->graph->past >= 0 && calls_share_rows(p)))

@@ -381,10 +381,10 @@ int model_part(const char *name)
                 if (!strcmp(part_name[i], name))
                         return i;
         const char *near = nearest_name(name, part_name, PARTS);
-        fprintf(stderr, "lathe show: no part of a model is called %s", name);
+        fprintf(stderr, "lathe show: unknown part %s", name);
         fprintf(stderr,
                 near ? "; did you mean %s?\n"
-                     : "; there are params, loops, taps, cost, plan, program, threads, roofline, code, "
+                     : "; parts are params, loops, taps, cost, plan, program, threads, roofline, code, "
                        "elaborated, graph, passes and c\n",
                 near);
         return -1;

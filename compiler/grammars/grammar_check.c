@@ -16,7 +16,7 @@ static void grammar_refuse_name(Arena *a, Diag *diag, const Grammar *g, const Gr
         for (int i = 0; i < g->nrule; i++)
                 names[i] = g->rule[i].name;
         const char *near = nearest_name(item->name, names, g->nrule);
-        diag_error(diag, item->span, "there is no rule %s", item->name);
+        diag_error(diag, item->span, "unknown rule %s", item->name);
         if (near)
                 diag_hint(diag, "did you mean %s?", near);
 }

@@ -454,10 +454,8 @@ static const char *taps_unknown(const WantedTaps *w)
         for (int i = 0; i < g->noutput; i++)
                 name[n++] = g->output[i].name;
         near = nearest_path(w, name, n);
-        return near ? arena_printf(a, "there is no value %s; did you mean %s?", w->name,
-                                   with_indices(w, near))
-                    : arena_printf(a, "there is no value %s; `lathe show MODEL taps` lists the names",
-                                   w->name);
+        return near ? arena_printf(a, "unknown value %s; did you mean %s?", w->name, with_indices(w, near))
+                    : arena_printf(a, "unknown value %s; `lathe show MODEL taps` lists the names", w->name);
 }
 
 /* --- outputs ----------------------------------------------------------------------------------------------------------- */

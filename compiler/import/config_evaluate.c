@@ -72,7 +72,7 @@ static ConfigValue no_name(Import *m, const Ast *e)
         for (; n < m->nentry && n < 512; n++)
                 name[n] = m->entry[n].name;
         const char *near = nearest_name(e->name, name, n);
-        return config_error(m, e->span, "there is no %s%s%s%s", e->name, near ? "; did you mean " : "",
+        return config_error(m, e->span, "unknown name %s%s%s%s", e->name, near ? "; did you mean " : "",
                             near ? near : "", near ? "?" : "");
 }
 

@@ -27,7 +27,7 @@ static bool no_parent(Import *m, const Ast *item)
                 for (int k = 0; k < m->program->file[i]->tree->nkid && n < 512; k++)
                         if (m->program->file[i]->tree->kid[k]->kind == AST_CONFIG)
                                 name[n++] = m->program->file[i]->tree->kid[k]->name;
-        config_error(m, item->kid[0]->span, "there is no config %s", item->kid[0]->name);
+        config_error(m, item->kid[0]->span, "unknown config %s", item->kid[0]->name);
         const char *near = nearest_name(item->kid[0]->name, name, n);
         if (near)
                 diag_hint(m->diag, "did you mean %s?", near);

@@ -59,7 +59,7 @@ static void walk_name(Lint *l, const Ast *e)
         for (; n < l->m.nentry && n < 512; n++)
                 name[n] = l->m.entry[n].name;
         const char *near = nearest_name(e->name, name, n);
-        diag_error(l->diag, e->span, "there is no %s", e->name);
+        diag_error(l->diag, e->span, "unknown name %s", e->name);
         if (near)
                 diag_hint(l->diag, "did you mean %s?", near);
 }
@@ -216,7 +216,7 @@ static void check_family_has(Lint *l, Definition *family, const char *name, Span
 static void walk_loop(Lint *l, const Ast *s)
 {
         if (s->kind == AST_LOOP && loop_number(s->name) < 0)
-                diag_error(l->diag, s->name_span, "there is no loop %s", s->name);
+                diag_error(l->diag, s->name_span, "unknown loop %s", s->name);
         if (s->kind == AST_SETTING || s->kind == AST_IF)
                 lint_walk(l, s->kid[0]);
         for (int i = s->kind == AST_IF; s->kind != AST_SETTING && i < s->nkid; i++)
@@ -250,8 +250,8 @@ static void walk_statement(Lint *l, const Ast *s)
         if (s->kind == AST_STATED) {
                 Definition *family = s->kid[0] ? family_find(&l->m, s->kid[0]->name) : NULL;
                 if (s->kid[0] && !family)
-                        diag_error(l->diag, s->kid[0]->span, "there is no family %s in the library",
-                                   s->kid[0]->name);
+                        diag_error(l->diag, s->kid[0]->span,
+                                   "unknown family %s: the library does not have it", s->kid[0]->name);
                 walk_settings(l, family, s->kid[1]);
         }
         if (s->kind == AST_IF)

@@ -135,7 +135,8 @@ bool spec_complete(Import *m)
 {
         Definition *family = family_find(m, m->family->name);
         if (!family)
-                config_error(m, m->family->span, "there is no family %s in the library", m->family->name);
+                config_error(m, m->family->span, "unknown family %s: the library does not have it",
+                             m->family->name);
         for (int i = 0; i < m->nsetting && !m->failed; i++)
                 check_setting(m, family, &m->setting[i]);
         return !m->failed;

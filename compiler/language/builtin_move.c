@@ -328,7 +328,7 @@ Value run_transpose(const BuiltinCall *c)
                 if (!want_axis(e, list.list->item[i], x, c->pos_span[1], &perm[i]))
                         return POISON;
                 if (taken[perm[i]])
-                        return poisoned(e, c->pos_span[1], "axis %d stands twice in the order", perm[i]);
+                        return poisoned(e, c->pos_span[1], "axis %d occurs twice in the order", perm[i]);
                 taken[perm[i]] = true;
         }
         return value_tensor(view_transpose(e->g, e->body, x, perm, c->span, e->where));

@@ -37,11 +37,10 @@ bool stopped(Elaborator *e, Span span)
         if (e->g->nnode > MAX_NODES)
                 poisoned(e, span, "the graph has more than %d nodes", MAX_NODES);
         else if (e->g->deepest > MAX_TOWER)
-                poisoned(e, span,
-                         "more than %d operations in a row, each on the one before: a repeat may say it",
+                poisoned(e, span, "more than %d operations in a row, each on the one before: write a repeat",
                          MAX_TOWER);
         else if (e->work > MAX_WORK)
-                poisoned(e, span, "elaboration does not come to an end: more than %d expressions", MAX_WORK);
+                poisoned(e, span, "elaboration does not end: more than %d expressions", MAX_WORK);
         else if (interrupted)
                 diag_error(e->diag, (Span){0}, "interrupted");
         else

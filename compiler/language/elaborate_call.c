@@ -98,7 +98,7 @@ static Value find_callee(Elaborator *e, Scope *scope, const Ast *callee)
                 return poisoned(e, callee->span, "%s is %s, which can't be called", callee->name,
                                 value_text_of(e, v));
         const char **names;
-        poisoned(e, callee->span, "there is no block %s", callee->name);
+        poisoned(e, callee->span, "unknown block %s", callee->name);
         int n = scope_names(e, scope, &names);
         hint_nearest(e, callee->name, names, n);
         return POISON;
@@ -213,8 +213,8 @@ bool fits_type(Elaborator *e, const Ast *type, Value *v, const char *what, Span 
                 is_known = is_known || strcmp(type->name, known[i]) == 0;
         if ((type->kind != AST_NAME && type->kind != AST_TYPE) || !is_known) {
                 poisoned(e, type->span,
-                         "this is no type of a parameter: int, real, bool, text, list, tensor, block or "
-                         "scheme");
+                         "unknown type of a parameter; expected int, real, bool, text, list, tensor, block "
+                         "or scheme");
                 return false;
         }
         if (is_poison(*v) || type_matches(type->name, v))
@@ -265,7 +265,7 @@ static bool check_recursion(Elaborator *e, const Block *f, Span call)
                         if (b == a)
                                 break;
                 }
-                diag_error(e->diag, call, "blocks call each other in a circle: %s", text);
+                diag_error(e->diag, call, "circular calls of blocks: %s", text);
                 return false;
         }
         if (e->depth < MAX_DEPTH)

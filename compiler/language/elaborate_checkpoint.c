@@ -154,7 +154,7 @@ Node *path_weight(Elaborator *e, const PathValue *path, Span span)
 {
         if (path->node->weight)
                 return stacked_weight(e, path, span);
-        poisoned(e, span, "%s is no weight", path_name(e, path->node));
+        poisoned(e, span, "%s is not a weight", path_name(e, path->node));
         if (path->node->child)
                 diag_hint(e->diag, "it has weights under it: %s.%s ..", path->node->name,
                           path->node->child->name);
@@ -411,7 +411,7 @@ static Definition *need_checkpoint(Elaborator *e, Scope *scope, const Ast *name)
                 return poisoned(e, name->span,
                                 "`checkpoint` requires a checkpoint's name or its entries in braces"),
                        NULL;
-        poisoned(e, name->span, "there is no checkpoint %s", name->name);
+        poisoned(e, name->span, "unknown checkpoint %s", name->name);
         for (; scope; scope = scope->outer)
                 for (int64_t i = 0; !scope->vars && i < scope->file->table.slots && n < 256; i++)
                         if (scope->file->table.slot[i] &&
@@ -426,7 +426,8 @@ static void run_definition(Elaborator *e, const Definition *d, const Heirs *heir
 {
         for (const Heirs *h = heirs; h; h = h->outer)
                 if (h->checkpoint == d->ast) {
-                        poisoned(e, d->ast->name_span, "checkpoints inherit in a circle: %s", d->ast->name);
+                        poisoned(e, d->ast->name_span, "circular inheritance of checkpoints: %s",
+                                 d->ast->name);
                         return;
                 }
         Scope *scope = NEW(e->arena, Scope);

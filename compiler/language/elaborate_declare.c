@@ -184,15 +184,14 @@ void declare(Elaborator *e, Scope *scope, const Ast *decl)
                 declare_hypers(e, scope, decl);
         } else if (is_hyper_type(type)) {
                 poisoned(e, decl->span,
-                         "hyperparameters are declared in a model; a block's stand in its parentheses");
+                         "hyperparameters are declared in a model; a block's parameters are declared in its "
+                         "parentheses");
         } else {
                 poisoned(e, type->span,
-                         "this is no type: weight[..], upto(bound), or in a model int, real, bool, text, "
-                         "list, "
-                         "block, "
-                         "scheme");
+                         "unknown type; expected weight[..], upto(bound), or in a model int, real, bool, "
+                         "text, list, block, scheme");
                 if (is_named(type, "weight"))
-                        diag_hint(e->diag, "a weight that is one number is weight[]");
+                        diag_hint(e->diag, "a scalar weight is declared as weight[]");
         }
 }
 

@@ -20,7 +20,7 @@ static Value eval_name(Elaborator *e, Scope *scope, const Ast *ast, const char *
         const char **names;
         if (iterations_without_value(e, scope, ast))
                 return POISON;
-        poisoned(e, ast->span, "there is no %s here", ast->name);
+        poisoned(e, ast->span, "unknown name '%s'", ast->name);
         int n = scope_names(e, scope, &names);
         hint_nearest(e, ast->name, names, n);
         note_later_iterations(e, ast->name);

@@ -51,7 +51,7 @@ static Value elaborate_range(Elaborator *e, Scope *scope, Node *x, int axis, con
         Dim count = dim_sub(last, first);
         if (!dim_at_least(e->g, first, 0) || !dim_at_least(e->g, dim_sub(size, last), 0) ||
             !dim_at_least(e->g, count, 1))
-                return poisoned(e, range->span, "%s..%s does not lie in an axis of size %s",
+                return poisoned(e, range->span, "%s..%s is out of range for an axis of size %s",
                                 dim_text(e->diag->arena, e->g, first), dim_text(e->diag->arena, e->g, last),
                                 dim_text(e->diag->arena, e->g, size));
         if (is_varying(e, range->span) && dim_is_fixed(first) && dim_is_fixed(count) &&
@@ -65,7 +65,7 @@ static Value pick(Elaborator *e, Node *x, int axis, Dim at, Span span)
         Dim size = x->type.dim[axis];
         at = from_end(e, at, size);
         if (!dim_at_least(e->g, at, 0) || !dim_at_least(e->g, dim_sub(size, at), 1))
-                return poisoned(e, span, "index %s does not lie in an axis of size %s",
+                return poisoned(e, span, "index %s is out of range for an axis of size %s",
                                 dim_text(e->diag->arena, e->g, at), dim_text(e->diag->arena, e->g, size));
         if (is_varying(e, span) && dim_is_fixed(at))
                 return gather_along(e, x, axis, at.fixed, 1, true, span);
@@ -160,7 +160,7 @@ static Value elaborate_gather(Elaborator *e, Node *x, const Ast *ast, const Valu
         for (int i = taken; i < n; i++)
                 if (!is_all(ast->kid[i + 1]))
                         return poisoned(e, ast->kid[i + 1]->span,
-                                        "after index tensors whole axes alone may stand: take this part "
+                                        "after index tensors only whole axes are allowed: take this part "
                                         "before, as x[..][ids]");
         return value_tensor(build(e->g, e->body, e->diag, OP_GATHER, taken + 1, in, &(Attr){.slot = -1},
                                   ast->span, e->where));
@@ -186,8 +186,8 @@ static Value index_tensor(Elaborator *e, Scope *scope, const Ast *ast, Node *x)
                         for (int j = 0; j < i; j++)
                                 if (ast->kid[j + 1]->kind == AST_RANGE || index[j].kind == V_NONE)
                                         return poisoned(e, ast->kid[i + 1]->span,
-                                                        "index tensors stand first: they choose along "
-                                                        "the leading axes");
+                                                        "index tensors come first: they choose along the "
+                                                        "leading axes");
                         return elaborate_gather(e, x, ast, index, n);
                 }
         if (used > x->type.rank)
@@ -216,8 +216,8 @@ static Value list_range(Elaborator *e, Scope *scope, const List *list, const Ast
                 return POISON;
         last += last < 0 ? list->n : 0;
         if (first < 0 || last > list->n || first > last)
-                return poisoned(e, range->span, "%lld..%lld does not lie in a list of %d", (long long)first,
-                                (long long)last, list->n);
+                return poisoned(e, range->span, "%lld..%lld is out of range for a list of %d",
+                                (long long)first, (long long)last, list->n);
         return value_list(e, (int)(last - first), list->item + first);
 }
 
@@ -232,7 +232,7 @@ static Value index_list(Elaborator *e, const Ast *kid, const List *list, Value v
         if (!want_int(e, v, kid->span, "a list's index", &i))
                 return POISON;
         if (i < -list->n || i >= list->n)
-                return poisoned(e, kid->span, "index %lld does not lie in a list of %d", (long long)i,
+                return poisoned(e, kid->span, "index %lld is out of range for a list of %d", (long long)i,
                                 list->n);
         return list->item[i < 0 ? i + list->n : i];
 }

@@ -391,7 +391,7 @@ static int64_t iteration_at(Elaborator *e, Scope *scope, const PathChain *c, int
         if (index->nkid != 2 || kid->kind == AST_RANGE) {
                 poisoned(e, index->span, "the iterations of %s are named one at a time, as %s[0]", name,
                          name);
-                diag_hint(e->diag, "several are put together so: over i : n { return %s[i].x }", name);
+                diag_hint(e->diag, "to combine several, write: over i : n { return %s[i].x }", name);
                 return -1;
         }
         Value v = eval(e, scope, kid, NULL);
@@ -452,7 +452,7 @@ static Value fail_unknown(Elaborator *e, const char *repeat, const Ast *body, co
         const char *name[256];
         int n = 0;
         if (find_repeat(body, field->name)) {
-                poisoned(e, field->name_span, "%s is a repeat in %s, and no value", field->name, repeat);
+                poisoned(e, field->name_span, "%s is a repeat in %s, not a value", field->name, repeat);
                 diag_hint(e->diag,
                           "a value of one of its iterations is named %s[0].%s[0].x, where its body assigns x",
                           repeat, field->name);
@@ -527,7 +527,8 @@ static Value iteration_value(Elaborator *e, Scope *scope, const Iterations *t, c
 static Value fail_not_ended(Elaborator *e, const Iterations *t, const Ast *field)
 {
         poisoned(e, field->span,
-                 "%s[..].%s is not yet computed: the values of a repeat's iterations have names after it",
+                 "%s[..].%s is not yet computed: the values of a repeat's iterations can be used only after "
+                 "it",
                  t->name, field->name);
         diag_hint(e->diag, "to pass a value on to later iterations, assign a variable that is defined before "
                            "the repeat");
@@ -570,7 +571,7 @@ bool iterations_without_value(Elaborator *e, const Scope *scope, const Ast *name
                 t = find_iterations(scope->vars, name->name);
         if (!t)
                 return false;
-        poisoned(e, name->span, "%s is a repeat, and no value", t->name);
+        poisoned(e, name->span, "%s is a repeat, not a value", t->name);
         diag_hint(e->diag, "a value of one of its iterations is named %s[0].x, where its body assigns x",
                   t->name);
         return true;

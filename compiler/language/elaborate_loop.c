@@ -221,7 +221,7 @@ static void check_conversation(Elaborator *e, const Loop *l)
                         poisoned(e, any->span, "a conversation needs %s too: `%s \"…{}…\"`", needs[i],
                                  needs[i]);
         if (said && !loop_setting(l, "system") && !loop_setting(l, "first_user"))
-                poisoned(e, said->span, "default_system has no place: there is no system and no first_user");
+                poisoned(e, said->span, "default_system has no effect without system or first_user");
 }
 
 static void refuse_unknown(Elaborator *e, const Loop *l)
@@ -229,7 +229,7 @@ static void refuse_unknown(Elaborator *e, const Loop *l)
         const char *names[LOOPS];
         for (int i = 0; i < LOOPS; i++)
                 names[i] = loop_info[i].name;
-        poisoned(e, l->span, "there is no loop %s", l->name);
+        poisoned(e, l->span, "unknown loop %s", l->name);
         if (nearest_name(l->name, names, LOOPS)) {
                 hint_nearest(e, l->name, names, LOOPS);
                 return;
@@ -322,8 +322,7 @@ void drop_loop(Elaborator *e, const Ast *ast)
 {
         Loop *loop = elaborated_loop(e, ast->name);
         if (!loop)
-                poisoned(e, ast->span,
-                         "there is no loop %s to be left out: no ancestor of this model has one", ast->name);
+                poisoned(e, ast->span, "no loop %s to remove: no ancestor of this model has one", ast->name);
         else
                 *loop = e->g->loop[--e->g->nloop];
 }

@@ -65,7 +65,7 @@ static void report_no_model(Program *p, const File *file, Span span, const char 
         for (int64_t i = 0; i < file->table.slots && n < 256; i++)
                 if (file->table.slot[i] && file->table.slot[i]->ast->kind == AST_MODEL)
                         names[n++] = file->table.slot[i]->name;
-        diag_error(diag, span, "there is no model %s", name);
+        diag_error(diag, span, "unknown model %s", name);
         const char *near = nearest_name(name, names, n);
         if (near)
                 diag_hint(diag, "did you mean %s?", near);
@@ -80,7 +80,7 @@ static bool check_cycle(const ModelChain *c, const Ast *model, Arena *arena, Dia
                 const char *text = model->name;
                 for (int k = c->n - 1; k >= i; k--)
                         text = arena_printf(arena, "%s : %s", c->model[k]->name, text);
-                diag_error(diag, model->name_span, "models inherit in a circle: %s", text);
+                diag_error(diag, model->name_span, "circular inheritance of models: %s", text);
                 return false;
         }
         return true;
@@ -291,9 +291,8 @@ static void check_settings(Elaborator *e, const ModelChain *c, int noverride)
                                 continue;
                         if (i == 0)
                                 poisoned(e, s->span,
-                                         "%s inherits nothing that could be set: a hyperparameter is "
-                                         "declared by "
-                                         "`%s = ..`",
+                                         "%s inherits no hyperparameters to set: a hyperparameter is "
+                                         "declared by `%s = ..`",
                                          c->model[i]->name, s->name);
                         else
                                 model_report_unknown(e, &names, s->name, s->name_span, c->model[i - 1]->name);
@@ -481,7 +480,7 @@ static void run_surroundings(Elaborator *e, const ModelChain *c)
                 if (is_checkpoint(body_of(c->model[last])->kid[k]))
                         run_checkpoint(e, c->scope[last], body_of(c->model[last])->kid[k]);
         if (e->diag->count > faults && last < c->structure)
-                diag_hint(e->diag, "%s has the checkpoint of %s; `checkpoint none` in it goes without",
+                diag_hint(e->diag, "%s has the checkpoint of %s; `checkpoint none` in it removes it",
                           e->g->name, c->model[last]->name);
 }
 

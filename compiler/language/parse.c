@@ -111,7 +111,7 @@ static bool check_word(Parser *p, const Ast *keys)
         if (near)
                 diag_hint(p->diag, "did you mean '%s'?", near);
         else
-                diag_hint(p->diag, "keys are listed behind 'read', 'ignore', 'omit', 'part' and 'imply'");
+                diag_hint(p->diag, "keys are listed after 'read', 'ignore', 'omit', 'part' and 'imply'");
         return false;
 }
 
@@ -121,15 +121,15 @@ static void check_key(Parser *p, const Ast *keys, const Ast *key)
         const Ast *alias = key->kid[0], *kind = key->kid[1], *value = key->kid[2];
         bool reads = strcmp(keys->name, "read") == 0;
         if (!reads && (alias || kind || value))
-                syntax_error(p, key->span, "'%s' lists names alone", keys->name);
+                syntax_error(p, key->span, "'%s' lists only names", keys->name);
         if (!reads)
                 return;
         if (!kind && !value)
                 syntax_error(p, key->span,
-                             "expected '= default' or ': type' behind %s: what it is where a file lacks it",
+                             "expected '= default' or ': type' after %s: its default for files without it",
                              key->name);
         if (!alias && !is_name_text(key->name))
-                syntax_error(p, key->name_span, "this key is no name: write '\"...\" as name = default'");
+                syntax_error(p, key->name_span, "this key is not a name: write '\"...\" as name = default'");
         for (int i = 0; kind && i < 6; i++)
                 if (strcmp(kind->name, type[i]) == 0)
                         return;

@@ -130,7 +130,7 @@ static void mend_bracket(Parser *p, Token *token)
         if (open && open->code != '{')
                 give_up_brackets(p, 0, token->span);
         else
-                syntax_error(p, token->span, "this '%c' closes nothing", token->code);
+                syntax_error(p, token->span, "unmatched '%c'", token->code);
         token->code = YYerror;
 }
 

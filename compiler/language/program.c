@@ -165,7 +165,7 @@ static void report_cycle(Program *p, Span span, const char *name, const Loading 
                 if (l->name == name)
                         break;
         }
-        diag_error(p->diag, span, "imports go in a circle: %s", text);
+        diag_error(p->diag, span, "circular imports: %s", text);
 }
 
 /* What the file imports there, and its name; NULL with *why, or with NULL there: no such module. */
@@ -190,11 +190,11 @@ static void import_one(Program *p, File *f, const Ast *import, const Loading *ch
         const Source *source = find_import(p, f, import, &name, &why);
         if (!source) {
                 diag_error(p->diag, import->span, "can't import %s: %s", name,
-                           why ? why : "there is no such module");
+                           why ? why : "module not found");
                 if (!why)
                         diag_hint(p->diag,
-                                  "sought: %s.model beside this file, in its lib/ and ../lib/, and in the "
-                                  "library",
+                                  "searched for %s.model beside this file, in its lib/ and ../lib/, and in "
+                                  "the library",
                                   name);
                 return;
         }

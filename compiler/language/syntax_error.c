@@ -289,7 +289,7 @@ static bool hint_continued(const Misfit *m)
                 return false;
         if (before == NL || before == '{' || before == ';' || m->before.span.end == m->before.span.begin)
                 return false;
-        diag_note(m->p->diag, m->before.span, "a line that ends with %s goes on in the next",
+        diag_note(m->p->diag, m->before.span, "a line that ends with %s continues in the next",
                   quoted(m, m->before));
         return true;
 }
@@ -301,7 +301,7 @@ static bool hint_equals(const Misfit *m)
         const char *name = m->before.code == NAME ? m->before.value.name : "name";
         bool continued = m->before.code == NAME && begins_line(m->before) && !follows_first_name(m);
         if (continued && m->earlier.span.end > m->earlier.span.begin)
-                diag_note(m->p->diag, m->earlier.span, "a line that ends with %s goes on in the next",
+                diag_note(m->p->diag, m->earlier.span, "a line that ends with %s continues in the next",
                           quoted(m, m->earlier));
         else if (bracket_around(m) == '(' && expects(m, "':'"))
                 diag_hint(m->p->diag, "an argument by name is written '%s: value'", name);
@@ -331,7 +331,7 @@ static bool hint_quote(const Misfit *m)
 {
         if (m->at.code != '\'' || !expects_expression(m))
                 return false;
-        diag_hint(m->p->diag, "strings stand in double quotes; ' behind a value transposes it");
+        diag_hint(m->p->diag, "strings are written in double quotes; ' after a value transposes it");
         return true;
 }
 
@@ -401,7 +401,7 @@ static bool hint_outside(const Misfit *m)
 {
         if (!expects(m, "import") || expects(m, "return") || m->at.code == '}')
                 return false;
-        diag_hint(m->p->diag, "statements stand in the body of a block, scheme, model or test");
+        diag_hint(m->p->diag, "statements are written in the body of a block, scheme, model or test");
         return true;
 }
 
@@ -441,7 +441,7 @@ static void misfit_describe(const Misfit *m)
         const char *found = quoted(m, m->at);
         if (begins_with_operator(m)) {
                 syntax_error(m->p, m->at.span, "a line can't begin with %s", found);
-                diag_hint(m->p->diag, "to go on from the line before, end that one with %s", found);
+                diag_hint(m->p->diag, "to continue the line before, end it with %s", found);
                 return;
         }
         const char *expected = what_was_expected(m);

@@ -229,7 +229,7 @@ bool want_axis(Elaborator *e, Value v, const Node *x, Span span, int *axis)
                 if (n == 1)
                         return *axis = found, true;
                 poisoned(e, span,
-                         n ? "%s stands on several axes of %s: give the axis by number"
+                         n ? "%s is the size of several axes of %s: give the axis by number"
                            : "no axis of %s is %s",
                          n ? dim_text(e->diag->arena, e->g, *v.dim)
                            : type_text(e->diag->arena, e->g, &x->type),
@@ -309,7 +309,7 @@ static Node *list_tensor(Elaborator *e, const List *list, Span span)
                 if (tensors)
                         return stack_values(e, list->n, list->item, 0, span).tensor;
                 return poisoned(e, span,
-                                "this list is no tensor: its rows must be numbers or tensors of one shape")
+                                "this list is not a tensor: its rows must be numbers or tensors of one shape")
                         .tensor;
         }
         Literal *literal = NEW(e->arena, Literal);

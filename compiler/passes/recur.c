@@ -288,9 +288,9 @@ static bool are_fed(RecurMatch *m, const Node *v)
         spoilt = spoilt && !hides_later_rows(m);
         if (back && fed && !spoilt)
                 return true;
-        return recur_refuse(m, !back  ? "what it sums looks ahead of its own position"
-                               : !fed ? "no input decides what it sums"
-                                      : "what it sums may be infinite or NaN, which its mask does not hide");
+        return recur_refuse(m, !back  ? "its summands depend on later positions"
+                               : !fed ? "its summands depend on no input"
+                                      : "its summands may be infinite or NaN, which its mask does not hide");
 }
 
 static bool is_rows(const RecurMatch *m, const Node *n)

@@ -107,8 +107,8 @@ static void judge_body(Batch *b, int body)
                         const Output *o = output_among_others(p, k);
                         if (o)
                                 b->why = arena_printf(p->graph->arena,
-                                                      "the output %s is computed along with what every "
-                                                      "position needs",
+                                                      "the output %s is computed together with values that "
+                                                      "every position needs",
                                                       output_name(o));
                 }
         }

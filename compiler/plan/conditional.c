@@ -127,7 +127,7 @@ static Kernel *active_kernel(Fuse *f, const Region *r, const char **why)
 {
         Body *b = r->body[0];
         Node *condition = body_condition(b);
-        *why = r->nstack > 0     ? "what they give is kept apart, not summed"
+        *why = r->nstack > 0     ? "their results are stacked, not summed"
                : r->nbody > 1    ? "they are not all the same expressions"
                : !condition      ? "some value that they carry has no gate"
                : body_appends(b) ? "they keep state"

@@ -238,9 +238,9 @@ void explain_storage(Plan *p)
                 if (w->asked == w->storage)
                         continue;
                 if (w->contracted < 0)
-                        plan_explain(p,
-                                     "%s: %s in place of %s: products do not sum over one of its axes alone",
-                                     w->path, storage_info[w->storage].text, asked->text);
+                        plan_explain(
+                                p, "%s: %s in place of %s: products do not sum over exactly one of its axes",
+                                w->path, storage_info[w->storage].text, asked->text);
                 else
                         plan_explain(p, "%s: %s in place of %s, whose blocks of %d do not divide %" PRId64,
                                      w->path, storage_info[w->storage].text, asked->text, asked->codes,

@@ -21,10 +21,10 @@ static bool suits_pages(const Fuse *f, const Node *append, int tiled)
         bool read = f->uses->nuser[append->in[0]->id] > 1; /* what was there before, by itself */
         if (named == 1 && !read && (tiled < 0 || tiled == axis) && is_for_attention(f, append, false))
                 return true;
-        plan_explain(f->plan,
-                     "%s: each slot has room for all positions: attention alone does not read it, as keys or "
-                     "as values",
-                     append->attr.state->name);
+        plan_explain(
+                f->plan,
+                "%s: each slot has room for all positions: not only attention reads it, as keys or as values",
+                append->attr.state->name);
         return false;
 }
 

@@ -77,9 +77,9 @@ const ReplCommand *find_command(const char *name)
                 names[i] = command_row[i].name;
         const char *near = nearest_name(name, names, command_rows);
         if (near)
-                repl_error("there is no :%s; did you mean :%s?", name, near);
+                repl_error("unknown command :%s; did you mean :%s?", name, near);
         else
-                repl_error("there is no :%s; :help lists the commands", name);
+                repl_error("unknown command :%s; :help lists the commands", name);
         return NULL;
 }
 

@@ -240,7 +240,7 @@ static bool denoising_check_inputs(const ReplDenoising *w)
                 const Input *in = &g->input[i];
                 const bool given = is_input_given(w->s, in);
                 if (in == w->parts.step && given)
-                        return repl_error("%s is what loop denoise gives: :input %s = none forgets it",
+                        return repl_error("%s is set by loop denoise: :input %s = none removes it",
                                           input_name(in), input_name(in));
                 if (in == w->parts.step || in == w->parts.input || given)
                         continue;

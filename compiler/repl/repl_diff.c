@@ -88,8 +88,7 @@ static Snapshot *snapshot_new(ReplSession *s)
                 now->output = calloc((size_t)g->noutput + 1, sizeof *now->output);
         }
         if (!now || !now->prompt || !now->plan || !now->output)
-                repl_error("what was run can't be kept for :diff: no memory, or no temporary "
-                           "file");
+                repl_error("the results can't be stored for :diff: no memory, or no temporary file");
         if (good && now->prompt && now->plan && now->output && trace_run(s, &t))
                 snapshot_outputs(now, g, &t);
         else
@@ -255,7 +254,7 @@ static void diff_print_outputs(const Snapshot *before, const Snapshot *now)
                 print_output(find_output(before, now->output[i].name), &now->output[i]);
         for (int i = 0; i < before->noutput; i++)
                 if (!find_output(now, before->output[i].name))
-                        printf("%s is gone\n", before->output[i].name);
+                        printf("%s was removed\n", before->output[i].name);
 }
 
 bool print_difference(ReplSession *s, const Words *w)
@@ -264,7 +263,7 @@ bool print_difference(ReplSession *s, const Words *w)
         if (!runner_fit(s, AS_IT_IS) || !keep_snapshot(s))
                 return false;
         if (!s->before) {
-                printf("nothing was run before a change; what is now is kept\n");
+                printf("nothing was run before a change; the current results are stored\n");
                 return true;
         }
         if (!print_plans(s->before->plan, s->now->plan))

@@ -89,7 +89,7 @@ bool drawing_read(Drawing *d, const Words *w, const char *from)
         if (!good)
                 return false;
         if (!r.n)
-                return repl_error("what is to be drawn? :%s EXPR -o FILE.png", w->word[0]);
+                return repl_error("an expression is missing: :%s EXPR -o FILE.png", w->word[0]);
         d->text = strndup(from, r.n);
         return d->text || repl_error("%s", no_memory);
 }

@@ -191,7 +191,7 @@ static void take_result(ReplEvaluation *v, Value value)
 {
         *v->result = is_kept_as_value(value) ? keep_value(v, value) : NULL;
         if (!*v->result)
-                diag_error(&v->diag, v->line->span, "this is no value");
+                diag_error(&v->diag, v->line->span, "this is not a value");
 }
 
 /* --- all of it ----------------------------------------------------------------------------------------------------------- */
@@ -277,7 +277,7 @@ KeptValue *evaluate_text(ReplSession *s, const char *text)
                                       source_new(&u->arena, "<input>", copy, (int32_t)strlen(copy)));
         diag_print(&diag, stderr);
         if (tree && (tree->nkid != 1 || !ast_is_expression(tree->kid[0]->kind)))
-                repl_error("this is no expression: %s", text);
+                repl_error("not an expression: %s", text);
         else if (tree)
                 evaluate_into(s, u, tree->kid[0], &value);
         unit_drop(u);

@@ -171,7 +171,7 @@ static bool say_unknown(ReplSession *s, const Program *library, Arena *a, const 
         for (int i = 0; i < command_rows; i++)
                 name[n++] = command_row[i].name;
         const char *near = nearest_name(wanted, name, n);
-        fprintf(stderr, "lathe: error: there is no command, builtin, definition or variable %s", wanted);
+        fprintf(stderr, "lathe: error: unknown command, builtin, definition or variable %s", wanted);
         if (near)
                 fprintf(stderr, "; did you mean %s?\n", near);
         else

@@ -51,8 +51,7 @@ static KeptValue *read_medium(ReplSession *s, const char *path, const char *name
         const char *why = medium_values(g, in, path, false, &v);
         if (why)
                 return fprintf(stderr,
-                               v.wrong_shape ? "lathe: error: %s: wanted for it is %s\n"
-                                             : "lathe: error: %.0s%s\n",
+                               v.wrong_shape ? "lathe: error: %s: expected %s\n" : "lathe: error: %.0s%s\n",
                                path, why),
                        NULL;
         return keep_values(v.rank, v.dim, v.value);
@@ -132,7 +131,7 @@ bool give_input(ReplSession *s, const Words *w)
                 return repl_error("usage: :input NAME = VALUE");
         const char *value = equals + 1 + strspn(equals + 1, " \t");
         return *value ? take_value(s, name, value)
-                      : (repl_error("which value? :input %s = none gives it back", name), false);
+                      : (repl_error("which value? :input %s = none resets it", name), false);
 }
 
 /* --- some in place of others ------------------------------------------------------------------------------------------- */
@@ -208,7 +207,7 @@ bool given_inputs(ReplSession *s, Recorded *r)
         for (int i = 0; i < s->input.n; i++) {
                 const char *name = s->input.at[i].name;
                 if (!input_named(g, name)) {
-                        return repl_error("%s has no input %s; :input %s = none forgets it", s->model, name,
+                        return repl_error("%s has no input %s; :input %s = none removes it", s->model, name,
                                           name);
                 }
                 if (!add_given(r, &s->input.at[i]))

@@ -389,7 +389,7 @@ static bool repl_read_count(const char *text, int64_t *n)
         *n = strtoll(text, &end, 10);
         if (!*end && end != text && *n > 0)
                 return true;
-        return repl_error("%s is no count", text);
+        return repl_error("%s is not a count", text);
 }
 
 /* A copy takes the place of a text that the session has; NULL: of none. */

@@ -255,7 +255,7 @@ with tempfile.TemporaryDirectory() as work:
     says("-I without a value", 2, "-I must be NAME=VALUE, not x", "-I", "x")
     says("one is given twice", 1, "the input x is given twice", "--inputs", write("x.npy", npy(X)), *GIVEN)
     says("an expression that is none", 1, "this '[' is never closed", "-I", "x=[1,")
-    says("an expression of a name", 1, "there is no q here", "-I", "x=q")
+    says("an expression of a name", 1, "unknown name 'q'", "-I", "x=q")
     says("another shape", 1, "x has shape [2] as given and [time, 2]", "-I", "x=[1, 2]", *GIVEN[2:])
     says("shapes that do not agree", 1, "ids has shape [2] as given and [time] = [3] in the model", *GIVEN[:2], "-I", "ids=[1, 2]", *GIVEN[4:])
     says("batches that do not agree", 1, "ids is a batch of 3, and another input one of 2", "-I", f"x={[X, X]}", "-I", f"ids={[IDS] * 3}", *GIVEN[4:])

@@ -147,7 +147,7 @@ with tempfile.TemporaryDirectory() as work:
         error("id2label has no text for class 1", "run", PICTURES, "lacking", "colour.png")
         error("nowhere: No such file", "run", PICTURES, "nowhere", "colour.png", code=3)
         error("its scores give no probabilities", "run", PICTURES, "lost", "colour.png")
-        error("wanted for it is an input of reals [channels, height, width], and scale is []", "eval", PICTURES, "two", "-I", "scale=colour.png")
+        error("expected an input of reals [channels, height, width], and scale is []", "eval", PICTURES, "two", "-I", "scale=colour.png")
         error("cut has no loop clasify; did you mean classify?", "run", PICTURES, "cut", "colour.png", "--loop", "clasify", code=2)
 
     @check("what is said of loops of pictures that do not fit")

@@ -207,7 +207,7 @@ def check_commands():
          '{"y": [0.5, -0.25, 0.03125, 0, 0, 0, 0, 0]}')
     says("without a loop any rate is taken", lathe("eval", "samples", "-I", "x=fast.wav", "-I", "other=0", "--json"), '{"y": [3.05175781e-05, ')
     says("an input that is no sound", lathe("eval", "samples", "-I", "other=short.wav", "-I", "x=0", code=1),
-         "-I other=short.wav: wanted for it is an input of reals [samples], and other is [2, 8]")
+         "-I other=short.wav: expected an input of reals [samples], and other is [2, 8]")
     says("no file", lathe("eval", "samples", "-I", "x=nowhere.wav", code=3), "nowhere.wav: No such file")
     cut = made.wav([16384, -8192, 1024])[:-2]
     write("cut.wav", cut)

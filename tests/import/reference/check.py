@@ -71,7 +71,7 @@ def encoded(packed, record, settings):
         write(asked, header, data)
         code, said = run("verify", packed, "--against", asked, "--target", "native", "--jit", "tcc", *settings)
         os.unlink(asked)
-        lacking = re.search(r"there is no value (\w+);", said)
+        lacking = re.search(r"unknown value (\w+);", said)
         if code == 0 or not lacking:
             return "" if code == 0 else said
         del header[lacking[1]]
