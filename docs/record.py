@@ -1,10 +1,8 @@
 """Records activations of a PyTorch module under their names in a .model file, for `lathe verify --against FILE.safetensors`.
 
-record(path, module, inputs, parts, output) runs the module once.  Tensors have no batch axis; it is added for the call and removed.
-inputs: {name in the module: (name in the model, tensor)}
+record(path, module, inputs, parts, output) runs the module once, accurate to 1e-9 with module.double().  Tensors have no batch axis.
+inputs: {name in the module: (name in the model, tensor)}; output: name in the model of the module's result
 parts: {name in the model: name of a submodule}; {i} in both names counts the submodules from 0
-output: name in the model of the module's result
-With module.double() the record is accurate to 1e-9.
 """
 import torch
 from safetensors.torch import save_file
