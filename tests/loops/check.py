@@ -138,7 +138,7 @@ with tempfile.TemporaryDirectory() as work:
 
     @check("what is said of wrong pictures, labels and scores")
     def _():
-        error("wants pictures behind the model", "run", PICTURES, "cut", code=2)
+        error("requires pictures after the model", "run", PICTURES, "cut", code=2)
         error("it can be read once", "run", PICTURES, "cut", "-", "-", code=2)
         error("run classify: takes no --temp", "run", PICTURES, "cut", "colour.png", "--temp", "1", code=2)
         error("nowhere.png: No such file", "run", PICTURES, "cut", "nowhere.png", code=3)
@@ -152,8 +152,8 @@ with tempfile.TemporaryDirectory() as work:
 
     @check("what is said of loops of pictures that do not fit")
     def _():
-        error("wants stretched of at least 20, as long as the input's sides, not 19", "check", PICTURES, "too_small")
-        error("wants shortest_edge or stretched, and not both", "check", PICTURES, "too_many")
+        error("requires stretched of at least 20, as long as the input's sides, not 19", "check", PICTURES, "too_small")
+        error("requires shortest_edge or stretched, and not both", "check", PICTURES, "too_many")
 
     # --- embed and fill ---
 
@@ -233,18 +233,18 @@ with tempfile.TemporaryDirectory() as work:
         error('"1 2 3" has no mask: token 7 is wanted in it', "run", TEXTS, "filled", "1 2 3")
         error("tokens[1] is 60: it must be 0 to 59", "run", TEXTS, "filled", "7 60")
         error("text 1: the text has 33 tokens, and the model takes at most 32", "run", TEXTS, "filled", "7 " * 33)
-        error("loop embed wants texts behind the model", "run", TEXTS, "sentence", code=2)
+        error("loop embed requires texts after the model", "run", TEXTS, "sentence", code=2)
         error("the input token_types [time] is not given", "run", TEXTS, "unfilled", A)
         error("vectors are written to a file", "run", TEXTS, "sentence", A, "-o", "-", code=2)
         error("--similar has no effect with -o", "run", TEXTS, "sentence", A, "-o", "x.npy", "--similar", code=2)
         error("line 1: the line has a byte 0", "run", TEXTS, "sentence", "-", text="1 2\0 3\n")
-        error("loop fill wants a mask: the number of the token", "check", TEXTS, "no_mask")
+        error("loop fill requires a mask: the number of the token", "check", TEXTS, "no_mask")
         error("the mask of loop fill is token 60, and mask_out has tokens 0 to 59", "run", TEXTS, "mask_out", "1 2")
-        error("loop fill wants no number for tokens, the input that it gives", "check", TEXTS, "own_input")
-        error("loop embed wants the output sentense, and no_output has none of that name; did you mean sentence?", "check", TEXTS, "no_output")
-        error("loop embed wants an output of a vector, reals [width], and hidden is [time, 8]", "check", TEXTS, "other_output")
-        error("loop fill wants an output of logits, reals [time, 60], and no_logits has none", "check", TEXTS, "no_logits")
+        error("loop fill requires no number for tokens, the input that it gives", "check", TEXTS, "own_input")
+        error("loop embed requires the output sentense, and no_output has none of that name; did you mean sentence?", "check", TEXTS, "no_output")
+        error("loop embed requires an output of a vector, reals [width], and hidden is [time, 8]", "check", TEXTS, "other_output")
+        error("loop fill requires an output of logits, reals [time, 60], and no_logits has none", "check", TEXTS, "no_logits")
         lathe("check", TEXTS, "without")
-        error("loop fill wants an output of logits, reals [time, 60], and without has none", "run", TEXTS, "without", "7")
-        error("loop embed wants an input of token ids [time], and no_ids has none", "check", TEXTS, "no_ids")
+        error("loop fill requires an output of logits, reals [time, 60], and without has none", "run", TEXTS, "without", "7")
+        error("loop embed requires an input of token ids [time], and no_ids has none", "check", TEXTS, "no_ids")
 sys.exit(failed > 0)
