@@ -22,8 +22,8 @@ typedef struct {
         bool portable;            /* several instruction sets in one file */
         bool alone;               /* the program alone, for an engine that has memory and threads */
         const CFact *facts;
-        SharedFunction *
-                *shared; /* by Kernel.order.step: the function that it has in common with others, or NULL */
+        /* By Kernel.order.step: the function that the kernel has in common with others, or NULL. */
+        SharedFunction **shared;
 } Emit;
 
 bool is_batched(const Emit *e); /* an instance holds several sequences */
@@ -31,7 +31,7 @@ bool has_beams(const Emit *e);  /* a function that searches by beams, one in eac
 bool has_pages(const Emit *e);  /* their states lie in pages */
 /* A runtime's file as it is for this program: conditions are resolved, names replaced. */
 const char *chosen_text(const Emit *e, const char *file);
-const char *host_text(const Emit *e, const char *file); /* the same without the comment at its beginning */
+const char *host_text(const Emit *e, const char *file); /* the same without the first comment of the file */
 Emit emit_new(Plan *p, const EmitOptions *o);
 const char *model_text(const Emit *e, const char *text); /* with $model, $MODEL and $program replaced */
 void emit_guard_macros(const Emit *e, Text *c);

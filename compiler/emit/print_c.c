@@ -15,7 +15,7 @@ const char *literal_in_c(const Printer *p, bool far, double value)
         return far ? arena_printf(p->arena, "%.1f", value) : float_literal(p->arena, (float)value);
 }
 
-/* A number with its decimal value where it is in hex: `0x1p-3f 0.125`. */
+/* A number with its decimal value where it is in hex: "0x1p-3f" and 0.125 in a comment. */
 static const char *number_in_c(const Printer *p, bool far, double value)
 {
         const char *c = literal_in_c(p, far, value);
@@ -96,7 +96,7 @@ const char *element_number(Printer *p, Buffer *b, const Index *at)
         return arena_printf(p->arena, storage_info[b->storage].one, pointer_name(p, b), index_text(p, at));
 }
 
-/* How many of the loop's last lanes there are. */
+/* The number of lanes of the loop's last iteration. */
 static const char *lanes_left(Printer *p)
 {
         p->rest |= !p->one_turn;

@@ -136,7 +136,8 @@ static void print_matmul(Printer *p, const MatmulCall *c, Text *out)
         print_pointers(p, out);
         print_no_rows(p, out);
         if (p->kernel->rows != ROWS_ACTIVE)
-                text_printf(out, "const int64_t rows = %s;\n", row_count_alone(p, c->outer, p->f->nloop - 1));
+                text_printf(out, "const int64_t rows = %s;\n",
+                            row_count_unbracketed(p, c->outer, p->f->nloop - 1));
         p->m = p->active = true;
         if (c->outer) {
                 print_around(p, c, calls, out);

@@ -132,7 +132,7 @@ const char *row_count(Printer *p, int begin, int end)
         return end > begin ? e->data : "1";
 }
 
-const char *row_count_alone(Printer *p, int begin, int end)
+const char *row_count_unbracketed(Printer *p, int begin, int end)
 {
         const char *count = row_count(p, begin, end);
         return end - begin == 1 && *count == '('
@@ -161,17 +161,18 @@ void print_rows(Printer *p, const Stmt *s, Text *out)
                             "m->threads);\n"
                             "for (int64_t row = %s == 1 ? 0 : share(rows, thread, m->threads); row < end; "
                             "row++) {\n",
-                            row_count_alone(p, s->begin, s->end), call_rows(p->plan), call_rows(p->plan));
+                            row_count_unbracketed(p, s->begin, s->end), call_rows(p->plan),
+                            call_rows(p->plan));
         else if (shared)
                 text_printf(out,
                             "const int64_t rows = %s, end = share(rows, thread + 1, m->threads);\n"
                             "for (int64_t row = share(rows, thread, m->threads); row < end; row++) {\n",
-                            row_count_alone(p, s->begin, s->end));
+                            row_count_unbracketed(p, s->begin, s->end));
         else
                 text_printf(out,
                             "const int64_t rows = %s;\nint64_t count = 0;\n"
                             "for (int64_t row = 0; row < rows; row++) {\n",
-                            row_count_alone(p, s->begin, s->end));
+                            row_count_unbracketed(p, s->begin, s->end));
         text_indent(out, loops, 1);
         text_indent(out, inner, 1);
         text_printf(out, shared ? "}\n" : "}\nreturn count;\n");
@@ -179,7 +180,7 @@ void print_rows(Printer *p, const Stmt *s, Text *out)
 
 /* --- what a function does without ------------------------------------------------------------------------------------------ */
 
-/* " UNUSED", behind a parameter's name */
+/* " UNUSED", which follows the name of a parameter that the function does not use */
 static const char *if_unused(const Printer *p, bool used)
 {
         return used || p->plan->by_address ? "" : " UNUSED";
@@ -363,7 +364,7 @@ typedef struct {
         bool used;
 } Parameter;
 
-/* result: "void NAME"; parameter: those behind the context, up to one without text */
+/* result: type and name, "void NAME". parameter: those after the context; the list ends with a NULL text. */
 static void print_called_back(Printer *p, const char *result, const Parameter *parameter, const Text *body,
                               Text *out)
 {

@@ -148,7 +148,7 @@ static const char *home_text(Printer *p, Buffer *b, const char *constant, const 
         return strcmp(c, "float") ? arena_printf(p->arena, "(%s%s *)(%s)", constant, c, at) : at;
 }
 
-/* NULL: it is no place of these */
+/* NULL: the buffer is not in the arena, the weights or the state. */
 static const char *address_text(Printer *p, Buffer *b)
 {
         if (b->home == IN_LITERAL || b->home == IN_INPUT || b->home == IN_OUTPUT)
@@ -175,7 +175,7 @@ static void rename_pointer(Printer *p, int i, const char *name)
         p->pointer[i].name = name;
 }
 
-/* Of a function of several kernels: x is the only value that it takes, out what it stores. */
+/* Parameters of a function of several kernels: its only input is x, its result out. */
 static void name_parameters(Printer *p)
 {
         int taken = 0, last = 0;

@@ -38,9 +38,10 @@ typedef struct {
         bool one_turn;      /* of a loop over lanes whose only turn is printed without a loop: j is 0, .. */
         int64_t turn_lanes; /* .. and n this number */
         int row_alias;      /* the loop whose counter is `row`, + 1 */
-        const SharedFunction *shared; /* what is printed is this, with parameters for pointers; or NULL */
-        NamedPointer *pointer;        /* [npointer] */
-        int *uses;                    /* [vectors] how many statements take a vector */
+        const SharedFunction
+                *shared; /* the function printed, with its pointers as parameters; NULL: a kernel's own */
+        NamedPointer *pointer; /* [npointer] */
+        int *uses;             /* [vectors] how many statements take a vector */
         const char **inlined;  /* [vectors] its expression, if it is printed where it is taken; else NULL */
         bool inlines;          /* the statement's vector is to be */
         int head_loop;         /* of a kernel that ranks share by heads: its loop over them, + 1 */
@@ -50,7 +51,7 @@ typedef struct {
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
 
-/* print_shared.c: by Kernel.order.step, or NULL; its parameters; a call, as a statement */
+/* print_shared.c: the functions that several kernels have in common, by Kernel.order.step; NULL: the kernel has its own. */
 SharedFunction **find_shared(Plan *p);
 const char *shared_parameters(const Printer *p);
 void print_shared_call(Plan *p, const Kernel *k, const SharedFunction *shared, Text *out);
@@ -100,7 +101,7 @@ void print_rows(Printer *p, const Stmt *s, Text *out);
 void print_skipping(const Printer *p, Text *out); /* where a call's outputs may do without the kernel */
 const char *loop_size(Printer *p, int loop);
 const char *row_count(Printer *p, int begin, int end);
-const char *row_count_alone(Printer *p, int begin, int end); /* without brackets around the whole */
+const char *row_count_unbracketed(Printer *p, int begin, int end); /* without brackets around the whole */
 /* the loops from `begin` to end - 1 out of one number, those that the text used */
 void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out);
 /* the same of any loops, the last lowest */

@@ -42,7 +42,7 @@ static TidyLine line_at(const char *at, const char *end)
         return (TidyLine){at, (next ? next + 1 : end) - at};
 }
 
-/* A function of one statement as one line, and *end behind it; n 0: there is none at l, or it is too long. */
+/* Prints a function of one statement as one line, and sets *end to its end. n is 0 if no such function begins at l or its line is too long. */
 static TidyLine short_function(Arena *a, TidyLine l, const char **end)
 {
         enum { MOST = 112, INDENT = 8 };

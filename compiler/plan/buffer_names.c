@@ -51,7 +51,7 @@ static const char *role_of_state(const Plan *p, const Buffer *b)
 static const char *role_of_value(Arena *a, const Node *n)
 {
         const Instance *own = named_instance(n);
-        if (!own || (n->name && !says_less(n->name)))
+        if (!own || (n->name && !is_single_letter(n->name)))
                 return n->name ? n->name : op_info[n->op].text;
         const char *source = own->scheme ? source_name(n) : NULL;
         return source ? arena_printf(a, "%s_%s", source, own->scheme) : name_of_instance(own);
@@ -69,7 +69,7 @@ static const char *buffer_role_of(const Plan *p, const Buffer *b, const Node *va
         }
 }
 
-/* "ARENA_LN1": no other's */
+/* "ARENA_LN1", or with a number where another buffer or the runtime has that name */
 static const char *offset_name(const Plan *p, const Buffer *b)
 {
         static const char *const home[] = {
@@ -78,7 +78,7 @@ static const char *offset_name(const Plan *p, const Buffer *b)
         text_printf(t, "%s_", home[b->home]);
         for (const char *c = b->home == IN_ARENA ? b->role : b->name; *c; c++)
                 text_printf(t, "%c", is_name_char(*c) ? toupper((unsigned char)*c) : '_');
-        bool taken = !strcmp(t->data + strlen(home[b->home]), "_FLOATS");
+        bool taken = is_c_word(t->data) || !strcmp(t->data + strlen(home[b->home]), "_FLOATS");
         for (int i = 0; i < p->nbuffer; i++)
                 taken |= p->buffer[i]->offset_name && !strcmp(p->buffer[i]->offset_name, t->data);
         if (taken)

@@ -24,7 +24,7 @@ const char *name_of_instance(const Instance *i)
         return i->scheme ? i->scheme : i->name;
 }
 
-bool says_less(const char *name)
+bool is_single_letter(const char *name)
 {
         return name[0] != 'x' && name[1] == '\0';
 }
@@ -177,7 +177,7 @@ static const char *name_of_value(Fuse *f, const Node *root)
         Arena *a = f->arena;
         const char *name = root->name;
         const Instance *own = named_instance(root);
-        if (own && (!name || own->name == name || says_less(name)))
+        if (own && (!name || own->name == name || is_single_letter(name)))
                 name = NULL; /* the instance's own name will do */
         else if (!name)
                 name = op_info[root->op].text;

@@ -29,16 +29,16 @@ typedef struct {
 bool walks_time(const Plan *p, const Kernel *k, const Node *stored); /* k may be NULL: a kernel of loops */
 void plan_explain(Plan *p, const char *format, ...);
 Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root);
-void name_kernel(Fuse *f, Kernel *k); /* kernel_names.c: by what it computes, once that is known */
-/* kernel_names.c: the innermost instance around a value that has a name of its own; NULL: it is the model's */
+/* kernel_names.c: gives a kernel a name after the values that it computes. */
+void name_kernel(Fuse *f, Kernel *k);
+/* The innermost block instance around a value that has a name of its own; NULL: the value is the model's. */
 const Instance *named_instance(const Node *n);
-const char *name_of_instance(
-        const Instance *i); /* of a scheme's member, the scheme: "rope", whatever variable holds it */
-const char *source_name(
-        const Node
-                *root); /* "q", if the value comes from the weight layer.attn.q.w; NULL: no weight is near */
-bool says_less(
-        const char *name); /* a variable's name, than that of the block that it is in: "y" within "ln1" */
+/* A member of a scheme has the scheme's name ("rope"), whatever variable holds it. */
+const char *name_of_instance(const Instance *i);
+/* "q", if the value comes from the weight layer.attn.q.w; NULL: no weight is near. */
+const char *source_name(const Node *root);
+/* Has a variable a name of one letter other than x? The name of its block is better then: "ln1" for "y". */
+bool is_single_letter(const char *name);
 bool is_table(const Fuse *f, const Node *n); /* depends on constants and indices alone */
 void fuse_attention(Fuse *f, Node *product); /* fuse_attention.c: if it is the product of one */
 /* Is n computed within the attention kernel of this product: the product, its weights, or their scores? */
