@@ -205,7 +205,7 @@ def failure(driver, path, options):
         size = re.match(r".{40} *([0-9.e+-]+|inf|nan)", wrong[0])
         return f"{'compiled' if compiled else 'interpreted'} {kind}", float(size.group(1)) if size else 0
     said = re.search(r"error: .*|lathe verify: .*", said)
-    return re.sub(r"\[.*?\]|[0-9]+|'.*?'|/\S+", "", said.group(0) if said else "nothing said"), 0
+    return re.sub(r"\[.*?\]|[0-9]+|(?<!unknown name )'.*?'|/\S+", "", said.group(0) if said else "nothing said"), 0
 
 
 class Shrinker:
