@@ -45,7 +45,7 @@ static bool is_gguf(const unsigned char *data, int64_t n)
         return data_begins(data, n, "GGUF");
 }
 
-/* a list of BPE's merges, as vocab.bpe */
+/* a list of BPE merges, as vocab.bpe */
 static bool is_merges(const unsigned char *data, int64_t n)
 {
         return data_begins(data, n, "#version");
@@ -193,7 +193,7 @@ static bool is_llama2c_tokenizer(const unsigned char *data, int64_t n)
 /* Where a model's file in another format may be had in one that is read. */
 static const char in_transformers[] =
         "transformers reads it (from_tf, from_flax), and its save_pretrained() writes safetensors";
-static const char fetch_again[] = "it stands where the file should be: fetch the file itself, and compare "
+static const char fetch_again[] = "it was fetched in place of the file: fetch the file itself, and compare "
                                   "its size with the published one";
 static const char pickled[] =
         "a pickle is a program, so it is never read; its tensors can be saved as safetensors once";
@@ -205,37 +205,37 @@ static const struct {
         Format format;
 } format_table[] = {
         {is_lfs_pointer,
-         {FORMAT_OTHER, "a pointer of Git LFS, and not the file that it points to",
+         {FORMAT_OTHER, "a Git LFS pointer, not the file that it points to",
           "`git lfs pull` in the repository fetches the file"}},
-        {is_html, {FORMAT_OTHER, "a page of HTML", fetch_again}},
-        {is_tokenizer_json, {FORMAT_JSON, "a tokenizer.json of Hugging Face's", NULL}},
+        {is_html, {FORMAT_OTHER, "an HTML page", fetch_again}},
+        {is_tokenizer_json, {FORMAT_JSON, "a tokenizer.json of Hugging Face", NULL}},
         {is_json, {FORMAT_JSON, "JSON", NULL}},
         {is_gguf, {FORMAT_GGUF, "a GGUF file", NULL}},
         {is_ggml,
          {FORMAT_OTHER, "a GGML file from before GGUF",
           "llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF of it"}},
-        {is_merges, {FORMAT_OTHER, "a list of BPE's merges", NULL}},
+        {is_merges, {FORMAT_OTHER, "a list of BPE merges", NULL}},
         {is_sentencepiece, {FORMAT_SENTENCEPIECE, "a SentencePiece model", NULL}},
-        {is_tiktoken, {FORMAT_OTHER, "a vocabulary of tiktoken's", NULL}},
+        {is_tiktoken, {FORMAT_OTHER, "a tiktoken vocabulary", NULL}},
         {is_numpy_archive,
-         {FORMAT_OTHER, "an archive of numpy's arrays",
+         {FORMAT_OTHER, "an archive of numpy arrays",
           "save them as safetensors (safetensors.numpy.save_file)"}},
-        {is_keras_archive, {FORMAT_OTHER, "an archive of Keras's", in_transformers}},
+        {is_keras_archive, {FORMAT_OTHER, "a Keras archive", in_transformers}},
         {is_zip, {FORMAT_PICKLE, "a PyTorch archive, whose tensors can be saved as safetensors", pickled}},
         {is_pickle,
-         {FORMAT_PICKLE, "a pickle, as PyTorch wrote, whose tensors can be saved as safetensors", pickled}},
-        {is_numpy,
-         {FORMAT_OTHER, "an array of numpy's", "save it as safetensors (safetensors.numpy.save_file)"}},
+         {FORMAT_PICKLE, "a pickle, as written by PyTorch, whose tensors can be saved as safetensors",
+          pickled}},
+        {is_numpy, {FORMAT_OTHER, "a numpy array", "save it as safetensors (safetensors.numpy.save_file)"}},
         {is_hdf5, {FORMAT_OTHER, "an HDF5 file, as TensorFlow and Keras write", in_transformers}},
         {is_packed,
          {FORMAT_OTHER, "weights that lathe packed",
-          "they go with the model file that they were packed for, as --weights"}},
+          "pass them as --weights, with the model file that they were packed for"}},
         {is_safetensors, {FORMAT_OTHER, "a safetensors file", NULL}},
         {is_onnx, {FORMAT_OTHER, "an ONNX model", original}},
-        {is_saved_model, {FORMAT_OTHER, "a SavedModel of TensorFlow's", in_transformers}},
+        {is_saved_model, {FORMAT_OTHER, "a TensorFlow SavedModel", in_transformers}},
         {is_msgpack, {FORMAT_OTHER, "msgpack, as Flax writes", in_transformers}},
         {is_compressed, {FORMAT_OTHER, "a compressed file or an archive", "unpack it first"}},
-        {is_llama2c_tokenizer, {FORMAT_LLAMA2C_TOKENIZER, "a tokenizer of llama2.c's", NULL}},
+        {is_llama2c_tokenizer, {FORMAT_LLAMA2C_TOKENIZER, "a llama2.c tokenizer", NULL}},
 };
 
 const Format *format_of(const unsigned char *data, int64_t n)

@@ -10,12 +10,11 @@
 
 static const char *input_kind(mode_t mode)
 {
-        return S_ISDIR(mode)    ? "it is a directory, and a file is wanted"
-               : S_ISFIFO(mode) ? "it is a pipe (FIFO), and a regular file is wanted"
-               : S_ISSOCK(mode) ? "it is a socket, and a regular file is wanted"
-               : S_ISCHR(mode) || S_ISBLK(mode)
-                       ? "it is a device, and a regular file is wanted; - is standard input"
-                       : "it is no regular file";
+        return S_ISDIR(mode)                    ? "it is a directory, not a file"
+               : S_ISFIFO(mode)                 ? "it is a pipe (FIFO), not a regular file"
+               : S_ISSOCK(mode)                 ? "it is a socket, not a regular file"
+               : S_ISCHR(mode) || S_ISBLK(mode) ? "it is a device, not a regular file; - is standard input"
+                                                : "it is not a regular file";
 }
 
 FILE *input_open(const char *path, const char **why)

@@ -13,10 +13,10 @@
 #include "../../runtime/reals.h"
 
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
-#error "these functions want doubles that are rounded after every operation"
+#error "these functions require doubles that are rounded after every operation"
 #endif
 #ifdef __FAST_MATH__
-#error "these functions want the order of operations that is written: no -ffast-math"
+#error "these functions require the order of operations that is written: no -ffast-math"
 #endif
 
 double real_exp(double x)

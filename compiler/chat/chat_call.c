@@ -69,7 +69,7 @@ static void bind_arguments(ChatCall *k, const char *what, const char *name)
                 int place = parameter_index(r->parameters, k->all->name[i]);
                 if (place < 0 || k->arg[place].kind != V_ABSENT)
                         FAIL(c, "%s %s: %s is %s", what, name, k->all->name[i],
-                             place < 0 ? "no argument of it" : "given twice");
+                             place < 0 ? "not one of its arguments" : "given twice");
                 k->arg[place] = k->all->named[i];
         }
         for (int i = 0; i < r->required; i++)

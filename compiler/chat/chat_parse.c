@@ -185,7 +185,7 @@ static ChatNode *leave(ChatParser *p, ChatNodeKind kind)
         if (p->in_loop)
                 return node;
         p->token--;
-        chat_unexpected(p, "break and continue within a loop alone");
+        chat_unexpected(p, "break and continue only within a loop");
 }
 
 static ChatNode *break_statement(ChatParser *p)
@@ -329,7 +329,7 @@ static ChatNode *parse_template(ChatWork *work)
         int64_t wrong = not_utf8(work->source->text, work->source->length);
         if (wrong >= 0) {
                 work->at = work->end = (int32_t)wrong;
-                chat_fail(work, "this is no UTF-8");
+                chat_fail(work, "this is not UTF-8");
         }
         ChatParser p = {.work = work, .token = chat_scan(work)};
         return block(&p, (const char *const[]){NULL});

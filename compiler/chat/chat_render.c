@@ -30,7 +30,7 @@ static void render_set_member(Chat *c, const ChatNode *target, ChatValue v)
 {
         ChatValue space = chat_evaluate(c, target->first);
         if (space.kind != V_NAMESPACE)
-                FAIL(c, "members of a namespace alone can be set; %s is a %s", target->first->name,
+                FAIL(c, "only members of a namespace can be set; %s is a %s", target->first->name,
                      chat_kind_name(space));
         chat_dict_set(c, space.dict, chat_word(target->name), v);
 }

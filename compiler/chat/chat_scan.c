@@ -203,7 +203,7 @@ static int64_t hex_escape(ChatScan *s, Text *t, int64_t at, int count)
                 code = code << 4 | (uint32_t)hex_digit(s->text[at]);
         }
         if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-                fail_at(s, at - count - 2, "this escape is no character");
+                fail_at(s, at - count - 2, "this escape is not a character");
         add_code(t, code);
         return at;
 }
@@ -287,7 +287,7 @@ static void balance(ChatScan *s, char sign)
                 s->open[s->nopen++] = sign == '(' ? ')' : sign == '[' ? ']' : '}';
         } else if (strchr(")]}", sign)) {
                 if (s->nopen == 0 || s->open[--s->nopen] != sign)
-                        fail_at(s, s->at, "this bracket closes none");
+                        fail_at(s, s->at, "this bracket closes nothing");
         }
 }
 

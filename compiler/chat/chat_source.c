@@ -116,13 +116,12 @@ static void take_template(Arena *a, const char *path, const json_t *config, Chat
         s->left_out = other_names(a, all, taken);
         if (!json_is_string(found)) {
                 s->absent = !all;
-                s->wrong =
-                        !all ? arena_printf(a, "%s: error: there is no chat_template", path)
-                             : arena_printf(a,
-                                            "%s: error: chat_template is no text, nor a list with one named "
-                                            "default%s%s",
-                                            path, s->left_out ? "; its templates are " : "",
-                                            s->left_out ? s->left_out : "");
+                s->wrong = !all ? arena_printf(a, "%s: error: there is no chat_template", path)
+                                : arena_printf(a,
+                                               "%s: error: chat_template is neither a text nor a list with "
+                                               "one named default%s%s",
+                                               path, s->left_out ? "; its templates are " : "",
+                                               s->left_out ? s->left_out : "");
                 return;
         }
         s->n = (int64_t)json_string_length(found);

@@ -21,7 +21,7 @@ static ChatValue is_truth(const ChatCall *k)
 
 static ChatValue divisible(const ChatCall *k, int64_t by, int64_t rest)
 {
-        int64_t i = chat_integer(k->chat, k->self, "what is tested");
+        int64_t i = chat_integer(k->chat, k->self, "the tested value");
         if (by == 0)
                 FAIL(k->chat, "division by zero");
         return chat_bool(by == -1 ? true : (i % by == 0) == (rest == 0));

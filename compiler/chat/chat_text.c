@@ -330,7 +330,7 @@ static void add_json(Json *j, ChatValue v, int nesting)
         else if (v.kind == V_INT || v.kind == V_FLOAT)
                 append_value(j->chat, j->text, v);
         else
-                FAIL(j->chat, "tojson: a %s is no JSON", chat_kind_name(v));
+                FAIL(j->chat, "tojson: a %s can't be written as JSON", chat_kind_name(v));
 }
 
 static ChatValue indent_of(Chat *c, ChatValue v)
@@ -402,7 +402,7 @@ ChatValue chat_strip(Chat *c, ChatValue text, ChatValue characters, bool left, b
 {
         int64_t from = 0, to = text.n;
         if (characters.kind != V_TEXT && characters.kind != V_ABSENT && characters.kind != V_NONE)
-                FAIL(c, "what is stripped is a text of characters, not a %s", chat_kind_name(characters));
+                FAIL(c, "the characters to strip are a text, not a %s", chat_kind_name(characters));
         while (left && from < to) {
                 int64_t end = from + 1;
                 while (end < to && !begins_character(text.text[end]))

@@ -50,8 +50,8 @@ static ChatValue call_replace(const ChatCall *k)
         ChatValue text = call_self(k);
         text.safe = false;
         int64_t most = call_times(k, 2, "replace: how often");
-        return chat_replace(k->chat, text, call_argument_text(k, 0, "what is replaced"),
-                            call_argument_text(k, 1, "what it is replaced by"), most);
+        return chat_replace(k->chat, text, call_argument_text(k, 0, "the text to replace"),
+                            call_argument_text(k, 1, "the replacement"), most);
 }
 
 static Items *split_at_white(Chat *c, ChatValue text, int64_t most)
@@ -94,8 +94,8 @@ static ChatValue call_split(const ChatCall *k)
         chat_charge(c, text.n / 64);
         if (by.kind == V_ABSENT || by.kind == V_NONE)
                 return chat_list(V_LIST, split_at_white(c, text, most));
-        if (plain_text(c, by, "what is split by").n == 0)
-                FAIL(c, "split by nothing");
+        if (plain_text(c, by, "the separator").n == 0)
+                FAIL(c, "the separator is empty");
         return chat_list(V_LIST, split_at(c, text, by, most));
 }
 
@@ -107,10 +107,10 @@ static ChatValue call_rsplit(const ChatCall *k)
         if (most < 0)
                 return call_split(k);
         if (k->arg[0].kind == V_ABSENT || k->arg[0].kind == V_NONE)
-                FAIL(c, "rsplit at white with a number is not supported");
-        const Items *all = split_at(c, call_self(k), plain_text(c, k->arg[0], "what is split by"), -1);
+                FAIL(c, "rsplit at white space with a number is not supported");
+        const Items *all = split_at(c, call_self(k), plain_text(c, k->arg[0], "the separator"), -1);
         if (k->arg[0].n == 0)
-                FAIL(c, "split by nothing");
+                FAIL(c, "the separator is empty");
         int64_t kept = all->n - 1 > most ? all->n - 1 - most : 0;
         const ChatValue *last = &all->at[kept];
         Items *parts = chat_items_new(c);
@@ -139,7 +139,7 @@ static ChatValue call_ends(const ChatCall *k)
         for (int64_t i = 0; i < (several ? k->arg[0].items->n : 1); i++) {
                 chat_charge(c, several);
                 if (has_end(call_self(k),
-                            plain_text(c, several ? k->arg[0].items->at[i] : k->arg[0], "what is looked for"),
+                            plain_text(c, several ? k->arg[0].items->at[i] : k->arg[0], "the text to find"),
                             k->routine->variant == RIGHT))
                         return chat_bool(true);
         }
@@ -149,7 +149,7 @@ static ChatValue call_ends(const ChatCall *k)
 /* removeprefix, removesuffix */
 static ChatValue call_without_end(const ChatCall *k)
 {
-        ChatValue part = plain_text(k->chat, k->arg[0], "what is removed"), text = call_self(k);
+        ChatValue part = plain_text(k->chat, k->arg[0], "the text to remove"), text = call_self(k);
         bool right = k->routine->variant == RIGHT;
         int64_t gone = has_end(text, part, right) ? part.n : 0;
         return chat_part(k->chat, text, right ? 0 : gone, text.n - (right ? gone : 0));
@@ -169,7 +169,7 @@ static ChatValue call_join(const ChatCall *k)
                 between = call_self(k);
         for (int64_t i = 0; i < all->n; i++) {
                 ChatValue v = filter ? chat_str(c, chat_attribute(c, all->at[i], k->arg[1]))
-                                     : plain_text(c, all->at[i], "what is joined");
+                                     : plain_text(c, all->at[i], "an element to join");
                 chat_charge(c, 1);
                 if (i)
                         chat_add(c, t, between.text, between.n);
@@ -182,14 +182,14 @@ static ChatValue call_find(const ChatCall *k)
 {
         ChatValue text = call_self(k);
         chat_charge(k->chat, text.n / 64);
-        int64_t at = chat_find(text, plain_text(k->chat, k->arg[0], "what is looked for"), 0);
+        int64_t at = chat_find(text, plain_text(k->chat, k->arg[0], "the text to find"), 0);
         return chat_int(at < 0 ? -1 : chat_points(chat_text(text.text, at)));
 }
 
 static ChatValue call_count(const ChatCall *k)
 {
         Chat *c = k->chat;
-        ChatValue part = plain_text(c, k->arg[0], "what is counted");
+        ChatValue part = plain_text(c, k->arg[0], "the text to count");
         if (part.n == 0)
                 return chat_int(chat_points(call_self(k)) + 1);
         return chat_int(split_at(c, call_self(k), part, -1)->n - 1);

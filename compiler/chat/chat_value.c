@@ -159,7 +159,7 @@ static ChatValue from_json_object(Chat *c, const json_t *j, int nesting)
 ChatValue chat_from_json(Chat *c, const json_t *j, int nesting)
 {
         if (nesting > CHAT_NESTING)
-                FAIL(c, "what is given is nested too deeply: at most %d", CHAT_NESTING);
+                FAIL(c, "the arguments are nested too deeply: at most %d", CHAT_NESTING);
         if (json_is_object(j))
                 return from_json_object(c, j, nesting);
         if (json_is_array(j)) {
@@ -365,7 +365,7 @@ bool chat_contains(Chat *c, ChatValue container, ChatValue v)
         if (container.kind == V_TEXT) {
                 chat_need(c, v);
                 if (v.kind != V_TEXT)
-                        FAIL(c, "in a text there are texts alone, no %s", chat_kind_name(v));
+                        FAIL(c, "a text contains only texts, not a %s", chat_kind_name(v));
                 chat_charge(c, container.n / 64);
                 return chat_find(container, v, 0) >= 0;
         }
@@ -419,7 +419,7 @@ Items *chat_iterate(Chat *c, ChatValue v)
                 return text_characters(c, v);
         if (v.kind == V_UNDEFINED)
                 return chat_items_new(c);
-        FAIL(c, "a %s can't be run through", chat_kind_name(v));
+        FAIL(c, "a %s can't be iterated", chat_kind_name(v));
 }
 
 /* Two sorted halves [from, middle), [middle, to) of places to one. */

@@ -131,7 +131,7 @@ static ChatValue call_end(const ChatCall *k)
                 FAIL(k->chat, "a generator has no last; make a list of it");
         const Items *all = chat_iterate(k->chat, k->self);
         return all->n ? all->at[last ? all->n - 1 : 0]
-                      : chat_undefined(k->chat, "there is no %s of none", name);
+                      : chat_undefined(k->chat, "an empty sequence has no %s element", name);
 }
 
 static ChatValue call_reverse(const ChatCall *k)
@@ -200,7 +200,8 @@ static ChatValue call_extreme(const ChatCall *k)
         for (int64_t i = 1; i < all->n; i++)
                 if (chat_order(c, keys->at[i], keys->at[best]) == k->routine->variant)
                         best = i;
-        return all->n ? all->at[best] : chat_undefined(c, "there is no least or greatest of none");
+        return all->n ? all->at[best]
+                      : chat_undefined(c, "an empty sequence has no least or greatest element");
 }
 
 static ChatValue call_sum(const ChatCall *k)
@@ -382,7 +383,7 @@ static ChatValue call_copy(const ChatCall *k)
 
 static ChatValue call_changes(const ChatCall *k)
 {
-        FAIL(k->chat, "the sandbox refuses what changes a %s", chat_kind_name(k->self));
+        FAIL(k->chat, "the sandbox refuses to change a %s", chat_kind_name(k->self));
 }
 
 /* --- loops --- */

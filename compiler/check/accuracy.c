@@ -119,12 +119,13 @@ static int cut_text(Accuracy *a)
                                                   t->most, g->name, t->lead, context),
                                      WRONG_INPUT);
         if (t->n <= t->lead)
-                return accuracy_fail(arena_printf(arena,
-                                                  "--text %s: %" PRId64
-                                                  " token%s; two are wanted, one to go on from and "
-                                                  "one to predict",
-                                                  a->o.text_file, t->n, t->n == 1 ? "" : "s"),
-                                     WRONG_INPUT);
+                return accuracy_fail(
+                        arena_printf(
+                                arena,
+                                "--text %s: %" PRId64
+                                " token%s; at least two are required, one to start from and one to predict",
+                                a->o.text_file, t->n, t->n == 1 ? "" : "s"),
+                        WRONG_INPUT);
         for (int64_t i = t->lead; i < t->n; i++)
                 if (t->token[i] >= a->vocab)
                         return accuracy_fail(
@@ -391,7 +392,8 @@ static int open_narrow(Accuracy *a)
                 return code;
         find_contributors(a);
         if (!a->nweight && a->o.quant)
-                fprintf(stderr, "lathe verify: note: --quant %s changes no weight: they are so already\n",
+                fprintf(stderr,
+                        "lathe verify: note: --quant %s changes no weight: they already have these types\n",
                         a->o.quant);
         int64_t most = tokens_predicted(&a->text);
         a->nkept = !a->o.top || !a->nweight ? 0 : a->o.sample < most ? a->o.sample : most;

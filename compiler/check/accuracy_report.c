@@ -54,7 +54,7 @@ static int contributors_shown(const Accuracy *a)
 static void print_contributors(const Accuracy *a)
 {
         const int shown = contributors_shown(a);
-        printf("\nEach weight narrow alone, at the first %" PRId64 " position%s", a->nkept,
+        printf("\nEach weight rounded by itself, at the first %" PRId64 " position%s", a->nkept,
                a->nkept == 1 ? "" : "s");
         if (shown < a->nweight)
                 printf("; the %d largest of %d", shown, a->nweight);

@@ -125,8 +125,8 @@ static bool same_ends(Text *to, const GoldenValue *was, const GoldenValue *is)
         if (was->norm != is->norm)
                 return refuse_field(to, was, "norm is recorded as %.17g, and is %.17g", was->norm, is->norm);
         if (was->respelled)
-                return refuse_field(to, was, "%s is spelled %.40s, which no record is", was->respelled_field,
-                                    was->respelled);
+                return refuse_field(to, was, "%s is spelled %.40s, which is not how records spell it",
+                                    was->respelled_field, was->respelled);
         return true;
 }
 

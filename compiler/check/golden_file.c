@@ -154,8 +154,8 @@ static char *golden_word(GoldenReading *r)
 static bool line_ends(GoldenReading *r)
 {
         const char *rest = r->at + strspn(r->at, " ");
-        return !*rest || golden_refuse(r, arena_printf(&r->g->arena,
-                                                       "%.40s is too much: the line ends before it", rest));
+        return !*rest ||
+               golden_refuse(r, arena_printf(&r->g->arena, "unexpected %.40s at the end of the line", rest));
 }
 
 static bool read_hash(GoldenReading *r, uint64_t *hash)
@@ -164,7 +164,7 @@ static bool read_hash(GoldenReading *r, uint64_t *hash)
         char *end;
         *hash = strtoull(text, &end, 16);
         return (!strncmp(text, "0x", 2) && !*end && end - text == 18) ||
-               golden_refuse(r, "a hash of 16 digits is wanted");
+               golden_refuse(r, "expected a hash of 16 digits");
 }
 
 static bool golden_read_number(GoldenReading *r, double *x)
@@ -172,7 +172,7 @@ static bool golden_read_number(GoldenReading *r, double *x)
         const char *text = golden_word(r);
         char *end;
         *x = strtod(text, &end);
-        return (*text && !*end) || golden_refuse(r, "a number is wanted");
+        return (*text && !*end) || golden_refuse(r, "expected a number");
 }
 
 /* A number of a value.  One in another spelling than that of golden_text() is remembered: it may be another number to a reader. */
@@ -214,7 +214,7 @@ static bool read_file_line(GoldenReading *r, const char **path, uint64_t *hash)
 {
         char *last = strrchr(r->at, ' ');
         if (!last || !*r->at)
-                return golden_refuse(r, "a file and its hash are wanted");
+                return golden_refuse(r, "expected a file and its hash");
         *last = 0;
         *path = path_beside(r->g, r->at);
         r->at = last + 1;
@@ -225,7 +225,7 @@ static bool golden_read_model(GoldenReading *r)
 {
         char *last = strrchr(r->at, ' ');
         if (!last)
-                return golden_refuse(r, "a file and a model in it are wanted");
+                return golden_refuse(r, "expected a file and a model in it");
         *last = 0;
         r->g->o.file[0] = path_beside(r->g, r->at);
         r->g->o.nfile = 1;
@@ -238,7 +238,7 @@ static bool read_setting(GoldenReading *r)
         CommandOptions *o = &r->g->o;
         const char *name = golden_word(r);
         if (!*name || !*r->at || o->noverride == MAX_OVERRIDES)
-                return golden_refuse(r, "a hyperparameter and its value are wanted");
+                return golden_refuse(r, "expected a hyperparameter and its value");
         o->override[o->noverride++] = (Override){.name = name, .value = r->at, .said = NULL};
         return true;
 }
@@ -339,7 +339,7 @@ static bool read_head_line(GoldenReading *r, const char *key)
                 return head_line[i].read ? head_line[i].read(r) : read_recorded_file(r, key);
         }
         return golden_refuse(
-                r, "no such line is known: model, set, hyper, weights, quant, calibrate, kv, tokenizer, "
+                r, "unknown line; expected model, set, hyper, weights, quant, calibrate, kv, tokenizer, "
                    "spec, inputs, "
                    "prompt, steps, keep or tap");
 }
@@ -353,7 +353,7 @@ GoldenValue *golden_value_new(Golden *g)
 static bool golden_read_values(GoldenReading *r, GoldenValue *v, const char *key, float *to, int *n)
 {
         if (strcmp(golden_word(r), key))
-                return golden_refuse(r, "norm, first and last values are wanted behind the hash");
+                return golden_refuse(r, "expected norm, first and last values after the hash");
         *n = 0;
         while (*n < SHOWN && *r->at && strncmp(r->at, "last", 4)) {
                 double x;
@@ -375,14 +375,14 @@ static bool golden_read_value(GoldenReading *r, const char *name)
         r->at = close + 2;
         int shown = 0;
         if (!read_hash(r, &v->hash) ||
-            (strcmp(golden_word(r), "norm") && !golden_refuse(r, "norm is wanted behind the hash")) ||
+            (strcmp(golden_word(r), "norm") && !golden_refuse(r, "expected norm after the hash")) ||
             !read_field(r, v, "norm", NORM_DIGITS, &v->norm) ||
             !golden_read_values(r, v, "first", v->first, &v->shown) ||
             !golden_read_values(r, v, "last", v->last, &shown) || !line_ends(r))
                 return false;
         if (!isfinite(v->norm) || v->norm < 0)
                 return golden_refuse(r, "norm is a finite number, 0 or more");
-        return shown == v->shown || golden_refuse(r, "as many last values as first ones are wanted");
+        return shown == v->shown || golden_refuse(r, "expected as many last values as first ones");
 }
 
 /* Whole numbers up to the line's end; how many. */
@@ -394,7 +394,7 @@ static int64_t read_counts(GoldenReading *r, int32_t **to)
                 if (golden_read_count(r, &x))
                         (*to)[n] = (int32_t)x;
                 else
-                        golden_refuse(r, "whole numbers are wanted");
+                        golden_refuse(r, "expected whole numbers");
         return n;
 }
 
@@ -410,8 +410,7 @@ static bool read_kept(GoldenReading *r, GoldenValue *v)
                 const uint32_t bits = (uint32_t)strtoul(one, &end, 16);
                 memcpy(&v->kept[i], &bits, sizeof bits);
                 if (*end || strspn(one, "0123456789ABCDEF") != 8)
-                        return golden_refuse(r,
-                                             "8 hexadecimal digits are wanted for each value that is kept");
+                        return golden_refuse(r, "expected 8 hexadecimal digits for each value that is kept");
         }
         v->nkept = (int64_t)n;
         return ((n && 8 * n == strlen(digits)) ||
@@ -462,7 +461,7 @@ static bool golden_read_line(GoldenReading *r)
         if (r->line == 1) {
                 r->g->format = !strcmp(r->at, "lathe golden 1") ? 1 : 2;
                 return r->g->format == 1 || !strcmp(r->at, "lathe golden 2") ||
-                       golden_refuse(r, "this is no golden file: it begins with `lathe golden 2`, or 1");
+                       golden_refuse(r, "this is not a golden file: it begins with `lathe golden 2`, or 1");
         }
         if (!*r->at) {
                 r->values = true;

@@ -309,7 +309,7 @@ void golden_say_changes(Text *to, const Golden *was, const Golden *is)
         }
         say_texts(to, was, is);
         if (!keeps_outputs(was) && keeps_outputs(is))
-                text_printf(to, "     how large the change is can't be told: the file was recorded without "
+                text_printf(to, "     the size of the change is unknown: the file was recorded without "
                                 "values to compare\n");
         arena_free(&arena);
 }

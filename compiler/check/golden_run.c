@@ -417,7 +417,7 @@ static const char *try_it(GoldenRun *r, When when)
         char *folder = test_run_folder();
         bool good = folder && test_run(r->plan, folder, r->from, &r->test_run);
         test_run_remove(folder);
-        return good ? NULL : "what is emitted can't be built and run";
+        return good ? NULL : "the emitted program can't be built and run";
 }
 
 static const char *work_out(GoldenRun *r, When when)
@@ -430,7 +430,7 @@ static const char *work_out(GoldenRun *r, When when)
                 return wrong;
         if (golden->o.steps && (!r->token || why_not_generating(g))) {
                 golden->code = WRONG_INPUT;
-                return "steps are for a model that generates, and want a prompt";
+                return "steps are for a model that generates, and require a prompt";
         }
         r->test_run = (TestRun){.size = r->size, .input = r->test_run_input, .threads = golden->o.threads};
         r->test_run.steps = golden->o.steps ? golden_steps(r) : 0;

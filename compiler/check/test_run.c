@@ -259,7 +259,7 @@ bool test_run(Plan *p, const char *folder, Weights *weights, TestRun *result)
                 arena_printf(a, "%s -std=c11 -O2 %s%s -o program program.c model.c -lpthread >log 2>&1",
                              compiler_of(t), t->flags, target_is_cross(t) ? " -static" : "");
         if (shell(folder, build)) {
-                fprintf(stderr, "lathe: %s: %s can't compile what was written:\n", t->name, compiler_of(t));
+                fprintf(stderr, "lathe: %s: %s can't compile the emitted files:\n", t->name, compiler_of(t));
                 copy_to_stderr(path_in(a, folder, "log"));
                 return false;
         }

@@ -37,7 +37,8 @@ bool python_fits(const CommandOptions *o)
                 good = is_ours(path);
                 if (!good)
                         fprintf(stderr,
-                                "lathe build: %s is not lathe's, and --python would write over it: -o names "
+                                "lathe build: %s was not written by lathe, and --python would overwrite it: "
+                                "-o names "
                                 "a file in "
                                 "another folder\n",
                                 path);
@@ -55,7 +56,8 @@ bool python_name_fits(const char *name)
         for (size_t i = 0; i < sizeof word / sizeof *word; i++)
                 if (!strcmp(word[i], name)) {
                         fprintf(stderr,
-                                "lathe build: no package can be called %s, a word of Python; --prefix gives "
+                                "lathe build: a package can't be named %s, a keyword of Python; --prefix "
+                                "gives "
                                 "it another name\n",
                                 name);
                         return false;

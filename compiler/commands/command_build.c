@@ -204,8 +204,8 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
         free(packed);
         if (!error && o->given[OPT_INCBIN] && p->bytes.weights + tail.size > MOST_IN_PROGRAM)
                 error = arena_printf(&m->arena,
-                                     "--incbin: they take %s, and a program bears 1.9 GB: without it "
-                                     "they are mapped",
+                                     "--incbin: the weights take %s, but a program can hold at most 1.9 GB: "
+                                     "without --incbin they are mapped",
                                      in_units(&m->arena, (double)p->bytes.weights, "B"));
         if (!error && o->given[OPT_EMBED])
                 note_large(m, p);

@@ -89,9 +89,8 @@ static int encode_line(EncodeLines *l, int64_t n)
         else if (json_out_of_memory())
                 code = encode_fail(l, no_memory, WRONG_ENVIRONMENT);
         else
-                encode_fail(
-                        l, arena_printf(&l->arena, "line %" PRId64 ": a string of JSON is wanted", l->number),
-                        code);
+                encode_fail(l, arena_printf(&l->arena, "line %" PRId64 ": expected a JSON string", l->number),
+                            code);
         json_decref(text);
         return code;
 }
@@ -118,7 +117,8 @@ static int decode_line(EncodeLines *l, int64_t n)
         for (long long id; id = strtoll(at, &end, 10), end != at; at = end) {
                 if (id < 0 || id >= (long long)l->tables.head->vocab) {
                         fprintf(stderr,
-                                "lathe decode: line %" PRId64 ": %.*s is no id: they are 0 to %" PRIu32 "\n",
+                                "lathe decode: line %" PRId64 ": %.*s is not an id: ids are 0 to %" PRIu32
+                                "\n",
                                 l->number, (int)(end - at), at, l->tables.head->vocab - 1);
                         return WRONG_INPUT;
                 }
@@ -128,7 +128,7 @@ static int decode_line(EncodeLines *l, int64_t n)
         if (at < l->line + n) {
                 fprintf(stderr,
                         "lathe decode: line %" PRId64
-                        ": ids are wanted, whole numbers with spaces between, not \"%.20s\"\n",
+                        ": expected ids, whole numbers separated by spaces, not \"%.20s\"\n",
                         l->number, at);
                 return WRONG_INPUT;
         }

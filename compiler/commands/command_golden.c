@@ -292,7 +292,7 @@ static int choose_ways(Arena *a, const CommandOptions *o, GoldenWay *way)
                         n++;
                 }
                 if (missing && tried)
-                        fprintf(stderr, "lathe golden: note: %s is tried by %s alone; missing: %s\n", t->name,
+                        fprintf(stderr, "lathe golden: note: %s is tried only by %s; missing: %s\n", t->name,
                                 tried->when == JUST_IN_TIME ? "tcc" : "cc", missing);
                 else if (missing) {
                         fprintf(stderr, "lathe golden: target %s can't be tried here; missing: %s\n", t->name,

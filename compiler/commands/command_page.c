@@ -40,13 +40,14 @@ static const char *find_clang(Arena *a, const char *folder)
                 if (compiles(a, folder, given))
                         return given;
                 fprintf(stderr,
-                        "lathe page: CLANG, %s, is no clang of 16 or later that compiles for WebAssembly",
+                        "lathe page: CLANG, %s, is not clang 16 or later that compiles for WebAssembly",
                         given);
         } else {
                 for (size_t i = 0; i < sizeof known / sizeof *known; i++)
                         if (compiles(a, folder, known[i]))
                                 return known[i];
-                fprintf(stderr, "lathe page: there is no clang of 16 or later that compiles for WebAssembly");
+                fprintf(stderr, "lathe page: no clang of version 16 or later was found that compiles for "
+                                "WebAssembly");
         }
         fprintf(stderr, "; on Debian: apt-get install %s\n", packages);
         return NULL;
@@ -67,7 +68,7 @@ static bool compile_modules(Arena *a, const char *folder)
                              one, one);
         if (shell(folder, both) == 0)
                 return true;
-        fprintf(stderr, "lathe page: %s can't compile what was written:\n", clang);
+        fprintf(stderr, "lathe page: %s can't compile the emitted files:\n", clang);
         shell(folder, "cat log said >&2");
         return false;
 }
@@ -198,17 +199,17 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
                 return loops->why_no_main;
         const LoopInput in = l ? loop_info[loop_number(l->loop->name)].in : LOOP_IN_TOKENS;
         if (loops->feeds_prompt && in != LOOP_IN_SOUND)
-                return "is fed its prompt, which pages don't do yet";
+                return "is fed its prompt, which pages don't support yet";
         const bool of_texts = in == LOOP_IN_TOKENS || in == LOOP_IN_SOUND;
         if (of_texts && !o->tokenizer)
-                return arena_printf(g->arena, "%s texts, for which --tokenizer is wanted",
+                return arena_printf(g->arena, "%s texts, which requires --tokenizer",
                                     in == LOOP_IN_SOUND ? "writes"
                                     : l                 ? "reads"
                                                         : "tells");
         if (!of_texts && l->parts.input->type.rank != 3)
-                return "is of no pictures";
+                return "has no pictures";
         if (l && !strcmp(l->loop->name, "denoise") && !takes_class_alone(g, l))
-                return "has inputs besides a class, which pages don't give yet";
+                return "has inputs besides a class, which pages don't support yet";
         return NULL;
 }
 

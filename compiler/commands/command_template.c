@@ -93,7 +93,7 @@ static bool read_turns(Arena *a, TemplateTurns *turns)
                 good = text && turns->n < MOST_TURNS;
                 if (!good) {
                         fprintf(stderr, "lathe template: standard input, line %d: %s\n", turns->n + 1,
-                                text ? "a conversation has at most 10000 lines" : "this is no UTF-8");
+                                text ? "a conversation has at most 10000 lines" : "this is not UTF-8");
                 } else {
                         GROW(a, turns->said, turns->n, turns->cap);
                         turns->said[turns->n++] = (ChatSaid){arena_strndup(a, line, n), n};

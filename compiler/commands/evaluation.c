@@ -28,8 +28,7 @@ static int evaluation_room(Evaluation *e)
                 bytes += 4.0 * (double)evaluation_count(e, e->wanted[i]) * (double)e->times;
         if (bytes > (double)memory_available()) {
                 fprintf(stderr,
-                        "lathe %s: out of memory: the outputs take %.1f GB; --output names those that are "
-                        "wanted\n",
+                        "lathe %s: out of memory: the outputs take %.1f GB; --output selects outputs\n",
                         e->command, 1e-9 * bytes);
                 return WRONG_ENVIRONMENT;
         }

@@ -47,7 +47,8 @@ static ReviewAnswer review_ask(Review *r)
                         return *answer == 'k' ? KEEP : *answer == 'q' ? QUIT : ACCEPT;
                 }
                 if (!(n == 1 && line[0] == '?'))
-                        printf("%.*s is no answer:\n", (int)(n < 40 ? n : 40), n ? line : "an empty line");
+                        printf("%.*s is not an answer:\n", (int)(n < 40 ? n : 40),
+                               n ? line : "an empty line");
                 review_explain();
         }
 }

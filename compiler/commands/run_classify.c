@@ -67,9 +67,8 @@ static int classify_path(Classes *c, const char *path)
         if (likely)
                 classify_print(c, likely, top < n ? top : n, path);
         else
-                code = loop_wrong(arena_printf(&c->r->e.m->arena,
-                                               "%s: its scores give no probabilities: one is NaN or infinite",
-                                               path));
+                code = loop_wrong(arena_printf(
+                        &c->r->e.m->arena, "%s: its scores have no softmax: one is NaN or infinite", path));
         arena_free(&scratch);
         return code;
 }

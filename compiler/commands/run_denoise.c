@@ -61,7 +61,7 @@ static int denoise_given(Denoise *w, const CommandOptions *o)
                 return code;
         if (record_of(w, r->parts.step)->given)
                 return loop_wrong(
-                        arena_printf(g->arena, "%s is what loop denoise gives", input_name(r->parts.step)));
+                        arena_printf(g->arena, "%s is set by loop denoise", input_name(r->parts.step)));
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
                 const bool latent = in == r->parts.input, ours = latent || in == r->parts.step;
@@ -207,7 +207,7 @@ static int denoise_finish(Denoise *w)
         const CommandOptions *o = w->r->e.o;
         for (int64_t i = 0; i < w->n; i++)
                 if (!isfinite(w->x[i]))
-                        return loop_wrong("what was made is no picture: it has a NaN or an infinity");
+                        return loop_wrong("the result is not a picture: it has a NaN or an infinity");
         return text_ends_with(o->out, ".png") ? denoise_write_picture(w, o->out) : write_values(w, o->out);
 }
 
@@ -235,15 +235,15 @@ static const char *denoise_run_begin(Denoise *w)
                 return "guidance requires an input of the class, and in loop denoise `no_class`, the number "
                        "of the empty class; or --without NAME=VALUE, the neutral value of an input";
         if (is_without(o, r->parts.input) || is_without(o, r->parts.step))
-                return "--without: latent and step are what loop denoise gives";
+                return "--without: latent and step are set by loop denoise";
         if (w->guidance == 1 && o->without.n)
                 return "--without has no effect without --guidance";
         if (o->nfile > 1)
-                return "loop denoise takes a model alone; -I gives inputs, as -I class=7";
+                return "loop denoise takes only a model; -I gives inputs, as -I class=7";
         if (!o->out || !strcmp(o->out, "-"))
-                return "what is made is written to a file: -o PICTURE.png, or .safetensors or .npy";
+                return "the result is written to a file: -o PICTURE.png, or .safetensors or .npy";
         if (!text_ends_with(o->out, ".png") && !is_values_file(o->out))
-                return arena_printf(a, "-o %s: what is made is written as .png, .safetensors or .npy",
+                return arena_printf(a, "-o %s: expected a name that ends in .png, .safetensors or .npy",
                                     o->out);
         if (text_ends_with(o->out, ".png") && (t->rank != 3 || (w->dim[0] != 1 && w->dim[0] != 3)))
                 return arena_printf(a,

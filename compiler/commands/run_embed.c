@@ -103,7 +103,7 @@ static int choose_prompt(const LoopRun *r, const char **prompt)
         const bool good = value || !name || !strcmp(name, "none");
         json_decref(object);
         return good ? DONE
-                    : loop_wrong(arena_printf(a, "there is no prompt %s%s%s; none is for no prompt", name,
+                    : loop_wrong(arena_printf(a, "unknown prompt %s%s%s; none means no prompt", name,
                                               *list ? "; there are " : ", and no other", list));
 }
 

@@ -100,7 +100,7 @@ static int fill_take_text(LoopRun *r, void *of, const char *text, int64_t n)
         if (!b.masks)
                 code = loop_wrong_text(r,
                                        arena_printf(&r->e.m->arena,
-                                                    "\"%.40s\" has no mask: token %d%s%.*s is wanted in it",
+                                                    "\"%.40s\" has no mask: it must contain token %d%s%.*s",
                                                     text, mask, r->e.tokenizer.block.block ? ", " : "",
                                                     (int)fill_token_text(r, mask, room), room));
         free(room);

@@ -77,9 +77,11 @@ static bool gather_open(Gathering *c, const char *name)
                 return false;
         const char *why = why_not_generating(m->graph);
         if (why) {
-                gather_refuse(c, arena_printf(&m->arena,
-                                              "a model of the next token is wanted, and %s is none: it %s",
-                                              m->graph->name, why));
+                gather_refuse(
+                        c, arena_printf(
+                                   &m->arena,
+                                   "expected a model that predicts the next token, and %s is not one: it %s",
+                                   m->graph->name, why));
                 note_not_causal(m);
                 return false;
         }

@@ -220,7 +220,7 @@ static const char *size_fault(const Graph *g, const Loop *l, const LoopParts *pa
 {
         static const char *const size[] = {"shortest_edge", "stretched"};
         if (loop_setting(l, size[0]) && loop_setting(l, size[1]))
-                return "shortest_edge or stretched, and not both";
+                return "shortest_edge or stretched, but not both";
         for (int i = 0; i < 4; i++) {
                 const Setting *s = loop_setting(l, size[i / 2]);
                 int64_t side = dim_value(parts->input->type.dim[1 + i % 2], NULL);

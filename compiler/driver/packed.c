@@ -75,12 +75,12 @@ static const char *packed_keep(Model *m, const CommandOptions *o, Plan *p, const
                 if (error)
                         output_drop(&file);
                 else if (!output_finish(&file, 1))
-                        error = "it can't be put in its place";
+                        error = "it can't be renamed";
         }
         checkpoint_close(checkpoint);
         if (w && !error)
                 fprintf(stderr,
-                        "lathe: note: packed weights, %.0f MB, are kept in %s for the next start (--cache "
+                        "lathe: note: packed weights, %.0f MB, are stored in %s for the next start (--cache "
                         "off: they are not)\n",
                         1e-6 * (double)p->bytes.weights, path);
         return error;
@@ -145,7 +145,7 @@ static bool packed_open_kept(Model *m, const CommandOptions *o, Plan *p, PackedW
                         error = check_file(path, p, &packed->file, wait);
         }
         if (error)
-                fprintf(stderr, "lathe: note: %s: the packed weights can't be kept: %s\n", path, error);
+                fprintf(stderr, "lathe: note: %s: the packed weights can't be stored: %s\n", path, error);
         packed->weights = packed->file.weights;
         return !error;
 }

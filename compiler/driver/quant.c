@@ -111,8 +111,7 @@ bool quant_fits(const char *list, char why[QUANT_WHY])
                                         types(all, sizeof all), (int)(c.type_n < 40 ? c.type_n : 40), c.type),
                                false;
                 if (c.path_n == 0 && at != list)
-                        return snprintf(why, QUANT_WHY,
-                                        "behind the first type stand PATH=TYPE, not %.*s alone",
+                        return snprintf(why, QUANT_WHY, "after the first type come PATH=TYPE, not only %.*s",
                                         (int)c.type_n, c.type),
                                false;
         }

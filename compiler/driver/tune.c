@@ -15,8 +15,8 @@
 
 enum { NAMES = 2, NUMBERS = 8, FIELDS = NAMES + NUMBERS };
 static const char heading[] =
-        "# Tilings of products, as measured by lathe: --tune FILE takes them from here, and adds what is "
-        "lacking.\n"
+        "# Tilings of products, as measured by lathe: --tune FILE reads them from here, and adds missing "
+        "ones.\n"
         "# target storage k outputs rows sequences: rows and panels of a tile, pieces of k, rows at once\n";
 
 static void add_tuned(Arena *a, Tuned *tuned, const TunedProduct *product)
@@ -49,15 +49,14 @@ static const char *parse_line(Arena *a, char *line, TunedProduct *product)
                 errno = 0;
                 number[i] = strtoll(word[NAMES + i], &end, 10);
                 if (*end || errno || number[i] < 1 || number[i] > INT32_MAX)
-                        return arena_printf(a, "%s is no number from 1 to %d", word[NAMES + i], INT32_MAX);
+                        return arena_printf(a, "%s is not a number from 1 to %d", word[NAMES + i], INT32_MAX);
         }
         const Target *t = strcmp(word[0], "native") ? target_find(word[0]) : NULL;
         const Storage s = storage_named(word[1]);
         if (!t || target_is_portable(t))
-                return arena_printf(a, "no target with tiles is named %s (`lathe targets` lists them)",
-                                    word[0]);
+                return arena_printf(a, "%s is not a target with tiles (`lathe targets` lists them)", word[0]);
         if (s == WEIGHT_STORAGES)
-                return arena_printf(a, "no weights are in %s", word[1]);
+                return arena_printf(a, "unknown weight storage %s", word[1]);
         *product = (TunedProduct){.target = t,
                                   .of = {.storage = s,
                                          .depth = number[0],

@@ -25,7 +25,7 @@ struct ConfigBuiltin {
 
 static ConfigValue wanted(const ConfigCall *c, const char *what, ConfigValue v)
 {
-        return config_error(c->m, c->span, "%s is wanted here, not %s", what, config_kind_name(v));
+        return config_error(c->m, c->span, "expected %s, not %s", what, config_kind_name(v));
 }
 
 static ConfigValue new_list(Import *m, int n, const ConfigValue *item)
@@ -106,7 +106,7 @@ static ConfigValue config_range(const ConfigCall *c)
 {
         ConfigValue n = c->value[0];
         if (!is_count(n))
-                return wanted(c, "a whole number from 0 on", n);
+                return wanted(c, "a whole number of at least 0", n);
         if (n.number > MAX_ELEMENTS)
                 return range_too_long(c, n.number);
         ConfigValue *item = NEW_ARRAY(c->m->arena, ConfigValue, (int64_t)n.number);
@@ -158,7 +158,7 @@ static ConfigValue config_repeated(const ConfigCall *c)
         if (list.kind != CONFIG_LIST)
                 return wanted(c, "a list", list);
         if (!is_count(times))
-                return wanted(c, "a whole number from 0 on", times);
+                return wanted(c, "a whole number of at least 0", times);
         if (times.number * list.list->n > MAX_ELEMENTS)
                 return range_too_long(c, times.number * list.list->n);
         int n = list.list->n ? (int)times.number * list.list->n : 0;

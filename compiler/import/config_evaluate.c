@@ -154,7 +154,7 @@ static bool key_fits(Import *m, const Ast *key, const ConfigField *f)
                 wanted = "list";
         if (!wanted || type_fits(f->value, wanted))
                 return true;
-        config_error(m, f->span, "%s is %s; %s is wanted", key->name, config_shown(m->arena, f->value),
+        config_error(m, f->span, "%s is %s; expected %s", key->name, config_shown(m->arena, f->value),
                      type_said(wanted));
         return false;
 }
@@ -243,7 +243,7 @@ static bool config_truth(Import *m, Locals *local, const Ast *e)
         if (v.kind != CONFIG_BOOL && !m->failed) {
                 Span where = {0};
                 const char *keys = config_keys_said(m, e, &where);
-                config_error(m, e->span, "true or false is wanted here, not %s%s", config_kind_name(v), keys);
+                config_error(m, e->span, "expected true or false, not %s%s", config_kind_name(v), keys);
         }
         return v.kind == CONFIG_BOOL && v.number != 0;
 }
@@ -282,12 +282,12 @@ static ConfigValue config_binary(Import *m, Locals *local, const Ast *e)
                 ConfigValue result = arithmetic(e->kind, a, b);
                 if (result.kind != CONFIG_NUMBER || isfinite(result.number))
                         return result;
-                return config_error(m, where, "this is no finite number%s",
+                return config_error(m, where, "this is not a finite number%s",
                                     config_keys_said(m, e, &(Span){0}));
         }
         Span key = {0};
         const char *keys = config_keys_said(m, e, &key);
-        return config_error(m, key.source ? key : where, "'%s' is between numbers, not %s and %s%s",
+        return config_error(m, key.source ? key : where, "'%s' needs two numbers, not %s and %s%s",
                             ast_kind_name(e->kind), config_kind_name(a), config_kind_name(b), keys);
 }
 
@@ -330,7 +330,7 @@ static ConfigValue config_index(Import *m, Locals *local, const Ast *e)
                 v.kind == CONFIG_LIST && i.kind == CONFIG_NUMBER ? "" : config_keys_said(m, e, &where);
         if (v.kind != CONFIG_LIST || i.kind != CONFIG_NUMBER)
                 return config_error(m, where.source ? where : e->span,
-                                    "a list and a whole number are wanted here, not %s and %s%s",
+                                    "expected a list and a whole number, not %s and %s%s",
                                     config_kind_name(v), config_kind_name(i), keys);
         if (i.number >= 0 && i.number < v.list->n)
                 return v.list->item[(int)i.number];
@@ -385,7 +385,7 @@ static ConfigValue run_statement_of(Import *m, Locals *local, const Ast *s, bool
         }
         default:
                 return config_error(m, s->span,
-                                    "blocks of config items are of if, require, return and name = value");
+                                    "blocks of config items consist of if, require, return and name = value");
         }
 }
 
@@ -426,7 +426,7 @@ ConfigValue config_call(Import *m, const Ast *block, int n, const char *const *n
         Locals local = {0};
         bool *used = NEW_ARRAY(m->arena, bool, n), done = false;
         if (m->depth >= MAX_CALLS)
-                return config_error(m, span, "blocks call one another more than %d deep", MAX_CALLS);
+                return config_error(m, span, "calls of blocks are nested more than %d deep", MAX_CALLS);
         bind(m, &local, block->kid[0]->kid[0], true, n, name, value, used, span);
         bind(m, &local, block->kid[0]->kid[1], false, n, name, value, used, span);
         for (int i = 0; i < n; i++)

@@ -106,7 +106,7 @@ static bool cut(Import *m, const ChatSource *s, ChatPieces *p)
                 return false;
         if (s->left_out)
                 add_note(m, arena_printf(m->arena,
-                                         "Of the chat templates the one named default is taken, not %s.",
+                                         "Of the chat templates the one named default is used, not %s.",
                                          s->left_out));
         const ChatWriter w = chat_writer(m->arena, t, s->variables, date);
         *p = chat_cut(m->arena, &w);
@@ -117,10 +117,11 @@ static bool cut(Import *m, const ChatSource *s, ChatPieces *p)
                 note_fault(m, p->reason, &p->fault);
         else if (p->dated)
                 add_note(m, arena_printf(m->arena,
-                                         "The chat template asks for the date: it was told %04d-%02d-%02d.",
+                                         "The chat template asks for the date; it was given %04d-%02d-%02d.",
                                          date.year, date.month, date.day));
         if (p->partly)
-                add_note(m, arena_printf(m->arena, "Of the chat template the settings below have a part: %s.",
+                add_note(m, arena_printf(m->arena,
+                                         "The settings below express only a part of the chat template: %s.",
                                          p->partly));
         return !p->reason;
 }

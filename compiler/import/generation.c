@@ -47,7 +47,7 @@ static bool has_id(const TokenIds *ids, int64_t id)
 static void add_id(Import *m, TokenIds *ids, const ConfigField *f, ConfigValue v)
 {
         if (v.kind != CONFIG_NUMBER || v.number != floor(v.number) || v.number > INT32_MAX) {
-                config_error(m, f->span, "%s is %s; ids of tokens are wanted", f->key,
+                config_error(m, f->span, "%s is %s; expected token ids", f->key,
                              config_shown(m->arena, f->value));
                 return;
         }
@@ -107,7 +107,7 @@ static void check_start(Import *m, const TokenIds *start)
         double n = vocabulary(m);
         if (start->n && (double)start->id[0] >= n)
                 config_error(m, m->root->n ? m->root->field[0].span : (Span){0},
-                             "a text begins with token %lld, and the vocabulary has %.0f",
+                             "texts begin with token %lld, but the vocabulary has %.0f",
                              (long long)start->id[0], n);
 }
 

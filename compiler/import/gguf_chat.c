@@ -88,7 +88,7 @@ ChatSource gguf_chat_source(Arena *a, const Checkpoint *file)
         if (!template)
                 return chat_source_of(a, checkpoint_path(file), NULL, 0, config_of(&v));
         if (template->list || template->kind != CK_TEXT || !pair_texts(template, &text))
-                return (ChatSource){.wrong = arena_printf(a, "%s: error: a text is wanted here", path)};
+                return (ChatSource){.wrong = arena_printf(a, "%s: error: expected a string", path)};
         ChatSource s = chat_source_of(a, path, text.bytes, text.n, config_of(&v));
         s.left_out = names_left_out(&v);
         return s;

@@ -94,7 +94,7 @@ bool pairs_read(Arena *arena, Interner *names, Diag *diag, const Checkpoint *fil
                 good = put_all(arena, names, diag, listed(arena, checkpoint_path(file), pairs, prefix), pairs,
                                prefix, *root);
         } else {
-                diag_error(diag, (Span){0}, "%s: it has no %s, which says what model it is",
+                diag_error(diag, (Span){0}, "%s: it has no %s, which names the architecture",
                            checkpoint_path(file), general_architecture);
         }
         json_decref(pairs);

@@ -41,9 +41,10 @@ bool import_chain(Import *m, const Ast *item, File *file)
         for (m->nchain = 0; item;
              item = item->kid[0] ? config_find(m->program, item->kid[0]->name, &file) : NULL) {
                 if (m->nchain == MAX_ITEM_CHAIN)
-                        return config_error(m, m->item->name_span,
-                                            "config items inherit in a circle, or more than %d deep",
-                                            MAX_ITEM_CHAIN),
+                        return config_error(
+                                       m, m->item->name_span,
+                                       "circular inheritance of config items, or more than %d levels of it",
+                                       MAX_ITEM_CHAIN),
                                false;
                 m->chain[m->nchain] = item;
                 m->chain_file[m->nchain++] = file;
@@ -136,7 +137,7 @@ static bool condition_holds(Import *m, const Ast *condition)
         if (v.kind != CONFIG_BOOL && !m->failed) {
                 Span where = {0};
                 const char *keys = config_keys_said(m, condition, &where);
-                config_error(m, where.source ? where : condition->span, "true or false is wanted, not %s%s",
+                config_error(m, where.source ? where : condition->span, "expected true or false, not %s%s",
                              config_kind_name(v), keys);
         }
         return v.kind == CONFIG_BOOL && v.number != 0;

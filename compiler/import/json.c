@@ -134,10 +134,10 @@ ConfigValue config_of_json(Arena *arena, Interner *names, Diag *diag, const json
 static const char *fault_of(Arena *arena, const json_error_t *error)
 {
         switch (json_error_code(error)) {
-        case json_error_duplicate_key: return "this key stands twice in one object";
+        case json_error_duplicate_key: return "this key occurs twice in one object";
         case json_error_stack_overflow:
                 return arena_printf(arena, "nested more than %d deep", MAX_JSON_DEPTH);
-        default: return arena_printf(arena, "this is no valid JSON: %s", error->text);
+        default: return arena_printf(arena, "this is not valid JSON: %s", error->text);
         }
 }
 
@@ -146,12 +146,12 @@ bool json_read(Arena *arena, Interner *names, Diag *diag, const Source *source, 
         JsonReader r = {.arena = arena, .names = names, .diag = diag, .source = source};
         json_error_t error;
         if (source->length > MAX_JSON_BYTES)
-                return refuse_json(&r, (Span){source, 0, 0}, "larger than 1 MB: this is no configuration"),
+                return refuse_json(&r, (Span){source, 0, 0}, "larger than 1 MB: this is not a configuration"),
                        false;
         const char *zero = memchr(source->text, 0, (size_t)source->length);
         if (zero) { /* jansson would end there */
                 int32_t at = (int32_t)(zero - source->text);
-                return refuse_json(&r, (Span){source, at, at}, "byte 0 is no part of JSON"), false;
+                return refuse_json(&r, (Span){source, at, at}, "byte 0 is not part of JSON"), false;
         }
         json_begin();
         json_t *json = json_parse(source->text, (size_t)source->length, 0, &error);

@@ -63,8 +63,8 @@ static bool refuse_format(PublishedReading *r, const char *path, const Format *f
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
         published_refuse(r, "%s",
                          arena_printf(r->m.arena,
-                                      "%s: this is %s: a directory with config.json and safetensors, a "
-                                      "config.json, or a .gguf is wanted",
+                                      "%s: this is %s: expected a directory with config.json and "
+                                      "safetensors, a config.json, or a .gguf",
                                       path, format->name),
                          format->advice);
         if (format->kind == FORMAT_PICKLE)
@@ -94,9 +94,10 @@ static bool holds_other_weights_alone(PublishedReading *r)
                 if (format && format->advice)
                         refuse_format(r, path, format);
                 else
-                        published_refuse(
-                                r, "%s is no format that lathe reads, and no *.safetensors is beside it",
-                                path, "save the weights as safetensors");
+                        published_refuse(r,
+                                         "%s is not a format that lathe reads, and there is no *.safetensors "
+                                         "beside it",
+                                         path, "save the weights as safetensors");
                 return true;
         }
         return false;
@@ -188,7 +189,7 @@ static bool find_config(PublishedReading *r)
         if (!is_there(r, "config.json"))
                 return published_refuse(r, "%s has no config.json",
                                         *r->m.sentence.backbone ? r->folder : r->source,
-                                        "the files of a repository are wanted as they are published");
+                                        "expected the files of a repository as they are published");
         return true;
 }
 
@@ -367,8 +368,7 @@ static void hint_architectures(PublishedReading *r)
         }
         if (text)
                 diag_hint(&r->diag, "near it are: %s", text);
-        diag_hint(&r->diag,
-                  "an item of your own is given behind the source: lathe import SOURCE ITEMS.model");
+        diag_hint(&r->diag, "pass an item of your own after the source: lathe import SOURCE ITEMS.model");
 }
 
 static bool choose_item(PublishedReading *r, Span where)
@@ -380,13 +380,13 @@ static bool choose_item(PublishedReading *r, Span where)
                         if (p->file[i]->tree->kid[k]->kind == AST_CONFIG)
                                 consider(r, &c, p->file[i]->tree->kid[k], p->file[i]);
         if (!c.item && c.elsewhere) {
-                config_error(&r->m, where, "%s has its keys in %s, which is not there", r->m.architecture,
+                config_error(&r->m, where, "%s has its keys in %s, which does not exist", r->m.architecture,
                              c.elsewhere->kid[0]->name);
         } else if (!c.item) {
-                config_error(&r->m, where, "no config item is for %s", r->m.architecture);
+                config_error(&r->m, where, "no config item for %s", r->m.architecture);
                 hint_architectures(r);
         } else if (c.fitting > 1) {
-                config_error(&r->m, c.item->name_span, "two config items are for %s", r->m.architecture);
+                config_error(&r->m, c.item->name_span, "two config items for %s", r->m.architecture);
         }
         if (r->m.failed)
                 return false;
@@ -407,8 +407,8 @@ static bool find_architecture(PublishedReading *r)
         if (r->m.architecture)
                 return choose_item(r, f->span);
         diag_error(&r->diag, f ? f->span : (Span){0}, "%s names no architecture", r->path);
-        diag_hint(&r->diag, "\"architectures\": [\"LlamaForCausalLM\"], for example: model_type alone does "
-                            "not say what is on top");
+        diag_hint(&r->diag, "\"architectures\": [\"LlamaForCausalLM\"], for example: model_type does not "
+                            "specify the head");
         return false;
 }
 
@@ -481,8 +481,8 @@ static void note_missing_weights(const PublishedReading *r)
 {
         if (r->m.asked_tensors && !r->m.tensors)
                 fprintf(stderr,
-                        "lathe: note: no weights lie beside %s; names in the file are taken as they are by "
-                        "default\n",
+                        "lathe: note: there are no weights beside %s; names of tensors are assumed to be the "
+                        "defaults\n",
                         r->path);
 }
 
@@ -506,9 +506,8 @@ static void note_widened(PublishedReading *r)
                                             count[type], ck_type_name((CkType)type));
         if (text)
                 fprintf(stderr,
-                        "lathe: note: tensors that become f32, as lathe keeps their types packed nowhere: "
-                        "%s; "
-                        "%s become %s\n",
+                        "lathe: note: tensors converted to f32, since lathe has no packed storage of their "
+                        "types: %s; %s become %s\n",
                         text, in_units(r->m.arena, (double)before, "B"),
                         in_units(r->m.arena, (double)after, "B"));
 }

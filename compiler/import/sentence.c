@@ -33,12 +33,14 @@ static const char *sentence_variable(Modules *r)
         bool tokens = !strcmp(input, "token_embeddings");
         if (strcmp(output ? output : input, input) != 0 ||
             (!tokens && strcmp(input, "sentence_embedding") != 0))
-                sentence_refuse(r, r->span,
-                                sentence_text(r, "%s: it goes from %s to another feature, which is not done",
-                                              r->path, input));
+                sentence_refuse(
+                        r, r->span,
+                        sentence_text(r, "%s: its input %s and its output differ, which is not supported",
+                                      r->path, input));
         else if (tokens == r->pooled)
                 sentence_refuse(r, r->span,
-                                sentence_text(r, "%s: it changes %s, which the modules around it do not take",
+                                sentence_text(r,
+                                              "%s: it changes %s, which the modules around it do not accept",
                                               r->path, input));
         return tokens ? "x" : "y";
 }
@@ -110,7 +112,7 @@ static bool take_pooling(Modules *r)
 {
         int mode[MAX_MODES];
         if (r->pooled)
-                return sentence_refuse(r, r->span, "a second Pooling is not done");
+                return sentence_refuse(r, r->span, "a second Pooling is not supported");
         if (!sentence_keys(r, r->config,
                            "word_embedding_dimension embedding_dimension pooling_mode include_prompt "
                            "pooling_mode_cls_token pooling_mode_max_tokens pooling_mode_mean_tokens "
@@ -146,7 +148,7 @@ static const char *block_of_activation(Modules *r)
                 if (!strncmp(class, "torch.nn.", 9) && !strcmp(dot + 1, sentence_activation[i][0]))
                         return sentence_activation[i][1];
         sentence_refuse(r, sentence_key(r, r->config, "activation_function")->span,
-                        sentence_text(r, "there is no activation %s here%s", class, ""));
+                        sentence_text(r, "unknown activation %s%s", class, ""));
         return "";
 }
 
@@ -226,7 +228,7 @@ static bool take_normalize(Modules *r)
                 return false;
         const char *v = sentence_variable(r);
         if (*v == 'x')
-                return sentence_refuse(r, r->span, "Normalize of the tokens' vectors is not done");
+                return sentence_refuse(r, r->span, "Normalize of the tokens' vectors is not supported");
         sentence_say(r, "y = unit_vector(y)");
         return !r->m->failed;
 }
@@ -372,14 +374,14 @@ static bool take_module(Modules *r, const ConfigObject *module, int i)
         if (!path_is_plain(r->path))
                 return sentence_refuse(
                         r, r->span,
-                        sentence_text(r, "the path %s%s leads out of the directory, or is no plain name",
+                        sentence_text(r, "the path %s%s leads out of the directory, or is not a plain name",
                                       r->path, ""));
         bool transformer = class && !strcmp(class, "Transformer");
         if (transformer != (i == 0))
                 return sentence_refuse(r, r->span,
-                                       i ? "a second Transformer is not done"
+                                       i ? "a second Transformer is not supported"
                                          : sentence_text(r,
-                                                         "the first module is a Transformer here, not %s%s",
+                                                         "the first module must be a Transformer, not %s%s",
                                                          type ? type : "unnamed", ""));
         if (transformer)
                 return take_transformer(r);
@@ -395,12 +397,11 @@ static bool take_module(Modules *r, const ConfigObject *module, int i)
                 r->name = arena_printf(r->m->arena, "%s_%d", module_table[k].weights, i);
                 return module_table[k].take(r);
         }
-        return sentence_refuse(
-                r, r->span,
-                sentence_text(r,
-                              "there is no module %s%s here: known are Transformer, Pooling, Dense, "
-                              "LayerNorm, Normalize and Dropout",
-                              type ? type : "without a type", ""));
+        return sentence_refuse(r, r->span,
+                               sentence_text(r,
+                                             "unknown module %s%s: expected Transformer, Pooling, Dense, "
+                                             "LayerNorm, Normalize or Dropout",
+                                             type ? type : "without a type", ""));
 }
 
 /* --- prompts -------------------------------------------------------------------------------------------------------- */
@@ -436,12 +437,12 @@ static bool take_prompts(Modules *r)
         free(dumped);
         if (chosen && !json_object_get(all, chosen))
                 sentence_refuse(r, sentence_key(r, v.object, "default_prompt_name")->span,
-                                sentence_text(r, "default_prompt_name: there is no prompt %s%s", chosen, ""));
+                                sentence_text(r, "default_prompt_name: unknown prompt %s%s", chosen, ""));
         r->s->prompt = any ? chosen : NULL;
         json_decref(all);
         if (any && r->s->leaves_prompt_out)
                 sentence_refuse(r, r->s->pooling,
-                                "include_prompt false: a prompt's tokens are not left out here");
+                                "include_prompt false is not supported: the tokens of a prompt are included");
         return !r->m->failed;
 }
 
@@ -465,7 +466,7 @@ bool sentence_read(Import *m, Interner *names, const char *folder)
                         return false;
         if (!r.pooled)
                 return sentence_refuse(&r, r.span,
-                                       "modules.json has no Pooling, so nothing states the vector of a text");
+                                       "modules.json has no Pooling, so the vector of a text is undefined");
         m->sentence.is_there = true;
         return take_prompts(&r);
 }
@@ -484,8 +485,9 @@ bool sentence_of_gguf(Import *m, Interner *names)
         if (type == 0)
                 return true;
         if (type == 4)
-                return sentence_refuse(&r, f->span,
-                                       "pooling_type 4: a reranker scores pairs of texts, which is not done");
+                return sentence_refuse(
+                        &r, f->span,
+                        "pooling_type 4: a reranker scores pairs of texts, which is not supported");
         if (type != 1 && type != 2 && type != 3)
                 return sentence_wants(&r, f, "0 (none), 1 (mean), 2 (the first token) or 3 (the last token)");
         int chosen = mode_of(mode[(int)type]);

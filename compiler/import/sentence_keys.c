@@ -94,7 +94,7 @@ int64_t sentence_size(Modules *r, const ConfigObject *o, const char *key)
                 return 0;
         double x = f->value.kind == CONFIG_NUMBER ? f->value.number : 0;
         if (x < 1 || x != floor(x) || x > INT32_MAX) {
-                sentence_wants(r, f, "a whole number from 1 on");
+                sentence_wants(r, f, "a whole number of at least 1");
                 return 0;
         }
         return (int64_t)x;

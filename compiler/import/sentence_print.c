@@ -44,7 +44,7 @@ static bool width_fits(Import *m)
             (int64_t)width->value.number == m->sentence.width)
                 return true;
         config_error(m, m->sentence.pooling,
-                     "this Pooling is for vectors of %lld numbers, and the model's have %.0f",
+                     "this Pooling is for vectors of %lld numbers, but the model's have %.0f",
                      (long long)m->sentence.width, width->value.number);
         return false;
 }
@@ -54,9 +54,10 @@ bool sentence_state(Import *m)
         Definition *family = family_find(m, m->family->name);
         if (!states_loop(m, "embed") || !family ||
             !family_declares(m, family, intern(m->program->names, "pool", -1), false)) {
-                config_error(m, m->sentence.pooling,
-                             "vectors of texts are not done in the family %s: its model file has no `pool`",
-                             m->family->name);
+                config_error(
+                        m, m->sentence.pooling,
+                        "vectors of texts are not supported in the family %s: its model file has no `pool`",
+                        m->family->name);
                 return false;
         }
         if (!width_fits(m))
@@ -84,8 +85,7 @@ const char *sentence_note(const Import *m)
                         if (!strcmp(s->name, "from") && s->value.kind == CONFIG_TEXT &&
                             !strcmp(s->value.text, "scores"))
                                 return "Scores of one text at a time, before softmax or sigmoid: pairs of "
-                                       "texts, as a "
-                                       "reranker takes them, are not done.";
+                                       "texts, as for a reranker, are not supported.";
                 }
         return NULL;
 }

@@ -127,7 +127,7 @@ static void check_setting(Import *m, Definition *family, const StatedSetting *s)
         const char *wanted = !strcmp(type->name, "int")    ? "a whole number"
                              : !strcmp(type->name, "real") ? "a number"
                                                            : "true or false";
-        config_error(m, where, "%s: %s is wanted, not %s%s", s->name, wanted, config_kind_name(s->value),
+        config_error(m, where, "%s: expected %s, not %s%s", s->name, wanted, config_kind_name(s->value),
                      keys);
 }
 
@@ -317,10 +317,10 @@ static void add_comments(Import *m, Text *t, Definition *family, const char *sou
         if (omitted.n)
                 spec_comment(t, arena_printf(m->arena, "Left out: %s.", paths_joined(m->arena, &omitted)));
         if (defaults.n)
-                spec_comment(t, arena_printf(m->arena, "By default, as the file lacks them: %s.",
+                spec_comment(t, arena_printf(m->arena, "Defaults, since the file lacks them: %s.",
                                              paths_joined(m->arena, &defaults)));
         if (not_done.n)
-                spec_comment(t, arena_printf(m->arena, "Asked of generation, and not done here: %s.",
+                spec_comment(t, arena_printf(m->arena, "Requested of generation, but not supported: %s.",
                                              paths_joined(m->arena, &not_done)));
         if (m->conversation_note)
                 spec_comment(t, m->conversation_note);
@@ -329,7 +329,7 @@ static void add_comments(Import *m, Text *t, Definition *family, const char *sou
         if (m->context_note)
                 spec_comment(t, m->context_note);
         if (forced->n)
-                spec_comment(t, arena_printf(m->arena, "Not read, by --force: %s.",
+                spec_comment(t, arena_printf(m->arena, "Ignored, because of --force: %s.",
                                              paths_joined(m->arena, forced)));
 }
 

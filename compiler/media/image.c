@@ -9,7 +9,7 @@ const char *image_new(Arena *a, int64_t width, int64_t height, int channels, Ima
 {
         *out = (Image){0};
         if (width < 1 || height < 1 || width > PICTURE_PIXELS / height)
-                return arena_printf(a, "%lld by %lld pixels are wanted; from 1 to %d in all are possible",
+                return arena_printf(a, "%lld by %lld pixels were requested; from 1 to %d in all are possible",
                                     (long long)width, (long long)height, PICTURE_PIXELS);
         *out = (Image){(int)width, (int)height, channels, malloc((size_t)(width * height * channels))};
         return out->pixel ? NULL : no_memory;
@@ -70,10 +70,10 @@ static const char *read_bytes(Arena *a, const MediaBytes *bytes, Image *out)
                 if (format[i].read)
                         return format[i].read(a, bytes, out);
                 return arena_printf(
-                        a, "%s: it is %s; PNG, PPM (P6) and PGM (P5) are read: convert it to one of them",
+                        a, "%s: it is %s; expected PNG, PPM (P6) or PGM (P5): convert it to one of them",
                         bytes->path, format[i].name);
         }
-        return arena_printf(a, "%s: it is no picture; PNG, PPM (P6) and PGM (P5) are read", bytes->path);
+        return arena_printf(a, "%s: it is not a picture; expected PNG, PPM (P6) or PGM (P5)", bytes->path);
 }
 
 const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *env_error)
@@ -94,11 +94,10 @@ const char *image_values(Arena *a, const Image *image, const PictureForm *form, 
         int64_t width, height;
         if (!picture_fits(form, image->width, image->height, image->channels)) {
                 picture_stretch(form, image->width, image->height, &width, &height);
-                return arena_printf(
-                        a,
-                        "resized it is %lld by %lld; from 1 to %d pixels are possible, on the way "
-                        "there too",
-                        (long long)width, (long long)height, PICTURE_PIXELS);
+                return arena_printf(a,
+                                    "resized it would be %lld by %lld; from 1 to %d pixels are possible, "
+                                    "also for intermediate results",
+                                    (long long)width, (long long)height, PICTURE_PIXELS);
         }
         void *room = malloc(picture_room(form, image->width, image->height));
         if (!room)

@@ -28,7 +28,7 @@ static void take_bytes(png_structp png, png_bytep to, size_t n)
 {
         PngInput *in = png_get_io_ptr(png);
         if ((int64_t)n > in->bytes->n - in->at)
-                png_error(png, "it ends too soon");
+                png_error(png, "it is truncated");
         memcpy(to, in->bytes->at + in->at, n);
         in->at += (int64_t)n;
 }

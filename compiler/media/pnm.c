@@ -8,17 +8,16 @@ const char *read_pnm(Arena *a, const MediaBytes *bytes, Image *out)
         PnmHead h = {0};
         const int fault = pnm_head(bytes->at, bytes->n, PICTURE_PIXELS, &h);
         if (fault == PNM_HEAD || fault == PNM_OTHER)
-                return arena_printf(
-                        a,
-                        "%s: byte %lld: width, height and the largest value, 1 to 65535, are wanted "
-                        "behind P%d, then one white space",
-                        bytes->path, (long long)h.place, h.channels == 3 ? 6 : 5);
+                return arena_printf(a,
+                                    "%s: byte %lld: expected width, height and the largest value, 1 to "
+                                    "65535, after P%d, then one white space",
+                                    bytes->path, (long long)h.place, h.channels == 3 ? 6 : 5);
         if (fault == PNM_SIZE)
                 return arena_printf(a, "%s: it is %lld by %lld; from 1 to %d pixels are read", bytes->path,
                                     (long long)h.width, (long long)h.height, PICTURE_PIXELS);
         if (fault == PNM_ENDS)
                 return arena_printf(
-                        a, "%s: it ends too soon: %lld by %lld pixels take %lld bytes, and %lld are there",
+                        a, "%s: it is truncated: %lld by %lld pixels take %lld bytes, but it has %lld",
                         bytes->path, (long long)h.width, (long long)h.height,
                         (long long)(h.width * h.height * h.channels * (h.largest > 255 ? 2 : 1)),
                         (long long)(bytes->n - h.place));

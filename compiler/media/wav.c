@@ -37,10 +37,10 @@ static const char *no_wav(const Wav *w)
                 const int64_t n = (int64_t)strlen(other[i].name);
                 if (w->bytes->n - other[i].at >= n &&
                     !memcmp(w->bytes->at + other[i].at, other[i].name, (size_t)n))
-                        return arena_printf(w->arena, "%s: it is %s; WAV is read: %s", w->bytes->path,
+                        return arena_printf(w->arena, "%s: it is %s; expected WAV: %s", w->bytes->path,
                                             other[i].what, conversion(w));
         }
-        return arena_printf(w->arena, "%s: it is no sound; WAV is read", w->bytes->path);
+        return arena_printf(w->arena, "%s: it is not a sound; expected WAV", w->bytes->path);
 }
 
 /* NULL, or a fault of runtime/wav.h in words. */
@@ -53,8 +53,7 @@ static const char *fault_text(const Wav *w, int fault)
         case WAV_GOOD: return NULL;
         case WAV_OTHER: return no_wav(w);
         case WAV_NO_FORMAT:
-                return arena_printf(
-                        w->arena, "%s: it ends without saying before its samples what they are (fmt)", path);
+                return arena_printf(w->arena, "%s: it ends without a description of its samples (fmt)", path);
         case WAV_NO_DATA:
                 return arena_printf(w->arena,
                                     h->data ? "%s: it has no samples" : "%s: it ends without samples (data)",
@@ -62,23 +61,22 @@ static const char *fault_text(const Wav *w, int fault)
         case WAV_ENDS:
                 return arena_printf(
                         w->arena,
-                        "%s: it ends too soon: at byte %lld a part of %lld bytes begins, and %lld "
-                        "are there",
+                        "%s: it is truncated: at byte %lld a chunk of %lld bytes begins, but %lld follow",
                         path, place, wanted, (long long)w->bytes->n - place);
         case WAV_SHORT:
-                return arena_printf(w->arena, "%s: byte %lld: fmt has %lld bytes; 16 at least are wanted",
-                                    path, place, wanted);
+                return arena_printf(w->arena, "%s: byte %lld: fmt has %lld bytes; expected at least 16", path,
+                                    place, wanted);
         case WAV_KIND:
                 return arena_printf(w->arena,
-                                    "%s: its samples are of kind %d with %d bits; whole numbers (1) of 8, "
-                                    "16, 24 and 32 bits and floats (3) of 32 and 64 are read: %s",
+                                    "%s: its samples are of kind %d with %d bits; expected whole numbers (1) "
+                                    "of 8, 16, 24 or 32 bits, or floats (3) of 32 or 64: %s",
                                     path, h->kind, h->bits, conversion(w));
         case WAV_BLOCK:
                 return arena_printf(w->arena, "%s: byte %lld: %d channels of %d bits can't be %d bytes", path,
                                     place + 12, h->channels, h->bits, h->block);
         default:
-                return arena_printf(w->arena, "%s: byte %lld: its rate can't be %lld samples a second", path,
-                                    place + 4, (long long)h->rate);
+                return arena_printf(w->arena, "%s: byte %lld: its rate can't be %lld samples per second",
+                                    path, place + 4, (long long)h->rate);
         }
 }
 
@@ -95,7 +93,7 @@ static const char *read_samples(const Wav *w, Sound *out)
         if (bad_sample < 0)
                 return NULL;
         sound_free(out);
-        return arena_printf(w->arena, "%s: sample %lld is no finite number", w->bytes->path,
+        return arena_printf(w->arena, "%s: sample %lld is not a finite number", w->bytes->path,
                             (long long)bad_sample);
 }
 
@@ -114,8 +112,8 @@ const char *sound_read(Arena *a, const char *path, int rate, Sound *out, bool *e
         if (!why)
                 why = fault_text(&w, wav_head(bytes.at, bytes.n, &w.head));
         if (!why && rate && w.head.rate != rate)
-                why = arena_printf(a, "%s: it has %lld samples a second, and %d are wanted: %s", bytes.path,
-                                   (long long)w.head.rate, rate, conversion(&w));
+                why = arena_printf(a, "%s: it has %lld samples per second; the model requires %d: %s",
+                                   bytes.path, (long long)w.head.rate, rate, conversion(&w));
         if (!why)
                 why = read_samples(&w, out);
         media_free(&bytes);

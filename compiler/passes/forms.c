@@ -450,8 +450,8 @@ static const char *why_impossible(const Forms *forms, const Node *n)
                         forms->arena,
                         "it has fewer elements than %s, so that a new position need not bring one", time);
         if (count_axes(growing_axes(forms, &n->type)) < 2)
-                return "rows of it are wanted that have not come";
-        return arena_printf(forms->arena, "it has several axes of %s and is wanted whole", time);
+                return "it reads rows that have not been computed yet";
+        return arena_printf(forms->arena, "it has several axes of %s and is read as a whole", time);
 }
 
 static void stand(Forms *forms, const Node *n)

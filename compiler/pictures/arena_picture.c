@@ -129,7 +129,7 @@ static void draw_buffer(const ArenaPicture *d, const Buffer *b)
                 kind_fill[d->kind[b->id]],
                 arena_printf(a, "%s %s: %" PRId64 " bytes from %" PRId64 ", kernels %d to %d%s%s", b->name,
                              type_text(a, d->plan->graph, &b->type), b->size, b->offset, b->first, b->last,
-                             b->alias ? ", in the place of " : "", b->alias ? place->name : ""));
+                             b->alias ? ", in the buffer of " : "", b->alias ? place->name : ""));
         svg_close(d->out);
 }
 

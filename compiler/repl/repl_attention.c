@@ -167,7 +167,7 @@ static bool read_option(Heat *h, const Words *w, int i)
 static bool read_words_of_attention(Heat *h, const Words *w, const char **path)
 {
         if (!heat_read_number(w->word[1], &h->attention))
-                return repl_error("%s is no number of an attention, from 0", w->word[1]);
+                return repl_error("%s is not the number of an attention, counted from 0", w->word[1]);
         for (int i = 2; i < w->n; i++) {
                 const char *word = w->word[i];
                 const bool is_out = !strcmp(word, "-o");
@@ -184,7 +184,7 @@ static bool read_words_of_attention(Heat *h, const Words *w, const char **path)
                         return repl_error("%s is neither a head's number nor a file that ends in .png", word);
         }
         return h->token < 0 || *path ||
-               repl_error("--token lays the weights over a picture: -o FILE.png is wanted");
+               repl_error("--token lays the weights over a picture and requires -o FILE.png");
 }
 
 static bool is_below(const char *what, int64_t index, int64_t n)
@@ -205,7 +205,7 @@ static bool heat_fits(const Heat *h)
         if (heat_maps(h) <= MOST_MAPS)
                 return true;
         return repl_error("there are %" PRId64 " heads in %" PRId64
-                          " windows, more than are shown at once: a head or --window W is wanted, or both",
+                          " windows, more than are shown at once: give a head or --window W, or both",
                           h->heads, h->windows);
 }
 

@@ -114,7 +114,7 @@ static bool run_steps(ReplDenoising *w)
                         good = keep_moment(w, d->o.way == DENOISE_heun ? (d->call + 1) / 2 : d->call);
         }
         for (int64_t i = 0; good && i < w->n; i++)
-                good = isfinite(w->x[i]) || repl_error("what was made has a NaN or an infinity");
+                good = isfinite(w->x[i]) || repl_error("the result has a NaN or an infinity");
         return good;
 }
 
@@ -203,7 +203,7 @@ static bool paint_strip(const ReplDenoising *w, const char *path)
         char title[120];
         if (!picture_new(&p, (int64_t)2 * MARGIN + w->moments * each - GAP,
                          2 * MARGIN + TITLE + height * zoom + CAPTION))
-                return repl_error("the strip is too large; fewer pictures?");
+                return repl_error("the strip is too large: reduce the number of pictures");
         p.scale = FRAME_LETTERS;
         snprintf(title, sizeof title, "%.60s, %s, %d steps, seed %" PRId64, w->s->model, way ? way : "ddim",
                  w->d.o.steps, w->seed);
@@ -267,13 +267,12 @@ static bool begin_denoising(ReplDenoising *w, const CommandOptions *o)
                                   "the number of the empty class; or --without NAME=VALUE, the neutral value "
                                   "of an input; --guidance 1 turns guidance off");
         if (is_without(o, w->parts.input) || is_without(o, w->parts.step))
-                return repl_error("--without: latent and step are what loop denoise gives");
+                return repl_error("--without: latent and step are set by loop denoise");
         if (w->guidance == 1 && o->without.n)
                 return repl_error("--without has no effect without --guidance");
         if (o->out && t->rank != 3)
-                return repl_error(
-                        "a strip is of pictures, [channels, height, width], and the latent is none; "
-                        "without -o it is a table");
+                return repl_error("a strip requires pictures, [channels, height, width], and the latent is "
+                                  "not one; without -o a table is printed");
         w->x = NEW_ARRAY(a, float, w->n);
         w->plain = NEW_ARRAY(a, float, w->n);
         w->moment = NEW_ARRAY(a, Moment, w->wanted_moments);

@@ -245,7 +245,7 @@ static const Remembered *find_output(const Snapshot *t, const char *name)
 static void diff_print_outputs(const Snapshot *before, const Snapshot *now)
 {
         if (strcmp(before->prompt, now->prompt) != 0) {
-                printf("outputs are not compared: before the change another text was run, ");
+                printf("outputs are not compared: before the change the model was run on another text, ");
                 print_text(stdout, before->prompt);
                 printf("\n");
                 return;

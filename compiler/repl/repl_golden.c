@@ -14,7 +14,7 @@ static const char *find_file(ReplSession *s)
                 return s->source;
         if (is_model_file(path))
                 return path;
-        repl_error("a golden file names the model's file, and %s is in none: :save FILE.model, "
+        repl_error("a golden file names the model's file, but %s is not in a file: :save FILE.model, "
                    "then :load it",
                    s->model);
         return NULL;
@@ -63,7 +63,7 @@ bool take_golden(ReplSession *s, const Words *w)
                 return print_goldens(s, w);
         if (s->input.n)
                 return repl_error(
-                        "inputs of :input are in no file: `lathe golden record --inputs FILE` takes one");
+                        "inputs of :input are not in a file: `lathe golden record --inputs FILE` takes one");
         if (!runner_fit(s, AS_IT_IS))
                 return false;
         Golden g = {.o = s->options, .path = w->word[1], .keep = GOLDEN_KEPT};

@@ -112,9 +112,9 @@ static bool repl_print_given(const ReplSession *s, const char *name)
                         found = true;
                 }
         if (!found && name)
-                repl_error("no input %s is given", name);
+                repl_error("input %s is not set", name);
         else if (!found)
-                printf("none is given: inputs are made by hash\n");
+                printf("no input is set: inputs are generated from a hash\n");
         return found || !name;
 }
 
@@ -146,7 +146,7 @@ static bool replace_input(ReplSession *s, const char *text)
         if (!input_named(s->runner->model.oracle, name))
                 return repl_error("%s has no input %s", s->model, name);
         return take_value(s, name, text + n + 1) &&
-               (variables_find(&s->input, name) || repl_error("--without %s: none is no value", text));
+               (variables_find(&s->input, name) || repl_error("--without %s: none is not a value", text));
 }
 
 bool trace_inputs_without(ReplSession *s, const char *const *text, int n, Trace *t)

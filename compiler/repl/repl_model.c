@@ -57,7 +57,7 @@ bool choose_model(ReplSession *s, const Words *w)
                 Arena a = {0};
                 int n;
                 const char **name = session_models(s, &a, &n), *near = nearest_name(w->word[1], name, n);
-                repl_error("no model whose hyperparameters all have values is called %s%s%s%s", w->word[1],
+                repl_error("no model whose hyperparameters all have values is named %s%s%s%s", w->word[1],
                            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
                 arena_free(&a);
                 return false;
@@ -312,7 +312,7 @@ bool dump_pass(ReplSession *s, const Words *w)
         if (found)
                 return with_model(s, run_passes, w);
         const char *near = nearest_name(w->word[1], name, PASS_COUNT);
-        repl_error("no pass is called %s%s%s%s", w->word[1],
+        repl_error("unknown pass %s%s%s%s", w->word[1],
                    near ? "; did you mean " : "; `:show passes` lists them", near ? near : "",
                    near ? "?" : "");
         return false;
@@ -377,7 +377,7 @@ static bool repl_print_tokens(const Tokenizer *t, const Words *w)
                 char *end;
                 long token = strtol(w->word[i], &end, 10);
                 if (*end || end == w->word[i] || token < 0 || token >= t->vocab)
-                        return repl_error("%s is no token id: they are 0 to %d", w->word[i], t->vocab - 1);
+                        return repl_error("%s is not a token id: ids are 0 to %d", w->word[i], t->vocab - 1);
         }
         char *text = malloc((size_t)t->longest + 1);
         for (int i = 1; text && i < w->n; i++) {

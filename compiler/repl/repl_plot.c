@@ -84,7 +84,7 @@ static const char *plot_range(Plot *p, int64_t n)
         if (p->least > p->most)
                 return "there is nothing to draw: no value is finite";
         if (!isfinite(1.04 * (p->most - p->least)))
-                return "the values lie too far apart to be drawn";
+                return "the range of the values is too large to be drawn";
         if (p->least == p->most) {
                 const double around = p->least != 0 ? fabs(p->least) / 2 : 0.5;
                 p->least -= around;
@@ -175,9 +175,8 @@ static bool plot_take_shape(Plot *p, const KeptValue *k, bool as_bars)
                 p->rows *= k->dim[a];
         p->columns = k->dim[k->rank - 1];
         if (!as_bars && k->rank - first > 2)
-                return repl_error("a vector or a matrix is drawn, and this has %d axes: x[0] takes a "
-                                  "part, "
-                                  ":hist all values",
+                return repl_error("only vectors and matrices are drawn, and this has %d axes: x[0] takes a "
+                                  "part, :hist all values",
                                   k->rank);
         p->kind = p->rows > 1 ? PLOT_HEAT : PLOT_LINE;
         return p->rows * p->columns > 0 || repl_error("there is nothing to draw: the tensor has no elements");
@@ -186,7 +185,7 @@ static bool plot_take_shape(Plot *p, const KeptValue *k, bool as_bars)
 static bool draw(Plot *p, const KeptValue *k, bool as_bars, const Drawing *d)
 {
         if (!k->data || k->rank < 1)
-                return repl_error("a vector or a matrix is drawn, and this is none");
+                return repl_error("only vectors and matrices are drawn, and this is neither");
         if (!plot_take_shape(p, k, as_bars))
                 return false;
         const size_t size = (size_t)(p->rows * p->columns) * sizeof *p->value;

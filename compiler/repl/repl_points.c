@@ -136,7 +136,7 @@ static void print_sheet(const Sheet *s)
 static void say_left_out(int64_t left, int64_t all, bool in_picture)
 {
         if (left)
-                printf("%lld of %lld labels have no place%s\n", (long long)left, (long long)all,
+                printf("%lld of %lld labels do not fit%s\n", (long long)left, (long long)all,
                        in_picture ? "" : "; a picture, -o FILE.png, has more room");
 }
 

@@ -90,18 +90,19 @@ typedef struct {
 static bool take_matrix(Projection *q, const KeptValue *k)
 {
         if (!k->data || k->rank < 2)
-                return repl_error("a matrix is projected, row by row, and this is none");
+                return repl_error("only matrices are projected, row by row, and this is not one");
         q->rows = k->dim[k->rank - 2];
         q->columns = k->dim[k->rank - 1];
         for (int a = 0; a < k->rank - 2; a++)
                 if (k->dim[a] != 1)
-                        return repl_error("a matrix is projected, and this has %d axes: x[0] takes a "
+                        return repl_error("only matrices are projected, and this has %d axes: x[0] takes a "
                                           "part",
                                           k->rank);
         if (q->rows < 2 || q->columns < 2)
-                return repl_error("at least two rows and two columns are wanted");
+                return repl_error("at least two rows and two columns are required");
         if (q->rows > MOST_SIDE_OF_AXES && q->columns > MOST_SIDE_OF_AXES)
-                return repl_error("at most 2048 rows or 2048 columns are wanted: x[0 .. 2048] takes a part");
+                return repl_error(
+                        "at most 2048 rows or 2048 columns are possible: x[0 .. 2048] takes a part");
         const size_t n = (size_t)(q->rows * q->columns);
         for (size_t i = 0; i < n; i++)
                 if (!isfinite(k->data[i]))

@@ -87,7 +87,7 @@ static double *read_right(const Node *product, const AttentionSite *at, Weights 
         else if (right->in[0] == leaf)
                 evaluate(right, (int64_t[MAX_NAMED]){0}, in, value);
         else
-                good = repl_error("the queries or keys of this attention are no product with a weight");
+                good = repl_error("the queries or keys of this attention are not a product with a weight");
         free(stored);
         if (good)
                 return value;
@@ -144,7 +144,7 @@ static bool rank_of(Model *m, Weights *weights, const AttentionSite *at)
         const Node *q = core ? find_projection(core->in[0], state, IN_QUERIES) : NULL;
         const Node *k = core ? find_projection(core->in[1], state, IN_KEYS) : NULL;
         if (!q || !k)
-                return repl_error("no products with weights lead to the queries and keys of this attention");
+                return repl_error("the queries and keys of this attention are not products with weights");
         const Type *tq = &q->in[1]->type, *tk = &k->in[1]->type;
         const Dim *inner = &core->in[0]->type.dim[core->in[0]->type.rank - 1];
         RankHeads h = {.d = tq->dim[0].fixed, .head_dim = inner->fixed};
@@ -154,7 +154,7 @@ static bool rank_of(Model *m, Weights *weights, const AttentionSite *at)
         h.heads = plain ? tq->dim[1].fixed / h.head_dim : 0;
         h.kv_heads = plain ? tk->dim[1].fixed / h.head_dim : 0;
         if (!plain || !h.kv_heads || h.heads % h.kv_heads)
-                return repl_error("the heads of this attention do not share out its products with weights");
+                return repl_error("the heads of this attention do not partition its products with weights");
         h.q = read_right(q, at, weights);
         h.k = h.q ? read_right(k, at, weights) : NULL;
         bool good = h.k && rank_print_values(&h);
@@ -170,7 +170,7 @@ static bool find_rank(ReplSession *s, Model *m, const Words *w)
         AttentionSite at;
         int n;
         if (*end || end == w->word[1] || which < 0 || which > 1 << 20)
-                return repl_error("%s is no number of an attention, from 0", w->word[1]);
+                return repl_error("%s is not the number of an attention, counted from 0", w->word[1]);
         if (!attention_find(m->graph, &m->arena, (int)which, &at, &n))
                 return repl_error("%s has %d attention%s, counted from 0", m->graph->name, n,
                                   n == 1 ? "" : "s");

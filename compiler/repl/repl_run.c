@@ -416,12 +416,11 @@ static bool takes_words(ReplSession *s, const CommandOptions *o)
         const Graph *g = s->runner->model.graph;
         const char *why = generates_when_fed(g) ? NULL : why_not_generating(g);
         if (!generates_when_fed(g) && (!input_of_text(g) || time_of(g) < 0))
-                repl_error("%s takes no text: it has other inputs than token ids [time]; :run "
-                           "alone "
-                           "makes inputs by hash",
+                repl_error("%s takes no text: it has other inputs than token ids [time]; :run without "
+                           "arguments generates inputs from a hash",
                            s->model);
         else if (why && o->nfile > 1)
-                repl_error("%s can't go on by %s tokens: it %s", s->model, o->file[1], why);
+                repl_error("%s can't generate %s tokens: it %s", s->model, o->file[1], why);
         else
                 return true;
         return false;

@@ -179,7 +179,7 @@ bool show_times(ReplSession *s, const Words *w)
         Times times = {.ncall = 0};
         const char *path = w->n > 1 ? w->word[1] : NULL;
         if (path && (strlen(path) < 5 || strcmp(path + strlen(path) - 4, ".svg") != 0))
-                return repl_error("%s is no file that ends in .svg", path);
+                return repl_error("expected a file that ends in .svg, not %s", path);
         if (!runner_fit(s, (RunnerKind){.attention = -1, .timed = true}))
                 return false;
         const int steps = s->runner->plan->steps;

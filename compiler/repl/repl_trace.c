@@ -173,7 +173,7 @@ static void print_inputs(const ReplSession *s, const Trace *t)
         if (t->token)
                 printf("input: the text, %" PRId64 " tokens\n", t->ntoken);
         else
-                printf(s->input.n ? "input: given" : "input: made by hash");
+                printf(s->input.n ? "input: given" : "input: generated from a hash");
         for (int i = 0; !t->token && i < g->nnamed; i++)
                 if (i != g->past)
                         printf(", %s %" PRId64, g->named[i].name, t->size[i]);

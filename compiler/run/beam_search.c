@@ -116,7 +116,7 @@ static const char *with_room(EngineBeams *s, const int32_t *tokens, int64_t n, B
                 wrong = beams_search(s, tokens, n);
         }
         if (!wrong && b->done == 0)
-                wrong = "no token may come: every logit is -inf or NaN, or ruled out";
+                wrong = "no token is possible: every logit is -inf or NaN, or ruled out";
         best->n = wrong ? 0 : b->length[0];
         best->worth = wrong ? 0 : b->beam_worth[0];
         best->tokens = wrong ? NULL : malloc((size_t)(best->n + 1) * sizeof *best->tokens);
@@ -150,10 +150,10 @@ const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t
         *best = (BeamText){0};
         s.beams.stop = s.tokens.stop;
         if (n > context)
-                return arena_printf(g->arena, "the prompt has %lld tokens, and the context holds %lld",
+                return arena_printf(g->arena, "the prompt has %lld tokens, but the context holds %lld",
                                     (long long)n, (long long)context);
         if (2 * (int64_t)o->beams > s.beams.vocab)
-                return arena_printf(g->arena, "%d beams look at %d tokens at a time, and the model has %lld",
+                return arena_printf(g->arena, "%d beams compare %d tokens at a time, but the model has %lld",
                                     o->beams, 2 * o->beams, (long long)s.beams.vocab);
         return s.beams.steps < 1 ? NULL : with_room(&s, tokens, n, best);
 }

@@ -81,14 +81,17 @@ const char *denoise_begin(Arena *a, const DenoiseOptions *o, int64_t n, uint64_t
         const bool flow = is_flow(o->way);
         const int most = denoise_most_steps(o);
         if (o->steps < 1 || o->steps > most)
-                return arena_printf(a, "%d steps; there are 1 to %d", o->steps, most);
+                return arena_printf(a, "%d steps; expected 1 to %d", o->steps, most);
         if (o->tells == TELLS_noise && flow)
-                return arena_printf(a, "%s goes by velocities, or pictures, and the model tells the noise",
-                                    way_word[o->way]);
-        if (o->tells == TELLS_velocity && !flow)
                 return arena_printf(
-                        a, "%s goes by noise, or pictures, and the model tells the velocity of a flow",
+                        a,
+                        "%s needs predictions of velocities, or pictures, but the model predicts the noise",
                         way_word[o->way]);
+        if (o->tells == TELLS_velocity && !flow)
+                return arena_printf(a,
+                                    "%s needs predictions of noise, or pictures, but the model predicts the "
+                                    "velocity of a flow",
+                                    way_word[o->way]);
         denoise_start(d, o, n, seed,
                       NEW_ARRAY(a, double, (int64_t)(denoise_room(o->steps, n) / sizeof(double)) + 1));
         return NULL;

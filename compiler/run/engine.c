@@ -184,7 +184,8 @@ Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, con
                 *why = take_memory(e, weights, threads);
         if (!*why) {
                 e->has_team = !team_start(&e->team, threads);
-                *why = e->has_team ? ranks_start(e, threads) : "threads must be 1 to 64, and startable";
+                *why = e->has_team ? ranks_start(e, threads)
+                                   : "threads must be 1 to 64, and the system must be able to start them";
         }
         if (!*why)
                 return e;
@@ -213,7 +214,7 @@ void engine_free(Engine *e)
 const char *engine_set_threads(Engine *e, int threads)
 {
         if (threads < 1 || threads > e->max_threads)
-                return "an engine has no more threads than it was made with";
+                return "an engine has at most the threads that it was created with";
         team_stop(&e->team);
         e->has_team = !team_start(&e->team, threads);
         ((InstanceHead *)e->memory)->threads = threads;

@@ -55,7 +55,7 @@ const char *engine_rewind(Engine *e, int64_t n)
         if (e->plan->graph->past < 0)
                 return n ? "this model is not causal: it keeps no positions" : NULL;
         if (n < 0 || n > *position(e))
-                return "there are not so many positions to go back to";
+                return "fewer positions have been taken";
         const Plan *p = e->plan;
         int64_t *base = call_number(e, AT_BASE);
         for (int i = 0; i < p->windows.n && n == 0; i++)
@@ -63,14 +63,14 @@ const char *engine_rewind(Engine *e, int64_t n)
         for (int i = 0; i < p->windows.n; i++)
                 if (!cache_reaches(&p->windows.cache[i], base[i], n))
                         return arena_printf(p->graph->arena,
-                                            "position %lld can't be gone back to: what it reads of the %lld "
-                                            "positions before is no longer held",
+                                            "can't rewind to position %lld: of the %lld positions before it, "
+                                            "those that it reads are no longer stored",
                                             (long long)n, (long long)p->windows.cache[i].back);
         const Buffer *scan = scan_buffer(p);
         if (scan &&
             !scan_reaches(((const InstanceHead *)(void *)e->instance)->state + FLOATS(scan->offset), n))
                 return arena_printf(p->graph->arena,
-                                    "position %lld can't be gone back to: sums have gone on from there",
+                                    "can't rewind to position %lld: sums have moved on from there",
                                     (long long)n);
         if (p->pages)
                 pages_give(&e->pages, e->slot, *position(e), n);
@@ -199,7 +199,7 @@ static void call_see_sequences(Engine *e, const EngineSequence *s, int sequences
 const char *engine_select(Engine *e, int slot)
 {
         if (slot < 0 || slot >= e->plan->slots)
-                return "there is no such slot";
+                return "unknown slot";
         if (e->plan->slots == 1)
                 return NULL;
         engine_keep_slot(e);
@@ -211,7 +211,7 @@ const char *engine_fork(Engine *e, int slot, int copy)
 {
         const Plan *p = e->plan;
         if (slot < 0 || slot >= p->slots || copy < 0 || copy >= p->slots)
-                return "there is no such slot";
+                return "unknown slot";
         if (slot == copy)
                 return NULL;
         engine_keep_slot(e);
@@ -237,10 +237,10 @@ static const char *call_check_sequences(const Engine *e, const EngineSequence *s
         *rows = 0;
         for (int i = 0; i < sequences; i++) {
                 if (s[i].slot < 0 || s[i].slot >= e->plan->slots)
-                        return "there is no such slot";
+                        return "unknown slot";
                 for (int k = 0; k < i; k++)
                         if (s[k].slot == s[i].slot)
-                                return "a slot stands twice in a batch";
+                                return "a slot occurs twice in a batch";
                 int64_t past = e->kept[s[i].slot].past;
                 if (s[i].n < 1 || s[i].first < 0 || s[i].first > s[i].n)
                         return "a sequence takes one position or more";
@@ -394,7 +394,7 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
         int64_t *past = position(e), room = g->named[g->time].bound - *past;
         if (n < 0 || n > room)
                 return arena_printf(g->arena,
-                                    "no room for %lld positions more: the context of %lld holds %lld",
+                                    "no room for %lld more positions: the context of %lld holds %lld",
                                     (long long)n, (long long)g->named[g->time].bound, (long long)*past);
         const char *wrong = begin_call(e, call, n);
         if (wrong)
@@ -513,7 +513,7 @@ const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, cons
 {
         int64_t n;
         if (e->plan->slots == 1)
-                return "this plan is for one sequence a call";
+                return "this plan is for one sequence per call";
         if (has_whole_sequences(e->plan))
                 return engine_run_wholes(e, s, sequences, call);
         engine_keep_slot(e);

@@ -195,7 +195,7 @@ static const char *rank_start(Engine *e, int r, int threads)
                 return no_memory;
         }
         k->has_team = !team_start(&k->team, threads);
-        return k->has_team ? NULL : "threads must be 1 to 64, and startable";
+        return k->has_team ? NULL : "threads must be 1 to 64, and the system must be able to start them";
 }
 
 const char *ranks_start(Engine *e, int threads)

@@ -274,12 +274,12 @@ static const char *loop(GenerateRun *r, Generator *all, void *room, const int32_
         case 0: return NULL;
         case GENERATION_MEMORY: return no_memory;
         case GENERATION_CONTEXT:
-                return arena_printf(r->g->arena, "the prompt has %lld tokens, and the context holds %lld",
+                return arena_printf(r->g->arena, "the prompt has %lld tokens, but the context holds %lld",
                                     (long long)n, (long long)all->context);
         case GENERATION_NONE:
                 return arena_printf(
                         r->g->arena,
-                        "no token may come at position %lld: every logit is -inf or NaN, or ruled out",
+                        "no token is possible at position %lld: every logit is -inf or NaN, or ruled out",
                         (long long)(n + result->made));
         default: return r->wrong;
         }

@@ -126,7 +126,8 @@ const char *jit_tcc(Plan *p, JitCode *code)
         if (!has_kernels(p->target))
                 return arena_printf(a, "no kernels for %s are compiled into this lathe", p->target->name);
         if (!has_executable_memory())
-                return "no executable memory is to be had here, which libtcc needs; --jit cc does without";
+                return "no executable memory, which libtcc needs, can be allocated here; --jit cc works "
+                       "without it";
         Text *text = text_new(a);
         emit_program_alone(p, declarations(a, kernel_tables(p->target)), text);
         Complaint complaint = {.arena = a};

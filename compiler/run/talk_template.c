@@ -131,7 +131,7 @@ static const char *write_turns(void *of, Talk *k)
         ChatFault fault;
         const char *why = NULL;
         if (!choose_mark(&w))
-                return "too many characters of private use are said";
+                return "the conversation has too many private-use characters";
         ChatSaid *said = NEW_ARRAY(&w.scratch, ChatSaid, k->turns), system = {0};
         for (int64_t i = 0; i < k->turns; i++)
                 said[i] = with_marks(&w, k->said[i].text, k->said[i].n, i % 2);

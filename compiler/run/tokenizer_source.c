@@ -21,8 +21,8 @@ static const CkPair *tokenizer_pair(const TokenizerPairs *p, const char *name)
 static void pair_refuse(TokenizerPairs *p, const CkPair *pair, const char *wanted)
 {
         if (!p->wrong)
-                p->wrong = arena_printf(p->arena, "%s: %s: %s wanted here", checkpoint_path(p->file),
-                                        pair->key, wanted);
+                p->wrong = arena_printf(p->arena, "%s: %s: expected %s", checkpoint_path(p->file), pair->key,
+                                        wanted);
 }
 
 static const char *text_in(TokenizerPairs *p, const char *name)
@@ -45,7 +45,7 @@ static int64_t number_in(TokenizerPairs *p, const char *name, CkPairKind kind)
         if (!pair)
                 return -1;
         if (pair->list || pair->kind != kind || !pair_integers(pair, &value))
-                pair_refuse(p, pair, kind == CK_TRUTH ? "true or false is" : "a token's number is");
+                pair_refuse(p, pair, kind == CK_TRUTH ? "true or false" : "a token id");
         return value;
 }
 
@@ -63,7 +63,7 @@ static Bytes *texts_in(TokenizerPairs *p, const char *name, int64_t *n)
         CkText *text = NEW_ARRAY(p->arena, CkText, pair->count + 1);
         Bytes *bytes = NEW_ARRAY(p->arena, Bytes, pair->count + 1);
         if (!pair->list || !pair_texts(pair, text))
-                return pair_refuse(p, pair, "a list of texts is"), NULL;
+                return pair_refuse(p, pair, "a list of strings"), NULL;
         for (int64_t i = 0; i < pair->count; i++)
                 bytes[i] = (Bytes){text[i].bytes, text[i].n};
         *n = pair->count;
@@ -78,7 +78,7 @@ static int64_t *integers_in(TokenizerPairs *p, const char *name, int64_t *n)
                 return NULL;
         int64_t *value = NEW_ARRAY(p->arena, int64_t, pair->count + 1);
         if (!pair->list || !pair_integers(pair, value))
-                return pair_refuse(p, pair, "a list of integers is"), NULL;
+                return pair_refuse(p, pair, "a list of integers"), NULL;
         *n = pair->count;
         return value;
 }
@@ -90,10 +90,10 @@ static double *scores_in(TokenizerPairs *p)
                 return NULL;
         double *score = NEW_ARRAY(p->arena, double, pair->count + 1);
         if (!pair->list || !pair_reals(pair, score))
-                return pair_refuse(p, pair, "a list of numbers is"), NULL;
+                return pair_refuse(p, pair, "a list of numbers"), NULL;
         for (int64_t i = 0; i < pair->count; i++)
                 if (score[i] != score[i])
-                        pair_refuse(p, pair, "numbers are");
+                        pair_refuse(p, pair, "numbers");
         return score;
 }
 

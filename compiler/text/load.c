@@ -22,7 +22,7 @@ char *file_text(Arena *a, const char *path, int64_t *size, const char **why, boo
                 *why = arena_printf(a, "%s: cannot open: %s", path, file ? strerror(errno) : not_opened);
                 *env_error = true;
         } else if (about.st_size > MAX_FILE) {
-                *why = arena_printf(a, "%s: %lld bytes; a tokenizer is read up to %d", path,
+                *why = arena_printf(a, "%s: %lld bytes; lathe reads tokenizers of up to %d", path,
                                     (long long)about.st_size, MAX_FILE);
         } else {
                 text = arena_alloc(a, MAX_FILE < about.st_size ? 0 : about.st_size + 1);
@@ -60,7 +60,7 @@ static json_t *parse_tokenizer_json(Arena *a, const char *path, const char *text
         if (json_out_of_memory())
                 *why = no_memory;
         else if (!root)
-                *why = arena_printf(a, "%s:%d: byte %d: no JSON: %s", path, error.line, error.position,
+                *why = arena_printf(a, "%s:%d: byte %d: not valid JSON: %s", path, error.line, error.position,
                                     error.text);
         return root;
 }
@@ -166,7 +166,7 @@ static const char *load_tokenizer_file(Arena *a, const char *path, TokenBlock *o
         if (!format || format->kind != FORMAT_OTHER || format->advice)
                 return load_json_file(a, path, out, env_error);
         return arena_printf(a,
-                            "%s: this is %s; a tokenizer is a tokenizer.json, a tokenizer.model of "
+                            "%s: this is %s; expected a tokenizer.json, a tokenizer.model of "
                             "SentencePiece, a NAME.tiktoken, a vocab.txt, llama2.c's tokenizer.bin, a GGUF, "
                             "or a directory with one of them",
                             path, format->name);

@@ -14,12 +14,12 @@ static int64_t read_row(FormReader *r, Bytes file, int64_t at, int32_t token, in
 {
         int32_t length = 0;
         if (token == MAX_TOKENS)
-                reader_refuse(r, "byte %lld: more tokens than lathe takes, %d", (long long)at, MAX_TOKENS);
+                reader_refuse(r, "byte %lld: more than %d tokens", (long long)at, MAX_TOKENS);
         if (file.n - at >= ROW) {
                 memcpy(score, file.at + at, sizeof *score);
                 memcpy(&length, file.at + at + 4, sizeof length);
                 if (length < 1 || length > longest)
-                        reader_refuse(r, "byte %lld: token %d has length %d, but 1 .. %d was announced",
+                        reader_refuse(r, "byte %lld: token %d has length %d, but the header allows 1 to %d",
                                       (long long)at, token, length, longest);
         }
         if (file.n - at < ROW + length)
@@ -41,7 +41,7 @@ static float *read_rows(FormReader *r, Bytes file)
                 memcpy(&longest, file.at, sizeof longest);
         if (longest < 1 || longest > MAX_TOKEN_BYTES)
                 reader_refuse(r,
-                              "no tokenizer of llama2.c's: it begins with the length of the longest token, "
+                              "not a tokenizer of llama2.c: it begins with the length of the longest token, "
                               "1 to %d",
                               MAX_TOKEN_BYTES);
         float *score = NEW_ARRAY(r->arena, float, file.n / (ROW + 1) + 1);

@@ -61,8 +61,8 @@ static const char *refuse_class(const Folder *f, const char *name)
         }
         return arena_printf(
                 f->arena,
-                "%s/tokenizer_config.json: tokenizer_class: %s: of vocab.json and merges.txt lathe "
-                "knows %s; save_pretrained() of the fast tokenizer writes a tokenizer.json",
+                "%s/tokenizer_config.json: tokenizer_class: %s: with vocab.json and merges.txt lathe "
+                "supports only %s; save_pretrained() of the fast tokenizer writes a tokenizer.json",
                 f->folder, name, known->data);
 }
 
@@ -243,7 +243,7 @@ static const char *read_folder(Folder *f, bool *env_error)
         }
         if (!wrong && !json_is_object(f->vocab))
                 wrong = arena_printf(f->arena,
-                                     "%s/vocab.json: an object from tokens to their numbers is wanted",
+                                     "%s/vocab.json: expected an object that maps tokens to their ids",
                                      f->folder);
         f->merges = wrong ? NULL : merges_of(lines);
         return wrong;

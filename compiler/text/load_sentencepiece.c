@@ -22,13 +22,14 @@ static int sp_class_of(FormReader *r, const json_t *config)
                 if (!strncmp(name, class_table[i].name, n) && (!name[n] || !strcmp(name + n, "Fast")))
                         return i;
         }
-        reader_refuse(r,
-                      "tokenizer_class in tokenizer_config.json: %s: of models of SentencePiece lathe knows "
-                      "LlamaTokenizer, "
-                      "CodeLlamaTokenizer, GemmaTokenizer, T5Tokenizer and SiglipTokenizer; "
-                      "save_pretrained() of the fast "
-                      "tokenizer writes a tokenizer.json",
-                      name ? name : "there is none");
+        reader_refuse(
+                r,
+                "tokenizer_class in tokenizer_config.json: %s: for SentencePiece models lathe supports only "
+                "LlamaTokenizer, "
+                "CodeLlamaTokenizer, GemmaTokenizer, T5Tokenizer and SiglipTokenizer; "
+                "save_pretrained() of the fast "
+                "tokenizer writes a tokenizer.json",
+                name ? name : "there is none");
 }
 
 static void put_around(FormReader *r, const SentencePieceModel *p, const json_t *config)
@@ -49,10 +50,10 @@ static void add_further(FormReader *r, const SentencePieceModel *p, const char *
         errno = 0;
         long id = strtol(number, &end, 10);
         if (errno || end == number || *end || id < 0 || id >= MAX_TOKENS)
-                reader_refuse(r, "%s: the key is no number of a token", where);
+                reader_refuse(r, "%s: the key is not a token id", where);
         Bytes text = text_of(r, json_object_get(row, "content"), where);
         if (id < p->n && (p->text[id].n != text.n || memcmp(p->text[id].at, text.at, (size_t)text.n) != 0))
-                reader_refuse(r, "%s: \"%s\", while that piece is \"%s\"", where, text.at, p->text[id].at);
+                reader_refuse(r, "%s: \"%s\", but that piece is \"%s\"", where, text.at, p->text[id].at);
         bool is_apart = id < p->n && p->type[id] != PIECE_NORMAL;
         if (is_apart || (id < p->n && !f->token[id].at))
                 return;

@@ -31,7 +31,7 @@ static void tiktoken_pair(FormReader *r, FormMerge merge, int64_t *room)
 {
         TokenizerForm *f = r->form;
         if (f->nmerge == MAX_MERGES)
-                reader_refuse(r, "more than %d pairs of tokens make another", MAX_MERGES);
+                reader_refuse(r, "more than %d merges", MAX_MERGES);
         if (f->nmerge == *room) {
                 int64_t had = *room * (int64_t)sizeof merge;
                 *room = *room ? 2 * *room : 1 << 18;
@@ -57,7 +57,7 @@ static void make_pairs(FormReader *r)
                 char byte = (char)b;
                 f->of_byte[b] = find_token(r, (Bytes){&byte, 1});
                 if (f->of_byte[b] < 0)
-                        reader_refuse(r, "there is no token of the byte %d alone", b);
+                        reader_refuse(r, "no token stands for the single byte %d", b);
         }
 }
 
@@ -79,8 +79,8 @@ static _Noreturn void tiktoken_refuse_name(FormReader *r, const json_t *table, c
                 text_printf(known, " %s", key);
         reader_refuse(
                 r,
-                "a file of ranks does not say how text is split, and lathe knows no vocabulary of the name "
-                "%s; it knows%s; save_pretrained() of the model's fast tokenizer writes a tokenizer.json",
+                "a file of ranks does not specify how text is split, and lathe knows no vocabulary named %s, "
+                "only%s; save_pretrained() of the model's fast tokenizer writes a tokenizer.json",
                 name, known->data);
 }
 
@@ -101,8 +101,7 @@ static void tiktoken_read_lines(FormReader *r, const char *text, int64_t size)
                 long rank = space && space < stop ? strtol(space + 1, &behind, 10) : -1;
                 number++;
                 if (rank < 0 || rank >= MAX_TOKENS || !behind || (behind != stop && *behind != '\r'))
-                        reader_refuse(r,
-                                      "line %lld: a token in base 64, a space and its rank are wanted here",
+                        reader_refuse(r, "line %lld: expected a token in base 64, a space and its rank",
                                       (long long)number);
                 const char *why;
                 Bytes token = base64(r, at, space - at, &why);
@@ -160,8 +159,7 @@ static int64_t tiktoken_whole(FormReader *r, const json_t *object, const char *k
         const json_t *value = json_object_get(object, key);
         if (!json_is_integer(value) || json_integer_value(value) < 0 ||
             json_integer_value(value) >= MAX_TOKENS)
-                reader_refuse(r, "%s.%s: a whole number is wanted here, from 0 to %d", where, key,
-                              MAX_TOKENS - 1);
+                reader_refuse(r, "%s.%s: expected a whole number from 0 to %d", where, key, MAX_TOKENS - 1);
         return json_integer_value(value);
 }
 
@@ -200,7 +198,7 @@ static void read_tekken_special(FormReader *r, const json_t *list, int64_t n)
                 const char *where = reader_element(r, "special_tokens", i);
                 int64_t rank = tiktoken_whole(r, row, "rank", where);
                 if (rank >= n)
-                        reader_refuse(r, "%s: rank %lld, while there are %lld special tokens", where,
+                        reader_refuse(r, "%s: rank %lld, but there are %lld special tokens", where,
                                       (long long)rank, (long long)n);
                 name[rank] = text_of(r, json_object_get(row, "token_str"), where).at;
         }
@@ -219,15 +217,15 @@ static void read_tekken(FormReader *r, const json_t *root)
         int64_t first = tiktoken_whole(r, config, "default_num_special_tokens", "config"),
                 n = tiktoken_whole(r, config, "default_vocab_size", "config") - first;
         if (n < 1 || n > (int64_t)json_array_size(vocab))
-                reader_refuse(r, "vocab: %zu tokens, while config asks for %lld", json_array_size(vocab),
+                reader_refuse(r, "vocab: %zu tokens, but config specifies %lld", json_array_size(vocab),
                               (long long)n);
         begin_bytes(r, text_of(r, json_object_get(config, "pattern"), "config.pattern"), "config.pattern");
         for (int64_t i = 0; i < n; i++) {
                 const json_t *row = json_array_get(vocab, (size_t)i), *rank = json_object_get(row, "rank"),
                              *bytes = json_object_get(row, "token_bytes");
                 if (!json_is_integer(rank) || json_integer_value(rank) != i || !json_is_string(bytes))
-                        reader_refuse(r, "vocab[%lld]: rank %lld and token_bytes are wanted here",
-                                      (long long)i, (long long)i);
+                        reader_refuse(r, "vocab[%lld]: expected rank %lld and token_bytes", (long long)i,
+                                      (long long)i);
                 const char *why;
                 Bytes token = base64(r, json_string_value(bytes), (int64_t)json_string_length(bytes), &why);
                 if (!token.at)

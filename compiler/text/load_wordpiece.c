@@ -103,8 +103,8 @@ static const char *why_not_words(Arena *a, const char *path, const json_t *confi
         }
         return !name ? NULL
                      : arena_printf(a,
-                                    "%s: tokenizer_class in tokenizer_config.json: %s: of vocab.txt lathe "
-                                    "knows BertTokenizer, "
+                                    "%s: tokenizer_class in tokenizer_config.json: %s: with vocab.txt lathe "
+                                    "supports only BertTokenizer, "
                                     "DistilBertTokenizer, ElectraTokenizer and MobileBertTokenizer; "
                                     "save_pretrained() of the fast "
                                     "tokenizer writes a tokenizer.json",

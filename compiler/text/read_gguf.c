@@ -16,8 +16,8 @@ static Bytes gguf_token_text(FormReader *r, const GgufTokenizer *g, int64_t toke
 {
         Bytes text = g->token[token];
         if (text.n > MAX_TOKEN_BYTES)
-                reader_refuse(r, "tokenizer.ggml.tokens[%lld]: %lld bytes; lathe takes %d", (long long)token,
-                              (long long)text.n, MAX_TOKEN_BYTES);
+                reader_refuse(r, "tokenizer.ggml.tokens[%lld]: %lld bytes; lathe reads up to %d",
+                              (long long)token, (long long)text.n, MAX_TOKEN_BYTES);
         return (Bytes){arena_strndup(r->arena, text.at, text.n), text.n};
 }
 
@@ -38,14 +38,15 @@ static void add_apart(FormReader *r, const GgufTokenizer *g, int32_t token)
 static void gguf_check_sizes(FormReader *r, const GgufTokenizer *g)
 {
         if (g->ntoken < 1 || g->ntoken > MAX_TOKENS)
-                reader_refuse(r, "tokenizer.ggml.tokens: %lld tokens; lathe takes 1 to %d",
+                reader_refuse(r, "tokenizer.ggml.tokens: %lld tokens; lathe reads 1 to %d",
                               (long long)g->ntoken, MAX_TOKENS);
         if (g->nmerge > MAX_MERGES)
-                reader_refuse(r, "tokenizer.ggml.merges: %lld merges; lathe takes %d", (long long)g->nmerge,
-                              MAX_MERGES);
+                reader_refuse(r, "tokenizer.ggml.merges: %lld merges; lathe reads up to %d",
+                              (long long)g->nmerge, MAX_MERGES);
         for (int64_t i = 0; i < g->ntoken; i++)
                 if (gguf_kind(g, i) < ORDINARY || gguf_kind(g, i) > SINGLE_BYTE)
-                        reader_refuse(r, "tokenizer.ggml.token_type[%lld]: %lld is no type, which is 1 to 6",
+                        reader_refuse(r,
+                                      "tokenizer.ggml.token_type[%lld]: unknown type %lld; types are 1 to 6",
                                       (long long)i, (long long)gguf_kind(g, i));
 }
 
@@ -68,8 +69,8 @@ static void gguf_read_tokens(FormReader *r, const GgufTokenizer *g)
 static int32_t named_token(FormReader *r, const GgufTokenizer *g, int64_t token, const char *key)
 {
         if (token >= g->ntoken)
-                reader_refuse(r, "tokenizer.ggml.%s: %lld, while tokens are 0 to %lld", key, (long long)token,
-                              (long long)g->ntoken - 1);
+                reader_refuse(r, "tokenizer.ggml.%s: %lld, but token ids are 0 to %lld", key,
+                              (long long)token, (long long)g->ntoken - 1);
         return token < 0 ? -1 : (int32_t)token;
 }
 
@@ -102,7 +103,7 @@ static void read_around(FormReader *r, const GgufTokenizer *g, TextMarks silent)
                 if (row[i].add && row[i].token < 0)
                         reader_refuse(
                                 r,
-                                "tokenizer.ggml.add_%s_token is true, and nothing says which token that is",
+                                "tokenizer.ggml.add_%s_token is true, but no key gives the id of that token",
                                 row[i].name);
                 if (row[i].add)
                         add_around(r, row[i].before, row[i].token, "tokenizer.ggml");
@@ -129,11 +130,11 @@ static _Noreturn void refuse_pre(FormReader *r, const json_t *table, const char 
                         text_printf(known, " %s",
                                     json_string_value(json_array_get(json_object_get(row, "gguf"), i)));
         if (!name)
-                reader_refuse(r, "it has no tokenizer.ggml.pre, so nothing says how text is split; "
+                reader_refuse(r, "no tokenizer.ggml.pre, so it is unknown how text is split; "
                                  "--tokenizer takes the "
                                  "model's tokenizer.json");
         reader_refuse(r,
-                      "tokenizer.ggml.pre: lathe knows no pre-tokeniser %s; it knows%s; --tokenizer takes "
+                      "tokenizer.ggml.pre: unknown pre-tokeniser %s; lathe has%s; --tokenizer takes "
                       "the model's "
                       "tokenizer.json",
                       name, known->data);
@@ -167,7 +168,7 @@ static void read_byte_level_bpe(FormReader *r, const GgufTokenizer *g, const jso
         read_normaliser(r, json_object_get(row, "normalizer"), where, 0);
         read_pre_tokeniser(r, json_object_get(row, "pre_tokenizer"), where, 0);
         if (!g->nmerge)
-                reader_refuse(r, "tokenizer.ggml.merges: they are missing");
+                reader_refuse(r, "tokenizer.ggml.merges are missing");
         gguf_read_tokens(r, g);
         read_merges_of(r, g);
         f->ignores_merges = json_is_true(json_object_get(row, "ignore_merges"));
@@ -216,7 +217,7 @@ static SentencePieceModel gguf_pieces(FormReader *r, const GgufTokenizer *g, boo
         p.flags = SENTENCEPIECE_MARKED | (prefix ? SENTENCEPIECE_PREFIX : 0) |
                   (few ? SENTENCEPIECE_FEW_SPACES : 0);
         if (!g->score)
-                reader_refuse(r, "tokenizer.ggml.scores: they are missing");
+                reader_refuse(r, "tokenizer.ggml.scores are missing");
         p.text = NEW_ARRAY(r->arena, Bytes, n);
         p.score = NEW_ARRAY(r->arena, float, n);
         p.type = NEW_ARRAY(r->arena, uint8_t, n);
@@ -313,10 +314,11 @@ static _Noreturn void refuse_model(FormReader *r, const json_t *models, const ch
         json_t *model;
         json_object_foreach ((json_t *)models, key, model)
                 text_printf(known, " %s", key);
-        reader_refuse(r,
-                      "tokenizer.ggml.model: lathe has no %s; it has%s; --tokenizer takes the model's "
-                      "tokenizer.json",
-                      name, known->data);
+        reader_refuse(
+                r,
+                "tokenizer.ggml.model: unsupported model %s; lathe has%s; --tokenizer takes the model's "
+                "tokenizer.json",
+                name, known->data);
 }
 
 /* Does a text of the file have one of these names in it?  Case makes no difference. */
@@ -358,7 +360,7 @@ static void strip_beside(FormReader *r, const GgufTokenizer *g, const json_t *ro
 static void read_model_of(FormReader *r, const GgufTokenizer *g, const json_t *table)
 {
         if (!g->model)
-                reader_refuse(r, "it has no tokenizer.ggml.model, so no tokenizer");
+                reader_refuse(r, "no tokenizer.ggml.model, so it contains no tokenizer");
         gguf_check_sizes(r, g);
         const json_t *models = json_object_get(table, "models");
         const char *model = json_string_value(json_object_get(models, g->model));

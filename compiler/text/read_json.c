@@ -12,13 +12,13 @@ void read_vocabulary(FormReader *r, const json_t *vocab)
         json_t *value;
         size_t n = json_object_size(vocab);
         if (!json_is_object(vocab) || n == 0)
-                reader_refuse(r, "model.vocab: an object from tokens to their numbers is wanted here");
+                reader_refuse(r, "model.vocab: expected an object that maps tokens to their ids");
         if (n > MAX_TOKENS)
-                reader_refuse(r, "model.vocab: %zu tokens; lathe takes %d", n, MAX_TOKENS);
+                reader_refuse(r, "model.vocab: %zu tokens; lathe reads up to %d", n, MAX_TOKENS);
         json_object_foreach ((json_t *)vocab, key, value) {
                 int64_t length = (int64_t)strlen(key);
                 if (length > MAX_TOKEN_BYTES)
-                        reader_refuse(r, "model.vocab: a token of %lld bytes; lathe takes %d",
+                        reader_refuse(r, "model.vocab: a token of %lld bytes; lathe reads up to %d",
                                       (long long)length, MAX_TOKEN_BYTES);
                 set_token(r, token_number(r, value, "model.vocab"),
                           (Bytes){arena_strndup(r->arena, key, length), length});
@@ -41,15 +41,14 @@ static void read_merge(FormReader *r, const json_t *value, int64_t i)
         else if (json_array_size(value) == 2 && json_is_string(left) && json_is_string(right))
                 set_merge(r, i, text_within(left), text_within(right), list);
         else
-                reader_refuse(r, "%s: two tokens are wanted here", reader_element(r, list, (size_t)i));
+                reader_refuse(r, "%s: expected two tokens", reader_element(r, list, (size_t)i));
 }
 
 static void read_merges(FormReader *r, const json_t *merges)
 {
         size_t n = json_array_size(merges);
         if (!json_is_array(merges) || n > MAX_MERGES)
-                reader_refuse(r, "model.merges: a list of at most %d pairs of tokens is wanted here",
-                              MAX_MERGES);
+                reader_refuse(r, "model.merges: expected a list of at most %d pairs of tokens", MAX_MERGES);
         r->form->merge = NEW_ARRAY(r->arena, FormMerge, (int64_t)n + 1);
         r->form->nmerge = (int64_t)n;
         for (size_t i = 0; i < n; i++)
@@ -87,15 +86,15 @@ static Bytes affix_of(FormReader *r, const json_t *model, const char *key)
         const char *where = arena_printf(r->arena, "model.%s", key);
         Bytes text = is_none(value) ? (Bytes){"", 0} : text_of(r, value, where);
         if (text.n > TOKENS_AFFIX)
-                reader_refuse(r, "%s: %lld bytes; lathe takes %d", where, (long long)text.n, TOKENS_AFFIX);
+                reader_refuse(r, "%s: %lld bytes; lathe reads up to %d", where, (long long)text.n,
+                              TOKENS_AFFIX);
         return text;
 }
 
 static void read_bpe(FormReader *r, const json_t *model)
 {
         TokenizerForm *f = r->form;
-        refuse_setting(r, model, "dropout",
-                       "merges that are left out at random are for training; set it to null");
+        refuse_setting(r, model, "dropout", "dropout of merges is only for training; set it to null");
         f->within = affix_of(r, model, "continuing_subword_prefix");
         f->ending = affix_of(r, model, "end_of_word_suffix");
         read_vocabulary(r, json_object_get(model, "vocab"));
@@ -131,15 +130,14 @@ static const char *type_of_members(FormReader *r, const json_t *model)
                 if (all)
                         return rows[i].type;
         }
-        reader_refuse(
-                r, "model: it has no type, and no vocab with merges or unk_token, nor a list of texts with "
-                   "their scores as vocab, which would tell the type");
+        reader_refuse(r, "model: it has no type, and it can not be inferred: there is neither a vocab with "
+                         "merges or unk_token nor a vocab that is a list of texts with scores");
 }
 
 static void tokenizer_read_model(FormReader *r, const json_t *model)
 {
         if (!json_is_object(model))
-                reader_refuse(r, "model: an object is wanted here");
+                reader_refuse(r, "model: expected an object");
         const char *type = is_none(json_object_get(model, "type")) ? type_of_members(r, model)
                                                                    : type_of(r, model, "model");
         static const struct {
@@ -154,7 +152,8 @@ static void tokenizer_read_model(FormReader *r, const json_t *model)
                         known[i].read(r, model);
                         return;
                 }
-        reader_refuse(r, "model: lathe has no model %s; it has BPE, WordPiece, WordLevel and Unigram", type);
+        reader_refuse(r, "model: unsupported model %s; lathe has BPE, WordPiece, WordLevel and Unigram",
+                      type);
 }
 
 /* --- added tokens ---------------------------------------------------------------------------------------------------- */
@@ -163,7 +162,7 @@ void add_token(FormReader *r, const json_t *value, const char *where)
 {
         TokenizerForm *f = r->form;
         if (!json_is_object(value))
-                reader_refuse(r, "%s: an object is wanted here", where);
+                reader_refuse(r, "%s: expected an object", where);
         FormAdded *added = &f->added[f->nadded++];
         added->token = token_number(r, json_object_get(value, "id"), arena_printf(r->arena, "%s.id", where));
         added->text =
@@ -185,7 +184,7 @@ void add_token(FormReader *r, const json_t *value, const char *where)
                               added->token, known);
         reader_room(r, added->token);
         if (known < 0 && f->shown[added->token].at)
-                reader_refuse(r, "%s: the number %d of \"%s\" belongs to another token", where, added->token,
+                reader_refuse(r, "%s: the id %d of \"%s\" belongs to another token", where, added->token,
                               added->text.at);
         f->shown[added->token] = added->text;
         f->mark[added->token] |= control ? TOKEN_CONTROL : 0;
@@ -204,7 +203,7 @@ static void read_added(FormReader *r, const json_t *list)
         if (is_none(list))
                 return;
         if (!json_is_array(list) || n > MAX_ADDED)
-                reader_refuse(r, "added_tokens: a list of at most %d tokens is wanted here", MAX_ADDED);
+                reader_refuse(r, "added_tokens: expected a list of at most %d tokens", MAX_ADDED);
         r->form->added = NEW_ARRAY(r->arena, FormAdded, (int64_t)n + 1);
         for (size_t i = 0; i < n; i++)
                 add_token(r, json_array_get(list, i), reader_element(r, "added_tokens", i));
@@ -228,15 +227,14 @@ static void read_template(FormReader *r, const json_t *part, const char *where)
         const json_t *single = json_object_get(part, "single");
         bool before = true;
         if (!json_is_array(single))
-                reader_refuse(r, "%s.single: a list is wanted here", where);
+                reader_refuse(r, "%s.single: expected a list", where);
         for (size_t i = 0; i < json_array_size(single); i++) {
                 const json_t *item = json_array_get(single, i),
                              *token = json_object_get(item, "SpecialToken"),
                              *text = json_object_get(item, "Sequence");
                 const char *name = json_string_value(json_object_get(token ? token : text, "id"));
                 if (!name || (text && (strcmp(name, "A") != 0 || !before)))
-                        reader_refuse(r,
-                                      "%s.single[%zu]: a special token is wanted here, or the text A, once",
+                        reader_refuse(r, "%s.single[%zu]: expected a special token, or the text A once",
                                       where, i);
                 if (text)
                         before = false;
@@ -270,7 +268,7 @@ static void read_post(FormReader *r, const json_t *part, const char *where, int 
         else if (!strcmp(type, "BertProcessing") || !strcmp(type, "RobertaProcessing"))
                 read_enclosing(r, part, where);
         else if (strcmp(type, "ByteLevel") != 0)
-                reader_refuse(r, "%s: lathe has no post-processor %s", where, type);
+                reader_refuse(r, "%s: unsupported post-processor %s", where, type);
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------------------- */
@@ -296,9 +294,9 @@ static void tokenizer_read_all(FormReader *r, const json_t *root)
 {
         TokenizerForm *f = r->form;
         if (!json_is_object(root))
-                reader_refuse(r, "no tokenizer.json: an object is wanted");
+                reader_refuse(r, "not a tokenizer.json: expected an object");
         if (!json_object_get(root, "model"))
-                reader_refuse(r, "no tokenizer.json: it has no model");
+                reader_refuse(r, "not a tokenizer.json: it has no model");
         check_keys(r, root);
         read_normaliser(r, json_object_get(root, "normalizer"), "normalizer", 0);
         read_pre_tokeniser(r, json_object_get(root, "pre_tokenizer"), "pre_tokenizer", 0);

@@ -6,7 +6,7 @@
 static void refuse_bytes(FormReader *r, const char *kind)
 {
         if (r->form->flags & TOKENS_ARE_BYTES)
-                reader_refuse(r, "model: lathe has no %s behind ByteLevel", kind);
+                reader_refuse(r, "model: %s after ByteLevel is not supported", kind);
 }
 
 void set_word_piece(TokenizerForm *f, Bytes prefix, uint32_t longest)
@@ -25,7 +25,7 @@ void read_word_piece(FormReader *r, const json_t *model)
         read_vocabulary(r, json_object_get(model, "vocab"));
         read_unknown(r, model, "[UNK]");
         if (!is_none(most) && (!json_is_integer(most) || json_integer_value(most) < 0))
-                reader_refuse(r, "model.max_input_chars_per_word: a whole number is wanted here");
+                reader_refuse(r, "model.max_input_chars_per_word: expected a whole number");
         int64_t longest = is_none(most) ? 100 : json_integer_value(most);
         set_word_piece(r->form,
                        is_none(prefix) ? (Bytes){"##", 2}
@@ -49,7 +49,7 @@ static void read_scored(FormReader *r, const json_t *row, size_t i)
         const char *where = reader_element(r, "model.vocab", i);
         const json_t *score = json_array_get(row, 1);
         if (json_array_size(row) != 2 || !json_is_number(score) || !isfinite(json_number_value(score)))
-                reader_refuse(r, "%s: a text and a number are wanted here", where);
+                reader_refuse(r, "%s: expected a text and a number", where);
         Bytes text = text_of(r, json_array_get(row, 0), where);
         set_token(r, (int32_t)i, text);
         r->form->score[i] = json_number_value(score);
@@ -62,7 +62,7 @@ void read_unigram(FormReader *r, const json_t *model)
         size_t n = json_array_size(vocab);
         refuse_bytes(r, "Unigram");
         if (!json_is_array(vocab) || n == 0 || n > MAX_TOKENS)
-                reader_refuse(r, "model.vocab: a list of at most %d texts with their scores is wanted here",
+                reader_refuse(r, "model.vocab: expected a list of at most %d texts with their scores",
                               MAX_TOKENS);
         f->score = NEW_ARRAY(r->arena, double, (int64_t)n);
         double least = INFINITY;
@@ -78,8 +78,7 @@ void read_unigram(FormReader *r, const json_t *model)
         if (!is_none(unknown)) {
                 if (!json_is_integer(unknown) || json_integer_value(unknown) < 0 ||
                     json_integer_value(unknown) >= (json_int_t)n)
-                        reader_refuse(r, "model.unk_id: a token's number is wanted here, from 0 to %zu",
-                                      n - 1);
+                        reader_refuse(r, "model.unk_id: expected a token id from 0 to %zu", n - 1);
                 f->unknown = (int32_t)json_integer_value(unknown);
                 f->flags |= TOKENS_HAVE_UNKNOWN;
         }

@@ -7,7 +7,7 @@ static FormChange *new_change(FormReader *r, uint32_t kind, const char *where)
         if (f->nchange == MAX_CHANGES)
                 reader_refuse(r, "%s: more than %d steps", where, MAX_CHANGES);
         if (f->flags & TOKENS_ARE_BYTES)
-                reader_refuse(r, "%s: a step behind ByteLevel", where);
+                reader_refuse(r, "%s: a step after ByteLevel is not supported", where);
         FormChange *c = &f->change[f->nchange++];
         *c = (FormChange){.kind = kind, .text = {"", 0}, .with = {"", 0}, .growth = 1};
         return c;
@@ -141,7 +141,7 @@ Bytes base64(FormReader *r, const char *text, int64_t n, const char **why)
         for (int64_t i = 0; i < n && text[i] != '='; i++) {
                 int64_t value = base64_value(text[i]);
                 if (value < 0) {
-                        *why = arena_printf(r->arena, "byte %lld is no digit of base 64", (long long)i);
+                        *why = arena_printf(r->arena, "byte %lld is not a digit of base 64", (long long)i);
                         return (Bytes){NULL, 0};
                 }
                 bits = bits << 6 | (uint32_t)value;
@@ -211,7 +211,7 @@ double form_set_charsmap(TokenizerForm *f, Bytes map, const char **why)
         if (map.n >= 4)
                 memcpy(&size, map.at, 4);
         if (map.n && (map.n < 4 || size % 4 || size > map.n - 4)) {
-                *why = "this is no map of SentencePiece: the length of its first part does not fit";
+                *why = "this is not a SentencePiece map: the length of its first part does not fit";
                 return 1;
         }
         int64_t texts = map.n ? map.n - 4 - size : 0;
@@ -224,9 +224,9 @@ double form_set_charsmap(TokenizerForm *f, Bytes map, const char **why)
         f->charsmap_texts = (Bytes){ended, map.n ? texts + 1 : 0};
         double growth = charsmap_growth(f);
         if (growth >= 1e9)
-                *why = "this map is larger than lathe takes";
+                *why = "this map is larger than lathe supports";
         else if (growth > 255)
-                *why = "a text could become more than 255 times as long by this map";
+                *why = "this map could make a text more than 255 times as long";
         return growth;
 }
 
@@ -239,7 +239,7 @@ static void read_precompiled(FormReader *r, const json_t *part, const char *wher
         if (is_none(text))
                 return;
         if (!json_is_string(text))
-                reader_refuse(r, "%s: a text is wanted here", at);
+                reader_refuse(r, "%s: expected a string", at);
         FormChange *c = new_change(r, CHANGE_CHARSMAP, where);
         c->map = map_graphemes(r->arena);
         Bytes map = base64(r, json_string_value(text), (int64_t)json_string_length(text), &why);
@@ -282,6 +282,6 @@ void read_normaliser(FormReader *r, const json_t *part, const char *where, int d
         } else if (!strcmp(type, "ByteLevel")) {
                 r->form->flags |= TOKENS_ARE_BYTES;
         } else if (!read_normal_form(r, type, where)) {
-                reader_refuse(r, "%s: lathe has no normaliser %s", where, type);
+                reader_refuse(r, "%s: unsupported normaliser %s", where, type);
         }
 }

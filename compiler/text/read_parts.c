@@ -8,11 +8,11 @@ Bytes pattern_text(FormReader *r, const json_t *part, const char *where)
 {
         const json_t *pattern = json_object_get(part, "pattern");
         if (json_object_get(pattern, "Regex"))
-                reader_refuse(r, "%s: lathe does not replace by a regex here", where);
+                reader_refuse(r, "%s: replacing by a regex is not supported here", where);
         Bytes text = text_of(r, json_object_get(pattern, "String"),
                              arena_printf(r->arena, "%s.pattern.String", where));
         if (!text.n)
-                reader_refuse(r, "%s.pattern: the empty text", where);
+                reader_refuse(r, "%s.pattern: the text is empty", where);
         return text;
 }
 
@@ -69,10 +69,10 @@ static uint32_t behavior_of(FormReader *r, const json_t *part, const char *other
         for (size_t i = 0; name && i < sizeof table / sizeof table[0]; i++)
                 if (!strcmp(name, table[i].name))
                         return table[i].behavior;
-        reader_refuse(r,
-                      "%s.behavior: Isolated, Removed, Contiguous, MergedWithPrevious or MergedWithNext is "
-                      "wanted here",
-                      where);
+        reader_refuse(
+                r,
+                "%s.behavior: expected Isolated, Removed, Contiguous, MergedWithPrevious or MergedWithNext",
+                where);
 }
 
 /* A text as the regex that matches it alone. */
@@ -117,18 +117,18 @@ static void read_metaspace(FormReader *r, const json_t *part, const char *where)
         bool old = !scheme && truth_of(r, part, "add_prefix_space", true, where);
         FormStep *s = new_step(r, STEP_WORD_MARK, where);
         if (s->flags & STEP_OVER_BYTES)
-                reader_refuse(r, "%s: Metaspace behind ByteLevel", where);
+                reader_refuse(r, "%s: Metaspace after ByteLevel is not supported", where);
         s->text = text_of(r, json_object_get(part, "replacement"),
                           arena_printf(r->arena, "%s.replacement", where));
         uint32_t code;
         if (decode_utf8(s->text.at, (int32_t)s->text.n, &code) != s->text.n)
-                reader_refuse(r, "%s.replacement: one character is wanted here", where);
+                reader_refuse(r, "%s.replacement: expected one character", where);
         if (old || (scheme && !strcmp(scheme, "always")))
                 s->flags |= STEP_ALWAYS;
         else if (scheme && !strcmp(scheme, "first"))
                 s->flags |= STEP_FIRST;
         else if (scheme && strcmp(scheme, "never") != 0)
-                reader_refuse(r, "%s.prepend_scheme: always, first or never is wanted here", where);
+                reader_refuse(r, "%s.prepend_scheme: expected always, first or never", where);
         if (truth_of(r, part, "split", true, where))
                 new_split(r, regex_of_text(r, s->text), SPLIT_WITH_NEXT, where);
 }
@@ -229,7 +229,7 @@ void read_pre_tokeniser(FormReader *r, const json_t *part, const char *where, in
         else if (!strcmp(type, "WhitespaceSplit"))
                 new_split(r, bytes_of_text("\\s"), SPLIT_REMOVED, where);
         else
-                reader_refuse(r, "%s: lathe has no pre-tokeniser %s", where, type);
+                reader_refuse(r, "%s: unsupported pre-tokeniser %s", where, type);
 }
 
 /* --- decoders -------------------------------------------------------------------------------------------------------- */
@@ -324,8 +324,8 @@ static void show_ends(FormReader *r, const json_t *part, const char *where)
                 bool within = suffix.n && replaced_text(r, word, suffix, bytes_of_text("")).n != word.n;
                 if (within || (!ends && word.n && word.at[word.n - 1] == ' '))
                         reader_refuse(r,
-                                      "%s: of BPEDecoder lathe has that of tokens with %.*s at the end "
-                                      "alone; token %d is %.*s",
+                                      "%s: lathe supports BPEDecoder only with %.*s at the end of tokens; "
+                                      "token %d is %.*s",
                                       where, (int)suffix.n, suffix.at, i, (int)text->n, text->at);
                 if (ends)
                         *text = (Bytes){arena_printf(r->arena, "%.*s ", (int)word.n, word.at), word.n + 1};
@@ -345,12 +345,12 @@ static void read_decoder_step(FormReader *r, const json_t *part, const char *whe
                 if (!*fused || !content || strcmp(content, " ") != 0 || whole_number(part, "stop") ||
                     start < 0 || start > 1 << 16)
                         reader_refuse(r,
-                                      "%s: of Strip lathe has that of spaces at the beginning of a text, "
-                                      "behind Fuse",
+                                      "%s: lathe supports Strip only of spaces at the beginning of a text, "
+                                      "after Fuse",
                                       where);
                 r->form->strip = (int)start;
         } else if (*fused) {
-                reader_refuse(r, "%s: lathe has no decoder %s behind Fuse", where, type);
+                reader_refuse(r, "%s: unsupported decoder %s after Fuse", where, type);
         } else if (!strcmp(type, "Replace")) {
                 show_replaced(r, r->form->shown, pattern_text(r, part, where),
                               text_of(r, json_object_get(part, "content"), where));
@@ -367,7 +367,7 @@ static void read_decoder_step(FormReader *r, const json_t *part, const char *whe
                               (Bytes){" ", 1});
                 r->form->strip = old || (scheme && strcmp(scheme, "never") != 0) ? MAX_TOKEN_BYTES : 0;
         } else {
-                reader_refuse(r, "%s: lathe has no decoder %s", where, type);
+                reader_refuse(r, "%s: unsupported decoder %s", where, type);
         }
 }
 
@@ -396,7 +396,7 @@ void read_decoder(FormReader *r, const json_t *part, const char *where)
         const char *type = type_of(r, part, where);
         const json_t *list = json_object_get(part, "decoders");
         if (!strcmp(type, "ByteLevel") != bytes)
-                reader_refuse(r, "%s: %s, while the pre-tokeniser is %sByteLevel", where, type,
+                reader_refuse(r, "%s: %s, but the pre-tokeniser is %sByteLevel", where, type,
                               bytes ? "" : "not ");
         if (bytes)
                 return;

@@ -22,7 +22,7 @@ typedef struct {
 
 static _Noreturn void proto_refuse(const Wire *m, const char *what)
 {
-        reader_refuse(m->reader, "byte %lld, in %s: %s; a model of SentencePiece is wanted here",
+        reader_refuse(m->reader, "byte %lld, in %s: %s; expected a SentencePiece model",
                       (long long)(m->at - m->file), m->where, what);
 }
 
@@ -31,7 +31,7 @@ static uint64_t take_number(Wire *m)
         uint64_t value = 0;
         for (int bits = 0; bits < 64; bits += 7) {
                 if (m->at == m->end)
-                        proto_refuse(m, "a number goes on beyond the end");
+                        proto_refuse(m, "a number continues beyond the end");
                 const unsigned char byte = *m->at++;
                 value |= (uint64_t)(byte & 0x7f) << bits;
                 if (byte < 0x80)
@@ -52,10 +52,10 @@ static bool next_field(Wire *m, Field *f)
         case STORED_EIGHT: size = 8; break;
         case STORED_FOUR: size = 4; break;
         case STORED_BYTES: size = take_number(m); break;
-        default: proto_refuse(m, "a field of a kind that there is not");
+        default: proto_refuse(m, "a field of an unknown kind");
         }
         if (size > (uint64_t)(m->end - m->at))
-                proto_refuse(m, "a field goes on beyond the end");
+                proto_refuse(m, "a field continues beyond the end");
         f->bytes = (Bytes){(const char *)m->at, (int64_t)size};
         for (int i = 0; f->stored == STORED_FOUR && i < 4; i++)
                 f->value |= (uint64_t)m->at[i] << 8 * i;
@@ -66,7 +66,7 @@ static bool next_field(Wire *m, Field *f)
 static Wire inner(const Wire *m, const Field *f, const char *where)
 {
         if (f->stored != STORED_BYTES)
-                proto_refuse(m, "a message is wanted here");
+                proto_refuse(m, "expected a message");
         const unsigned char *begin = (const unsigned char *)f->bytes.at;
         return (Wire){m->reader, where, begin, begin, begin + f->bytes.n, m->file};
 }
@@ -74,14 +74,14 @@ static Wire inner(const Wire *m, const Field *f, const char *where)
 static Bytes proto_text(const Wire *m, const Field *f)
 {
         if (f->stored != STORED_BYTES || f->bytes.n > MAX_TOKEN_BYTES)
-                proto_refuse(m, "a text of at most 65536 bytes is wanted here");
+                proto_refuse(m, "expected a string of at most 65536 bytes");
         return (Bytes){arena_strndup(m->reader->arena, f->bytes.at, f->bytes.n), f->bytes.n};
 }
 
 static uint64_t number_field(const Wire *m, const Field *f)
 {
         if (f->stored != STORED_NUMBER)
-                proto_refuse(m, "a number is wanted here");
+                proto_refuse(m, "expected a number");
         return f->value;
 }
 
@@ -125,7 +125,7 @@ static void proto_read_piece(Wire m, ProtoModel *model)
         if (!text.n || type < PIECE_NORMAL || type > PIECE_BYTE || score - score != 0)
                 proto_refuse(&m, "a piece has a text, a score and a type from 1 to 6");
         if (p->n == MAX_TOKENS)
-                proto_refuse(&m, "more pieces than lathe takes, 4194304");
+                proto_refuse(&m, "more than 4194304 pieces");
         model_grow(model, m.reader->arena);
         p->text[p->n] = text;
         p->score[p->n] = score;
@@ -177,7 +177,7 @@ static void refuse_denormalizer(Wire m)
 {
         for (Field f; next_field(&m, &f);)
                 if (f.number == 2 && f.bytes.n)
-                        proto_refuse(&m, "lathe does not change the text that tokens make by a map");
+                        proto_refuse(&m, "a map that changes decoded text is not supported");
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------------------- */
@@ -204,7 +204,8 @@ void read_protobuf(FormReader *r, Bytes file, SentencePieceModel *out)
                         refuse_denormalizer(inner(&m, &f, "denormalizer_spec"));
         }
         if (model.kind != UNIGRAM && model.kind != MERGES && model.kind != CHARACTERS)
-                reader_refuse(r, "trainer_spec.model_type: lathe has 1, Unigram, 2, BPE, and 4, characters");
+                reader_refuse(
+                        r, "trainer_spec.model_type: lathe supports 1 (Unigram), 2 (BPE) and 4 (characters)");
         if (model.suffix && (model.pieces.flags & SENTENCEPIECE_PREFIX))
                 model.pieces.flags =
                         (model.pieces.flags & ~(uint32_t)SENTENCEPIECE_PREFIX) | SENTENCEPIECE_SUFFIX;

@@ -126,7 +126,7 @@ static void set_bytes(FormReader *r, const SentencePieceModel *p)
         for (int b = 0; b < 256; b++)
                 all &= f->of_byte[b] >= 0;
         if (p->has_bytes && !all)
-                reader_refuse(r, "byte_fallback is on, and there are not pieces of all 256 bytes");
+                reader_refuse(r, "byte_fallback is on, but not each of the 256 bytes has a piece");
         if (p->has_bytes)
                 f->flags |= TOKENS_HAVE_BYTES;
         else if (f->flags & TOKENS_HAVE_UNKNOWN)
@@ -181,7 +181,8 @@ static void check_characters(FormReader *r, const UserCharacters *users, int32_t
                 const Bytes character = {text.at + at, length};
                 if (length < text.n && find_token(r, character) < 0 &&
                     !bsearch(&character, users->text, (size_t)users->n, sizeof character, compare_tokens))
-                        reader_refuse(r, "piece %d, \"%s\": its character at byte %lld is no piece by itself",
+                        reader_refuse(r,
+                                      "piece %d, \"%s\": its character at byte %lld is not a piece by itself",
                                       piece, text.at, (long long)at);
         }
 }
@@ -196,7 +197,7 @@ static void sp_pairs(FormReader *r, int32_t token, uint32_t rank, int64_t *cap)
                 if (right < 0)
                         continue;
                 if (f->nmerge == MAX_MERGES)
-                        reader_refuse(r, "more than %d pairs of tokens make another", MAX_MERGES);
+                        reader_refuse(r, "more than %d merges", MAX_MERGES);
                 GROW(r->arena, f->merge, f->nmerge, *cap);
                 f->merge[f->nmerge++] =
                         (FormMerge){.left = left, .right = right, .made = token, .rank = rank};
@@ -234,8 +235,8 @@ static void refuse_unused(FormReader *r, const SentencePieceModel *p)
                 for (int64_t at = 1; p->type[i] == PIECE_UNUSED && at < p->text[i].n; at++)
                         if (find_token(r, (Bytes){p->text[i].at, at}) >= 0 &&
                             find_token(r, (Bytes){p->text[i].at + at, p->text[i].n - at}) >= 0)
-                                reader_refuse(r, "piece %d, \"%s\": an unused piece that merges can make", i,
-                                              p->text[i].at);
+                                reader_refuse(r, "piece %d, \"%s\": an unused piece that merges can produce",
+                                              i, p->text[i].at);
 }
 
 /* --- text of tokens -------------------------------------------------------------------------------------------------- */

@@ -22,10 +22,10 @@ bool is_none(const json_t *value)
 Bytes text_of(FormReader *r, const json_t *value, const char *where)
 {
         if (!json_is_string(value))
-                reader_refuse(r, "%s: a text is wanted here", where);
+                reader_refuse(r, "%s: expected a string", where);
         int64_t n = (int64_t)json_string_length(value);
         if (n > MAX_TOKEN_BYTES)
-                reader_refuse(r, "%s: a text of %lld bytes; lathe takes %d", where, (long long)n,
+                reader_refuse(r, "%s: a text of %lld bytes; lathe reads up to %d", where, (long long)n,
                               MAX_TOKEN_BYTES);
         return (Bytes){arena_strndup(r->arena, json_string_value(value), n), n};
 }
@@ -36,7 +36,7 @@ bool truth_of(FormReader *r, const json_t *object, const char *key, bool otherwi
         if (is_none(value))
                 return otherwise;
         if (!json_is_boolean(value))
-                reader_refuse(r, "%s.%s: true or false is wanted here", where, key);
+                reader_refuse(r, "%s.%s: expected true or false", where, key);
         return json_is_true(value);
 }
 
@@ -44,7 +44,7 @@ int32_t token_number(FormReader *r, const json_t *value, const char *where)
 {
         if (!json_is_integer(value) || json_integer_value(value) < 0 ||
             json_integer_value(value) >= MAX_TOKENS)
-                reader_refuse(r, "%s: a token's number is wanted here, from 0 to %d", where, MAX_TOKENS - 1);
+                reader_refuse(r, "%s: expected a token id from 0 to %d", where, MAX_TOKENS - 1);
         return (int32_t)json_integer_value(value);
 }
 
@@ -52,7 +52,7 @@ const char *type_of(FormReader *r, const json_t *part, const char *where)
 {
         const char *type = json_string_value(json_object_get(part, "type"));
         if (!type)
-                reader_refuse(r, "%s: an object with a type is wanted here", where);
+                reader_refuse(r, "%s: expected an object with a type", where);
         return type;
 }
 
@@ -191,7 +191,7 @@ void set_merge(FormReader *r, int64_t i, Bytes left, Bytes right, const char *li
 {
         const int64_t within = r->form->within.n; /* stands in the second one only */
         if (right.n < within)
-                reader_refuse(r, "%s[%lld]: \"%s\" lacks the prefix of what is within words", list,
+                reader_refuse(r, "%s[%lld]: \"%s\" lacks the prefix of tokens within words", list,
                               (long long)i, right.at);
         if (left.n > MAX_TOKEN_BYTES - right.n)
                 reader_refuse(r, "%s[%lld]: a token of more than %d bytes", list, (long long)i,
@@ -213,7 +213,7 @@ void set_merge_line(FormReader *r, int64_t i, Bytes line, const char *list)
         const char *space = memchr(line.at, ' ', (size_t)line.n), *end = line.at + line.n;
         if (!space || space == line.at || space + 1 == end ||
             memchr(space + 1, ' ', (size_t)(end - space - 1)))
-                reader_refuse(r, "%s[%lld]: two tokens with a space between are wanted, not \"%.*s\"", list,
+                reader_refuse(r, "%s[%lld]: expected two tokens separated by a space, not \"%.*s\"", list,
                               (long long)i, (int)line.n, line.at);
         set_merge(r, i, (Bytes){line.at, space - line.at}, (Bytes){space + 1, end - space - 1}, list);
 }

@@ -87,7 +87,7 @@ static CharSet property(RegexParser *p, int begin, bool negative)
         }
         if (!charset_category(p->arena, p->text + name, length, &set))
                 regex_refuse(p, begin,
-                             "of properties lathe knows the general categories, as L and Lu, but not C…");
+                             "lathe supports only the general categories, such as L and Lu, but not C…");
         p->at = (int)(close - p->text) + 1;
         return negative ? charset_without(p->arena, set) : set;
 }
@@ -100,7 +100,7 @@ static uint32_t hexadecimal(RegexParser *p, int begin, int digits)
                 number[n++] = p->text[p->at++];
         unsigned long code = strtoul(number, NULL, 16);
         if (n == 0 || code > LAST_CHARACTER)
-                regex_refuse(p, begin, "no number of a character");
+                regex_refuse(p, begin, "not the number of a character");
         return (uint32_t)code;
 }
 
@@ -122,11 +122,10 @@ static uint32_t escaped_character(RegexParser *p, int begin, char c)
         if (c == 'x' && code < 0x80)
                 return code;
         if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
-                regex_refuse(
-                        p, begin,
-                        "this escape is not one that lathe knows: \\p{…} \\P{…} \\w \\W \\s \\S \\d \\D \\n "
-                        "\\r \\t "
-                        "\\x{…} \\u….");
+                regex_refuse(p, begin,
+                             "unsupported escape; lathe has \\p{…} \\P{…} \\w \\W \\s \\S \\d \\D \\n "
+                             "\\r \\t "
+                             "\\x{…} \\u….");
         return (uint32_t)(unsigned char)c;
 }
 
@@ -138,7 +137,7 @@ static CharSet parse_escape(RegexParser *p, uint32_t *code)
         CharSet digits;
         *code = UINT32_MAX;
         if (p->at >= p->n)
-                regex_refuse(p, begin, "nothing behind it");
+                regex_refuse(p, begin, "nothing follows it");
         if ((unsigned char)c >= 0x80) {
                 *code = take_character(p);
                 return single(p, *code);
@@ -148,7 +147,7 @@ static CharSet parse_escape(RegexParser *p, uint32_t *code)
         case 'p':
         case 'P':
                 if (peek(p) != '{')
-                        regex_refuse(p, begin, "a property stands in {}");
+                        regex_refuse(p, begin, "a property is written in {}");
                 return property(p, begin, c == 'P');
         case 'w': return charset_word(p->arena);
         case 'W': return charset_without(p->arena, charset_word(p->arena));
@@ -174,7 +173,7 @@ static CharSet folded(RegexParser *p, int at, uint32_t c)
 {
         CharRange range[3] = {{c, c}, {c ^ 0x20, c ^ 0x20}, {0x17f, 0x17f}};
         if (c >= 0x80)
-                regex_refuse(p, at, "in (?i: lathe knows the cases of ASCII alone");
+                regex_refuse(p, at, "in (?i: only letters of ASCII are supported");
         if (!is_ascii_letter(c))
                 return single(p, c);
         if ((c | 0x20) == 'k')
@@ -198,9 +197,9 @@ static CharSet class_part(RegexParser *p, int begin, uint32_t *code)
 {
         *code = UINT32_MAX;
         if (parse_follows(p, "&&"))
-                regex_refuse(p, p->at, "classes can't be cut with && here");
+                regex_refuse(p, p->at, "intersection of classes by && is not supported");
         if (parse_follows(p, "[:"))
-                regex_refuse(p, p->at, "no classes of POSIX here; \\p{…} has categories");
+                regex_refuse(p, p->at, "POSIX classes are not supported; \\p{…} has categories");
         if (p->at >= p->n)
                 regex_refuse(p, begin, "this class lacks its ]");
         if (parse_takes(p, "\\"))
@@ -231,12 +230,12 @@ static CharSet parse_class(RegexParser *p)
                         p->at++;
                         class_part(p, begin, &last);
                         if (last == UINT32_MAX || last < first)
-                                regex_refuse(p, at, "no range of characters");
+                                regex_refuse(p, at, "not a range of characters");
                         CharRange range = {first, last};
                         part = charset_of(p->arena, &range, 1);
                 }
                 if (p->fold && first != UINT32_MAX)
-                        regex_refuse(p, at, "no classes in (?i: here");
+                        regex_refuse(p, at, "classes in (?i: are not supported");
                 all = charset_join(p->arena, all, part);
         }
         p->depth--;
@@ -281,7 +280,7 @@ static RegexTree *look_ahead(RegexParser *p, int begin, bool negative)
         t->negative = negative;
         RegexTree *inner = parse_choice(p);
         if (!one_character(p, inner, &t->set))
-                regex_refuse(p, begin, "look-ahead of more than one character can't be done");
+                regex_refuse(p, begin, "look-ahead of more than one character is not supported");
         return t;
 }
 
@@ -302,7 +301,7 @@ static RegexTree *parse_group(RegexParser *p)
                 else if (parse_takes(p, "?-i:"))
                         p->fold = false;
                 else if (!parse_takes(p, "?:") && peek(p) == '?')
-                        regex_refuse(p, begin, "of groups lathe knows (…) (?:…) (?i:…) (?=X) (?!X)");
+                        regex_refuse(p, begin, "unsupported group; lathe has (…) (?:…) (?i:…) (?=X) (?!X)");
                 t = parse_choice(p);
         }
         if (!parse_takes(p, ")"))
@@ -328,7 +327,7 @@ static RegexTree *parse_atom(RegexParser *p)
         if (c == '*' || c == '+' || c == '?' || c == '{')
                 regex_refuse(p, begin, "nothing to repeat");
         if (c == '^')
-                regex_refuse(p, begin, "^ can't be done: a piece is looked at from where the last one ended");
+                regex_refuse(p, begin, "^ is not supported: matching begins where the last piece ended");
         if (parse_takes(p, "("))
                 return parse_group(p);
         if (parse_takes(p, "["))
@@ -361,13 +360,13 @@ static void bounds(RegexParser *p, RegexTree *t)
 {
         int begin = p->at - 1;
         if (!strchr("0123456789,", peek(p)) || !peek(p))
-                regex_refuse(p, begin, "numbers are wanted in {}; the character is \\{");
+                regex_refuse(p, begin, "expected numbers in {}; the character is \\{");
         t->least = bound(p, begin);
         t->most = t->least;
         if (parse_takes(p, ","))
                 t->most = peek(p) == '}' ? -1 : bound(p, begin);
         if (!parse_takes(p, "}") || (t->most >= 0 && t->most < t->least) || (!t->least && !t->most))
-                regex_refuse(p, begin, "no number of repetitions");
+                regex_refuse(p, begin, "not a number of repetitions");
 }
 
 static RegexTree *parse_repeated(RegexParser *p, RegexTree *what)
@@ -382,7 +381,7 @@ static RegexTree *parse_repeated(RegexParser *p, RegexTree *what)
                 if (c == '{')
                         bounds(p, t);
                 if (c == '{' && peek(p) == '?')
-                        regex_refuse(p, t->at, "a lazy {} can't be done");
+                        regex_refuse(p, t->at, "a lazy {} is not supported");
                 if (c != '{' && parse_takes(p, "+")) /* of {n,m}+ it is one more repetition */
                         t->possessive = true;
                 else if (c != '{' && parse_takes(p, "?"))
@@ -417,7 +416,7 @@ static RegexTree *sequence(RegexParser *p)
                 if (before && letter && is_folded_pair(before, letter))
                         regex_refuse(
                                 p, begin,
-                                "in (?i: one character stands for these two letters, which can't be done");
+                                "in (?i: one character matches these two letters, which is not supported");
                 before = letter;
                 p->depth = depth;
                 sequence_add(p, t, part);

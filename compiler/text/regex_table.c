@@ -71,7 +71,7 @@ static _Noreturn void table_refuse(RegexMaker *m, const char *what)
 static int add_node(RegexMaker *m, RegexNode node)
 {
         if (m->nnode == MAX_NODES)
-                table_refuse(m, "the regex is too large: its repetitions make more than 8192 places");
+                table_refuse(m, "the regex is too large: its repetitions make more than 8192 positions");
         m->node[m->nnode] = node;
         return m->nnode++;
 }
@@ -102,11 +102,10 @@ static void note_possessive(RegexMaker *m, const RegexTree *t, int next)
         while (one->kind == REGEX_SEQUENCE && one->n == 1)
                 one = one->part[0];
         if (one->kind != REGEX_SET || m->npossessive == MAX_SETS)
-                table_refuse(
-                        m,
-                        arena_printf(m->arena,
-                                     "byte %d of the regex: a possessive repetition is of one character here",
-                                     t->at));
+                table_refuse(m, arena_printf(m->arena,
+                                             "byte %d of the regex: a possessive repetition is supported "
+                                             "only of one character",
+                                             t->at));
         m->possessive[m->npossessive++] = (Possessive){next, regex_set_number(m, one->set), t->at};
 }
 
@@ -168,13 +167,11 @@ static void check_followers(RegexMaker *m, const Possessive *p, int at)
                 return;
         m->seen[at] = m->walk;
         if (n->kind == NODE_LOOK || (n->kind == NODE_SET && charset_meets(m->set[n->set], m->set[p->set])))
-                table_refuse(
-                        m,
-                        arena_printf(m->arena,
-                                     "byte %d of the regex: a possessive repetition can only be done where "
-                                     "what follows can't begin with "
-                                     "what it repeats",
-                                     p->at));
+                table_refuse(m,
+                             arena_printf(m->arena,
+                                          "byte %d of the regex: a possessive repetition is supported only "
+                                          "if the following part can't begin with a repeated character",
+                                          p->at));
         for (int i = 0; n->kind == NODE_SPLIT && i < n->n; i++)
                 check_followers(m, p, n->next[i]);
 }
@@ -193,7 +190,7 @@ static int class_number(RegexMaker *m, const ClassMask *mask)
                 if (!memcmp(&m->class[i], mask, sizeof *mask))
                         return i;
         if (m->nclass == MAX_CLASSES)
-                table_refuse(m, "the regex is too large: it tells more than 255 kinds of characters apart");
+                table_refuse(m, "the regex is too large: it distinguishes more than 255 kinds of characters");
         m->class[m->nclass] = *mask;
         return m->nclass++;
 }

@@ -476,7 +476,7 @@ const char *form_tables(const TokenizerForm *f, TokenBlock *out)
         add_scores(b);
         why = block_add_word(b);
         if (why || !add_nodes(b))
-                return arena_printf(f->arena, "%s: %s", f->path, why ? why : "its tokens are too many");
+                return arena_printf(f->arena, "%s: %s", f->path, why ? why : "it has too many tokens");
         add_bytes(b, TOKENS_AROUND, f->before, f->nbefore * (int64_t)sizeof *f->before);
         add_bytes(b, TOKENS_AROUND, f->behind, f->nbehind * (int64_t)sizeof *f->behind);
         void *block = block_assemble(b, &out->size);

@@ -14,6 +14,6 @@ typedef struct {
 
 void add_bytes(TableWriter *b, int section, const void *bytes, int64_t n);
 
-/* tables_splits.c: what takes merging to know, by tables t without it; false: its tokens are too many. */
+/* tables_splits.c: what takes merging to know, by tables t without it; false: it has too many tokens. */
 bool add_splits(TableWriter *b, const TokenTables *t);
 #endif

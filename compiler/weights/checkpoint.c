@@ -17,7 +17,7 @@
 
 _Static_assert(sizeof(void *) == 8, "checkpoints are mapped whole: 64-bit addresses");
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "checkpoints are little-endian and are used where they lie"
+#error "checkpoints are little-endian and are used in place"
 #endif
 
 enum { MAX_META = 16 };
@@ -263,7 +263,7 @@ static bool fail_format(const char *path, const Format *other, CkError *err)
                                      "of them, a .gguf, or a "
                                      "llama2.c .bin";
         if (!other)
-                return ck_fail(err, "%s: no format that lathe reads: %s", path, wanted);
+                return ck_fail(err, "%s: not a format that lathe reads: %s", path, wanted);
         return ck_fail(err, "%s: this is %s: %s%s%s", path, other->name, wanted, other->advice ? "; " : "",
                        other->advice ? other->advice : "");
 }

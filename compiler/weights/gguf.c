@@ -148,7 +148,7 @@ static bool take_truths(GgufCursor *c, uint64_t n)
         const unsigned char *bytes = gguf_take(c, n, "truths");
         for (uint64_t i = 0; bytes && i < n; i++)
                 if (bytes[i] > 1)
-                        return ck_fail(c->err, "%s: byte %lld: %d is no truth, which is 0 or 1",
+                        return ck_fail(c->err, "%s: byte %lld: %d is not a bool, which is 0 or 1",
                                        c->file->path, (long long)(at + (int64_t)i), bytes[i]);
         return bytes;
 }
@@ -184,8 +184,8 @@ static bool take_value_type(GgufCursor *c, uint32_t *type, bool within)
         if (!take_u32(c, type, "a value's type"))
                 return false;
         if (*type >= GGUF_VALUES)
-                return ck_fail(c->err, "%s: byte %lld: %u is no type of values", c->file->path, (long long)at,
-                               *type);
+                return ck_fail(c->err, "%s: byte %lld: %u is not a type of values", c->file->path,
+                               (long long)at, *type);
         return *type != GGUF_LIST || !within ||
                ck_fail(c->err, "%s: byte %lld: a list of lists, which lathe does not read", c->file->path,
                        (long long)at);
@@ -228,7 +228,7 @@ static bool take_pairs(GgufCursor *c, GgufPairs *pairs, int n)
         for (int i = 1; i < n; i++)
                 if (!strcmp(pairs->pair[i - 1].key, pairs->pair[i].key))
                         return ck_fail(c->err,
-                                       "%s: the key %s is there twice, the values at bytes %lld and %lld",
+                                       "%s: the key %s occurs twice, with values at bytes %lld and %lld",
                                        c->file->path, ck_quote(pairs->pair[i].key).text,
                                        (long long)(pairs->pair[i - 1].data - c->file->data),
                                        (long long)(pairs->pair[i].data - c->file->data));
@@ -331,8 +331,8 @@ static bool take_type(GgufCursor *c, GgufEntry *e)
         if (!ck_type_of_gguf(number, &e->tensor.dtype)) {
                 const char *removed = removed_type(number);
                 snprintf(what, sizeof what,
-                         removed ? "type %u was %s, which GGUF has no more"
-                                 : "its type, %u, is none that lathe knows",
+                         removed ? "type %u was %s, which GGUF no longer has"
+                                 : "its type, %u, is unknown to lathe",
                          number, removed);
                 return gguf_refuse_entry(c, e, what);
         }
@@ -356,7 +356,7 @@ static bool take_offset(GgufCursor *c, GgufEntry *e, int64_t alignment)
                 return true;
         }
         snprintf(what, sizeof what, "offset %llu is %s", (unsigned long long)offset,
-                 offset % (uint64_t)alignment ? "no multiple of the alignment" : "beyond 2^60");
+                 offset % (uint64_t)alignment ? "not a multiple of the alignment" : "beyond 2^60");
         return gguf_refuse_entry(c, e, what);
 }
 
@@ -392,7 +392,7 @@ static bool fail_short(const GgufCursor *c, const GgufEntry *missing, int64_t st
         return ck_fail(
                 c->err,
                 "%s: the file is cut short: it has %lld bytes, and its tensors end at byte %lld; \"%s\" "
-                "is the first that is not whole",
+                "is the first that is incomplete",
                 c->file->path, (long long)c->file->size, (long long)(start + end),
                 ck_quote(missing->name).text);
 }

@@ -69,7 +69,7 @@ static bool read_header(const CkFile *file, Llama2cHeader *header, CkError *err)
                         header->tied = number > 0;
                 header->number[i] = vocab && number < 0 && number != INT32_MIN ? -number : number;
                 if (header->number[i] <= 0)
-                        return ck_fail(err, "%s: %s (byte %d) is %d, so this is no llama2.c checkpoint",
+                        return ck_fail(err, "%s: %s (byte %d) is %d, so this is not a llama2.c checkpoint",
                                        file->path, keys[i], 4 * i, number);
         }
         return true;
@@ -83,7 +83,7 @@ static bool derive_sizes(const CkFile *file, Llama2cHeader *header, CkError *err
                 return ck_fail(err, "%s: dim %d over n_heads %d is not an even head size", file->path, dim,
                                heads);
         if (heads % kv_heads)
-                return ck_fail(err, "%s: n_heads %d is no multiple of n_kv_heads %d", file->path, heads,
+                return ck_fail(err, "%s: n_heads %d is not a multiple of n_kv_heads %d", file->path, heads,
                                kv_heads);
         int head_size = dim / heads;
         header->layers = number[2];

@@ -72,11 +72,11 @@ static bool npy_take_text(NpyHeader *h, char *text, size_t room)
 {
         size_t n = 0;
         if (!npy_take(h, '\''))
-                return npy_refuse(h, "a text in quotes");
+                return npy_refuse(h, "a string in quotes");
         for (; h->at < h->end && *h->at != '\'' && n + 1 < room; h->at++)
                 text[n++] = *h->at;
         text[n] = 0;
-        return npy_take(h, '\'') || npy_refuse(h, "a short text in quotes");
+        return npy_take(h, '\'') || npy_refuse(h, "a short string in quotes");
 }
 
 static bool npy_read_type(NpyHeader *h, CkTensor *t)
@@ -90,7 +90,7 @@ static bool npy_read_type(NpyHeader *h, CkTensor *t)
                         return true;
                 }
         return ck_fail(h->err,
-                       "%s: the array's type is %s; lathe reads <f4, <f2, <f8, whole numbers and truths, "
+                       "%s: the array's type is %s; lathe reads <f4, <f2, <f8, whole numbers and bools, "
                        "little-endian: "
                        "astype('<f4')",
                        h->file->path, ck_quote(name).text);
@@ -102,7 +102,8 @@ static bool read_order(NpyHeader *h)
                 return true;
         if (!take_word(h, "True"))
                 return npy_refuse(h, "True or False");
-        return ck_fail(h->err, "%s: the array lies column by column: save numpy.ascontiguousarray() of it",
+        return ck_fail(h->err,
+                       "%s: the array is stored column by column: save numpy.ascontiguousarray() of it",
                        h->file->path);
 }
 
@@ -178,7 +179,7 @@ bool npy_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
         if (version > 1)
                 length |= (int64_t)data[10] << 16 | (int64_t)data[11] << 24;
         if (length > file->size - prefix)
-                return ck_fail(err, "%s: the header has %lld bytes, and the file ends after %lld", file->path,
+                return ck_fail(err, "%s: the header has %lld bytes, but the file ends after %lld", file->path,
                                (long long)length, (long long)(file->size - prefix));
         const char *begin = (const char *)data + prefix;
         NpyHeader h = {file, begin, begin + length, err};
@@ -188,7 +189,7 @@ bool npy_read(Checkpoint *checkpoint, const CkFile *file, CkError *err)
                 return ck_lack(err, "%s: out of memory", file->path);
         bool good = read_fields(&h, &t) && checkpoint_measure(file, &t, err);
         if (good && t.bytes != file->size - prefix - length)
-                good = ck_fail(err, "%s: the array's shape and type are %lld bytes, and %lld are there",
+                good = ck_fail(err, "%s: the array's shape and type are %lld bytes, but the file has %lld",
                                file->path, (long long)t.bytes, (long long)(file->size - prefix - length));
         good = good && checkpoint_add(checkpoint, &t, err);
         free((void *)t.name);

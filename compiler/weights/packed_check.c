@@ -163,6 +163,6 @@ const char *packed_file_check(const char *path, Arena *a, PackedFile *file)
         ByteRange r = block_range(c->size, block);
         return arena_printf(a,
                             "%s is damaged: bytes %" PRId64 " to %" PRId64
-                            " do not have the hash that its head states",
+                            " do not have the hash that its header states",
                             path, r.begin, r.end - 1);
 }

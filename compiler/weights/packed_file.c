@@ -71,9 +71,8 @@ bool output_weights(WrittenFile *o, const char *path, Plan *p, Weights *from, co
                 return false;
         int64_t n = FLOATS(p->bytes.weights), size = file_size(n, tail);
         if (!mixture_fits(p->graph)) {
-                o->error =
-                        "a packed file says the types of 256 runs of slots; --quant with fewer changes from "
-                        "layer to layer fits";
+                o->error = "a packed file can store the types of 256 runs of slots; use a --quant with fewer "
+                           "changes from layer to layer";
                 return false;
         }
         float *all = map_aside(o->file, p, n, tail, key);

@@ -139,7 +139,7 @@ static const char *not_of_plan(Arena *a, const char *path, const uint64_t *head)
 {
         if (is_share(head))
                 return arena_printf(a,
-                                    "%s has what rank %u of %u reads, and holes: it is for that rank's "
+                                    "%s has only the parts that rank %u of %u reads: use it with that rank's "
                                     "program of `lathe build --ranked`",
                                     path, (unsigned)(head[RANK_FILE_PLACE] & UINT32_MAX),
                                     (unsigned)(head[RANK_FILE_PLACE] >> 32));

@@ -163,7 +163,7 @@ json_t *checkpoint_pairs_json(const Checkpoint *checkpoint, int64_t longest, CkE
                 if (pair->list && pair->count > longest)
                         continue;
                 if (json_object_set_new(all, pair->key, json_of_pair(pair))) {
-                        ck_fail(err, "%s: the value of %s is no number or text that JSON can hold",
+                        ck_fail(err, "%s: the value of %s is not a number or text that JSON can represent",
                                 checkpoint_path(checkpoint), ck_quote(pair->key).text);
                         json_decref(all);
                         return NULL;

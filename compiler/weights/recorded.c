@@ -105,8 +105,7 @@ static const CkTensor *load_tensor(const Checkpoint *file, const char *name, dou
                 t = checkpoint_at(file, 0);
         *value = t ? malloc((size_t)t->count * sizeof **value + 1) : NULL;
         if (!t)
-                ck_fail(err, "%s: it has several tensors, and none is called %s", checkpoint_path(file),
-                        name);
+                ck_fail(err, "%s: it has several tensors, and none is named %s", checkpoint_path(file), name);
         else if (!*value)
                 ck_lack(err, "%s: out of memory", checkpoint_path(file));
         else if (!recorded_read_all(t, *value))
@@ -276,7 +275,7 @@ static bool recorded_find_values(Recorded *f)
                         add_record(f, t, output);
         }
         return f->n > g->ninput ||
-               recorded_refuse(f, "nothing to compare: neither an output nor another value is there");
+               recorded_refuse(f, "nothing to compare: the file has neither outputs nor other values");
 }
 
 /* --- shapes --------------------------------------------------------------------------------------------------------- */
@@ -318,7 +317,7 @@ static bool find_batch(Recorded *f)
                                 r->given->name, r->given->shape[0], f->batch);
                 f->batch = r->given->shape[0];
                 if (!f->batch)
-                        return recorded_refuse(f, "%s is a batch of nothing", r->given->name);
+                        return recorded_refuse(f, "%s is an empty batch", r->given->name);
         }
         return true;
 }

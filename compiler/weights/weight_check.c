@@ -125,7 +125,8 @@ static bool check_report(const FaultKind *kind, const char *path, Diag *diag)
         if (kind->hint)
                 diag_hint(diag, "%s", kind->hint);
         if (faults->span.source)
-                diag_note(diag, faults->span, faults->n == 1 ? "wanted here" : "the first is wanted here");
+                diag_note(diag, faults->span,
+                          faults->n == 1 ? "required here" : "the first is required here");
         return false;
 }
 
@@ -142,7 +143,7 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
         FaultKind unreadable = {{.arena = a}, "of a type that can't be read", NULL};
         FaultKind unused = {{.arena = a},
                             "that the model does not use",
-                            "a checkpoint names what its model does without: drop \"NAME\""};
+                            "a checkpoint lists the tensors that its model does not use: drop \"NAME\""};
         if (map->graph->nentry == 0)
                 missing.hint = "the model has no checkpoint entries, so tensors go by the weights' own names";
         for (int i = 0; i < map->npublished; i++) {
@@ -158,8 +159,8 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
                         fault_add(&unreadable.faults, p->span, "\"%s\": %s (%s)", p->name,
                                   ck_type_name(t->dtype), ck_type_why(t->dtype));
                 if (t && !has_shape(p, t) && is_transposed(p, t))
-                        misshapen.hint =
-                                "what a file keeps transposed is written with ', as in layer[i].ffn.up.w'";
+                        misshapen.hint = "a tensor that the file stores transposed is written with ', as in "
+                                         "layer[i].ffn.up.w'";
         }
         find_unused(map, file, &unused.faults);
         const FaultKind *kind[] = {&missing, &misshapen, &unreadable, &unused};

@@ -307,9 +307,9 @@ static void add_piece(MapWalk *w, Piece piece, PieceDigit *digit, int ndigit)
 static void map_refuse(MapWalk *w, Span span, const char *what)
 {
         w->failed = true;
-        diag_error(w->diag, span.source ? span : w->entry->span,
-                   "the entry \"%s\" can't be read backwards: %s", w->entry->name, what);
-        diag_hint(w->diag, "an entry is made of weights, views, joins and numbers added or multiplied");
+        diag_error(w->diag, span.source ? span : w->entry->span, "the entry \"%s\" can't be inverted: %s",
+                   w->entry->name, what);
+        diag_hint(w->diag, "an entry consists of weights, views, joins and numbers added or multiplied");
 }
 
 static void reach_weight(MapWalk *w, const Node *n, const WeightBox *box)
@@ -318,12 +318,11 @@ static void reach_weight(MapWalk *w, const Node *n, const WeightBox *box)
         int64_t slot = weight->nregion == 0 ? 0 : n->attr.slot, step[MAX_RANK], next = 1;
         if (slot < 0) {
                 map_refuse(w, n->span,
-                           arena_printf(w->arena, "it does not say which iteration of %s is meant",
-                                        weight->path));
+                           arena_printf(w->arena, "it does not specify the iteration of %s", weight->path));
                 return;
         }
         if (box->mul == 0 || !isfinite(box->mul) || !isfinite(box->add)) {
-                map_refuse(w, w->entry->span, "it multiplies by 0 or goes beyond every number");
+                map_refuse(w, w->entry->span, "it multiplies by 0 or overflows");
                 return;
         }
         if (w->map->npiece == MAX_PIECES) {

@@ -277,9 +277,9 @@ with tempfile.TemporaryDirectory() as work:
     for name, data, why in [
             ("big-endian", npy(X).replace(b"<f4", b">f4"), "the array's type is >f4"),
             ("complex", npy(X).replace(b"<f4", b"<c8"), "the array's type is <c8"),
-            ("column by column", npy(X, order=True), "the array lies column by column"),
-            ("short", npy(X)[:-1], "the array's shape and type are 24 bytes, and 23 are there"),
-            ("long", npy(X, tail=b"1"), "the array's shape and type are 24 bytes, and 25 are there"),
+            ("column by column", npy(X, order=True), "the array is stored column by column"),
+            ("short", npy(X)[:-1], "the array's shape and type are 24 bytes, but the file has 23"),
+            ("long", npy(X, tail=b"1"), "the array's shape and type are 24 bytes, but the file has 25"),
             ("cut in the header", npy(X)[:40], "the header has"),
             ("cut before the header", npy(X)[:9], "the file ends within the header"),
             ("another version", npy(X)[:6] + b"\x09" + npy(X)[7:], "version 9 of numpy's format"),
@@ -292,6 +292,6 @@ with tempfile.TemporaryDirectory() as work:
             ("a dictionary that does not end", npy(X, header="{'descr': '<f4'"), "expected a comma or the end of the dictionary"),
             ("NaN", npy([[float("nan"), 0.0]]), "element 0 is nan")]:
         says(f"an array: {name}", 1, why, "-I", "x=" + write("wrong.npy", data), "-I", "ids=0", "-I", "flag=0")
-    says("an array for weights", 1, "this is an array of numpy's", *GIVEN, "--weights", write("x.npy", npy(X)))
+    says("an array for weights", 1, "this is a numpy array", *GIVEN, "--weights", write("x.npy", npy(X)))
 
 sys.exit(failed > 0)

@@ -176,14 +176,14 @@ def llama2c(dim=4, hidden=3, layers=1, heads=2, kv_heads=1, vocab=5, length=2, c
 def hostile_llama2c():
     header = struct.pack("<7i", 4, 3, 1, 2, 1, 5, 2)
     yield "27 bytes", b"\1" * 27, "27 bytes, but a llama2.c checkpoint begins with a header of 28"
-    yield "dim 0", struct.pack("<7i", 0, 3, 1, 2, 1, 5, 2), "dim (byte 0) is 0, so this is no llama2.c checkpoint"
+    yield "dim 0", struct.pack("<7i", 0, 3, 1, 2, 1, 5, 2), "dim (byte 0) is 0, so this is not a llama2.c checkpoint"
     yield "negative layers", struct.pack("<7i", 4, 3, -1, 2, 1, 5, 2), (
-        "n_layers (byte 8) is -1, so this is no llama2.c checkpoint")
+        "n_layers (byte 8) is -1, so this is not a llama2.c checkpoint")
     yield "vocab -2^31", struct.pack("<7i", 4, 3, 1, 2, 1, -(2**31), 2), (
-        "vocab_size (byte 20) is -2147483648, so this is no llama2.c checkpoint")
+        "vocab_size (byte 20) is -2147483648, so this is not a llama2.c checkpoint")
     yield "heads do not divide", llama2c(heads=3), "dim 4 over n_heads 3 is not an even head size"
     yield "odd head size", llama2c(heads=4), "dim 4 over n_heads 4 is not an even head size"
-    yield "kv_heads do not divide", llama2c(dim=12, heads=6, kv_heads=4), "n_heads 6 is no multiple of n_kv_heads 4"
+    yield "kv_heads do not divide", llama2c(dim=12, heads=6, kv_heads=4), "n_heads 6 is not a multiple of n_kv_heads 4"
     yield "truncated", llama2c(change=-1), (
         "truncated: freq_cis_imag at byte 500 needs 1 x 8 bytes, but the file ends at byte 507")
     yield "untied, but no classifier", header[:20] + struct.pack("<2i", -5, 2) + llama2c()[28:], (
@@ -241,7 +241,7 @@ def check_places():
     equal("no such file", run(tool, "list", absent), (1, f"{absent}: cannot open: No such file or directory\n"))
     other = write("other.txt", b"these are no weights")
     equal("no format", run(tool, "list", other), (
-        1, f"{other}: no format that lathe reads: expected .safetensors, a .safetensors.index.json, a directory with one "
+        1, f"{other}: not a format that lathe reads: expected .safetensors, a .safetensors.index.json, a directory with one "
         "of them, a .gguf, or a llama2.c .bin\n"))
     os.mkfifo(path("pipe.safetensors"))
     pipe = path("pipe.safetensors")

@@ -132,10 +132,10 @@ def check_refused():
     nul[2] = (0, b"a\0b")
     nan[1] = (float("nan"), b"x")
     cases = [
-        ("empty", b"", n, "no tokenizer of llama2.c's: it begins with the length of the longest token, 1 to 65536"),
-        ("longest 0", b"\0" * 100, n, "no tokenizer of llama2.c's: it begins with the length of the longest token, 1 to 65536"),
+        ("empty", b"", n, "not a tokenizer of llama2.c: it begins with the length of the longest token, 1 to 65536"),
+        ("longest 0", b"\0" * 100, n, "not a tokenizer of llama2.c: it begins with the length of the longest token, 1 to 65536"),
         ("longest 65537", struct.pack("<i", 65537) + good[4:], n,
-         "no tokenizer of llama2.c's: it begins with the length of the longest token, 1 to 65536"),
+         "not a tokenizer of llama2.c: it begins with the length of the longest token, 1 to 65536"),
         ("a model of more tokens", good, n + 1, f"it has {n} tokens, but the model's vocabulary has {n + 1}"),
         ("a model of fewer tokens", good, n - 1, f"it has {n} tokens, but the model's vocabulary has {n - 1}"),
         ("two tokens", tokenizer_file(tokens[:2]), 2,
@@ -146,11 +146,11 @@ def check_refused():
          f"ends within token {n - 1}, which begins at byte {len(good) - len(tokens[-1][1]) - 8}"),
         ("a 0 in a token", tokenizer_file(nul), n, "byte 38: token 2 contains a 0 byte"),
         ("a score that is no number", tokenizer_file(nan), n, "byte 17: the score of token 1 is not a number"),
-        ("length 0", good[:8] + b"\0" * 4 + good[12:], n, "byte 4: token 0 has length 0, but 1 .. 13 was announced"),
+        ("length 0", good[:8] + b"\0" * 4 + good[12:], n, "byte 4: token 0 has length 0, but the header allows 1 to 13"),
         ("negative length", good[:8] + b"\xff" * 4 + good[12:], n,
-         "byte 4: token 0 has length -1, but 1 .. 13 was announced"),
+         "byte 4: token 0 has length -1, but the header allows 1 to 13"),
         ("longer than the longest", tokenizer_file(tokens, 12), n,
-         f"byte {len(good) - len(tokens[-1][1]) - 29}: token {n - 2} has length 13, but 1 .. 12 was announced"),
+         f"byte {len(good) - len(tokens[-1][1]) - 29}: token {n - 2} has length 13, but the header allows 1 to 12"),
     ]
     for name, content, vocab, message in cases:
         file = write("refused.bin", content)

@@ -93,7 +93,7 @@ def check_right():
     for name, kind, value in (("NaN", F32, float("nan")), ("2^63", U64, 2**63), ("no UTF-8", TEXT, b"\xff")):
         file = write("unsaid.gguf", gguf([("x", kind, value)]))
         equal(f"pairs that JSON does not have: {name}", run(CHECKED, "pairs", file),
-              (1, f"{file}: the value of x is no number or text that JSON can hold\n"))
+              (1, f"{file}: the value of x is not a number or text that JSON can represent\n"))
 
 
 def check_blocks():
@@ -141,10 +141,10 @@ def refused():
     yield "a key of 1,025 bytes", raw([], pair("k" * 1025, U8, 1)), "byte 24: a key of 1025 bytes; lathe reads 1 to 1024"
     for bad in (b"a\0b", b"a\nb", b"\xc2\x85", b"\xff", b"\xc3", b"\x7f"):
         yield f"a key {bad!r}", raw([], pair(bad, U8, 1)), "byte 24: a key that is not UTF-8 without control characters"
-    yield "a key twice", gguf([("k", U8, 1), ("l", U8, 2), ("k", U32, 3)]), "the key k is there twice, the values at bytes 37 and 65"
-    yield "no type of values", raw([], text("k") + struct.pack("<I", 13) + b"\0" * 8), "byte 33: 13 is no type of values"
-    yield "a truth of 2", raw([], pair("k", BOOL, 2)), "byte 37: 2 is no truth, which is 0 or 1"
-    yield "a truth of 255 in a list", raw([], pair("k", LIST, (BOOL, [1, 0, 255]))), "byte 51: 255 is no truth, which is 0 or 1"
+    yield "a key twice", gguf([("k", U8, 1), ("l", U8, 2), ("k", U32, 3)]), "the key k occurs twice, with values at bytes 37 and 65"
+    yield "no type of values", raw([], text("k") + struct.pack("<I", 13) + b"\0" * 8), "byte 33: 13 is not a type of values"
+    yield "a truth of 2", raw([], pair("k", BOOL, 2)), "byte 37: 2 is not a bool, which is 0 or 1"
+    yield "a truth of 255 in a list", raw([], pair("k", LIST, (BOOL, [1, 0, 255]))), "byte 51: 255 is not a bool, which is 0 or 1"
     nested = struct.pack("<IQ", LIST, 1) * 10**5
     yield "lists in lists, 10^5 deep", raw([], text("k") + struct.pack("<I", LIST) + nested), (
         "byte 37: a list of lists, which lathe does not read")
@@ -163,7 +163,7 @@ def refused():
         at = 65 if kind == LIST else 53
         yield f"alignment as {name}", gguf([("general.alignment", kind, value)], TENSORS[:1]), f"byte {at}: general.alignment {alignment}"
     yield "alignment twice", gguf([("general.alignment", U32, 32)] * 2, TENSORS[:1]), (
-        "the key general.alignment is there twice, the values at bytes 53 and 86")
+        "the key general.alignment occurs twice, with values at bytes 53 and 86")
 
     yield "a name of 0 bytes", typed(0, FOUR, name=""), "byte 24: a tensor's name of 0 bytes; lathe reads 1 to 127"
     yield "a name of 128 bytes", typed(0, FOUR, name="n" * 128), "byte 24: a tensor's name of 128 bytes; lathe reads 1 to 127"
@@ -189,19 +189,19 @@ def refused():
         'byte 24: tensor "t": rows of 16 values are not a multiple of Q4_0\'s block size, 32')
     for number, removed in ((4, "Q4_2"), (5, "Q4_3"), (31, "Q4_0_4_4"), (32, "Q4_0_4_8"), (33, "Q4_0_8_8"), (36, "IQ4_NL_4_4"),
                             (37, "IQ4_NL_4_8"), (38, "IQ4_NL_8_8")):
-        yield f"type {number}", typed(number, FOUR), f'byte 24: tensor "t": type {number} was {removed}, which GGUF has no more'
+        yield f"type {number}", typed(number, FOUR), f'byte 24: tensor "t": type {number} was {removed}, which GGUF no longer has'
     for number in (43, 255, 2**31, 2**32 - 1):
-        yield f"type {number}", typed(number, FOUR), f'byte 24: tensor "t": its type, {number}, is none that lathe knows'
-    yield "offset 1", raw([entry("t", [1], 0, 1)], content=FOUR * 20), 'byte 24: tensor "t": offset 1 is no multiple of the alignment'
+        yield f"type {number}", typed(number, FOUR), f'byte 24: tensor "t": its type, {number}, is unknown to lathe'
+    yield "offset 1", raw([entry("t", [1], 0, 1)], content=FOUR * 20), 'byte 24: tensor "t": offset 1 is not a multiple of the alignment'
     for offset in (2**60 + 32, 2**63, 2**64 - 32):
         yield f"offset {offset}", raw([entry("t", [1], 0, offset)], content=FOUR), (
             f'byte 24: tensor "t": offset {offset} is beyond 2^60')
     yield "offset 2^32", raw([entry("t", [1], 0, 2**32)], content=FOUR), (
         'byte 24: tensor "t": begins at byte 4294967296 of the data, after byte 0, where the one before ends')
     yield "a file cut short before its second tensor", raw([entry("t", [8], 0, 0), entry("u", [8], 0, 32)], content=FOUR * 8), (
-        'the file is cut short: it has 128 bytes, and its tensors end at byte 160; "u" is the first that is not whole')
+        'the file is cut short: it has 128 bytes, and its tensors end at byte 160; "u" is the first that is incomplete')
     yield "a file cut short before its last tensors", raw([entry("t", [8], 0, 0), entry("u", [8], 0, 32), entry("v", [8], 0, 64)], content=FOUR * 7), (
-        'the file is cut short: it has 156 bytes, and its tensors end at byte 224; "t" is the first that is not whole')
+        'the file is cut short: it has 156 bytes, and its tensors end at byte 224; "t" is the first that is incomplete')
     yield "a hole", raw([entry("t", [1], 0, 32)], content=FOUR * 20), (
         'byte 24: tensor "t": begins at byte 32 of the data, after byte 0, where the one before ends')
     yield "overlapping data", raw([entry("t", [16], 0, 0), entry("u", [8], 0, 32)], content=FOUR * 16), (
@@ -210,7 +210,7 @@ def refused():
         'byte 57: tensor "u": begins at byte 0 of the data, before byte 32, where the one before ends')
     yield "a name twice", raw([entry("t", [8], 0, 0), entry("t", [8], 0, 32)], content=FOUR * 16), 'two tensors are named "t"'
     yield "more bytes than the file has", typed(0, FOUR, sizes=[2**20, 2**20]), (
-        'the file is cut short: it has 100 bytes, and its tensors end at byte 4398046511200; "t" is the first that is not whole')
+        'the file is cut short: it has 100 bytes, and its tensors end at byte 4398046511200; "t" is the first that is incomplete')
     yield "sizes whose sum wraps", raw([entry("t", [2**30, 2**17], 0, 0), entry("u", [2**30, 2**17], 0, 0)], content=FOUR), (
         'byte 65: tensor "u": begins at byte 0 of the data, before byte 562949953421312, where the one before ends')
     yield "bytes at the end", gguf([], TENSORS[:1]) + b"\0", "1 bytes follow the last tensor, which ends at byte 128"

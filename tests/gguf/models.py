@@ -470,7 +470,7 @@ def check_refused_imports(lathe, root, work, names):
          f"{path}:10:1: error: rope.scaling.strange is never used\nllama.rope.scaling.strange = 2.0\n"),
         ("a value with keys below it", [("llama.rope.freq_base.more", U32, 1)],
          f"{path}:9:1: error: llama.rope.freq_base.more has a value, and keys below it\n"),
-        ("an architecture without an item", [], "lathe: error: no config item is for gguf:strange\n"),
+        ("an architecture without an item", [], "lathe: error: no config item for gguf:strange\n"),
     ):
         pairs = pairs_of("strange" if not more else spelt, said) + more
         write_gguf(path, "LLAMA", tensors, names, pairs)
@@ -479,7 +479,7 @@ def check_refused_imports(lathe, root, work, names):
     write_gguf(path, "LLAMA", tensors, names)
     code, text = run(lathe, "import", "--spec-only", path)
     verdict("lathe import refuses a GGUF that says no architecture", code == 1 and
-            text == f"lathe: error: {path}: it has no general.architecture, which says what model it is\n", text)
+            text == f"lathe: error: {path}: it has no general.architecture, which names the architecture\n", text)
 
 
 TINY_LLAMA = """import llamas

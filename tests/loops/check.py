@@ -142,18 +142,18 @@ with tempfile.TemporaryDirectory() as work:
         error("it can be read once", "run", PICTURES, "cut", "-", "-", code=2)
         error("run classify: takes no --temp", "run", PICTURES, "cut", "colour.png", "--temp", "1", code=2)
         error("nowhere.png: No such file", "run", PICTURES, "cut", "nowhere.png", code=3)
-        error("standard input: it is no picture", "run", PICTURES, "cut", "-", text="hello")
+        error("standard input: it is not a picture", "run", PICTURES, "cut", "-", text="hello")
         error("few has 2 labels, a line each, and the model 3 classes", "run", PICTURES, "few", "colour.png")
         error("id2label has no text for class 1", "run", PICTURES, "lacking", "colour.png")
         error("nowhere: No such file", "run", PICTURES, "nowhere", "colour.png", code=3)
-        error("its scores give no probabilities", "run", PICTURES, "lost", "colour.png")
+        error("its scores have no softmax", "run", PICTURES, "lost", "colour.png")
         error("expected an input of reals [channels, height, width], and scale is []", "eval", PICTURES, "two", "-I", "scale=colour.png")
         error("cut has no loop clasify; did you mean classify?", "run", PICTURES, "cut", "colour.png", "--loop", "clasify", code=2)
 
     @check("what is said of loops of pictures that do not fit")
     def _():
         error("requires stretched of at least 20, as long as the input's sides, not 19", "check", PICTURES, "too_small")
-        error("requires shortest_edge or stretched, and not both", "check", PICTURES, "too_many")
+        error("requires shortest_edge or stretched, but not both", "check", PICTURES, "too_many")
 
     # --- embed and fill ---
 
@@ -221,7 +221,7 @@ with tempfile.TemporaryDirectory() as work:
         found = json.loads(lathe("run", TEXTS, "filled", text, *tokenizer, "--top", "60", "--json"))
         same([t["text"] for t in found["tokens"]], [words[i] for i in top])
         same(embedded("sentence", text.replace("[MASK]", "word0"), *tokenizer), [hidden("2 5 9 6 4 3", "sentence")])
-        error('"the is" has no mask: token 7, [MASK] is wanted in it', "run", TEXTS, "filled", "the is", *tokenizer)
+        error('"the is" has no mask: it must contain token 7, [MASK]', "run", TEXTS, "filled", "the is", *tokenizer)
 
     @check("the last loop, or the one that is named")
     def _():
@@ -230,7 +230,7 @@ with tempfile.TemporaryDirectory() as work:
 
     @check("what is said of wrong texts and loops")
     def _():
-        error('"1 2 3" has no mask: token 7 is wanted in it', "run", TEXTS, "filled", "1 2 3")
+        error('"1 2 3" has no mask: it must contain token 7', "run", TEXTS, "filled", "1 2 3")
         error("tokens[1] is 60: it must be 0 to 59", "run", TEXTS, "filled", "7 60")
         error("text 1: the text has 33 tokens, and the model takes at most 32", "run", TEXTS, "filled", "7 " * 33)
         error("loop embed requires texts after the model", "run", TEXTS, "sentence", code=2)

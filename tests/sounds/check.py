@@ -85,15 +85,15 @@ def good():
 def broken():
     """{name: (bytes, what is said behind the path)}"""
     whole = made.wav([1, 2, 3, 4])
-    kinds = "whole numbers (1) of 8, 16, 24 and 32 bits and floats (3) of 32 and 64 are read: " + FFMPEG
+    kinds = "expected whole numbers (1) of 8, 16, 24 or 32 bits, or floats (3) of 32 or 64: " + FFMPEG
     of_kind = lambda kind, bits, block=None: made.wav(b"abcdefgh", kind=kind, bits=bits, block=block)
     found = {
-        "empty": (b"", "it is no sound; WAV is read"), "a-text": (b"hello", "it is no sound"), "a-webp": (b"RIFF\x04\0\0\0WEBP", "it is no sound"),
-        "a-flac": (b"fLaC....", "it is a FLAC; WAV is read: " + FFMPEG), "an-mp3": (b"ID3\x04", "it is an MP3"), "an-mp4": (b"\0\0\0\x20ftypM4A ", "it is an MP4"),
+        "empty": (b"", "it is not a sound; expected WAV"), "a-text": (b"hello", "it is not a sound"), "a-webp": (b"RIFF\x04\0\0\0WEBP", "it is not a sound"),
+        "a-flac": (b"fLaC....", "it is a FLAC; expected WAV: " + FFMPEG), "an-mp3": (b"ID3\x04", "it is an MP3"), "an-mp4": (b"\0\0\0\x20ftypM4A ", "it is an MP4"),
         "an-ogg": (b"OggS", "it is an Ogg"), "an-aiff": (b"FORM", "it is an AIFF"), "rifx": (b"RIFX" + whole[4:], "it is a WAV whose numbers begin with their highest byte"),
         "rf64": (b"RF64" + whole[4:], "it is a WAV of more than 4 GB"),
-        "rate": (made.wav([1], rate=44100), "it has 44100 samples a second, and 16000 are wanted: " + FFMPEG),
-        "rate-0": (made.wav([1], rate=0), "byte 24: its rate can't be 0 samples a second"),
+        "rate": (made.wav([1], rate=44100), "it has 44100 samples per second; the model requires 16000: " + FFMPEG),
+        "rate-0": (made.wav([1], rate=0), "byte 24: its rate can't be 0 samples per second"),
         "mu-law": (of_kind(7, 8), "its samples are of kind 7 with 8 bits; " + kinds), "adpcm": (of_kind(2, 4, 1), "its samples are of kind 2 with 4 bits"),
         "bits-12": (of_kind(1, 12, 2), "its samples are of kind 1 with 12 bits"), "bits-64": (of_kind(1, 64), "its samples are of kind 1 with 64 bits"),
         "bits-0": (of_kind(1, 0), "its samples are of kind 1 with 0 bits"), "half-float": (of_kind(3, 16), "its samples are of kind 3 with 16 bits"),
@@ -102,16 +102,16 @@ def broken():
         "no-samples": (made.wav([]), "it has no samples"), "no-samples-then-a-list": (made.riff(made.form(), made.chunk(b"data", b""), made.chunk(b"LIST", b"abcd")), "it has no samples"),
         "too-few": (made.wav([1], channels=2), "it has no samples"),
         "no-data": (made.riff(made.form()), "it ends without samples (data)"), "no-chunks": (made.riff(), "it ends without samples (data)"),
-        "data-first": (made.riff(made.chunk(b"data", b"1234"), made.form()), "it ends without saying before its samples what they are (fmt)"),
-        "short-fmt": (made.riff(made.chunk(b"fmt ", b"1234"), made.chunk(b"data", b"1234")), "byte 20: fmt has 4 bytes; 16 at least are wanted"),
-        "huge": (made.riff(made.form(), b"LIST\xff\xff\xff\xff" + b"1234"), "it ends too soon: at byte 44 a part of 4294967295 bytes begins, and 4 are there"),
-        "nan": (made.wav(struct.pack("<2f", 1, float("nan")), kind=3, bits=32), "sample 1 is no finite number"),
-        "infinite": (made.wav(struct.pack("<d", 1e300), kind=3, bits=64), "sample 0 is no finite number"),
+        "data-first": (made.riff(made.chunk(b"data", b"1234"), made.form()), "it ends without a description of its samples (fmt)"),
+        "short-fmt": (made.riff(made.chunk(b"fmt ", b"1234"), made.chunk(b"data", b"1234")), "byte 20: fmt has 4 bytes; expected at least 16"),
+        "huge": (made.riff(made.form(), b"LIST\xff\xff\xff\xff" + b"1234"), "it is truncated: at byte 44 a chunk of 4294967295 bytes begins, but 4 follow"),
+        "nan": (made.wav(struct.pack("<2f", 1, float("nan")), kind=3, bits=32), "sample 1 is not a finite number"),
+        "infinite": (made.wav(struct.pack("<d", 1e300), kind=3, bits=64), "sample 0 is not a finite number"),
     }
     for at in range(len(whole)):  # wherever it ends
         if at < 46:  # later, the samples are read as far as they go
-            found[f"ends-{at}"] = (whole[:at], "it is no sound" if at < 12 else "it ends without samples" if at < 20 or 36 <= at < 44 else
-                                   "it has no samples" if at >= 44 else "it ends too soon: at byte ")
+            found[f"ends-{at}"] = (whole[:at], "it is not a sound" if at < 12 else "it ends without samples" if at < 20 or 36 <= at < 44 else
+                                   "it has no samples" if at >= 44 else "it is truncated: at byte ")
     return found
 
 
@@ -234,7 +234,7 @@ def check_commands():
          [words[int(token)] for token in text.split() if int(token) > 3])
     says("a long sound is refused", lathe("run", "hears", "long.wav", code=1),
          "long.wav: it is 1.00006 s long (16001 samples), and the model takes 1 s (16000): `ffmpeg -i FILE -ss 0 -t 1 NEW.wav`")
-    says("another rate is refused", lathe("run", "hears", "fast.wav", code=1), "fast.wav: it has 44100 samples a second, and 16000 are wanted: " + FFMPEG)
+    says("another rate is refused", lathe("run", "hears", "fast.wav", code=1), "fast.wav: it has 44100 samples per second; the model requires 16000: " + FFMPEG)
     says("no sound", lathe("run", "hears", code=2), "loop transcribe requires one sound after the model")
     says("two sounds", lathe("run", "hears", "speech.wav", "speech.wav", code=2), "loop transcribe requires one sound after the model")
     says("a sound twice", lathe("run", "hears", "speech.wav", "-I", "samples=speech.wav", code=1), "the input samples is given twice")
