@@ -7,7 +7,7 @@ import numpy
 
 __all__ = ["Error", "Model", "VERSION"]
 __version__ = MODEL["package"]
-VERSION = MODEL["version"]  # who wrote this, and how the weights are laid out
+VERSION = MODEL["version"]  # the version of lathe and the layout of the weights
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAME = MODEL["name"]
 _FILE_ERRORS = 1, 2  # ERROR_FILE, ERROR_WEIGHTS
@@ -61,7 +61,7 @@ class _Sequence(ctypes.Structure):
 
 
 class _Inputs(ctypes.Structure):
-    """What denoise() is given besides, sizes first; NULL or 0: as in the call."""
+    """Further inputs of denoise(), sizes first; NULL or 0: as in the call."""
     _fields_ = [(name, ctypes.c_int64) for name in _DENOISE["sizes"]] + [(name, ctypes.c_void_p) for name in _DENOISE["given"]]
 
 
@@ -95,7 +95,7 @@ def _pointer(array):
 
 
 def _scratch(size):
-    """Memory of so many bytes, aligned to 64."""
+    """Allocates size bytes, aligned to 64."""
     memory = numpy.empty(size + 64, numpy.uint8)
     at = -memory.ctypes.data % 64
     return memory[at:at + size]
@@ -112,7 +112,7 @@ def _aligned(image):
 
 
 def _whole(array, number, what):
-    """As it lies in C; whole numbers are taken as such alone."""
+    """The array as C stores it; only whole numbers are accepted as whole numbers."""
     given = numpy.asarray(array)
     if number is numpy.int32:
         if given.size and given.dtype.kind not in "iu":
@@ -144,7 +144,7 @@ def _struct(kind, **values):
 
 
 def _row(array, number, what):
-    """The same of what has one axis: a text, a sound."""
+    """Like _whole, for arrays of one axis: a text, a sound."""
     row = _whole(array, number, what)
     if row.ndim != 1:
         raise ValueError(f"{what} is [n], not of shape {list(row.shape)}")
@@ -164,7 +164,7 @@ def _shape_words(tensor):
 
 
 def _solve(tensor, array, sizes, what):
-    """The named sizes that an input's shape tells, into `sizes`; ValueError if it does not fit."""
+    """Stores the named sizes that an input's shape gives in `sizes`; ValueError if it does not fit."""
     if array.ndim != len(tensor["shape"]):
         raise ValueError(f"{what} is {_shape_words(tensor)}, not of shape {list(array.shape)}")
     for (fixed, named), size in zip(tensor["shape"], array.shape):
@@ -177,10 +177,10 @@ def _solve(tensor, array, sizes, what):
 
 
 class Model:
-    """An instance of the model.  One thread at a time uses it; the others run meanwhile.
+    """An instance of the model.  Only one thread may use it at a time; other threads run meanwhile.
 
-    weights: the weight file (default: the one beside this file); image: all that it holds, bytes or an array of uint8, in place of the
-    file: it is read there if it is aligned to 64, else copied.  threads: 1 to 64.
+    weights: the weight file (default: the one beside this file); image: its content, bytes or an array of uint8, instead of
+    the file: it is used in place if it is aligned to 64, otherwise copied.  threads: 1 to 64.
     """
 
     def __init__(self, weights=None, threads=1, image=None):
@@ -206,7 +206,7 @@ class Model:
             raise Error(error.value, _words(error.value) + (f": {os.fsdecode(path)}" if path and error.value in _FILE_ERRORS else ""))
 
     def close(self):
-        """Ends its threads and gives back its memory; so does the end of a `with`."""
+        """Ends its threads and frees its memory, like the end of a `with`."""
         if getattr(self, "_m", None):
             with self._lock:
                 self._is_free("close")
@@ -240,7 +240,7 @@ class Model:
             raise ValueError(f"no {name} from a function that is told of a call: it has not ended")
 
     def _given(self, call, positional, named, slot=None):
-        """Arrays of a call's inputs by name, and all sizes that they tell.  slot: default: the selected one."""
+        """Arrays of a call's inputs by name, and all sizes that they give.  slot: default: the selected one."""
         inputs = MODEL["calls"][call]["inputs"]
         if len(positional) > len(inputs):
             raise TypeError(f"{call} takes {', '.join(inputs)}")
@@ -263,7 +263,7 @@ class Model:
         return arrays, sizes
 
     def feed(self, group, *inputs, **named):
-        """What is fed separately, for the calls that follow: a group of `MODEL["groups"]`."""
+        """Feeds inputs for the calls that follow: a group of `MODEL["groups"]`."""
         if group not in MODEL["groups"]:
             raise TypeError(f"there is no group {group}; there are: {', '.join(MODEL['groups']) or 'none'}")
         call = "feed_" + group
@@ -274,7 +274,7 @@ class Model:
 
     @staticmethod
     def _wanted(outputs):
-        """The names of the outputs that are wanted: all, one or a list of them."""
+        """The names of the requested outputs: all, one or a list of them."""
         wanted = list(MODEL["outputs"]) if outputs is None else [outputs] if isinstance(outputs, str) else list(outputs)
         for name in wanted:
             if name not in MODEL["outputs"]:
@@ -282,9 +282,9 @@ class Model:
         return wanted
 
     def forward(self, *inputs, outputs=None, **named):
-        """The outputs: an array, or of several a dict of them.  outputs: names of those that are wanted.
+        """The outputs: an array, or a dict of arrays if there are several.  outputs: the names of those to compute.
 
-        Of a causal model it takes positions more, and gives a row for each."""
+        For a causal model, takes new positions, and returns a row for each."""
         wanted = self._wanted(outputs)
         arrays, sizes = self._given("forward", inputs, named)
         call = [ctypes.c_int64(sizes[name]) for name in MODEL["calls"]["forward"]["sizes"]] + [_pointer(a) for a in arrays.values()]
@@ -301,12 +301,12 @@ class Model:
 
     if MODEL["time"]:
         def prefill(self, *inputs, **named):
-            """Takes positions more, without outputs."""
+            """Takes new positions, without outputs."""
             self.forward(*inputs, outputs=(), **named)
 
         @property
         def position(self):
-            """How many positions have been taken."""
+            """Number of positions that have been taken."""
             return self._call("position", result=ctypes.c_int64)
 
         def reset(self):
@@ -319,7 +319,7 @@ class Model:
 
     if MODEL["slots"] > 1:
         def _several(self, slots, inputs, named, first, outputs):
-            """What batch() gives; slots: of each sequence, where it is held; first: of each, the first position whose outputs are wanted."""
+            """The result of batch(); slots: the slot of each sequence; first: of each, the first position whose outputs are computed."""
             wanted, n = self._wanted(outputs), len(slots)
             if not n:
                 return []
@@ -346,10 +346,10 @@ class Model:
 
     if MODEL["slots"] > 1 and MODEL["time"]:
         def batch(self, slots, *inputs, first=0, outputs=None, **named):
-            """Positions more of several sequences in one call: a list, for each what forward() gives, with the same bits.
+            """Takes new positions of several sequences in one call: a list with the result of forward() for each, with the same bits.
 
-            slots: where each sequence is held, 0 to `MODEL["slots"]` - 1; of each input a list, an array for each.  first: of the positions
-            that a sequence takes, the first whose outputs are wanted, a number or a list; -1: of the last alone."""
+            slots: the slot of each sequence, 0 to `MODEL["slots"]` - 1; each input is a list of an array for each.  first: the first of a
+            sequence's new positions whose outputs are computed, a number or a list; -1: only the last."""
             slots = [self._is_slot(slot) for slot in slots]
             first = [first] * len(slots) if isinstance(first, int) else list(first)
             if len(first) != len(slots):
@@ -364,35 +364,35 @@ class Model:
 
         @property
         def slot(self):
-            """The slot that the other functions are about."""
+            """The selected slot, which the other functions use."""
             return self._slot
 
         def select(self, slot):
-            """The other functions are about this slot from now on: each has a position, and what was fed to it, of its own."""
+            """Selects the slot that the other functions use; each has its own position and fed inputs."""
             _check(self._call("select", ctypes.c_int(self._is_slot(slot))))
             self._slot = slot
 
         def fork(self, slot, copy):
-            """Slot `copy` becomes what `slot` is: what it was fed, and the positions that it has taken."""
+            """Makes slot `copy` a copy of `slot`: its fed inputs, and the positions that it has taken."""
             _check(self._call("fork", ctypes.c_int(self._is_slot(slot)), ctypes.c_int(self._is_slot(copy))))
             self._fed[copy] = dict(self._fed[slot])
 
         if MODEL["pages"]:
             @property
             def pages_left(self):
-                """How many pages no slot has."""
+                """The number of free pages."""
                 return self._call("pages_left", result=ctypes.c_int64)
     elif MODEL["slots"] > 1:
         def batch(self, *inputs, outputs=None, **named):
-            """Several whole sequences in one call, at most `MODEL["slots"]`: a list, for each what forward() gives, with the same bits.
+            """Several whole sequences in one call, at most `MODEL["slots"]`: a list with the result of forward() for each, with the same bits.
 
-            Of each input a list, an array for each sequence."""
+            Each input is a list of an array for each sequence."""
             number = len(next(iter(inputs or named.values()), []))
             return self._several([0] * number, inputs, named, None, outputs)
 
     if MODEL["tokenizer"]:
         def encode(self, text, control=False, bare=False):
-            """The token ids of a text.  control: the texts of control tokens become these; bare: nothing is put around it."""
+            """The token ids of a text.  control: the texts of control tokens become these; bare: nothing is added before or after it."""
             data = text.encode()
             n = ctypes.c_int64(len(data))
             ids = numpy.empty(max(1, self._call("encode_room", n, result=ctypes.c_int64)), numpy.int32)
@@ -404,7 +404,7 @@ class Model:
             return ids[:count].copy()
 
         def decode(self, ids, control=False):
-            """The text of token ids; what is no UTF-8 becomes U+FFFD."""
+            """The text of token ids; invalid UTF-8 becomes U+FFFD."""
             state, out = _Text(), ctypes.create_string_buffer(max(3, self._call("decode_room", result=ctypes.c_int64)))
             text = b""
             for token in _row(ids, numpy.int32, "ids"):
@@ -415,7 +415,7 @@ class Model:
 
     if MODEL["generates"]:
         def _grammar(self, settings, within):
-            """The grammar that the model was built with becomes the rule; what it is, and memory that has to stay."""
+            """Sets the rule to the grammar that the model was built with; returns it, and memory that must be kept."""
             memory = _scratch(self._call("grammar_scratch", result=ctypes.c_size_t))
             settings.ruler = self._call("grammar_new", _pointer(memory), result=ctypes.c_void_p)
             settings.rule = ctypes.cast(getattr(_LIB, _NAME + "_grammar_rule"), ctypes.c_void_p)
@@ -423,7 +423,7 @@ class Model:
             return memory
 
         def _text_made(self, call, how, on_token, rule, within):
-            """The tokens that a call makes, given settings, who is told and where their number goes.  within: the text goes on from one."""
+            """The tokens that a call makes, given its settings, callback and count.  within: the text continues another one."""
             made, tokens, raised = ctypes.c_int64(0), [], []
             vocab = int(numpy.prod(_shape(next(iter(MODEL["outputs"].values())), {MODEL["time"]: 1})))
 
@@ -465,12 +465,12 @@ class Model:
             return numpy.array(tokens, numpy.int32)
 
         def generate(self, tokens, on_token=None, rule=None, **how):
-            """The tokens that come after `tokens` [n].  What was taken before is the text's beginning: reset() begins another.
+            """The tokens that continue `tokens` [n].  Positions that were taken before are the beginning of the text: reset() begins another.
 
             how: temperature, top_k, top_p, min_p, typical_p, seed, repetition_penalty, presence_penalty, frequency_penalty,
-            steps, drafts, as in the header.  on_token: is told each token, and ends the text before it by anything true.
-            rule: is given the text so far and the logits behind it, makes -inf those of tokens that may not come, and ends the text by
-            anything true; default: the grammar that the model was built with, if any; False: none."""
+            steps, drafts, as in the header.  on_token: called for each token; a true result ends the text before it.
+            rule: called with the text so far and the logits after it; sets those of forbidden tokens to -inf; a true result ends the text.
+            default: the grammar that the model was built with, if any; False: none."""
             text = _row(tokens, numpy.int32, "tokens")
 
             def call(settings, told, made):
@@ -482,9 +482,9 @@ class Model:
 
     if MODEL["generates"] and MODEL["slots"] > 1:
         def beam_search(self, tokens, beams, steps=0, length_penalty=1.0, early_stopping=False):
-            """The likeliest of several texts that go on after `tokens` [n] side by side, a slot for each: its tokens, and what it is worth.
+            """Beam search from `tokens` [n], with a slot for each beam: the tokens of the best text, and its score.
 
-            What slot 0 was fed and has taken is the beginning; it is selected then, and the slots of beams hold other texts."""
+            The inputs and positions of slot 0 are the beginning; it is selected afterwards, and the slots of beams have other texts."""
             text, room = _row(tokens, numpy.int32, "tokens"), MODEL["sizes"][MODEL["time"]]
             found = numpy.empty(max(1, room + 1 - len(text)), numpy.int32)
             how, n = _struct(_Beams, beams=beams, length_penalty=length_penalty, early_stopping=early_stopping, steps=steps), ctypes.c_int64(len(text))
@@ -530,7 +530,7 @@ class Model:
 
     if "fill" in MODEL["loops"]:
         def fill(self, tokens):
-            """Of each mask in tokens [n] its place and how likely each token is there: a list of (place, probabilities)."""
+            """For each mask in tokens [n] its index and the probability of each token: a list of (index, probabilities)."""
             text = _row(tokens, numpy.int32, "tokens")
             n, found = ctypes.c_int64(len(text)), []
 
@@ -544,11 +544,11 @@ class Model:
 
     if "denoise" in MODEL["loops"]:
         def denoise(self, *given, steps=0, guidance=0.0, without=None, seed=1, begin=None, on_step=None, **named):
-            """What is made of noise.  given: the model's other inputs, in the order of the header or by name, as the class.
+            """The denoised result.  given: the model's other inputs, in the order of the header or by name, as the class.
 
-            steps, guidance: 0 is the model's own number; without: other inputs by their names, which guidance leads away from;
-            begin: what it begins with, in place of noise.  on_step: is told after each call of the model how many are done, of how many,
-            and what there is by then, and ends it by anything true."""
+            steps, guidance: 0 is the model's own number; without: neutral values of inputs for guidance, by their names;
+            begin: initial values, instead of noise.  on_step: called after each call of the model with the number of calls done, the number
+            of all, and the current values; a true result ends the loop."""
             values, others, raised = self._inputs(given, named), self._inputs((), without or {}), []
             lacks = [name for name in _DENOISE["given"] if name not in values]
             if lacks:
@@ -603,8 +603,8 @@ class Model:
 
     if "transcribe" in MODEL["loops"]:
         def transcribe(self, samples, begin=None, on_token=None, rule=None, **how):
-            """The tokens of a sound, samples [n] of -1 to 1.  begin: how the text begins, its start token first; the others are those of
-            generate()."""
+            """The tokens of a sound, samples [n] of -1 to 1.  begin: the beginning of the text, with its start token first; the other arguments are
+            those of generate()."""
             sound = _row(samples, numpy.float32, "samples")
             first = None if begin is None else _row(begin, numpy.int32, "begin")
 

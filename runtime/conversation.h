@@ -45,7 +45,7 @@ static inline int conversation_turn(const Conversation *c, const char *text, int
                 fprintf(stderr, "the context of %lld tokens is full: the oldest turns are left out, %lld of them\n", (long long)c->context,
                         (long long)k->dropped);
         if (error == CONVERSATION_FULL)
-                fprintf(stderr, "with this turn the conversation has %lld tokens, and the context holds %lld\n", (long long)k->n,
+                fprintf(stderr, "with this turn the conversation has %lld tokens, but the context holds %lld\n", (long long)k->n,
                         (long long)c->context);
         if (error == CONVERSATION_REFUSED)
                 fprintf(stderr, "this turn is left out, as the chat template refuses it: %s\n", k->refused);

@@ -257,7 +257,7 @@ static inline GrammarVerdict grammar_rule(GrammarRule *r, int which, const int32
 /* A verdict in words; NULL: something may come. */
 static inline const char *grammar_rule_error(const GrammarRule *r, GrammarVerdict verdict)
 {
-        return verdict == RULE_NO_TOKEN    ? "the grammar asks for bytes here that no token begins with"
+        return verdict == RULE_NO_TOKEN    ? "the grammar requires bytes here that no token begins with"
                : verdict == RULE_NONE_LEFT ? "every token that the grammar allows here is ruled out otherwise: as suppressed, or by the model"
                : verdict == RULE_TOO_MUCH  ? r->states.fault
                                            : NULL;

@@ -4,7 +4,7 @@
  * Needs the model's struct, LAYOUT_HASH, WEIGHT_FLOATS, TAIL_BYTES and TAIL_HASH.
  */
 #if !defined __GNUC__ || defined __TINYC__ || !(defined __ELF__ || defined __APPLE__)
-#error "this compiler puts no file into a program: take gcc or clang, or lathe build --embed in place of --incbin"
+#error "this compiler has no .incbin: use gcc or clang, or lathe build --embed instead of --incbin"
 #endif
 /* The weight file lies beside this one.  If it is elsewhere: -D$MODEL_WEIGHT_FILE='"PATH"'. */
 #ifndef $MODEL_WEIGHT_FILE

@@ -72,7 +72,7 @@ static inline void *values_of(const InputForm *f, const char *from, const NpyHea
                         terminal_print(stderr, "%s: element %lld of %s is %.9g, beyond the largest float of 32 bits, 3.40282347e+38: scale the input\n", from,
                                        (long long)i, f->name, x);
                 else if (!good)
-                        terminal_print(stderr, "%s: %s is whole numbers from 0 to %lld, and one is %g\n", from, f->name, (long long)f->bound - 1, x);
+                        terminal_print(stderr, "%s: %s has whole numbers from 0 to %lld, but one is %g\n", from, f->name, (long long)f->bound - 1, x);
         }
         if (!good)
                 free(to);
@@ -117,7 +117,7 @@ static inline void values_take(char **argv, int i, const InputForm *form, int n,
         while (at < n && !(text[name] && strlen(form[at].name) == name && !strncmp(form[at].name, text, name)))
                 at++;
         if (at == n) {
-                terminal_print(stderr, "%s: %s wants NAME=VALUE, not %s; the inputs:", argv[0], argv[i], text);
+                terminal_print(stderr, "%s: %s must be NAME=VALUE, not %s; the inputs:", argv[0], argv[i], text);
                 for (int k = 0; k < n; k++)
                         terminal_print(stderr, "%s %s", k ? "," : "", form[k].name);
                 terminal_print(stderr, "\n");

@@ -40,7 +40,7 @@ static Options options(char **argv)
         }
         o.path = argv + 1;
         if (!o.paths)
-                refuse_usage(argv[0], "a picture is wanted", "");
+                refuse_usage(argv[0], "expected a picture", "");
         return o;
 }
 

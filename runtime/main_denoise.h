@@ -15,23 +15,23 @@ typedef struct {
 static void usage(FILE *to, const char *program)
 {
 #if HAS_INPUTS
-        const char *const otherwise = NO_CLASS < 0 ? "" : "; else from no class";
+        const char *const otherwise = NO_CLASS < 0 ? "" : "; the class defaults to none";
 #endif
         terminal_print(to,
                 "usage: %s [options] -o FILE\n"
-                "  -o FILE       what is made: .pgm or .ppm, a picture of grey or of colours, or .npy, its numbers\n"
+                "  -o FILE       the result: a .pgm or .ppm picture, or numbers as .npy\n"
 #if HAS_CLASS
-                "  --class N     of class N\n"
+                "  --class N     the class\n"
 #endif
 #if HAS_INPUTS
-                "  -I NAME=FILE  an input: its numbers, an .npy; or NAME=NUMBER\n"
+                "  -I NAME=FILE  an input, as .npy; or NAME=NUMBER\n"
 #endif
-                "  -n N          in N steps\n"
+                "  -n N          number of steps\n"
 #if HAS_INPUTS
-                "  --guidance G  what the inputs add counts G times; 1: no guidance\n"
-                "  --without NAME=FILE  guidance leads away from this input, as -I gives it%s\n"
+                "  --guidance G  factor of the difference that the inputs make; 1: no guidance\n"
+                "  --without NAME=FILE  with --guidance: the neutral value of an input%s\n"
 #endif
-                "  --seed S      of the noise (default 1): the same seed, the same picture, on every machine\n"
+                "  --seed S      seed of the noise (default 1): the same seed gives the same picture on every machine\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
                 "  --hash        print a hash of all numbers to standard error\n"
@@ -65,14 +65,14 @@ static int ends_with(const char *text, const char *end)
 static void check_out(const Options *o, const char *program)
 {
         if (!o->out)
-                refuse_usage(program, "-o FILE is wanted: what is made is written to it", "");
+                refuse_usage(program, "expected -o FILE: the result is written to it", "");
         if (ends_with(o->out, ".npy") || (PICTURE_CHANNELS == 1 && ends_with(o->out, ".pgm")) ||
             (PICTURE_CHANNELS == 3 && ends_with(o->out, ".ppm")))
                 return;
         refuse_usage(program,
-                     PICTURE_CHANNELS == 1   ? "-o wants a name in .pgm or .npy, not "
-                     : PICTURE_CHANNELS == 3 ? "-o wants a name in .ppm or .npy, not "
-                                             : "-o wants a name in .npy, for what is made is no picture; not ",
+                     PICTURE_CHANNELS == 1   ? "-o must be a name in .pgm or .npy, not "
+                     : PICTURE_CHANNELS == 3 ? "-o must be a name in .ppm or .npy, not "
+                                             : "-o must be a name in .npy, since the result is not a picture, not ",
                      o->out);
 }
 
@@ -83,11 +83,11 @@ static void check_inputs(const Options *o, const char *program)
         const double guidance = o->how.guidance != 0 ? o->how.guidance : loop_guidance;
         for (int i = 0; i < INPUTS; i++)
                 if (!o->wanted.value[i] && input_form[i].is_class)
-                        refuse_usage(program, "--class is wanted", "");
+                        refuse_usage(program, "expected --class N", "");
                 else if (!o->wanted.value[i])
-                        refuse_usage(program, "the input is missing, -I NAME=VALUE: ", input_form[i].name);
+                        refuse_usage(program, "missing input (-I NAME=VALUE): ", input_form[i].name);
         if (guidance != 1 && NO_CLASS < 0 && !o->without.given)
-                refuse_usage(program, "--guidance wants --without NAME=VALUE, what it leads away from", "");
+                refuse_usage(program, "--guidance requires --without NAME=VALUE, the neutral value of an input", "");
         if (guidance == 1 && o->without.given)
                 refuse_usage(program, "--without has no effect without --guidance", "");
 }
@@ -119,7 +119,7 @@ static Options options(char **argv)
                         o.how.guidance = option_number(argv, i++, 1e-9, 1000);
 #endif
                 else
-                        refuse_usage(argv[0], *a == '-' && a[1] ? "unknown option " : "what is this: ", a);
+                        refuse_usage(argv[0], *a == '-' && a[1] ? "unknown option " : "unexpected argument ", a);
         }
         check_out(&o, argv[0]);
 #if HAS_INPUTS
@@ -195,7 +195,7 @@ APART int command(char **argv)
                 const double value = (double)x[i];
                 hash = hash_doubles(hash, &value, 1);
                 if (value - value != 0) {
-                        terminal_print(stderr, "%s: what was made is no picture: it has a NaN or an infinity\n", argv[0]);
+                        terminal_print(stderr, "%s: the result is not a picture: it has a NaN or an infinity\n", argv[0]);
                         error = -1;
                 }
         }

@@ -50,6 +50,6 @@ static int loop_text(Session *s, const char *text, const int32_t *tokens, int64_
                 b.masks += tokens[i] == MASK_TOKEN;
         if (b.masks)
                 return $model_fill(s->m, tokens, n, show_mask, &b, scratch);
-        terminal_print(stderr, "%s: \"%s\" has no mask: token %lld is wanted in it\n", s->where, text, (long long)MASK_TOKEN);
+        terminal_print(stderr, "%s: \"%s\" has no mask: it must contain token %lld\n", s->where, text, (long long)MASK_TOKEN);
         return -1;
 }

@@ -37,37 +37,36 @@ static void usage(FILE *to, const char *program)
                 "usage: %s [options] [PROMPT]\n"
 #endif
                 "  -p PROMPT     %s\n"
-                "  -f FILE       the prompt is what FILE holds\n"
+                "  -f FILE       read the prompt from FILE\n"
 #if HAS_TALK
                 "                without a prompt: a conversation, each line of standard input a turn\n"
-                "  --system TEXT the message of the system\n"
-                "  --raw         the prompt is text to go on from, taken as it is\n"
+                "  --system TEXT the system message\n"
+                "  --raw         no conversation: continue the prompt as it is\n"
 #endif
                 "  -n N          at most N new tokens (default: to the end of the context)\n"
                 "  --temp T      temperature; 0, the default, always takes the likeliest token\n"
-                "  --top-k K     of the K likeliest tokens only, and those as likely as the last\n"
-                "  --top-p P     of the likeliest tokens that together have probability P\n"
-                "  --min-p P     of tokens at least P times as likely as the likeliest\n"
-                "  --typical P   of the tokens whose improbability is nearest to what is expected, that together have P\n"
-                "  --repetition-penalty R   tokens that are in the text are less likely: logits above 0 divided by R, others times R\n"
-                "  --presence-penalty A     A is taken off the logits of tokens that were made\n"
-                "  --frequency-penalty B    B times how often they were made is\n"
-                "  --suppress TOKENS   these are never chosen: numbers, or texts in double quotes, with commas between\n"
-                "  --seed S      of the random numbers (default 1): the same seed, the same text, on every machine\n"
-                "  --draft K     K tokens at a time are drafted from what the text has said before, and checked in one call: the same\n"
-                "                text, sooner where it repeats itself\n"
+                "  --top-k K     choose among the K likeliest tokens, and those as likely as the last\n"
+                "  --top-p P     choose among the likeliest tokens that together have probability P\n"
+                "  --min-p P     choose among tokens at least P times as likely as the likeliest\n"
+                "  --typical P   choose among the tokens whose surprise is nearest to the expected one, up to probability P\n"
+                "  --repetition-penalty R   divide positive logits of tokens that are in the text by R, and multiply negative ones\n"
+                "  --presence-penalty A     subtract A from the logit of each token that was generated\n"
+                "  --frequency-penalty B    subtract B for each time that the token was generated\n"
+                "  --suppress TOKENS   never choose these tokens: numbers, or texts in double quotes, separated by commas\n"
+                "  --seed S      seed of the random numbers (default 1): the same seed gives the same text on every machine\n"
+                "  --draft K     draft K tokens at a time from earlier text, and check them in one call: the same text, sooner\n"
 #if HAS_GRAMMAR
-                "  --no-grammar  a text may be anything, not only what the grammar allows\n"
+                "  --no-grammar  allow any text, not only that of the grammar\n"
 #endif
 #if HAS_BEAMS
-                "  --beams N     the likeliest text of N that go on side by side\n"
-                "  --length-penalty P   a text is worth its sum of log p, divided by its length to the power of P (default 1)\n"
-                "  --early-stopping     the search ends as soon as N texts have ended\n"
+                "  --beams N     beam search with N beams; the text is printed at its end\n"
+                "  --length-penalty P   the score of a text is its log probability / length ^ P (default 1)\n"
+                "  --early-stopping     end as soon as N texts have ended\n"
 #endif
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
                 "  --hash        print a hash of all logits to standard error\n"
-                "  --chunk N     take the prompt in pieces of N (what comes out does not depend on it)\n"
+                "  --chunk N     process the prompt in chunks of N; the output does not depend on it\n"
                 "  -v            print speed to standard error\n"
                 "example: %s %s -n 100 --temp 0.8 --seed 7\n",
                 program, prompt_help, program, prompt_example);
@@ -136,21 +135,21 @@ static void check_options(const Options *o, const char *program, const char *sam
 {
 #if HAS_TALK
         if (wanted_beams(o) && !o->raw)
-                refuse_usage(program, "--beams", " is for a text, not a conversation: --raw goes on from the prompt as it is");
+                refuse_usage(program, "--beams", " is for a text, not a conversation: --raw continues the prompt as it is");
 #endif
         if (wanted_beams(o) && (o->sampler.temperature != 0 || penalties_apply(&o->penalties) || o->drafts || o->suppress || o->common.hashes))
-                refuse_usage(program, "--beams", " has no place for --temp, penalties, --draft, --suppress and --hash");
+                refuse_usage(program, "--beams", " can't be combined with --temp, penalties, --draft, --suppress and --hash");
 #if HAS_GRAMMAR
         if (wanted_beams(o) && !o->free_text)
-                refuse_usage(program, "--beams", " has no place for the grammar: --no-grammar leaves it away");
+                refuse_usage(program, "--beams", " can't be combined with the grammar: --no-grammar turns it off");
 #endif
 #if HAS_SOUND_FED
         if (!o->sound)
-                refuse_usage(program, "a sound is wanted", "");
+                refuse_usage(program, "expected a sound", "");
 #endif
 #if HAS_PROMPT_FED
         if (!o->prompt)
-                refuse_usage(program, "a prompt is wanted", "");
+                refuse_usage(program, "expected a prompt", "");
 #endif
         if (sampling && o->sampler.temperature == 0)
                 refuse_usage(program, sampling, " has no effect without --temp");
@@ -216,7 +215,7 @@ static Options options(char **argv)
                         refuse_usage(argv[0], "unknown option ", a);
 #if HAS_SOUND_FED
                 else if (o.sound)
-                        refuse_usage(argv[0], "one sound is wanted, and here is another: ", a);
+                        refuse_usage(argv[0], "expected one sound; unexpected argument ", a);
                 else
                         o.sound = a;
 #elif HAS_PROMPT_FED
@@ -373,7 +372,7 @@ static int suppress_tokens(Session *s, const char *program)
         const $model *m = s->generator.m;
         const int64_t n = list ? loop_read_tokens(list, VOCAB, text_tokens, m, NULL) : 0;
         if (n < 0) {
-                terminal_print(stderr, "%s: --suppress wants token numbers from 0 to %lld, or texts of tokens in double quotes, with commas between them, not %s\n",
+                terminal_print(stderr, "%s: --suppress must be token numbers from 0 to %lld, or token texts in double quotes, separated by commas, not %s\n",
                         program, (long long)VOCAB - 1, list);
                 return -2;
         }

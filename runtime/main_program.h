@@ -70,8 +70,8 @@ int main(int argc, char **argv)
 #else
         int rank = 0;
         if (asks_for_help(argv)) {
-                terminal_print(stdout, "under mpirun: --stages S   S stages share the layers (default 1); processes one after another are a stage's\n"
-                       "               --check-ranks   behind each layer ranks compare what they have computed\n");
+                terminal_print(stdout, "under mpirun: --stages S   S stages share the layers (default 1); consecutive processes form a stage\n"
+                       "               --check-ranks   ranks compare their results after each layer\n");
                 return command(argv);
         }
         MPI_Init(&argc, &argv);

@@ -105,7 +105,7 @@ static int take_stages(char **argv)
                 stages = (int)option_number(argv, i, 1, size);
                 take_out(argv, i, 2);
                 if (size % stages) {
-                        terminal_print(stderr, "%s: --stages %d: %d processes are not so many stages of the same size\n", argv[0], stages, size);
+                        terminal_print(stderr, "%s: --stages %d: %d processes can't be divided into that many stages of the same size\n", argv[0], stages, size);
                         MPI_Abort(MPI_COMM_WORLD, 2);
                 }
         }
@@ -147,7 +147,7 @@ static void leave_ranks(void)
         const Ranks *r = mpi_ranks.own_link;
         if (r && r->error) {
                 if (r->differs)
-                        terminal_print(stderr, "behind %s[%lld] ranks have different values: a machine or a link is broken\n", r->differs, (long long)r->differs_at);
+                        terminal_print(stderr, "after %s[%lld] ranks have different values: a machine or a link is broken\n", r->differs, (long long)r->differs_at);
                 fflush(stderr);
                 MPI_Abort(MPI_COMM_WORLD, 3);
         }
@@ -198,7 +198,7 @@ static void refuse_input(char **argv)
 {
         for (int i = 1; argv[i]; i++)
                 if (!strcmp(argv[i], "-")) {
-                        terminal_print(stderr, "%s: -: one rank alone has standard input; a file or a word is for all\n", argv[0]);
+                        terminal_print(stderr, "%s: -: only rank 0 can read standard input; use a file or an argument\n", argv[0]);
                         MPI_Abort(MPI_COMM_WORLD, 2);
                 }
 }

@@ -62,7 +62,7 @@ static inline double option_number(char **argv, int i, double low, double high)
         char *end = NULL;
         double x = argv[i + 1] ? strtod(argv[i + 1], &end) : 0;
         if (!argv[i + 1] || end == argv[i + 1] || *end || !(x >= low && x <= high)) {
-                terminal_print(stderr, "%s: %s wants a number from %g to %g%s%s\n", argv[0], argv[i], low, high, argv[i + 1] ? ", not " : "",
+                terminal_print(stderr, "%s: %s must be a number from %g to %g%s%s\n", argv[0], argv[i], low, high, argv[i + 1] ? ", not " : "",
                         argv[i + 1] ? argv[i + 1] : "");
                 exit(2);
         }
@@ -72,7 +72,7 @@ static inline double option_number(char **argv, int i, double low, double high)
 static inline const char *option_word(char **argv, int i)
 {
         if (!argv[i + 1]) {
-                terminal_print(stderr, "%s: %s wants a value\n", argv[0], argv[i]);
+                terminal_print(stderr, "%s: %s needs a value\n", argv[0], argv[i]);
                 exit(2);
         }
         return argv[i + 1];

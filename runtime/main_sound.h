@@ -24,12 +24,12 @@ static int hear($model *m, const char *path)
         if (fault)
                 terminal_print(stderr, "%s: %s\n", path, wav_fault(fault));
         else if (head.rate != SAMPLE_RATE)
-                terminal_print(stderr, "%s: it has %lld samples a second, and %d are wanted: `ffmpeg -i FILE -ac 1 -ar %d NEW.wav` converts it\n", path,
+                terminal_print(stderr, "%s: it has %lld samples per second; the model requires %d: `ffmpeg -i FILE -ac 1 -ar %d NEW.wav` converts it\n", path,
                         (long long)head.rate, SAMPLE_RATE, SAMPLE_RATE);
         else if (n > SAMPLES)
-                terminal_print(stderr, "%s: it has %lld samples, and at most %lld are taken\n", path, (long long)n, (long long)SAMPLES);
+                terminal_print(stderr, "%s: it has %lld samples; the model takes at most %lld\n", path, (long long)n, (long long)SAMPLES);
         else if (samples && wav_samples(&head, bytes, samples) >= 0)
-                terminal_print(stderr, "%s: a sample is no finite number\n", path);
+                terminal_print(stderr, "%s: a sample is not a finite number\n", path);
         else if (samples)
                 error = transcribe_feed(m, samples);
         free(samples);

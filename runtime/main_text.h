@@ -8,10 +8,10 @@
 #include <string.h>
 
 #if !HAS_TALK
-static const char prompt_help[] = "text that the model goes on from; - reads it from standard input";
+static const char prompt_help[] = "the text to continue; - reads it from standard input";
 static const char prompt_example[] = "\"Once upon a time\"";
 #else
-static const char prompt_help[] = "what the user says; - reads it from standard input";
+static const char prompt_help[] = "the user's message; - reads it from standard input";
 static const char prompt_example[] = "-p \"What is the capital of France?\"";
 #endif
 

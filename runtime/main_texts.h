@@ -24,17 +24,17 @@ static void usage(FILE *to, const char *program)
 {
         terminal_print(to,
                 "usage: %s [options] TEXT...\n"
-                "  TEXT          %s; - reads texts from standard input, a line each\n"
+                "  TEXT          %s; - reads one text per line from standard input\n"
 #if HAS_FILL
                 "  --top K       the K likeliest tokens (default 5)\n"
 #endif
 #if HAS_EMBED
-                "  --prompt-name NAME   the prompt before each text; none is for no prompt\n"
+                "  --prompt-name NAME   put the model's prompt of that name before each text; none: no prompt\n"
 #endif
                 "  --truncate    cut texts that are too long for the model\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
-                "  --hash        print a hash of all that is printed to standard error, of its bits\n"
+                "  --hash        print a hash of the output's bits to standard error\n"
                 "example: %s %s\n",
                 program, text_help, program, text_example);
 }
@@ -47,7 +47,7 @@ static const char *prompt_named(const char *program, const char *name)
                 if (!strcmp(text_prompt[i].name, name))
                         return text_prompt[i].text;
         if (strcmp(name, "none") != 0)
-                refuse_usage(program, "there is no prompt ", name);
+                refuse_usage(program, "unknown prompt ", name);
         return "";
 }
 #endif
@@ -75,7 +75,7 @@ static void options(Session *s, char **argv)
                         s->text[s->texts++] = argv[i];
         }
         if (!s->texts)
-                refuse_usage(argv[0], "a text is wanted", "");
+                refuse_usage(argv[0], "expected a text", "");
 }
 
 /* Its tokens, cut where that is asked for, allocated; NULL with 0, or an error, or -1 after a message: what is wrong is the text. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char prompt_help[] = "token numbers that the model goes on from; - reads them from standard input";
+static const char prompt_help[] = "the token numbers to continue; - reads them from standard input";
 static const char prompt_example[] = "\"1 2 3\"";
 
 static void show_begin(int64_t n)

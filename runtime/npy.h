@@ -101,14 +101,14 @@ static inline const char *npy_fault(int fault)
 {
         switch (fault) {
         case NPY_OTHER:
-                return "it is no .npy file";
+                return "it is not a .npy file";
         case NPY_KIND:
-                return "its numbers are of a kind that is not read: <f4, <f8, <i4 and <i8 are";
+                return "unsupported type of numbers; expected <f4, <f8, <i4 or <i8";
         case NPY_ORDER:
-                return "it lies column by column: save numpy.ascontiguousarray() of it";
+                return "it is stored column by column: save numpy.ascontiguousarray() of it";
         case NPY_SIZE:
                 return "it is shorter or longer than its shape says";
         default:
-                return "its header can't be right";
+                return "its header is invalid";
         }
 }

@@ -61,7 +61,7 @@ startPage(({ ask, fault }) => {
     try {
       picture = await createImageBitmap(file);
     } catch {
-      state(`${file.name} is no picture that this browser reads.`, true);
+      state(`${file.name} is not a picture that this browser can read.`, true);
       return;
     }
     const by = Math.min(1, most / Math.max(picture.width, picture.height));

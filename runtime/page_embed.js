@@ -27,7 +27,7 @@ startPage(({ ask, fault }) => {
   $('form').onsubmit = async e => {
     e.preventDefault();
     const me = ++latest, texts = $('prompt').value.split('\n').map(t => t.trim()).filter(Boolean);
-    if (!texts.length) return state('A text is wanted.', true);
+    if (!texts.length) return state('Enter a text.', true);
     document.documentElement.dataset.state = 'busy';
     try {
       const made = await ask('embed', { texts });

@@ -14,7 +14,7 @@ function textAt(model, at) {
 // Runs work that takes room, or says how much there is not.
 function put(model, bytes, zero = 0) {
   const at = model.room(bytes.length + zero);
-  if (!at) throw new Fault(`Out of memory: ${bytes.length} bytes more can't be had.`);
+  if (!at) throw new Fault(`Out of memory: ${bytes.length} more bytes can't be allocated.`);
   const to = bytesAt(model, at, bytes.length + zero);
   to.fill(0, bytes.length);
   to.set(bytes);
@@ -22,7 +22,7 @@ function put(model, bytes, zero = 0) {
 }
 
 function check(model, error) {
-  if (error) throw new Fault(`The model refuses: ${textAt(model, model.error_text(error))}.`);
+  if (error) throw new Fault(`The model reports an error: ${textAt(model, model.error_text(error))}.`);
 }
 
 // Gives a text to what returns an error.
@@ -130,7 +130,7 @@ const loops = {
     else if (model.leave && !await taken(model, model.leave, stopped)) return null;
     withText(model, text, at => {
       const error = model.say(at, steps, temperature, top);
-      if (error && model.length() > context) throw new Fault(`With this turn the conversation has ${model.length()} tokens, and the context holds ${context}.`);
+      if (error && model.length() > context) throw new Fault(`With this turn the conversation has ${model.length()} tokens, but the context holds ${context}.`);
       return error;
     });
     const dropped = model.dropped();
@@ -157,7 +157,7 @@ const loops = {
     return { first, rows, weights: new Float32Array(model.memory.buffer, model.attention() >>> 0, maps * rows * (first + rows)).slice() };
   },
 
-  // The samples of a file, or those that are given; null: it is no WAV file that the model hears as it stands.
+  // The samples of a file, or those that are given; null: it is not a WAV file that the model hears as it stands.
   async sound(model, { file, samples }) {
     if (file) {
       const at = put(model, file), n = model.wav(at, file.length);

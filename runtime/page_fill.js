@@ -43,7 +43,7 @@ startPage(({ ask, fault }) => {
       const { masks, seconds, hash } = await ask('fill', { text: prompt.value });
       if (me !== latest) return;
       show(masks);
-      state(masks.length ? `${(1e3 * seconds).toFixed(1)} ms; hash ${hash}` : `The text has no mask: ${mask} is wanted in it.`, !masks.length);
+      state(masks.length ? `${(1e3 * seconds).toFixed(1)} ms; hash ${hash}` : `The text has no mask: it must contain ${mask}.`, !masks.length);
       document.documentElement.dataset.state = 'ready';
     } catch (e) {
       if (me === latest) fault(e);

@@ -7,7 +7,7 @@ startPage(page => {
   $('prompt').onkeydown = e => {
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) $('form').requestSubmit();
   };
-  $('hint').textContent = 'Ctrl and Enter tell. Without a beginning the model finds one.';
+  $('hint').textContent = 'Ctrl+Enter generates. Without a beginning the model makes one up.';
   $('hint').hidden = false;
   startButtons(page, async current => {
     const prompt = $('prompt').value, given = document.createElement('span');

@@ -33,14 +33,14 @@ async function partOf(config, id, progress) {
     try {
       part = atob(text.slice(at, at + piece));
     } catch {
-      throw new Fault('This page is damaged: its data is no base64. Fetch the file again.');
+      throw new Fault('This page is damaged: its data is not base64. Fetch the file again.');
     }
     for (let i = 0; i < part.length; i++) bytes[to++] = part.charCodeAt(i);
     progress(to / wanted);
     await rest();
   }
   if (checkOf(bytes) !== check)
-    throw new Fault(`This page is damaged: its ${id === 'weights' ? 'weights are' : 'program is'} not what was written. Fetch the file again.`);
+    throw new Fault(`This page is damaged: its ${id === 'weights' ? 'weights are' : 'program is'} not as written. Fetch the file again.`);
   element.remove();
   return bytes;
 }
@@ -48,7 +48,7 @@ async function partOf(config, id, progress) {
 // Weights beside the page.
 async function fetched(config, progress) {
   const wanted = config.weights.bytes, name = decodeURIComponent(config.link);
-  const refuse = why => new Fault(`The weights, ${name}, can't be fetched: ${why}. They have to lie beside this page, and the page has to come from a server: ` +
+  const refuse = why => new Fault(`The weights, ${name}, can't be fetched: ${why}. They must be beside this page, and the page must come from a server: ` +
     'python3 -m http.server in that folder is one.');
   if (location.protocol === 'file:') throw refuse('browsers read no other file from a disk');
   let bytes = 0;
@@ -77,7 +77,7 @@ function workerOf(source) {
   try {
     worker = new Worker(URL.createObjectURL(new Blob([source + '\nserve();\n'], { type: 'text/javascript' })));
   } catch (e) {
-    throw new Fault(`This browser lets no page work in the background: ${e.message}`);
+    throw new Fault(`This browser does not allow work in the background: ${e.message}`);
   }
   const failAll = why => {
     for (const { fail } of waiting.values()) fail(new Fault(why));

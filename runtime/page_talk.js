@@ -51,7 +51,7 @@ startPage(page => {
 
   startButtons(page, async current => {
     const text = prompt.value, me = talk;
-    if (!text.trim()) return state('Something to say is wanted.', true);
+    if (!text.trim()) return state('Enter a message.', true);
     const fresh = me.begun ? null : { seed: $('seed').value, system: $('system').value || null };
     const asked = { fresh, text, steps: +$('steps').value, temperature: +$('temperature').value, top: +$('top').value, context: config.context };
     const you = addTurn('you', text), answer = addTurn('model', '');

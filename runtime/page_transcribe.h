@@ -22,7 +22,7 @@ float *PAGE(sound)(int64_t n)
         return s->sample;
 }
 
-/* The sound is a file's: its samples; 0: it is no WAV file of the model's rate with finite numbers; -1: memory is short. */
+/* The sound is a file's: its samples; 0: it is not a WAV file of the model's rate with finite numbers; -1: memory is short. */
 int PAGE(wav)(const uint8_t *file, size_t bytes)
 {
         WavHead head;

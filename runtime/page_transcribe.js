@@ -13,7 +13,7 @@ startPage(page => {
     try {
       sound = await new OfflineAudioContext(1, 1, rate).decodeAudioData(bytes);
     } catch {
-      throw new Fault(`${file.name} is no sound that this browser reads.`);
+      throw new Fault(`${file.name} is not a sound that this browser can read.`);
     }
     const mean = new Float32Array(sound.length), n = sound.numberOfChannels;
     for (let c = 0; c < n; c++) sound.getChannelData(c).forEach((x, i) => { mean[i] += x / n; });
@@ -44,12 +44,12 @@ startPage(page => {
     const from = Math.min(samples - 1, Math.round($('from').value * rate));
     out.textContent = '';
     out.setAttribute('aria-busy', 'true');
-    state(`Listens ${part(from)} …`);
+    state(`Transcribing ${part(from)} …`);
     const made = await ask('transcribe', { from, steps: +$('steps').value, temperature: +$('temperature').value, seed: $('seed').value }, text => current() && out.append(text));
     if (!current()) return;
     out.setAttribute('aria-busy', 'false');
     const more = from + most < samples ? ` The model hears ${most / rate} s at a time: the rest begins at second ${((from + most) / rate).toFixed(1)}.` : '';
-    state(`Heard ${part(from)}: ${made.tokens} tokens, ${made.rate.toFixed(0)} a second; the first after ${(made.first / 1e3).toFixed(2)} s; hash ${made.hash}.${more}`);
+    state(`Transcribed ${part(from)}: ${made.tokens} tokens, ${made.rate.toFixed(0)} a second; the first after ${(made.first / 1e3).toFixed(2)} s; hash ${made.hash}.${more}`);
   });
   $('go').disabled = true; // until there is a sound
 
@@ -59,7 +59,7 @@ startPage(page => {
     try {
       stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1 } });
     } catch (e) {
-      return state(`The microphone can't be had: ${e.message}`, true);
+      return state(`The microphone is not available: ${e.message}`, true);
     }
     const parts = [];
     recorder = new MediaRecorder(stream);
@@ -76,7 +76,7 @@ startPage(page => {
     stop();
     recorder.start();
     $('record').textContent = 'End the recording';
-    state(`Records, ${most / rate} s at most …`);
+    state(`Recording, at most ${most / rate} s …`);
   }
   if (navigator.mediaDevices?.getUserMedia && typeof MediaRecorder === 'function') {
     $('record').onclick = record;

@@ -78,12 +78,12 @@ static inline const char *pnm_fault(int fault)
 {
         switch (fault) {
         case PNM_OTHER:
-                return "it is no PPM (P6) or PGM (P5)";
+                return "it is not a PPM (P6) or PGM (P5)";
         case PNM_HEAD:
-                return "its head is wrong: width, height and the largest value, 1 to 65535, are wanted, then one white space";
+                return "its header is wrong: expected width, height and the largest value, 1 to 65535, then one white space";
         case PNM_SIZE:
                 return "it has no pixels, or too many";
         default:
-                return "it ends too soon";
+                return "it is truncated";
         }
 }

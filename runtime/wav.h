@@ -151,16 +151,16 @@ static inline const char *wav_fault(int fault)
 {
         switch (fault) {
         case WAV_OTHER:
-                return "it is no WAV file";
+                return "it is not a WAV file";
         case WAV_NO_FORMAT:
-                return "it does not say before its samples what they are (fmt)";
+                return "no description precedes its samples (fmt)";
         case WAV_NO_DATA:
                 return "it has no samples";
         case WAV_ENDS:
-                return "it ends too soon";
+                return "it is truncated";
         case WAV_KIND:
-                return "its samples are of a kind that is not read: whole numbers of 8, 16, 24 and 32 bits and floats of 32 and 64 are";
+                return "unsupported type of samples; expected whole numbers of 8, 16, 24 or 32 bits, or floats of 32 or 64";
         default:
-                return "its head (fmt) can't be right";
+                return "its header (fmt) is invalid";
         }
 }

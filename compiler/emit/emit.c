@@ -31,7 +31,7 @@ uint64_t layout_hash(const Plan *p)
         return h;
 }
 
-/* ", NULL": taps that are not wanted, behind the model's own outputs. */
+/* ", NULL": taps that are not requested, after the model's own outputs. */
 static const char *no_taps(const Emit *e)
 {
         Text *t = text_new(e->arena);

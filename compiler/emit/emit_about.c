@@ -162,7 +162,7 @@ void emit_about(const Emit *e, Text *h)
                             e->upper);
         for (int i = 0; i < e->g->ninput; i++)
                 about_input(e, i, h);
-        text_printf(h, " * Outputs; NULL for one that is not wanted, which is then not computed:\n");
+        text_printf(h, " * Outputs; NULL for one that is not requested, which is then not computed:\n");
         for (int i = 0; i < e->g->noutput; i++) {
                 text_printf(h, " *   %s: float%s", e->g->output[i].name, output_text(e, &e->g->output[i]));
                 if (!e->g->output[i].tap)

@@ -14,36 +14,32 @@ void declare_batch(const Emit *e, Text *h)
                         "about the selected slot, 0 at first. */\n"
                         "int $model_select($model *m, int slot);\n"
                         "/* One sequence of a batch. */\ntypedef struct {\n"
-                        "        int slot;      /* where it is held; no slot stands twice in a batch */\n"
-                        "        int64_t n;     /* positions that it takes more: 1 or more */\n"
-                        "        int64_t first; /* of these, the first whose outputs are wanted; n: none */\n"
+                        "        int slot;      /* its slot; each slot occurs at most once in a batch */\n"
+                        "        int64_t n;     /* number of new positions: 1 or more */\n"
+                        "        int64_t first; /* index of the first whose outputs are requested; n: none "
+                        "*/\n"
                         "} $model_sequence;\n"
-                        "/* Takes positions of several sequences at once, at most as many together as a "
-                        "piece of a call has rows; weights are read\n * once for all.  Inputs lie one "
-                        "sequence after another, outputs of the wanted positions too (NULL: none are "
-                        "wanted).  Each\n * sequence is given the same bits as alone.  After an error "
-                        "nothing has been taken. */\n"));
+                        "/* Takes positions of several sequences at once, in total at most the rows of a "
+                        "chunk; weights are read once for all.\n * Inputs are concatenated by sequence, as "
+                        "are the outputs of the requested positions (NULL: none).  Each sequence gets\n * "
+                        "the same bits as in a call of its own.  After an error nothing has been taken. "
+                        "*/\n"));
         text_printf(h, "int %s_batch(%s *m, const %s_sequence *s, int sequences%s%s%s);\n", e->name, e->name,
                     e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
         if (has_pages(e))
-                text_printf(
-                        h, "%s",
-                        model_text(
-                                e,
-                                "/* Keys and values lie in pages of 256 positions, taken from $MODEL_PAGES "
-                                "when a call needs "
-                                "them and given back by\n * reset and rewind.  With too few left a call is "
-                                "$MODEL_ERROR_PAGES, and nothing has been taken. */\n"
-                                "int64_t $model_pages_left(const $model *m);\n"));
-        text_printf(
-                h, "%s",
-                model_text(e, has_pages(e)
-                                      ? "/* Slot `copy` becomes what `slot` is, and what it held is given "
-                                        "back.  They share pages; a call copies the one that it\n * goes on "
-                                        "with, if the other uses it too. */\n"
-                                      : "/* Slot `copy` becomes what `slot` is: what it was fed, and the "
-                                        "positions that it has taken. */\n"));
+                text_printf(h, "%s",
+                            model_text(e, "/* Keys and values are stored in pages of 256 positions, "
+                                          "allocated from $MODEL_PAGES when a call needs them and freed by\n "
+                                          "* reset and rewind.  If too few are left, a call returns "
+                                          "$MODEL_ERROR_PAGES, and nothing has been taken. */\n"
+                                          "int64_t $model_pages_left(const $model *m);\n"));
+        text_printf(h, "%s",
+                    model_text(e, has_pages(e) ? "/* Makes slot `copy` a copy of `slot`, and frees its old "
+                                                 "pages.  The slots share pages; a call copies the page that "
+                                                 "it\n * continues, if the other slot uses it too. */\n"
+                                               : "/* Makes slot `copy` a copy of `slot`: its fed inputs, and "
+                                                 "the positions that it has taken. */\n"));
         text_printf(h, "int %s_fork(%s *m, int slot, int copy);\n", e->name, e->name);
         if (has_under_way(e))
                 declare_under_way(e, h);
@@ -70,13 +66,13 @@ void emit_slots(const Emit *e, Text *c)
         if (!e->causal)
                 return;
         text_printf(c,
-                    "/* The selected slot's position into what the slot keeps. */\nstatic void keep_slot(%s "
+                    "/* Stores the position of the selected slot. */\nstatic void keep_slot(%s "
                     "*m)\n{\n",
                     e->name);
         move_members(e, "m->", "m->kept[m->slot].", c);
         text_printf(
                 c,
-                "}\n\n/* The view becomes one of the slot. */\nstatic void take_slot(const %s *m, %s *view, "
+                "}\n\n/* Points the view at the slot. */\nstatic void take_slot(const %s *m, %s *view, "
                 "int slot)\n{\n        view->slot = slot;\n        view->state = m->arena + ARENA_FLOATS + "
                 "(int64_t)slot * STATE_FLOATS;\n",
                 e->name, e->name);
@@ -91,7 +87,7 @@ void emit_slots(const Emit *e, Text *c)
 static void emit_skip_rows(const Emit *e, Text *c)
 {
         text_printf(c,
-                    "/* What the view takes and gives lies behind these rows, and these outputs. */\n"
+                    "/* Advances the view's inputs by these rows, and its outputs. */\n"
                     "static void skip_rows(%s *view, int64_t rows, int64_t outputs)\n{\n",
                     e->name);
         for (int i = 0; i < e->g->ninput; i++)
@@ -211,18 +207,16 @@ void declare_whole_batch(const Emit *e, Text *h)
                 h, "%s",
                 model_text(
                         e,
-                        size >= 0
-                                ? "/* The whole model for several sequences at once, at most $MODEL_SLOTS, "
-                                  "of at "
-                                  "most $MODEL_BATCH_ROWS positions\n * together; weights are read once for "
-                                  "all.  What is taken and given lies one sequence after another, each with "
-                                  "the "
-                                  "shape\n * above.  Each sequence is given the same bits as alone. */\n"
-                                : "/* The whole model for several inputs at once, at most $MODEL_SLOTS; "
-                                  "weights "
-                                  "are read once for all.  What is taken\n * and given lies one after "
-                                  "another, "
-                                  "each with the shape above.  Each is given the same bits as alone. */\n"));
+                        size >= 0 ? "/* The whole model for several sequences at once, at most $MODEL_SLOTS, "
+                                    "of at "
+                                    "most $MODEL_BATCH_ROWS positions\n * together; weights are read once "
+                                    "for all.  Inputs and outputs are concatenated by sequence, each with "
+                                    "the shape above.  Each\n * sequence gets the same bits as in a call of "
+                                    "its own. */\n"
+                                  : "/* The whole model for several inputs at once, at most $MODEL_SLOTS; "
+                                    "weights are read once for all.  Inputs and\n * outputs are "
+                                    "concatenated, each with the shape above.  Each gets the same bits as in "
+                                    "a call of its own. */\n"));
         text_printf(h, "int %s_batch(%s *m, %s%s%s);\n", e->name, e->name, sequence_list(e, true),
                     input_list(e, CALLS, true, false), output_list(e, true, false));
 }
@@ -235,11 +229,10 @@ void emit_sequence_of(const Emit *e, Text *c)
 /* A view of a sequence becomes one that takes and gives what lies behind that. */
 static void emit_next_sequence(const Emit *e, Text *c)
 {
-        text_printf(
-                c,
-                "/* What the sequence behind this one takes and gives lies behind what this one does. */\n"
-                "static void next_sequence(%s *m)\n{\n",
-                e->name);
+        text_printf(c,
+                    "/* Advances inputs and outputs to the next sequence. */\n"
+                    "static void next_sequence(%s *m)\n{\n",
+                    e->name);
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        m->input_%s += %s;\n", e->g->input[i].name,
                             element_count(e, &e->g->input[i].type));

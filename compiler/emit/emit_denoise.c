@@ -35,8 +35,8 @@ static const char *parameters(const Emit *e, const EmitLoop *l)
 static const char *given_struct(const Emit *e, const EmitLoop *l)
 {
         Text *t = text_new(e->arena);
-        text_printf(t, "/* Values of inputs, in place of those that a call is given; NULL, or a size 0: the "
-                       "same. */\ntypedef struct {\n");
+        text_printf(t, "/* Values of inputs that replace those of a call; NULL, or a size 0: not replaced. "
+                       "*/\ntypedef struct {\n");
         for (int i = 0; i < e->g->nnamed; i++)
                 if (is_callers_size(e->g, l, i))
                         text_printf(t, "        int64_t %s;\n", e->g->named[i].name);
@@ -85,12 +85,11 @@ void emit_denoise_given(const Emit *e, const EmitLoop *l, Text *c)
         if (inputs)
                 text_printf(c, "typedef %s_inputs LoopGiven;\n\n", e->name);
         else
-                text_printf(c, "/* The model has no inputs besides. */\ntypedef struct {\n        int "
+                text_printf(c, "/* The model has no other inputs. */\ntypedef struct {\n        int "
                                "none;\n} LoopGiven;\n\n");
         text_printf(c,
-                    "/* What is given without what is wanted: of no class, and with other inputs; 0: there "
-                    "is no such thing, or an input has "
-                    "another size.  */\n"
+                    "/* Inputs without guidance: no class, and the inputs of `without`; 0: there are none, "
+                    "or an input has another size. */\n"
                     "static int denoise_without(const %s_denoising *how, const LoopGiven *wanted, LoopGiven "
                     "*out)\n{\n"
                     "        *out = *wanted;\n",
@@ -141,12 +140,10 @@ static const char *without_member(const Emit *e, const EmitLoop *l)
 {
         return !denoise_has_inputs(e->g, l) ? ""
                : l->parts.class && loop_setting(l->loop, "no_class")
-                       ? "        const $model_inputs *without; /* what guidance leads away from: other "
-                         "inputs, of no class unless it has "
-                         "one; NULL: no class */\n"
-                       : "        const $model_inputs *without; /* what guidance leads away from, a text "
-                         "that says nothing, say; guidance "
-                         "wants it */\n";
+                       ? "        const $model_inputs *without; /* neutral inputs for guidance, of no class "
+                         "unless one is set; NULL: no class */\n"
+                       : "        const $model_inputs *without; /* neutral inputs for guidance, such as an "
+                         "empty text; guidance requires it */\n";
 }
 
 const char *denoise_header(const Emit *e, const EmitLoop *l)
@@ -158,18 +155,17 @@ const char *denoise_header(const Emit *e, const EmitLoop *l)
         const int64_t values = type_count(&l->parts.input->type, NULL);
         return arena_printf(
                 e->arena,
-                "%s/* How a picture comes out of noise; 0 in all: as the model's `loop denoise` says. */\n"
+                "%s/* Settings of denoising; all 0: those of the model's `loop denoise`. */\n"
                 "typedef struct {\n"
                 "        int steps;       /* at most %.0f; 0: the model's own number */\n"
-                "        double guidance; /* how often what is wanted is counted, against what is told "
-                "without it; 1: no guidance; 0: "
-                "the model's own number */\n"
-                "%s        uint64_t seed;   /* of the noise: the same seed, the same picture, on every "
-                "machine */\n"
-                "        int goes_on;     /* not 0: begins with what is there, in place of noise */\n"
+                "        double guidance; /* factor of the difference between predictions with and without "
+                "the inputs; 1: no guidance; 0: the model's own number */\n"
+                "%s        uint64_t seed;   /* of the noise: the same seed gives the same picture on every "
+                "machine */\n        int goes_on;     /* not 0: starts from the given values instead of "
+                "noise */\n"
                 "} $model_denoising;\n"
-                "/* Is told after each call of the model: so many are done, of so many, and what there is by "
-                "then, [%" PRId64 "].  Returns 0,\n * or anything else to end. */\n"
+                "/* Called after each call of the model, with the number of calls done, the number of all, "
+                "and the current values, [%" PRId64 "].  Returns 0,\n * or anything else to end. */\n"
                 "typedef int $model_on_step(void *of, int done, int calls, const float *picture);\n"
                 "/* Makes %s [%" PRId64
                 "] out of noise, of the model's other inputs%s.  how and on_step may be NULL.\n"
@@ -233,7 +229,8 @@ static void emit_denoise_of(const Emit *e, const EmitLoop *l, Text *c)
         }
         text_printf(
                 c,
-                "/* The model's denoising. */\nstatic int denoise_of(%s *m, const InputValues *wanted, const "
+                "/* Calls the model's denoising loop. */\nstatic int denoise_of(%s *m, const InputValues "
+                "*wanted, const "
                 "InputValues *without, "
                 "%s_denoising how, float *x,\n                      %s_on_step *on_step, void *scratch)\n{\n",
                 e->name, e->name, e->name);
@@ -284,7 +281,7 @@ void emit_page_class(const EmitLoop *l, Text *c)
 {
         if (l->parts.class)
                 text_printf(c,
-                            "/* What a picture is to be of. */\nstatic void give_class(LoopGiven *given, "
+                            "/* Sets the class of a picture. */\nstatic void give_class(LoopGiven *given, "
                             "const int32_t *of_class)\n{\n        given->%s = of_class;\n}\n\n",
                             l->parts.class->name);
 }

@@ -37,28 +37,28 @@ static const struct {
 } error_table[] = {
         {"FILE", "the weights can't be opened or read", NULL},
         {"WEIGHTS", "this is not the weight file that was written with this program", NULL},
-        {"THREADS", "threads must be 1 to 64, and startable", NULL},
+        {"THREADS", "threads must be 1 to 64, and the system must be able to start them", NULL},
         {"MEMORY", "out of memory", NULL},
         {"RANGE", "an input is out of range", NULL},
         {"CONTEXT", "more positions than the model has room for", NULL},
         {"FLOAT",
-         "this build does not round as it must: compile with -std=c11 and without -ffast-math or "
+         "this build does not round as required: compile with -std=c11 and without -ffast-math or "
          "-ffp-contract=fast",
          NULL},
         {"UNFED", "inputs that are fed separately have not been fed yet", NULL},
         {"REWIND", "the positions before are no longer held: windows or sums have moved on", NULL},
         {"CPU", "this processor lacks instructions that the program was compiled for", NULL},
-        {"SLOT", "there is no such slot", is_causal_batch},
+        {"SLOT", "unknown slot", is_causal_batch},
         {"SLOT", "more sequences in a batch than there are slots", is_whole_batch},
-        {"TWICE", "a slot stands twice in a batch", is_causal_batch},
+        {"TWICE", "a slot occurs twice in a batch", is_causal_batch},
         {"ROWS", "more positions in a batch than a call takes", is_batch_of_sizes},
         {"PAGES", "too few pages are left: nothing was taken", has_pages},
-        {"UNDER_WAY", "batches are under way, whose outputs are to be taken first; or none is",
+        {"UNDER_WAY", "batches are under way, and their outputs must be taken first; or no batch is",
          has_under_way},
         {"RANK", "the ranks differ in program or weights, or one could not be reached", has_ranks},
         {"SHARE", "the weight file has the share of another rank; `lathe weights --rank` writes that of each",
          has_ranks},
-        {"RULE", "every logit is -inf or NaN, or the rule of a text leaves no token that may come", has_rule},
+        {"RULE", "every logit is -inf or NaN, or the rule of a text leaves no possible token", has_rule},
 };
 
 static bool is_possible(const Emit *e, size_t i)

@@ -72,7 +72,7 @@ static const char *rewind_text(const Emit *e)
         if (e->plan->windows.n)
                 text = arena_printf(e->arena,
                                     ".  Caches of windows\n * move on: the last %" PRId64
-                                    " positions can be taken back, and what is still held before them",
+                                    " positions can be taken back, and the positions still held before them",
                                     e->plan->windows.cache[0].spare);
         if (scan_buffer(e->plan))
                 text = arena_printf(
@@ -90,8 +90,8 @@ static void declare_feeds(const Emit *e, Text *h)
         for (int i = 0; i < e->g->ngroup; i++)
                 if (is_fed_separately(e->g, i))
                         text_printf(h,
-                                    "/* Takes %s for the calls that follow%s.  What is given may go when it "
-                                    "returns.  A call before\n"
+                                    "/* Takes %s for the calls that follow%s.  The arguments may be freed "
+                                    "when it returns.  A call before\n"
                                     " * that is %s_ERROR_UNFED. */\n"
                                     "int %s_feed_%s(%s *m%s%s);\n",
                                     group_name(e, i), e->causal ? ", which begin at position 0" : "",
@@ -102,22 +102,23 @@ static void declare_feeds(const Emit *e, Text *h)
 static void declare_causal_functions(const Emit *e, Text *h)
 {
         text_printf(h,
-                    "/* Takes n positions more, 0 or more; with those before at most %" PRId64
+                    "/* Takes n >= 0 new positions; with those before at most %" PRId64
                     " (%s_ERROR_CONTEXT).  After an error nothing\n"
                     " * has been taken. */\nint %s_prefill(%s *m%s%s, int64_t n);\n",
                     e->g->named[e->g->time].bound, e->upper, e->name, e->name, size_list(e, CALLS, true),
                     input_list(e, CALLS, true, false));
         text_printf(h,
-                    "/* The same, and gives the outputs of each of the n. */\nint %s_forward(%s "
+                    "/* Like prefill, and stores the outputs of each of the n. */\nint %s_forward(%s "
                     "*m%s%s, int64_t n%s);\n",
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
-        text_printf(h, "/* The same of one position: outputs have one row. */\nint %s_step(%s *m%s%s%s);\n",
-                    e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
-                    output_list(e, true, false));
+        text_printf(
+                h, "/* Like forward, for one position: outputs have one row. */\nint %s_step(%s *m%s%s%s);\n",
+                e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
+                output_list(e, true, false));
         text_printf(h,
-                    "/* How many positions have been taken. */\nint64_t %s_position(const %s *m);\n"
-                    "/* Back to none: another text begins. */\nvoid %s_reset(%s *m);\n"
+                    "/* Number of positions that have been taken. */\nint64_t %s_position(const %s *m);\n"
+                    "/* Back to 0: begins another text. */\nvoid %s_reset(%s *m);\n"
                     "/* Back to the first n of them, 0 to that number (else %s_ERROR_RANGE)%s. */\n"
                     "int %s_rewind(%s *m, int64_t n);\n",
                     e->name, e->name, e->name, e->name, e->upper, rewind_text(e), e->name, e->name);
@@ -132,11 +133,10 @@ static void declare_texts(const Emit *e, Text *h)
                     model_text(e, "\n/* Text to token ids and back.  $MODEL_CONTROL: the texts of control "
                                   "tokens, as <|endoftext|>, become "
                                   "these tokens, and\n * decoding gives their texts.  $MODEL_BARE: nothing "
-                                  "is put before or behind the text. "
-                                  "*/\n"
+                                  "is added before or after the text. */\n"
                                   "enum { $MODEL_CONTROL = 1, $MODEL_BARE = 2 };\n"
-                                  "/* text [n] to ids [room]; how many there are, also if they are more than "
-                                  "room; -1: the text is too long.\n"
+                                  "/* Converts text [n] to ids [room].  Returns their number, also if it "
+                                  "exceeds room; -1: the text is too long.\n"
                                   " * scratch [$model_encode_scratch(m, n)], aligned to 4; there are at most "
                                   "$model_encode_room(m, n) ids. */\n"
                                   "int64_t $model_encode(const $model *m, const char *text, int64_t n, int "
@@ -144,16 +144,16 @@ static void declare_texts(const Emit *e, Text *h)
                                   "room, void *scratch);\n"
                                   "int64_t $model_encode_room(const $model *m, int64_t n);\n"
                                   "int64_t $model_encode_scratch(const $model *m, int64_t n);\n"
-                                  "/* A text that is made token by token; begins as {{0}, 0, 0}. */\n"
+                                  "/* State of decoding token by token; initially {{0}, 0, 0}. */\n"
                                   "typedef struct {\n        unsigned char held[3]; /* the beginning of a "
                                   "character */\n        int n, "
                                   "begun;\n} $model_text;\n"
-                                  "/* What an id adds to it, into out [$model_decode_room(m)]; returns its "
-                                  "bytes.  Characters are given whole. */\n"
+                                  "/* Writes the text of the next id to out [$model_decode_room(m)]; returns "
+                                  "its bytes.  Only whole characters are written. */\n"
                                   "int64_t $model_decode(const $model *m, $model_text *text, int32_t id, int "
                                   "flags, char *out);\n"
                                   "int64_t $model_decode_room(const $model *m);\n"
-                                  "/* At the end: what was held back, into out [3]. */\n"
+                                  "/* At the end: writes the bytes that were held back to out [3]. */\n"
                                   "int64_t $model_decode_end($model_text *text, char *out);\n\n"));
 }
 
@@ -162,56 +162,53 @@ static void declare_generate(const Emit *e, Text *h)
 {
         text_printf(
                 h, "%s",
-                model_text(
-                        e,
-                        "/* Proposes what may come after tokens [n]: writes up to `room` tokens into "
-                        "drafts and returns how many.  Whatever they\n"
-                        " * are, the text is the same; it is sooner there if they are what comes. */\n"
-                        "typedef int64_t $model_propose(void *of, const int32_t *tokens, int64_t n, "
-                        "int32_t *drafts, int64_t room);\n"
-                        "/* Rules out what may not come behind tokens [n]: makes its logits -inf.  Returns "
-                        "0; below 0, and the text ends\n"
-                        " * here; or above 0, an error that $model_generate() returns.  Where nothing is "
-                        "left, that is "
-                        "$MODEL_ERROR_RULE. */\n"
-                        "typedef int $model_rule(void *of, const int32_t *tokens, int64_t n, float "
-                        "*logits);\n"
-                        "/* How a text goes on; 0 in all: by the likeliest token, to the end of the "
-                        "context. */\n"
-                        "typedef struct {\n"
-                        "        float temperature; /* 0: the likeliest token, always */\n"
-                        "        int top_k;         /* of the so many likeliest tokens; 0: of all */\n"
-                        "        float top_p, min_p, typical_p; /* from 0 to 1; 0: of all */\n"
-                        "        uint64_t seed;     /* of the random numbers: the same seed, the same "
-                        "tokens */\n"
-                        "        float repetition_penalty, presence_penalty, frequency_penalty; /* 0: "
-                        "none */\n"
-                        "        int64_t steps;     /* at most so many new tokens; 0: no limit */\n"
-                        "        int drafts; /* so many tokens, at most 32 and a chunk, are drafted from "
-                        "what the text has said before, and\n"
-                        "                       checked in one call: the same tokens, sooner where it "
-                        "repeats itself; 0: none */\n"
-                        "        $model_propose *propose; /* who drafts them, another model say; NULL: the "
-                        "text */\n"
-                        "        void *proposer;          /* its first argument */\n"
-                        "        $model_rule *rule;       /* what a text may be, by a grammar say; NULL: "
-                        "anything */\n"
-                        "        void *ruler;             /* its first argument */\n"
-                        "} $model_generation;\n"
-                        "/* Is told each new token as it is made; returns 0, or anything else to end "
-                        "the text before it. */\n"
-                        "typedef int $model_on_token(void *of, int32_t token);\n"
-                        "/* Goes on after tokens [n], until a token that ends a text, which nobody is "
-                        "told.  Positions that were taken before\n"
-                        " * are the text's beginning and are not taken again; of n one at least is "
-                        "left.  how, on_token and made may be NULL.\n"
-                        " * *made: the new tokens, also of a call that fails; all of them have been taken "
-                        "if the text has ended, else all but\n"
-                        " * the last.  scratch [$model_generate_scratch(how)], aligned to 4. */\n"
-                        "int $model_generate($model *m, const int32_t *tokens, int64_t n, const "
-                        "$model_generation *how,\n"
-                        "        $model_on_token *on_token, void *of, void *scratch, int64_t *made);\n"
-                        "size_t $model_generate_scratch(const $model_generation *how);\n\n"));
+                model_text(e,
+                           "/* Drafts the continuation of tokens [n]: writes up to `room` tokens into "
+                           "drafts and returns how many.  The\n * text does not depend on them; it takes "
+                           "less time if they are right. */\n"
+                           "typedef int64_t $model_propose(void *of, const int32_t *tokens, int64_t n, "
+                           "int32_t *drafts, int64_t room);\n"
+                           "/* Sets the logits of forbidden tokens after tokens [n] to -inf.  Returns 0; "
+                           "below 0, to end the text here; or above 0,\n * an error that $model_generate() "
+                           "returns.  If all tokens are forbidden, that is $MODEL_ERROR_RULE. */\n"
+                           "typedef int $model_rule(void *of, const int32_t *tokens, int64_t n, float "
+                           "*logits);\n"
+                           "/* Settings of generation; all 0: the likeliest token, to the end of the "
+                           "context. */\n"
+                           "typedef struct {\n"
+                           "        float temperature; /* 0: the likeliest token, always */\n"
+                           "        int top_k;         /* choose among the top_k likeliest tokens; 0: among "
+                           "all */\n"
+                           "        float top_p, min_p, typical_p; /* from 0 to 1; 0: all tokens */\n"
+                           "        uint64_t seed;     /* of the random numbers: the same seed gives the "
+                           "same tokens */\n"
+                           "        float repetition_penalty, presence_penalty, frequency_penalty; /* 0: "
+                           "none */\n"
+                           "        int64_t steps;     /* maximum number of new tokens; 0: no limit */\n"
+                           "        int drafts; /* number of tokens, at most 32 and a chunk, that are "
+                           "drafted from earlier text and checked in\n                       one call: the "
+                           "same tokens in less time where the text repeats itself; 0: none */\n"
+                           "        $model_propose *propose; /* drafts them, for example by another model; "
+                           "NULL: from the text */\n"
+                           "        void *proposer;          /* its first argument */\n"
+                           "        $model_rule *rule;       /* restricts the text, for example to a "
+                           "grammar; NULL: any text */\n"
+                           "        void *ruler;             /* its first argument */\n"
+                           "} $model_generation;\n"
+                           "/* Called for each new token; returns 0, or another number to end the text "
+                           "before the token. */\n"
+                           "typedef int $model_on_token(void *of, int32_t token);\n"
+                           "/* Continues tokens [n] until a token that ends a text, for which on_token is "
+                           "not called.  Positions that were taken\n * before are the beginning of tokens "
+                           "and are not taken again; at least one of n must remain.  how, on_token and made "
+                           "may be NULL.\n"
+                           " * *made: the new tokens, also of a call that fails; all of them have been taken "
+                           "if the text has ended, otherwise all\n * but the last.  scratch "
+                           "[$model_generate_scratch(how)], aligned to 4. */\n"
+                           "int $model_generate($model *m, const int32_t *tokens, int64_t n, const "
+                           "$model_generation *how,\n"
+                           "        $model_on_token *on_token, void *of, void *scratch, int64_t *made);\n"
+                           "size_t $model_generate_scratch(const $model_generation *how);\n\n"));
 }
 
 /* The function of runtime/model_beams.h. */
@@ -221,24 +218,19 @@ static void declare_beams(const Emit *e, Text *h)
                 h, "%s",
                 model_text(
                         e,
-                        "/* A search for the likeliest of several texts that go on side by side. */\n"
+                        "/* Settings of beam search. */\n"
                         "typedef struct {\n"
                         "        int beams;            /* 1 to $MODEL_SLOTS: each has a slot, from 0 on */\n"
-                        "        float length_penalty; /* a text is worth its sum of log p, divided by its "
-                        "length to "
-                        "the power of this; 1 as a rule */\n"
-                        "        int early_stopping;   /* it ends as soon as so many texts have ended */\n"
-                        "        int64_t steps;        /* at most so many new tokens; 0: no limit */\n"
+                        "        float length_penalty; /* the score of a text is its log probability / "
+                        "length ^ this; usually 1 */\n"
+                        "        int early_stopping;   /* end as soon as `beams` texts have ended */\n"
+                        "        int64_t steps;        /* maximum number of new tokens; 0: no limit */\n"
                         "} $model_beams;\n"
-                        "/* Goes on after tokens [n]: the text of the most valuable beam, without what ends "
-                        "it, into "
-                        "text [steps, or what is left of\n"
-                        " * the context], *made tokens, and what it is worth (or NULL).  What slot 0 was fed "
-                        "and has "
-                        "taken before is the beginning.\n"
-                        " * All slots of beams hold other texts behind it: reset, or select and reset, "
-                        "before the "
-                        "next one.  scratch\n"
+                        "/* Continues tokens [n]: stores the text of the best beam, without the token that "
+                        "ends it, in text [steps, or the rest of\n * the context], its length in *made, and "
+                        "its score (unless NULL).  The inputs and positions of slot 0 are the beginning.\n * "
+                        "Afterwards all slots of beams have other texts: reset, or select and reset, before "
+                        "the next search.  scratch\n"
                         " * [$model_beam_search_scratch(how, n)], aligned to 8.  $MODEL_ERROR_RULE: "
                         "no token may be chosen. */\n"
                         "int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const "
@@ -248,42 +240,41 @@ static void declare_beams(const Emit *e, Text *h)
 }
 
 static const char in_memory_text[] =
-        "/* The same with weights in memory: image is all that the weight file holds, bytes long, aligned to "
-        "64 ($MODEL_ERROR_RANGE if it\n * is not).  It is not copied, stays the caller's and must outlive "
-        "the "
-        "model. */\n"
+        "/* The same with weights in memory: image is the content of the weight file, bytes long, aligned to "
+        "64 ($MODEL_ERROR_RANGE if it\n * is not).  It is not copied, belongs to the caller and must outlive "
+        "the model. */\n"
         "int $model_init_from($model *m, const void *image, size_t bytes, int threads);\n"
         "$model *$model_new_from(const void *image, size_t bytes, int threads, int *error);\n";
 static void declare_instance(const Emit *e, Text *h)
 {
         const char *path = e->o->home != WEIGHTS_MAPPED ? "NULL: the weights are in the program"
                                                         : "that of the weight file";
-        text_printf(
-                h, "%s",
-                model_text(e, "/* An instance: the model with its weights, and what it keeps between calls.  "
-                              "One thread uses it at a time. */\n"
-                              "typedef struct $model $model;\n\n"
-                              "/* Bytes that an instance needs, in memory aligned to 64. */\n"
-                              "size_t $model_size(int threads);\n"));
+        text_printf(h, "%s",
+                    model_text(e, "/* An instance: the model with its weights and its state.  Only one "
+                                  "thread may use it at a time. */\n"
+                                  "typedef struct $model $model;\n\n"
+                                  "/* Bytes that an instance needs, in memory aligned to 64. */\n"
+                                  "size_t $model_size(int threads);\n"));
         text_printf(
                 h,
-                "/* Makes an instance in such memory, which stays the caller's; nothing else is allocated.\n"
-                " * weights_path: %s.  threads: 1 to 64, the caller's among them.\n"
+                "/* Creates an instance in such memory, which belongs to the caller; nothing else is "
+                "allocated.\n"
+                " * weights_path: %s.  threads: 1 to 64, including the caller's.\n"
                 " * Errors: %s_ERROR_FILE, WEIGHTS, MEMORY, THREADS, FLOAT and CPU; then there is nothing to "
                 "close. "
                 "*/\n",
                 path, e->upper);
-        text_printf(h, "%s",
-                    model_text(e,
-                               "int $model_init($model *m, const char *weights_path, int threads);\n"
-                               "/* Ends the threads and unmaps the weights. */\n"
-                               "void $model_close($model *m);\n"
-                               "/* Size and init at once, in memory that $model_free gives back.  NULL on an "
-                               "error, which stands in *error then, as\n"
-                               " * $MODEL_ERROR_MEMORY; else that is $MODEL_OK.  error may not be NULL. */\n"
-                               "$model *$model_new(const char *weights_path, int threads, int *error);\n"
-                               "/* m may be NULL. */\n"
-                               "void $model_free($model *m);\n"));
+        text_printf(
+                h, "%s",
+                model_text(e, "int $model_init($model *m, const char *weights_path, int threads);\n"
+                              "/* Ends the threads and unmaps the weights. */\n"
+                              "void $model_close($model *m);\n"
+                              "/* Allocates and initialises an instance; $model_free frees it.  Returns NULL "
+                              "on an error, and stores it in *error, for\n * example $MODEL_ERROR_MEMORY; "
+                              "otherwise *error is $MODEL_OK.  error may not be NULL. */\n"
+                              "$model *$model_new(const char *weights_path, int threads, int *error);\n"
+                              "/* m may be NULL. */\n"
+                              "void $model_free($model *m);\n"));
         if (e->o->home == WEIGHTS_MAPPED)
                 text_put(h, model_text(e, in_memory_text));
         text_put(h, "\n");
@@ -291,13 +282,13 @@ static void declare_instance(const Emit *e, Text *h)
 
 static void declare_version(const Emit *e, Text *h)
 {
-        text_printf(h,
-                    "/* Who wrote this, and how its weights are laid out.  %s_version() is what the compiled "
-                    "file "
-                    "says: another text is of\n * another model, or of other options. */\n"
-                    "#define %s_VERSION \"%s\"\n"
-                    "const char *%s_version(void);\n\n",
-                    e->name, e->upper, version_text(e), e->name);
+        text_printf(
+                h,
+                "/* The version of lathe and the layout of the weights.  %s_version() returns that of the "
+                "compiled file: if it differs,\n * the file is of another model, or of other options. */\n"
+                "#define %s_VERSION \"%s\"\n"
+                "const char *%s_version(void);\n\n",
+                e->name, e->upper, version_text(e), e->name);
 }
 
 static void declare_whole(const Emit *e, Text *h)
@@ -315,10 +306,8 @@ void emit_header(const Emit *e, Text *h)
         text_printf(h,
                     "/* %s: the interface of %s.c, for C and C++; written by lathe %s.\n *\n"
                     " * Functions that return int return %s_OK, which is 0, or an error below; %s_error() "
-                    "says it "
-                    "in words.  None prints or exits.\n"
-                    " * Memory stays the caller's, and no pointer to it is kept.  One may be NULL only where "
-                    "that is said.\n"
+                    "returns its message.  None prints or exits.\n * Memory belongs to the caller, and no "
+                    "pointer to it is kept.  Pointers may be NULL only where that is stated.\n"
                     " * Tensors are row-major, outermost axis first.\n",
                     e->name, e->o->name, LATHE_VERSION, e->upper, e->name);
         emit_about(e, h);
@@ -350,7 +339,7 @@ void emit_header(const Emit *e, Text *h)
         if (e->o->tables)
                 declare_texts(e, h);
         text_printf(h,
-                    "/* An error in words, in English; never NULL. */\nconst char *%s_error(int "
+                    "/* The message of an error, in English; never NULL. */\nconst char *%s_error(int "
                     "code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n",
                     e->name);
 }

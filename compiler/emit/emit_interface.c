@@ -355,8 +355,7 @@ static void emit_next_rows(const Emit *e, Text *c)
 static void emit_advance(const Emit *e, Text *c)
 {
         const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
-        text_printf(c,
-                    "/* Takes n positions in chunks; the outputs of those from `first` on are wanted. */\n");
+        text_printf(c, "/* Takes n positions in chunks; the outputs from `first` on are requested. */\n");
         text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
                     size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));

@@ -236,7 +236,7 @@ static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
         if (denoises)
                 emit_denoise_given(e, l, c);
         emit_call_room(e, l, c);
-        text_printf(c, "/* A call of the model: %s go in, %s comes out. */\n", input_name(l->parts.input),
+        text_printf(c, "/* A call of the model, from %s to %s. */\n", input_name(l->parts.input),
                     e->g->output[l->parts.output].name);
         text_printf(
                 c, "static int %s_call(%s *m, const %s *from, int64_t n, %sfloat *to, int32_t *scratch)\n{\n",
@@ -303,20 +303,19 @@ static const char *classify_header(const Emit *e, const EmitLoop *l)
 {
         return arena_printf(
                 e->arena,
-                "/* What a picture shows: pixels of 8 bits [height][width][channels], grey (1 channel) or "
+                "/* Classifies a picture: pixels of 8 bits [height][width][channels], grey (1 channel) or "
                 "red, green "
                 "and blue (3), of any size;\n"
-                " * they are resized, centred and scaled as the model's `loop classify` says.  probabilities "
+                " * they are resized, centred and scaled as specified by the model's `loop classify`.  "
+                "probabilities "
                 "[%" PRId64 "], whose sum is 1.\n"
                 " * scratch [$model_classify_scratch(width, height)], aligned to 8.  $MODEL_ERROR_RANGE: a "
-                "size that "
-                "is none or too large, or\n"
-                " * scores that are NaN or infinite. */\n"
+                "size that is invalid or too large, or\n * scores that are NaN or infinite. */\n"
                 "int $model_classify($model *m, const uint8_t *pixels, int64_t width, int64_t height, int "
                 "channels,\n"
                 "        double *probabilities, void *scratch);\n"
                 "size_t $model_classify_scratch(int64_t width, int64_t height);\n"
-                "/* The label of a class, from 0 on; NULL: it has none. */\n"
+                "/* The label of a class, counted from 0; NULL: it has none. */\n"
                 "const char *$model_label(int64_t number);\n\n",
                 loop_columns(e, l));
 }
@@ -325,8 +324,8 @@ static const char *embed_header(const Emit *e, const EmitLoop *l)
 {
         return arena_printf(e->arena,
                             "/* The vector of a text: tokens [n] become vector [%" PRId64
-                            "], as the model's `loop embed` says.\n"
-                            " * scratch [$model_embed_scratch(n)], aligned to 4. */\n"
+                            "], as specified by the model's `loop embed`.\n * scratch "
+                            "[$model_embed_scratch(n)], aligned to 4. */\n"
                             "int $model_embed($model *m, const int32_t *tokens, int64_t n, float *vector, "
                             "void *scratch);\n"
                             "size_t $model_embed_scratch(int64_t n);\n\n",
@@ -337,12 +336,10 @@ static const char *fill_header(const Emit *e, const EmitLoop *l)
 {
         return arena_printf(
                 e->arena,
-                "/* Is told what a mask of a text stands for: the mask's place among the tokens, and how "
-                "likely each "
-                "token is there,\n"
-                " * probabilities [%" PRId64 "].  Returns 0, or anything else to end. */\n"
+                "/* Called for each mask, with its index among the tokens and the probability of each token, "
+                "probabilities [%" PRId64 "].\n * Returns 0, or another number to end. */\n"
                 "typedef int $model_on_mask(void *of, int64_t place, const double *probabilities);\n"
-                "/* Fills the masks, token %.0f, in tokens [n]: on_mask is told of each in turn.  scratch "
+                "/* Fills the masks, token %.0f, in tokens [n]: on_mask is called for each in turn.  scratch "
                 "[$model_fill_scratch(n)], aligned\n"
                 " * to 8.  $MODEL_ERROR_RANGE also where logits are NaN or infinite. */\n"
                 "int $model_fill($model *m, const int32_t *tokens, int64_t n, $model_on_mask *on_mask, void "
@@ -357,11 +354,9 @@ static const char *transcribe_header(const Emit *e, const EmitLoop *l)
         return arena_printf(
                 e->arena,
                 "/* A sound becomes text: samples [n], -1 to 1, %.0f in a second, at most %" PRId64
-                "; behind them is silence.\n"
-                " * on_token is told the tokens, as by $model_generate(), whose how, of and made these are.  "
-                "begin "
-                "[nbegin]: how the text\n"
-                " * begins, its start token first; NULL: with that alone.  scratch "
+                "; silence follows them.\n * on_token, how, of and made are those of $model_generate().  "
+                "begin [nbegin]: the beginning of the text, with its start\n * token first; NULL: only the "
+                "start token.  scratch "
                 "[$model_transcribe_scratch(how)], aligned to 4. */\n"
                 "int $model_transcribe($model *m, const float *samples, int64_t n, const int32_t *begin, "
                 "int64_t "

@@ -52,7 +52,7 @@ void emit_ways(const Emit *e, Text *c)
                                "*/\nenum { WAY_BEGIN = 1, WAY_END };\n\n");
 }
 
-/* "NULL, NULL, ": no output is wanted yet */
+/* "NULL, NULL, ": no output is requested yet */
 static const char *no_outputs(const Emit *e)
 {
         const char *none = "";

@@ -73,7 +73,8 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
                                    : arena_printf(p->arena, "%d, %d", s->tiling.rows, s->tiling.panels);
         Text *call = text_new(p->arena);
         if (asked)
-                text_printf(out, "if (m->output_%s) /* wanted */\n", p->plan->graph->output[to->index].name);
+                text_printf(out, "if (m->output_%s) /* requested */\n",
+                            p->plan->graph->output[to->index].name);
         text_printf(call, "%s(&place, %s, %s, %s, %lld, %s, STORAGE_%s, %d,\n", function, s->name, x,
                     storage->codes || k->rows == ROWS_ACTIVE ? call_rows_text(k) : "rows",
                     (long long)k->product.k, operand_text(p, (Operand){s->w[0], part->w_at}), storage->name,

@@ -217,7 +217,7 @@ void print_skipping(const Printer *p, Text *out)
 {
         const Step *wanted = p->wanted;
         if (wanted)
-                text_printf(out, "        if (!%s)\n                return; /* not wanted */\n",
+                text_printf(out, "        if (!%s)\n                return; /* not requested */\n",
                             wanted->output ? arena_printf(p->arena, "m->output_%s", wanted->output->name)
                                            : any_wanted(p->plan, wanted->outputs));
 }

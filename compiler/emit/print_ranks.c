@@ -42,7 +42,7 @@ static void print_called(Printer *p, const char *head, Buffer *b, const char *un
         Text *pointers = text_new(p->arena), *context = text_new(p->arena);
         print_pointer(p, pointed_buffer(b), pointers);
         if (whole_buffer(b)->home == IN_OUTPUT)
-                text_printf(pointers, "if (!m->output_%s)\n        return%s; /* not wanted */\n",
+                text_printf(pointers, "if (!m->output_%s)\n        return%s; /* not requested */\n",
                             p->plan->graph->output[whole_buffer(b)->index].name, unwanted);
         print_behind_context(p, context);
         text_printf(out, "static %s\n{\n        const Place *place = context;\n        (void)place;\n", head);

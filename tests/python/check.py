@@ -197,7 +197,7 @@ r.reset()
 verdict("without the grammar", r.decode(r.generate(r.encode("{"), steps=20, temperature=1.0, seed=2, rule=False)) != ruled_text)
 
 u = silent.Model()
-problem = raises(silent.Error, "leaves no token that may come: every token that the grammar allows here is ruled out", lambda: u.generate([1], steps=3))
+problem = raises(silent.Error, "leaves no possible token: every token that the grammar allows here is ruled out", lambda: u.generate([1], steps=3))
 verdict("a grammar that leaves nothing says why", not problem, problem)
 verdict("a rule that is no function", raises(TypeError, "rule is a function", lambda: u.generate([1], rule="json")) == "")
 
