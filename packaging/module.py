@@ -603,8 +603,8 @@ class Model:
 
     if "transcribe" in MODEL["loops"]:
         def transcribe(self, samples, begin=None, on_token=None, rule=None, **how):
-            """The tokens of a sound, samples [n] of -1 to 1.  begin: the beginning of the text, with its start token first; the other arguments are
-            those of generate()."""
+            """The tokens of a sound, samples [n] of -1 to 1.  begin: the beginning of the text, with its start token first; the other
+            arguments are those of generate()."""
             sound = _row(samples, numpy.float32, "samples")
             first = None if begin is None else _row(begin, numpy.int32, "begin")
 

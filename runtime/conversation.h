@@ -13,13 +13,13 @@ typedef struct {
         int64_t context;
         void *of; /* the first argument of the functions */
         int64_t (*position)(void *of);
-        void (*rewind)(void *of, int64_t n); /* to the first n positions, or to none */
-        int (*answer)(void *of, const int32_t *ids, int64_t n, Generated *made); /* says what comes after ids [n]; 0, or an error above it */
+        void (*rewind)(void *of, int64_t n); /* to the first n positions */
+        int (*answer)(void *of, const int32_t *ids, int64_t n, Generated *made); /* generates the answer after ids [n]; 0, or an error above 0 */
 } Conversation;
 
-/* Text [n] is the user's next turn: what the conversation begins with as before stays taken, and what is new of its ids is to be taken for an
- * answer.  0; GENERATION_MEMORY; CONVERSATION_FULL: there is no room for it, CONVERSATION_REFUSED: k->write() refuses it, and the conversation is as if
- * nothing had been said. */
+/* Adds text [n] as the user's next turn: the common beginning of the conversation's ids remains taken, and the new ids are to be taken for an
+ * answer.  0; GENERATION_MEMORY; CONVERSATION_FULL: it does not fit, CONVERSATION_REFUSED: k->write() refuses it; then the conversation is
+ * unchanged. */
 static inline int conversation_ask(const Conversation *c, const char *text, int64_t n)
 {
         Talk *k = c->talk;
@@ -36,7 +36,7 @@ static inline int conversation_ask(const Conversation *c, const char *text, int6
         return CONVERSATION_FULL;
 }
 
-/* The answer to text [n].  CONVERSATION_FULL, CONVERSATION_REFUSED: after a message. */
+/* Answers text [n].  CONVERSATION_FULL, CONVERSATION_REFUSED: after a message. */
 static inline int conversation_turn(const Conversation *c, const char *text, int64_t n)
 {
         const Talk *k = c->talk;
@@ -58,7 +58,7 @@ static inline int conversation_turn(const Conversation *c, const char *text, int
         return error;
 }
 
-/* All lines of standard input; empty ones are passed over. */
+/* Answers all lines of standard input; empty ones are skipped. */
 static inline int conversation_lines(const Conversation *c)
 {
         char *line = NULL;

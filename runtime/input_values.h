@@ -10,22 +10,22 @@
 
 typedef struct {
         const char *name, *shape; /* "[words, 8]" */
-        int is_class;             /* --class gives it */
-        int64_t bound;            /* its values are whole numbers from 0 on, fewer than this; 0: reals */
+        int is_class;             /* it is set by --class */
+        int64_t bound;            /* its values are integers, at least 0 and below this; 0: reals */
         int rank;
-        int64_t dim[NPY_AXES];    /* below 0, -1 - k: size k, which the values say */
+        int64_t dim[NPY_AXES];    /* below 0: -1 - k for the named size k, given by the values */
 } InputForm;
 
 enum { MOST_INPUTS = 64 };
 
-/* By the input's place in a table of InputForm. */
+/* Values of inputs, by index in a table of InputForm. */
 typedef struct {
-        int given;                    /* how many are */
-        int64_t size[MOST_INPUTS];    /* 0: not said */
+        int given;                    /* number of inputs that are set */
+        int64_t size[MOST_INPUTS];    /* 0: not known */
         void *value[MOST_INPUTS];     /* float or int32_t, allocated; NULL: not given */
 } InputValues;
 
-/* Is an array of this shape one for the input?  It may say a size.  0 after a message. */
+/* Checks the shape of an array against the input, and stores the sizes that it gives.  0 after a message. */
 static inline int values_fit(const InputForm *f, const NpyHead *h, const char *path, int64_t *size)
 {
         int fits = h->rank == f->rank;
@@ -36,7 +36,7 @@ static inline int values_fit(const InputForm *f, const NpyHead *h, const char *p
                 fits = h->dim[a] == (named ? *named : f->dim[a]);
         }
         if (!fits) {
-                terminal_print(stderr, "%s: %s is%s%s, and the array is [", path, f->name, f->rank ? " " : " one number", f->shape);
+                terminal_print(stderr, "%s: %s is%s%s, but the array is [", path, f->name, f->rank ? " " : " one number", f->shape);
                 for (int a = 0; a < h->rank; a++)
                         terminal_print(stderr, "%s%lld", a ? ", " : "", (long long)h->dim[a]);
                 terminal_print(stderr, "]%s\n", h->rank == f->rank ? "; sizes of one name are the same" : "");
@@ -44,7 +44,7 @@ static inline int values_fit(const InputForm *f, const NpyHead *h, const char *p
         return fits;
 }
 
-/* A value of the input into place i of to; 0: it can't be one. */
+/* Stores a value of the input in to[i]; 0: it is out of range. */
 static inline int values_put(const InputForm *f, double x, void *to, int64_t i)
 {
         if (!f->bound) {
@@ -58,7 +58,7 @@ static inline int values_put(const InputForm *f, double x, void *to, int64_t i)
         return 1;
 }
 
-/* Values of an array, or of one number where bytes is NULL; NULL after a message. */
+/* Converts the values of an array, or one number if bytes is NULL; NULL after a message. */
 static inline void *values_of(const InputForm *f, const char *from, const NpyHead *h, const uint8_t *bytes, double number)
 {
         void *to = malloc((size_t)h->count * 4 + 1);
@@ -72,14 +72,15 @@ static inline void *values_of(const InputForm *f, const char *from, const NpyHea
                         terminal_print(stderr, "%s: element %lld of %s is %.9g, beyond the largest float of 32 bits, 3.40282347e+38: scale the input\n", from,
                                        (long long)i, f->name, x);
                 else if (!good)
-                        terminal_print(stderr, "%s: %s has whole numbers from 0 to %lld, but one is %g\n", from, f->name, (long long)f->bound - 1, x);
+                        terminal_print(stderr, "%s: %s has whole numbers from 0 to %lld, but one is %g\n", from, f->name,
+                                       (long long)f->bound - 1, x);
         }
         if (!good)
                 free(to);
         return good ? to : NULL;
 }
 
-/* The same of a file; exits after a message if it can't be read. */
+/* Likewise of a file; exits after a message if it can't be read. */
 static inline void *values_of_file(const InputForm *f, const char *path, int64_t *size)
 {
         NpyHead h;
@@ -97,7 +98,7 @@ static inline void *values_of_file(const InputForm *f, const char *path, int64_t
         return values;
 }
 
-/* The input's values, once; exits after a message. */
+/* Stores the values of an input, at most once; exits after a message. */
 static inline void values_keep(const char *program, const InputForm *f, int at, void *values, InputValues *all)
 {
         if (!values)
@@ -108,7 +109,7 @@ static inline void values_keep(const char *program, const InputForm *f, int at, 
         all->given++;
 }
 
-/* Takes "NAME=VALUE" behind option i, of inputs form [n]; exits after a message. */
+/* Parses "NAME=VALUE" after option i, for inputs form [n]; exits after a message. */
 static inline void values_take(char **argv, int i, const InputForm *form, int n, InputValues *all)
 {
         const char *text = option_word(argv, i);
@@ -137,7 +138,7 @@ static inline void values_take(char **argv, int i, const InputForm *form, int n,
                    is_number ? values_of(f, text, &(const NpyHead){.count = 1}, NULL, number) : values_of_file(f, value, all->size), all);
 }
 
-/* The same of a class; of inputs form [n] one is it. */
+/* Likewise the number of a class, for the input of inputs form [n] that is the class. */
 static inline void values_class(const char *program, double number, const InputForm *form, int n, InputValues *all)
 {
         int at = 0;

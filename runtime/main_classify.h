@@ -44,7 +44,7 @@ static Options options(char **argv)
         return o;
 }
 
-/* An error of the model's; -1 after a message about the file, -3 if it can't be read. */
+/* Returns an error of the model; -1 after a message about the file, -3 if it can't be read. */
 static int classify_file($model *m, const char *path, double *probabilities)
 {
         size_t size = 0;

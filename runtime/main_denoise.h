@@ -1,7 +1,7 @@
 /*
  * The command line of a model that denoises.  $model and $MODEL stand for its name.
  *
- * Needs main_shell.h, main_program.h, input_values.h, model_denoise.h, WEIGHTS_FILE, PICTURE_CHANNELS (0: what is made is no picture),
+ * Needs main_shell.h, main_program.h, input_values.h, model_denoise.h, WEIGHTS_FILE, PICTURE_CHANNELS (0: the result is not a picture),
  * PICTURE_ROWS, PICTURE_COLUMNS, CLASS_NUMBERS (0: there are no classes), latent_shape, INPUTS, input_form, and denoise_of().
  */
 
@@ -77,7 +77,7 @@ static void check_out(const Options *o, const char *program)
 }
 
 #if HAS_INPUTS
-/* All inputs are there; guidance leads away from something. */
+/* Checks that all inputs are set, and that guidance has neutral values. */
 static void check_inputs(const Options *o, const char *program)
 {
         const double guidance = o->how.guidance != 0 ? o->how.guidance : loop_guidance;
@@ -156,7 +156,7 @@ static int write_numbers(FILE *to, const float *x)
         return fwrite(x, sizeof *x, LATENT_VALUES, to) != LATENT_VALUES || ferror(to);
 }
 
-/* A file that is there has what was made; else there is none. */
+/* Writes the result; a file that could not be written completely is removed. */
 static int write_out(const char *path, const float *x)
 {
         FILE *to = fopen(path, "wb");

@@ -8,7 +8,7 @@
 typedef struct {
         Session *s;
         const char *text;
-        int64_t masks, at; /* how many there are; those told of */
+        int64_t masks, at; /* number of masks; number of printed masks */
 } Blanks;
 
 static void print_filling(const $model *m, int64_t token)

@@ -4,7 +4,7 @@
 typedef struct {
         const char *prompt;
         CommonOptions common;
-        char *text; /* the prompt's, if it was read */
+        char *text; /* the allocation of a prompt that was read, or NULL */
 #if HAS_SOUND_FED
         const char *sound; /* a file */
 #endif
@@ -20,8 +20,8 @@ typedef struct {
         int free_text;      /* no grammar */
 #endif
 #if HAS_TALK
-        const char *system; /* the message of the system, or NULL: the form's */
-        int raw;            /* the prompt is text to go on from, no turn of a user */
+        const char *system; /* the system message, or NULL: the default of the form */
+        int raw;            /* the prompt is text to continue, not a turn of a user */
 #endif
 } Options;
 
@@ -72,7 +72,7 @@ static void usage(FILE *to, const char *program)
                 program, prompt_help, program, prompt_example);
 }
 
-/* The prompt, or the file that holds it. */
+/* Sets the prompt, or reads it from a file. */
 static void set_prompt(Options *o, const char *program, const char *given, int is_file)
 {
         size_t size;
@@ -85,7 +85,7 @@ static void set_prompt(Options *o, const char *program, const char *given, int i
         o->prompt = given;
 }
 
-/* An option of the sampler, its value read into *to. */
+/* Reads the value of an option of the sampler into *to; 0: another option. */
 static int sampler_option(char **argv, int i, Sampler *to)
 {
         const char *a = argv[i];
@@ -104,7 +104,7 @@ static int sampler_option(char **argv, int i, Sampler *to)
         return 1;
 }
 
-/* The same of the penalties, which the likeliest token has too. */
+/* Likewise of the penalties, which also apply at temperature 0. */
 static int penalty_option(char **argv, int i, Penalties *to)
 {
         const char *a = argv[i];
@@ -119,7 +119,7 @@ static int penalty_option(char **argv, int i, Penalties *to)
         return 1;
 }
 
-/* How many texts go on side by side; 0: one, which is sampled. */
+/* Number of beams; 0: no beam search. */
 static int wanted_beams(const Options *o)
 {
 #if HAS_BEAMS
@@ -130,7 +130,7 @@ static int wanted_beams(const Options *o)
 #endif
 }
 
-/* Options that don't go together, or are missing; sampling: one of the sampler's, or NULL. */
+/* Rejects combinations of options, and missing ones; sampling: an option of the sampler, or NULL. */
 static void check_options(const Options *o, const char *program, const char *sampling)
 {
 #if HAS_TALK
@@ -230,21 +230,21 @@ static Options options(char **argv)
         return o;
 }
 
-/* A model, and what is asked of it. */
+/* A model with the options of a run. */
 typedef struct {
         ModelGenerator generator; /* first: its functions take a session too */
         Options o;
         void *room;        /* see generation_room() */
-        int32_t *suppress; /* tokens, -1 behind them; allocated, or NULL */
+        int32_t *suppress; /* tokens, terminated by -1; allocated, or NULL */
 #if HAS_GRAMMAR
-        $model_grammar *grammar; /* or NULL: a text may be anything */
+        $model_grammar *grammar; /* or NULL: any text is allowed */
 #endif
 } Session;
 
 static int session_show(void *of, int32_t token)
 {
         show_token(((Session *)of)->generator.m, token);
-        return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() says so */
+        return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() reports it */
 }
 
 #if HAS_GRAMMAR
@@ -254,7 +254,7 @@ static int session_rule(void *of, const int32_t *text, int64_t n, float *logits)
 }
 
 #endif
-/* Shows what comes after tokens [n]; the model may have taken a part of them already. */
+/* Prints the continuation of tokens [n]; the model may have taken some of them already. */
 static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
 {
         Session *s = of;
@@ -303,12 +303,12 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                 terminal_print(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)made->prompt,
                         1e3 * made->first_seconds, (double)(made->made - 1) / made->rest_seconds);
         if (o->verbose && o->drafts)
-                terminal_print(stderr, "%lld tokens were drafted, %lld of them right\n", (long long)made->drafted, (long long)made->stood);
+                terminal_print(stderr, "%lld tokens were drafted, %lld of them accepted\n", (long long)made->drafted, (long long)made->stood);
         return generation_error(error);
 }
 
 #if HAS_BEAMS
-/* The likeliest of several texts. */
+/* Runs beam search and prints the best text. */
 static int session_beams(Session *s, const int32_t *tokens, int64_t n)
 {
         $model *m = s->generator.m;
@@ -331,7 +331,7 @@ static int session_beams(Session *s, const int32_t *tokens, int64_t n)
 static int converse(Session *s);
 
 #endif
-/* Goes on from the prompt; -2 if that is none, which has been said. */
+/* Continues the prompt; -2 after a message if it is not a prompt. */
 static int go_on(Session *s)
 {
         int64_t n = 0;
@@ -365,14 +365,15 @@ static int go_on(Session *s)
         return error;
 }
 
-/* The tokens of --suppress, once the model knows their texts; $MODEL_OK, or an error. */
+/* Parses the tokens of --suppress, after the tokenizer has been loaded; $MODEL_OK, or an error. */
 static int suppress_tokens(Session *s, const char *program)
 {
         const char *list = s->o.suppress;
         const $model *m = s->generator.m;
         const int64_t n = list ? loop_read_tokens(list, VOCAB, text_tokens, m, NULL) : 0;
         if (n < 0) {
-                terminal_print(stderr, "%s: --suppress must be token numbers from 0 to %lld, or token texts in double quotes, separated by commas, not %s\n",
+                terminal_print(stderr, "%s: --suppress must be token numbers from 0 to %lld, or token texts in double quotes, separated by commas, "
+                               "not %s\n",
                         program, (long long)VOCAB - 1, list);
                 return -2;
         }

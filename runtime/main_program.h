@@ -4,7 +4,7 @@
  * Needs main_shell.h and the model's functions.
  */
 
-/* The status of a command that ends with an error of the model's, 0, or below 0 a status after a message; what was written is out by then. */
+/* The exit status for an error of the model, for 0, or for a negative status after a message; flushes standard output. */
 static int exit_status(const char *program, const char *weights, int error)
 {
         int status = error < 0 ? -error : 0;
@@ -20,10 +20,10 @@ static int exit_status(const char *program, const char *weights, int error)
         return status;
 }
 
-/* The model, with its weights.  Where files can't be mapped they are read; the memory goes when the program ends. */
+/* Opens the model with its weights.  Where files can't be mapped they are read; the memory is freed at exit. */
 #if defined(__wasm__)
 #if !HAS_WEIGHTS_INSIDE
-/* A whole file, aligned to 64, *bytes long; NULL: it can't be read, or memory is short. */
+/* Reads a whole file, aligned to 64, *bytes long; NULL: it can't be read, or out of memory. */
 static void *read_aligned(const char *path, size_t *bytes)
 {
         FILE *from = fopen(path, "rb");

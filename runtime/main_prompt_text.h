@@ -4,7 +4,7 @@
  * Needs model_text.h, START_TOKEN, or -1, and PROMPT_FLAGS of $model_encode().
  */
 
-/* Tokens of a prompt, allocated; NULL if memory is short.  Nothing becomes the start token, if there is one. */
+/* Tokens of a prompt, allocated; NULL if out of memory.  An empty prompt becomes the start token, if there is one. */
 static int32_t *prompt_tokens(const $model *m, const char *text, int64_t *count)
 {
         int64_t n = (int64_t)strlen(text), room = $model_encode_room(m, n) + 1;

@@ -4,8 +4,8 @@
  * Needs START_TOKEN, or -1.
  */
 
-/* Tokens of a prompt, allocated; NULL if memory is short, or with *count -1 if it is no list of numbers.
- * None: the start token, if there is one. */
+/* Tokens of a prompt, allocated; NULL if out of memory, or with *count -1 if it is not a list of numbers.
+ * An empty prompt becomes the start token, if there is one. */
 static int32_t *prompt_tokens(const $model *m, const char *text, int64_t *count)
 {
         (void)m;

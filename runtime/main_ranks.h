@@ -1,13 +1,13 @@
 /*
  * Ranks of a command line, by MPI: mpicc compiles the program, mpirun -n N starts it.
  *
- * All ranks do the same, with the same words, and choose the same tokens; the first one alone is heard.
+ * All ranks run with the same arguments and choose the same tokens; only the first one prints.
  *
  * Needs model_ranks.h.
  */
 #include <mpi.h>
 
-/* What has been sent, and may not have been received yet. */
+/* A message that was sent, and may not have been received yet. */
 typedef struct MpiSent MpiSent;
 struct MpiSent {
         MpiSent *next;
@@ -23,7 +23,7 @@ typedef struct {
         Ranks *own_link;
 } MpiRanks;
 
-enum { MPI_UNDER_WAY = 64 }; /* for each stage: so many may be sent and not received */
+enum { MPI_UNDER_WAY = 64 }; /* for each stage: maximum number of messages under way */
 
 static int mpi_gather(void *of, float *all, const int64_t *begin)
 {
@@ -82,7 +82,7 @@ static void take_out(char **argv, int at, int words)
                 argv[k] = argv[k + words - 1] ? argv[k + words] : NULL;
 }
 
-/* --check-ranks, which it takes out of argv */
+/* Parses --check-ranks, and removes it from argv. */
 static int take_check(char **argv)
 {
         int check = 0;
@@ -94,7 +94,7 @@ static int take_check(char **argv)
         return check;
 }
 
-/* --stages S, which it takes out of argv: processes one after another are a stage's. */
+/* Parses --stages S, and removes it from argv: consecutive processes form a stage. */
 static int take_stages(char **argv)
 {
         int stages = 1, size = 1;
@@ -105,7 +105,8 @@ static int take_stages(char **argv)
                 stages = (int)option_number(argv, i, 1, size);
                 take_out(argv, i, 2);
                 if (size % stages) {
-                        terminal_print(stderr, "%s: --stages %d: %d processes can't be divided into that many stages of the same size\n", argv[0], stages, size);
+                        terminal_print(stderr, "%s: --stages %d: %d processes can't be divided into that many stages of the same size\n", argv[0],
+                                       stages, size);
                         MPI_Abort(MPI_COMM_WORLD, 2);
                 }
         }
@@ -128,7 +129,7 @@ static void make_stages(MpiRanks *r)
 }
 
 #if !HAS_WEIGHTS_INSIDE
-/* Whose share it is that a rank was given. */
+/* Prints the rank whose share the weight file has. */
 static void say_share(const $model *m, const $model_ranks *r)
 {
         const uint64_t *head = share_head(m);
@@ -141,13 +142,14 @@ static void say_share(const $model *m, const $model_ranks *r)
 
 static MpiRanks mpi_ranks = {.ranks = {.gather = mpi_gather, .send = mpi_send, .receive = mpi_receive}};
 
-/* The others receive all that was sent; after an error they may wait for what does not come. */
+/* Waits until the others have received all messages; after an error they may wait for messages that never come. */
 static void leave_ranks(void)
 {
         const Ranks *r = mpi_ranks.own_link;
         if (r && r->error) {
                 if (r->differs)
-                        terminal_print(stderr, "after %s[%lld] ranks have different values: a machine or a link is broken\n", r->differs, (long long)r->differs_at);
+                        terminal_print(stderr, "after %s[%lld] ranks have different values: a machine or a link is broken\n", r->differs,
+                                       (long long)r->differs_at);
                 fflush(stderr);
                 MPI_Abort(MPI_COMM_WORLD, 3);
         }
@@ -159,7 +161,7 @@ static void leave_ranks(void)
         MPI_Finalize();
 }
 
-/* The model becomes one of the ranks; or NULL and *error. */
+/* Makes the model one of the ranks; NULL and *error if that fails. */
 static $model *join_ranks($model *m, int *error)
 {
         MpiRanks *all = &mpi_ranks;
@@ -172,7 +174,7 @@ static $model *join_ranks($model *m, int *error)
         if (m)
                 *error = scratch ? $model_join(m, &all->ranks, scratch) : $MODEL_ERROR_MEMORY;
         all->own_link = *error ? NULL : scratch;
-        if (*error) { /* the others can't go on without this one */
+        if (*error) { /* the others can't continue without this one */
                 terminal_print(stderr, "rank %d: %s\n", rank, $model_error(*error));
 #if !HAS_WEIGHTS_INSIDE
                 if (*error == $MODEL_ERROR_SHARE)
@@ -193,7 +195,7 @@ static int asks_for_help(char **argv)
         return 0;
 }
 
-/* Only the first rank's words are read from standard input by mpirun: they are for all, or for none. */
+/* mpirun passes standard input only to the first rank, and all ranks need the same input. */
 static void refuse_input(char **argv)
 {
         for (int i = 1; argv[i]; i++)

@@ -1,5 +1,5 @@
 /*
- * What the command lines of emitted programs share.
+ * Functions that the command lines of emitted programs share.
  *
  * Needs guard.h, team.h and terminal.h.
  */
@@ -14,7 +14,7 @@
 #include <signal.h>
 #endif
 
-/* All of a stream, ended by a 0 byte, allocated, and its bytes; NULL if it can't be read or memory is short. */
+/* Reads a whole stream, terminated by a 0 byte, allocated, with its size; NULL if it can't be read or out of memory. */
 static inline char *read_all(FILE *from, size_t *size)
 {
         size_t n = 0, room = 4096;
@@ -38,7 +38,7 @@ static inline char *read_all(FILE *from, size_t *size)
         return text;
 }
 
-/* The same of a file, or of standard input for -; NULL after a message. */
+/* Likewise a file, or standard input for -; NULL after a message. */
 static inline char *read_whole_file(const char *path, size_t *size)
 {
         FILE *from = strcmp(path, "-") ? fopen(path, "rb") : stdin;
@@ -56,7 +56,7 @@ static inline void refuse_usage(const char *program, const char *what, const cha
         exit(2);
 }
 
-/* The number behind option i; exits with a message if there is none or it is outside of low to high. */
+/* The number after option i; exits with a message if there is none or it is outside of low to high. */
 static inline double option_number(char **argv, int i, double low, double high)
 {
         char *end = NULL;
@@ -84,7 +84,7 @@ typedef struct {
         int threads, hashes;
 } CommonOptions;
 
-/* An option that all have, at *i, which goes to its value; 0: it is another.  Help ends the program. */
+/* Parses a common option at *i, and advances *i to its value; 0: it is another option.  --help ends the program. */
 static inline int common_option(char **argv, int *i, CommonOptions *o, void (*show_usage)(FILE *to, const char *program))
 {
         if (!strcmp(argv[*i], "-h") || !strcmp(argv[*i], "--help")) {
@@ -114,8 +114,8 @@ static inline uint64_t hash_doubles(uint64_t h, const double *x, int64_t n)
         return h;
 }
 
-/* Each text that is given: the words of argv [n], and for - each line of standard input, with its place for messages; until `take` returns
- * another thing than 0, which is returned, -3 where memory is short. */
+/* Calls `take` for each text: the arguments argv [n], and for - each line of standard input, with its position for messages.  Stops when
+ * `take` returns a value other than 0, and returns it; -3 if out of memory. */
 static inline int each_text(char **text, int n, int (*take)(void *of, const char *text, const char *where), void *of)
 {
         int status = 0;
@@ -150,7 +150,7 @@ static inline double clock_seconds(void)
         return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A page of the weights that can't be had, where they are mapped, ends the program with a message. */
+/* If a mapped page of the weights can't be read, ends the program with a message. */
 #if defined(__wasm__)
 static inline void watch_weights(void)
 {

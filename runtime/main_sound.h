@@ -4,7 +4,7 @@
  * Needs wav.h, main_shell.h, transcribe_feed(), SAMPLE_RATE and SAMPLES.
  */
 
-/* Feeds a WAV file, silence behind it; an error, -1 or -3 after a message. */
+/* Feeds a WAV file, followed by silence; returns an error, or -1 or -3 after a message. */
 static int hear($model *m, const char *path)
 {
         WavHead head;
@@ -24,7 +24,8 @@ static int hear($model *m, const char *path)
         if (fault)
                 terminal_print(stderr, "%s: %s\n", path, wav_fault(fault));
         else if (head.rate != SAMPLE_RATE)
-                terminal_print(stderr, "%s: it has %lld samples per second; the model requires %d: `ffmpeg -i FILE -ac 1 -ar %d NEW.wav` converts it\n", path,
+                terminal_print(stderr, "%s: it has %lld samples per second; the model requires %d: "
+                               "`ffmpeg -i FILE -ac 1 -ar %d NEW.wav` converts it\n", path,
                         (long long)head.rate, SAMPLE_RATE, SAMPLE_RATE);
         else if (n > SAMPLES)
                 terminal_print(stderr, "%s: it has %lld samples; the model takes at most %lld\n", path, (long long)n, (long long)SAMPLES);

@@ -15,14 +15,14 @@ static const char prompt_help[] = "the user's message; - reads it from standard 
 static const char prompt_example[] = "-p \"What is the capital of France?\"";
 #endif
 
-/* The text that is being shown. */
+/* State of the text that is being printed. */
 static $model_text shown;
 #if HAS_TALK
 
 static Talk talk;
 #endif
 
-/* The text goes on from a prompt of so many tokens. */
+/* Begins a text that continues a prompt of this number of tokens. */
 static void show_begin(int64_t n)
 {
         shown.begun = n > 1;
@@ -35,7 +35,7 @@ static void show_end(void)
         terminal_end(stdout);
 }
 
-/* Tokens whose text is this, into tokens, or NULL: how many. */
+/* Stores the tokens with this text in `tokens`, unless NULL; returns their number. */
 static int64_t text_tokens(const void *m, const char *text, int64_t n, int32_t *tokens)
 {
         return tokens_with_text(&((const $model *)m)->tokens, VOCAB, text, n, tokens);

@@ -2,7 +2,7 @@
  * The command line of an emitted model that takes texts one by one.  $model and $MODEL stand for its name.
  *
  * Needs main_shell.h, main_program.h, prompt_tokens(), WEIGHTS_FILE, LONGEST_TEXT, MAX_TOKENS (0: texts are not cut), the table
- * text_prompt, and what the loop is: LOOP_SCRATCH(n), loop_help, loop_text().
+ * text_prompt, and of the loop: LOOP_SCRATCH(n), loop_help, loop_text().
  */
 
 typedef struct {
@@ -13,9 +13,9 @@ typedef struct {
         $model *m;
         uint64_t hash;
         const char *prompt;         /* before each text */
-        int64_t longest, cut, taken; /* tokens that a text is cut to, 0: it is not; texts that were cut, and all */
-        int faults;                 /* texts that could not be taken */
-        char where[48];             /* the text at work */
+        int64_t longest, cut, taken; /* maximum number of tokens with --truncate, or 0; number of cut texts; number of texts */
+        int faults;                 /* number of texts that could not be processed */
+        char where[48];             /* position of the current text, for messages */
 } Session;
 
 static int loop_text(Session *s, const char *text, const int32_t *tokens, int64_t n, void *scratch);
@@ -40,7 +40,7 @@ static void usage(FILE *to, const char *program)
 }
 
 #if HAS_EMBED
-/* The prompt of a name, which ends the program if there is none. */
+/* The prompt of a name; ends the program if there is none. */
 static const char *prompt_named(const char *program, const char *name)
 {
         for (int i = 0; text_prompt[i].name; i++)
@@ -78,7 +78,7 @@ static void options(Session *s, char **argv)
                 refuse_usage(argv[0], "expected a text", "");
 }
 
-/* Its tokens, cut where that is asked for, allocated; NULL with 0, or an error, or -1 after a message: what is wrong is the text. */
+/* The tokens of the text, cut with --truncate, allocated; NULL with 0, or an error, or -1 after a message about the text. */
 static int32_t *tokens_of_text(Session *s, const char *text, int64_t *n, int *error)
 {
         char *whole = malloc(strlen(s->prompt) + strlen(text) + 1);
@@ -122,7 +122,7 @@ static int take_text(void *of, const char *text, const char *where)
         free(tokens);
         if (error != -1)
                 return error;
-        s->faults++; /* the others are still taken */
+        s->faults++; /* the others are still processed */
 #if HAS_EMBED
         terminal_print(stdout, "null\n");
 #endif

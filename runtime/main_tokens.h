@@ -17,7 +17,7 @@ static void show_end(void)
 {
 }
 
-/* Tokens whose text is this: there are no texts. */
+/* The tokens with this text: none, without a tokenizer. */
 static int64_t text_tokens(const void *m, const char *text, int64_t n, int32_t *tokens)
 {
         (void)m, (void)text, (void)n, (void)tokens;

@@ -11,13 +11,13 @@ typedef struct {
         char kind;                   /* 'f': floats, 'i': whole numbers */
         int bytes, rank;             /* of a number: 4 or 8 */
         int64_t dim[NPY_AXES];
-        int64_t count, data;         /* numbers, and where they are */
+        int64_t count, data;         /* number of elements, and their offset */
 } NpyHead;
 
-/* What is wrong with a file; NPY_GOOD: nothing. */
+/* Faults of a file; NPY_GOOD: none. */
 enum { NPY_GOOD, NPY_OTHER, NPY_HEADER, NPY_KIND, NPY_ORDER, NPY_SIZE };
 
-/* Behind "'key': " in the header [n]; NULL: it is not there. */
+/* The value after "'key': " in the header [n]; NULL: no such key. */
 static inline const char *npy_field(const char *header, int64_t n, const char *key)
 {
         const int64_t length = (int64_t)strlen(key);
@@ -31,7 +31,7 @@ static inline const char *npy_field(const char *header, int64_t n, const char *k
         return NULL;
 }
 
-/* "(3, 4)" */
+/* Parses a shape, "(3, 4)". */
 static inline int npy_shape(const char *at, const char *end, NpyHead *h)
 {
         h->count = 1;
@@ -52,7 +52,7 @@ static inline int npy_shape(const char *at, const char *end, NpyHead *h)
         return at < end ? NPY_GOOD : NPY_HEADER;
 }
 
-/* What bytes [n] are. */
+/* Parses the header of bytes [n]. */
 static inline int npy_head(const uint8_t *bytes, int64_t n, NpyHead *h)
 {
         *h = (NpyHead){0};
@@ -77,7 +77,7 @@ static inline int npy_head(const uint8_t *bytes, int64_t n, NpyHead *h)
         return fault ? fault : h->count * h->bytes == n - h->data ? NPY_GOOD : NPY_SIZE;
 }
 
-/* Number i of a good file; of whole numbers those up to 2^53 are exact. */
+/* Number i of a valid file; integers are exact up to 2^53. */
 static inline double npy_value(const NpyHead *h, const uint8_t *bytes, int64_t i)
 {
         const uint8_t *from = bytes + h->data + i * h->bytes;
@@ -96,7 +96,7 @@ static inline double npy_value(const NpyHead *h, const uint8_t *bytes, int64_t i
         return h->bytes == 4 ? (double)narrow : value;
 }
 
-/* What is wrong, in words. */
+/* The message of a fault. */
 static inline const char *npy_fault(int fault)
 {
         switch (fault) {

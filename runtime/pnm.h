@@ -1,15 +1,15 @@
 /*
- * PPM (P6) and PGM (P5) of Netpbm: a head in ASCII, then the pixels, of one byte a value or of two, the higher first.
+ * PPM (P6) and PGM (P5) of Netpbm: a header in ASCII, then the pixels, with one byte per value or two, big-endian.
  */
 #include <stdint.h>
 
 typedef struct {
         int64_t width, height, largest; /* -1: a number is missing */
-        int64_t place;                  /* the byte where the pixels begin, or where the head is wrong */
+        int64_t place;                  /* offset of the pixels, or of the fault in the header */
         int channels;
 } PnmHead;
 
-/* The byte at a place, -1 behind the end. */
+/* The byte at an offset, -1 after the end. */
 static inline int pnm_byte(const uint8_t *bytes, int64_t n, int64_t at)
 {
         return at < n ? bytes[at] : -1;
@@ -20,7 +20,7 @@ static inline int pnm_is_space(int c)
         return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Behind white space and comments, which go from # to the end of the line: a number of at most 2^31 - 1, or -1. */
+/* Skips white space and comments, from # to the end of the line, and reads a number of at most 2^31 - 1; or -1. */
 static inline int64_t pnm_number(const uint8_t *bytes, int64_t n, int64_t *at)
 {
         int64_t number = -1;
@@ -36,8 +36,8 @@ static inline int64_t pnm_number(const uint8_t *bytes, int64_t n, int64_t *at)
 
 enum { PNM_GOOD, PNM_OTHER, PNM_HEAD, PNM_SIZE, PNM_ENDS };
 
-/* What bytes [n] begin with: PNM_GOOD, or what is wrong: no such file, its head, a size of no pixel or of more than `most`, or fewer bytes
- * than pixels. */
+/* Parses the header of bytes [n]: PNM_GOOD, or a fault: another format, a wrong header, no pixels or more than `most`, or fewer bytes than
+ * the pixels need. */
 static inline int pnm_head(const uint8_t *bytes, int64_t n, int64_t most, PnmHead *h)
 {
         int64_t at = 2;
@@ -56,14 +56,14 @@ static inline int pnm_head(const uint8_t *bytes, int64_t n, int64_t most, PnmHea
         return n - h->place < h->width * h->height * h->channels * (h->largest > 255 ? 2 : 1) ? PNM_ENDS : PNM_GOOD;
 }
 
-/* A value of at most `largest` as one of 8 bits, rounded to the nearest, of two the even one. */
+/* Scales a value of at most `largest` to 8 bits, rounded to the nearest, ties to even. */
 static inline uint8_t pnm_in_8_bits(int64_t value, int64_t largest)
 {
         const double x = (double)(value < largest ? value : largest) / (double)largest * 255;
         return (uint8_t)(x + 0x1.8p52 - 0x1.8p52);
 }
 
-/* Pixels [height][width][channels] of 8 bits, of a file whose head is good. */
+/* Pixels [height][width][channels] of 8 bits, of a file whose header is valid. */
 static inline void pnm_pixels(const PnmHead *h, const uint8_t *bytes, uint8_t *pixel)
 {
         const uint8_t *from = bytes + h->place;
@@ -73,7 +73,7 @@ static inline void pnm_pixels(const PnmHead *h, const uint8_t *bytes, uint8_t *p
                                               : pnm_in_8_bits(from[2 * i] << 8 | from[2 * i + 1], h->largest);
 }
 
-/* What is wrong, in words. */
+/* The message of a fault. */
 static inline const char *pnm_fault(int fault)
 {
         switch (fault) {

@@ -9,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A text of UTF-8 that comes in parts; zeros at first. */
+/* State of a UTF-8 text that is printed in parts; initially zeros. */
 typedef struct {
-        unsigned char held[4]; /* the begin of a character whose rest has not come */
+        unsigned char held[4]; /* the beginning of an incomplete character */
         int n;
 } TerminalText;
 
-enum { TERMINAL_GROWTH = 4 }; /* bytes shown for one byte, at most */
+enum { TERMINAL_GROWTH = 4 }; /* maximum number of printed bytes for one byte */
 
-/* Bytes of the character that begins with b [n], n > 0, which may be more than n; 0: it is no UTF-8. */
+/* Bytes of the character that begins with b [n], n > 0, which may be more than n; 0: it is not UTF-8. */
 static inline int terminal_character(const unsigned char *b, int n)
 {
         const int size = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
@@ -30,7 +30,7 @@ static inline int terminal_character(const unsigned char *b, int n)
         return size;
 }
 
-/* A character, or a byte that is none, as a terminal may have it; bytes of out [TERMINAL_GROWTH]. */
+/* Writes a character, or an invalid byte, in a form that is safe for a terminal to out [TERMINAL_GROWTH]; returns its bytes. */
 static inline size_t terminal_shown(const unsigned char *b, int n, char *out)
 {
         static const char digit[] = "0123456789abcdef";
@@ -46,7 +46,7 @@ static inline size_t terminal_shown(const unsigned char *b, int n, char *out)
         return 4;
 }
 
-/* What is held, without a character that is not complete unless `ends`; bytes of out [4 * TERMINAL_GROWTH]. */
+/* Writes the held bytes, except an incomplete character unless `ends`, to out [4 * TERMINAL_GROWTH]; returns the number of bytes. */
 static inline size_t terminal_settle(TerminalText *t, int ends, char *out)
 {
         size_t shown = 0;
@@ -62,7 +62,7 @@ static inline size_t terminal_settle(TerminalText *t, int ends, char *out)
         return shown;
 }
 
-/* The next n bytes of the text as a terminal may have them; bytes of out [TERMINAL_GROWTH * (n + 3)]. */
+/* Writes the next n bytes of the text in a form that is safe for a terminal to out [TERMINAL_GROWTH * (n + 3)]; returns the number of bytes. */
 static inline size_t terminal_text(TerminalText *t, const char *bytes, size_t n, char *out)
 {
         size_t shown = 0;
@@ -73,7 +73,7 @@ static inline size_t terminal_text(TerminalText *t, const char *bytes, size_t n,
         return shown;
 }
 
-/* The texts on standard output and standard error; where these are no terminals, NULL. */
+/* The states of standard output and standard error; NULL if they are not terminals. */
 static inline TerminalText *terminal_of(FILE *to)
 {
         static TerminalText text[2];
@@ -88,7 +88,7 @@ static inline TerminalText *terminal_of(FILE *to)
         return is[i] ? &text[i] : NULL;
 }
 
-/* Bytes to standard output or standard error. */
+/* Writes bytes to standard output or standard error. */
 static inline void terminal_write(FILE *to, const char *bytes, size_t n)
 {
         enum { PART = 256 };
@@ -102,7 +102,7 @@ static inline void terminal_write(FILE *to, const char *bytes, size_t n)
         }
 }
 
-/* The text ends: a character that is not complete is shown too. */
+/* Ends the text: an incomplete character is printed too. */
 static inline void terminal_end(FILE *to)
 {
         char out[4 * TERMINAL_GROWTH];

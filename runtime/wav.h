@@ -1,6 +1,6 @@
 /*
- * WAV: "RIFF", a size, "WAVE", then chunks, each of a name, a size in 4 bytes and that many bytes, to an even place.  "fmt " says what the
- * samples are, "data" is them, of all channels one after another; all else is passed over.  (IBM and Microsoft 1991, "Multimedia
+ * WAV: "RIFF", a size, "WAVE", then chunks, each of a name, a size in 4 bytes and that many bytes, to an even offset.  "fmt " has the format
+ * of the samples, "data" the samples, interleaved by channel; other chunks are skipped.  (IBM and Microsoft 1991, "Multimedia
  * programming interface and data specifications 1.0"; WAVE_FORMAT_EXTENSIBLE as in Windows' mmreg.h.)  Numbers begin with their lowest byte.
  */
 #include <stdint.h>
@@ -10,27 +10,27 @@
 typedef struct {
         int kind, channels, bits; /* kind: WAV_INTEGERS, WAV_FLOATS */
         int block;                /* bytes of a sample of all channels */
-        int64_t rate;             /* samples in a second */
+        int64_t rate;             /* samples per second */
         int64_t data, size;       /* offset of the samples, and their bytes in the file */
         int64_t missing;          /* bytes of samples that the file should have and lacks; -1: the file does not state its length */
-        int64_t place, wanted;    /* of what is wrong: its byte, and the bytes that were said to be there */
+        int64_t place, wanted;    /* of a fault: its offset, and the number of bytes that the file states there */
 } WavHead;
 
 enum { WAV_INTEGERS = 1, WAV_FLOATS = 3 };
 
-/* Beside the two: the kind is written further on. */
+/* Third value: the kind is stored later in the chunk. */
 enum { WAV_EXTENDED = 0xfffe };
 
-/* What is wrong with a file; WAV_GOOD: nothing. */
+/* Faults of a file; WAV_GOOD: none. */
 enum {
         WAV_GOOD,
-        WAV_OTHER,      /* it is no WAV */
+        WAV_OTHER,      /* it is not a WAV file */
         WAV_NO_FORMAT,  /* it has no "fmt " before its samples */
         WAV_NO_DATA,    /* it has no samples */
-        WAV_ENDS,       /* at `place` `wanted` bytes are said to be */
+        WAV_ENDS,       /* at `place`, `wanted` bytes are stated */
         WAV_SHORT,      /* "fmt " has `wanted` bytes, fewer than its first 16 */
-        WAV_KIND,       /* samples of a kind that is not read */
-        WAV_BLOCK,      /* so many channels of so many bits can't be so many bytes */
+        WAV_KIND,       /* unsupported kind of samples */
+        WAV_BLOCK,      /* channels, bits and block do not fit together */
         WAV_RATE
 };
 
@@ -75,7 +75,7 @@ static inline void wav_data(const uint8_t *bytes, int64_t n, int64_t at, int64_t
         h->missing = unknown ? -1 : size - h->size;
 }
 
-/* Reads the head of bytes [n]. */
+/* Parses the header of bytes [n]. */
 static inline int wav_head(const uint8_t *bytes, int64_t n, WavHead *h)
 {
         *h = (WavHead){0};
@@ -100,7 +100,7 @@ static inline int wav_head(const uint8_t *bytes, int64_t n, WavHead *h)
 
 enum { WAV_NOTE = 160 };
 
-/* What to tell the user about the samples of a good file, into text [WAV_NOTE]; "": nothing. */
+/* Writes a note about the samples of a valid file to text [WAV_NOTE]; "": none. */
 static inline void wav_note(const WavHead *h, char *text)
 {
         const long long n = (long long)(h->size / h->block);
@@ -112,7 +112,7 @@ static inline void wav_note(const WavHead *h, char *text)
                          (long long)h->missing, n);
 }
 
-/* A whole number of so many bytes as -1 to 1; those of 8 bits have no sign.  Or a float. */
+/* An integer sample of n bytes as -1 to 1, unsigned if it has 8 bits; or a float sample. */
 static inline double wav_value(const WavHead *h, const uint8_t *bytes, int64_t at)
 {
         const int n = h->bits / 8;
@@ -132,7 +132,7 @@ static inline double wav_value(const WavHead *h, const uint8_t *bytes, int64_t a
         return (n == 1 ? value - half : value >= half ? value - 2 * half : value) / half;
 }
 
-/* Samples of a good file: the mean over the channels, into sample [size / block].  The first that is no finite number, or -1. */
+/* Samples of a valid file: the mean over the channels, to sample [size / block].  Returns the first one that is not finite, or -1. */
 static inline int64_t wav_samples(const WavHead *h, const uint8_t *bytes, float *sample)
 {
         for (int64_t i = 0; i < h->size / h->block; i++) {
@@ -146,7 +146,7 @@ static inline int64_t wav_samples(const WavHead *h, const uint8_t *bytes, float 
         return -1;
 }
 
-/* What is wrong, in words. */
+/* The message of a fault. */
 static inline const char *wav_fault(int fault)
 {
         switch (fault) {

@@ -268,7 +268,7 @@ static bool read_quant(GoldenReading *r)
 
 static bool read_kv(GoldenReading *r)
 {
-        return kv_storage(r->at, &r->g->o.kv) || golden_refuse(r, "kv is f32, f16 or q8");
+        return kv_storage(r->at, &r->g->o.kv) || golden_refuse(r, "kv must be f32, f16 or q8");
 }
 
 static bool read_spec(GoldenReading *r)
@@ -278,21 +278,21 @@ static bool read_spec(GoldenReading *r)
 
 static bool read_steps(GoldenReading *r)
 {
-        return (golden_read_count(r, &r->g->o.steps) || golden_refuse(r, "steps are 0 to 1000000000")) &&
+        return (golden_read_count(r, &r->g->o.steps) || golden_refuse(r, "steps must be 0 to 1000000000")) &&
                line_ends(r);
 }
 
 static bool read_keep(GoldenReading *r)
 {
         return (golden_read_count(r, &r->g->keep) ||
-                golden_refuse(r, "values to keep are 0 to 1000000000")) &&
+                golden_refuse(r, "values to keep must be 0 to 1000000000")) &&
                line_ends(r);
 }
 
 static bool read_tap(GoldenReading *r)
 {
         if (r->g->o.tap.n == MAX_TAPS)
-                return golden_refuse(r, "there are too many taps");
+                return golden_refuse(r, "too many taps");
         r->g->o.tap.at[r->g->o.tap.n++] = r->at;
         return true;
 }

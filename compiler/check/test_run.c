@@ -81,7 +81,7 @@ char *test_run_folder(void)
         if (folder)
                 snprintf(folder, n, "%s/lathe-XXXXXX", parent);
         if (!folder || !mkdtemp(folder)) {
-                fprintf(stderr, "lathe: %s: no folder can be made there: %s\n", parent, strerror(errno));
+                fprintf(stderr, "lathe: %s: can't create a folder there: %s\n", parent, strerror(errno));
                 free(folder);
                 return NULL;
         }

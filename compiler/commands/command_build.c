@@ -54,7 +54,7 @@ static bool out_fits(const CommandOptions *o)
         const char *slash = o->out ? strrchr(o->out, '/') : NULL, *name = slash ? slash + 1 : o->out;
         const char *dot = name ? strrchr(name, '.') : NULL;
         if (is_stream(o) && (o->given[OPT_LIB] || o->depfile || o->given[OPT_PYTHON]))
-                fprintf(stderr, "lathe build: -o - writes the C to standard output, and %s is about files\n",
+                fprintf(stderr, "lathe build: -o - writes the C to standard output, but %s writes files\n",
                         o->given[OPT_LIB] ? "--lib"
                         : o->depfile      ? "--depfile"
                                           : "--python");
@@ -62,7 +62,7 @@ static bool out_fits(const CommandOptions *o)
                 fprintf(stderr, "lathe build: -o - writes the C to standard output, but --incbin needs a "
                                 "weight file beside it: --embed puts the weights into the C\n");
         else if (is_stream(o) && !o->given[OPT_EMBED] && !o->given[OPT_CODE_ONLY])
-                fprintf(stderr, "lathe build: -o - writes the C to standard output, and has no place for the "
+                fprintf(stderr, "lathe build: -o - writes the C to standard output, which cannot contain the "
                                 "weights: --embed puts them into the C, --code-only leaves them out\n");
         else if (name && (!*name || !strcmp(name, ".c")))
                 fprintf(stderr, "lathe build: -o must be a file name, not %s\n", o->out);

@@ -116,7 +116,7 @@ static void print_zsh(Arena *a)
                 print_quoted(command_table[i].about, "'\\''", ":");
                 printf("'\n");
         }
-        printf("                'help:what a command does')\n        if ((CURRENT == 2)); then\n"
+        printf("                'help:describe a command')\n        if ((CURRENT == 2)); then\n"
                "                _describe command names\n                return\n        fi\n"
                "        local command=$words[2]\n        shift words\n        ((CURRENT--))\n        case "
                "$command in\n");
@@ -162,7 +162,7 @@ static void print_fish(Arena *a)
                         printf(values ? " -x -a '%s'\n" : has_value ? " -r\n" : "\n", values);
                 }
         }
-        printf("complete -c lathe -n __fish_use_subcommand -f -a help -d 'what a command does'\n");
+        printf("complete -c lathe -n __fish_use_subcommand -f -a help -d 'describe a command'\n");
         printf("complete -c lathe -n '__fish_seen_subcommand_from help' -f -a '");
         completion_names();
         printf("'\n");
@@ -181,6 +181,6 @@ int completion_command(const CommandOptions *o)
                         arena_free(&a);
                         return DONE;
                 }
-        fprintf(stderr, "lathe completion: bash, zsh or fish, not %s\n", o->file[0]);
+        fprintf(stderr, "lathe completion: the shell must be bash, zsh or fish, not %s\n", o->file[0]);
         return WRONG_USAGE;
 }

@@ -194,7 +194,7 @@ static void golden_end(FILE *to, const GoldenCheck *first, GoldenCheck *c)
         c->code = WIFEXITED(status) ? WEXITSTATUS(status) : WRONG_ENVIRONMENT;
         const bool any = show_said(to, first, c);
         if (c->process > 0 && !any && WIFEXITED(status)) {
-                say_failure(to, c, "what it says can't be kept");
+                say_failure(to, c, "its output can't be stored");
                 fprintf(stderr, "lathe golden: a temporary file can't be read\n");
                 c->code = WRONG_ENVIRONMENT;
         }

@@ -31,7 +31,7 @@ static bool spec_holds(const Spec *spec, const CommandOptions *o, int64_t *param
                 good = emitted_loops(&m, "import", &loops) == DONE;
                 *runs = good && !loops.why_no_main;
         } else {
-                fprintf(stderr, "lathe: the model that config %s makes of it fails; this is it:\n%s",
+                fprintf(stderr, "lathe: the model that config %s generates has an error; its text:\n%s",
                         spec->item, spec->text);
         }
         model_free(&m);
@@ -87,8 +87,7 @@ static int import_all(Arena *arena, const CommandOptions *asked)
         if (!o->given[OPT_SPEC_ONLY] && !spec.weights) {
                 fprintf(stderr,
                         "lathe import: %s has no weights (*.safetensors) beside its config.json; --spec-only "
-                        "writes the model file "
-                        "alone\n",
+                        "writes only the model file\n",
                         o->file[0]);
                 return WRONG_INPUT;
         }

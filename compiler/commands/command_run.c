@@ -25,8 +25,8 @@ static bool choose_loop(const Model *m, const CommandOptions *o, const Loop **lo
                 return true;
         const char *near = nearest_name(o->loop, names, g->nloop);
         fprintf(stderr, "lathe run: %s has no loop %s%s%s%s\n", g->name, o->loop,
-                near ? "; did you mean " : "",
-                near ? near : "; `lathe show MODEL loops` tells those that it has", near ? "?" : "");
+                near ? "; did you mean " : "", near ? near : "; `lathe show MODEL loops` lists them",
+                near ? "?" : "");
         return false;
 }
 

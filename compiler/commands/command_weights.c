@@ -100,12 +100,13 @@ int weights_command(const CommandOptions *o)
                 return WRONG_USAGE;
         }
         if (o->quant && strpbrk(o->quant, ",=")) {
-                fprintf(stderr, "lathe weights: --quant is one type here, of all tensors that are written\n");
+                fprintf(stderr,
+                        "lathe weights: --quant must be one type here, for all tensors that are written\n");
                 return WRONG_USAGE;
         }
         if (o->quant && type_named(o->quant) == CK_TYPE_COUNT) {
                 fprintf(stderr,
-                        "lathe weights: --quant is f32, f16 or bf16 here: the types of safetensors\n");
+                        "lathe weights: --quant must be f32, f16 or bf16 here: the types of safetensors\n");
                 return WRONG_USAGE;
         }
         if (o->ranks.place.ranks)

@@ -74,10 +74,9 @@ static int show_blank(LoopRun *r, const Blank *b, char *room)
         return likely ? DONE
                       : loop_wrong_text(
                                 r,
-                                arena_printf(
-                                        &r->e.m->arena,
-                                        "\"%.40s\": its logits give no probabilities: one is NaN or infinite",
-                                        b->text));
+                                arena_printf(&r->e.m->arena,
+                                             "\"%.40s\": its logits have no softmax: one is NaN or infinite",
+                                             b->text));
 }
 
 static int fill_take_text(LoopRun *r, void *of, const char *text, int64_t n)

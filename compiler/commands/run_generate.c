@@ -132,7 +132,7 @@ static bool prompt_fits(const CommandOptions *o)
                 fprintf(stderr,
                         "lathe run: model and prompt can't both be standard input; see `lathe help run`\n");
         else if (rules && (reads || !strcmp(o->file[0], "-")))
-                fprintf(stderr, "lathe run: the grammar and something else can't both be standard input; see "
+                fprintf(stderr, "lathe run: the grammar and another input can't both be standard input; see "
                                 "`lathe help run`\n");
         else
                 return true;
@@ -176,8 +176,8 @@ static int keep_fed(GenerateSession *s)
                 const bool fed = is_fed_separately(g, g->input[i].group), given = r->record[i].given != NULL;
                 if (fed != given) {
                         fprintf(stderr,
-                                given ? "lathe run: %s is what the prompt goes on in: it is not given by -I "
-                                        "or --inputs\n"
+                                given ? "lathe run: %s receives the tokens that continue the prompt: it "
+                                        "can't be set by -I or --inputs\n"
                                       : "lathe run: the input %s is missing; --inputs FILE and -I NAME=VALUE "
                                         "give inputs, and "
                                         "the prompt that of token ids\n",
@@ -300,7 +300,7 @@ static void generate_report(const GenerateSession *s, const Generated *g)
         double rate = (double)(g->made - 1) / g->rest_seconds;
         fprintf(stderr, "%" PRId64 " tokens more: %.1f tokens/s", g->made - 1, rate);
         if (s->how.drafts)
-                fprintf(stderr, "; %" PRId64 " were drafted, %" PRId64 " of them right", g->drafted,
+                fprintf(stderr, "; %" PRId64 " were drafted, %" PRId64 " of them accepted", g->drafted,
                         g->stood);
         else
                 fprintf(stderr, ", %.1f GB/s of weights", 1e-9 * rate * (double)product_weights(s->plan));

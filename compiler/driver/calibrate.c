@@ -277,10 +277,10 @@ static bool gather_slot(Gathering *c, const Weight *w, int64_t slot, SlotImporta
         for (int64_t i = 0; i < s->width; i++) {
                 mean[i] = (float)(sum[i] / (double)s->rows[slot]);
                 if (!isfinite(mean[i]))
-                        return gather_refuse(
-                                c, arena_printf(&c->m->arena,
-                                                "what meets %s is not finite, or too large to be squared",
-                                                to->slot));
+                        return gather_refuse(c, arena_printf(&c->m->arena,
+                                                             "the activations that are multiplied by %s are "
+                                                             "not finite, or too large to be squared",
+                                                             to->slot));
         }
         return true;
 }

@@ -54,8 +54,8 @@ static const char *other_text(DraftModel *d, const Tokenizer *t)
                 if (n == k && !memcmp(of_draft, of_model, (size_t)n))
                         continue;
                 of_draft[n] = of_model[k] = 0;
-                return arena_printf(a, "token %d is %s there and %s here", i, quoted_text(a, of_draft),
-                                    quoted_text(a, of_model));
+                return arena_printf(a, "token %d is %s in it, but %s in this model", i,
+                                    quoted_text(a, of_draft), quoted_text(a, of_model));
         }
         return NULL;
 }
@@ -68,7 +68,7 @@ static int check_vocabulary(DraftModel *d, const Model *m, const Plan *p, const 
                       k = row_elements(p, &of_model->node->type);
         Arena *a = &d->m.arena;
         if (n != k)
-                return draft_refuse(d, "drafts in another vocabulary",
+                return draft_refuse(d, "has another vocabulary",
                                     arena_printf(a,
                                                  "it has %" PRId64 " tokens, and %s has %" PRId64
                                                  "; both models need the same one",
@@ -78,7 +78,7 @@ static int check_vocabulary(DraftModel *d, const Model *m, const Plan *p, const 
         if (!load_tokenizer(&d->m, &d->o, &d->tokenizer))
                 return failure_code(&d->m);
         const char *other = other_text(d, t);
-        return other ? draft_refuse(d, "drafts in another vocabulary", other) : DONE;
+        return other ? draft_refuse(d, "has another vocabulary", other) : DONE;
 }
 
 static void note_hashed_draft(const DraftModel *d)

@@ -18,7 +18,7 @@ static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops 
         if (!why)
                 why = why_no_loop_function(g, new);
         if (why) {
-                text_printf(out->notes, "lathe %s: note: loop %s is no function of the C: %s\n", command,
+                text_printf(out->notes, "lathe %s: note: loop %s has no function in C: %s\n", command,
                             l->name, why);
                 return DONE;
         }

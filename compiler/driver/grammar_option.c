@@ -26,8 +26,7 @@ int grammar_needs_text(const Graph *g, const char *name, bool has_text)
         if (!name || has_text)
                 return DONE;
         fprintf(stderr,
-                "lathe: --grammar is about text, and %s makes token numbers here: --tokenizer names "
-                "its tokenizer\n",
+                "lathe: --grammar requires text, and %s generates token numbers without --tokenizer\n",
                 g->name);
         return WRONG_USAGE;
 }

@@ -27,7 +27,8 @@ static KeptPlace chosen_place(const CommandOptions *o)
         int place = o->cache ? kept_place(o->cache) : variable && *variable ? kept_place(variable) : BESIDE;
         static bool said; /* once a process */
         if (place < 0 && !said)
-                fprintf(stderr, "lathe: note: LATHE_CACHE is beside, user or off, not %s; nothing is kept\n",
+                fprintf(stderr,
+                        "lathe: note: LATHE_CACHE must be beside, user or off, not %s; nothing is stored\n",
                         variable);
         said = said || place < 0;
         return place < 0 ? NOWHERE : (KeptPlace)place;

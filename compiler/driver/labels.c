@@ -33,7 +33,7 @@ static const char *labels_of_lines(Labels *c, const Source *s)
                         c->label[found] = arena_strndup(a, text, n);
         return found == c->classes
                        ? NULL
-                       : arena_printf(a, "%s has %lld labels, a line each, and the model %lld classes",
+                       : arena_printf(a, "%s has %lld labels, one per line, but the model has %lld classes",
                                       s->path, (long long)found, (long long)c->classes);
 }
 
@@ -55,7 +55,7 @@ static const char *labels_of_json(Labels *c, const Source *s)
                 c->label[i] = name ? arena_strdup(a, name) : NULL;
                 if (!name)
                         why = arena_printf(
-                                a, "%s: id2label has no text for class %lld, and the model has %lld classes",
+                                a, "%s: id2label has no text for class %lld, but the model has %lld classes",
                                 s->path, (long long)i, (long long)c->classes);
         }
         json_decref(root);

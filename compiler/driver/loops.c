@@ -237,11 +237,11 @@ static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const L
         const Setting *mask = id == LOOP_fill ? loop_setting(l, "mask") : NULL;
         const char *why = NULL, *name = input_name(parts->input);
         if (loop_setting(l, name))
-                return arena_printf(g->arena, "no number for %s, the input that it gives", name);
+                return arena_printf(g->arena, "no value of %s, which is the input of its data", name);
         if (id == LOOP_fill && !mask)
-                return "a mask: the number of the token that stands for what is to be found";
+                return "a mask: the id of the token that marks the places to fill";
         if (id == LOOP_transcribe && !loop_setting(l, "rate"))
-                return "a rate: how many samples the model takes of a second";
+                return "a rate: the number of samples per second";
         if (id == LOOP_classify && !(why = list_fault(g, l, "mean", parts)) &&
             !(why = list_fault(g, l, "std", parts)))
                 why = size_fault(g, l, parts);
@@ -267,7 +267,7 @@ static const char *setting_about(LoopId id, const char *name)
         for (int i = 0; i < KNOBS; i++)
                 if (knob_table[i].loop == id && !strcmp(knob_table[i].name, name))
                         return knob_table[i].about;
-        return "what the input of that name is filled with";
+        return "the value of the input of that name";
 }
 
 static const char *setting_shown(const Graph *g, const Setting *s)

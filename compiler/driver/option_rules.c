@@ -57,7 +57,7 @@ static bool passes_fit(const CommandOptions *o, const char *command)
         for (int i = 0; i < 2 * PASS_COUNT; i++) {
                 bool dump = i < PASS_COUNT;
                 PassId pass = (PassId)(i % PASS_COUNT);
-                const char *why = pass >= GRAPH_PASSES && !planned ? "no code is planned here"
+                const char *why = pass >= GRAPH_PASSES && !planned ? "no code is planned"
                                   : dump && o->off[pass]           ? "the pass is off"
                                                                    : NULL;
                 if (!why || !(dump ? o->dump : o->off)[pass])
@@ -74,9 +74,7 @@ static bool ranks_fit(const CommandOptions *o, const char *command)
 {
         if (!o->ranks.n || o->jit != JIT_CC || strcmp(command, "verify") != 0)
                 return true;
-        fprintf(stderr,
-                "lathe %s: --ranks has no effect with --jit cc: ranks run code that is made at once\n",
-                command);
+        fprintf(stderr, "lathe %s: --ranks has no effect with --jit cc: ranks run code of libtcc\n", command);
         return false;
 }
 
@@ -92,10 +90,10 @@ static const char *other_fault(const CommandOptions *o, const char *command)
         if (o->kv && o->off[PASS_causal])
                 return "--kv has no effect with --no-causal: nothing is kept between calls";
         if (o->given[OPT_INTERPRETER] && o->given[OPT_BOUND] && !o->against)
-                return "--bound has no effect with --interpreter: it is about compiled code";
+                return "--bound has no effect with --interpreter: it applies only to compiled code";
         if (!strcmp(command, "show cost") && o->given[OPT_N] && !o->given[OPT_JSON] && !o->given[OPT_LINK])
-                return "-n has no effect without --link or --json: it is the rows of a call, whose time they "
-                       "give";
+                return "-n has no effect without --link or --json: it gives the rows of the call whose time "
+                       "they print";
         return NULL;
 }
 

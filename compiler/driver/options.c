@@ -184,7 +184,7 @@ static int option_choice(OptionUse *use)
                 if (!*at)
                         break;
         }
-        option_error(use->command, "%s is %s, not %s", use->row->info.name, list, use->value);
+        option_error(use->command, "%s must be %s, not %s", use->row->info.name, list, use->value);
         return -1;
 }
 
@@ -286,7 +286,8 @@ static bool mark_pass(OptionUse *use, bool *marked)
                 if (strcmp(pass_table[pass].name, use->value) != 0)
                         continue;
                 if (marked == use->o->off && pass_table[pass].off == NEEDED)
-                        return option_error(use->command, "%s can't be left out: it is needed to make code",
+                        return option_error(use->command,
+                                            "%s can't be turned off: it is required to generate code",
                                             use->value);
                 return marked[pass] = true;
         }

@@ -188,7 +188,8 @@ static const char *open_named(Model *m, const CommandOptions *o, Plan *p, Packed
 {
         packed->code = WRONG_USAGE;
         if (o->quant)
-                return arena_printf(&m->arena, "%s is packed, and --quant rounds before that", o->weights);
+                return arena_printf(&m->arena, "%s is already packed, and --quant applies before packing",
+                                    o->weights);
         const char *error = packed_file_open(o->weights, p, 0, &packed->file);
         if (!error && (error = check_file(o->weights, p, &packed->file, wait)))
                 error = arena_printf(&m->arena, "%s; `lathe build` with the same options packs it again",
@@ -239,7 +240,8 @@ bool cache_has_effect(const CommandOptions *o, const char *command)
         if (!o->cache || (o->source.path && o->weights))
                 return true;
         fprintf(stderr,
-                "lathe %s: --cache has no effect: what a published model becomes is kept, and %s %s; see "
+                "lathe %s: --cache has no effect: only results for published models are stored, and %s %s; "
+                "see "
                 "`lathe help %.*s`\n",
                 command, o->source.path ? o->source.path : o->file[0],
                 o->source.path ? "has no weights" : "is a model file", (int)strcspn(command, " "), command);

@@ -16,7 +16,7 @@ static const char *sound_too_long(Arena *a, const char *path, const Sound *s, in
         double seconds = (double)most / s->rate;
         return arena_printf(
                 a,
-                "%s: it is %.6g s long (%lld samples), and the model takes %.6g s (%lld): `ffmpeg "
+                "%s: it is %.6g s long (%lld samples), but the model takes %.6g s (%lld): `ffmpeg "
                 "-i FILE -ss 0 -t %.6g NEW.wav` takes the first part",
                 path, (double)s->n / s->rate, (long long)s->n, seconds, (long long)most, seconds);
 }

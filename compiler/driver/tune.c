@@ -92,7 +92,7 @@ static Tuned *read_tuned(Model *m, const char *path)
                 why = parse_line(a, arena_strndup(a, text, length), &product);
                 const TunedProduct *other = why ? NULL : tuned_find(tuned, product.target, &product.of);
                 if (other)
-                        why = arena_printf(a, "line %d is about the same product", other->line);
+                        why = arena_printf(a, "line %d has the same product", other->line);
                 if (why) {
                         diag_error(&m->diag, (Span){source, begin, begin + length}, "%s", why);
                         diag_print(&m->diag, stderr);
@@ -238,7 +238,7 @@ bool tune(Model *m, const CommandOptions *o, Plan *p)
 {
         ProductShape *shape;
         if (target_is_portable(p->target) || o->off[PASS_tile]) {
-                fprintf(stderr, "lathe: --tune has no effect with %s: tilings are not chosen then\n",
+                fprintf(stderr, "lathe: --tune has no effect with %s: no tilings are chosen\n",
                         o->off[PASS_tile] ? "--no-tile" : "--target portable");
                 return false;
         }

@@ -96,9 +96,9 @@ const char *why_no_loop_function(const Graph *g, const EmitLoop *l)
                 if (from == FED_BEFORE)
                         return arena_printf(g->arena, "its input %s is fed separately", input_name(in));
                 if (from == FROM_CALLER)
-                        return arena_printf(g->arena, "nothing says what its input %s is", input_name(in));
+                        return arena_printf(g->arena, "the value of its input %s is unknown", input_name(in));
                 if (from == FROM_SETTING && !filled_count(g, l, in))
-                        return arena_printf(g->arena, "its input %s has a size of its own", input_name(in));
+                        return arena_printf(g->arena, "its input %s has its own size", input_name(in));
         }
         return NULL;
 }
@@ -126,7 +126,7 @@ const char *why_no_loop_command(const Graph *g, const EmitLoop *l)
                 if (++n > MOST_FILE_INPUTS)
                         return arena_printf(g->arena, "has more than %d inputs", MOST_FILE_INPUTS);
                 if (!is_said_by_file(g, in))
-                        return arena_printf(g->arena, "has an input %s whose sizes are no names",
+                        return arena_printf(g->arena, "has an input %s whose sizes are not names",
                                             input_name(in));
         }
         return NULL;
@@ -136,7 +136,7 @@ const char *why_no_generate_command(const Graph *g, const Input *fed)
 {
         for (int i = 0; i < g->ninput; i++)
                 if (&g->input[i] != fed && is_fed_separately(g, g->input[i].group))
-                        return arena_printf(g->arena, "has an input that a command line has no place for: %s",
+                        return arena_printf(g->arena, "has an input that a command line can't pass: %s",
                                             input_name(&g->input[i]));
         return NULL;
 }

@@ -1,4 +1,4 @@
-/* What config items can call beside their own blocks: of the language's builtins those of numbers and lists, and those that are for
+/* Functions that config items can call besides their own blocks: of the language's builtins those of numbers and lists, and those that are for
  * files.  Of weights beside the file: has("tensor"), shape("tensor"), numbers("tensor"); of the
  * tokenizer: token("text"). */
 #include <math.h>
@@ -151,7 +151,7 @@ static ConfigValue config_joined(const ConfigCall *c)
         return new_list(c->m, (int)n, item);
 }
 
-/* A list's elements, so many times one after another. */
+/* A list's elements, repeated a number of times. */
 static ConfigValue config_repeated(const ConfigCall *c)
 {
         ConfigValue list = c->value[0], times = c->value[1];
@@ -304,7 +304,7 @@ static bool same_numbers(Import *m, const CkTensor *a, const CkTensor *b)
         return true;
 }
 
-/* No answer depends on weights that are not there, so none is said to. */
+/* Missing weights do not affect any answer, so none is marked as used. */
 static ConfigValue config_differ(const ConfigCall *c)
 {
         const CkTensor *a = nth_tensor(c, 0), *b = nth_tensor(c, 1);

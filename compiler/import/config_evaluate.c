@@ -192,7 +192,7 @@ static ConfigValue entry_value(Import *m, ImportEntry *entry, Span span)
         return entry->value;
 }
 
-/* ---- what a message says of keys ---- */
+/* ---- keys in messages ---- */
 
 void find_keys(Import *m, const Ast *e, KeysSaid *keys)
 {

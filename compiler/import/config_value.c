@@ -85,7 +85,7 @@ const char *config_kind_name(ConfigValue v)
         return "";
 }
 
-/* Only flat: what is inside of what is inside is left out. */
+/* Only one level: nested values are left out. */
 static void config_value_show(Text *t, ConfigValue v, int depth)
 {
         if (depth > 2 && (v.kind == CONFIG_LIST || v.kind == CONFIG_OBJECT)) {

@@ -1,4 +1,4 @@
-/* What the library says of a family: which hyperparameters it has, and their own values. */
+/* A family in the library: its hyperparameters, and their defaults. */
 #include "import_private.h"
 
 enum { MAX_MODELS = 64 };
@@ -104,7 +104,7 @@ bool family_gives(Import *m, Definition *family, const StatedSetting *s)
         Locals local = {0};
         if (!own || m->failed || own->kind == AST_NUMBER) /* a number is worth reading */
                 return false;
-        m->diag = NULL; /* what can't be told here is not the family's */
+        m->diag = NULL; /* faults found here are not faults of the family */
         for (int i = 0; i < m->nsetting; i++)
                 if (m->setting[i].name != s->name && !m->setting[i].given)
                         local_set(m, &local, m->setting[i].name, m->setting[i].value);

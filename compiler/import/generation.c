@@ -118,7 +118,7 @@ static const ConfigList *list_at(const ConfigField *f, int i)
         return v->kind == CONFIG_LIST ? v->list : NULL;
 }
 
-/* Those of several tokens stay: their first alone may be said. */
+/* Those of several tokens are kept: their first token alone may be generated. */
 static bool is_one_word(const ConfigField *f, int i)
 {
         const ConfigList *word = list_at(f, i);
@@ -136,7 +136,7 @@ static TokenIds forbidden(Import *m)
         return ids;
 }
 
-/* [[1, id], [2, id], …]: the tokens behind the first, place by place; false: they are not all known. */
+/* [[1, id], [2, id], …]: the tokens after the first one, by position; false: some are unknown. */
 static bool forced_places(Import *m, const ConfigField *f, TokenIds *ids)
 {
         if (f->value.kind != CONFIG_LIST)
@@ -201,7 +201,7 @@ void generation_print(Import *m, Definition *family, Text *t)
                 text_printf(t, "    }\n");
 }
 
-/* Whether a key asks for something: not none, nothing, or what changes nothing. */
+/* Whether a key has an effect: it is not none, empty or neutral. */
 static bool asks(const ConfigField *f)
 {
         if (!f || f->value.kind == CONFIG_NONE)

@@ -1,4 +1,4 @@
-/* What a GGUF says of conversations: its chat template, the tokens that it may name, and those that begin and end a text. */
+/* The conversations of a GGUF: its chat template, the tokens that it may name, and those that begin and end a text. */
 #include <jansson.h>
 #include <stdlib.h>
 

@@ -12,9 +12,9 @@
 typedef struct {
         const char *text;  /* NULL: refused, after messages */
         const char *item;  /* the config item that it is from, */
-        const char *model; /* the model's name, its family, and what the source says it is */
+        const char *model; /* the model's name, its family, and the architecture in the source */
         const char *family, *architecture;
-        const char *weights;    /* what --weights is to take: the directory; NULL: it holds none */
+        const char *weights;    /* the value for --weights: the directory; NULL: it has none */
         const char *tokenizer;  /* the part of the source that has one; NULL: the source itself */
         const char *chat;       /* the part with a chat template; NULL: there is none */
         const char *chat_fault; /* why `loop generate` can't express the template; NULL: it can */
@@ -35,7 +35,7 @@ const char *source_file(Arena *arena, const char *path);
  * others are given its weights and its tokenizer.  Once is enough.  False after a message. */
 typedef struct {
         bool weights, tokenizer;
-        bool kept;  /* what is made of the tokenizer is kept for the next start */
+        bool kept;  /* tables of the tokenizer are stored for the next start */
         bool wants; /* a source without weights is an error, unless random ones are asked for */
 } SourceParts;
 bool source_open(Arena *arena, CommandOptions *o, SourceParts parts, int *code);
@@ -45,7 +45,7 @@ void source_tokenizer(Arena *arena, CommandOptions *o, const char *source, const
 
 /* gguf_chat.c: the chat template of a GGUF, and the tokens that it may name. */
 ChatSource gguf_chat_source(Arena *a, const Checkpoint *file);
-/* Of a GGUF, or what chat_source() takes. */
+/* Of a GGUF, or a source of chat_source(). */
 ChatSource published_chat_source(Arena *a, const char *path);
 
 /* lint.c: config items of the main file; what is wrong with them goes to diag.  A key that is read reaches a setting or a require; names

@@ -48,7 +48,7 @@ struct ConfigList {
         ConfigValue *item;
 };
 
-/* A key of a JSON object, and where it stands. */
+/* A key of a JSON object, and its position. */
 typedef struct {
         const char *key; /* interned */
         Span span;
@@ -82,11 +82,11 @@ const char *shortest_number(Arena *arena, double x);
 
 /* json.c: a file's object, keys with their places.  False after an error in diag. */
 bool json_read(Arena *arena, Interner *names, Diag *diag, const Source *source, ConfigValue *value);
-/* A value that is no object, for what stands at span. */
+/* An error at span for a value that is not an object. */
 struct json_t;
 ConfigValue config_of_json(Arena *arena, Interner *names, Diag *diag, const struct json_t *json, Span span);
 
-/* gguf_pairs.c: what a GGUF says of its architecture, without that name before the keys: "gguf:NAME".  False after an error in diag. */
+/* gguf_pairs.c: the keys of a GGUF's architecture, without its name as a prefix: "gguf:NAME".  False after an error in diag. */
 bool pairs_read(Arena *arena, Interner *names, Diag *diag, const Checkpoint *file, ConfigObject **root,
                 const char **architecture);
 
@@ -125,14 +125,14 @@ typedef struct {
         int nsetting, setting_cap;
 } StatedLoop;
 
-/* sentence.c: what a directory of sentence-transformers, or a GGUF, says of the vector of a text. */
+/* sentence.c: the vector of a text, as specified by a directory of sentence-transformers, or a GGUF. */
 typedef struct {
         bool is_there, env_error;
         const char *backbone; /* folder of the Transformer within the directory: "", or "0_Transformer/" */
         Paths statement;      /* of the block that makes the vector */
         Paths entry;          /* of the checkpoint: weights of the modules */
         int64_t width;        /* of the tokens' vectors, as the Pooling says; 0: it does not */
-        int64_t limit;        /* tokens that a text is cut to; 0: not said */
+        int64_t limit;        /* tokens that a text is cut to; 0: not given */
         const char *prompts,
                 *prompt;        /* by name, an object as JSON; the one that is used by default; or NULL */
         bool leaves_prompt_out; /* a prompt's tokens are no part of the vector */
@@ -153,7 +153,7 @@ typedef struct {
         Program *program; /* that of the item */
         Diag *diag;
         bool failed; /* reported */
-        /* what is imported */
+        /* the source */
         ConfigObject *root, *inner, *beside; /* inner: of a path, else the root; beside: other files' */
         const char *tokenizer;               /* a folder that has one; NULL: none */
         TokenTables *tokens; /* its tables, once they are asked for; NULL: not yet, or they can't be read */
@@ -170,9 +170,9 @@ typedef struct {
         int nentry, entry_cap;
         Paths ignored, omitted, parts, implied, path;
         int depth;
-        int passed_over; /* within arguments of given() behind the one that is taken */
+        int passed_over; /* within arguments of given() after the chosen one */
         int64_t work;
-        /* what it states */
+        /* the results of the item */
         const Ast *family;
         const Ast **stated;
         int nstated, stated_cap;
@@ -182,14 +182,14 @@ typedef struct {
         int nloop, loop_cap;
         bool gguf;
         Sentence sentence;
-        /* what the files beside say of conversations (conversation.c) */
+        /* conversations, from the files beside (conversation.c) */
         Ast **knob; /* of `loop generate` */
         int nknob, knob_cap;
         const char *conversation_note; /* or NULL */
         bool chat;                     /* there is a template that can be evaluated */
         const char *chat_fault;        /* why the settings can't express the template; NULL: they can */
         const char *context_note;      /* of a context that was bounded, or NULL */
-        int64_t ends[2]; /* tokens that end a text: of tokenizer_config.json, behind an answer; -1: none */
+        int64_t ends[2]; /* tokens that end a text: of tokenizer_config.json, after an answer; -1: none */
         int64_t begin;   /* the token that a text begins with, of tokenizer_config.json; -1: none */
 } Import;
 
@@ -208,7 +208,7 @@ void paths_add(Arena *arena, Paths *paths, const char *path);
 ConfigValue config_evaluate(Import *m, Locals *local, const Ast *e);
 ConfigValue config_call(Import *m, const Ast *block, int n, const char *const *name, const ConfigValue *value,
                         Span span);
-/* The first error alone is reported. */
+/* Only the first error is reported. */
 ConfigValue config_error(Import *m, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void local_set(Import *m, Locals *local, const char *name, ConfigValue value);
 /* Keys that an expression comes to, also through values and blocks of the item. */

@@ -1,4 +1,4 @@
-/* Config items: finding them, what they inherit, and running one over a file.
+/* Config items: finding them, inheritance, and applying one to a file.
  *
  * Statements of an item follow its parent's.  Names are collected first, so that their order does not matter; then requirements hold
  * in order, conditions choose, and settings are evaluated at the end. */
@@ -262,7 +262,7 @@ void import_set(Import *m, const char *loop, const char *name, ConfigValue value
                 .name = s->name, .value = value, .ast = ast_new(m->arena, AST_NONE, (Span){0}, 0)};
 }
 
-/* -D name=value: in place of what the file states, or beside it. */
+/* -D name=value: replaces or adds a value of the file. */
 static void override(Import *m, const Override *given)
 {
         Ast *tree = NULL;

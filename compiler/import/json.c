@@ -12,7 +12,7 @@ typedef struct {
         Interner *names;
         Diag *diag;
         const Source *source;
-        int32_t at; /* behind the last key */
+        int32_t at; /* offset after the last key */
         bool failed;
 } JsonReader;
 
@@ -32,7 +32,7 @@ static int32_t string_end(const Source *s, int32_t i)
         return i + 1;
 }
 
-/* The next key: a string with a colon behind it. */
+/* The next key: a string followed by a colon. */
 static Span next_key(JsonReader *r)
 {
         const Source *s = r->source;
@@ -130,7 +130,7 @@ ConfigValue config_of_json(Arena *arena, Interner *names, Diag *diag, const json
         return value_of_json(&r, json, span, 0);
 }
 
-/* What jansson found wrong, in our words where those say more. */
+/* The error of jansson, in more specific words where possible. */
 static const char *fault_of(Arena *arena, const json_error_t *error)
 {
         switch (json_error_code(error)) {

@@ -113,7 +113,7 @@ static void walk_named_list(Lint *l, const Ast *e, bool element)
         l->local = outside;
 }
 
-/* What is not used as a whole: an element of it is read, or it is asked for its length, or whether it is there. */
+/* Keys that are not used as a whole: an element is read, or only the length or presence is tested. */
 static void walk_list(Lint *l, const Ast *e, bool element)
 {
         if (e->kind == AST_NAME) {
@@ -203,7 +203,7 @@ static void lint_walk(Lint *l, const Ast *e)
                         lint_walk(l, e->kid[i]);
 }
 
-/* ---- what an item states ---- */
+/* ---- the statements of an item ---- */
 
 static void check_family_has(Lint *l, Definition *family, const char *name, Span span)
 {
@@ -261,7 +261,7 @@ static void walk_statement(Lint *l, const Ast *s)
                         walk_statement(l, s->kid[i]);
 }
 
-/* Also what is within conditions. */
+/* Also statements within conditions. */
 static void lint_collect(Lint *l, const Ast *s)
 {
         if (s->kind == AST_DO)
@@ -292,7 +292,7 @@ static void check_item(Program *p, File *file, const Ast *item, Diag *diag)
                 walk_statement(l, l->m.chain[i]->kid[1]);
         if (item->kid[2]->nkid)
                 lint_elements(l, item->name);
-        /* what no file names is a part of other items, which read what their children use */
+        /* an item that no file names is a part of other items, and reads the keys that its children use */
         for (int i = 0; item->kid[2]->nkid && i < l->m.nentry; i++) {
                 const ImportEntry *entry = &l->m.entry[i];
                 if (entry->kind != OF_KEY || was_reached(l, entry) ||

@@ -50,7 +50,7 @@ static const char *file_that_ends(PublishedReading *r, const char *end)
         return first;
 }
 
-/* ---- what is not read, by its name ---- */
+/* ---- formats that are rejected by name ---- */
 
 static const char *published_text(PublishedReading *r, const ConfigObject *o, const char *key)
 {
@@ -77,7 +77,7 @@ static bool refuse_format(PublishedReading *r, const char *path, const Format *f
         return false;
 }
 
-/* Beside config.json there are weights in other formats alone. */
+/* Weights beside config.json are only in other formats. */
 static bool holds_other_weights_alone(PublishedReading *r)
 {
         static const char *const end[] = {".bin", ".pt",    ".pth",     ".ckpt", ".onnx",
@@ -103,7 +103,7 @@ static bool holds_other_weights_alone(PublishedReading *r)
         return false;
 }
 
-/* Ways to pack weights that config.json names, and what to do about each. */
+/* Quantisation methods that config.json names, with the advice for each. */
 static const struct {
         const char *method, *name, *advice;
 } packing_table[] = {
@@ -132,7 +132,7 @@ static const char *packing_method(PublishedReading *r, Span *span)
         return *method ? method : f == mlx ? "mlx" : "an unnamed method";
 }
 
-/* Before anything else is asked of the file: its tensors are none of those that the model wants. */
+/* Tested first: the tensors of such a file are not those that the model needs. */
 static bool refuse_packed(PublishedReading *r)
 {
         Span span = {0};
@@ -274,7 +274,7 @@ static bool open_weights_beside(PublishedReading *r)
         return published_refuse(r, "%s", error.message, NULL);
 }
 
-/* A GGUF says by itself what others say in config.json, and holds the weights too. */
+/* A GGUF contains the configuration that others have in config.json, and the weights. */
 static bool read_gguf(PublishedReading *r)
 {
         CkError error;
@@ -423,7 +423,7 @@ static bool is_word_of_language(PublishedReading *r, const char *name)
         return parse_lines(r->m.arena, &r->names, &quiet, source, &tree) != PARSE_COMPLETE;
 }
 
-/* A name that the language can bear, and that stands for nothing in the library. */
+/* A valid name of the language that the library does not define. */
 static const char *model_name(PublishedReading *r, const char *name)
 {
         char *text = arena_strdup(r->m.arena, *name ? name : "imported");

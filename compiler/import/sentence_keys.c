@@ -1,4 +1,4 @@
-/* Files, keys and values of sentence-transformers: each file's object, and what of its keys is not known. */
+/* Files, keys and values of sentence-transformers: each file's object, and its unknown keys. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,7 +50,7 @@ const ConfigField *sentence_key(Modules *r, const ConfigObject *o, const char *k
         return object_find(o, intern(r->names, key, -1));
 }
 
-/* Every key of the object is one of `known`, names with a space behind each, or is null. */
+/* Every key of the object is one of `known`, names with a space after each, or is null. */
 bool sentence_keys(Modules *r, const ConfigObject *o, const char *known, const char *of)
 {
         for (int i = 0; i < o->n; i++) {

@@ -76,7 +76,7 @@ bool sentence_state(Import *m)
         return true;
 }
 
-/* Of a model that scores texts: what it does not do here. */
+/* The comment about unsupported uses of a model that scores texts. */
 const char *sentence_note(const Import *m)
 {
         for (int i = 0; i < m->nloop; i++)

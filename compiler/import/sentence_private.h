@@ -1,4 +1,4 @@
-/* What reads the files of sentence-transformers has in common: sentence_keys.c. */
+/* Shared functions of the readers of sentence-transformers: sentence_keys.c. */
 #ifndef SENTENCE_PRIVATE_H
 #define SENTENCE_PRIVATE_H
 #include "import_private.h"
@@ -27,7 +27,7 @@ const ConfigField *sentence_key(Modules *r, const ConfigObject *o, const char *k
 bool sentence_keys(
         Modules *r, const ConfigObject *o, const char *known,
         const char *of); /* every key is one of `known`, names with a space after each, or is null */
-bool sentence_wants(Modules *r, const ConfigField *f, const char *what); /* refuses a key's value */
+bool sentence_wants(Modules *r, const ConfigField *f, const char *what); /* rejects a key's value */
 bool sentence_truth(Modules *r, const ConfigObject *o, const char *key, bool otherwise);
 int64_t sentence_size(Modules *r, const ConfigObject *o, const char *key); /* 0: the key is absent or null */
 const char *sentence_word(Modules *r, const ConfigObject *o,

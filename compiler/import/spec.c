@@ -1,4 +1,4 @@
-/* What an item states, as a model file that a person would write.
+/* The result of an item, as a model file that a person would write.
  *
  * Values become expressions of the syntax tree and are printed by its printer, so that text and meaning can't part.  Numbers and truths
  * stand side by side, all else in lines of its own; what the family gives by itself is left out where the item says so (imply), and so
@@ -170,7 +170,7 @@ static bool has_long_list(const Ast *e)
         return false;
 }
 
-/* Breaks a line behind commas. */
+/* Breaks a line after commas. */
 static void add_folded(Text *t, const char *line)
 {
         int column = 4;
@@ -359,7 +359,7 @@ static void import_checkpoint(Import *m, Text *t, const Definition *family)
         }
 }
 
-/* Loops that the item states; what is none is not said. */
+/* Loops that the item states; settings of none are omitted. */
 static void spec_loops(Import *m, Text *t)
 {
         for (int i = 0; i < m->nloop; i++) {

@@ -55,7 +55,7 @@ static bool key_is_known(const Import *m, const char *path)
         return paths_have(&m->ignored, path) || paths_have(&m->omitted, path);
 }
 
-/* A field of a part, which is a configuration of its own: what is ignored is ignored there too. */
+/* A field of a part that is itself a configuration: ignored keys are ignored there too. */
 static bool is_known_in_part(const Import *m, const char *part, const char *key)
 {
         return paths_have(&m->parts, part) && key_is_known(m, key);

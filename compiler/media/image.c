@@ -44,7 +44,7 @@ static const struct {
         const char *begins;
         int64_t n;
         const char *(*read)(Arena *a, const MediaBytes *bytes, Image *out);
-        const char *name; /* of what is not read */
+        const char *name; /* of an unsupported format */
 } format[] = {
         {"\x89PNG\r\n\x1a\n", 8, read_png, NULL},
         {"P5", 2, read_pnm, NULL},

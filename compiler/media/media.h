@@ -12,7 +12,7 @@ typedef struct {
         uint8_t *pixel;              /* [height][width][channels], malloc'd */
 } Image;
 
-/* image.c: functions that return a text return NULL, or what is wrong, in the arena; then there is no image to be freed. */
+/* image.c: functions that return a text return NULL, or a message in the arena; then there is no image to be freed. */
 
 /* A file, or standard input for -, as an image of so many channels (1 or 3): what is not of 8 bits becomes it, transparency is dropped,
  * and colours become grey, as by Pillow's convert("RGB") and convert("L").  *env_error: it could not be read at all. */
@@ -34,7 +34,7 @@ typedef struct {
         const char *note; /* for the user, in the arena, as that the file was cut short; NULL: none */
 } Sound;
 
-/* A WAV file, or standard input for -: whole numbers of 8, 16, 24 and 32 bits, floats of 32 and 64.  rate: the one that is wanted, 0: any.
+/* A WAV file, or standard input for -: whole numbers of 8, 16, 24 and 32 bits, floats of 32 and 64.  rate: the required one, 0: any.
  * NULL, or what is wrong, in the arena, and then there is no sound to be freed.  *env_error: it could not be read at all. */
 const char *sound_read(Arena *a, const char *path, int rate, Sound *out, bool *env_error);
 void sound_free(Sound *sound);

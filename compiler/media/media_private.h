@@ -1,4 +1,4 @@
-/* What a file holds, whole: bytes [n]. */
+/* The content of a file: bytes [n]. */
 #ifndef MEDIA_PRIVATE_H
 #define MEDIA_PRIVATE_H
 #include "media.h"
@@ -9,7 +9,7 @@ typedef struct {
         int64_t n;
 } MediaBytes;
 
-/* whole_file.c: a file, or standard input for -, of at most 1 GB.  NULL, or what is wrong, in the arena; *env_error: it could not be read
+/* whole_file.c: a file, or standard input for -, of at most 1 GB.  NULL, or a message in the arena; *env_error: it could not be read
  * at all.  In either case media_free(). */
 const char *media_read(Arena *a, const char *path, MediaBytes *out, bool *env_error);
 void media_free(MediaBytes *bytes);

@@ -4,7 +4,7 @@
 
 #include "media_private.h"
 
-/* What libpng reads from, and what it says last. */
+/* The input of libpng, and its last message. */
 typedef struct {
         const MediaBytes *bytes;
         int64_t at;
@@ -70,7 +70,7 @@ static void read_pixels(png_structp png, png_infop info, Image *out, const char 
         png_read_end(png, NULL);
 }
 
-/* What libpng leaves by a jump comes back here, where no variable has changed; false: it did. */
+/* Target of libpng's jump after an error, in a function without changed variables; false: an error occurred. */
 static bool png_try(png_structp png, png_infop info, Image *out, const char **why, Arena *a)
 {
         if (setjmp(png_jmpbuf(png)))

@@ -1,4 +1,4 @@
-/* WAV, by runtime/wav.h: what is wrong with a file, in words. */
+/* WAV, by runtime/wav.h: messages about faults of a file. */
 #include <stdlib.h>
 
 #include "media_private.h"

@@ -269,7 +269,7 @@ bool choose_kv(ReplSession *s, const Words *w)
 {
         Storage kv = STORAGE_F32;
         if (w->n > 1 && !kv_storage(w->word[1], &kv))
-                return repl_error(":kv is f32, f16 or q8, not %s", w->word[1]);
+                return repl_error(":kv must be f32, f16 or q8, not %s", w->word[1]);
         s->options.kv = kv;
         session_changed(s);
         return true;

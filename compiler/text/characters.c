@@ -1,4 +1,4 @@
-/* What becomes of each character: maps for the normaliser, and sets, from the tables of characters.def. */
+/* Character classes and mappings: maps for the normaliser, and sets, from the tables of characters.def. */
 #include "form_private.h"
 
 /* --- maps ------------------------------------------------------------------------------------------------------------ */
@@ -29,7 +29,7 @@ static bool is_surrogate(uint32_t code)
         return code >= 0xd800 && code < 0xe000;
 }
 
-/* What g makes of each character of a text. */
+/* Applies g to each character of a text. */
 static Bytes mapped_text(Arena *a, const FormMap *g, Bytes text)
 {
         Text *to = text_new(a);
@@ -44,7 +44,7 @@ static Bytes mapped_text(Arena *a, const FormMap *g, Bytes text)
         return (Bytes){to->data, to->n};
 }
 
-/* Does a map change what computed decompositions of Hangul are made of, or make syllables? */
+/* Whether a map changes the parts of computed decompositions of Hangul, or makes syllables. */
 static bool touches_hangul(const FormMap *m)
 {
         for (uint32_t c = 0x1100; c < 0x1200; c++)
@@ -86,7 +86,7 @@ FormMap *map_then(Arena *a, const FormMap *f, const FormMap *g)
 
 typedef struct {
         uint32_t first;
-        const char *texts; /* an end of a line behind each */
+        const char *texts; /* each terminated by a newline */
 } TextRun;
 
 static const TextRun canonical_run[] = {

@@ -86,7 +86,7 @@ bool charset_category(Arena *a, const char *name, int length, CharSet *out)
                         found[n++] = (CharRange){r->first, r->last};
         }
         *out = charset_of(a, found, n);
-        return n > 0 && *name != 'C'; /* what is assigned changes from version to version */
+        return n > 0 && *name != 'C'; /* assigned characters differ between versions of Unicode */
 }
 
 CharSet charset_space(Arena *a)

@@ -21,7 +21,7 @@ bool merges_texts_alone(const TokenizerForm *f)
         return f->nmerge > 0;
 }
 
-/* Every character has symbols, so that none is unknown, and merges are of texts alone. */
+/* Every character has symbols, so that none is unknown, and all merges are of texts. */
 static bool is_spelled(const TokenizerForm *f)
 {
         bool all = f->model == MODEL_BPE && f->flags & TOKENS_HAVE_BYTES && !(f->flags & TOKENS_ARE_BYTES);

@@ -7,21 +7,21 @@
 
 enum { MAX_TOKENS = 1 << 22, MAX_MERGES = 1 << 23, MAX_TOKEN_BYTES = 1 << 16, MAX_ADDED = 1 << 17 };
 
-/* --- charset.c, beside what text.h has --------------------------------------------------------------------------------- */
+/* --- charset.c, in addition to text.h ---------------------------------------------------------------------------------- */
 
 bool charset_meets(CharSet x, CharSet y); /* have they a character in common? */
 /* Characters of a general category, L or Lu; false: there is none of that name. */
 bool charset_category(Arena *a, const char *name, int length, CharSet *out);
 CharSet charset_space(Arena *a); /* \s */
 
-/* --- characters.c: what becomes of each character ---------------------------------------------------------------------- */
+/* --- characters.c: classes and mappings of characters ------------------------------------------------------------------ */
 
 typedef enum {
-        SET_MARKS,        /* what StripAccents removes */
-        SET_BERT_MARKS,   /* what BertNormalizer does */
-        SET_BERT_REMOVED, /* what its clean_text does */
+        SET_MARKS,        /* removed by StripAccents */
+        SET_BERT_MARKS,   /* removed by BertNormalizer */
+        SET_BERT_REMOVED, /* removed by its clean_text */
         SET_PUNCTUATION,  /* of Punctuation and BertPreTokenizer */
-        SET_WORD_BESIDE,  /* what \w has beside categories */
+        SET_WORD_BESIDE,  /* in \w in addition to categories */
         SET_GRAPHEME_EXTEND,
         SET_GRAPHEME_JOINER,
         SET_GRAPHEME_SPACING,
@@ -62,7 +62,7 @@ typedef enum { REGEX_SET, REGEX_SEQUENCE, REGEX_CHOICE, REGEX_REPEAT, REGEX_LOOK
 
 typedef struct RegexTree {
         RegexKind kind;
-        CharSet set;             /* of SET; of LOOK: what comes next */
+        CharSet set;             /* of SET; of LOOK: the next character */
         bool negative, or_end;   /* LOOK: must not be of the set; the end of the text will do as well */
         bool lazy, possessive;   /* REPEAT */
         int least, most;         /* REPEAT; most -1: any number */
@@ -71,7 +71,7 @@ typedef struct RegexTree {
         int n;
 } RegexTree;
 
-/* NULL with *why: what can't be read or done, with its place. */
+/* NULL with *why: a message with the position of the unsupported part. */
 RegexTree *regex_parse(Arena *a, Bytes regex, const char **why);
 RegexTree *regex_of_set(Arena *a, CharSet set, bool many); /* one character of it, or as many as follow */
 RegexTree *regex_either(Arena *a, RegexTree *first, RegexTree *second);
@@ -90,7 +90,7 @@ RegexTable *regex_table(Arena *a, const RegexTree *tree, const char **why);
 /* Of runs in which each two neighbours may stand together: class [LAST_CHARACTER + 1] of characters, together [classes * classes]. */
 RegexTable *regex_of_runs(Arena *a, const unsigned char *class, int classes, const uint8_t *together);
 
-/* The character that stands for a byte in byte-level vocabularies. */
+/* The character that represents a byte in byte-level vocabularies. */
 uint32_t letter_of_byte(int byte);
 
 /* --- the form ---------------------------------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ typedef struct {
 
 typedef struct {
         uint32_t kind, flags; /* of TokenChange */
-        Bytes text, with;     /* replaced or added, and by what it is replaced */
+        Bytes text, with;     /* the text that is replaced or added, and the replacement */
         FormMap *map;
         RegexTable *regex;
         double growth; /* of MATCHES, CHARSMAP and PIECES: how many times as long a text becomes at most */
@@ -170,6 +170,6 @@ RegexTable *form_cuts(const TokenizerForm *f);
  * falls back to. */
 bool merges_texts_alone(const TokenizerForm *f);
 
-/* tables.c: NULL, or what is wrong */
+/* tables.c: NULL, or a message */
 const char *form_tables(const TokenizerForm *f, TokenBlock *out);
 #endif

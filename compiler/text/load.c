@@ -7,7 +7,7 @@
 
 enum { MAX_FILE = 64 << 20 };
 
-/* A file's bytes, in the arena, with a 0 behind them; NULL with *why. */
+/* A file's bytes, in the arena, terminated by 0; NULL with *why. */
 char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *env_error)
 {
         const char *not_opened;

@@ -9,7 +9,7 @@ enum { UNKNOWN, BEGIN, END, FIRST_BYTE, HEADER = 4, ROW = 8 };
 
 static const float never = -1e10F; /* a score that is not above it is no better than no token at all */
 
-/* Token `token` stands from byte `at` on; returns where the next one does. */
+/* Reads token `token` at byte `at`; returns the offset of the next one. */
 static int64_t read_row(FormReader *r, Bytes file, int64_t at, int32_t token, int32_t longest, float *score)
 {
         int32_t length = 0;

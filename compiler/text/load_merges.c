@@ -12,7 +12,7 @@ enum { SPECIAL = 7 };
 static const char *const special_key[SPECIAL] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                                  "pad_token", "cls_token", "mask_token"};
 
-/* What stands in the folder, as JSON; NULL: the file is not there. */
+/* A file of the folder, as JSON; NULL: it does not exist. */
 typedef struct {
         Arena *arena;
         const char *folder;
@@ -219,7 +219,7 @@ static json_t *merges_of(const char *text)
         return merges;
 }
 
-/* All that the folder has; what is wrong, or NULL. */
+/* Reads all files of the folder; a message, or NULL. */
 static const char *read_folder(Folder *f, bool *env_error)
 {
         const char *wrong = NULL;

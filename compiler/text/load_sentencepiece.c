@@ -1,10 +1,10 @@
-/* SentencePiece's .model, with what tokenizer_config.json beside it says of the tokens around a text and of further tokens. */
+/* SentencePiece's .model, with the added tokens, and those around a text, of tokenizer_config.json beside it. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "reader_private.h"
 
-/* What a class of transformers puts around a text: its add_bos_token, add_eos_token where the file is silent. */
+/* Tokens that a class of transformers adds to a text: defaults of add_bos_token and add_eos_token. */
 static const struct {
         const char *name;
         bool begins, ends;

@@ -1,4 +1,4 @@
-/* What a GGUF says of its tokenizer into the form: byte-level BPE with merges, SentencePiece's models, WordPiece. */
+/* Converts the tokenizer of a GGUF to the form: byte-level BPE with merges, SentencePiece's models, WordPiece. */
 #include <stdlib.h>
 #include <strings.h>
 
@@ -74,7 +74,7 @@ static int32_t named_token(FormReader *r, const GgufTokenizer *g, int64_t token,
         return token < 0 ? -1 : (int32_t)token;
 }
 
-/* What each model of a tokenizer means where the file is silent: which tokens begin and end a text, and whether they do.  -1: none. */
+/* Defaults of each tokenizer model: the tokens that begin and end a text, and whether they are added.  -1: none. */
 typedef struct {
         int32_t begin, end;
         bool begins, ends;
@@ -273,7 +273,7 @@ static void read_gguf_wordpiece(FormReader *r, const GgufTokenizer *g, const jso
 {
         (void)table;
         TokenizerForm *f = r->form;
-        enum { UNKNOWN_OF_BERT = 100, BEGIN_OF_BERT = 101, END_OF_BERT = 102 }; /* where nothing is said */
+        enum { UNKNOWN_OF_BERT = 100, BEGIN_OF_BERT = 101, END_OF_BERT = 102 }; /* defaults */
         int32_t unknown = token_or(r, g, g->unknown, UNKNOWN_OF_BERT, "unknown_token_id"),
                 begin = token_or(r, g, g->class < 0 ? g->begin : g->class, BEGIN_OF_BERT, "cls_token_id"),
                 end = token_or(r, g, g->separator < 0 ? g->end : g->separator, END_OF_BERT,

@@ -1,4 +1,4 @@
-/* tokenizer.json into the form.  What a file states and lathe does not do is refused by its name: nothing is guessed. */
+/* Converts tokenizer.json to the form.  Parts that lathe does not support are rejected by name: nothing is guessed. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -79,7 +79,7 @@ void read_unknown(FormReader *r, const json_t *model, const char *otherwise)
         f->flags |= TOKENS_HAVE_UNKNOWN;
 }
 
-/* What stands at symbols by their places in a piece. */
+/* Affixes of symbols by their position in a piece. */
 static Bytes affix_of(FormReader *r, const json_t *model, const char *key)
 {
         const json_t *value = json_object_get(model, key);
@@ -209,7 +209,7 @@ static void read_added(FormReader *r, const json_t *list)
                 add_token(r, json_array_get(list, i), reader_element(r, "added_tokens", i));
 }
 
-/* --- what stands before and behind a text ---------------------------------------------------------------------------- */
+/* --- tokens before and after a text ---------------------------------------------------------------------------------- */
 
 /* The ids of a special token of a template. */
 static void tokenizer_special(FormReader *r, const json_t *special, const char *name, bool before,
@@ -273,7 +273,7 @@ static void read_post(FormReader *r, const json_t *part, const char *where, int 
 
 /* --- the whole ------------------------------------------------------------------------------------------------------- */
 
-/* Keys of the file that mean something else than what is read here would be a silent change. */
+/* Rejects keys of the file that would silently change the result. */
 static void check_keys(FormReader *r, const json_t *root)
 {
         static const char *const known[] = {"version",       "truncation",     "padding",

@@ -75,7 +75,7 @@ static uint32_t behavior_of(FormReader *r, const json_t *part, const char *other
                 where);
 }
 
-/* A text as the regex that matches it alone. */
+/* A text as the regex that matches only this text. */
 static Bytes regex_of_text(FormReader *r, Bytes text)
 {
         Text *regex = text_new(r->arena);
@@ -139,7 +139,7 @@ static void form_read_digits(FormReader *r, const json_t *part, const char *wher
         new_split(r, bytes_of_text("\\p{N}"), alone ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS, where);
 }
 
-/* Runs of two sets are pieces, and what is in neither goes. */
+/* Runs of two sets are pieces; other characters are removed. */
 static void keep_runs(FormReader *r, CharSet first, CharSet second, bool alone, const char *where)
 {
         RegexTree *tree = regex_either(r->arena, regex_of_set(r->arena, first, true),
@@ -147,7 +147,7 @@ static void keep_runs(FormReader *r, CharSet first, CharSet second, bool alone, 
         new_tree_split(r, tree, SPLIT_REMOVED, where)->flags |= STEP_INVERTED;
 }
 
-/* Words, runs of what is neither a word nor white space. */
+/* Words, and runs of characters that are neither word characters nor white space. */
 static void read_whitespace(FormReader *r, const char *where)
 {
         CharSet word = charset_rust_word(r->arena), spaces = charset_space(r->arena);
@@ -161,7 +161,7 @@ void add_bert_split(FormReader *r, const char *where)
         keep_runs(r, charset_without(r->arena, charset_join(r->arena, mark, spaces)), mark, true, where);
 }
 
-/* A character of a script, and as many of it and of none behind. */
+/* A character of a script, followed by characters of that script or of none. */
 static RegexTree *run_of_script(FormReader *r, int i, CharSet none)
 {
         CharSet script = charset_script(r->arena, i), more = charset_join(r->arena, script, none);
@@ -170,7 +170,7 @@ static RegexTree *run_of_script(FormReader *r, int i, CharSet none)
         return regex_then(r->arena, regex_of_set(r->arena, script, false), rest);
 }
 
-/* Runs of one script, with characters of none behind; those that stand before the first script go. */
+/* Runs of one script, followed by characters of none; those before the first script are removed. */
 static void read_scripts(FormReader *r, const char *where)
 {
         CharSet all = {0};
@@ -277,7 +277,7 @@ static int64_t whole_number(const json_t *part, const char *key)
         return json_integer_value(json_object_get(part, key));
 }
 
-/* What WordPiece's decoder leaves of a text. */
+/* The cleanup of WordPiece's decoder. */
 static Bytes cleaned(FormReader *r, Bytes text)
 {
         static const char *const pair[][2] = {{" .", "."},     {" ?", "?"},           {" !", "!"},
@@ -311,7 +311,7 @@ void show_words(FormReader *r, const json_t *part, const char *where)
         }
 }
 
-/* The end of a word becomes a space, which is left out behind the last token. */
+/* The end of a word becomes a space, which is left out after the last token. */
 static void show_ends(FormReader *r, const json_t *part, const char *where)
 {
         const json_t *given = json_object_get(part, "suffix");

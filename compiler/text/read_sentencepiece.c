@@ -1,4 +1,4 @@
-/* A model of SentencePiece into the form: pieces with their scores and types.  What it does to text is SentencePiece's, not that of
+/* Converts a model of SentencePiece to the form: pieces with their scores and types.  What it does to text is SentencePiece's, not that of
  * the tokenizer.json that some tool makes of it. */
 #include "reader_private.h"
 
@@ -17,7 +17,7 @@ static void sp_add_added(FormReader *r, int32_t token, Bytes text, uint32_t flag
                 f->added[f->nadded++] = (FormAdded){text, token, flags, normalised};
 }
 
-/* The score of a text that is one token wherever it stands: better than that of any pieces of its length. */
+/* The score of a text that is always one token: better than that of any pieces of its length. */
 static double user_score(const SentencePieceModel *p, Bytes text)
 {
         float most = 0.1F; /* at least */
@@ -27,7 +27,7 @@ static double user_score(const SentencePieceModel *p, Bytes text)
         return (double)(float)((double)((float)text.n * most) - 0.1);
 }
 
-/* A text that is one token wherever it stands. */
+/* A text that is always one token. */
 static void set_user_piece(FormReader *r, const SentencePieceModel *p, int32_t i)
 {
         TokenizerForm *f = r->form;

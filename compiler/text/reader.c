@@ -1,4 +1,4 @@
-/* What reads tokenizers has in common: refusing, values of JSON, and the vocabulary. */
+/* Shared functions of the readers of tokenizers: error messages, values of JSON, and the vocabulary. */
 #include <stdlib.h>
 
 #include "reader_private.h"
@@ -120,7 +120,7 @@ static void more_slots(FormReader *r)
         r->slot = NEW_ARRAY(r->arena, struct NameSlot, r->slots);
         while (start < n && old[start].token)
                 start++;
-        for (int64_t i = 0; i < n; i++) /* from a free slot on, so that what was put off comes later */
+        for (int64_t i = 0; i < n; i++) /* from a free slot, so that postponed entries come later */
                 if (old[(start + i) & (n - 1)].token)
                         reader_add_slot(r, old[(start + i) & (n - 1)]);
 }
@@ -189,7 +189,7 @@ void find_bytes(FormReader *r)
 
 void set_merge(FormReader *r, int64_t i, Bytes left, Bytes right, const char *list)
 {
-        const int64_t within = r->form->within.n; /* stands in the second one only */
+        const int64_t within = r->form->within.n; /* only in the second one */
         if (right.n < within)
                 reader_refuse(r, "%s[%lld]: \"%s\" lacks the prefix of tokens within words", list,
                               (long long)i, right.at);

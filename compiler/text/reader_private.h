@@ -1,4 +1,4 @@
-/* What readers of tokenizers have in common. */
+/* Shared declarations of the readers of tokenizers. */
 #ifndef TEXT_READER_PRIVATE_H
 #define TEXT_READER_PRIVATE_H
 #include <jansson.h>
@@ -80,7 +80,7 @@ typedef enum {
         PIECE_NORMAL = 1,
         PIECE_UNKNOWN = 2,
         PIECE_CONTROL = 3,
-        PIECE_USER = 4, /* a text that is one token wherever it stands */
+        PIECE_USER = 4, /* a text that is always one token */
         PIECE_UNUSED = 5,
         PIECE_BYTE = 6
 } PieceType;
@@ -91,14 +91,14 @@ typedef struct {
         float *score;   /* [n] */
         uint8_t *type;  /* [n]: PieceType */
         bool unigram;   /* else merges by scores */
-        bool has_bytes; /* what is unknown becomes its bytes */
+        bool has_bytes; /* unknown characters become their bytes */
         /* As a GGUF has it: texts of users are cut out of the text as it was given, with spaces for marks, and the unknown token's
          * text is a special one.  Else the normaliser leaves users' texts as they are. */
         bool cuts_users;
         uint32_t flags; /* PIECES_… of TokenChange */
         Bytes charsmap; /* none if it is empty */
         Bytes unknown_shown;
-        int32_t begin, end; /* what may stand around a text */
+        int32_t begin, end; /* tokens that may be added to a text */
         int32_t further;    /* how many tokens more are added afterwards */
 } SentencePieceModel;
 
@@ -123,11 +123,11 @@ json_t *config_beside(Arena *a, const char *path,
                       const char **why); /* tokenizer_config.json in the folder of a file, or NULL */
 const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenBlock *out);
 
-/* load_sentencepiece.c, load_wordpiece.c: NULL, or what is wrong */
+/* load_sentencepiece.c, load_wordpiece.c: NULL, or a message */
 const char *load_sentencepiece(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 const char *load_wordpiece(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 
-/* load_merges.c: of a folder with vocab.json and merges.txt.  load_llama2c.c, load_tiktoken.c: NULL, or what is wrong */
+/* load_merges.c: of a folder with vocab.json and merges.txt.  load_llama2c.c, load_tiktoken.c: NULL, or a message */
 const char *load_merges(Arena *a, const char *folder, TokenBlock *out, bool *env_error);
 const char *load_llama2c(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *env_error);
@@ -139,6 +139,6 @@ void add_token(FormReader *r, const json_t *value, const char *where); /* of add
 void read_vocabulary(FormReader *r, const json_t *vocab);
 void read_unknown(FormReader *r, const json_t *model,
                   const char *otherwise); /* the token where the file names none; NULL: none */
-/* NULL, or what is wrong */
+/* NULL, or a message */
 const char *form_of_json(TokenizerForm *f, const json_t *root);
 #endif

@@ -129,7 +129,7 @@ static uint32_t escaped_character(RegexParser *p, int begin, char c)
         return (uint32_t)(unsigned char)c;
 }
 
-/* Behind a backslash.  *code: what it is if it is one character, else UINT32_MAX. */
+/* Parses the part after a backslash.  *code: the character if it is a single one, otherwise UINT32_MAX. */
 static CharSet parse_escape(RegexParser *p, uint32_t *code)
 {
         int begin = p->at - 1;
@@ -181,7 +181,7 @@ static CharSet folded(RegexParser *p, int at, uint32_t c)
         return charset_of(p->arena, range, (c | 0x20) == 's' || (c | 0x20) == 'k' ? 3 : 2);
 }
 
-/* Two letters that one character also stands for where cases don't matter: ß for ss, a ligature for st. */
+/* Two letters that a single character also matches if case is ignored: ß for ss, a ligature for st. */
 static bool is_folded_pair(uint32_t a, uint32_t b)
 {
         static const char *const pair[] = {"ss", "st", "ff", "fi", "fl"};

@@ -25,7 +25,7 @@ typedef struct {
         int next[2], n; /* SPLIT: in order of preference, n of them; else one */
 } RegexNode;
 
-/* A possessive repetition: what may follow it must not begin with what it repeats. */
+/* A possessive repetition: the following part must not begin with a repeated character. */
 typedef struct {
         int next, set, at;
 } Possessive;
@@ -127,7 +127,7 @@ static int lay_times(RegexMaker *m, const RegexTree *t, int next)
         return at;
 }
 
-/* The place where a tree begins that goes on at `next`. */
+/* The first position of a tree that continues at `next`. */
 static int lay(RegexMaker *m, const RegexTree *t, int next)
 {
         int at = next;
@@ -336,7 +336,7 @@ static bool stays(const RegexMaker *m, const unsigned char *class, int state, in
         return (int)(entry & REGEX_PLACE) == state * (m->nclass + 1);
 }
 
-/* Notes in each entry what a run of letters does in the row that it leads to. */
+/* Stores in each entry the effect of a run of letters in its target row. */
 static void note_letters(RegexMaker *m, const unsigned char *class)
 {
         int classes = m->nclass + 1;

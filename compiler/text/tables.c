@@ -1,4 +1,4 @@
-/* The form as one block of tables: runtime/tokens.h says what stands where. */
+/* The form as one block of tables: runtime/tokens.h has their layout. */
 #include "tables_private.h"
 
 #include <stdlib.h>
@@ -213,7 +213,7 @@ static void add_step(TableWriter *b, const FormStep *s)
         add_bytes(b, TOKENS_STEPS, &row, sizeof row);
 }
 
-/* Last, what makes merging quicker: cuts that no merge goes over. */
+/* Finally the acceleration of merging: cuts that no merge crosses. */
 static void add_steps(TableWriter *b)
 {
         const TokenizerForm *f = b->form;
@@ -238,7 +238,7 @@ static double map_growth(const FormMap *m)
         return growth;
 }
 
-/* What a text of n bytes becomes has at most each * n + once bytes. */
+/* A normalised text of n bytes has at most each * n + once bytes. */
 typedef struct {
         double each, once;
 } TextGrowth;
@@ -316,7 +316,7 @@ static void add_scores(TableWriter *b)
         b->head.unknown_score = f->unknown_score;
 }
 
-/* What letters, digits and the like are, if an added token asks for it. */
+/* Sets of letters, digits and so on, if an added token needs them. */
 static const char *block_add_word(TableWriter *b)
 {
         const char *why = NULL;
@@ -353,7 +353,7 @@ static void *block_assemble(TableWriter *b, int64_t *size)
         return block;
 }
 
-/* --- what decoding gives at once --- */
+/* --- texts of tokens that need no state in decoding --- */
 
 static void add_short(TableWriter *b)
 {
@@ -389,7 +389,7 @@ static Bytes normalised(Arena *a, const TokenTables *t, Bytes text)
         return text;
 }
 
-/* Tables of the normaliser alone do it. */
+/* Only tables of the normaliser do it. */
 static const char *normalise_added(const TokenizerForm *f, FormAdded *added)
 {
         int wanted = 0;

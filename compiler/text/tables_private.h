@@ -14,6 +14,6 @@ typedef struct {
 
 void add_bytes(TableWriter *b, int section, const void *bytes, int64_t n);
 
-/* tables_splits.c: what takes merging to know, by tables t without it; false: it has too many tokens. */
+/* tables_splits.c: the parts that need merging, computed with tables t without them; false: too many tokens. */
 bool add_splits(TableWriter *b, const TokenTables *t);
 #endif

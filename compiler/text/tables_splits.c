@@ -1,4 +1,4 @@
-/* How merges make tokens: what runtime/token_bpe.h searches by. */
+/* How merges make tokens: the tables for the search of runtime/token_bpe.h. */
 #include "tables_private.h"
 
 /* The symbols of a token before merges, in symbol [text.n + 1]. */
@@ -25,7 +25,7 @@ static void split_token(const TokenizerForm *f, const TokenTables *t, int32_t to
         *split = (TokenSplit){(uint32_t)symbol[0], (uint32_t)symbol[n - 1], rank, -1, (uint32_t)text.n};
 }
 
-/* May tokens be searched for?  Every character has symbols, and merges are of texts alone. */
+/* Whether tokens may be searched for: every character has symbols, and all merges are of texts. */
 static bool may_search(const TokenizerForm *f, TokenSplit *split)
 {
         if (!(f->flags & (TOKENS_ARE_BYTES | TOKENS_HAVE_BYTES)) || !merges_texts_alone(f))

@@ -38,23 +38,23 @@ typedef struct {
         int64_t n;
 } Bytes;
 
-/* What a GGUF says of its tokenizer: values of tokenizer.ggml.*, which need to last for the call only. */
+/* The tokenizer of a GGUF: values of tokenizer.ggml.*, which need to exist only during the call. */
 typedef struct {
         const char *path;                /* for messages */
-        const char *model, *pre;         /* NULL: it is not said */
-        const char *name, *architecture; /* general.name and general.architecture; NULL: it is not said */
+        const char *model, *pre;         /* NULL: not given */
+        const char *name, *architecture; /* general.name and general.architecture; NULL: not given */
         const Bytes *token;              /* [ntoken] */
         const double *score;             /* [ntoken], or NULL */
         const int64_t *kind;             /* [ntoken], or NULL: token_type */
         const Bytes *merge;              /* [nmerge] */
         int64_t ntoken, nmerge;
-        int64_t begin, end, unknown, separator, class; /* tokens; -1: it is not said */
+        int64_t begin, end, unknown, separator, class; /* tokens; -1: not given */
         const int64_t *charsmap;                       /* [ncharsmap]: bytes of precompiled_charsmap */
         int64_t ncharsmap;
         int add_begin, add_end, add_space_prefix, remove_spaces, lowercase,
-                strip_accents; /* 0 or 1; -1: it is not said */
+                strip_accents; /* 0 or 1; -1: not given */
 } GgufTokenizer;
-/* NULL, or what is wrong, as of tokenizer_load(). */
+/* NULL, or a message, as of tokenizer_load(). */
 const char *tokenizer_of_gguf(Arena *a, const GgufTokenizer *g, TokenBlock *out);
 
 /* charset.c: sets of characters, as ranges in order. */
@@ -76,7 +76,7 @@ CharSet charset_without(Arena *a, CharSet x); /* all others */
 
 /* A regex by itself, for tests: false with *why. */
 typedef struct {
-        TokenTables tables; /* what matching reads alone */
+        TokenTables tables; /* the tables that matching reads */
         const TokenRegex *regex;
 } RegexProbe;
 bool regex_load(Arena *a, const char *regex, RegexProbe *out, const char **why);

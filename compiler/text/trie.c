@@ -22,7 +22,7 @@ typedef struct {
         Arena *arena;
         const Key *key;
         TokenNode *node;  /* [room] */
-        uint32_t n, room; /* n: behind the last node in use */
+        uint32_t n, room; /* n: number of used nodes */
         uint32_t from[2]; /* where a place is looked for: for one child, for several */
         Branch *branch;
         int64_t branches, cap;

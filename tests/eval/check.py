@@ -226,7 +226,7 @@ with tempfile.TemporaryDirectory() as work:
 
     @check("`lathe run` says what is wrong with what it is fed")
     def _():
-        for given, said in ((["5 4 2", "-I", "tokens=[1]"], "tokens is what the prompt goes on in: it is not given by -I or --inputs"),
+        for given, said in ((["5 4 2", "-I", "tokens=[1]"], "tokens receives the tokens that continue the prompt: it can't be set by -I or --inputs"),
                             ([], "the input words is missing"), (["-I", "word=[1]"], "has no input word; its inputs: words, tokens")):
             found = generated(*given, code=1)
             assert said in found, found

@@ -127,7 +127,7 @@ with tempfile.TemporaryDirectory() as work:
     @check("labels in the model file")
     def _():
         same([label for _, _, label in sorted(classes("lines", "colour.png")["colour.png"])], ["rot", "grün", "blau"])
-        error("labels has 2 labels, a line each, and the model 3 classes", "run", PICTURES, "told", "colour.png")
+        error("labels has 2 labels, one per line, but the model has 3 classes", "run", PICTURES, "told", "colour.png")
 
     @check("other inputs are filled, and outputs chosen")
     def _():
@@ -143,7 +143,7 @@ with tempfile.TemporaryDirectory() as work:
         error("run classify: takes no --temp", "run", PICTURES, "cut", "colour.png", "--temp", "1", code=2)
         error("nowhere.png: No such file", "run", PICTURES, "cut", "nowhere.png", code=3)
         error("standard input: it is not a picture", "run", PICTURES, "cut", "-", text="hello")
-        error("few has 2 labels, a line each, and the model 3 classes", "run", PICTURES, "few", "colour.png")
+        error("few has 2 labels, one per line, but the model has 3 classes", "run", PICTURES, "few", "colour.png")
         error("id2label has no text for class 1", "run", PICTURES, "lacking", "colour.png")
         error("nowhere: No such file", "run", PICTURES, "nowhere", "colour.png", code=3)
         error("its scores have no softmax", "run", PICTURES, "lost", "colour.png")
@@ -238,9 +238,9 @@ with tempfile.TemporaryDirectory() as work:
         error("vectors are written to a file", "run", TEXTS, "sentence", A, "-o", "-", code=2)
         error("--similar has no effect with -o", "run", TEXTS, "sentence", A, "-o", "x.npy", "--similar", code=2)
         error("line 1: the line has a byte 0", "run", TEXTS, "sentence", "-", text="1 2\0 3\n")
-        error("loop fill requires a mask: the number of the token", "check", TEXTS, "no_mask")
+        error("loop fill requires a mask: the id of the token", "check", TEXTS, "no_mask")
         error("the mask of loop fill is token 60, and mask_out has tokens 0 to 59", "run", TEXTS, "mask_out", "1 2")
-        error("loop fill requires no number for tokens, the input that it gives", "check", TEXTS, "own_input")
+        error("loop fill requires no value of tokens, which is the input of its data", "check", TEXTS, "own_input")
         error("loop embed requires the output sentense, and no_output has none of that name; did you mean sentence?", "check", TEXTS, "no_output")
         error("loop embed requires an output of a vector, reals [width], and hidden is [time, 8]", "check", TEXTS, "other_output")
         error("loop fill requires an output of logits, reals [time, 60], and no_logits has none", "check", TEXTS, "no_logits")

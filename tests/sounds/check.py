@@ -215,7 +215,7 @@ def check_commands():
     says("and its note", lathe("eval", "samples", "-I", "x=cut.wav", "-I", "other=0", "--json"),
          "lathe: note: cut.wav: it was cut short: the last 2 bytes of its samples are missing; the first 2 samples are read")
     says("a sound that is too long", lathe("eval", "samples", "-I", "x=nine.wav", "-I", "other=0", code=1),
-         "nine.wav: it is 0.0005625 s long (9 samples), and the model takes 0.0005 s (8): ")
+         "nine.wav: it is 0.0005625 s long (9 samples), but the model takes 0.0005 s (8): ")
 
     lathe("eval", "hears", "-I", "samples=speech.wav", "-p", "1", "--tap", "mel", "--output", "mel", "-o", "mel.safetensors")
     text = lathe("run", "small", "--inputs", "mel.safetensors", "-n", "12")
@@ -233,7 +233,7 @@ def check_commands():
     same("words of a tokenizer", lathe("run", "hears", "speech.wav", "-n", "12", "--tokenizer", "vocab.txt").split(),
          [words[int(token)] for token in text.split() if int(token) > 3])
     says("a long sound is refused", lathe("run", "hears", "long.wav", code=1),
-         "long.wav: it is 1.00006 s long (16001 samples), and the model takes 1 s (16000): `ffmpeg -i FILE -ss 0 -t 1 NEW.wav`")
+         "long.wav: it is 1.00006 s long (16001 samples), but the model takes 1 s (16000): `ffmpeg -i FILE -ss 0 -t 1 NEW.wav`")
     says("another rate is refused", lathe("run", "hears", "fast.wav", code=1), "fast.wav: it has 44100 samples per second; the model requires 16000: " + FFMPEG)
     says("no sound", lathe("run", "hears", code=2), "loop transcribe requires one sound after the model")
     says("two sounds", lathe("run", "hears", "speech.wav", "speech.wav", code=2), "loop transcribe requires one sound after the model")
@@ -241,7 +241,7 @@ def check_commands():
     says("a file that is not there", lathe("run", "hears", "nowhere.wav", code=3), "nowhere.wav: No such file")
     says("an option of another loop", lathe("run", "hears", "speech.wav", "--similar", code=2), "run transcribe: takes no --similar")
     says("a model that takes a spectrogram", lathe("check", "no_sound", code=1), "loop transcribe requires an input of a sound, reals [samples], and no_sound has none")
-    says("no rate", lathe("check", "no_rate", code=1), "loop transcribe requires a rate: how many samples the model takes of a second")
+    says("no rate", lathe("check", "no_rate", code=1), "loop transcribe requires a rate: the number of samples per second")
     says("a wrong rate", lathe("check", "wrong_rate", code=1), "rate must be a whole number from 1 to 65536, not 0")
     says("an input that is filled", lathe("check", "filled", code=1), "loop transcribe has no samples")
     says("a sound beside each token", lathe("run", "together", "short.wav", code=1),
