@@ -16,7 +16,7 @@ typedef struct {
         int64_t prompt;
         int slot[MAX_BEAMS]; /* of each beam */
         float *logits;       /* [beams][vocab] */
-        const int64_t *size; /* of what is fed; else 0 */
+        const int64_t *size; /* of fed inputs, otherwise 0 */
 } EngineBeams;
 
 static int32_t rule_out(void *of, float *logits)

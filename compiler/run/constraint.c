@@ -1,4 +1,4 @@
-/* Tokens whose texts a grammar allows: the memory that runtime/grammar_rule.h needs, and what it says in words. */
+/* Tokens whose texts a grammar allows: the memory that runtime/grammar_rule.h needs, and its messages. */
 #include <stdlib.h>
 
 #include "run.h"

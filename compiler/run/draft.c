@@ -1,4 +1,4 @@
-/* A second model, smaller as a rule, that drafts what another's text goes on with (Leviathan et al., 2023, "Fast inference from
+/* A second, usually smaller model that drafts the continuation of another's text (Leviathan et al., 2023, "Fast inference from
  * transformers via speculative decoding").
  *
  * It keeps its cache from call to call.  Of the text that it is asked about it takes what it has not taken yet; where it had taken
@@ -41,7 +41,7 @@ void draft_free(Draft *d)
         free(d);
 }
 
-/* Back to where the text agrees with what was taken; of the text [n] one token at least is left to take. */
+/* Rewinds to the common prefix of the text [n] and the taken tokens; leaves at least one token to take. */
 static int64_t agreed_length(const Draft *d, const int32_t *text, int64_t n)
 {
         int64_t position = engine_position(d->engine), same = 0;
@@ -53,7 +53,7 @@ static int64_t agreed_length(const Draft *d, const int32_t *text, int64_t n)
         return 0;
 }
 
-/* The logits of what comes after text [n], into d->logits. */
+/* The logits of the token after text [n], in d->logits. */
 static const char *draft_take(Draft *d, const int32_t *text, int64_t n)
 {
         const int64_t same = agreed_length(d, text, n);

@@ -94,7 +94,7 @@ double engine_compile_seconds(const Engine *e)
 
 /* --- life ------------------------------------------------------------------------------------------------------- */
 
-/* With the pool of pages behind it. */
+/* Followed by the pool of pages. */
 static size_t engine_arena_floats(const Plan *p)
 {
         return (size_t)FLOATS(pool_offset(p) + p->bytes.pool);

@@ -29,7 +29,7 @@ static void engine_set_number(Engine *e, int which, int64_t value)
         set_in(e, e->instance, which, value);
 }
 
-/* Inputs that are fed separately are taken by the call that begins a sequence: what depends on them alone is computed then. */
+/* Inputs that are fed separately are taken by the call that begins a sequence: values that depend only on them are computed then. */
 static void choose_part(Engine *e, int64_t past)
 {
         set_int(e, e->instance, AT_PART, past == 0 ? 0 : -1);
@@ -143,7 +143,7 @@ static void engine_take_slot(const Engine *e, char *instance, int slot)
                         set_in(e, instance, AT_NAMED + i, e->kept[slot].size[i]);
 }
 
-/* What a view takes and gives lies behind these rows, and these outputs. */
+/* Advances a view's inputs by these rows, and its outputs. */
 static void skip_rows(const Engine *e, char *view, int64_t rows, int64_t outputs)
 {
         const Graph *g = e->plan->graph;
@@ -374,7 +374,7 @@ static void fill_later(const Engine *e, const EngineCall *call, int64_t n, int64
         }
 }
 
-/* A call of the selected slot's sequence alone. */
+/* A call of only the selected slot's sequence. */
 static void see_alone(Engine *e, const EngineCall *call, int64_t n, int64_t first)
 {
         const Graph *g = e->plan->graph;

@@ -1,4 +1,4 @@
-/* What an engine holds, for the files that are one. */
+/* The fields of an engine, for its files. */
 #ifndef ENGINE_PRIVATE_H
 #define ENGINE_PRIVATE_H
 #include "jit_private.h"
@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-/* What a slot keeps from call to call, but for the selected one, whose position is the instance's. */
+/* State of a slot between calls; the selected slot's position is the instance's. */
 typedef struct {
         int64_t past, size[MAX_NAMED], base[MAX_CACHES];
 } KeptSlot;

@@ -14,14 +14,14 @@ struct EngineRank {
         Team team; /* of ranks but the first, whose threads are the engine's */
         bool has_team;
         void *memory;
-        char *weights; /* what it reads of them, between holes; NULL: all ranks have one memory of them */
+        char *weights; /* its part of them, between holes; NULL: all ranks share one memory */
         size_t weights_size;
-        const float *shown; /* in a gather: what it has of it */
-        float **output;     /* [noutput]: what the first rank's caller is not given */
+        const float *shown; /* in a gather: its part */
+        float **output;     /* [noutput]: outputs that the first rank's caller does not get */
         size_t *room;       /* [noutput] floats */
 };
 
-/* What a stage has sent, and another has not received. */
+/* A message that a stage has sent, and another has not received. */
 typedef struct RankMessage RankMessage;
 struct RankMessage {
         RankMessage *next;
@@ -36,7 +36,7 @@ typedef struct {
 /* The ranks of a stage meet; stages send. */
 struct EngineMeetings {
         pthread_barrier_t *stage;
-        int stages;   /* so many were made */
+        int stages;   /* number of created stages */
         Queue *queue; /* [numbers][stages][stages]: from, to */
         pthread_mutex_t lock;
         pthread_cond_t sent;
@@ -53,7 +53,7 @@ static EngineRank *rank_at(const EngineRank *self, int stage, int number)
         return &self->engine->rank[stage * self->link.ranks + number];
 }
 
-/* What each rank has is in sight of all. */
+/* Each rank's part is visible to all. */
 static int ranks_gather(void *of, float *all, const int64_t *begin)
 {
         EngineRank *self = of;
@@ -247,7 +247,7 @@ const char *ranks_set_threads(Engine *e, int threads)
         return NULL;
 }
 
-/* Memory for all, of which only what is written takes any. */
+/* Memory for all ranks; pages are allocated only when written. */
 static const char *take_share(Engine *e, int r, const char *weights)
 {
         EngineRank *k = &e->rank[r];
@@ -372,7 +372,7 @@ static bool own_views(Engine *e, int r, char *view, int n)
         return good;
 }
 
-/* An instance like the first, with its views, but for what is its own. */
+/* An instance like the first, with its views, except for its own parts. */
 static bool follow_first(Engine *e, int r)
 {
         char *own = e->rank[r].memory, *sequence = own + instance_size(e);

@@ -105,7 +105,7 @@ uint64_t checkpoint_bytes_hash(const Checkpoint *c)
         return h;
 }
 
-/* --- text on its way out: what may be the beginning of a stop text waits ----------------------------------------- */
+/* --- output of text: a possible beginning of a stop text is held back -------------------------------------------- */
 
 typedef struct {
         const Generation *how;

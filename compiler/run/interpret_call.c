@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What a function called back finds behind its context. */
+/* Context passed to a kernel's callbacks. */
 typedef struct {
         CodeFrame *caller, own;
         int64_t around;
@@ -72,7 +72,7 @@ static void set_head_and_row(CodeFrame *f, int head, int64_t row)
                 f->loop[f->f->row] = row;
 }
 
-/* The contexts of what attention calls back, one after another. */
+/* The contexts of attention's callbacks, one after another. */
 enum { TO_SCORE, TO_LIVE, TO_SINK, TO_WEIGH, CALLED_BACK };
 
 static void run_score(CodeFrame *f, float *to, const float *s, int64_t apart, int head, int64_t row,
@@ -131,7 +131,7 @@ static bool is_asked(const CodeFrame *f, const Segment *s)
         return to->home != IN_OUTPUT || f->m->pointer[f->own->plan->graph->ninput + to->index];
 }
 
-/* Where an operand begins, whose rows and heads are so many elements apart: at the first of this rank's. */
+/* The address of an operand with these strides of rows and heads: that of this rank's first one. */
 static void *own_place(const CodeFrame *f, Operand o, int64_t row, int64_t head, int64_t first_head)
 {
         return frame_element(f, o.buffer,

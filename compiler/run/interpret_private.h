@@ -1,4 +1,4 @@
-/* What the interpreter is made of: run_program.c runs a program's steps, interpret_ranks.c those between ranks, interpret_code.c
+/* The files of the interpreter: run_program.c runs a program's steps, interpret_ranks.c those between ranks, interpret_code.c
  * functions of Code, interpret_call.c their calls of kernels; jit_code.c makes it. */
 #ifndef INTERPRET_PRIVATE_H
 #define INTERPRET_PRIVATE_H
@@ -7,7 +7,7 @@
 
 #include "../../runtime/rank_link.h"
 
-/* An instance as the interpreter lays it out; its pointers stand behind it. */
+/* An instance in the layout of the interpreter; its pointers follow it. */
 typedef struct CodeInstance CodeInstance;
 struct CodeInstance {
         InstanceHead head;
@@ -38,7 +38,7 @@ typedef union {
         double w[LANES];
 } Vector;
 
-/* What the threads of a program share. */
+/* Shared by the threads of a program. */
 typedef struct Interpreter {
         Plan *plan;
         Functions run;
@@ -87,7 +87,7 @@ int64_t frame_rows(const CodeFrame *f, int begin, int end);
 void frame_set_loops(CodeFrame *f, int begin, int end, int64_t number);
 void frame_set_loops_in(CodeFrame *f, const int *loop, int n, int64_t number);
 void frame_set_rest(CodeFrame *f, const CodeLoop *lanes);
-/* The rows of the sequences before this one, each of which has so many. */
+/* The rows of the sequences before this one, each with this number. */
 int64_t frame_rows_before(const Plan *p, const CodeInstance *m, Dim rows);
 
 static inline int64_t remaining(int64_t end, int64_t first, int64_t count)
@@ -128,7 +128,7 @@ int64_t rank_begin(const Ranks *ranks, int64_t total, int thread,
                    int threads); /* of a thread's share of this rank's */
 /* Where this rank's iterations of a repeat begin, or (next) those of the stage after it. */
 int64_t stage_begin(const Ranks *ranks, int64_t iterations, bool next);
-/* Do ranks share rows, of so many in the call? */
+/* Whether ranks share rows in a call with this number. */
 bool ranks_share_rows(const Ranks *ranks, int64_t rows);
 /* EXCHANGE, GATHER, SEND, RECEIVE and COMPARE. */
 void run_transfer(const ThreadRun *r, const CodeInstance *m, const Step *s);

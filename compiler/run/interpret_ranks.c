@@ -41,7 +41,7 @@ static void share_rows_of(CodeFrame *f, const Ranks *ranks)
         f->own_times = rank_row(ranks, rows, 1) - f->own_first;
 }
 
-/* A loop over heads, of which so many belong to each head of keys. */
+/* A loop over heads, several of which share a key head. */
 static void share_heads_of(CodeFrame *f)
 {
         const Stmt *rows = &f->f->body.stmt[0];

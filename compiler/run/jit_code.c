@@ -92,7 +92,7 @@ static void *literal_values(Arena *a, const Buffer *b)
         return far ? (void *)far : (void *)near;
 }
 
-/* See emit.h: the order of what an engine sets. */
+/* See emit.h: the order of the fields that an engine sets. */
 static int64_t *layout_of(Arena *a, const Plan *p)
 {
         const Graph *g = p->graph;

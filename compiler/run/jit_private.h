@@ -24,18 +24,18 @@ typedef struct {
         int threads;
 } InstanceHead;
 
-/* NULL, or what is wrong, in the plan's arena. */
+/* NULL, or a message in the plan's arena. */
 const char *jit_tcc(Plan *p, JitCode *code);
 void jit_tcc_free(JitCode *code);
 
-/* The interpreter of Code: NULL, or what is wrong.  Nothing has to be freed. */
+/* The interpreter of Code: NULL, or a message.  Nothing has to be freed. */
 const char *jit_code(Plan *p, JitCode *code);
 
 typedef struct CcBuild CcBuild;
 CcBuild *cc_start(Plan *p); /* NULL with errno: no compiler can be started */
 typedef enum { CC_RUNNING, CC_DONE, CC_FAILED } CcState;
 CcState cc_poll(CcBuild *b, bool wait, JitCode *code); /* CC_DONE once: code is the caller's then */
-const char *cc_message(const CcBuild *b); /* after CC_FAILED: what the compiler said, or why there is none */
+const char *cc_message(const CcBuild *b); /* after CC_FAILED: the compiler's output, or why it did not run */
 void cc_free(CcBuild *b);                 /* a compiler that still runs is ended */
 void jit_cc_free(JitCode *code);
 

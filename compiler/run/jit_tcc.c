@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What is linked for a target: the kernels of its vectors, and the products with blocks that are its own. */
+/* Objects to link for a target: the kernels of its vectors, and its own products with blocks. */
 enum { TABLES = 2 };
 static const KernelSymbol *const *kernel_tables(const Target *t)
 {

@@ -41,17 +41,17 @@ typedef struct Engine Engine;
  * function may overwrite. */
 Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, const char **why);
 void engine_free(Engine *e);
-/* Of several ranks: each has from now on its own part of the weights alone, and zeros where others read. */
+/* With several ranks: each has from now on only its own part of the weights, and zeros elsewhere. */
 const char *engine_share_weights(Engine *e);
 /* Goes on with another number of threads, at most those that it was made with. */
 const char *engine_set_threads(Engine *e, int threads);
 /* Noise in what calls have left behind, as far as that is quick: nothing of a sequence that is begun anew may depend on it. */
 void engine_forget(Engine *e);
 
-/* What one call takes and gives, by the graph's numbers of inputs, outputs and named dimensions.  Tensors are row-major. */
+/* Inputs and outputs of a call, by the graph's numbers of inputs, outputs and named dimensions.  Tensors are row-major. */
 typedef struct {
         const void *const *input; /* [ninput]: int32_t for ids and whole numbers, else float */
-        float *const *output;     /* [noutput]: each NULL (not wanted), or where it goes */
+        float *const *output;     /* [noutput]: each NULL (not requested), or its destination */
         const int64_t *size;      /* [nnamed]: those of time and past are not read */
 } EngineCall;
 
@@ -63,7 +63,7 @@ const char *engine_rewind(Engine *e, int64_t n); /* back to the first n */
 
 /* Of a plan for several slots: the functions above are about the slot that was selected last, 0 at first. */
 const char *engine_select(Engine *e, int slot);
-/* Slot `copy` becomes what `slot` is. */
+/* Makes slot `copy` a copy of `slot`. */
 const char *engine_fork(Engine *e, int slot, int copy);
 /* One sequence of a batch: it takes n positions more; outputs are those of its positions `first` to n.  Of a model that is not causal n
  * is the sequence's size, and the others are not read. */
@@ -78,11 +78,11 @@ const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, cons
 /* Other models: the whole at once. */
 const char *engine_forward(Engine *e, const EngineCall *call);
 
-/* From token ids [n] to logits [n - first, vocab] of positions first to n (NULL: not wanted), for models of that kind: see
+/* From token ids [n] to logits [n - first, vocab] of positions first to n (NULL: not requested), for models of that kind: see
  * why_not_generating(). */
 const char *engine_tokens(Engine *e, const int32_t *tokens, int64_t n, int64_t first, float *logits);
 
-/* Asked from another thread or a signal handler: the call at hand, and later ones, end with "interrupted"; false takes it back. */
+/* Asked from another thread or a signal handler: the current call, and later ones, end with "interrupted"; false takes it back. */
 void engine_interrupt(Engine *e, bool stop);
 
 const float *engine_state(const Engine *e); /* of the first slot: Plan.bytes.state */
@@ -105,7 +105,7 @@ typedef struct ProductTimer ProductTimer;
 ProductTimer *product_timer_new(const Target *t, const ProductShape *of);
 void product_timer_free(ProductTimer *timer);
 double product_seconds(const ProductTimer *timer, int64_t rows,
-                       const ProductTiling *tiling); /* of a call of so many rows */
+                       const ProductTiling *tiling); /* of a call with this number of rows */
 
 /* The kernels compiled into lathe for a target, which code made by libtcc calls (jit_private.h). */
 bool has_kernels(const Target *t); /* those that code of libtcc calls are linked */
@@ -118,7 +118,7 @@ typedef struct {
         TokenTables tables; /* of the block */
         int vocab;          /* of the model */
         int longest;        /* bytes of a token's text, at most */
-        int32_t start;      /* what an empty text becomes if the tokenizer has nothing for it; -1: nothing */
+        int32_t start;      /* the token of an empty text if the tokenizer has none; -1: none */
         int flags;          /* of tokens_encode(): how texts are read */
 } Tokenizer;
 
@@ -147,7 +147,7 @@ const TokenAdded *added_token_at(const TokenTables *t, const char *text, const c
 /* talk_template.c: the chat template itself writes the turns of k, in place of its form.  What w points to has to outlive it. */
 void talk_by_template(Arena *a, Talk *k, const ChatWriter *w);
 
-/* draft.c: a second model, which proposes what a text goes on with. */
+/* draft.c: a second model, which drafts the continuation of a text. */
 
 typedef struct Draft Draft;
 /* Of a model of token ids and logits alone; engine and plan stay the caller's and are used by nothing else.  NULL: no memory is left. */
@@ -164,7 +164,7 @@ typedef struct Constraint Constraint;
 /* Grammar, tokenizer and `stop`, the tokens that end a text (-1 behind them), must outlive it.  NULL: no memory is left. */
 Constraint *constraint_new(const Grammar *g, const Tokenizer *t, const int32_t *stop);
 void constraint_free(Constraint *c);
-/* A text begins behind the tokens that are asked about next.  begun: others stand before it. */
+/* Begins a text after the tokens of the next call.  begun: tokens precede it. */
 void constraint_begin(Constraint *c, bool begun);
 /* What is drafted goes on from where the text is; then it has a rule of its own. */
 void constraint_branch(Constraint *c);
@@ -182,7 +182,7 @@ const char *why_no_logits(const Graph *g, int time);
 /* NULL, or why this model can't generate: it must be causal, with such logits and no other input. */
 const char *why_not_generating(const Graph *g);
 bool generates_when_fed(const Graph *g); /* the same, where other inputs are fed separately before */
-int untapped_outputs(const Graph *g);    /* the model's own; taps stand behind them */
+int untapped_outputs(const Graph *g);    /* the model's own; taps follow them */
 
 /* for a model whose one input is token ids: those of text as it has them in numbers, malloc'd, or the start token; NULL with *why */
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why);
@@ -192,22 +192,22 @@ enum { MAX_STOPS = 16, MAX_FED = 64, MAX_BEAMS = 64 };
 /* Beam search (runtime/beams.h). */
 typedef struct {
         int beams;            /* 2 to MAX_BEAMS; 0: none */
-        float length_penalty; /* what a text is worth: log p / length ^ this */
+        float length_penalty; /* the score of a text is log p / length ^ this */
         bool early;           /* ends when there are as many texts as beams, better ones or not */
 } BeamOptions;
 
 typedef struct {
-        int64_t steps;   /* at most so many new tokens */
-        int64_t chunk;   /* the prompt in pieces of so many */
-        int drafts;      /* at most so many tokens are drafted at a time, */
-        Draft *draft;    /* by this model; NULL: by what the text has said before */
+        int64_t steps;   /* maximum number of new tokens */
+        int64_t chunk;   /* rows of a piece of the prompt */
+        int drafts;      /* maximum number of tokens to draft at a time */
+        Draft *draft;    /* the model that drafts; NULL: from earlier text */
         Sampler sampler; /* its scratch apart; `state` is that of what comes behind it afterwards */
         Penalties penalties;
         BeamOptions beams;           /* the text is shown when it is found */
-        void **fed;                  /* [ninput], or NULL: what is fed separately, and NULL for the tokens */
+        void **fed;                  /* [ninput], or NULL: inputs that are fed separately, and NULL for the tokens */
         const int64_t *size;         /* then [nnamed] */
-        const int32_t *suppress;     /* tokens that are never chosen, -1 behind them; or NULL */
-        Constraint *constraint;      /* what its text is to be, whose tokenizer is the same; or NULL */
+        const int32_t *suppress;     /* tokens that are never chosen, terminated by -1; or NULL */
+        Constraint *constraint;      /* the constraint of the text, with the same tokenizer; or NULL */
         const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */
         int nstop;
         bool hash;  /* of all logits, those of the prompt's positions too */
@@ -215,7 +215,7 @@ typedef struct {
         bool (*show)(void *to, const char *text, int64_t n); /* false: it can't be written */
         void *to;
         atomic_bool *
-                interrupted; /* or NULL: set from elsewhere, it ends the generation after the token at hand */
+                interrupted; /* or NULL: set from elsewhere, it ends the generation after the current token */
 } Generation;
 
 /* Goes on after tokens [n], of which the engine has taken those up to its position, but not the last.
@@ -237,7 +237,7 @@ const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t
 /* denoise.c: the schedules of runtime/denoise.h by the words of `loop denoise`. */
 DenoiseOptions denoise_options(const Loop *l);                       /* as it says */
 const char *denoise_options_text(Arena *a, const DenoiseOptions *o); /* an initialiser in C */
-/* NULL, or what is wrong.  x has n elements; memory is the arena's. */
+/* NULL, or a message.  x has n elements; memory is the arena's. */
 const char *denoise_begin(Arena *a, const DenoiseOptions *o, int64_t n, uint64_t seed, Denoiser *d);
 
 /* Of the bytes of a checkpoint's files, one after another */

@@ -1,4 +1,4 @@
-/* A program's steps, run by a thread of a rank: what emitted C does, by the interpreter of Code. */
+/* A program's steps, run by a thread of a rank: the emitted C, executed by the interpreter of Code. */
 #include "interpret_private.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@ typedef struct {
         const TokenTables *tables;
         TalkPart *part;
         int n, cap;
-        Text *unknown; /* what looks like a special token and is none: each once, with ', ' between */
+        Text *unknown; /* texts that look like special tokens but are not: each once, separated by ', ' */
 } TalkParts;
 
 static void talk_add_part(TalkParts *p, int32_t token, const char *text)

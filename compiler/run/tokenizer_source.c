@@ -37,7 +37,7 @@ static const char *text_in(TokenizerPairs *p, const char *name)
         return arena_strndup(p->arena, text.bytes, text.n);
 }
 
-/* -1: nothing is said */
+/* -1: not given */
 static int64_t number_in(TokenizerPairs *p, const char *name, CkPairKind kind)
 {
         const CkPair *pair = tokenizer_pair(p, name);

@@ -191,7 +191,7 @@ bool checkpoint_set_meta(Checkpoint *checkpoint, const char *key, int64_t value,
         return true;
 }
 
-/* What a directory holds: the index if there is one, else the only .safetensors file. */
+/* The checkpoint of a directory: the index if there is one, otherwise the only .safetensors file. */
 typedef struct {
         char name[256]; /* the one found, or the conventional one among several */
         int found;

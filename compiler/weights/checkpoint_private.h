@@ -3,7 +3,7 @@
 #define CHECKPOINT_PRIVATE_H
 #include "weights.h"
 
-/* values: of inputs and outputs alone, never of weights: values_open() */
+/* values: only of inputs and outputs, never of weights: values_open() */
 typedef struct {
         const char *name;
         bool values;
@@ -31,7 +31,7 @@ bool llama2c_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 bool gguf_probe(const CkFile *file);
 bool gguf_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 
-/* types.c: a type by what files have for it; false: there is none. */
+/* types.c: a type by its name in files; false: unknown. */
 bool ck_type_of_safetensors(const char *name, CkType *type);
 bool ck_type_of_gguf(uint32_t number, CkType *type);
 

@@ -94,7 +94,7 @@ static bool text_is_printable(CkText text)
         return true;
 }
 
-/* A key, or a tensor's name: of so many bytes at most. */
+/* A key, or a tensor's name, of limited length. */
 static bool take_name(GgufCursor *c, CkText *name, const char *what, int most)
 {
         int64_t at = c->at;
@@ -108,7 +108,7 @@ static bool take_name(GgufCursor *c, CkText *name, const char *what, int most)
                        c->file->path, (long long)at, what);
 }
 
-/* A count of entries that take so many bytes at least. */
+/* A count of entries with a minimum size in bytes. */
 static bool take_count(GgufCursor *c, int *count, const char *what, int least)
 {
         int64_t behind = c->file->size > HEADER_BYTES ? c->file->size - HEADER_BYTES : 0;

@@ -142,7 +142,7 @@ static const Buffer *packed_whole(const Buffer *b)
         return b->part_of ? b->part_of : b;
 }
 
-/* What is under way: bytes of weights. */
+/* Progress in bytes of weights. */
 typedef struct {
         Plan *plan;
         float *all;
@@ -248,7 +248,7 @@ static const char *pack_weight(Packing *k, const Buffer *b, Weights *from, int64
         return NULL;
 }
 
-/* A table is what the interpreter says, from position 0 to the bound. */
+/* A table has the values of the interpreter, from position 0 to the bound. */
 static const char *pack_table(const Plan *p, const Buffer *b, Weights *weights, float *all)
 {
         const Graph *g = p->graph;

@@ -48,7 +48,7 @@ static uint64_t block_hash_end(const BlockHash *h)
         return all;
 }
 
-/* Blocks begin behind the table of their hashes; each but the last has a multiple of BLOCK_UNIT bytes. */
+/* Blocks begin after the table of their hashes; each but the last has a multiple of BLOCK_UNIT bytes. */
 static int64_t block_bytes(int64_t file_bytes)
 {
         int64_t units = (file_bytes - PACKED_STORAGES + BLOCK_UNIT - 1) / BLOCK_UNIT;

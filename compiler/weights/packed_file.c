@@ -37,7 +37,7 @@ static bool mixture_fits(const Graph *g)
         return runs <= RUNS_IN_FILE && g->nmixture < 1 << 24;
 }
 
-/* Room for n floats behind a page with the file's head, and the tail behind them, mapped; NULL with errno. */
+/* Maps room for a page with the file's header, n floats and the tail; NULL with errno. */
 static float *map_aside(FILE *f, const Plan *p, int64_t n, const WeightTail *tail, uint64_t key)
 {
         int64_t size = file_size(n, tail);

@@ -1,4 +1,4 @@
-/* What a GGUF says beside its tensors: keys and values, as gguf.c has checked them. */
+/* Keys and values of a GGUF, as gguf.c has checked them. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -87,7 +87,7 @@ bool pair_reals(const CkPair *pair, double *out)
         return true;
 }
 
-/* The text at *at, which moves behind it. */
+/* The text at *at; advances *at to its end. */
 static CkText next_text(const unsigned char **at)
 {
         uint64_t n;

@@ -1,4 +1,4 @@
-/* Blocks of a checkpoint side by side: those of 16 rows become one that kernels read.  What lies where: types.c and runtime/blocks.h. */
+/* Blocks of a checkpoint side by side: those of 16 rows become one that kernels read.  Layouts: types.c and runtime/blocks.h. */
 #include <string.h>
 
 #include "weights.h"

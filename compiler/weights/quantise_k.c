@@ -1,4 +1,4 @@
-/* Quantisers of blocks of 256 values (quantise.c says what is best): groups of 32 or 16 have whole scales of a few bits, and perhaps
+/* Quantisers of blocks of 256 values (quantise.c defines the error): groups of 32 or 16 have whole scales of a few bits, and perhaps
  * minima, beside two f16 factors of the block.
  *
  *     value = d * scale * code - dmin * minimum
@@ -154,7 +154,7 @@ static bool refit(const GroupParts *parts, SuperBlock *block)
         return true;
 }
 
-/* Improves every group, and adds up what they lose. */
+/* Improves every group, and sums their errors. */
 static void improve_groups(const GroupParts *parts, SuperBlock *block, int below, int above)
 {
         for (int j = 0; j < parts->division->groups; j++)

@@ -43,7 +43,7 @@ double group_largest(const Group *group);
 /* The least and the greatest float. */
 void group_range(const Group *group, double *least, double *greatest);
 
-/* The nearest whole number, ties to even, for what lies within 2^51. */
+/* The nearest whole number, ties to even, for numbers within 2^51. */
 static inline double round_even(double x)
 {
         return x + 0x1.8p52 - 0x1.8p52;

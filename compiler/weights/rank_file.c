@@ -1,4 +1,4 @@
-/* The weight file of one rank: what it reads of a packed file, at the same places, and holes between (runtime/rank_file.h). */
+/* The weight file of one rank: the parts of a packed file that it reads, at the same offsets, with holes between (runtime/rank_file.h). */
 #define _DEFAULT_SOURCE /* ftruncate */
 #include <errno.h>
 #include <string.h>

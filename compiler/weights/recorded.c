@@ -97,7 +97,7 @@ static bool recorded_read_all(const CkTensor *t, double *value)
         return true;
 }
 
-/* The tensor that is meant by a name, and its numbers; NULL after what is wrong. */
+/* The tensor of a name, and its numbers; NULL after a message. */
 static const CkTensor *load_tensor(const Checkpoint *file, const char *name, double **value, CkError *err)
 {
         const CkTensor *t = checkpoint_find(file, name);
@@ -322,7 +322,7 @@ static bool find_batch(Recorded *f)
         return true;
 }
 
-/* What follows from the shapes, one unknown size after another; what fits no size stays open, and is refused then. */
+/* Solves the sizes from the shapes, one unknown at a time; shapes that fit no size stay open, and are rejected later. */
 static void infer_sizes(Recorded *f)
 {
         for (bool found = true; found;) {

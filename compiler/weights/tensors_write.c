@@ -1,4 +1,4 @@
-/* Writing tensors: as safetensors, or one alone as numpy's array, by the file's name.
+/* Writing tensors: as safetensors, or a single one as a numpy array, by the file's name.
  *
  * A safetensors file is a header of JSON before the data (safetensors.c); an .npy is "\x93NUMPY", its version, and a header that is a
  * dictionary of Python, filled up with spaces to a multiple of 64 bytes (numpy.lib.format). */
@@ -74,7 +74,7 @@ static json_t *tensor_entry(const CkTensor *tensor, int64_t begin)
                          "data_offsets", (json_int_t)begin, (json_int_t)(begin + tensor->bytes));
 }
 
-/* {"format": "pt"} is what transformers asks for. */
+/* transformers requires {"format": "pt"}. */
 static bool describe_all(const TensorsWriter *writer, json_t *header, CkError *err)
 {
         int64_t begin = 0;

@@ -66,7 +66,7 @@ static void widen_bf16(const unsigned char *from, int64_t blocks, float *to)
 static void widen_f64(const unsigned char *from, int64_t blocks, float *to)
 {
         static const double beyond =
-                0x1.ffffffp+127; /* halfway from the largest float to what would follow */
+                0x1.ffffffp+127; /* halfway from the largest float to its successor */
         for (int64_t i = 0; i < blocks; i++) {
                 double x;
                 memcpy(&x, from + 8 * i, sizeof x);

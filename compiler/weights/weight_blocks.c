@@ -161,7 +161,7 @@ static int compare_names(const void *name, const void *slot)
         return strcmp(name, ((const SlotImportance *)slot)->slot);
 }
 
-/* NULL: nothing is said of the slot. */
+/* NULL: the slot has no entry. */
 static const float *importance_of(const Weights *weights, const Weight *w, int64_t slot)
 {
         const Importance *all = weights->importance;

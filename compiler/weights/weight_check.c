@@ -12,7 +12,7 @@ static int compare_paths(const void *left, const void *right)
         return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* What `{i}` stands for at the start of a name, and how the rule goes on; NULL: it does not fit. */
+/* The number that `{i}` matches at the start of a name, and the rest of the rule; NULL: no match. */
 static const char *past_index(const char **rule, const char *name)
 {
         size_t digits = strspn(name, "0123456789");
@@ -23,7 +23,7 @@ static const char *past_index(const char **rule, const char *name)
         return name + digits;
 }
 
-/* Whether a name fits a rule's: {i} stands for any number, * for any text.  Where it does not go on, the last * takes one more. */
+/* Whether a name fits a rule's: {i} stands for any number, * for any text.  At a mismatch, the last * is extended by one character. */
 static bool fits_rule(const char *rule, const char *name)
 {
         const char *star = NULL, *taken = NULL;
@@ -108,7 +108,7 @@ static void add_missing(Faults *missing, const WeightMap *map, const Checkpoint 
                 fault_add(missing, p->span, "\"%s\", %s", p->name, shape);
 }
 
-/* A kind of fault: what is said of the file, and of what kind of tensors. */
+/* A kind of fault: the words about the file, and the kind of tensors. */
 typedef struct {
         Faults faults;
         const char *message;

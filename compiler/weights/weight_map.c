@@ -111,7 +111,7 @@ static bool cut_evenly(const WeightBox *box, int axis, int64_t size, DigitCut *c
         return false;
 }
 
-/* Makes the cut; what is cut off behind it, if that is another box, goes into *rest. */
+/* Splits the box; the part after the split, if it is another box, is stored in *rest. */
 static bool make_cut(WeightBox *box, DigitCut cut, WeightBox *rest)
 {
         BoxDigit *digit = &box->digit[cut.digit];
@@ -181,7 +181,7 @@ static bool enter_axis(const View *v, int axis, WeightBox *at, WeightBox *in, Di
         return true;
 }
 
-/* The box as it lies in the view's input; false: a digit has to be cut first. */
+/* The box in the view's input; false: a digit has to be split first. */
 static bool enter_view(const Node *n, const WeightBox *box, WeightBox *in, DigitCut *cut)
 {
         const View *v = n->attr.view;
@@ -198,7 +198,7 @@ static bool enter_view(const Node *n, const WeightBox *box, WeightBox *in, Digit
         return true;
 }
 
-/* The input of the join that the box lies in; NULL: a digit has to be cut first. */
+/* The input of the join that contains the box; NULL: a digit has to be split first. */
 static const Node *enter_join(const Node *n, const WeightBox *box, WeightBox *in, DigitCut *cut)
 {
         int axis = n->attr.axis, i = 0;
@@ -215,7 +215,7 @@ static const Node *enter_join(const Node *n, const WeightBox *box, WeightBox *in
         return NULL;
 }
 
-/* Pointwise: shapes are right-aligned, and an axis of size 1 stands for all. */
+/* Pointwise: shapes are right-aligned, and an axis of size 1 is broadcast. */
 static void enter_pointwise(const Node *n, const Node *input, WeightBox *box)
 {
         int added = n->type.rank - input->type.rank;
@@ -242,7 +242,7 @@ static bool is_literal(const Node *n, double *value)
         return true;
 }
 
-/* What the node's arithmetic does to the box's factor and summand; the input that is not the number, or NULL. */
+/* Applies the node's arithmetic to the box's factor and summand; returns the input that is not the number, or NULL. */
 static const Node *apply_number(const Node *n, WeightBox *box)
 {
         double number;

@@ -76,7 +76,7 @@ void fault_list(const Faults *faults, Diag *diag); /* the notes, after the error
 
 int64_t weight_shape(const Weight *w, int64_t shape[MAX_RANK]); /* the sizes; returns their product */
 
-/* What weights.c and weights_write.c share. */
+/* Shared by weights.c and weights_write.c. */
 
 struct Weights {
         const Graph *graph;

@@ -13,7 +13,7 @@ typedef struct {
         uint64_t key;
         int64_t offset, stride; /* floats */
         int64_t room, slots;    /* slots that there is space for, and that are packed */
-        bool used;              /* by the plan at hand */
+        bool used;              /* by the current plan */
 } Packed;
 
 struct WeightPool {
@@ -28,7 +28,7 @@ WeightPool *pool_new(void)
         WeightPool *pool = calloc(1, sizeof *pool);
         if (!pool)
                 return NULL;
-        /* nothing is taken until it is written; a limit on address space (ulimit -v) leaves less */
+        /* memory is allocated when it is written; a limit on address space (ulimit -v) leaves less */
         for (int64_t bytes = (int64_t)1 << 42; bytes >= 1 << 24; bytes /= 2) {
                 void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -78,7 +78,7 @@ static uint64_t mix_weight(uint64_t h, const Weight *w)
         return h;
 }
 
-/* Of a buffer and what is packed into it: names, shapes, layouts, origin. */
+/* Key of a buffer and its packed content: names, shapes, layouts, origin. */
 static uint64_t pool_key(const Plan *p, const Buffer *whole, uint64_t origin)
 {
         uint64_t h = hash_bytes(HASH_START, &origin, sizeof origin);
@@ -132,7 +132,7 @@ static Packed *pool_add(WeightPool *pool, uint64_t key, const Buffer *b)
         return at;
 }
 
-/* Starts anew where more than half of what is packed is of no use to the plan. */
+/* Starts anew if the plan uses less than half of the packed bytes. */
 static void drop_if_stale(WeightPool *pool, const Plan *p, uint64_t origin)
 {
         int64_t all = 0, useful = 0;
@@ -182,7 +182,7 @@ const char *pool_fit(WeightPool *pool, Plan *p, Weights *from, uint64_t origin, 
         const char *error = begin ? place_buffers(pool, p, origin, begin) : no_memory;
         if (!error)
                 error = pack_buffers(p, from, begin, pool->base, IN_MEMORY);
-        if (error) { /* what is half packed must not be found again */
+        if (error) { /* a partly packed entry must not be found again */
                 pool->n = 0;
                 pool->end = 0;
         }

@@ -41,7 +41,7 @@ bool ck_type_widened(CkType type)
         return !kept;
 }
 
-/* What a piece is moved as; F32 if its numbers are computed from what the file has, or come apart. */
+/* The type in which a piece is moved; F32 if its numbers are computed from those of the file, or are split. */
 static Storage storage_of_piece(const Weights *weights, const Piece *p)
 {
         if (p->mul != 1 || p->add != 0)
@@ -53,7 +53,7 @@ static Storage storage_of_piece(const Weights *weights, const Piece *p)
         return STORAGE_F32;
 }
 
-/* Vectors are floats: they are few, and what reads them takes floats. */
+/* Vectors are floats: they are small, and their readers take floats. */
 static bool may_be_narrow(const Weight *w)
 {
         return w->type.rank > 1 && w->id < STORAGES_IN_FILE;

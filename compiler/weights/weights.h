@@ -35,7 +35,7 @@ int ck_type_values(CkType type); /* in a block: 1, unless it is packed */
 bool ck_type_readable(CkType type);
 bool ck_type_widened(CkType type); /* its blocks are read, and become f32: no storage of weights is like it */
 void ck_type_widen(CkType type, const void *from, int64_t blocks, float *to); /* of one that is readable */
-const char *ck_type_why(CkType type); /* it is not readable, as what it holds; NULL if it is */
+const char *ck_type_why(CkType type); /* why the type is not readable; NULL if it is */
 
 /* quantise.c */
 
@@ -47,10 +47,10 @@ bool quantise_block(CkType type, const float *x, const float *weight, void *bloc
 /* The f16 factor that the block of these floats would need, where it is beyond the largest f16; else 0. */
 double quantise_beyond(CkType type, const float *x);
 
-/* What went wrong, in one line: the path, the tensor or byte, what was expected, what to do. */
+/* An error in one line: the path, the tensor or byte, the expected value, and what to do. */
 typedef struct {
         char message[512];
-        bool environment; /* memory, the disk, a file that can't be opened; not what is in it */
+        bool environment; /* memory, the disk, a file that can't be opened; not its content */
 } CkError;
 
 typedef struct CkFile CkFile;
@@ -78,7 +78,7 @@ const char *checkpoint_path(const Checkpoint *checkpoint); /* as it was opened *
 const char *
 checkpoint_format(const Checkpoint *checkpoint); /* its name in the table: "safetensors", "GGUF" */
 
-/* Its files in the order in which they were opened; NULL behind the last. */
+/* Its files in the order in which they were opened; NULL after the last. */
 const CkFile *checkpoint_file(const Checkpoint *checkpoint, int index);
 /* Tensors in ascending order of their names' bytes. */
 int checkpoint_count(const Checkpoint *checkpoint);
@@ -89,7 +89,7 @@ const CkTensor *checkpoint_find(const Checkpoint *checkpoint, const char *name);
  * seq_len and tied (0 or 1). False if there is no such key, as in files of all other formats. */
 bool checkpoint_meta(const Checkpoint *checkpoint, const char *key, int64_t *value);
 
-/* pairs.c: what a GGUF says beside its tensors, in ascending order of the keys' bytes. Values stay where the file
+/* pairs.c: keys and values of a GGUF, in ascending order of the keys' bytes. Values stay where the file
  * has them, and live until checkpoint_close. */
 
 typedef enum { CK_INTEGER, CK_REAL, CK_TRUTH, CK_TEXT } CkPairKind;
@@ -104,7 +104,7 @@ typedef struct {
 } CkPair;
 
 typedef struct {
-        const char *bytes; /* no NUL behind them, and perhaps no UTF-8 */
+        const char *bytes; /* not terminated by NUL, and perhaps not UTF-8 */
         int64_t n;
 } CkText;
 
@@ -171,7 +171,7 @@ bool ck_fail(CkError *err, const char *format, ...);
 #ifdef __GNUC__
 __attribute__((format(printf, 2, 3)))
 #endif
-bool ck_lack(CkError *err, const char *format, ...); /* the same for what the environment lacks */
+bool ck_lack(CkError *err, const char *format, ...); /* the same for errors of the environment */
 
 /* Where a model's weights come from: a checkpoint, or the documented hash of their names.
  *
@@ -197,7 +197,7 @@ Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Di
 
 /* How the checkpoint has a slot; F32: in several types, or computed from what it has. */
 Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot);
-/* What a slot that is `exact` becomes where `asked` is wanted. */
+/* The storage of a slot that is `exact` if `asked` is requested. */
 Storage weight_rounded(const Weight *w, Storage exact, Storage asked);
 bool weight_may_be(const Weight *w, Storage storage); /* its numbers can lie in it */
 /* A matrix is rounded to this storage from now on; other weights stay floats.  Where blocks do not divide the contracted axis it is q8_0,
@@ -224,7 +224,7 @@ int64_t weight_blocks_size(const Weight *w); /* bytes of a slot's */
 /* panel_blocks.c: 16 rows' blocks of a checkpoint (NULL: a row of zeros) become one of runtime/blocks.h.  to: zeros before. */
 void panel_block(Storage s, const uint8_t *const row[16], uint8_t *to);
 
-/* What errors weigh: those of a slot's numbers by the place along the contracted axis. */
+/* Weights of errors: of a slot's numbers by the index along the contracted axis. */
 typedef struct {
         const char *slot; /* its full name: "layer.3.attn.q.w" */
         int64_t n;
@@ -245,7 +245,7 @@ const char *weights_why(const void *weights);
  * written. */
 bool weights_write(const Graph *g, Weights *weights, const char *path, CkType storage, CkError *err);
 
-/* Hash weights: values for a model that has no checkpoint, from a tensor's name and element index alone.
+/* Hash weights: values for a model without a checkpoint, only from a tensor's name and element index.
  * docs/hash-weights.md specifies them, so that any language can make the same. */
 
 uint64_t hash_name(const char *name); /* the tensor's full name, UTF-8 */
@@ -266,18 +266,18 @@ typedef enum {
 const char *pack_buffers(Plan *p, Weights *from, const int64_t *begin, float *all, PackedWhere where);
 
 /* packed_file.c: into the file itself; false with o->error */
-/* The tail: bytes behind the weights, a multiple of 8 of them, and the hash by which a program knows them; size 0: there is none. */
+/* The tail: bytes after the weights, a multiple of 8 of them, and the hash by which a program knows them; size 0: there is none. */
 typedef struct {
         const void *bytes;
         int64_t size;
         uint64_t hash;
 } WeightTail;
-/* The key says what the weights are, for a reader that asks; 0: nothing. */
+/* The key identifies the weights, for readers that check it; 0: none. */
 bool output_weights(WrittenFile *o, const char *path, Plan *p, Weights *from, const WeightTail *tail,
                     uint64_t key);
 bool write_weights(const char *path, Plan *p, Weights *from); /* false after a message */
 
-/* Packed weights in memory, by name and layout: what a change of the model leaves as it was is not packed again. */
+/* Packed weights in memory, by name and layout: parts that a change of the model leaves unchanged are not packed again. */
 
 typedef struct WeightPool WeightPool;
 
@@ -297,29 +297,29 @@ typedef struct {
         size_t size;
         PackedCheck *check; /* packed_check.c; or NULL */
         int entry;          /* of ending.c */
-        bool env_error;     /* what is wrong is the environment */
+        bool env_error;     /* the error is one of the environment */
 } PackedFile;
 enum {
         PACKED_HEAD = 4096,      /* bytes before the weights */
-        STORAGES_IN_FILE = 2560, /* weights whose storage it says; those behind them are floats */
+        STORAGES_IN_FILE = 2560, /* weights whose storage is stored; those after them are floats */
         RUNS_IN_FILE = 256       /* runs of slots of one storage, of a mixture */
 };
 bool is_packed_file(const char *path, const char **why); /* *why: if that can't be told */
 /* Sets the storage of each weight as the file has it; false: it is none of this model. */
 bool packed_file_storage(const char *path, const Graph *g);
-/* The file's Graph.mixture for a graph as elaborated, of so many slots; NULL: it has none. */
+/* The file's Graph.mixture for a graph as elaborated, with this number of slots; NULL: it has none. */
 uint8_t *packed_file_mixture(Arena *arena, const char *path, int64_t slots);
 /* Maps it while there is no plan yet; where that can't be, packed_file_open() says why. */
 void packed_file_begin(const char *path, PackedFile *file);
-/* file: begun, or zero.  key 0: any.  NULL, or what is wrong. */
+/* file: begun, or zero.  key 0: any.  NULL, or a message. */
 const char *packed_file_open(const char *path, const Plan *p, uint64_t key, PackedFile *file);
 /* Starts threads that compare the mapped file with the hashes of its blocks; nothing if it is not mapped. */
 void packed_check_begin(PackedFile *file);
-/* Waits for them, and starts them if need be.  Must precede any use of the weights.  NULL, or what is damaged. */
+/* Waits for them, and starts them if need be.  Must precede any use of the weights.  NULL, or a message about the damage. */
 const char *packed_file_check(const char *path, Arena *a, PackedFile *file);
 void packed_file_close(PackedFile *file);
 
-/* rank_file.c: what a rank reads of an open packed file of the plan, as a file with holes; false with o->error */
+/* rank_file.c: the parts of an open packed file of the plan that a rank reads, as a file with holes; false with o->error */
 bool output_rank_file(WrittenFile *o, const char *path, const Plan *p, const PackedFile *from,
                       RankPlace place);
 
@@ -332,7 +332,7 @@ typedef struct {
         int64_t dim[CK_MAX_RANK];
         double *value; /* malloc'd */
 } NamedValues;
-/* Of a file the tensor of that name, or the only one: integers, truths or floats.  false, and nothing to free: what is wrong. */
+/* Of a file the tensor of that name, or the only one: integers, bools or floats.  false after an error, with nothing to free. */
 bool values_load(const char *path, const char *name, NamedValues *values, CkError *err);
 const Input *input_named(const Graph *g,
                          const char *name); /* of a group's field also as step.t; NULL: none */
@@ -366,7 +366,7 @@ typedef struct {
  * tells are 0.  In both a single number fills an input. */
 typedef enum { INPUTS_ALONE, INPUTS_AND_VALUES, IN_BATCHES, SOME_INPUTS } WhatIsRecorded;
 
-/* Reads a file for g; values besides inputs become taps of g.  NULL, or what is wrong with the file. */
+/* Reads a file for g; values besides inputs become taps of g.  NULL, or a message about the file. */
 const char *recorded_read(Recorded *r, Graph *g, const char *path, WhatIsRecorded what);
 /* The same of r->file and r->made, which are there. */
 const char *recorded_gather(Recorded *r, Graph *g, const char *path, WhatIsRecorded what);
@@ -380,7 +380,7 @@ bool recorded_fill(Recorded *r, int i);
 bool recorded_add(Recorded *r, const char *name, int rank, const int64_t *dim, double *value);
 void recorded_free(Recorded *r);
 
-/* Inputs made by hash: what verify, goldens and the REPL feed a model that is given nothing else. */
+/* Inputs generated from a hash, which verify, goldens and the REPL use by default. */
 
 enum { HASHED_POSITIONS = 40 }; /* where nobody says how many */
 
