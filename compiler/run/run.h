@@ -203,9 +203,9 @@ typedef struct {
         Draft *draft;    /* the model that drafts; NULL: from earlier text */
         Sampler sampler; /* its scratch apart; `state` is that of what comes behind it afterwards */
         Penalties penalties;
-        BeamOptions beams;           /* the text is shown when it is found */
-        void **fed;                  /* [ninput], or NULL: inputs that are fed separately, and NULL for the tokens */
-        const int64_t *size;         /* then [nnamed] */
+        BeamOptions beams;   /* the text is shown when it is found */
+        void **fed;          /* [ninput], or NULL: inputs that are fed separately, and NULL for the tokens */
+        const int64_t *size; /* then [nnamed] */
         const int32_t *suppress;     /* tokens that are never chosen, terminated by -1; or NULL */
         Constraint *constraint;      /* the constraint of the text, with the same tokenizer; or NULL */
         const char *stop[MAX_STOPS]; /* texts that end it; they are not shown */

@@ -65,8 +65,7 @@ static void widen_bf16(const unsigned char *from, int64_t blocks, float *to)
 /* Rounded to nearest even, as the only type that holds more than a float does. */
 static void widen_f64(const unsigned char *from, int64_t blocks, float *to)
 {
-        static const double beyond =
-                0x1.ffffffp+127; /* halfway from the largest float to its successor */
+        static const double beyond = 0x1.ffffffp+127; /* halfway from the largest float to its successor */
         for (int64_t i = 0; i < blocks; i++) {
                 double x;
                 memcpy(&x, from + 8 * i, sizeof x);
