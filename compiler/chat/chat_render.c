@@ -165,18 +165,18 @@ static void macro_check_names(Chat *c, const ChatNode *macro, const Args *args)
         }
 }
 
+/* A default sees what is given to any parameter, and never what a parameter's name means outside. */
 static void macro_bind(Chat *c, const ChatNode *macro, const Args *args)
 {
         for (int i = 0; i < macro->n; i++) {
-                const ChatNode *parameter = macro->child[i];
+                const char *name = macro->child[i]->name;
                 const ChatValue *given = macro_argument(c, macro, args, i);
-                if (given)
-                        set_name(c, parameter->name, *given);
-                else
-                        set_name(c, parameter->name,
-                                 parameter->first
-                                         ? chat_evaluate(c, parameter->first)
-                                         : chat_undefined(c, "parameter %s was not given", parameter->name));
+                set_name(c, name, given ? *given : chat_undefined(c, "parameter %s was not given", name));
+        }
+        for (int i = 0; i < macro->n; i++) {
+                const ChatNode *parameter = macro->child[i];
+                if (parameter->first && !macro_argument(c, macro, args, i))
+                        set_name(c, parameter->name, chat_evaluate(c, parameter->first));
         }
 }
 

@@ -98,6 +98,8 @@ SNIPPETS = """\
 {% macro f(a, b=2, c=a) %}[{{ a }}{{ b }}{{ c }}]{% endmacro %}{{ f(1) }}{{ f(1, 5) }}{{ f(b=7, a=1) }}{{ f() }}{% set g = f(9) %}{{ g | length }}{{ f(1) is string }}
 {% macro down(k) %}{{ k }}{% if k > 0 %}{{ down(k - 1) }}{% endif %}{% endmacro %}{{ down(5) }}{% set late = 1 %}{% macro use() %}{{ late }}{% endmacro %}{% set late = 2 %}{{ use() }}
 {% set x %}a {{ n }} b{% endset %}{{ x }}{{ x | length }}{% set y | upper %}abc{% endset %}{{ y }}{% filter upper | replace('A', 'b') %}aac{{ 'x' }}{% endfilter %}{% with q = 5, r = 6 %}{{ q + r }}{% endwith %}{{ q }}
+{% set a = 1 %}{% with a = 2, b = a, c = [a] %}{{ a }}{{ b }}{{ c }}{% set a = 3 %}{{ a }}{% endwith %}{{ a }}{% with %}{% set a = 9 %}{{ a }}{% endwith %}{{ a }}{{ b is defined }}
+{% set a = 1 %}{% for a in [a, a + 1] %}{{ a }}{% endfor %}{{ a }}{% macro h(x, y=a, a=x) %}{{ x }}{{ y }}{{ a }}{% endmacro %}{{ h(3) }}{{ h(3, 4) }}{{ h(3, 4, 5) }}{{ a }}{% for x in [1, 2] if x > a %}{{ x }}{% endfor %}
 {% raw %}{{ x }} {% if %}{% endraw %} {# comment {{ x }} #}done
 a  {%- if true -%}  b  {%- endif -%}  c {{- ' d ' -}} e
 {{ '\\n\\t\\\\ \\' \\x41 \\u00e9 \\101 \\q \\é' }}{{ "it's" 'joined' }}
