@@ -3,6 +3,7 @@
  *
  * Model and output are behind functions: lathe's engines and emitted programs generate by the same lines.
  */
+
 #if !defined(EMITTED)
 #include "facts.h"
 #endif
@@ -122,17 +123,21 @@ static inline void penalties_take(const Penalties *p, const int32_t *times, floa
 /* GENERATION_NONE: no token may be chosen, for every logit is -inf or NaN. */
 enum { GENERATION_MEMORY = -1, GENERATION_CONTEXT = -2, GENERATION_NONE = -3 };
 
-/* Errors of the functions are above 0. */
+/* Errors of the functions are above 0.  Before each function stands its first argument. */
 typedef struct {
-        void *of; /* their first argument */
-        int64_t (*position)(void *of);
-        int (*take)(void *of, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab], or NULL: not wanted */
-        int (*rewind)(void *of, int64_t n); /* back to the first n positions */
-        int32_t (*sample)(void *of, float *logits);
-        int (*show)(void *of, int32_t token); /* 0, an error, or below 0: the text ends here */
+        void *model;
+        int (*take)(void *model, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab], or NULL: not wanted */
+        int (*rewind)(void *model, int64_t n); /* back to the first n positions */
+        Sampler *sampler;
+        int (*sample)(Sampler *s, float *logits, int n);
+        void *of;
+        int (*show)(void *of, int32_t token); /* 0, or the text ends here; or NULL */
+        void *ruler;
         /* What may not come behind text [n] becomes -inf; 0, an error, or below 0: the text ends here.  Or NULL: all may come. */
-        int (*rule)(void *of, const int32_t *text, int64_t n, float *logits);
-        int64_t (*propose)(void *of, int32_t *text, int64_t n, int64_t most); /* as generation_draft(), which is taken if it is NULL */
+        int (*rule)(void *ruler, const int32_t *text, int64_t n, float *logits);
+        void *proposer;
+        /* At most so many drafts of what comes behind text [n]; how many.  Or NULL: generation_draft() makes them. */
+        int64_t (*propose)(void *proposer, const int32_t *text, int64_t n, int32_t *drafts, int64_t most);
         LoopTokens tokens;
 #if HAS_COMMAND
         double (*seconds)(void);
@@ -165,13 +170,13 @@ static inline size_t generation_room(int64_t vocab, int64_t context, int drafts)
         return sizeof(float) * (size_t)((4 + (int64_t)drafts) * vocab + context + 1);
 }
 
-/* The scratch of both in `room`, aligned to 4. */
-static inline void generation_lay(Generator *g, Sampler *s, void *room)
+/* The scratch of generator and sampler in `room`, aligned to 4. */
+static inline void generation_lay(Generator *g, void *room)
 {
         g->logits = (float *)room;
-        s->weight = g->logits + (1 + (int64_t)g->drafts) * g->vocab;
-        s->order = (int32_t *)(void *)(s->weight + g->vocab);
-        g->times = s->order + g->vocab;
+        g->sampler->weight = g->logits + (1 + (int64_t)g->drafts) * g->vocab;
+        g->sampler->order = (int32_t *)(void *)(g->sampler->weight + g->vocab);
+        g->times = g->sampler->order + g->vocab;
         g->text = g->times + g->vocab;
 }
 
@@ -193,7 +198,7 @@ static inline uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
 static inline int generation_hash(const Generator *g, const int32_t *tokens, int64_t n, Generated *made)
 {
         float *logits = n < INT64_MAX / g->vocab / 4 ? (float *)malloc((size_t)(n * g->vocab) * sizeof *logits) : NULL;
-        const int error = logits ? g->take(g->of, tokens, n, logits) : GENERATION_MEMORY;
+        const int error = logits ? g->take(g->model, tokens, n, logits) : GENERATION_MEMORY;
         if (!error)
                 made->hash = hash_floats(made->hash, logits, n * g->vocab);
         free(logits);
@@ -215,7 +220,7 @@ static inline int generation_prompt(const Generator *g, const int32_t *tokens, i
 #else
                 (void)made;
 #endif
-                error = g->take(g->of, tokens + i, chunk, NULL);
+                error = g->take(g->model, tokens + i, chunk, NULL);
         }
         return error;
 }
@@ -245,13 +250,17 @@ static inline int64_t generation_draft(int32_t *text, int64_t n, int64_t most)
         return 0;
 }
 
-/* The same by whoever proposes tokens; what is not 1 to `most` of them is none. */
+/* The same by whoever proposes tokens, up to the first that is none; more than `most` of them are none. */
 static inline int64_t generation_propose(const Generator *g, int64_t n, int64_t most)
 {
         if (!g->propose)
                 return generation_draft(g->text, n, most);
-        const int64_t drafts = most > 0 ? g->propose(g->of, g->text, n, most) : 0;
-        return drafts >= 0 && drafts <= most ? drafts : 0;
+        const int32_t *drafts = g->text + n;
+        const int64_t proposed = most > 0 ? g->propose(g->proposer, g->text, n, g->text + n, most) : 0;
+        int64_t right = 0;
+        while (right < proposed && proposed <= most && drafts[right] >= 0 && drafts[right] < g->vocab)
+                right++;
+        return right;
 }
 
 enum { TEXT_ENDS = -1, NO_CHOICE = INT32_MIN }; /* no tokens */
@@ -279,13 +288,13 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
         if (next < 0 && g->suppress)
                 loop_rule_out(g->suppress, logits, g->vocab);
 #endif
-        const int ruled = next < 0 && g->rule ? g->rule(g->of, g->text, place, logits) : 0;
+        const int ruled = next < 0 && g->rule ? g->rule(g->ruler, g->text, place, logits) : 0;
         if (ruled)
                 return ruled < 0 ? TEXT_ENDS : TEXT_ENDS - ruled;
         if (next < 0 && times)
                 penalties_take(&g->penalties, times, logits, g->vocab);
         if (next < 0)
-                next = generation_has_choice(logits, g->vocab) ? g->sample(g->of, logits) : NO_CHOICE;
+                next = generation_has_choice(logits, g->vocab) ? g->sample(g->sampler, logits, (int)g->vocab) : NO_CHOICE;
         if (times && next >= 0 && next < g->vocab)
                 times[next] = times[next] < 0 ? 1 : times[next] + 1;
         return next;
@@ -297,7 +306,7 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
 static inline int64_t generation_check(const Generator *g, int64_t at, int64_t drafts, Generated *made, int *error)
 {
         float *logits = g->logits;
-        *error = g->take(g->of, g->text + at, 1 + drafts, logits);
+        *error = g->take(g->model, g->text + at, 1 + drafts, logits);
         for (int64_t i = 0; !*error; i++, logits += g->vocab) {
                 int32_t *next = g->text + at + 1 + i, drafted = i < drafts ? *next : -1;
 #if HAS_COMMAND
@@ -313,9 +322,9 @@ static inline int64_t generation_check(const Generator *g, int64_t at, int64_t d
                         *error = GENERATION_NONE;
                         return i + 1;
                 }
-                const int shown = *next < 0 ? TEXT_ENDS - *next : loop_stops(&g->tokens, *next) ? -1 : g->show(g->of, *next);
-                made->ended = shown < 0 || *next == TEXT_ENDS;
-                *error = shown > 0 ? shown : 0;
+                *error = *next < 0 ? TEXT_ENDS - *next : 0;
+                made->ended = *next == TEXT_ENDS || (*next >= 0 && loop_stops(&g->tokens, *next)) ||
+                              (*next >= 0 && g->show && g->show(g->of, *next));
                 made->made += !made->ended && *next >= 0;
                 if (made->ended || *next != drafted)
                         return i + 1;
@@ -332,11 +341,11 @@ static inline int64_t generation_drafts(const Generator *g, const Generated *mad
         return most < block ? most : block;
 }
 
-/* Goes on after tokens [n] until a stop token, the number of steps or the end of the context; the model may have taken some of them, but
- * not the last. */
-static inline int generation_run(const Generator *g, const int32_t *tokens, int64_t n, Generated *made)
+/* Goes on after tokens [n] until a stop token, the number of steps or the end of the context; the model has `taken` the first of them, but not
+ * the last. */
+static inline int generation_run(const Generator *g, const int32_t *tokens, int64_t n, int64_t taken, Generated *made)
 {
-        int64_t taken = g->position(g->of), at = n - 1, most = g->drafts;
+        int64_t at = n - 1, most = g->drafts;
         *made = (Generated){.prompt = n - taken};
 #if HAS_COMMAND
         const double begin = g->seconds();
@@ -354,7 +363,7 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
                 const int64_t right = generation_check(g, at, drafts, made, &error);
                 at += right;
                 if (!error && right < 1 + drafts)
-                        error = g->rewind(g->of, at);
+                        error = g->rewind(g->model, at);
                 made->drafted += drafts;
                 made->stood += right > 0 ? right - 1 : 0;
                 if (drafts) /* where they are wrong, fewer */

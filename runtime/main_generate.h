@@ -232,7 +232,7 @@ static Options options(char **argv)
 
 /* A model with the options of a run. */
 typedef struct {
-        ModelGenerator generator; /* first: its functions take a session too */
+        $model *m;
         Options o;
         void *room;        /* see generation_room() */
         int32_t *suppress; /* tokens, terminated by -1; allocated, or NULL */
@@ -243,27 +243,21 @@ typedef struct {
 
 static int session_show(void *of, int32_t token)
 {
-        show_token(((Session *)of)->generator.m, token);
+        show_token(((Session *)of)->m, token);
         return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() reports it */
 }
 
-#if HAS_GRAMMAR
-static int session_rule(void *of, const int32_t *text, int64_t n, float *logits)
-{
-        return $model_grammar_rule(((Session *)of)->grammar, text, n, logits);
-}
-
-#endif
 /* Prints the continuation of tokens [n]; the model may have taken some of them already. */
 static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
 {
         Session *s = of;
         const Options *o = &s->o;
-        Generator g = {.of = s,
-                             .position = generator_position,
+        Generator g = {.model = s->m,
                              .take = generator_take,
                              .rewind = generator_rewind,
-                             .sample = generator_draw,
+                             .sampler = &s->o.sampler,
+                             .sample = sample,
+                             .of = s,
                              .show = session_show,
                              .seconds = clock_seconds,
                              .tokens = tokens_of_loop,
@@ -277,7 +271,8 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                              .penalties = o->penalties};
 #if HAS_GRAMMAR
         if (s->grammar) {
-                g.rule = session_rule;
+                g.rule = $model_grammar_rule;
+                g.ruler = s->grammar;
 #endif
 #if HAS_GRAMMAR && !HAS_TALK
                 $model_grammar_begin(s->grammar, n > 1);
@@ -288,8 +283,8 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
 #if HAS_GRAMMAR
         }
 #endif
-        generation_lay(&g, &s->generator.sampler, s->room);
-        int error = generation_run(&g, tokens, n, made);
+        generation_lay(&g, s->room);
+        int error = generation_run(&g, tokens, n, $model_position(s->m), made);
         show_end();
 #if !HAS_TALK
         if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
@@ -311,7 +306,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
 /* Runs beam search and prints the best text. */
 static int session_beams(Session *s, const int32_t *tokens, int64_t n)
 {
-        $model *m = s->generator.m;
+        $model *m = s->m;
         $model_beams how = s->o.beams;
         int64_t made = 0;
         how.steps = s->o.steps < INT64_MAX ? s->o.steps : 0;
@@ -336,15 +331,15 @@ static int go_on(Session *s)
 {
         int64_t n = 0;
         Generated made;
-        int32_t *tokens = prompt_tokens(s->generator.m, s->o.prompt ? s->o.prompt : "", &n);
+        int32_t *tokens = prompt_tokens(s->m, s->o.prompt ? s->o.prompt : "", &n);
         int error = n < 0 ? -2 : tokens ? $MODEL_OK : $MODEL_ERROR_MEMORY;
 #if HAS_PROMPT_FED
         static const int32_t start[] = {START_TOKEN};
-        error = error ? error : feed_prompt(s->generator.m, tokens, n);
+        error = error ? error : feed_prompt(s->m, tokens, n);
         const int32_t *begin = start;
         const int64_t begins = 1;
 #elif HAS_SOUND_FED
-        error = error ? error : hear(s->generator.m, s->o.sound);
+        error = error ? error : hear(s->m, s->o.sound);
         static const int32_t start[] = {START_TOKEN};
         const int32_t *begin = s->o.prompt ? tokens : start;
         const int64_t begins = s->o.prompt ? n : 1;
@@ -369,7 +364,7 @@ static int go_on(Session *s)
 static int suppress_tokens(Session *s, const char *program)
 {
         const char *list = s->o.suppress;
-        const $model *m = s->generator.m;
+        const $model *m = s->m;
         const int64_t n = list ? loop_read_tokens(list, VOCAB, text_tokens, m, NULL) : 0;
         if (n < 0) {
                 terminal_print(stderr, "%s: --suppress must be token numbers from 0 to %lld, or token texts in double quotes, separated by commas, "
@@ -388,33 +383,32 @@ APART int command(char **argv)
         watch_weights();
         Session s = {.o = options(argv)};
         int error = 0, status;
-        s.generator.sampler = s.o.sampler;
         s.room = malloc(generation_room(VOCAB, CONTEXT, s.o.drafts));
         if (s.room)
-                s.generator.m = open_model(&s.o.common, &error);
-        if (s.generator.m)
+                s.m = open_model(&s.o.common, &error);
+        if (s.m)
                 error = suppress_tokens(&s, argv[0]);
 #if HAS_GRAMMAR
-        void *rules = s.generator.m && !s.o.free_text ? malloc($model_grammar_scratch(s.generator.m)) : NULL;
-        s.grammar = rules ? $model_grammar_new(s.generator.m, rules) : NULL;
-        if (s.generator.m && !s.grammar && !s.o.free_text)
+        void *rules = s.m && !s.o.free_text ? malloc($model_grammar_scratch(s.m)) : NULL;
+        s.grammar = rules ? $model_grammar_new(s.m, rules) : NULL;
+        if (s.m && !s.grammar && !s.o.free_text)
                 error = $MODEL_ERROR_MEMORY;
 #endif
 #if !HAS_TALK
-        if (s.generator.m && !error)
+        if (s.m && !error)
                 error = go_on(&s);
 #else
-        if (s.generator.m && !error)
+        if (s.m && !error)
                 error = s.o.raw ? go_on(&s) : converse(&s);
 #endif
-        if (!s.generator.m && !error)
+        if (!s.m && !error)
                 error = $MODEL_ERROR_MEMORY;
 #if HAS_GRAMMAR
         if (s.grammar && $model_grammar_error(s.grammar))
                 terminal_print(stderr, "%s: %s\n", argv[0], $model_grammar_error(s.grammar));
 #endif
         status = exit_status(argv[0], s.o.common.weights, error);
-        $model_free(s.generator.m);
+        $model_free(s.m);
 #if HAS_GRAMMAR
         free(rules);
 #endif

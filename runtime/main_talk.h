@@ -6,17 +6,22 @@
 
 static void session_rewind(void *of, int64_t n)
 {
-        $model *m = ((Session *)of)->generator.m;
+        $model *m = ((Session *)of)->m;
         if ($model_rewind(m, n))
                 $model_reset(m);
+}
+
+static int64_t session_position(void *of)
+{
+        return $model_position(((Session *)of)->m);
 }
 
 static int converse(Session *s)
 {
         const Options *o = &s->o;
-        const Conversation c = {&talk, CONTEXT, s, generator_position, session_rewind, session_text};
+        const Conversation c = {&talk, CONTEXT, s, session_position, session_rewind, session_text};
         talk.form = &talk_form;
-        talk.tables = &s->generator.m->tokens;
+        talk.tables = &s->m->tokens;
         talk.system = o->system;
         int error = o->prompt ? conversation_turn(&c, o->prompt, (int64_t)strlen(o->prompt)) : conversation_lines(&c);
         talk_free(&talk);

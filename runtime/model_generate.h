@@ -4,61 +4,17 @@
  * Needs generation.h, sampler.h, the model's functions, VOCAB, CONTEXT, DRAFTS and tokens_of_loop.
  */
 
-/* A model that generates, and who is told of its tokens. */
-typedef struct {
-        $model *m;
-        Sampler sampler;
-        $model_on_token *on_token; /* or NULL */
-        void *of;
-        $model_rule *rule;
-        void *ruler;
-        $model_propose *propose;
-        void *proposer;
-} ModelGenerator;
-
-static int64_t generator_position(void *of)
+static int generator_take(void *model, const int32_t *tokens, int64_t n, float *logits)
 {
-        return $model_position(((ModelGenerator *)of)->m);
-}
-
-static int generator_take(void *of, const int32_t *tokens, int64_t n, float *logits)
-{
-        $model *m = ((ModelGenerator *)of)->m;
+        $model *m = model;
         if (!logits)
                 return $model_prefill(m, tokens, n);
         return n == 1 ? $model_step(m, *tokens, logits$taps) : $model_forward(m, tokens, n, logits$taps);
 }
 
-static int generator_rewind(void *of, int64_t n)
+static int generator_rewind(void *model, int64_t n)
 {
-        return $model_rewind(((ModelGenerator *)of)->m, n);
-}
-
-static int32_t generator_draw(void *of, float *logits)
-{
-        return sample(&((ModelGenerator *)of)->sampler, logits, VOCAB);
-}
-
-static int generator_tell(void *of, int32_t token)
-{
-        const ModelGenerator *s = of;
-        return s->on_token && s->on_token(s->of, token) ? -1 : 0;
-}
-
-static int generator_rule(void *of, const int32_t *text, int64_t n, float *logits)
-{
-        const ModelGenerator *s = of;
-        return s->rule(s->ruler, text, n, logits);
-}
-
-static int64_t generator_propose(void *of, int32_t *text, int64_t n, int64_t most)
-{
-        const ModelGenerator *s = of;
-        const int64_t drafts = s->propose(s->proposer, text, n, text + n, most);
-        for (int64_t i = 0; i < drafts && i < most; i++)
-                if (text[n + i] < 0 || text[n + i] >= VOCAB)
-                        return i;
-        return drafts;
+        return $model_rewind(model, n);
 }
 
 #if HAS_COMMAND
@@ -104,27 +60,23 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
                     void *scratch, int64_t *made)
 {
         const $model_generation h = how ? *how : ($model_generation){0};
-        ModelGenerator s = {.m = m,
-                     .sampler = {h.temperature, h.top_k, h.top_p > 0 ? h.top_p : 1, h.min_p, h.typical_p > 0 ? h.typical_p : 1, h.seed, NULL, NULL},
-                     .on_token = on_token,
-                     .of = of,
-                     .rule = h.rule,
-                     .ruler = h.ruler,
-                     .propose = h.propose,
-                     .proposer = h.proposer};
+        Sampler sampler = {h.temperature, h.top_k, h.top_p > 0 ? h.top_p : 1, h.min_p, h.typical_p > 0 ? h.typical_p : 1, h.seed, NULL, NULL};
         Generated all = {0};
         if (made)
                 *made = 0;
         if (!tokens || !scratch || n <= $model_position(m) || !generation_is_valid(h))
                 return $MODEL_ERROR_RANGE;
-        Generator g = {.of = &s,
-                       .position = generator_position,
+        Generator g = {.model = m,
                        .take = generator_take,
                        .rewind = generator_rewind,
-                       .sample = generator_draw,
-                       .show = generator_tell,
-                       .rule = h.rule ? generator_rule : NULL,
-                       .propose = h.propose ? generator_propose : NULL,
+                       .sampler = &sampler,
+                       .sample = sample,
+                       .of = of,
+                       .show = on_token,
+                       .ruler = h.ruler,
+                       .rule = h.rule,
+                       .proposer = h.proposer,
+                       .propose = h.propose,
 #if HAS_COMMAND
                        .seconds = no_seconds,
 #endif
@@ -135,8 +87,8 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
                        .chunk = CONTEXT,
                        .drafts = h.drafts,
                        .penalties = {h.repetition_penalty, h.presence_penalty, h.frequency_penalty}};
-        generation_lay(&g, &s.sampler, scratch);
-        int error = generation_run(&g, tokens, n, &all);
+        generation_lay(&g, scratch);
+        int error = generation_run(&g, tokens, n, $model_position(m), &all);
         if (made)
                 *made = all.made;
         return generation_error(error);

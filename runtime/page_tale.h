@@ -9,7 +9,7 @@ enum { PAGE_PIECE = 16 };
 
 /* The text that is being made. */
 typedef struct {
-        ModelGenerator generator; /* first: its functions take a tale too */
+        Sampler sampler;
         Generator by;
         Generated made;
         int64_t n, taken, given; /* of by.text: tokens; those that the model has taken; those of the prompt */
@@ -30,7 +30,7 @@ static int page_show(void *of, int32_t token)
 #if HAS_TALK
         talk_token(&talk_of_page, token);
 #endif
-        t->bytes = (int)$model_decode(t->generator.m, &t->shown, token, 0, t->out);
+        t->bytes = (int)$model_decode(page_model, &t->shown, token, 0, t->out);
         return 0;
 }
 
@@ -41,10 +41,12 @@ static int tale_begin(const int32_t *tokens, int64_t n, int begun, int steps, Sa
         static void *room;
         PageTale *t = &tale_of_page;
         room = room ? room : malloc(generation_room(VOCAB, CONTEXT, 0));
-        *t = (PageTale){.generator = {.m = page_model, .sampler = sampler},
-                        .by = {.of = t,
+        *t = (PageTale){.sampler = sampler,
+                        .by = {.model = page_model,
                                .take = generator_take,
-                               .sample = generator_draw,
+                               .sampler = &t->sampler,
+                               .sample = sample,
+                               .of = t,
                                .show = page_show,
                                .seconds = no_seconds,
                                .tokens = tokens_of_loop,
@@ -60,7 +62,7 @@ static int tale_begin(const int32_t *tokens, int64_t n, int begun, int steps, Sa
                 return $MODEL_ERROR_MEMORY;
         if (n < 1 || n > CONTEXT)
                 return n < 1 ? $MODEL_ERROR_RANGE : $MODEL_ERROR_CONTEXT;
-        generation_lay(&t->by, &t->generator.sampler, room);
+        generation_lay(&t->by, room);
         memcpy(t->by.text, tokens, (size_t)n * sizeof *tokens);
         t->n = t->given = n;
         return $MODEL_OK;

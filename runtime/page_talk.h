@@ -4,6 +4,12 @@
  * Needs page_tale.h, conversation.h and talk_form.
  */
 
+static int64_t page_position(void *of)
+{
+        (void)of;
+        return $model_position(page_model);
+}
+
 static void page_rewind(void *of, int64_t n)
 {
         (void)of;
@@ -20,7 +26,7 @@ int PAGE(begin)(const char *system, int64_t seed)
         free(kept);
         kept = system ? malloc(strlen(system) + 1) : NULL;
         talk_of_page = (Talk){.form = &talk_form, .tables = &page_model->tokens, .system = kept};
-        tale_of_page = (PageTale){.generator = {.m = page_model, .sampler = {.state = (uint64_t)seed}}};
+        tale_of_page = (PageTale){.sampler = {.state = (uint64_t)seed}};
         $model_reset(page_model);
         if (kept)
                 memcpy(kept, system, strlen(system) + 1);
@@ -31,9 +37,9 @@ int PAGE(begin)(const char *system, int64_t seed)
  * and the conversation is as it was. */
 int PAGE(say)(const char *text, int steps, float temperature, float top_p)
 {
-        const Conversation c = {&talk_of_page, CONTEXT, &tale_of_page, generator_position, page_rewind, NULL};
+        const Conversation c = {&talk_of_page, CONTEXT, &tale_of_page, page_position, page_rewind, NULL};
         const Sampler sampler = {
-                .temperature = temperature, .top_p = top_p, .typical_p = 1, .state = tale_of_page.generator.sampler.state};
+                .temperature = temperature, .top_p = top_p, .typical_p = 1, .state = tale_of_page.sampler.state};
         const int error = conversation_ask(&c, text, (int64_t)strlen(text));
         tale_of_page.taken = $model_position(page_model);
         if (error)

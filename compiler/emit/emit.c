@@ -111,8 +111,9 @@ const char *host_text(const Emit *e, const char *file)
 static void emit_generate(const Emit *e, Text *c)
 {
         static const char *const files[] = {"sampler.h", "beams.h", "beam_search.h", NULL};
-        const char *function = arena_printf(e->arena, "%s%s", chosen_text(e, "model_generate.h"),
-                                            has_beams(e) ? chosen_text(e, "model_beams.h") : "");
+        const char *function =
+                arena_printf(e->arena, "%s%s%s", host_text(e, "model_generate.h"), has_beams(e) ? "\n" : "",
+                             has_beams(e) ? host_text(e, "model_beams.h") : "");
         const int64_t drafts = e->plan->chunk < MOST_DRAFTS ? e->plan->chunk : MOST_DRAFTS;
         text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", DRAFTS = %" PRId64 " };\n%s\n",
                     row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound, drafts,

@@ -63,8 +63,8 @@ static const char *draft_take(Draft *d, const int32_t *text, int64_t n)
         return wrong;
 }
 
-int64_t draft_propose(Draft *d, Generator g, Generated made, int32_t *text, int64_t n, int64_t most,
-                      const char **wrong)
+int64_t draft_propose(Draft *d, Generator g, Generated made, const int32_t *text, int64_t n, int32_t *drafts,
+                      int64_t most, const char **wrong)
 {
         if (penalties_apply(&g.penalties))
                 g.times = memcpy(d->times, g.times, (size_t)d->vocab * sizeof *d->times);
@@ -73,11 +73,11 @@ int64_t draft_propose(Draft *d, Generator g, Generated made, int32_t *text, int6
                         return i;
                 if ((*wrong = draft_take(d, text, n + i)))
                         return 0;
-                text[n + i] = generation_choose(&g, &made, n + i, d->logits);
+                drafts[i] = generation_choose(&g, &made, n + i, d->logits);
                 made.made++;
-                if (text[n + i] < 0)
+                if (drafts[i] < 0)
                         return i;
-                if (loop_stops(&g.tokens, text[n + i]))
+                if (loop_stops(&g.tokens, drafts[i]))
                         return i + 1;
         }
         return most;

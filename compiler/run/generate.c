@@ -190,18 +190,11 @@ typedef struct {
         const Tokenizer *tokenizer;
         Outlet outlet;
         int64_t vocab;
-        Sampler *sampler;
-        SampleFunction *sample;
         bool drafted; /* it is the draft model that chooses */
         const Generator *generator;
         const Generated *made;
         const char *wrong; /* the last error */
 } GenerateRun;
-
-static int64_t run_position(void *of)
-{
-        return engine_position(((GenerateRun *)of)->engine);
-}
 
 static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
@@ -221,12 +214,6 @@ static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
         return r->wrong != NULL;
 }
 
-static int32_t run_draw(void *of, float *logits)
-{
-        GenerateRun *r = of;
-        return r->sample(r->sampler, logits, (int)r->vocab);
-}
-
 static int run_rule(void *of, const int32_t *text, int64_t n, float *logits)
 {
         GenerateRun *r = of;
@@ -234,17 +221,17 @@ static int run_rule(void *of, const int32_t *text, int64_t n, float *logits)
 }
 
 /* The draft model chooses as this one does, by the random numbers that come next. */
-static int64_t run_propose(void *of, int32_t *text, int64_t n, int64_t most)
+static int64_t run_propose(void *of, const int32_t *text, int64_t n, int32_t *drafts, int64_t most)
 {
         GenerateRun *r = of, drafting = *r;
-        Sampler sampler = *r->sampler;
         Generator like = *r->generator;
-        drafting.sampler = &sampler;
+        Sampler sampler = *like.sampler;
         drafting.drafted = true;
         if (r->how->constraint)
                 constraint_branch(r->how->constraint);
-        like.of = &drafting;
-        return draft_propose(r->how->draft, like, *r->made, text, n, most, &r->wrong);
+        like.sampler = &sampler;
+        like.ruler = &drafting;
+        return draft_propose(r->how->draft, like, *r->made, text, n, drafts, most, &r->wrong);
 }
 
 static int run_show(void *of, int32_t token)
@@ -253,25 +240,23 @@ static int run_show(void *of, int32_t token)
         if (r->how->talk)
                 talk_token(r->how->talk, token);
         bool ended = !outlet_token(&r->outlet, r->tokenizer, token);
-        if (!r->how->interrupted || !atomic_load(r->how->interrupted))
-                return ended ? -1 : 0;
-        r->wrong = "interrupted";
-        return 1;
+        if (r->how->interrupted && atomic_load(r->how->interrupted))
+                r->wrong = "interrupted";
+        return ended || r->wrong;
 }
 
 static int run_rewind(void *of, int64_t n)
 {
         GenerateRun *r = of;
-        r->wrong = engine_rewind(r->engine, n);
+        r->wrong = r->wrong ? r->wrong : engine_rewind(r->engine, n);
         return r->wrong != NULL;
 }
 
 static const char *loop(GenerateRun *r, Generator *all, void *room, const int32_t *tokens, int64_t n,
                         Generated *result)
 {
-        generation_lay(all, &r->how->sampler, room);
-        switch (generation_run(all, tokens, n, result)) {
-        case 0: return NULL;
+        generation_lay(all, room);
+        switch (generation_run(all, tokens, n, engine_position(r->engine), result)) {
         case GENERATION_MEMORY: return no_memory;
         case GENERATION_CONTEXT:
                 return arena_printf(r->g->arena, "the prompt has %lld tokens, but the context holds %lld",
@@ -310,16 +295,17 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                          .how = how,
                          .tokenizer = tokenizer,
                          .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},
-                         .vocab = row_elements(p, &g->output[0].node->type),
-                         .sampler = &how->sampler,
-                         .sample = (SampleFunction *)kernel_find(p->target, "sample")};
-        Generator all = {.of = &r,
-                         .position = run_position,
+                         .vocab = row_elements(p, &g->output[0].node->type)};
+        Generator all = {.model = &r,
                          .take = run_take,
                          .rewind = run_rewind,
-                         .sample = run_draw,
+                         .sampler = &how->sampler,
+                         .sample = (SampleFunction *)kernel_find(p->target, "sample"),
+                         .of = &r,
                          .show = run_show,
+                         .ruler = &r,
                          .rule = how->constraint ? run_rule : NULL,
+                         .proposer = &r,
                          .propose = how->draft ? run_propose : NULL,
                          .seconds = seconds,
                          .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"), loop_tokens(g, "forbid"),

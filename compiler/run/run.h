@@ -153,10 +153,10 @@ typedef struct Draft Draft;
 /* Of a model of token ids and logits alone; engine and plan stay the caller's and are used by nothing else.  NULL: no memory is left. */
 Draft *draft_new(Engine *e, const Plan *p);
 void draft_free(Draft *d);
-/* Puts tokens behind text [n], at most `most`, as a generator with this model's logits chooses them, `made` new ones standing in the text.
+/* Puts drafts behind text [n], at most `most`, as a generator with this model's logits chooses them, `made` new ones standing in the text.
  * Returns how many; *wrong is set if its engine fails. */
-int64_t draft_propose(Draft *d, Generator g, Generated made, int32_t *text, int64_t n, int64_t most,
-                      const char **wrong);
+int64_t draft_propose(Draft *d, Generator g, Generated made, const int32_t *text, int64_t n, int32_t *drafts,
+                      int64_t most, const char **wrong);
 
 /* constraint.c: tokens whose texts a grammar allows. */
 

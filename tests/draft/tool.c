@@ -8,11 +8,10 @@ enum { LENGTH = 250, DRAFTS = 8 };
 static Generator generator;
 
 /* Any token, by all bits of the logits. */
-static int32_t draw(void *of, float *logits)
+static int draw(Sampler *s, float *logits, int n)
 {
-        (void)of;
-        return (int32_t)(hash_bytes(HASH_START, logits, (size_t)generator.vocab * sizeof *logits) >> 33) %
-               (int32_t)generator.vocab;
+        (void)s;
+        return (int)(hash_bytes(HASH_START, logits, (size_t)n * sizeof *logits) >> 33) % n;
 }
 
 /* Behind the first n tokens of a text: the drafts, and how many. */
@@ -21,7 +20,7 @@ static int64_t ask(Draft *d, const int32_t *text, int64_t n, int32_t drafts[DRAF
         int32_t copy[LENGTH + DRAFTS];
         const char *wrong = NULL;
         memcpy(copy, text, (size_t)n * sizeof *text);
-        int64_t made = draft_propose(d, generator, (Generated){0}, copy, n, DRAFTS, &wrong);
+        int64_t made = draft_propose(d, generator, (Generated){0}, copy, n, copy + n, DRAFTS, &wrong);
         if (wrong)
                 printf("%lld tokens: %s\n", (long long)n, wrong);
         memcpy(drafts, copy + n, (size_t)made * sizeof *drafts);

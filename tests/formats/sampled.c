@@ -255,11 +255,6 @@ typedef struct {
         int shown;
 } Text;
 
-static int64_t text_position(void *of)
-{
-        return ((Text *)of)->position;
-}
-
 static int text_take(void *of, const int32_t *taken, int64_t n, float *to)
 {
         Text *t = of;
@@ -268,12 +263,6 @@ static int text_take(void *of, const int32_t *taken, int64_t n, float *to)
                 make_logits(&t->c,
                             4 + 1000 * (uint64_t)(t->position - t->c.nprompt) + (uint64_t)taken[n - 1]);
         return 0;
-}
-
-static int32_t text_sample(void *of, float *from)
-{
-        Text *t = of;
-        return sample(&t->c.sampler, from, t->c.vocab);
 }
 
 static int text_show(void *of, int32_t token)
@@ -295,10 +284,11 @@ static void check_text(void)
         int32_t suppress[SUPPRESSED + 1], times[MOST], text[2 * STEPS + 1];
         int n = tokens("suppress", suppress, SUPPRESSED), group = n ? 9 : t.c.sampler.temperature > 0 ? 8 : 7;
         suppress[n] = -1;
-        const Generator g = {.of = &t,
-                             .position = text_position,
+        const Generator g = {.model = &t,
                              .take = text_take,
-                             .sample = text_sample,
+                             .sampler = &t.c.sampler,
+                             .sample = sample,
+                             .of = &t,
                              .show = text_show,
                              .seconds = no_seconds,
                              .tokens = {&none, &none, &none, &none},
@@ -313,7 +303,7 @@ static void check_text(void)
                              .penalties = t.c.penalties};
         Generated made;
         t.c.sampler.state = t.c.seed;
-        int good = generation_run(&g, t.c.prompt, t.c.nprompt, &made) == 0 && made.made == STEPS;
+        int good = generation_run(&g, t.c.prompt, t.c.nprompt, 0, &made) == 0 && made.made == STEPS;
         word("tokens");
         for (int i = 0; i < STEPS; i++)
                 good &= t.token[i] == integer("tokens", MOST - 1);
