@@ -128,15 +128,17 @@ KERNEL float *attention_part(const Attention *a, const AttentionShare *s, int64_
 }
 
 /* The first key that has both a key and values. */
+#if HAS_MOVED_KEYS
 KERNEL int64_t attention_held(const Attention *a)
 {
-#if HAS_MOVED_KEYS
         return a->first_key > a->first_value ? a->first_key : a->first_value;
-#else
-        (void)a;
-        return 0;
-#endif
 }
+#else
+KERNEL int64_t attention_held(const Attention *a UNUSED)
+{
+        return 0;
+}
+#endif
 
 /* The blocks that the bounds of some head of row 0 touch: how many from *first on. */
 KERNEL int64_t attention_touched(const Attention *a, Live *live, int64_t *first)
@@ -247,11 +249,11 @@ KERNEL int64_t attention_shift(const int32_t *pages, int64_t first_held, int64_t
 KERNEL void attention_panels(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int count)
 {
         if (count == 1)
-                tile_product(acc, acc_row, f, steps, fresh, 1, ONE_PANELS);
+                tile_of_rows(acc, acc_row, f, steps, fresh, 1, ONE_PANELS, 0);
         else if (TILE_ROWS > 4 && count > 4)
                 tile_rows_odd(acc, acc_row, f, steps, fresh, TILE_ROWS, TILE_PANELS, 1);
         else
-                tile_product(acc, acc_row, f, steps, fresh, 4, FEW_PANELS);
+                tile_of_rows(acc, acc_row, f, steps, fresh, 4, FEW_PANELS, 0);
 }
 
 /* One product of the tile's rows, cut into register tiles.  Keys whose scales stand side by side are taken group by group. */
@@ -299,7 +301,7 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
                 attention_values_live(a, t, block, i, whole[i] ? a->v_dim / 16 * 16 : 0, of);
 
 /* Columns c to c + lanes - 1 of a key, or of its values, in rows. */
-KERNEL v16 attention_columns(const void *row, int c, int lanes, int storage)
+KERNEL v16 attention_columns(const void *row, int c, int lanes, int storage UNUSED)
 {
 #if HAS_CODES
         if (is_kept(storage))
@@ -312,9 +314,6 @@ KERNEL v16 attention_columns(const void *row, int c, int lanes, int storage)
 #if HAS_BF16_STATES
         if (storage == STORAGE_BF16)
                 return v_load_bf16_n((const uint16_t *)row + c, lanes);
-#endif
-#if !HAS_NARROW_STATES
-        (void)storage;
 #endif
         return v_load_n((const float *)row + c, lanes);
 }
@@ -383,7 +382,7 @@ KERNEL void attention_scores_in_lanes(const Attention *a, const AttentionTile *t
 #endif
                 f.next = (const char *)(f.x + TILE_ROWS * a->k_key);
                 f.next_step = (int64_t)sizeof(float) * TILE_ROWS;
-                tile_product(t->turned + (j - begin) * 16, 16, &f, a->head_dim, 1, TILE_ROWS, 1);
+                tile_of_rows(t->turned + (j - begin) * 16, 16, &f, a->head_dim, 1, TILE_ROWS, 1, 0);
         }
         for (int j = begin; j < to; j += 16)
                 attention_turn(t->s + j, t->turned + (j - begin) * 16, t->count);

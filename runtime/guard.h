@@ -42,7 +42,7 @@
 #define KERNEL static inline
 #endif
 
-/* A parameter that a function has only because others of its type have it. */
+/* A parameter that others of its type use, or the same function in other programs. */
 #define UNUSED __attribute__((unused))
 
 /* Attribute of every step function.  `noipa`: GCC 12 wrongly inferred that a step has no side effects and dropped the call.  Compilers of WebAssembly find registers for small functions, not for one that all of them have become. */

@@ -427,7 +427,7 @@ KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, i
 }
 
 /* The same with weights in blocks and rows as codes_of_rows() gave them, which are the active ones alone. */
-KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active,
+KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active UNUSED,
                           int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
                           int panel0, int panel1, float *scratch)
 {
@@ -441,9 +441,6 @@ KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes
                     .k = k,
                     .panel1 = panel1,
                     .scratch = scratch};
-#if !HAS_ACTIVE_ROWS
-        (void)active;
-#endif
         matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 
@@ -504,10 +501,10 @@ SHARED void product_of_rows(float *acc, int64_t acc_row, const RowsByPanels *by,
                 f.next_step = by->ahead ? 4 * by->w_step : 0;
                 rows_at(&f, by->x_row, rows, 12);
                 if (rows == 1)
-                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 1, ONE_PANELS);
+                        tile_of_rows(acc + 16 * j, acc_row, &f, steps, fresh, 1, ONE_PANELS, 0);
                 else if (TILE_ROWS > 4 && rows > 4)
                         tile_rows_odd(acc + 16 * j, acc_row, &f, steps, fresh, TILE_ROWS, TILE_PANELS, 0);
                 else
-                        tile_product(acc + 16 * j, acc_row, &f, steps, fresh, 4, FEW_PANELS);
+                        tile_of_rows(acc + 16 * j, acc_row, &f, steps, fresh, 4, FEW_PANELS, 0);
         }
 }

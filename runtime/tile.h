@@ -110,15 +110,17 @@ typedef struct {
 } Factors;
 
 /* Bytes of a number of f32, f16 or bf16. */
+#if HAS_F16 || HAS_BF16
 KERNEL int storage_bytes(int storage)
 {
-#if HAS_F16 || HAS_BF16
         return storage == STORAGE_F16 || storage == STORAGE_BF16 ? 2 : 4;
-#else
-        (void)storage;
-        return 4;
-#endif
 }
+#else
+KERNEL int storage_bytes(int storage UNUSED)
+{
+        return 4;
+}
+#endif
 
 /* Bytes of elements of one of these, or of whole blocks with scales. */
 KERNEL int64_t bytes_of(int storage, int64_t elements)
@@ -274,11 +276,4 @@ KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t 
                 for (int j = 0; j < panels; j++)
                         v_store(acc + i * acc_row + acc_at[j], sum[i][j]);
         }
-}
-
-/* The same for rows anywhere. */
-KERNEL void tile_product(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
-                         int panels)
-{
-        tile_of_rows(acc, acc_row, f, steps, fresh, rows, panels, 0);
 }

@@ -63,8 +63,3 @@ static int weights_from_memory($model *m, const void *image, size_t bytes)
         m->weights = (const float *)(const void *)((const char *)image + 4096);
         return $MODEL_OK;
 }
-
-static int weights_reach($model *m, const WeightImage *from)
-{
-        return from->image ? weights_from_memory(m, from->image, from->bytes) : weights_map(m, from->path);
-}

@@ -97,7 +97,9 @@ static void emit_values(const Emit *e, Text *c)
 static void emit_opening(const Emit *e, Text *c)
 {
         const bool mapped = e->o->home == WEIGHTS_MAPPED;
-        const char *weights = mapped ? "weights_reach(m, from)" : "weights_inside(m)";
+        const char *weights = mapped ? "from->image ? weights_from_memory(m, from->image, from->bytes) : "
+                                       "weights_map(m, from->path)"
+                                     : "weights_inside(m)";
         const char *where = e->o->tables_apart ? "m->weights + WEIGHT_FLOATS, TAIL_BYTES"
                                                : "token_block, sizeof token_block";
         const char *body = e->o->tables

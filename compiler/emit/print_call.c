@@ -75,7 +75,8 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
         if (asked)
                 text_printf(out, "if (m->output_%s) /* requested */\n",
                             p->plan->graph->output[to->index].name);
-        text_printf(call, "%s(&place, %s, %s, %s, %lld, %s, STORAGE_%s, %d,\n", function, s->name, x,
+        text_printf(call, "%s(%s, %s, %s, %s, %lld, %s, STORAGE_%s, %d,\n", function,
+                    p->bare ? "m" : "&place", s->name, x,
                     storage->codes || k->rows == ROWS_ACTIVE ? call_rows_text(k) : "rows",
                     (long long)k->product.k, operand_text(p, (Operand){s->w[0], part->w_at}), storage->name,
                     s->nproduct);
@@ -256,11 +257,11 @@ static void print_descriptor(Printer *p, const AttentionCall *c, Text *out)
                 text_printf(out, "        .no_softmax = 1,\n");
         if (c->sink)
                 text_printf(out, "        .sink = %s,\n", c->sink->name);
-        text_printf(out, "        .keys = %s, .first_row = %s, .ctx = &place,\n};\n",
-                    size_expression(p, c->keys),
+        text_printf(out, "        .keys = %s, .first_row = %s, .ctx = %s,\n};\n", size_expression(p, c->keys),
                     begins        ? "m->first"
                     : p->row_loop ? "first_row"
-                                  : "0");
+                                  : "0",
+                    p->bare ? "m" : "&place");
 }
 
 /* Rows of a tile: 16 where keys lie in rows. */

@@ -304,6 +304,8 @@ void print_place(Printer *p, const char *around, Text *out)
         const Region *nest[MAX_NEST];
         int n = iterations_around(p->kernel->body, nest);
         p->m = true;
+        if (p->bare)
+                return;
         p->iterations = UINT32_MAX;
         text_printf(out, "const Place place = {m, {");
         for (int i = 0; i < n; i++)
@@ -336,7 +338,8 @@ void print_behind_context(Printer *p, Text *out)
                             p->kernel->batching == BATCH_ROWS_LOOKED_UP &&
                                             sees_sequence(p->plan, p->kernel, p->f)
                                     ? instance_of_row(p)
-                                    : "place->m");
+                            : p->bare ? "context"
+                                      : "place->m");
         for (int i = 0; i < n; i++) {
                 if (!(p->iterations >> i & 1))
                         continue;
@@ -370,8 +373,8 @@ static void print_called_back(Printer *p, const char *result, const Parameter *p
 {
         Text *lines = text_new(p->arena);
         print_behind_context(p, lines);
-        const bool place = p->place || lines->n;
-        text_printf(out, "static inline %s(const void *context%s", result, if_unused(p, place));
+        const bool context = p->place || lines->n, place = context && !p->bare;
+        text_printf(out, "static inline %s(const void *context%s", result, if_unused(p, context));
         for (; parameter->text; parameter++)
                 text_printf(out, ", %s%s", parameter->text, if_unused(p, parameter->used));
         text_printf(out, ")\n{\n%s", place ? "        const Place *place = context;\n" : "");
@@ -486,15 +489,18 @@ static void print_live(Printer *p, Text *out)
         print_called_back(p, arena_printf(p->arena, "void %s", f->name), taken, body, out);
 }
 
-void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out)
+/* Prints the functions of a kernel, and returns whether one that is called back needs a Place. */
+static bool print_functions(Plan *p, const Kernel *k, const Step *wanted, bool bare, Text *out)
 {
+        bool place = k->batching == BATCH_ROWS_LOOKED_UP || p->sharing.ranks;
         for (int i = 0; i < k->code->n; i++) {
                 Printer printer = {.plan = p,
                                    .kernel = k,
                                    .wanted = wanted,
                                    .code = k->code,
                                    .f = k->code->function[i],
-                                   .arena = p->graph->arena};
+                                   .arena = p->graph->arena,
+                                   .bare = bare};
                 printer_begin(&printer);
                 switch (printer.f->role) {
                 case WHOLE_KERNEL:
@@ -508,7 +514,18 @@ void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out)
                 case LIVE: print_live(&printer, out); break;
                 case SINK: print_sink(&printer, out); break;
                 }
+                place |= printer.f->role != WHOLE_KERNEL && (printer.place || printer.iterations);
         }
+        return place;
+}
+
+void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out)
+{
+        const int64_t before = out->n;
+        if (print_functions(p, k, wanted, false, out))
+                return;
+        out->n = before;
+        print_functions(p, k, wanted, true, out);
 }
 
 void print_shared(Plan *p, const SharedFunction *s, Text *out)

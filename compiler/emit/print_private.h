@@ -35,7 +35,8 @@ typedef struct {
         Arena *arena;
         bool m, place, row, head, s, apart, active, lo, hi; /* parameters */
         bool lane, rest;                                    /* j, n */
-        bool one_turn;      /* of a loop over lanes whose only turn is printed without a loop: j is 0, .. */
+        bool bare;     /* the kernel's callbacks need no more than the instance, which is their context */
+        bool one_turn; /* of a loop over lanes whose only turn is printed without a loop: j is 0, .. */
         int64_t turn_lanes; /* .. and n this number */
         int row_alias;      /* the loop whose counter is `row`, + 1 */
         const SharedFunction

@@ -445,6 +445,16 @@ static const Index *row_held(const Lower *l, const Buffer *b, int axis, const In
         return index_two(l->arena, INDEX_MOST, x, index_size(l->arena, dim_named(NAMED_BASE + cache)));
 }
 
+/* Adds a PLACE to those of the row, unless an earlier pass over its lanes has left the same one. */
+static int lower_place(Lower *l, Stmt place)
+{
+        for (const Stmt *s = l->row->stmt; s < l->row->stmt + l->row->n; s++)
+                if (s->op == STMT_PLACE && s->far == place.far && s->from[0] == place.from[0] &&
+                    index_same(s->at, place.at))
+                        return s->to;
+        return lower_define(l, l->row, place);
+}
+
 /* The place in the table of an element, or of a row of them, that the same index chooses for all lanes. */
 static const Index *table_index(Lower *l, const Node *n, const int *v, const Buffer *b, const Address *from)
 {
@@ -457,8 +467,7 @@ static const Index *table_index(Lower *l, const Node *n, const int *v, const Buf
                 Stmt place = {
                         .op = STMT_PLACE, .far = is_far_here(l, n->in[i + 1]), .from = {v[i]}, .nfrom = 1};
                 place.at = index_size(l->arena, t->type.dim[i]);
-                const Index *x =
-                        row_held(l, b, i, index_leaf(l->arena, INDEX_PLACE, lower_define(l, l->row, place)));
+                const Index *x = row_held(l, b, i, index_leaf(l->arena, INDEX_PLACE, lower_place(l, place)));
                 at = tile_step[i] ? tiled_index(l->arena, at, x, from->tile)
                                   : index_two(l->arena, INDEX_PLUS, at,
                                               index_two(l->arena, INDEX_TIMES, x,
