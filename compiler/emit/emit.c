@@ -93,19 +93,14 @@ const char *loop_tokens_text(Arena *a, const Graph *g)
         return t->data;
 }
 
-const char *chosen_text(const Emit *e, const char *file)
-{
-        const char *text = model_text(e, embedded_text(file)); /* first: conditions may ask for such names */
-        Text *t = text_new(e->arena);
-        resolve_conditions(t, text, (int64_t)strlen(text), e->facts);
-        return t->data;
-}
-
 const char *host_text(const Emit *e, const char *file)
 {
-        const char *text = chosen_text(e, file), *end = strncmp(text, "/*", 2) ? NULL : strstr(text, "*/\n");
+        const char *text = model_text(e, embedded_text(file)); /* first: conditions may ask for such names */
+        const char *end = strncmp(text, "/*", 2) ? NULL : strstr(text, "*/\n");
+        Text *t = text_new(e->arena);
         text = end ? end + 3 : text;
-        return text + strspn(text, "\n");
+        resolve_conditions(t, text, (int64_t)strlen(text), e->facts);
+        return t->data + strspn(t->data, "\n");
 }
 
 static void emit_generate(const Emit *e, Text *c)

@@ -74,8 +74,8 @@ static void emit_feed_prompt(const Emit *e, Text *c)
 /* The end of the program, and before it what ranks need. */
 static void emit_main(const Emit *e, Text *c)
 {
-        text_printf(c, "%s%s", e->plan->sharing.ranks ? chosen_text(e, "main_ranks.h") : "",
-                    chosen_text(e, "main_program.h"));
+        text_printf(c, "%s\n%s", e->plan->sharing.ranks ? host_text(e, "main_ranks.h") : "",
+                    host_text(e, "main_program.h"));
 }
 
 static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text *c)
@@ -86,13 +86,13 @@ static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text 
                 emit_limits_of_texts(e, l, id == LOOP_embed, c);
                 emit_constants_of_loop(e, id, c);
                 text_printf(c, "%s\n",
-                            chosen_text(e, e->o->tables ? "main_prompt_text.h" : "main_prompt_tokens.h"));
+                            host_text(e, e->o->tables ? "main_prompt_text.h" : "main_prompt_tokens.h"));
         } else if (id == LOOP_denoise) {
                 emit_denoise_constants(e, l, c);
         }
         emit_main(e, c);
         for (int i = 0; i < 2 && command_file[id][i]; i++)
-                text_printf(c, "\n%s", chosen_text(e, command_file[id][i]));
+                text_printf(c, "\n%s", host_text(e, command_file[id][i]));
 }
 
 static void emit_generate_command(const Emit *e, bool hears, Text *c)
@@ -102,15 +102,15 @@ static void emit_generate_command(const Emit *e, bool hears, Text *c)
         text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
         if (e->o->feeds_prompt && !hears)
                 emit_feed_prompt(e, c);
-        text_printf(c, "%s\n%s\n", chosen_text(e, text ? "main_prompt_text.h" : "main_prompt_tokens.h"),
-                    chosen_text(e, text ? "main_text.h" : "main_tokens.h"));
+        text_printf(c, "%s\n%s\n", host_text(e, text ? "main_prompt_text.h" : "main_prompt_tokens.h"),
+                    host_text(e, text ? "main_text.h" : "main_tokens.h"));
         emit_main(e, c);
         text_printf(c, "\n");
         if (hears)
-                text_printf(c, "%s\n", chosen_text(e, "main_sound.h"));
-        text_printf(c, "%s", chosen_text(e, "main_generate.h"));
+                text_printf(c, "%s\n", host_text(e, "main_sound.h"));
+        text_printf(c, "%s", host_text(e, "main_generate.h"));
         if (e->o->talk)
-                text_printf(c, "\n%s", chosen_text(e, "main_talk.h"));
+                text_printf(c, "\n%s", host_text(e, "main_talk.h"));
 }
 
 /* What a page calls, for each loop. */
@@ -140,7 +140,7 @@ static void emit_page_attention(const Emit *e, Text *c)
         if (maps == 0)
                 return;
         text_printf(c, "\nenum { ATTENTION_MAPS = %" PRId64 ", ATTENTION_ROWS = %" PRId64 " };\n\n%s", maps,
-                    e->plan->chunk, chosen_text(e, "page_attention.h"));
+                    e->plan->chunk, host_text(e, "page_attention.h"));
 }
 
 void emit_page(const Emit *e, Text *c)
@@ -148,21 +148,21 @@ void emit_page(const Emit *e, Text *c)
         const EmitLoop *l = e->o->main_loop;
         const LoopId id = l ? (LoopId)loop_number(l->loop->name) : LOOP_generate;
         const bool tells = id == LOOP_generate || id == LOOP_transcribe;
-        text_printf(c, "%s\n", chosen_text(e, "page.h"));
+        text_printf(c, "%s\n", host_text(e, "page.h"));
         if (tells || loop_info[id].in == LOOP_IN_TOKENS) {
                 emit_constants_of_texts(e, id, c);
                 if (id == LOOP_embed)
                         emit_limits_of_texts(e, l, false, c);
                 if (id != LOOP_transcribe)
                         text_printf(c, "\n%s\n",
-                                    e->o->talk ? e->o->talk : chosen_text(e, "main_prompt_text.h"));
+                                    e->o->talk ? e->o->talk : host_text(e, "main_prompt_text.h"));
         } else if (id == LOOP_denoise) {
                 emit_latent_constants(e, l, c);
                 emit_page_class(l, c);
         }
         if (tells)
-                text_printf(c, "%s\n", chosen_text(e, "page_tale.h"));
-        text_printf(c, "%s", chosen_text(e, e->o->talk ? "page_talk.h" : page_file[id]));
+                text_printf(c, "%s\n", host_text(e, "page_tale.h"));
+        text_printf(c, "%s", host_text(e, e->o->talk ? "page_talk.h" : page_file[id]));
         if (id == LOOP_generate)
                 emit_page_attention(e, c);
 }

@@ -42,7 +42,7 @@ static void emit_grammar_tables(const GrammarTables *t, Text *c)
 void emit_grammar(const Emit *e, Text *c)
 {
         static const char *const files[] = {"grammar_states.h", "grammar_rule.h", NULL};
-        const char *functions = chosen_text(e, "model_grammar.h");
+        const char *functions = host_text(e, "model_grammar.h");
         Text *tables = text_new(e->arena);
         emit_grammar_tables(e->o->grammar, tables);
         text_printf(c, "enum { GRAMMAR_PIECE = %d };\n\n", e->o->text_room + 64);

@@ -197,10 +197,10 @@ static void emit_call_room(const Emit *e, const EmitLoop *l, Text *c)
         Text *total = text_new(e->arena);
         for (int i = 0; i < e->g->ninput; i++)
                 if (comes_from(e->g, l, &e->g->input[i]) == FROM_SETTING)
-                        text_printf(total, " + %s", filled_count(e->g, l, &e->g->input[i]));
-        text_printf(c,
-                    "static int64_t %s_call_room(int64_t n)\n{\n        (void)n;\n        return 0%s;\n}\n\n",
-                    l->loop->name, total->data);
+                        text_printf(total, "%s%s", total->n ? " + " : "",
+                                    filled_count(e->g, l, &e->g->input[i]));
+        text_printf(c, "static int64_t %s_call_room(int64_t n UNUSED)\n{\n        return %s;\n}\n\n",
+                    l->loop->name, total->n ? total->data : "0");
 }
 
 static const char *loop_outputs(const Emit *e, const EmitLoop *l)
@@ -238,13 +238,13 @@ static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
         emit_call_room(e, l, c);
         text_printf(c, "/* A call of the model, from %s to %s. */\n", input_name(l->parts.input),
                     e->g->output[l->parts.output].name);
-        text_printf(
-                c, "static int %s_call(%s *m, const %s *from, int64_t n, %sfloat *to, int32_t *scratch)\n{\n",
-                name, e->name, c_type(l->parts.input),
-                denoises ? "float at_step, const LoopGiven *given, const LoopGiven *fed, " : "");
-        text_printf(c, "        int error = %s_OK;\n        (void)n;\n        (void)scratch;\n", e->upper);
-        if (denoises)
-                text_printf(c, "        (void)given;\n        (void)fed;\n");
+        text_printf(c,
+                    "static int %s_call(%s *m, const %s *from, int64_t n UNUSED, %sfloat *to, int32_t "
+                    "*scratch UNUSED)\n{\n",
+                    name, e->name, c_type(l->parts.input),
+                    denoises ? "float at_step, const LoopGiven *given UNUSED, const LoopGiven *fed UNUSED, "
+                             : "");
+        text_printf(c, "        int error = %s_OK;\n", e->upper);
         emit_filled(e, l, c);
         for (int i = 0; i < e->g->ngroup; i++)
                 if (is_fed_separately(e->g, i))
@@ -281,7 +281,7 @@ void emit_loop(const Emit *e, const EmitLoop *l, Text *c)
                 emit_sound_feed(e, l, c);
         else
                 emit_loop_call(e, l, c);
-        text_printf(c, "%s\n", chosen_text(e, function_file[id_of(l)]));
+        text_printf(c, "%s\n", host_text(e, function_file[id_of(l)]));
         if (id_of(l) == LOOP_denoise)
                 emit_denoise(e, l, c);
         if (id_of(l) == LOOP_classify)

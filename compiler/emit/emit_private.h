@@ -29,9 +29,8 @@ typedef struct {
 bool is_batched(const Emit *e); /* an instance holds several sequences */
 bool has_beams(const Emit *e);  /* a function that searches by beams, one in each slot */
 bool has_pages(const Emit *e);  /* their states lie in pages */
-/* A runtime's file as it is for this program: conditions are resolved, names replaced. */
-const char *chosen_text(const Emit *e, const char *file);
-const char *host_text(const Emit *e, const char *file); /* the same without the first comment of the file */
+/* A runtime's file as it is for this program: without its first comment, conditions resolved, names replaced. */
+const char *host_text(const Emit *e, const char *file);
 Emit emit_new(Plan *p, const EmitOptions *o);
 const char *model_text(const Emit *e, const char *text); /* with $model, $MODEL and $program replaced */
 void emit_guard_macros(const Emit *e, Text *c);

@@ -60,7 +60,7 @@ void emit_shares(const Emit *e, Text *c)
 {
         if (e->o->home == WEIGHTS_MAPPED)
                 text_printf(c, "#define SPREAD_HASH UINT64_C(0x%016" PRIx64 ")\n\n%s\n", spread_hash(e->plan),
-                            chosen_text(e, "model_share.h"));
+                            host_text(e, "model_share.h"));
         text_put(c, model_text(e, "/* Of a call, or of joining. */\n"
                                   "static int rank_outcome(const $model *m)\n{\n"
                                   "        const Ranks *r = m->ranks;\n"
@@ -71,7 +71,7 @@ void emit_shares(const Emit *e, Text *c)
 void emit_ranks(const Emit *e, Text *c)
 {
         text_printf(c, "enum { RANK_ROW = %" PRId64 " };\n\n", widest_exchange(e->plan));
-        text_printf(c, "%s\n", chosen_text(e, "model_ranks.h"));
+        text_printf(c, "%s\n", host_text(e, "model_ranks.h"));
 }
 
 const char *outcome(const Emit *e)
