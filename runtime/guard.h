@@ -45,22 +45,21 @@
 /* A parameter that others of its type use, or the same function in other programs. */
 #define UNUSED __attribute__((unused))
 
-/* Attribute of every step function.  `noipa`: GCC 12 wrongly inferred that a step has no side effects and dropped the call.  Compilers of WebAssembly find registers for small functions, not for one that all of them have become. */
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__TINYC__)
-#define STEP __attribute__((noipa)) static
-#elif defined(__wasm__)
-#define STEP __attribute__((noinline)) static
-#else
-#define STEP static
-#endif
-
-/* What stands before a function that kernels share.  It is compiled once, which is most of what keeps compilation short: what a call site
+/* STEP: attribute of every step function.  `noipa`: GCC 12 wrongly inferred that a step has no side effects and dropped the call.  Compilers
+ * of WebAssembly find registers for small functions, not for one that all of them have become.
+ * SHARED: attribute of a function that kernels share.  It is compiled once, which is most of what keeps compilation short: what a call site
  * knows is no literal in it. */
-#if defined(__clang__)
+#if defined(__wasm__)
+#define STEP __attribute__((noinline)) static
+#define SHARED __attribute__((noinline, unused)) static
+#elif defined(__clang__)
+#define STEP static
 #define SHARED __attribute__((noinline, unused)) static
 #elif defined(__GNUC__) && !defined(__TINYC__)
+#define STEP __attribute__((noipa)) static
 #define SHARED __attribute__((noipa, unused)) static
 #else
+#define STEP static
 #define SHARED static inline
 #endif
 

@@ -36,8 +36,10 @@ typedef struct {
         int rows_at_once; /* about as many rows pass by one piece: enough that memory keeps up, few enough to stay in cache */
 } Tiling;
 
-/* Bytes of a panel between asking for weights and using them, where few rows leave memory to wait for: of numbers, and of codes. */
+/* Bytes of a panel between asking for weights and using them, where few rows leave memory to wait for. */
 #define MATMUL_AHEAD 2048
+
+/* The same of codes. */
 #define CODES_AHEAD 8192
 
 /* Floats of scratch that matmul() needs for any k and any tile: of 12 rows at most, and of 3 panels, which in pairs are 6; each thread

@@ -22,9 +22,9 @@
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
-#endif
-#if !defined(LATHE_NO_THREADS) && !defined(__STDC_NO_ATOMICS__) && !defined(__TINYC__)
+#if !defined(__STDC_NO_ATOMICS__) && !defined(__TINYC__)
 #include <stdatomic.h>
+#endif
 #endif
 
 #define TEAM_MAX 64
