@@ -458,8 +458,8 @@ def check_refused_imports(lathe, root, work, names):
     verdict("the model file of a GGUF", code == 0 and text == wanted, text)
     for key, count in (("attention.head_count", 3), ("feed_forward_length", 40), ("attention.head_count_kv", 3)):
         each = [count] * said.get("block_count", 2)
-        for values, wanted in ((each, (0, text)), (each + [count], (1, "an array has an element for each layer")),
-                               ([count + 1] + each[1:], (1, "layers that differ in this are not there in this family"))):
+        for values, wanted in ((each, (0, text)), (each + [count], (1, "an array must have one element for each layer")),
+                               ([count + 1] + each[1:], (1, "this family needs the same value in all layers"))):
             write_gguf(path, "LLAMA", tensors, names, pairs_of(spelt, said | {key: values}))
             found = run(lathe, "import", "--spec-only", path)
             good = found[0] == wanted[0] and (wanted[1] == found[1].replace("\n# gguf:", " gguf:") if wanted[0] == 0 else
