@@ -1,4 +1,4 @@
-/* chat: templates of conversations, as published models have them, and nothing of models.
+/* chat: templates of conversations, in the format of published models; independent of models.
  *
  * A template is a text in Jinja2.  Here that part of Jinja2 that templates use is parsed (chat_scan.c, chat_parse.c,
  * chat_parse_expression.c) and evaluated (chat_render.c, chat_evaluate.c, chat_call.c, with tables in chat_text_routines.c,
@@ -26,7 +26,7 @@ typedef struct {
         const char *message; /* NULL: no error */
 } ChatFault;
 
-/* What strftime_now says; the time is midnight. */
+/* The date of strftime_now; the time is midnight. */
 typedef struct {
         int year, month, day;
 } ChatDate;
@@ -71,7 +71,7 @@ const char *const *chat_literals(Arena *a, const ChatTemplate *t, int *n);
 
 /* chat_pieces.c: a conversation is
  *     head, or system with the message in it; user and answer for each turn; user; open
- * where `{}` stands for what was said.  Texts that a template has no use for are NULL. */
+ * where `{}` is the place of the message.  Texts that a template has no use for are NULL. */
 typedef enum {
         CHAT_KEEPS,
         CHAT_TRIMS_LINES,
@@ -85,8 +85,8 @@ typedef enum {
         CHAT_WHITE_ENDS      /* all at both ends */
 } ChatWhite;
 typedef struct {
-        const char *head;   /* what stands before the first turn without a system message; "": nothing */
-        const char *system; /* what stands there with one */
+        const char *head;           /* text before the first turn without a system message; "": none */
+        const char *system;         /* text before the first turn with one */
         const char *default_system; /* with no message given, this is said: the head is system with it */
         const char *user, *answer, *open;
         const char *first_user; /* the first turn with a system message in it: `{system}` */
@@ -94,10 +94,10 @@ typedef struct {
         const char *
                 thought_end; /* an earlier answer up to the last of these is left out; NULL: all of it stays */
         ChatWhite thought_white;
-        const char *partly; /* what of the template the pieces can't say, in words; NULL: nothing is known */
+        const char *partly; /* difference between the template and the pieces, in words; NULL: none known */
         bool dated;
         const char *reason; /* why it can't be cut; NULL: it can */
-        ChatFault fault;    /* what the template says to that, or no fault */
+        ChatFault fault;    /* the template's error for it, or none */
 } ChatPieces;
 const char *
 chat_white_name(ChatWhite white); /* as the knob thought_white has it: newlines, start, ends; "" */
@@ -108,7 +108,7 @@ typedef struct {
         const char *path; /* for messages */
         const char *text; /* NULL: there is none, and `wrong` says why */
         int64_t n;
-        const char *left_out; /* names of templates beside the one that is taken; NULL: none */
+        const char *left_out; /* names of the other templates; NULL: none */
         json_t *variables;    /* bos_token and the like */
         json_t *config;       /* tokenizer_config.json, or NULL */
         bool absent;          /* there is no template, and nothing is wrong with that */

@@ -196,7 +196,7 @@ static int day_of_week(ChatDate d)
         return (int)((y * 365 + y / 4 - y / 100 + y / 400 + day_of_year(d) + 1) % 7);
 }
 
-/* That strftime() knows it, and says what Python's does. */
+/* Whether strftime() accepts it with the same result as Python's. */
 static void check_format(Chat *c, ChatValue format)
 {
         for (int64_t i = 0; i < format.n; i++) {

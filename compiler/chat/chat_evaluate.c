@@ -85,7 +85,7 @@ static ChatValue add_subtract_multiply(Chat *c, Operator op, ChatValue a, ChatVa
         return chat_int(z);
 }
 
-/* towards minus infinity, and the remainder that goes with it */
+/* towards minus infinity, with the matching remainder */
 static ChatValue floor_modulo(Chat *c, Operator op, ChatValue a, ChatValue b)
 {
         if (chat_real(b) == 0)
@@ -185,7 +185,7 @@ bool chat_compare(Chat *c, Operator op, ChatValue a, ChatValue b)
                                      : order == 1 || order == 0;
 }
 
-/* --- what is in a value --- */
+/* --- contents of a value --- */
 
 static ChatValue item_at(Chat *c, ChatValue v, int64_t i)
 {

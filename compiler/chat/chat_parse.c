@@ -70,7 +70,7 @@ static ChatNode *target(ChatParser *p, bool with_member)
         return tuple;
 }
 
-/* --- statements; the token is behind their name --- */
+/* --- statements; the token is after their name --- */
 
 static ChatNode *if_statement(ChatParser *p)
 {

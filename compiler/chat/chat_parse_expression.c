@@ -129,7 +129,7 @@ static ChatNode *name_or_word(ChatParser *p)
         return node;
 }
 
-/* texts beside each other are one */
+/* adjacent texts are joined */
 static ChatNode *text_constant(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_CONSTANT);
@@ -204,7 +204,7 @@ static ChatNode *primary(ChatParser *p)
         return node;
 }
 
-/* --- what follows: .name [index] (arguments) |filter is test --- */
+/* --- postfixes: .name [index] (arguments) |filter is test --- */
 
 static ChatNode *slice_part(ChatParser *p)
 {
@@ -384,7 +384,7 @@ typedef struct {
         Operator op;
 } ComparisonRow;
 
-/* The row of the operator that stands here, skipped; a NULL sign: none of them does. */
+/* The row of the operator here, skipped; a NULL sign: none. */
 static const ComparisonRow *operator_of(ChatParser *p, const ComparisonRow *row)
 {
         while (row->sign && !chat_skips(p, row->sign))

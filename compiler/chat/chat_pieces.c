@@ -13,15 +13,15 @@ typedef struct {
         const ChatWriter *writer;
         ChatPieces *pieces;
         const char *mark[MARKS];     /* system, then user, answer, user … */
-        const char *before, *behind; /* what stands around each mark within its message */
+        const char *before, *behind; /* the text around each mark within its message */
 } TemplateCut;
 
-/* A rendered conversation and where its marks stand. */
+/* A rendered conversation and the offsets of its marks. */
 typedef struct {
         const char *text; /* NULL: the template refuses it */
         int64_t n, from[MARKS], to[MARKS];
         bool system;
-        int messages; /* besides the system's */
+        int messages; /* in addition to the system's */
 } Sample;
 
 static bool pieces_refuse(TemplateCut *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -195,7 +195,7 @@ static bool cut_system(TemplateCut *c)
         ChatFault fault;
         ChatPieces *p = c->pieces;
         if (!sample_text(c, true, 1, true, &one, &fault) || !strstr(one.text, c->mark[0]))
-                return true; /* there is no role of a system */
+                return true; /* the template has no system role */
         if (!find_marks(c, &one))
                 return false;
         const char *hole = strstr(p->user, "{}"), *before = cut_part(c, &one, 0, one.from[0]);
@@ -216,7 +216,7 @@ static bool cut_system(TemplateCut *c)
         return true;
 }
 
-/* --- what the pieces say, against what the template says --- */
+/* --- comparison of the pieces with the template --- */
 
 static bool template_holds(TemplateCut *c, bool system, int messages)
 {
@@ -246,7 +246,7 @@ static bool all_hold(TemplateCut *c)
         return true;
 }
 
-/* --- white around what was said --- */
+/* --- white space around messages --- */
 
 /* What is left of `before mark behind` in a sample: where mark i begins and ends with its white. */
 static bool keeps(const TemplateCut *c, const Sample *s, const char *piece, int i, const char *before,

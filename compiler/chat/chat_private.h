@@ -17,7 +17,7 @@ typedef enum {
         V_TUPLE,
         V_RANGE,
         V_VIEW,      /* keys(), values(), items() of a dict: can be counted, has no places */
-        V_GENERATOR, /* what map and the like give: is run through once */
+        V_GENERATOR, /* result of map and similar filters: can be iterated once */
         V_DICT,
         V_NAMESPACE,
         V_LOOP,
@@ -42,7 +42,7 @@ struct ChatValue {
                 bool truth;
                 int64_t integer;
                 double real;
-                const char *text; /* of V_UNDEFINED: what is wrong if it is used */
+                const char *text; /* of V_UNDEFINED: the error if it is used */
                 Items *items;
                 Dict *dict;
                 ChatLoop *loop;
@@ -173,7 +173,7 @@ typedef struct {
         Arena *arena;
         const Source *source;
         Interner *names;
-        int32_t at, end; /* what is being looked at */
+        int32_t at, end; /* the current token */
         ChatFault *fault;
         jmp_buf out;
 } ChatWork;
@@ -351,7 +351,7 @@ bool chat_test(Chat *c, const char *test, ChatValue v, const Args *args);
 ChatValue chat_function(Chat *c, const char *name);               /* V_ABSENT: none is named so */
 ChatValue chat_method(Chat *c, ChatValue self, const char *name); /* V_ABSENT: it has none that is named so */
 
-/* chat_text_routines.c, chat_value_routines.c, chat_tests.c: tables, NULL names behind them */
+/* chat_text_routines.c, chat_value_routines.c, chat_tests.c: tables, each ends with a NULL name */
 extern const Routine chat_text_routines[], chat_value_routines[], chat_test_routines[];
 /* What "a.b.0" names in a value; none is the value itself. */
 ChatValue chat_attribute(Chat *c, ChatValue v, ChatValue attribute);

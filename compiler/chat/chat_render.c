@@ -1,4 +1,4 @@
-/* Statements of a template: what they print. */
+/* Renders the statements of a template. */
 #include "chat_private.h"
 
 typedef enum { GOES_ON, BREAKS, CONTINUES } ControlFlow;

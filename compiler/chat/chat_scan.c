@@ -84,7 +84,7 @@ static char sign_at(const ChatScan *s, int64_t at)
         return at < s->n && (s->text[at] == '-' || s->text[at] == '+') ? s->text[at] : 0;
 }
 
-/* The end `end` of a tag at s->at, with its sign before it; -1: it is not there. */
+/* The end `end` of a tag at s->at, with its sign before it; -1: not found. */
 static int64_t tag_end(const ChatScan *s, const char *end)
 {
         char sign = sign_at(s, s->at);
@@ -110,7 +110,7 @@ static void scan_comment(ChatScan *s, int64_t begin)
         fail_at(s, begin, "the comment has no end: expected #}");
 }
 
-/* --- what stands within tags --- */
+/* --- tokens within tags --- */
 
 static int64_t after_digits(const ChatScan *s, int64_t at)
 {
@@ -312,7 +312,7 @@ static void scan_name(ChatScan *s)
         s->at = end;
 }
 
-/* All of a tag; s->at is behind its begin. */
+/* A whole tag; s->at is after its start. */
 static void scan_tag(ChatScan *s, int64_t begin, const char *end, TokenKind end_kind)
 {
         s->nopen = 0;
@@ -340,7 +340,7 @@ static void scan_tag(ChatScan *s, int64_t begin, const char *end, TokenKind end_
                 *end == '%' ? "the tag has no end: expected %}" : "the tag has no end: expected }}");
 }
 
-/* {% raw %}: behind it, or -1 */
+/* {% raw %}: the offset after it, or -1 */
 static int64_t after_raw(const ChatScan *s, int64_t at, const char *word, char *end_sign)
 {
         at = after_white(s, at + 2 + (sign_at(s, at + 2) != 0));

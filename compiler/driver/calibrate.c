@@ -1,4 +1,4 @@
-/* --calibrate FILE: what errors of weights weigh, gathered on a text.
+/* --calibrate FILE: weights of quantisation errors, measured on a text.
  *
  * An error of a weight's number is multiplied by what meets the number in products.  So its square weighs as much as the mean square of
  * that, over the positions of the text.  The exact model reads the text, compiled, with the left operands of products as taps. */
@@ -144,7 +144,7 @@ static bool gather_outputs(Gathering *c)
 
 /* --- sums --------------------------------------------------------------------------------------------------------------- */
 
-/* The repeats around a product, outermost first, and the iteration of each at hand. */
+/* The repeats around a product, outermost first, and the current iteration of each. */
 typedef struct {
         const Body *body[MOST_REPEATS];
         int64_t iteration[MOST_REPEATS];
@@ -304,7 +304,7 @@ static bool keep_means(Gathering *c, const Graph *g)
 
 /* --- all ------------------------------------------------------------------------------------------------------------------ */
 
-/* As the model is without what narrows it, or what shows it. */
+/* The options without those that restrict the model or print it. */
 static CommandOptions exact_options(const CommandOptions *o)
 {
         CommandOptions exact = *o;
@@ -348,7 +348,7 @@ const Importance *calibrated(Model *m, const CommandOptions *o)
                     gather_squares(&c) && keep_means(&c, m->oracle);
         kept.key = good ? key : 0;
         close_gathering(&c);
-        /* what was made meanwhile stays in the arena */
+        /* temporary data stays in the arena */
         was.arena = m->arena;
         was.names = m->names;
         was.diag = m->diag;

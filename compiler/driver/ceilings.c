@@ -1,7 +1,7 @@
-/* What this machine can do at most: read memory, and multiply and add.
+/* Ceilings of this machine: memory bandwidth, and multiply-adds.
  *
  * Of reading, by a sum over more memory than caches hold, on one thread; of arithmetic, by the native target's product of matrices
- * that lie in the cache. */
+ * that fit into the cache. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The model of --draft, which proposes tokens for another: compiled beside it, with weights, memory and threads of its own.
  *
- * Tokens mean the same to both: they have as many, and where both have a tokenizer, the same texts. */
+ * Both have the same vocabulary: as many tokens and, where both have a tokenizer, the same texts. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static const char *name_of(const DraftModel *d)
         return d->o.source.path ? d->o.source.path : d->o.file[0];
 }
 
-/* After a message behind which stands `more`. */
+/* After a message that ends with `more`. */
 static int draft_refuse(const DraftModel *d, const char *why, const char *more)
 {
         fprintf(stderr, "lathe: --draft %s %s%s%s\n", name_of(d), why, more ? ": " : "", more ? more : "");

@@ -1,4 +1,4 @@
-/* driver: what all commands do with a model file: options, the way from the file to a plan, weights and tokenizer, what can be shown. */
+/* driver: shared by all commands on a model file: options, the path from file to plan, weights and tokenizer, reports. */
 #ifndef DRIVER_H
 #define DRIVER_H
 #include "language/language.h"
@@ -147,10 +147,10 @@ typedef struct {
         const Node *not_causal; /* where the proof failed; NULL: causal, or nothing grows */
         const char *why_not;
         int64_t delay;     /* as of CausalResult */
-        CutLines cut;      /* what the cut pass says that it did */
+        CutLines cut;      /* report of the cut pass */
         const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */
         const char *why_rests;
-        Text *recurrences;        /* what the recur pass said; NULL: nothing */
+        Text *recurrences;        /* report of the recur pass; NULL: none */
         uint32_t properties;      /* of the graph, by PropertyId */
         Checkpoint *checkpoint;   /* of --weights, open until open_weights() returns it; or NULL */
         bool changed[PASS_COUNT]; /* passes that changed the graph */
@@ -158,7 +158,7 @@ typedef struct {
         bool env_error;           /* open_weights() or load_tokenizer() failed by the environment */
 } Model;
 
-/* The exit code for what of a model has failed. */
+/* The exit code of a failed part of a model. */
 static inline int failure_code(const Model *m)
 {
         return m->env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;
@@ -267,7 +267,7 @@ SlotStorage **quant_slots(Arena *arena, const Graph *g, const Weights *from,
                           const char *list); /* [weight][slot]; NULL after a message */
 bool quant_weights(Arena *arena, const Graph *g, const Weights *from, const char *list);
 
-/* calibrate.c: what errors of the model's weights weigh by the text of --calibrate, gathered once and kept for later calls; NULL after
+/* calibrate.c: weights of the errors of the model's weights by the text of --calibrate, measured once and cached for later calls; NULL after
  * a message. */
 const Importance *calibrated(Model *m, const CommandOptions *o);
 
@@ -291,13 +291,13 @@ typedef struct {
         const float *weights; /* NULL: there are none, after a message or with one */
         PackedFile file;
         WeightPool *pool;
-        int code; /* an exit code: of what was wrong */
+        int code; /* exit code of the error */
 } PackedWeights;
 /* A packed file that the options name is mapped, and its check is started, before there is a plan.  Then packed_weights(). */
 void packed_weights_begin(const CommandOptions *o, PackedWeights *packed);
 /* packed: begun, or zero.  NULL, or what is wrong. */
 const char *packed_weights(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed);
-/* The same, while the check of a file still runs beside the caller.  packed_weights_check() must precede any use of the weights: it waits,
+/* The same, while the check of a file still runs in the background.  packed_weights_check() must precede any use of the weights: it waits,
  * and if the file is damaged it packs the weights again (*changed: packed->weights is another then) or returns what is wrong. */
 const char *packed_weights_unchecked(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed);
 const char *packed_weights_check(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed,
@@ -358,20 +358,20 @@ typedef struct {
         EmitLoop *loop; /* [nloop]: those that are functions */
         int nloop;
         const EmitLoop *main;      /* that of a command line; NULL: it generates */
-        const Input *feeds_prompt; /* what its prompt, or its sound, is fed to; NULL: nothing */
+        const Input *feeds_prompt; /* input of the prompt or sound; NULL: none */
         const char *why_no_main;   /* NULL: there can be a command line */
         Text *notes;               /* lines for the user: loops that are no functions, and why */
 } EmittedLoops;
 int emitted_loops(Model *m, const char *command,
                   EmittedLoops *out); /* an exit code, after a message if it is none */
-/* What the loop wants and does not find in the model; NULL: nothing. */
+/* What the loop needs and the model lacks; NULL: nothing. */
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
 /* picture_input.c: a picture's values as an input of the dimensions [channels, height, width], as the loop says, NULL: stretched, from 0
  * to 1.  malloc'd; or what is wrong.  *env_error: the file can't be read. */
 const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
                            bool *env_error);
 bool is_picture_file(const char *path); /* by its name: .png, .ppm, .pgm */
-/* sound_input.c: likewise a sound's values, of the dimension [samples], with silence behind it.  Without a loop it may have any rate. */
+/* sound_input.c: likewise a sound's values, of the dimension [samples], padded with silence.  Without a loop it may have any rate. */
 const char *sound_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
                          bool *env_error);
 bool is_sound_file(const char *path); /* by its name: .wav */
@@ -381,7 +381,7 @@ typedef struct {
         int64_t dim[3];
         double *value;    /* malloc'd */
         bool env_error;   /* the file can't be read */
-        bool wrong_shape; /* the input can't be such a thing: what is wrong says what it would have to be */
+        bool wrong_shape; /* the input can't be of this kind: the message contains the kind that is expected */
 } MediumValues;
 bool is_medium_file(const char *path); /* by its name */
 /* Of such a file; is_sound: it is one, whatever its name, also standard input, -.  NULL, or what is wrong.  in: NULL, there is no such
@@ -397,10 +397,10 @@ const Input *sound_input(const Graph *g);
 const Input *text_input(const Graph *g);
 int show_loops(const Model *m); /* those that it states, with their settings; an exit code */
 
-/* ceilings.c: what this machine does, with products on so many threads */
+/* ceilings.c: the ceilings of this machine, with products on this many threads */
 bool ceilings_measure(Ceilings *c, int threads); /* false: memory is short, or no code can be made */
 
-/* show.c: what can be shown of a model */
+/* show.c: reports on a model */
 typedef enum {
         PART_PARAMS,
         PART_LOOPS,
@@ -429,14 +429,14 @@ int64_t parameters_in_use(const Graph *g);
 typedef struct {
         int time;
         int64_t bound;
-        Flops whole, step; /* step: of a causal model, after so many positions */
+        Flops whole, step; /* step: of a causal model, after this many positions */
         const int64_t *
                 held; /* by number of the state: positions that compiled code holds; 0: all.  NULL: there is none */
 } CallCosts;
 
 /* Sizes for a call: of what grows, one new position (dimension `time`, or -1) after none. */
 void whole_call(const Graph *g, int time, int64_t *size);
-/* show_ranks.c: what each number of ranks shares; false after a message. */
+/* show_ranks.c: work that each number of ranks shares; false after a message. */
 bool show_ranks(Model *m, const CommandOptions *o, int time);
 json_t *ranks_json(Model *m, const CommandOptions *o,
                    int time); /* the same for programs; NULL after a message */

@@ -1,4 +1,4 @@
-/* Where what a source became is kept: in its folder, or in the user's. */
+/* Where the packed form of a source is cached: in its folder, or in the user's. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int kept_place(const char *name)
         return -1;
 }
 
-/* What is said on the command line goes before what the environment says. */
+/* The command line takes precedence over the environment. */
 static KeptPlace chosen_place(const CommandOptions *o)
 {
         const char *variable = getenv("LATHE_CACHE");

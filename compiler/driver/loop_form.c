@@ -4,7 +4,7 @@
 
 #include "driver.h"
 
-/* Of a channel: the setting's number, or what it is without one. */
+/* The setting's number for a channel, or the default. */
 static float of_channel(const Loop *l, const char *name, int channel, double without)
 {
         const Setting *s = loop_setting(l, name);

@@ -1,4 +1,4 @@
-/* What loops take of a model: an input and an output, as loops.def says; and how they are shown. */
+/* The inputs and outputs of a model that loops use, by loops.def; and their reports. */
 #include <stdio.h>
 
 #include "driver.h"
@@ -188,7 +188,7 @@ static const char *output_fault(const Graph *g, const Loop *l, LoopId id, LoopPa
         if (loop_info[id].out == LOOP_OUT_LATENT)
                 return latent_output_fault(g, l, parts);
         if (loop_info[id].out == LOOP_OUT_TEXT)
-                return NULL; /* run_generate() says what it lacks */
+                return NULL; /* run_generate() reports what is missing */
         WantedOutput w = wanted_output(g, l, id, parts);
         const char *why = name ? output_of_loop(g, name, parts) : NULL;
         if (why)

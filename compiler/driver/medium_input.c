@@ -1,4 +1,4 @@
-/* Files that become an input as a loop of the model says, if it has it: pictures and sounds. */
+/* Files that a loop of the model turns into an input: pictures and sounds. */
 #include "driver.h"
 
 static const struct {

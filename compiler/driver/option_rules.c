@@ -4,7 +4,7 @@
 
 #include "driver.h"
 
-/* The options of a rule need another option, or have no effect beside it. */
+/* The options of a rule need another option, or have no effect with it. */
 typedef enum { WANTS, WITHOUT } RuleKind;
 typedef struct {
         const char *commands;

@@ -448,7 +448,7 @@ static bool option_unknown(const char *command, const char *takes, const char *a
         return false;
 }
 
-/* A word that follows an option which wants a value, and looks like an option itself. */
+/* A word after an option that takes a value, which looks like an option itself. */
 static bool is_like_option(const char *word)
 {
         const char *name = word + strspn(word, "-");

@@ -29,7 +29,7 @@ static uint64_t hash_lines(uint64_t h, const char *text)
         return h;
 }
 
-/* The model's files, the library's among them, and what the command says instead. */
+/* The model's files, including the library's, and the command's overrides. */
 uint64_t hash_model(uint64_t h, const Model *m, const CommandOptions *o)
 {
         for (int i = 0; i < program_files(m->program); i++)

@@ -226,7 +226,7 @@ static void pass_dump(const PassRun *r, PassId pass)
                 dump_code(stdout, r->p);
 }
 
-/* Restores what the pass has broken of the graph's properties. */
+/* Restores the properties of the graph that the pass broke. */
 static void pass_restore(PassRun *r, const char *name, uint32_t lost)
 {
         Graph *g = r->m->graph;

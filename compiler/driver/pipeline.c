@@ -99,7 +99,7 @@ static bool refuse_loop(Model *m, const Loop *l, const char *why)
         return false;
 }
 
-/* Each output is causal, but what it takes is not there call by call. */
+/* Each output is causal, but its operands are not available call by call. */
 static const char *no_state_of(Model *m, const Stuck *stuck)
 {
         const char *op = op_info[stuck->node->op].text, *name = stuck->node->name;

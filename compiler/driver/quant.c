@@ -1,4 +1,4 @@
-/* --quant TYPE[,PATH=TYPE…]: what weights are rounded to.
+/* --quant TYPE[,PATH=TYPE…]: the storage types of weights.
  *
  * A path is that of a weight as `lathe show MODEL params` prints it, or its first parts: head, layer.attn, layer[*].ffn.down,
  * layer[3].attn.v, layer[0..4].  A part may have wildcards of the shell.  What stands later in the list goes before what stands earlier;

@@ -1,4 +1,4 @@
-/* The parts of a model that `lathe show` and the REPL's :show print: what it is and what it costs. */
+/* The parts of a model that `lathe show` and the REPL's :show print: structure and cost. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>

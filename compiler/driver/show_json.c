@@ -1,4 +1,4 @@
-/* What `lathe show --json` says of a model, for programs: its weights, its values' names, and what a call costs. */
+/* `lathe show --json`: a model's weights, the names of its values, and the cost of a call, for programs. */
 #include <math.h>
 #include <string.h>
 
@@ -173,7 +173,7 @@ int json_of_cost(Model *m, const CommandOptions *o, const CallCosts *c)
         return show_json_end(all);
 }
 
-/* --- loops, and what a plan has ---------------------------------------------------------------------------------------- */
+/* --- loops, and contents of a plan ------------------------------------------------------------------------------------- */
 
 int json_of_loops(const Model *m)
 {

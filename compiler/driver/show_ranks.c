@@ -1,4 +1,4 @@
-/* `lathe show cost --ranks`: what ranks hold, send and wait for (docs/ranks.md). */
+/* `lathe show cost --ranks`: memory, traffic and waits of ranks (docs/ranks.md). */
 #include <stdio.h>
 
 #include "driver.h"
@@ -25,7 +25,7 @@ static int width_of(const RankTable *s)
 
 /* --- bytes --------------------------------------------------------------------------------------------------------- */
 
-/* The gathers of a call, and of each number of ranks what it keeps, sends and receives. */
+/* The gathers of a call, and what each number of ranks stores, sends and receives. */
 static void show_shares(const RankTable *s, bool by_rows)
 {
         Arena *a = s->arena;

@@ -1,4 +1,4 @@
-/* A sound as an input of a model, as its `loop transcribe` says: of that rate, with silence behind it. */
+/* A sound as an input of a model, by its `loop transcribe`: resampled to its rate, padded with silence. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* A source's tokenizer as tables, kept for the next start: reading tokenizer.json takes longer than all else then.
+/* A source's tokenizer as tables, kept for the next start: reading tokenizer.json would take most of it.
  *
  * The file: a head, then the tables.  Its key says which files they were made of, and by which lathe. */
 #include <dirent.h>

@@ -197,7 +197,7 @@ static bool tune_measure(const Target *t, const ProductShape *of, ProductTiling 
         return true;
 }
 
-/* Measures what the file lacks, and writes it. */
+/* Measures what is missing in the file, and writes it. */
 static bool measure_lacking(Model *m, const Plan *p, Tuned *tuned, const ProductShape *shape, int n)
 {
         int env_error = 0, done = 0;

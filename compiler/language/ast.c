@@ -72,7 +72,7 @@ static bool name_is_text(AstKind kind)
                kind == AST_KEY;
 }
 
-/* A lower bound on what tree takes on one line, room or more if it does not fit there. */
+/* A lower bound of the width of tree on one line; room or more if it does not fit. */
 static int flat_width(const Ast *tree, int room)
 {
         if (!tree)

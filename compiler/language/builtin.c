@@ -1,4 +1,4 @@
-/* Builtins: what can't be written in the language itself.  Each is a row of the table at the end;
+/* Builtins: functions that can't be written in the language itself.  Each is a row of the table at the end;
  * compile-time numbers go through the same names as tensors. */
 #include "elaborate_private.h"
 

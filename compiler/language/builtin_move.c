@@ -26,7 +26,7 @@ static int gather_parts(const BuiltinCall *c, Value **part, Span **span)
 static Node *join_nodes(Elaborator *e, int n, Node **in, int axis, Span span)
 {
         enum { AT_ONCE = 255 };
-        while (n > AT_ONCE) { /* as many as a node takes, then what that gives */
+        while (n > AT_ONCE) { /* as many as a node takes, then its result */
                 int made = 0;
                 for (int i = 0; i < n; i += AT_ONCE) {
                         int count = n - i < AT_ONCE ? n - i : AT_ONCE;
@@ -44,7 +44,7 @@ Value run_join(const BuiltinCall *c)
         Span *span;
         int n, at;
         if (c->npos == 1 &&
-            c->pos[0].kind == V_TENSOR) { /* [n, .., d]: the outermost axis's parts beside each other */
+            c->pos[0].kind == V_TENSOR) { /* [n, .., d]: the outermost axis's parts, concatenated */
                 Node *x = c->pos[0].tensor;
                 if (axis.kind == V_NONE && x->type.rank >= 2)
                         return value_tensor(view_merge(c->e->g, c->e->body, x, c->span, c->e->where));

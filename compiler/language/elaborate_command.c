@@ -1,4 +1,4 @@
-/* `lathe elaborate FILE [MODEL] [-D NAME=VALUE]`, for developers and tests: what a model elaborates to. */
+/* `lathe elaborate FILE [MODEL] [-D NAME=VALUE]`, for developers and tests: prints the elaborated model. */
 #include "elaborate_private.h"
 
 #include <string.h>

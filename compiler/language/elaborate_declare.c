@@ -25,7 +25,7 @@ bool is_hyper_type(const Ast *type)
         return type->kind == AST_TYPE;
 }
 
-/* False after a message: no tensor has so many elements. */
+/* False after a message: the tensor would have too many elements. */
 static bool check_size(Elaborator *e, const Ast *type, const char *what, const Type *t)
 {
         if (type_is_bounded(e->g, t, 1))

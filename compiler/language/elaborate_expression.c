@@ -39,7 +39,7 @@ static Value eval_list(Elaborator *e, Scope *scope, const Ast *ast)
         return value_list(e, ast->nkid, item);
 }
 
-/* True and false alone decide an `if`; a tensor has a value for each element. */
+/* Only true and false decide an `if`; a tensor has a value for each element. */
 bool eval_condition(Elaborator *e, Scope *scope, const Ast *ast, bool *truth)
 {
         Value v = eval(e, scope, ast, NULL);

@@ -242,7 +242,7 @@ Value index_value(Elaborator *e, Scope *scope, const Ast *ast)
         Value v = eval(e, scope, ast->kid[0], NULL);
         if (v.kind == V_PATH && v.path->node->is_region)
                 return path_index(e, v.path, scope, ast);
-        if (v.kind == V_LIST && ast->nkid == 2) { /* else it is a tensor written out */
+        if (v.kind == V_LIST && ast->nkid == 2) { /* otherwise it is a tensor literal */
                 const Ast *kid = ast->kid[1];
                 if (kid->kind == AST_RANGE)
                         return list_range(e, scope, v.list, kid);
@@ -329,7 +329,7 @@ static Value group_field(Elaborator *e, const Ast *ast, const GroupValue *group)
         return POISON;
 }
 
-/* Where an expression calls what it makes so. */
+/* Where an expression gives its result this name. */
 static const Ast *find_as(const Ast *ast, const char *name)
 {
         if (ast->kind == AST_AS && ast->name == name)

@@ -17,7 +17,7 @@ typedef struct {
         bool found;      /* some iteration has it */
         bool is_tensor;  /* in some iteration: then numbers are tensors too */
         const char *why; /* it can't be had; or NULL */
-        Span at;         /* what that is about */
+        Span at;         /* the source of that */
         Value *of_iteration; /* [iterations] POISON: this iteration lacks it; a tensor: in the stack; else the value */
         int result;          /* the stack's number among the repeat's results, or -1 */
         Node *stack; /* [iterations, ..] in the body around */
@@ -35,7 +35,7 @@ struct Iterations {
         const Iterations *next; /* in the same scope, before it */
 };
 
-/* ---- what is asked for ---- */
+/* ---- requested values ---- */
 
 static void add_asked(Elaborator *e, const char *const *part, int n)
 {
@@ -49,7 +49,7 @@ static void add_asked(Elaborator *e, const char *const *part, int n)
         memcpy(a->part, part, (size_t)n * sizeof *part);
 }
 
-/* The parts of NAME[..].f[..].g, outermost first, with the index behind each; 0: it is no such expression. */
+/* The parts of NAME[..].f[..].g, outermost first, with the index after each; 0: it is not such an expression. */
 static int field_parts(const Ast *field, const char **part, const Ast **index)
 {
         int n = 0;
@@ -379,10 +379,10 @@ void iterations_end(Elaborator *e, Iterations *t, Node *repeat)
 typedef struct {
         int n; /* parts */
         const char *part[MAX_PARTS];
-        const Ast *index[MAX_PARTS]; /* [n - 1] what stands behind them */
+        const Ast *index[MAX_PARTS]; /* [n - 1] the fields after them */
 } PathChain;
 
-/* The iteration in brackets behind part number i, a repeat of n iterations; -1 after a mistake. */
+/* The iteration in brackets after part number i, a repeat of n iterations; -1 after a mistake. */
 static int64_t iteration_at(Elaborator *e, Scope *scope, const PathChain *c, int i, int64_t n)
 {
         const Ast *index = c->index[i], *kid = index->kid[index->nkid - 1];

@@ -1,4 +1,4 @@
-/* Loops around a model, and what they may say: loops.def. */
+/* Loops around a model, and their settings: loops.def. */
 #include "elaborate_private.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ int loop_number(const char *name)
         return -1;
 }
 
-/* --- what a knob's value is --- */
+/* --- values of knobs --- */
 
 static const char *const knob_wants[] = {
         [KNOB_TOKEN] = "the number of a token",

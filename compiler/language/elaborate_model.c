@@ -398,7 +398,7 @@ static void make_scopes(Elaborator *e, ModelChain *c)
                 Scope *scope = c->scope[i] = NEW(e->keep, Scope);
                 Scope *file = &c->file[i]->scope;
                 *scope = (Scope){.vars = vars, .boundary = true, .outer = file};
-                if (i > 0 && c->file[i] != c->file[i - 1]) { /* then what the parent's file knows */
+                if (i > 0 && c->file[i] != c->file[i - 1]) { /* then the names of the parent's file */
                         scope->outer = NEW(e->keep, Scope);
                         *scope->outer = *file;
                         scope->outer->outer = c->scope[i - 1]->outer;

@@ -121,7 +121,7 @@ void iterations_end(Elaborator *e, Iterations *t, Node *repeat); /* .. and after
 bool iterations_value(Elaborator *e, Scope *scope, const Ast *field, Value *value); /* false: it names none */
 bool iterations_without_value(Elaborator *e, const Scope *scope,
                               const Ast *name);              /* true: reports that it is a repeat's */
-void note_later_iterations(Elaborator *e, const char *name); /* of a name that stands for nothing */
+void note_later_iterations(Elaborator *e, const char *name); /* of an undefined name */
 int iterations_names(const Vars *vars, const char **name, int max);
 
 /* elaborate_model.c */

@@ -39,7 +39,7 @@ typedef struct {
         bool again;  /* begin anew */
 } Repeat;
 
-/* ---- what is carried ---- */
+/* ---- carried values ---- */
 
 static void repeat_add_carried(Elaborator *e, Repeat *r, const char *name)
 {

@@ -231,7 +231,7 @@ void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t 
                 int64_t step = further;
                 for (int r = depth + 1; r < w->nregion; r++)
                         step *= w->region[r]->iterations;
-                if (w->nregion > depth) /* else it is shared by the iterations */
+                if (w->nregion > depth) /* otherwise the iterations share it */
                         weight_take_slot(e, w, e->change[i].index + step);
         }
 }

@@ -1,4 +1,4 @@
-/* Where a repeat's body asks which iteration it is.
+/* Uses of the iteration's index in the body of a repeat.
  *
  * An iteration sees its number by the name of the index alone, and that name is in sight in the body's text alone.  So the body of an
  * iteration follows from the answers to some expressions of that text: the largest ones that mention the index and no name that the body
@@ -12,7 +12,7 @@
 enum { MAX_USES = 16, MAX_BOUND = 256 };
 
 struct IndexUses {
-        const Ast *index; /* its name, behind `repeat` or `over` */
+        const Ast *index; /* its name, after `repeat` or `over` */
         const Ast *use[MAX_USES];
         const char *bound[MAX_BOUND]; /* names that the body gives a value */
         int n, nbound;

@@ -214,7 +214,7 @@ typedef enum ParseResult { PARSE_COMPLETE, PARSE_INCOMPLETE, PARSE_ERROR } Parse
  * directory"). */
 Source *read_source(Arena *arena, const char *path, const char **why);
 
-/* The AST_FILE of a source, or NULL after reporting what is wrong. */
+/* The AST_FILE of a source, or NULL after an error was reported. */
 Ast *parse_source(Arena *arena, Interner *names, Diag *diag, const Source *source);
 
 /* Given a REPL's input line by line: whether it wants another, since a bracket is open or its last token can't end a
@@ -225,7 +225,7 @@ typedef struct LineState {
 } LineState;
 bool wants_line(LineState *state, const Source *line);
 
-/* The AST_LINES of a REPL's input, wanting another line or not; NULL after reporting what is wrong. */
+/* The AST_LINES of a REPL's input, complete or not; NULL after an error was reported. */
 Ast *parse_input(Arena *arena, Interner *names, Diag *diag, const Source *source);
 
 /* The same for input that may not be whole. *tree is NULL unless the result is PARSE_COMPLETE. */
@@ -367,7 +367,7 @@ typedef struct PathScope PathScope;
 struct PathScope {
         PathScope *outer; /* NULL: the model */
         const char *name;
-        int64_t id;       /* unique: what its children are told apart by */
+        int64_t id;       /* unique: distinguishes its children */
         int64_t identity; /* as a child; the iterations of one repeat have the same */
         Region *region;   /* its name is a repeat's, in this iteration */
         int64_t iteration;
@@ -442,7 +442,7 @@ struct Program {
         int ntest;
 };
 
-/* The embedded library; NULL: there is no such module. */
+/* The embedded library; NULL: unknown module. */
 const Source *library_source(Arena *arena, const char *name);
 
 /* ---- the elaborator ---- */
@@ -514,7 +514,7 @@ struct Elaborator {
         Value returned; /* of the block that is elaborated, once has_returned */
         bool has_returned, may_return, returned_several;
         bool in_test, in_structure;
-        bool asks; /* see index_uses.c: what is not yet known has no value */
+        bool asks; /* see index_uses.c: unknown values are absent */
 
         Weight **by_path; /* hash table of weights by their interned path */
         int64_t by_path_slots;
@@ -561,7 +561,7 @@ Binding *vars_find(const Vars *vars, const char *name);
 
 /* program.c */
 Program *program_empty(Arena *arena, Interner *names, Diag *diag);
-void program_define(Program *p, Definition *d); /* in the main file, in place of what bears the name */
+void program_define(Program *p, Definition *d); /* in the main file, replacing the definition of that name */
 void program_import(Program *p, const char *from, const Ast *import);
 /* The path of the file that it takes there, of a module of the library "lib/NAME.model"; NULL: there is none. */
 const char *program_import_path(Program *p, const char *from, const Ast *import);
@@ -592,6 +592,6 @@ int elaborate_command(int argc, char **argv);
 
 /* builtin.c */
 int builtin_names(const char **name, int max);
-/* Its parameters, "x; axis", and what it does; NULL: there is no such builtin. */
+/* Its parameters, "x; axis", and its description; NULL: unknown builtin. */
 const char *builtin_takes(const char *name, const char **about);
 #endif

@@ -77,7 +77,7 @@ Ast *headed(Parser *p, Ast *list, Span span, Ast *head)
         return within_depth(p, spanning(list, span));
 }
 
-/* --- what the grammar can't say ------------------------------------------------------------------------ */
+/* --- rules outside the grammar ------------------------------------------------------------------------- */
 
 /* The rules of a checkpoint: names to it, words to its reader. */
 static void check_rules(Parser *p, const Ast *tree)
@@ -219,7 +219,7 @@ ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source 
 
 /* --- reading ------------------------------------------------------------------------------------------- */
 
-/* All of a file, NUL behind it; NULL with errno set, EFBIG above the limit. */
+/* A whole file, terminated by NUL; NULL with errno set, EFBIG above the limit. */
 static char *parse_read_all(Arena *arena, FILE *file, int64_t *length)
 {
         int64_t room = 1 << 13;

@@ -28,7 +28,7 @@ static void put_back(Parser *p, Token token)
         p->ahead[p->nahead++] = token;
 }
 
-/* A token that stands in no source, behind what was read last. */
+/* A token that is not in the source, after the last one read. */
 static Token token_here(const Parser *p, int code)
 {
         return (Token){code, {p->source, p->last_end, p->last_end}, {NULL}};
@@ -200,7 +200,7 @@ void close_before_line(Parser *p, Token token)
         p->skip_to = -1;
         put_back(p, token);
         put_back(p, token_here(p, NL));
-        p->last_code = ')'; /* what the line end shall follow */
+        p->last_code = ')'; /* the token before the line end */
 }
 
 void close_before_body(Parser *p)

@@ -27,7 +27,7 @@ typedef struct Parser {
         const Source *source;
         void *scanner;
 
-        int32_t offset;         /* where the scanner stands */
+        int32_t offset;         /* position of the scanner */
         int start;              /* the token that chooses the start symbol, until it is handed out; then 0 */
         Token ahead[MAX_AHEAD]; /* read but not handed out, the next one last */
         int nahead;
@@ -38,7 +38,7 @@ typedef struct Parser {
         int depth;
 
         int skip_to;      /* while recovering: the bracket depth at which a statement can begin; else -1 */
-        int32_t quiet_to; /* what is wrong before this offset has been reported */
+        int32_t quiet_to; /* errors before this offset were reported */
         bool stopped;     /* nothing more is read or reported */
         int errors;
         Ast *root;
@@ -46,7 +46,7 @@ typedef struct Parser {
 
 /* --- grammar/lathe.l --- */
 int scan_token(Token *token, void *scanner); /* one token, line ends included; its code */
-int scan_begin(Parser *parser);              /* sets parser->scanner; 0 if there is no memory */
+int scan_begin(Parser *parser);              /* sets parser->scanner; 0 if memory is exhausted */
 void scan_end(Parser *parser);
 
 /* --- compiler/language/parse.c, for the actions of grammar/lathe.y --- */
@@ -63,7 +63,7 @@ Ast *retagged(Ast *list, AstKind kind, Span span);
 Ast *headed(Parser *parser, Ast *list, Span span, Ast *head);
 
 /* --- compiler/language/parse_tokens.c --- */
-Token scanned_token(Parser *parser); /* as the scanner has it, what was put back first */
+Token scanned_token(Parser *parser); /* the next token: one that was put back, or the scanner's */
 bool is_opening(int code);           /* ( [ { */
 bool can_end_statement(int code);
 /* For compiler/language/syntax_error.c: skips from the newest token to where its body's next statement begins. */

@@ -1,4 +1,4 @@
-/* Programs: a file, all that it imports, and what each name in them stands for.
+/* Programs: a file, all its imports, and the definition of each name.
  *
  * `import blocks` looks for blocks.model beside the importing file, in its lib/ and in ../lib/, then in the
  * library that is part of lathe.  `import "path"` takes a path relative to the importing file.  Each file is

@@ -105,7 +105,7 @@ static int bracket_around(const Misfit *m)
         return depth > 0 ? m->p->bracket[depth - 1].code : 0;
 }
 
-/* --- what was expected --------------------------------------------------------------------------------- */
+/* --- expected tokens ----------------------------------------------------------------------------------- */
 
 /* A list of alternatives, as a sentence has it. */
 typedef struct Alternatives {
@@ -238,7 +238,7 @@ static bool follows_first_name(const Misfit *m)
         return code == NL || code == ';' || code == '{' || code == '}' || code == 0 || code == FILE_START;
 }
 
-/* --- hints: each says whether it spoke --- */
+/* --- hints: each returns whether it printed --- */
 
 static bool hint_reserved(const Misfit *m)
 {
@@ -419,7 +419,7 @@ static void give_hint(const Misfit *m)
 
 /* --- the report ---------------------------------------------------------------------------------------- */
 
-/* A body or a new line's statement begins while ( or [ is open: the bracket is what is wrong. */
+/* A body or a new line's statement begins while ( or [ is open: the bracket is the error. */
 static bool leaves_bracket_open(const Misfit *m)
 {
         int around = bracket_around(m);

@@ -24,7 +24,7 @@ typedef struct {
 
 enum { LINE = 64 }; /* bytes of a cache line: buffers begin at one */
 
-/* An output's rows are told from the first wanted one, which kernels of wanted rows alone know. */
+/* An output's rows are counted from the first requested one, which only kernels of requested rows know. */
 static const Output *output_among_others(const Plan *p, const Kernel *k)
 {
         for (int i = 0;
@@ -187,7 +187,7 @@ static void spread_all(Plan *p)
 
 bool pass_batch(Plan *p, Diag *diag)
 {
-        (void)diag; /* p->alone says why not */
+        (void)diag; /* p->alone has the reason */
         if (p->slots == 1)
                 return true;
         Batch b = {.plan = p, .why = why_alone(p), .changed = true};

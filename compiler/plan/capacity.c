@@ -1,4 +1,4 @@
-/* Capacity: what an instance's memory, and the ints of the runtime's kernels, can hold.
+/* Capacity: limits of an instance's memory, and of the ints of the runtime's kernels.
  *
  * Expects kernels and buffers, before they are placed: each has at most 2^42 elements for one sequence and one iteration, so that the
  * size of one can be counted, but not yet the sum of all.  Leaves a message with the line of what is too large, or nothing. */

@@ -1,4 +1,4 @@
-/* Whether a program is what its kernels need, without running it:
+/* Checks statically that a program is what its kernels need:
  *
  *      each kernel is called once, in the order for which buffers were placed, and each value is stored before it is read;
  *      between steps that touch the same memory, one of which stores there, all threads wait, in every kind of call;
@@ -280,7 +280,7 @@ static void check_barrier(Checker *c, const Step *s)
                 c->state.pending.n = 0;
 }
 
-/* A step that holds others; `mark` says so to them. */
+/* A step that contains others; `mark` is passed to them. */
 static void check_steps_inside(Checker *c, const Step *s, const Step **mark)
 {
         const Step *outer = *mark;
@@ -327,7 +327,7 @@ static void check_steps(Checker *c, const StepList *list)
         }
 }
 
-/* --- who stores what ----------------------------------------------------------------------------------------------------------- */
+/* --- stores of each kernel ----------------------------------------------------------------------------------------------------- */
 
 static void find_writers(Checker *c, const StepList *list, const Step *wanted)
 {

@@ -1,4 +1,4 @@
-/* What the parts of the check of programs share: check_program.c walks the steps, check_ranks.c knows what ranks have. */
+/* Shared by the parts of the check of programs: check_program.c walks the steps, check_ranks.c tracks the data of ranks. */
 #ifndef CHECK_PROGRAM_PRIVATE_H
 #define CHECK_PROGRAM_PRIVATE_H
 #include "plan_private.h"

@@ -80,7 +80,7 @@ typedef struct {
         int64_t flops, products; /* all; those of products and of attention among them */
         int64_t read, written;   /* bytes of buffers that it touches, each once */
         int64_t units;           /* pieces that threads share; 1: one thread does it all */
-        const char *unit;        /* what they are: "panels of 16 outputs" */
+        const char *unit;        /* name of the units: "panels of 16 outputs" */
         int64_t blocks; /* of attention of one row: blocks of keys, which are shared where whole units are not shared evenly; else 1 */
         int64_t runs;   /* in a call: the iterations around it; of those with a gate, the ones in use */
         int64_t rows; /* of a causal model: positions that a run computes, all of the call or those that its iteration changes */
@@ -94,9 +94,9 @@ typedef struct {
         int64_t weights, caches, read, flops, gathers, floats, carried;
 } RankCost;
 bool calls_share_rows(const Plan *p); /* .. if they have enough of them, not only parts do */
-/* Do so many ranks share rows in a call of these sizes?  (size: as for kernel_costs()) */
+/* Do this many ranks share rows in a call of these sizes?  (size: as for kernel_costs()) */
 bool shares_rows(const Plan *p, const int64_t *size, int ranks);
-bool is_exchanged(const Kernel *k); /* what it stores goes to all ranks */
+bool is_exchanged(const Kernel *k); /* its stores are sent to all ranks */
 RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, int stages, bool by_rows);
 
 /* rank_weights.c: which bytes of the packed weights a rank of a stage reads, in ascending order; how many ranges */

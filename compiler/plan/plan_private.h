@@ -8,19 +8,18 @@ typedef struct {
         Arena *arena;
         Plan *plan;
         Uses *uses;
-        Kernel **owner;     /* by id: the kernel in whose expression it is */
-        bool *needs_buffer; /* by id: its value is stored in a buffer */
-        bool *force_buffer; /* by id: it has a buffer because no expression could read it */
-        bool *tower;        /* by id: needs a buffer since too many nodes stand one on another */
-        bool *apart;        /* by id: a product that no attention kernel can be made of */
-        bool *bare;         /* by id: a product whose results are stored before anything is done to them */
-        Kernel *stuck;      /* the kernel that the last attempt could not make */
-        bool *table;        /* by id: precomputed */
-        bool *is_dead;      /* by id: needed only to precompute tables */
-        bool *trivial;      /* by id: worked out again wherever it is needed, never worth a buffer */
-        const char **
-                called; /* by id: what a kernel is called that stores it, before numbers tell it from others */
-        Kernel **kernel; /* all, unordered */
+        Kernel **owner;      /* by id: the kernel in whose expression it is */
+        bool *needs_buffer;  /* by id: its value is stored in a buffer */
+        bool *force_buffer;  /* by id: it has a buffer because no expression could read it */
+        bool *tower;         /* by id: needs a buffer since the expression is too deep */
+        bool *apart;         /* by id: a product that no attention kernel can be made of */
+        bool *bare;          /* by id: a product whose results are stored before anything is done to them */
+        Kernel *stuck;       /* the kernel that the last attempt could not make */
+        bool *table;         /* by id: precomputed */
+        bool *is_dead;       /* by id: needed only to precompute tables */
+        bool *trivial;       /* by id: worked out again wherever it is needed, never worth a buffer */
+        const char **called; /* by id: name of the kernel that stores it, not yet unique */
+        Kernel **kernel;     /* all, unordered */
         int nkernel, cap_kernel;
         int explained; /* lines of Plan.explained before those of this pass */
 } Fuse;
@@ -39,7 +38,7 @@ const char *name_of_instance(const Instance *i);
 const char *source_name(const Node *root);
 /* Has a variable a name of one letter other than x? The name of its block is better then: "ln1" for "y". */
 bool is_single_letter(const char *name);
-bool is_table(const Fuse *f, const Node *n); /* depends on constants and indices alone */
+bool is_table(const Fuse *f, const Node *n); /* depends only on constants and indices */
 void fuse_attention(Fuse *f, Node *product); /* fuse_attention.c: if it is the product of one */
 /* Is n computed within the attention kernel of this product: the product, its weights, or their scores? */
 bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n);
@@ -48,7 +47,7 @@ bool fuse_matmul(Fuse *f, Node *product); /* fuse_matmul.c: false if its right s
 bool fuse_by_heads(Fuse *f, Node *product);
 void merge_matmuls(Fuse *f);
 
-/* plan.c: numbers kernels in the order in which they run, and says when each buffer is live */
+/* plan.c: numbers kernels in the order of execution, and computes the life of each buffer */
 void find_lives(Plan *p);
 
 /* own.c: whether a function of a kernel's Code touches a buffer */
@@ -79,7 +78,7 @@ typedef struct Accesses {
         Access *of;
         int n, cap;
 } Accesses;
-/* What a kernel stores; or what it reads, but for attention's keys and values. */
+/* The buffers that a kernel stores; or those that it reads, except attention's keys and values. */
 Accesses accesses_of(Arena *arena, const Kernel *k, bool stores);
 /* Do tiles of 16 of the rows that a loop counts lie one after another, so that each access lies in its row's tile? */
 bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to);

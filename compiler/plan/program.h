@@ -2,8 +2,8 @@
  *
  *   Plan (kernels, buffers, marks) ── schedule ──► Program ── check_program ──► C | run_program | text and JSON | pictures | costs
  *
- * A kernel's Code says what it computes; the program says when: barriers, iterations, sequences of a batch, outputs that are wanted,
- * and how ranks give each other what they computed.  docs/ir.md is its reference. */
+ * A kernel's Code is the computation; the program is its order: barriers, iterations, sequences of a batch, requested outputs,
+ * and exchanges among ranks.  docs/ir.md is its reference. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 #include "kernels/kernels.h"
@@ -26,7 +26,7 @@ enum {
         WHEN_REQUESTED = 64,      /* a row of the call is requested as output */
         WHEN_NOT_ENDING = 128,    /* skipped in NAME_end, which computes the outputs of a batch */
         WHEN_NOT_BEGINNING = 256, /* skipped in NAME_begin */
-        /* what a single process skips */
+        /* skipped by a single process */
         WHEN_SHARED = WHEN_RANKS | WHEN_BY_OUTPUTS | WHEN_BY_ROWS | WHEN_STAGES | WHEN_COMPARED
 };
 
@@ -48,7 +48,7 @@ struct Step {
         bool by_stages;           /* REPEAT: a stage of ranks runs its share of the iterations */
         uint64_t groups;          /* PART: of inputs */
         uint64_t outputs;         /* IF_WANTED: output_bit() of each .. */
-        const Output *output;     /* .. or this one, whatever `outputs` says */
+        const Output *output;     /* or this one, regardless of `outputs` */
         const SharedRows *shared; /* GATHER */
         const Buffer *value;      /* SEND, RECEIVE, COMPARE */
         bool last;                /* SEND, RECEIVE: from the last stage */

@@ -24,7 +24,7 @@ const Kernel *repeat_around(const Plan *p, const Body *b)
         return NULL;
 }
 
-/* Floats by rows, one behind another. */
+/* Floats by rows, contiguous. */
 static bool can_be_handed_on(const Buffer *b)
 {
         int64_t stride = 1;

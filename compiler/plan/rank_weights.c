@@ -86,7 +86,7 @@ static void reads_add_part(RankReads *r, const Kernel *k, const MatmulCall *c, c
         for (int j = 0; j < part->segment->nproduct && begin < end; j++) {
                 const Buffer *w = part->segment->w[j];
                 const int64_t tile = w->layout.tile,
-                              panel = tile / part->segment->nproduct; /* two lie in turn */
+                              panel = tile / part->segment->nproduct; /* two alternate */
                 reads_add_slots(r, w, storage_size(w->storage, w->layout.offset + begin * tile),
                                 storage_size(w->storage, w->layout.offset + (end - 1) * tile + panel));
         }

@@ -1,4 +1,4 @@
-/* Reuse: a value takes the place of one that it is computed from, element by element.
+/* Reuse: a value is stored in place of one of its operands, element by element.
  *
  *      x = x + attention(..)       each thread loads an element of x and stores the sum there: one buffer, not two
  *
@@ -14,7 +14,7 @@
 
 typedef struct {
         const Stmt *stmt;
-        const CodeLoop *lanes; /* the loop that it stands in; NULL: none, in an epilogue */
+        const CodeLoop *lanes; /* the enclosing loop; NULL: none, in an epilogue */
         int n;                 /* how many there are */
 } Found;
 

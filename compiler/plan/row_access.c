@@ -1,8 +1,8 @@
-/* Where the rows of a kernel lie in what it reads and stores. */
+/* Offsets of a kernel's rows in the buffers that it reads and stores. */
 #include "lower/code.h"
 #include "plan_private.h"
 
-/* --- where an access lies ------------------------------------------------------------------------------------------ */
+/* --- offset of an access ------------------------------------------------------------------------------------------- */
 
 /* step * row + tile * (row / 16) + ones * (row % 16) + low to high */
 typedef struct {
@@ -34,7 +34,7 @@ static bool index_is_fixed(const Index *x)
         return x->op == INDEX_SUM && x->nterm == 0 && dim_is_fixed(x->offset);
 }
 
-/* The row itself, alone. */
+/* Only the row itself. */
 static bool index_is_row(const RowWalk *w, const Index *x)
 {
         if (x->op == INDEX_LOOP)
@@ -111,7 +111,7 @@ bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to)
         return l.high - to->base + (LANES - 1) * (l.step + l.ones) < to->tile;
 }
 
-/* --- what a kernel touches ----------------------------------------------------------------------------------------- */
+/* --- accesses of a kernel ------------------------------------------------------------------------------------------ */
 
 static void add_access(Accesses *all, Access a)
 {
@@ -119,7 +119,7 @@ static void add_access(Accesses *all, Access a)
         all->of[all->n++] = a;
 }
 
-/* stores: what is stored; else what is read. */
+/* stores: the stores; otherwise the loads. */
 static void add_accesses(Accesses *all, const Function *f, const StmtList *list, const CodeLoop *lanes,
                          bool stores)
 {

@@ -85,9 +85,9 @@ static void kernel_find_rows(const Plan *p, Kernel *k)
                         k->ranks.row_loop = i + 1;
 }
 
-/* --- what is brought together ------------------------------------------------------------------------------------------ */
+/* --- gathers ----------------------------------------------------------------------------------------------------------- */
 
-/* Rows of which a rank has its own alone. */
+/* Rows of which a rank has only its own. */
 typedef struct {
         Plan *plan;
         uint64_t
@@ -115,7 +115,7 @@ static void row_list_add(Arena *arena, RowList *to, SharedRows r)
         to->of[to->n++] = r;
 }
 
-/* Does k read, of rows that lie as r says, its own alone? */
+/* Does k read only its own rows of those at r? */
 bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r)
 {
         bool any = false;
@@ -261,7 +261,7 @@ static void row_list_add_all(Arena *arena, RowList *to, const RowList *of)
 typedef void See(RowsApart *apart, Kernel *k);
 static void visit(RowsApart *apart, int body, See *see);
 
-/* Twice: what an iteration leaves, with any body, the next one finds. */
+/* Twice: the state after an iteration of any body is the state before the next one. */
 static void visit_repeat(RowsApart *apart, const Region *r, See *see)
 {
         Arena *arena = apart->plan->graph->arena;
@@ -328,7 +328,7 @@ static void leave_shared(RowsApart *apart, Kernel *k)
                 k->ranks.by_rows = !is_exchanged(k) && is_read_in_rows(apart->plan, k);
 }
 
-/* --- what stays with its heads ----------------------------------------------------------------------------------------- */
+/* --- data that stays with heads ---------------------------------------------------------------------------------------- */
 
 /* Does k touch a cache that lies head by head, of which each rank has its own heads? */
 static bool touches_heads_cache(const Kernel *k)

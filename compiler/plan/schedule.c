@@ -32,7 +32,7 @@ static void schedule_wait(const Scheduler *s, StepList *to, const Kernel *k)
 
 /* --- a kernel ---------------------------------------------------------------------------------------------------------- */
 
-/* What is for some outputs only goes inside of a condition. */
+/* Steps for some outputs only are put into a condition. */
 static StepList *schedule_wanted(const Scheduler *s, StepList *to, const Kernel *k)
 {
         const Output *output = own_output(s->plan, k);
@@ -104,7 +104,7 @@ static void schedule_exchange(const Scheduler *s, StepList *to, const Kernel *k,
                      (Step){.op = STEP_EXCHANGE, .kernel = k, .repeat = repeat});
 }
 
-/* After a repeat, or between its two halves: what iterations computed together. */
+/* After a repeat, or between its two halves: results that iterations computed jointly. */
 static void schedule_exchanges_once(const Scheduler *s, StepList *to, const Kernel *repeat, bool between,
                                     bool waits)
 {
@@ -265,7 +265,7 @@ static void schedule_repeat(const Scheduler *s, StepList *to, const Kernel *k)
         }
 }
 
-/* All steps so far go inside of a condition; the caller goes on in the list that is returned. */
+/* Moves all steps so far into a condition; the caller continues in the returned list. */
 static StepList *schedule_phases(const Scheduler *s, StepList *all, const Kernel *repeat)
 {
         const StepList before = *all;

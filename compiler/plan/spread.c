@@ -73,7 +73,7 @@ static bool is_spread(const Kernel *k)
                (attention && attention_is_spread(attention->call.attention));
 }
 
-/* --- what need not be exchanged ------------------------------------------------------------------------------------ */
+/* --- exchanges that are not needed --------------------------------------------------------------------------------- */
 
 /* A buffer of which each rank needs only its own heads: element i belongs to a rank by i modulo `modulus` (heads.c). */
 typedef struct {

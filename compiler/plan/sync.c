@@ -145,8 +145,7 @@ bool pass_sync(Plan *p, Diag *diag)
                 pending.n = 0;
                 sync_body(&s, 0, &pending);
                 for (int i = 0; i < p->nbody; i++)
-                        for (int j = 0; j < p->list[i].n;
-                             j++) /* what these calls wait for, those before do too */
+                        for (int j = 0; j < p->list[i].n; j++) /* earlier calls wait for the same */
                                 p->list[i].kernel[j]->barrier |= p->list[i].kernel[j]->barrier / 2;
         }
         return true;

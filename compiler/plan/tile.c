@@ -47,7 +47,7 @@ static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, con
                      pieces == 1 ? "" : "s", t->cut, t->rows_at_once, *why ? ": " : "", why);
 }
 
-/* All parts whose weights have this storage; panels 0: there are none. */
+/* All parts whose weights have this storage; panels 0: none. */
 static ProductShape product_shape(const Plan *p, const Kernel *k, Storage s)
 {
         ProductShape of = {

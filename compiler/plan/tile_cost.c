@@ -62,7 +62,7 @@ static int64_t product_time(const Target *t, Storage s, Tile tile, int64_t rows,
         return once + time_in(t, widened ? STORAGE_F32 : s, tile, rows, panels);
 }
 
-/* In hundredths of the time of the multiply-adds alone. */
+/* In hundredths of the time of only the multiply-adds. */
 static int64_t relative_time(const Target *t, Storage s, Tile tile, int64_t rows, int64_t panels)
 {
         const double least = (double)rows * (double)panels * t->vectors * WIDTH / 2;

@@ -28,7 +28,7 @@ bool is_for_attention(const Fuse *f, const Node *n, bool but_for_taps)
 {
         if (f->uses->pinned[n->id])
                 return false;
-        but_for_taps &= !is_read_by_taps_only(f, n); /* else nothing would say how it has to lie */
+        but_for_taps &= !is_read_by_taps_only(f, n); /* otherwise its layout would be undetermined */
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
                 const Node *user = f->uses->user[n->id][i];
                 const Kernel *k = f->owner[user->id];

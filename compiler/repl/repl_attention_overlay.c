@@ -1,4 +1,4 @@
-/* :attn --token K: what a token of a picture looks at, laid over the picture.
+/* :attn --token K: the attention of a token of a picture, laid over the picture.
  *
  * The tokens are patches of the picture, in any order, those of a window too, beside tokens that belong to no patch (a class, registers). */
 #include <inttypes.h>
@@ -16,14 +16,14 @@ enum {
         PANEL = 300,
         BAR_WIDE = 22,
         BAR_ROOM = 130,
-        PALE = 4,    /* so many times less dark */
+        PALE = 4,    /* factor of brightening */
         DARKEST = 64 /* of the picture: red shows on it */
 };
 
-/* How patches lie, and all else in pixels. */
+/* Layout of the patches, and all sizes in pixels. */
 typedef struct {
         int64_t down, across; /* patches */
-        float *seen; /* [down][across]: the weight of a patch in the panel at hand; below 0: of no key */
+        float *seen; /* [down][across]: the weight of a patch in the current panel; below 0: not a key */
         int64_t maps, columns, rows; /* panels */
         int zoom;                    /* pixels of the panel for one of the picture */
         int wide, high;

@@ -1,4 +1,4 @@
-/* Attention's heat maps as a picture: one for each head, with tokens along the axes and a bar of what the colours mean. */
+/* Attention's heat maps as a picture: one for each head, with tokens along the axes and a colour bar. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Where the tokens of an attention lie in the picture that goes in: patches, found by going back from each token to a pixel. */
+/* Positions of an attention's tokens in the input picture: patches, found by tracing each token back to a pixel. */
 #include <stdlib.h>
 #include <string.h>
 

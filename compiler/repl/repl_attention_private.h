@@ -17,10 +17,10 @@ typedef struct {
         int64_t heads, windows, rows, columns;
         const float *weight;      /* [heads][windows][rows][columns] */
         int64_t head, window;     /* the only ones, or -1: all */
-        int64_t token;            /* the row that is laid over the picture that goes in; -1: none */
+        int64_t token;            /* the row that is laid over the input picture; -1: none */
         char (*row)[LABEL_BYTES]; /* [rows] labels; NULL: numbers */
         char (*column)[LABEL_BYTES];
-        const float *picture; /* [channels][height][width]; NULL: none goes in */
+        const float *picture; /* [channels][height][width]; NULL: there is no input picture */
         int64_t channels, height, width;
         HeatPlace *query, *key; /* [heads][windows][rows], .. [columns]; NULL: nobody has asked */
         bool placed;            /* patches tile the picture .. */

@@ -81,7 +81,7 @@ static const Definition *find_definition(ReplSession *s, const char *name, size_
 
 /* --- a call's parameters ---------------------------------------------------------------------------------------------- */
 
-/* Where the call begins that the cursor stands in: at its bracket; NULL: in none. */
+/* Start of the call around the cursor: its bracket; NULL: none. */
 static const char *open_call(const char *line, const char *cursor)
 {
         int closed = 0;
@@ -125,7 +125,7 @@ static bool offer_parameters(ReplSession *s, Candidates *c, const char *line)
         return c->n > 0;
 }
 
-/* --- behind a point ----------------------------------------------------------------------------------------------------- */
+/* --- after a point ------------------------------------------------------------------------------------------------------ */
 
 static void offer_members_of(Candidates *c, const Definition *d)
 {
@@ -162,7 +162,7 @@ static void offer_members(ReplSession *s, Candidates *c, const char *line)
                 offer_members_of(c, find_definition(s, name, (size_t)(point - name)));
 }
 
-/* --- values of the model at hand ----------------------------------------------------------------------------------------- */
+/* --- values of the current model ----------------------------------------------------------------------------------------- */
 
 /* "layer[i].attn" of the iteration that the word has: "layer[3].attn". */
 static void offer_tap(Candidates *c, const char *name)
@@ -208,7 +208,7 @@ static void offer_paths(ReplSession *s, Candidates *c, const char *line)
         offer_taps(s, c);
 }
 
-/* What may stand in an expression. */
+/* Names allowed in an expression. */
 static void offer_in_language(ReplSession *s, Candidates *c, const char *line)
 {
         if (c->begin > line && c->begin[-1] == '.') {

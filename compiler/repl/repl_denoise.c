@@ -21,13 +21,13 @@ typedef struct {
         const Loop *loop;
         LoopParts parts;
         Denoiser d;
-        Trace t, without; /* without: what guidance leads away from */
+        Trace t, without; /* without: the condition that guidance moves away from */
         int64_t dim[MAX_RANK], n;
         int64_t seed;
         int64_t guided;       /* values that guidance is for */
         double guidance;      /* 1: none */
-        int32_t wanted, none; /* the class; what stands for none */
-        float *x, *plain;     /* [n]; what the model tells without the class */
+        int32_t wanted, none; /* the class; the value for no class */
+        float *x, *plain;     /* [n]; the model's output without the class */
         Moment *moment;       /* [moments] */
         int moments, wanted_moments;
 } ReplDenoising;
@@ -45,7 +45,7 @@ static double number_of_loop(const ReplDenoising *w, const char *name, double ot
         return s ? s->number : otherwise;
 }
 
-/* What the model tells of x at the next call; NULL after a message. */
+/* The model's output for x at the next call; NULL after a message. */
 static const float *ask_model(ReplDenoising *w, Trace *t, int32_t class)
 {
         const LoopParts *p = &w->parts;

@@ -1,4 +1,4 @@
-/* What a change changed: the plan, line by line, and the outputs.
+/* Effects of a change: the plan, line by line, and the outputs.
  *
  * A snapshot is taken of what was run; when something has changed since, the one before is kept too. */
 #include <inttypes.h>

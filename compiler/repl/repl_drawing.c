@@ -4,7 +4,7 @@
 
 #include "repl_plot_private.h"
 
-/* Without blanks behind it. */
+/* Without trailing blanks. */
 static size_t line_trimmed(const char *line, size_t n)
 {
         while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))

@@ -59,7 +59,7 @@ static void list_words(const Completions *c)
         fflush(stdout);
 }
 
-/* Adds what all that fit have in common; if that is nothing, lists them. */
+/* Adds the common prefix of all matches; if it is empty, lists them. */
 static unsigned char edit_complete(EditLine *el, int key)
 {
         LineEditor *e;

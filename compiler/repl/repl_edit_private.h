@@ -20,7 +20,7 @@ void editor_remember(LineEditor *e, const char *input, size_t length);
 typedef struct {
         const char **word;
         int n;
-        size_t length;   /* of the word as it stands */
+        size_t length;   /* of the current word */
         bool in_command; /* not in the language */
 } Completions;
 Completions complete_word(struct ReplSession *s, Arena *a, const char *line, size_t cursor);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what a statement mentions ------------------------------------------------------------------------------------- */
+/* --- names in a statement ------------------------------------------------------------------------------------------ */
 
 static void evaluation_see(ReplEvaluation *v, const char *name)
 {

@@ -1,4 +1,4 @@
-/* What a model is fed before it generates: the text of :run, where it is for an encoder, and what :input gives. */
+/* Inputs of a model before it generates: the text of :run, if it is for an encoder, and those of :input. */
 #include "repl_private.h"
 
 #include <stdlib.h>

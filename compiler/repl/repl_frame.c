@@ -126,7 +126,7 @@ bool frame_begin(PlotFrame *f, const Plot *p, int width, int height)
         return true;
 }
 
-/* What the colours mean, beside the map. */
+/* The colour bar, to the right of the map. */
 void frame_colour_bar(const PlotFrame *map, Picture *picture, const Plot *p)
 {
         PlotFrame bar = *map;

@@ -1,11 +1,11 @@
-/* :golden FILE: a golden file of the model at hand, its settings and the text that was run, as `lathe golden record` writes it.
+/* :golden FILE: a golden file of the current model, its settings and the text that was run, as `lathe golden record` writes it.
  *
  * A golden file names a model's file, and a check compiles that.  So the graph of the file must be that of the session. */
 #include <string.h>
 
 #include "repl_private.h"
 
-/* The file that has the model at hand; NULL after a message. */
+/* The file of the current model; NULL after a message. */
 static const char *find_file(ReplSession *s)
 {
         const Definition *d = file_find(s->program->main, intern(&s->names, s->model, -1));
@@ -20,7 +20,7 @@ static const char *find_file(ReplSession *s)
         return NULL;
 }
 
-/* Is what was recorded, of the file, what the session has? */
+/* Is the recorded model, from the file, that of the session? */
 static bool is_of_session(ReplSession *s, Golden *g, const char *path)
 {
         uint64_t spec;

@@ -1,4 +1,4 @@
-/* :help: what a command, a builtin, a definition or a variable is.
+/* :help: describes a command, a builtin, a definition or a variable.
  *
  * A definition is sought where a line would find it: in the session, in what it imports, in the prelude, in the module of its
  * name.  Definitions of other modules of the library are found too, and the import that brings them is named. */
@@ -28,7 +28,7 @@ static int usage_width(const ReplCommand *c)
         return n;
 }
 
-enum { USAGE_WIDE = 34 }; /* what is longer has its line */
+enum { USAGE_WIDE = 34 }; /* longer ones get a line of their own */
 
 static void print_command(const ReplCommand *c, int width)
 {
@@ -81,7 +81,7 @@ static bool is_one_line(Span span)
         return !memchr(span.source->text + span.begin, '\n', (size_t)(span.end - span.begin));
 }
 
-/* The lines of comments that stand right above it. */
+/* The comment lines directly above it. */
 static void print_comment_above(Span span)
 {
         int last = span_line(span) - 1 - span.source->before, first = last;
@@ -97,7 +97,7 @@ static void print_comment_above(Span span)
         }
 }
 
-/* A comment behind it, in the same line. */
+/* A comment after it, on the same line. */
 static void print_comment_behind(Span span)
 {
         const char *at = span.source->text + span.end;
@@ -150,7 +150,7 @@ static void print_import(const Definition *d)
         printf("after `import %s`\n", d->file->name);
 }
 
-/* --- names that are none ------------------------------------------------------------------------------------------------- */
+/* --- unknown names ------------------------------------------------------------------------------------------------------- */
 
 static int help_names(const Program *p, const char **name, int n)
 {
@@ -231,7 +231,7 @@ static bool help_library(ReplSession *s, const char *wanted)
         return d != NULL;
 }
 
-/* A name may be that of a command and of something else. */
+/* A name may be both that of a command and that of a definition. */
 bool show_help(ReplSession *s, const Words *w)
 {
         if (w->n == 1)

@@ -1,4 +1,4 @@
-/* :input: what the model at hand is given, by the names of its inputs. */
+/* :input: the inputs of the current model, by their names. */
 #include "repl_private.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static KeptValue *read_input(const char *path, const char *name)
         return keep_values(v.rank, v.dim, v.value);
 }
 
-/* A picture or a sound, as the model at hand takes it. */
+/* A picture or a sound, in the form that the current model takes. */
 static KeptValue *read_medium(ReplSession *s, const char *path, const char *name)
 {
         MediumValues v;

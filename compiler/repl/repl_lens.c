@@ -1,4 +1,4 @@
-/* :logits: what the model's head says after each layer: the logit lens. */
+/* :logits: the output of the model's head after each layer: the logit lens. */
 #include <math.h>
 
 #include "repl_private.h"

@@ -1,4 +1,4 @@
-/* What a model's last loop makes of its outputs, behind :run; what runs long has commands of its own. */
+/* The outputs of a model's last loop, for :run; long runs have commands of their own. */
 #include "repl_private.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* Commands on the model at hand that need no compiled code. */
+/* Commands on the current model that need no compiled code. */
 #include "repl_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the model at hand --------------------------------------------------------------------------------------------- */
+/* --- the current model --------------------------------------------------------------------------------------------- */
 
 static bool has_model(const ReplSession *s)
 {
@@ -106,7 +106,7 @@ static bool list_hypers(ReplSession *s, Model *m, const Words *w)
         return found;
 }
 
-/* The model at hand, quietly; NULL: it is no good. */
+/* The current model, without messages; NULL: it is invalid. */
 Graph *session_graph(ReplSession *s, Arena *a)
 {
         Diag diag = {.arena = a};

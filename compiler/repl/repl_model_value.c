@@ -1,4 +1,4 @@
-/* Values of the model at hand in expressions: layer[0].attn.q is what the last run made of that, layer[0].attn.q.w is a weight.
+/* Values of the current model in expressions: layer[0].attn.q is its value in the last run, layer[0].attn.q.w is a weight.
  *
  * Before a line is evaluated, each chain of fields and indices that begins with no name in sight, and is the name of a value or a weight,
  * becomes a name of its own, whose value is computed or read. */

@@ -67,7 +67,7 @@ void plot_colour(const Plot *p, double value, uint8_t *rgb)
                 rgb[i] = (uint8_t)(map[k][i] + (at - k) * (map[k + 1][i] - map[k][i]) + 0.5);
 }
 
-/* --- from a value to what is drawn -------------------------------------------------------------------------------------- */
+/* --- from a value to a drawing ------------------------------------------------------------------------------------------ */
 
 /* The range of the finite values; NULL, or why they can't be drawn. */
 static const char *plot_range(Plot *p, int64_t n)

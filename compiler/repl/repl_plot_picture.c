@@ -97,7 +97,7 @@ static void choose_cells(const Plot *p, int *wide, int *high)
                 ++*wide;
 }
 
-/* Ticks stand in the middle of cells. */
+/* Ticks are in the middle of cells. */
 static void paint_heat(PlotFrame *f, const Plot *p, int64_t rows, int64_t columns)
 {
         const int wide = f->width / (int)p->columns, high = f->height / (int)p->rows;

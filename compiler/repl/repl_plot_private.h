@@ -17,7 +17,7 @@ typedef struct {
 
 enum { MOST_BINS = 1000 };
 
-/* repl_drawing.c: what a command draws, and where. */
+/* repl_drawing.c: the drawing of a command, and its destination. */
 typedef struct {
         char *text;       /* the expression, malloc'd */
         const char *path; /* of a picture; NULL: in the terminal */
@@ -33,7 +33,7 @@ double plot_share(const Plot *p, double value);
 /* Red, green and blue: from blue through white to red about 0 if there are both signs, else from dark to light. */
 void plot_colour(const Plot *p, double value, uint8_t *rgb);
 
-/* Where the axes lie, in pixels, and what they reach over. */
+/* Position of the axes, in pixels, and their ranges. */
 typedef struct {
         Picture p;
         int x, y, width, height;
@@ -45,7 +45,7 @@ typedef struct {
 } PlotBox;
 
 /* repl_frame.c */
-enum { FRAME_LETTERS = 2 /* dots of letters are so many pixels wide */ };
+enum { FRAME_LETTERS = 2 /* width of a letter's dot in pixels */ };
 extern const uint8_t frame_blue[3];
 /* A picture with room for the box, its labels, the plot's colour bar and the line below its title; false: too large, or out of memory. */
 bool frame_begin(PlotFrame *f, const Plot *p, int width, int height);
@@ -56,15 +56,14 @@ void frame_box(Picture *p, int x, int y, int width, int height);
 void frame_labels(PlotFrame *f, const char *title, const char *across, const char *up);
 void frame_about(PlotFrame *f,
                  const char *about); /* a line below the title, in smaller letters if it is long */
-void frame_colour_bar(const PlotFrame *map, Picture *picture,
-                      const Plot *p); /* beside the map: what the colours mean */
+void frame_colour_bar(const PlotFrame *map, Picture *picture, const Plot *p); /* colour bar next to the map */
 
 /* repl_points.c: points, each with its label. */
 enum { POINT_LABEL = 24 /* bytes at most, with a NUL */ };
 typedef struct {
         Plot plot;
         char (*label)[POINT_LABEL]; /* [rows] */
-        const char *across, *up;    /* what the axes are */
+        const char *across, *up;    /* titles of the axes */
 } Points;
 bool points_print(const Points *p);                   /* false: out of memory */
 bool points_paint(const Points *p, const char *path); /* false after a message */

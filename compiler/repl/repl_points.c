@@ -69,7 +69,7 @@ static bool is_within(const Canvas *c, PlotBox b)
 static int find_place(Canvas *c, PlotBox point, int gap, int furthest, PlotBox *label)
 {
         static const struct {
-                int across, down; /* -1: before the point, 0: in its middle, 1: behind it */
+                int across, down; /* -1: left of the point, 0: centred, 1: right of it */
         } side[] = {{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {1, -1}, {1, 1}, {-1, -1}, {-1, 1}};
         const int sides = sizeof side / sizeof *side;
         int found = -1;

@@ -1,4 +1,4 @@
-/* A session of definitions and variables, evaluation, printing, commands.  For repl_*.c alone.
+/* A session of definitions and variables, evaluation, printing, commands.  For repl_*.c only.
  *
  * Memory.  A session holds four kinds, so that redefining costs nothing in the long run: the words seen (interned for good),
  * the imported files, for each input that something came of its text and tree (a Unit, which goes with the last thing that
@@ -55,21 +55,21 @@ typedef struct ReplSession {
         ReplImport *import;
         int nimport, import_capacity;
         Variables variables;
-        Variables values;       /* of the model at hand, that the line mentions */
+        Variables values;       /* values of the current model that the line mentions */
         char *comment;          /* lines of comments that no definition has followed yet, or NULL */
         int scripts;            /* that load one another, at the moment */
-        int64_t evaluation;     /* counted: what a KeptValue was last made in */
+        int64_t evaluation;     /* number of the evaluation; see KeptValue.made_in */
         int64_t change;         /* counted: definitions and settings of the model */
-        char *model;            /* the model at hand, or NULL */
+        char *model;            /* the current model, or NULL */
         int64_t models_taken;   /* how often one was made that */
         int64_t noted;          /* of these, the one of which it was said that its weights are made by hash */
-        CommandOptions options; /* of the model at hand; its strings are the session's */
+        CommandOptions options; /* of the current model; its strings are the session's */
         char *source, *source_file,
                 *source_text;  /* the published model that was loaded last, and what it became; or NULL */
         int64_t source_change; /* `change` then: nothing was defined or set since if it is the same */
-        int vocab;             /* of the model at hand, when tokens are asked for */
+        int vocab;             /* of the current model, loaded when tokens are requested */
         char *loaded;          /* the file of the last :load, or NULL */
-        bool keeps_model;      /* while it is loaded again: the model at hand stays */
+        bool keeps_model;      /* during a reload: keeps the current model */
         bool has_quit, interactive;
         char *prompt;    /* the text that was run last, or NULL */
         int64_t steps;   /* and how many tokens more, */
@@ -77,9 +77,9 @@ typedef struct ReplSession {
         Penalties penalties;
         int drafts;
         char *draft, *draft_weights, *grammar; /* of :run, as of `lathe run`; or NULL */
-        Variables input;                       /* :input: given to the model at hand, by their names */
+        Variables input;                       /* :input: inputs of the current model, by their names */
         struct Runner *runner;
-        struct Snapshot *now, *before; /* of the last two runs that a change lies between */
+        struct Snapshot *now, *before; /* the last two runs before and after a change */
         bool reads_variables;          /* set where a variable is read */
 } ReplSession;
 
@@ -92,13 +92,13 @@ void session_end(ReplSession *s);
 Unit *unit_new(void);
 void unit_hold(Unit *u);
 void unit_drop(Unit *u);
-/* Definitions and imports; false after what is wrong was added to diag. */
+/* Definitions and imports; false after an error was added to diag. */
 bool session_define(ReplSession *s, Unit *u, const Ast *item);
 bool session_import(ReplSession *s, Unit *u, const Ast *import, const char *from, Diag *diag);
 bool session_comment(ReplSession *s, const char *lines, size_t n); /* for :save; false: out of memory */
 bool session_open(ReplSession *s, const char *path); /* a model file or a script; false after messages */
-bool session_reload(ReplSession *s);  /* what was loaded last, and what was run; settings stay */
-bool is_model_file(const char *path); /* by its name; else it is a script */
+bool session_reload(ReplSession *s);                 /* the last load and the last run; keeps settings */
+bool is_model_file(const char *path);                /* by its name; else it is a script */
 bool session_is_complete(ReplSession *s, const char *model);   /* all its hyperparameters have values */
 const char **session_models(ReplSession *s, Arena *a, int *n); /* that are defined here */
 void session_set_model(ReplSession *s, const char *name);      /* another one: settings and weights go */
@@ -119,14 +119,14 @@ KeptValue *evaluate_text(ReplSession *s, const char *text);
 bool find_variable(void *session, Elaborator *e, const char *name, Value *value);
 int variable_names(void *session, const char **name, int most);
 void variables_free(Variables *v);
-/* repl_model_value.c: the values of the model at hand that a line mentions, in s->values; false after a message. */
+/* repl_model_value.c: the values of the current model that a line mentions, in s->values; false after a message. */
 bool take_model_values(ReplSession *s, const Ast *line);
 
 /* repl_command.c: lines that begin with a colon */
 typedef struct {
-        char **word; /* [n], the command's name first, without its colon; NULL behind them */
+        char **word; /* [n], the command's name first, without its colon; then NULL */
         int n;
-        const char *rest; /* the line behind the name */
+        const char *rest; /* the line after the name */
 } Words;
 typedef enum {
         TAKES_NOTHING,
@@ -156,7 +156,7 @@ const ReplCommand *command_named(const char *name); /* NULL: there is none */
 /* "block silu(x)": of a definition or a scheme's member, by this name */
 void print_signature(FILE *f, const Ast *def, const char *name);
 
-/* repl_model.c: commands on the model at hand that need no compiled code */
+/* repl_model.c: commands on the current model that need no compiled code */
 typedef bool ModelWork(ReplSession *s, Model *m, const Words *w);
 bool with_model(ReplSession *s, ModelWork *work, const Words *w); /* elaborated; false after messages */
 bool say_model(ReplSession *s, Model *m, const Words *w);
@@ -190,14 +190,14 @@ bool plot_value(ReplSession *s, const Words *w); /* repl_plot.c */
 bool plot_histogram(ReplSession *s, const Words *w);
 bool show_denoising(ReplSession *s, const Words *w);  /* repl_denoise.c */
 bool show_projection(ReplSession *s, const Words *w); /* repl_project.c */
-bool keep_snapshot(ReplSession *s);                   /* of what was run: for :diff */
+bool keep_snapshot(ReplSession *s);                   /* of the last run: for :diff */
 bool print_difference(ReplSession *s, const Words *w);
 Graph *session_graph(ReplSession *s,
-                     Arena *a); /* the model at hand, elaborated quietly; NULL: it is no good */
+                     Arena *a); /* the current model, elaborated without messages; NULL: it is invalid */
 bool hyper_names(ReplSession *s, Arena *a, const char ***name, int *n);
 bool tap_names(ReplSession *s, Arena *a, const char ***name, int *n);
 
-/* What is kept of an evaluation, and the evaluation itself: for repl_value.c and repl_evaluate.c alone. */
+/* The saved part of an evaluation, and the evaluation itself: only for repl_value.c and repl_evaluate.c. */
 
 struct KeptValue {
         int refs;
@@ -211,16 +211,16 @@ struct KeptValue {
         double *data;
         int n; /* V_LIST */
         KeptValue **item;
-        Unit *unit; /* V_BLOCK and the like: the statement, .. */
+        Unit *unit; /* V_BLOCK and the like: source of the statement */
         const Ast *statement;
-        const char *name;   /* .. which of its variables this is, .. */
-        Variables read;     /* .. and what it read, .. */
-        int64_t evaluation; /* .. and when */
+        const char *name;   /* the statement's variable that has this value */
+        Variables read;     /* variables that the statement read */
+        int64_t evaluation; /* number of the evaluation */
         int64_t made_in;
         Value made; /* in that evaluation */
 };
 
-/* repl_input.c: the inputs that are given to the model at hand, as it was compiled; false after a message. */
+/* repl_input.c: the inputs of the current model, as it was compiled; false after a message. */
 bool given_inputs(ReplSession *s, Recorded *r);
 bool is_input_given(const ReplSession *s, const Input *in); /* by :input */
 
@@ -235,7 +235,7 @@ typedef struct {
         Elaborator *e;
         Scope *scope;
         Vars seen;          /* variables as the statement found them */
-        KeptValue **result; /* takes what would be printed, or NULL */
+        KeptValue **result; /* receives the value instead of printing it, or NULL */
         Node **want;
         int nwant, want_capacity, next;
         Tensor *value; /* [2 * nrequire + nwant] */
@@ -249,7 +249,7 @@ KeptValue *value_seen(const ReplSession *s,
 bool variables_set(Variables *v, const char *name,
                    KeptValue *value); /* takes the value over; false: out of memory */
 void kept_drop(KeptValue *k);
-/* Blocks, schemes and what holds one are not. */
+/* False for blocks, schemes and values that contain one. */
 bool is_kept_as_value(Value v);
 /* Marks the value's tensors as wanted; keep then takes them in the same order.  NULL: out of memory. */
 void want_all(ReplEvaluation *v, Value value);
@@ -257,7 +257,7 @@ KeptValue *keep_value(ReplEvaluation *v, Value value);
 KeptValue *keep_statement(ReplEvaluation *v,
                           const char *name); /* a block or scheme, as the statement that it comes from */
 
-/* The model at hand as code in memory, and what it makes of its inputs: a text, or what is made by hash. */
+/* The current model as code in memory, and its inputs: a text, or generated by hash. */
 
 /* repl_diff.c */
 typedef struct Snapshot Snapshot;
@@ -269,11 +269,11 @@ struct Runner {
         char *tap;      /* with this value as a further output; or NULL */
         int tap_output; /* which output that is */
         int attention;  /* with the weights of that attention, counted from 0, as a further output; or -1 */
-        int64_t size[MAX_NAMED]; /* where something is tapped: what the named dimensions are */
+        int64_t size[MAX_NAMED]; /* with taps: sizes of the named dimensions */
         bool timed;
         bool lens; /* with the lens of each layer as further outputs, from tap_output on */
         int layers;
-        const char *layer;    /* what the file calls them */
+        const char *layer;    /* their names in the file */
         bool reads_variables; /* of the session */
         Model model;
         Plan *plan;
@@ -298,7 +298,7 @@ typedef struct {
 
 Runner *runner_new(void); /* NULL: out of memory */
 void runner_free(Runner *r);
-/* Compiles the model at hand, if it is not what was compiled last; false after a message. */
+/* Compiles the current model, unless it was compiled last; false after a message. */
 bool runner_fit(ReplSession *s, RunnerKind kind);
 
 /* Inputs and outputs of one run of the whole. */
@@ -318,16 +318,16 @@ void trace_free(const ReplSession *s, Trace *t);
 /* An output as doubles; *dim [MAX_RANK] is filled.  NULL: out of memory. */
 double *trace_output(const ReplSession *s, const Trace *t, int i, int64_t *dim);
 
-/* The text of the run at hand as tokens, malloc'd; NULL after a message. */
+/* The text of the current run as tokens, malloc'd; NULL after a message. */
 int32_t *prompt_of(ReplSession *s, int64_t *n);
 /* Runs the model with values tapped; *output is that of the first. */
 bool trace_tapped(ReplSession *s, RunnerKind kind, Trace *t, int *output);
-bool repl_set_prompt(ReplSession *s, const char *text); /* what is run from now on; false after a message */
-/* Does the model at hand go on after a text, with what it is to be fed before? */
+bool repl_set_prompt(ReplSession *s, const char *text); /* sets the next runs; false after a message */
+/* Does the current model continue a text, after inputs that it is fed first? */
 bool generates_now(const ReplSession *s);
 typedef struct {
         Recorded given;
-        void **input; /* [count]: what is fed, NULL for the tokens; NULL: nothing is */
+        void **input; /* [count]: the inputs, NULL for the tokens; NULL: none */
         int count;
         bool says_more; /* the text is gone on from, and not for an encoder */
 } Fed;

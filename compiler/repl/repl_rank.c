@@ -1,4 +1,4 @@
-/* :rank: how many directions an attention's scores look at.  x W_Q W_K' x' is what they are without positions and biases, so
+/* :rank: the effective rank of an attention's scores.  x W_Q W_K' x' is what they are without positions and biases, so
  * the singular values of W_Q W_K', head by head. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* lathe repl: reads lines from a terminal, a script or a pipe, and sees to each.
+/* lathe repl: reads lines from a terminal, a script or a pipe, and handles each.
  *
  * On a terminal libedit edits them, keeps a history and completes; elsewhere nothing but the answers is printed, and the exit
  * code tells whether a line failed.  On a terminal Ctrl-C drops the line or stops the work at hand; the end of input leaves. */
@@ -20,8 +20,8 @@ typedef struct {
         LineEditor *edit;
         FILE *stream;
         const char *path; /* for messages */
-        const char *from; /* imports are sought beside it */
-        bool echo;        /* lines are printed too, behind their prompts: a transcript */
+        const char *from; /* imports are searched in its folder */
+        bool echo;        /* also prints lines, after their prompts: a transcript */
         int line;         /* read so far */
         char *buffer;
         size_t capacity;
@@ -163,7 +163,7 @@ static bool is_command(const char *line)
         return line[strspn(line, " \t")] == ':';
 }
 
-/* Whether the input wants another line, now that this one has come. */
+/* Whether the input needs another line after this one. */
 static bool is_open(ReplEntry *in, const char *path, const char *line, size_t n)
 {
         Arena a = {0};
@@ -210,7 +210,7 @@ static void take_line(LineReader *r, ReplEntry *in, const char *line, size_t n)
 {
         const char *command = in->n ? line : meant(r->s, line);
         if (is_command(command)) {
-                finish_input(r, in); /* one that wants more is wrong */
+                finish_input(r, in); /* an incomplete one is an error */
                 repl_remember(r, line, n);
                 atomic_store(&interrupted, false);
                 r->failed |= !take_command(r->s, command);

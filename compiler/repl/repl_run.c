@@ -1,4 +1,4 @@
-/* The model at hand compiled in memory, and commands that run it.
+/* The current model compiled in memory, and commands that run it.
  *
  * It is compiled anew when the session has changed; weights that the change leaves as they were stay packed in the pool. */
 #include "repl_private.h"
@@ -272,7 +272,7 @@ static void note_weights(ReplSession *s)
         s->noted = s->models_taken;
 }
 
-/* What :run is given beside the model: opened for each text, so that a change of the model is met. */
+/* Inputs of :run in addition to the model: opened for each text, so that a change of the model takes effect. */
 typedef struct {
         Arena arena;
         DraftModel draft;
@@ -445,7 +445,7 @@ bool run_model(ReplSession *s, const Words *w)
         return run_again(s);
 }
 
-/* After a setting: what was run is run again. */
+/* After a setting: repeats the last run. */
 bool rerun(ReplSession *s)
 {
         return !s->prompt || run_again(s);

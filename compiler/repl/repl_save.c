@@ -15,7 +15,7 @@ typedef struct {
         const ReplSession *s;
         Arena arena;
         Text *text;
-        Program *places; /* finds what an import means */
+        Program *places; /* resolves imports */
         Diag diag;
         const char *path;
         const char **imported; /* paths of modules */

@@ -289,7 +289,7 @@ static void drop_source(ReplSession *s)
         free(s->source_text);
 }
 
-/* The model is then the one at hand, with its own weights and tokenizer. */
+/* It becomes the current model, with its own weights and tokenizer. */
 static bool load_published(ReplSession *s, Unit *u, const char *path)
 {
         int code;
@@ -360,7 +360,7 @@ bool is_model_file(const char *path)
         return (n > 6 && !strcmp(path + n - 6, ".model")) || is_source(path);
 }
 
-/* --- the model at hand -------------------------------------------------------------------------------------------- */
+/* --- the current model -------------------------------------------------------------------------------------------- */
 
 const char **session_models(ReplSession *s, Arena *a, int *n)
 {

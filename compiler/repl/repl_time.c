@@ -1,4 +1,4 @@
-/* :time: where the time of a run goes, kernel by kernel, and how near each comes to what this machine can do.
+/* :time: the time of a run by kernel, and each kernel's share of the machine's ceiling.
  *
  * The ceilings are measured (driver/ceilings.c).  A kernel's share is the time that its arithmetic or its bytes would take at the
  * ceiling, the longer of them, over the time that it took. */
@@ -11,7 +11,7 @@
 
 enum { STEPS = 16 };
 
-/* --- what a kernel does ------------------------------------------------------------------------------------------------ */
+/* --- work of a kernel -------------------------------------------------------------------------------------------------- */
 
 typedef struct {
         const Kernel *kernel;

@@ -50,7 +50,7 @@ int time_of(const Graph *g)
         return g->past >= 0 ? g->time : growing_dimension(g);
 }
 
-/* What the given inputs do not tell. */
+/* Sizes that the given inputs do not determine. */
 static void choose_sizes(const Graph *g, Trace *t, const Recorded *given)
 {
         for (int i = 0, k = 0; i < g->nnamed; i++) {

@@ -167,7 +167,7 @@ bool find_variable(void *session, Elaborator *e, const char *name, Value *value)
         return s->reads_variables = true;
 }
 
-/* --- from values to what is kept ------------------------------------------------------------------------------------ */
+/* --- from values to saved values ------------------------------------------------------------------------------------ */
 
 static void evaluation_want(ReplEvaluation *v, Node *n)
 {
@@ -234,7 +234,7 @@ static KeptValue *kept_new(ValueKind kind)
         return k;
 }
 
-/* NULL: it is no such list, or there is no memory. */
+/* NULL: it is not such a list, or memory is exhausted. */
 static KeptValue *keep_rows(const List *list)
 {
         NestedRows rows = {0};
