@@ -254,7 +254,7 @@ with tempfile.TemporaryDirectory() as work:
     says("one is unknown", 1, "small has no input z; its inputs: x, ids, flag", "-I", "z=1")
     says("-I without a value", 2, "-I must be NAME=VALUE, not x", "-I", "x")
     says("one is given twice", 1, "the input x is given twice", "--inputs", write("x.npy", npy(X)), *GIVEN)
-    says("an expression that is none", 1, "this '[' is never closed", "-I", "x=[1,")
+    says("an invalid expression", 1, "this '[' is never closed", "-I", "x=[1,")
     says("an expression of a name", 1, "unknown name 'q'", "-I", "x=q")
     says("another shape", 1, "x has shape [2] as given and [time, 2]", "-I", "x=[1, 2]", *GIVEN[2:])
     says("shapes that do not agree", 1, "ids has shape [2] as given and [time] = [3] in the model", *GIVEN[:2], "-I", "ids=[1, 2]", *GIVEN[4:])
@@ -269,9 +269,9 @@ with tempfile.TemporaryDirectory() as work:
     says("a text for a model without ids", 1, "a text is for a model with an input of token ids", "-p", "1", m="counts")
     says("several outputs as one array", 1, "a .npy holds one array, not 4", *GIVEN, "-o", "all4.npy")
     says("tensors to standard output", 2, "tensors are written to a file", *GIVEN, "-o", "-")
-    says("a folder that is not there", 3, "cannot write", *GIVEN, "-o", "nowhere/y.npy")
+    says("a missing folder", 3, "cannot write", *GIVEN, "-o", "nowhere/y.npy")
     says("JSON and a file", 2, "outputs are written to one place", *GIVEN, "--json", "-o", "y.npy")
-    says("a file that is not there", 3, "nope.npy: cannot open", "--inputs", "nope.npy")
+    says("a missing file", 3, "nope.npy: cannot open", "--inputs", "nope.npy")
     says("numbers that are too many to print", 2, "numbers, more than 1048576", "-p", " ".join(["1"] * 250), "--tap", "layer[i].ffn", "--json", "-D", "layers=50",
          model=TALE, m=None)
     for name, data, why in [

@@ -344,7 +344,7 @@ def check_writer():
         "no value 0"))))
     verdict("... leaves nothing", not any(name.startswith("misused") for name in os.listdir(work)))
     nowhere = path("no/such/folder.safetensors")
-    equal("a folder that is not there", run(tool, "copy", source, nowhere, "f32"),
+    equal("a missing folder", run(tool, "copy", source, nowhere, "f32"),
           (1, f"{nowhere}: cannot write: No such file or directory\n"))
     equal("a device", run(tool, "copy", source, "/dev/full", "f32"),
           (1, "/dev/full: cannot write: it exists and is not a regular file\n"))

@@ -303,7 +303,7 @@ def check_shards():
         else:
             equal(f"a shard {name}", (code, said), (1, f"{file}: {message}\n"))
     os.unlink(second)
-    equal("a shard that is not there", run(CHECKED, "list", first), (1, f"{second}: cannot open: No such file or directory\n"))
+    equal("a missing shard", run(CHECKED, "list", first), (1, f"{second}: cannot open: No such file or directory\n"))
     many = write("n-00001-of-65535.gguf", shard(0, 65535, TENSORS[:1]))
     equal("65,535 shards", run(CHECKED, "list", many), (1, f"{many}: one of 65535 shards; lathe reads up to 4096\n"))
 

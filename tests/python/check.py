@@ -54,7 +54,7 @@ m = tale.Model(threads=2)
 ids = m.encode("Once upon a time")
 text = numpy.arange(3, 43, dtype=numpy.int32)
 verdict("the logits are those of lathe eval", same(m.forward(text), evaluated("tale", "logits", tokens=text)))
-verdict("so many positions have been taken", m.position == 40, m.position)
+verdict("the position after a call", m.position == 40, m.position)
 m.rewind(10)
 pieces = [m(text[10:11])]
 m.prefill(text[11:20])
