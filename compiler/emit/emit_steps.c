@@ -290,6 +290,29 @@ static void emit_step(const Emit *e, const Step *s, const char *instance, Text *
 
 static void emit_functions(const Emit *e, const StepList *list, const Step *wanted, Text *c);
 
+static bool has_name(const Text *t, const char *name)
+{
+        CScan s = {.at = t->data, .end = t->data + t->n};
+        const char *found;
+        int64_t n;
+        while ((found = next_name(&s, &n)))
+                if (strlen(name) == (size_t)n && !memcmp(found, name, (size_t)n))
+                        return true;
+        return false;
+}
+
+/* ", int64_t layer" for each repeat around a body; the steps of an iteration may be the same in all, by shared functions */
+static const char *body_parameters(const Emit *e, const Body *b, const Text *steps)
+{
+        const Region *nest[MAX_NEST];
+        const int n = iterations_around(b, nest);
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < n; i++)
+                text_printf(t, ", int64_t %s%s", nest[i]->name,
+                            e->plan->by_address || has_name(steps, nest[i]->name) ? "" : " UNUSED");
+        return t->data;
+}
+
 static void emit_body_function(const Emit *e, const Step *repeat, const Step *body, Text *c)
 {
         Text *steps = text_new(e->arena);
@@ -297,8 +320,7 @@ static void emit_body_function(const Emit *e, const Step *repeat, const Step *bo
                 emit_mark(repeat->kernel->repeat.active_rows, steps);
         emit_function_steps(e, &body->inside, steps);
         text_printf(c, "static void %s(const %s *m%s%s, int thread)\n{\n", body_name(e, repeat, body),
-                    e->name,
-                    iteration_parameters(e->arena, repeat->kernel->repeat.region->body[body->body], true),
+                    e->name, body_parameters(e, repeat->kernel->repeat.region->body[body->body], steps),
                     body_rows(body, true));
         text_indent(c, steps, 1);
         text_printf(c, "}\n\n");
