@@ -208,7 +208,19 @@ loop denoise { scheduler "euler"  steps 2 } }
             refused(f"{x} in a program's .npy", ["element 3 of text", f"{x:.9g}", "beyond"], *call(), program="./led")
 
 
+def offsets():
+    """Elements of a table that are chosen one by one, further from its start than a float can count."""
+    write("far.model", """model far_table {
+    input ids : id(1000)[512]
+    table : weight[1000, 18001]
+    output y = table[ids][.., 17990..18001]' * 2
+}
+""")
+    for target in "scalar", "native":
+        accepted(f"offsets beyond 2^24, {target}", "verify", "far.model", "--jit", "tcc", "--target", target)
+
+
 os.chdir(tempfile.mkdtemp(dir=os.environ.get("TMPDIR")))
-for part in (literals, inputs, weights, programs):
+for part in (literals, inputs, weights, programs, offsets):
     part()
 sys.exit(1 if failed else 0)
