@@ -123,7 +123,7 @@ static inline void penalties_take(const Penalties *p, const int32_t *times, floa
 /* GENERATION_NONE: no token may be chosen, for every logit is -inf or NaN. */
 enum { GENERATION_MEMORY = -1, GENERATION_CONTEXT = -2, GENERATION_NONE = -3 };
 
-/* Errors of the functions are above 0.  Before each function stands its first argument. */
+/* Errors of the functions are above 0.  The member before a function is its first argument. */
 typedef struct {
         void *model;
         int (*take)(void *model, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab], or NULL: not wanted */
@@ -136,7 +136,7 @@ typedef struct {
         /* What may not come behind text [n] becomes -inf; 0, an error, or below 0: the text ends here.  Or NULL: all may come. */
         int (*rule)(void *ruler, const int32_t *text, int64_t n, float *logits);
         void *proposer;
-        /* At most so many drafts of what comes behind text [n]; how many.  Or NULL: generation_draft() makes them. */
+        /* Writes up to `most` drafts of the tokens after text [n], and returns their number.  NULL: generation_draft() makes them. */
         int64_t (*propose)(void *proposer, const int32_t *text, int64_t n, int32_t *drafts, int64_t most);
         LoopTokens tokens;
 #if HAS_COMMAND

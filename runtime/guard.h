@@ -47,8 +47,8 @@
 
 /* STEP: attribute of every step function.  `noipa`: GCC 12 wrongly inferred that a step has no side effects and dropped the call.  Compilers
  * of WebAssembly find registers for small functions, not for one that all of them have become.
- * SHARED: attribute of a function that kernels share.  It is compiled once, which is most of what keeps compilation short: what a call site
- * knows is no literal in it. */
+ * SHARED: attribute of a function that kernels share.  It is compiled once, which saves most of the compile time: constants of a call
+ * site are not propagated into it. */
 #if defined(__wasm__)
 #define STEP __attribute__((noinline)) static
 #define SHARED __attribute__((noinline, unused)) static

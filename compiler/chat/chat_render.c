@@ -165,7 +165,7 @@ static void macro_check_names(Chat *c, const ChatNode *macro, const Args *args)
         }
 }
 
-/* A default sees what is given to any parameter, and never what a parameter's name means outside. */
+/* A default sees all given arguments; a parameter's name never refers to a variable outside the macro. */
 static void macro_bind(Chat *c, const ChatNode *macro, const Args *args)
 {
         for (int i = 0; i < macro->n; i++) {

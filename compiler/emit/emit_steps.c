@@ -290,7 +290,8 @@ static void emit_step(const Emit *e, const Step *s, const char *instance, Text *
 
 static void emit_functions(const Emit *e, const StepList *list, const Step *wanted, Text *c);
 
-static bool text_names(const Text *t, const char *name)
+/* Does C text contain this identifier? */
+static bool text_mentions(const Text *t, const char *name)
 {
         CScan s = {.at = t->data, .end = t->data + t->n};
         const char *found;
@@ -309,7 +310,7 @@ static const char *body_parameters(const Emit *e, const Body *b, const Text *ste
         Text *t = text_new(e->arena);
         for (int i = 0; i < n; i++)
                 text_printf(t, ", int64_t %s%s", nest[i]->name,
-                            e->plan->by_address || text_names(steps, nest[i]->name) ? "" : " UNUSED");
+                            e->plan->by_address || text_mentions(steps, nest[i]->name) ? "" : " UNUSED");
         return t->data;
 }
 
