@@ -14,7 +14,7 @@ enum {
 EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer,
                           WeightHome home, WeightTail *tail)
 {
-        EmitOptions options = {.generates = generates_when_fed(m->graph),
+        EmitOptions options = {.generates = loops->generates,
                                .loop = loops->loop,
                                .nloop = loops->nloop,
                                .feeds_prompt = loops->feeds_prompt,
@@ -219,11 +219,19 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
         return code != DONE && weights_why(weights) ? WRONG_INPUT : code;
 }
 
-/* The loops of its C; an exit code. */
+/* The loops of its C: none, unless something asks for them; an exit code. */
 static int choose_loops(Model *m, const CommandOptions *o, EmittedLoops *loops)
 {
+        *loops = (EmittedLoops){0};
+        if (!o->given[OPT_LOOPS] && !o->given[OPT_MAIN] && !o->given[OPT_PYTHON] && !o->grammar)
+                return DONE;
         const int code = emitted_loops(m, "build", loops);
         fputs(loops->notes->data, stderr);
+        if (code == DONE && o->given[OPT_LOOPS] && !has_loops(m->graph)) {
+                fprintf(stderr, "lathe build: --loops: %s has no loop and does not generate text\n",
+                        m->graph->name);
+                return WRONG_INPUT;
+        }
         if (code != DONE || !o->given[OPT_MAIN] || !loops->why_no_main)
                 return code;
         fprintf(stderr,

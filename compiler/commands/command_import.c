@@ -18,8 +18,8 @@ static const char *import_stem(Arena *arena, const char *out)
         return out;
 }
 
-/* What is printed is held to what `lathe check` asks of any model.  *parameters, and whether its C can be a program. */
-static bool spec_holds(const Spec *spec, const CommandOptions *o, int64_t *parameters, bool *runs)
+/* What is printed is held to what `lathe check` asks of any model.  *parameters, and whether its C can have loops and be a program. */
+static bool spec_holds(const Spec *spec, const CommandOptions *o, int64_t *parameters, bool *loops, bool *runs)
 {
         Model m;
         CommandOptions plain = *o;
@@ -27,9 +27,10 @@ static bool spec_holds(const Spec *spec, const CommandOptions *o, int64_t *param
         bool good = model_open_text(&m, spec->model, spec->text) && model_check(&m, &plain, spec->model);
         if (good) {
                 *parameters = parameter_count(m.oracle);
-                EmittedLoops loops; /* the build that follows prints their notes */
-                good = emitted_loops(&m, "import", &loops) == DONE;
-                *runs = good && !loops.why_no_main;
+                EmittedLoops emitted; /* the build that follows prints their notes */
+                good = emitted_loops(&m, "import", &emitted) == DONE;
+                *runs = good && !emitted.why_no_main;
+                *loops = has_loops(m.graph);
         } else {
                 fprintf(stderr, "lathe: the model that config %s generates has an error; its text:\n%s",
                         spec->item, spec->text);
@@ -49,7 +50,7 @@ static const char *counted(Arena *arena, int64_t n)
 }
 
 static int build_imported(Arena *arena, const CommandOptions *o, const Spec *spec, const char *stem,
-                          bool runs)
+                          bool loops, bool runs)
 {
         CommandOptions build = *o;
         build.nfile = 1;
@@ -58,6 +59,7 @@ static int build_imported(Arena *arena, const CommandOptions *o, const Spec *spe
         build.out = arena_printf(arena, "%s.c", stem);
         build.source.text = spec->text; /* the model file takes its place when all is written */
         build.noverride = 0;
+        build.given[OPT_LOOPS] = loops;
         build.given[OPT_MAIN] = runs;
         build.tokenizer = NULL;
         if (runs)
@@ -75,10 +77,10 @@ static int import_all(Arena *arena, const CommandOptions *asked)
         Spec spec =
                 import_spec(arena, o, o->file[0], o->nfile > 1 ? o->file[1] : NULL, slash ? slash + 1 : stem);
         int64_t parameters = 0;
-        bool runs = false;
+        bool loops = false, runs = false;
         if (!spec.text)
                 return spec.env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;
-        if (!spec_holds(&spec, o, &parameters, &runs))
+        if (!spec_holds(&spec, o, &parameters, &loops, &runs))
                 return WRONG_INPUT;
         if (to_stream && o->given[OPT_SPEC_ONLY])
                 return write_file("-", spec.text, (int64_t)strlen(spec.text)) ? DONE : WRONG_ENVIRONMENT;
@@ -95,7 +97,7 @@ static int import_all(Arena *arena, const CommandOptions *asked)
         bool good = output_bytes(&written, path, spec.text, (int64_t)strlen(spec.text));
         int code = !good                     ? WRONG_ENVIRONMENT
                    : o->given[OPT_SPEC_ONLY] ? DONE
-                                             : build_imported(arena, o, &spec, stem, runs);
+                                             : build_imported(arena, o, &spec, stem, loops, runs);
         if (code != DONE) {
                 if (good)
                         output_drop(&written);

@@ -353,8 +353,9 @@ int64_t guided_values(const Loop *l, const Type *latent);
 bool is_without(const CommandOptions *o, const Input *in); /* --without gives the input */
 /* The constants that its file of runtime/ goes by, as C.  label [classes]: of classify, or NULL. */
 const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label);
-/* emitted_loops.c: what of a model's loops its C does. */
+/* emitted_loops.c: what of a model's loops its C does; all 0: nothing. */
 typedef struct {
+        bool generates; /* tokens go in, logits alone come out: it has a function that generates */
         EmitLoop *loop; /* [nloop]: those that are functions */
         int nloop;
         const EmitLoop *main;      /* that of a command line; NULL: it generates */
@@ -364,6 +365,7 @@ typedef struct {
 } EmittedLoops;
 int emitted_loops(Model *m, const char *command,
                   EmittedLoops *out); /* an exit code, after a message if it is none */
+bool has_loops(const Graph *g); /* in its file, or it generates text */
 /* What the loop requires and the model lacks; NULL: nothing is missing. */
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
 /* picture_input.c: a picture's values as an input of the dimensions [channels, height, width], as the loop says, NULL: stretched, from 0

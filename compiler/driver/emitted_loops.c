@@ -47,11 +47,17 @@ static const char *why_no_generation(const Graph *g, const EmitLoop *hears, cons
         return why ? why : untapped_outputs(g) > 1 ? "has more than one output" : NULL;
 }
 
+bool has_loops(const Graph *g)
+{
+        return g->nloop > 0 || generates_when_fed(g);
+}
+
 int emitted_loops(Model *m, const char *command, EmittedLoops *out)
 {
         const Graph *g = m->graph;
         const Loop *last = g->nloop ? &g->loop[g->nloop - 1] : NULL;
-        *out = (EmittedLoops){.loop = NEW_ARRAY(&m->arena, EmitLoop, g->nloop + 1),
+        *out = (EmittedLoops){.generates = generates_when_fed(g),
+                              .loop = NEW_ARRAY(&m->arena, EmitLoop, g->nloop + 1),
                               .notes = text_new(&m->arena)};
         for (int i = 0; i < g->nloop; i++) {
                 const int code =

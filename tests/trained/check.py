@@ -64,7 +64,7 @@ def first_wrong(questions, found, expected, fits=lambda a, b: a == b):
 
 
 def build_ask(given, *macros):
-    call(driver, "build", *given, "--prefix", "subject", "-o", "subject.c")
+    call(driver, "build", *given, "--loops", "--prefix", "subject", "-o", "subject.c")
     call(*CC, *macros, "-I.", os.path.join(HERE, "ask.c"), "subject.c", "-lpthread", "-lm", "-o", "ask")
 
 
@@ -134,7 +134,7 @@ def check_doodles():
 
 def check_sketch():
     for name in ("sketch", "doodles"):
-        call(driver, "build", *of(name, False), "-o", name + ".c")
+        call(driver, "build", *of(name, False), "--loops", "-o", name + ".c")
     paint = os.path.join(MODELS, "sketch", "paint.c")
     call(*CC, "-Wconversion", "-I.", paint, "sketch.c", "doodles.c", "-lpthread", "-o", "paint")
     wanted = [list(map(int, line.split())) for line in answers("sketch")]
