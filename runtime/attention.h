@@ -616,6 +616,7 @@ KERNEL void attention_merge(AttentionTile *t, int i)
                         v_store(o + d, v_load(block_o + d));
                 return;
         }
+#if HAS_KEY_BLOCKS
 #if HAS_PLAIN_WEIGHTS
         if (t->no_softmax) {
                 for (int d = 0; d < t->width; d += 16)
@@ -631,6 +632,7 @@ KERNEL void attention_merge(AttentionTile *t, int i)
         v_store(l, v_fma(v_load(block_l), block_c, v_mul(v_load(l), c)));
         for (int d = 0; d < t->width; d += 16)
                 v_store(o + d, v_fma(v_load(block_o + d), block_c, v_mul(v_load(o + d), c)));
+#endif
 }
 
 /* The sink joins row i: what its outputs are multiplied by; the sum becomes that of all. */

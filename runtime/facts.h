@@ -32,9 +32,13 @@
 /* Some product takes the rows of a list. */
 #define HAS_ACTIVE_ROWS 1
 
-/* Attention: keys lie in rows; in tiles of 16. */
+/* Attention: keys lie in rows; in tiles of 16; there may be more of them than a block has. */
 #define HAS_KEY_ROWS 1
 #define HAS_KEY_TILES 1
+#define HAS_KEY_BLOCKS 1
+
+/* A register tile has two or three panels, of which the last may be the only one that is left. */
+#define HAS_ODD_PANELS 1
 
 /* Attention: keys or values do not lie at their positions, but in pages, or in a cache that holds a window. */
 #define HAS_MOVED_KEYS 1

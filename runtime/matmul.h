@@ -49,6 +49,7 @@ typedef struct {
 /* With weights of 16 bits, behind these: a piece of as many panels as a tile may have, in f32. */
 #define MATMUL_WIDE(cut) ((cut)*4 * 16)
 
+#if HAS_ODD_PANELS
 /* The same, where a panel that is left alone is not computed twice. */
 KERNEL void tile_rows_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                           int panels, int even)
@@ -58,6 +59,9 @@ KERNEL void tile_rows_odd(float *acc, int64_t acc_row, const Factors *f, int64_t
         else
                 tile_of_rows(acc, acc_row, f, steps, fresh, rows, panels, even);
 }
+#else
+#define tile_rows_odd tile_of_rows
+#endif
 
 /* Takes the finished outputs of `group` neighbouring panels of one row, acc[0] being those of `panel`; does
  * all that remains (bias, activation, residual) and stores, the last panel's columns only as far as there are

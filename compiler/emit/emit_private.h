@@ -44,6 +44,7 @@ void tidy_text(Text *out, const Text *c);
 
 /* emit_tiles.c */
 void emit_tile(const Plan *p, const Target *t, Text *c);
+bool has_tile(const Plan *p, Tile tile); /* do products take such tiles? */
 void emit_states(const Plan *p,
                  Text *c); /* what keys, values and other states are stored in, if not all in f32 */
 

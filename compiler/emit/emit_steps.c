@@ -230,15 +230,33 @@ static void emit_views(const Emit *e, const Step *s, const char *views, Text *t)
         text_indent(t, inside, 1);
 }
 
-/* Kernels and exchanges ask themselves whether an output is wanted. */
+/* "m->output_y || wants_taps(m)": whether one of the step's outputs is requested of an instance, m or "&m->sequence[i]" */
+static const char *any_requested(const Emit *e, const Step *s, const char *instance)
+{
+        const char *member = *instance == '&' ? arena_printf(e->arena, "%s.", instance + 1)
+                                              : arena_printf(e->arena, "%s->", instance);
+        Text *t = text_new(e->arena);
+        int terms = 0;
+        for (int i = 0; i < e->g->noutput; i++) {
+                const Output *o = &e->g->output[i];
+                if (s->output ? s->output == o : !o->tap && (s->outputs & output_bit(e->g, i)))
+                        text_printf(t, "%s%soutput_%s", terms++ ? " || " : "", member, o->name);
+        }
+        if (!s->output && (s->outputs & WANTED_BY_TAPS))
+                text_printf(t, "%swants_taps(%s)", terms++ ? " || " : "", instance);
+        return t->data;
+}
+
+/* Steps that only some outputs need.  Those that all outputs need are unconditional: a call runs only if one is requested, or for the
+ * positions that it takes. */
 static void emit_wanted(const Emit *e, const Step *s, const char *instance, Text *t)
 {
         Text *inside = text_new(e->arena);
         emit_steps(e, &s->inside, instance, inside);
-        const bool gathers = s->inside.step[0]->op == STEP_GATHER;
-        if (gathers)
-                text_printf(t, "if (m->output_%s)\n", s->output->name);
-        text_indent(t, inside, gathers);
+        const bool braces = strchr(inside->data, '\n') != inside->data + inside->n - 1;
+        text_printf(t, "if (%s)%s\n", any_requested(e, s, instance), braces ? " {" : "");
+        text_indent(t, inside, 1);
+        text_printf(t, braces ? "}\n" : "");
 }
 
 /* Is one statement all that it has inside? */
@@ -288,7 +306,7 @@ static void emit_step(const Emit *e, const Step *s, const char *instance, Text *
 
 /* --- functions --------------------------------------------------------------------------------------------------------------- */
 
-static void emit_functions(const Emit *e, const StepList *list, const Step *wanted, Text *c);
+static void emit_functions(const Emit *e, const StepList *list, Text *c);
 
 /* Does C text contain this identifier? */
 static bool text_mentions(const Text *t, const char *name)
@@ -332,11 +350,11 @@ static void emit_repeat_functions(const Emit *e, const Step *repeat, const Step 
 {
         const StepList *bodies = bodies_of(repeat), *others = rest ? bodies_of(rest) : NULL;
         if (bodies != &repeat->inside)
-                print_kernel(e->plan, repeat->kernel->repeat.active_rows, NULL, c);
+                print_kernel(e->plan, repeat->kernel->repeat.active_rows, c);
         for (int i = 0; i < bodies->n && bodies->step[i]->op == STEP_BODY; i++) {
-                emit_functions(e, &bodies->step[i]->inside, NULL, c);
+                emit_functions(e, &bodies->step[i]->inside, c);
                 if (rest)
-                        emit_functions(e, &others->step[i]->inside, NULL, c);
+                        emit_functions(e, &others->step[i]->inside, c);
                 emit_body_function(e, repeat, bodies->step[i], c);
                 if (rest)
                         emit_body_function(e, rest, others->step[i], c);
@@ -352,7 +370,7 @@ static const Step *second_half_of(const StepList *list, int i)
         return NULL;
 }
 
-static void emit_functions(const Emit *e, const StepList *list, const Step *wanted, Text *c)
+static void emit_functions(const Emit *e, const StepList *list, Text *c)
 {
         for (int i = 0; i < list->n; i++) {
                 const Step *s = list->step[i];
@@ -360,9 +378,9 @@ static void emit_functions(const Emit *e, const StepList *list, const Step *want
                 if (shared && shared->kernel == s->kernel)
                         print_shared(e->plan, shared, c);
                 else if (s->op == STEP_CALL && !shared)
-                        print_kernel(e->plan, s->kernel, wanted, c);
+                        print_kernel(e->plan, s->kernel, c);
                 else if (s->op != STEP_REPEAT)
-                        emit_functions(e, &s->inside, s->op == STEP_IF_WANTED ? s : wanted, c);
+                        emit_functions(e, &s->inside, c);
                 else if (!s->second_half)
                         emit_repeat_functions(e, s, second_half_of(list, i), c);
         }
@@ -460,7 +478,7 @@ void emit_program(const Emit *whole, Text *c)
                 emit_wants_taps(e, c);
         if (any_looks_up(e->plan))
                 emit_sequence_of(e, c);
-        emit_functions(e, program, NULL, c);
+        emit_functions(e, program, c);
         if (is_timed(e->plan))
                 text_printf(calls, "if (thread == 0)\n        profile_mark(-1);\n");
         for (int i = 0; parts && i < program->n; i++)

@@ -4,7 +4,7 @@
 
 #include "emit_private.h"
 
-static bool has_tile(const Plan *p, Tile tile)
+bool has_tile(const Plan *p, Tile tile)
 {
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++)

@@ -197,31 +197,6 @@ static const char *iterations_taken(const Printer *p)
         return t->data;
 }
 
-/* "(m->output_y || wants_taps(m))" */
-static const char *any_wanted(const Plan *p, uint64_t outputs)
-{
-        const Graph *g = p->graph;
-        Text *t = text_new(g->arena);
-        int terms = 0;
-        for (int i = 0; i < g->noutput; i++)
-                if (!g->output[i].tap && (outputs & output_bit(g, i)))
-                        text_printf(t, "%sm->output_%s", terms++ ? " || " : "", g->output[i].name);
-        if (outputs & WANTED_BY_TAPS)
-                text_printf(t, "%swants_taps(m)", terms++ ? " || " : "");
-        return terms > 1 ? arena_printf(g->arena, "(%s)", t->data) : t->data;
-}
-
-/* What only outputs need that the call does not want is left out.  What they all need is not asked for: no call runs that wants
- * none, but for the positions that it takes. */
-void print_skipping(const Printer *p, Text *out)
-{
-        const Step *wanted = p->wanted;
-        if (wanted)
-                text_printf(out, "        if (!%s)\n                return; /* not requested */\n",
-                            wanted->output ? arena_printf(p->arena, "m->output_%s", wanted->output->name)
-                                           : any_wanted(p->plan, wanted->outputs));
-}
-
 /* --- functions -------------------------------------------------------------------------------------------------------------- */
 
 /* A line of a model file without its own comment, cut behind a word where it is long. */
@@ -281,7 +256,6 @@ static void print_stages(Printer *p, Text *out)
                     source_comment(p->plan, p->kernel), p->shared ? p->shared->name : p->f->name,
                     p->plan->c_name, if_unused(p, p->m),
                     p->shared ? shared_parameters(p) : iterations_taken(p), rows_taken(p));
-        print_skipping(p, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }
@@ -490,13 +464,12 @@ static void print_live(Printer *p, Text *out)
 }
 
 /* Prints the functions of a kernel, and returns whether one that is called back needs a Place. */
-static bool print_functions(Plan *p, const Kernel *k, const Step *wanted, bool bare, Text *out)
+static bool print_functions(Plan *p, const Kernel *k, bool bare, Text *out)
 {
         bool place = k->batching == BATCH_ROWS_LOOKED_UP || p->sharing.ranks;
         for (int i = 0; i < k->code->n; i++) {
                 Printer printer = {.plan = p,
                                    .kernel = k,
-                                   .wanted = wanted,
                                    .code = k->code,
                                    .f = k->code->function[i],
                                    .arena = p->graph->arena,
@@ -519,13 +492,13 @@ static bool print_functions(Plan *p, const Kernel *k, const Step *wanted, bool b
         return place;
 }
 
-void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out)
+void print_kernel(Plan *p, const Kernel *k, Text *out)
 {
         const int64_t before = out->n;
-        if (print_functions(p, k, wanted, false, out))
+        if (print_functions(p, k, false, out))
                 return;
         out->n = before;
-        print_functions(p, k, wanted, true, out);
+        print_functions(p, k, true, out);
 }
 
 void print_shared(Plan *p, const SharedFunction *s, Text *out)

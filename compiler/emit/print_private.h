@@ -12,7 +12,7 @@ typedef struct {
 } SharedFunction;
 
 /* print_function.c: kernels as C functions */
-void print_kernel(Plan *p, const Kernel *k, const Step *wanted, Text *out);
+void print_kernel(Plan *p, const Kernel *k, Text *out);
 void print_shared(Plan *p, const SharedFunction *s, Text *out); /* the function */
 const char *iteration_parameters(Arena *a, const Body *b, bool types);
 /* ", const int32_t *active, int64_t count": the rows that an iteration changes, where a kernel computes just these */
@@ -29,7 +29,6 @@ typedef struct {
 typedef struct {
         Plan *plan;
         const Kernel *kernel;
-        const Step *wanted; /* IF_WANTED around its call; or NULL */
         const Code *code;
         const Function *f;
         Arena *arena;
@@ -99,7 +98,6 @@ void print_own_rows(Printer *p, Text *out);
 void print_call(Printer *p, const Stmt *s, Text *out);
 /* print_function.c */
 void print_rows(Printer *p, const Stmt *s, Text *out);
-void print_skipping(const Printer *p, Text *out); /* where a call's outputs may do without the kernel */
 const char *loop_size(Printer *p, int loop);
 const char *row_count(Printer *p, int begin, int end);
 const char *row_count_unbracketed(Printer *p, int begin, int end); /* without brackets around the whole */

@@ -218,7 +218,6 @@ static void print_exchange(Printer *p, const Exchange *x, Text *out)
                 "/* All ranks get what each made of it. */\nstatic void %s_exchange(const %s *m%s%s)\n{\n",
                 k->name, p->plan->c_name, iteration_parameters(p->arena, once ? once->body : k->body, true),
                 once ? "" : row_parameters(k, true));
-        print_skipping(p, out);
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }

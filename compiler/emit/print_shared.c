@@ -19,7 +19,7 @@ static void collect(const StepList *list, const Kernel **kernel, int *n)
                 const Step *s = list->step[i];
                 if (s->op == STEP_CALL && may_be_shared(s->kernel))
                         kernel[(*n)++] = s->kernel;
-                if (s->op != STEP_FOR_SEQUENCES && s->op != STEP_FOR_RANGES && s->op != STEP_IF_WANTED)
+                if (s->op != STEP_FOR_SEQUENCES && s->op != STEP_FOR_RANGES)
                         collect(&s->inside, kernel, n);
         }
 }

@@ -5,11 +5,12 @@
 typedef struct {
         bool storage[STORAGE_COUNT], weight[STORAGE_COUNT],
                 state[STORAGE_COUNT]; /* of any buffer, and of operands of products */
-        bool active_rows, key_rows, key_tiles, moved_keys, parts, sink, plain_weights;
+        bool active_rows, key_rows, key_tiles, key_blocks, moved_keys, parts, sink, plain_weights;
 } KernelUses;
 
-static void add_attention_uses(const Kernel *k, const AttentionCall *c, KernelUses *u)
+static void add_attention_uses(const Graph *g, const Kernel *k, const AttentionCall *c, KernelUses *u)
 {
+        u->key_blocks |= dim_bound(g, c->keys) > BLOCK_OF_KEYS;
         u->state[c->k.buffer->storage] = u->state[c->v.buffer->storage] = true;
         u->key_rows |= c->k_key != 0;
         u->key_tiles |= c->k_key == 0;
@@ -19,26 +20,26 @@ static void add_attention_uses(const Kernel *k, const AttentionCall *c, KernelUs
         u->plain_weights |= k->attention.plain || c->weigh;
 }
 
-static void add_statement_uses(const Kernel *k, const StmtList *list, KernelUses *u)
+static void add_statement_uses(const Graph *g, const Kernel *k, const StmtList *list, KernelUses *u)
 {
         for (const Stmt *s = list->stmt; s < list->stmt + list->n; s++) {
                 if (s->op == STMT_ATTENTION)
-                        add_attention_uses(k, s->call.attention, u);
+                        add_attention_uses(g, k, s->call.attention, u);
                 if (s->op == STMT_ACTIVATION_MATMUL)
                         u->state[s->call.activation->b.buffer->storage] = true;
                 if (s->inside)
-                        add_statement_uses(k, s->inside, u);
+                        add_statement_uses(g, k, s->inside, u);
         }
 }
 
-static void add_kernel_uses(const Kernel *k, KernelUses *u)
+static void add_kernel_uses(const Graph *g, const Kernel *k, KernelUses *u)
 {
         for (int i = 0; i < k->product.nsegment; i++) {
                 u->weight[k->product.segment[i].w[0]->storage] = true;
                 u->active_rows |= k->rows == ROWS_ACTIVE;
         }
         for (int i = 0; k->code && i < k->code->n; i++)
-                add_statement_uses(k, &k->code->function[i]->body, u);
+                add_statement_uses(g, k, &k->code->function[i]->body, u);
 }
 
 static KernelUses kernel_uses(const Plan *p)
@@ -48,7 +49,7 @@ static KernelUses kernel_uses(const Plan *p)
                 u.storage[p->buffer[i]->storage] = true;
         for (int i = 0; i < p->nbody; i++)
                 for (int k = 0; k < p->list[i].n; k++)
-                        add_kernel_uses(p->list[i].kernel[k], &u);
+                        add_kernel_uses(p->graph, p->list[i].kernel[k], &u);
         return u;
 }
 
@@ -58,6 +59,22 @@ static bool has_blocks_of(const KernelUses *u, int steps)
                 if (u->storage[s] && is_in_blocks(s) && storage_info[s].codes == steps)
                         return true;
         return false;
+}
+
+static bool is_odd(int panels)
+{
+        return panels == 2 || panels == 3;
+}
+
+/* May a register tile have panels that a product's last ones do not fill? */
+static bool has_odd_panels(const Plan *p)
+{
+        bool odd = target_is_portable(p->target) || is_odd(p->target->panels);
+        for (const Tile *t = p->target->tile; t->rows; t++)
+                odd |= has_tile(p, *t) && is_odd(t->panels);
+        for (const Tile *t = p->target->few; t->rows; t++)
+                odd |= is_odd(t->panels);
+        return odd;
 }
 
 static bool main_is(const Emit *e, LoopId id)
@@ -94,6 +111,8 @@ static bool prescribes(const Graph *g)
         FACT(ACTIVE_ROWS, u.active_rows)                                                                     \
         FACT(KEY_ROWS, u.key_rows)                                                                           \
         FACT(KEY_TILES, u.key_tiles)                                                                         \
+        FACT(KEY_BLOCKS, u.key_blocks || u.parts)                                                            \
+        FACT(ODD_PANELS, has_odd_panels(p))                                                                  \
         FACT(MOVED_KEYS, u.moved_keys)                                                                       \
         FACT(PARTS, u.parts)                                                                                 \
         FACT(SINK, u.sink)                                                                                   \

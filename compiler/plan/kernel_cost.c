@@ -6,8 +6,6 @@
  * that rows are gathered from, those rows. */
 #include "plan.h"
 
-enum { BLOCK_OF_KEYS = 256 /* ATTENTION_BLOCK of runtime/attention.h */ };
-
 typedef struct {
         const Plan *plan;
         const int64_t *size;

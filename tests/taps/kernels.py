@@ -13,7 +13,6 @@ def kernels(path):
         text = file.read()
     text = re.sub(r"(m->(?:arena|state|weights|scratch)\b)(?: \+ (?:\d+|ARENA_\w+|STATE_\w+)\b)?", r"\1 + AT", text)
     text = re.sub(r"\b([a-z]\w*?)_\d+\b", r"\1_ID", text)  # sin_12: buffer 12
-    text = re.sub(r"        if \(!.*\)\n                return; /\* not requested \*/\n", "", text)
     return [part for part in text.split("\n\n") if re.match(r"/\* [\w.]+\.model:\d+ ", part)]
 
 
