@@ -153,6 +153,17 @@ def weights():
                 accepted(f"{x:g} becomes {kind}", *args)
             else:
                 refused(f"{x:g} becomes {kind}", [f"w[5, {depth}..{2 * depth}] has {single(x):.9g}", kind, "beyond the largest f16"], *args)
+    # a base alone that is beyond f16: the values lie close together
+    for base, good in ((F16, True), (-F16, True), (7e4, False), (-7e4, False)):
+        values = [0.0] * 1024
+        values[5 * 64 + 32:6 * 64] = [base, base * 0.9999] * 16
+        safetensors("w.safetensors", w=([16, 64], values, "f"))
+        write("blocks.model", "model blocks { input x : real[64]\nw : weight[16, 64]\noutput y = x @ w' }\n")
+        args = ("eval", "blocks.model", "-I", "x=1", "--weights", "w.safetensors", "--quant", "q4_1")
+        if good:
+            accepted(f"values near {base:g} become q4_1", *args)
+        else:
+            refused(f"values near {base:g} become q4_1", ["w[5, 32..64] has", "q4_1", "beyond the largest f16"], *args)
     # along the other axis
     write("blocks.model", "model blocks { input x : real[64]\nw : weight[64, 16]\noutput y = x @ w }\n")
     values = [0.0] * 1024
