@@ -1,4 +1,4 @@
-/* What the parts of fusion and layout have in common. */
+/* Shared by the files of fusion and layout. */
 #ifndef PLAN_PRIVATE_H
 #define PLAN_PRIVATE_H
 #include "plan.h"
