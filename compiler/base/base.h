@@ -1,9 +1,9 @@
-/* base: what everything stands on, and nothing of models.
+/* base: shared by all rooms, independent of models.
  *
- * Memory that goes at once (arena.c), messages about a source (diag.c), text that grows (text.c, c_scan.c), files and processes that
- * must not outlive us (output.c, ending.c), formats of files (formats.c), the machine (clock.c, memory.c, interrupt.c), functions of
- * real numbers with the same
- * bits everywhere (real_functions.c, halves), and the texts that lathe is built with (embedded_text.c). */
+ * Arenas (arena.c), messages about a source (diag.c), text that grows (text.c, c_scan.c), files and processes
+ * that must end with lathe (output.c, ending.c), formats of files (formats.c), the machine (clock.c,
+ * memory.c, interrupt.c), functions of real numbers with the same bits everywhere (real_functions.c, halves),
+ * and the texts that lathe is built with (embedded_text.c). */
 #ifndef BASE_H
 #define BASE_H
 #include <jansson.h>

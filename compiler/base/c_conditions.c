@@ -1,5 +1,5 @@
-/* Conditions of the preprocessor, resolved as far as facts decide them: of a text the branches that are taken, and no line of a
- * condition that is decided.  Of one that is decided in part the rest stays: `#if defined(__GNUC__) && HAS_PAGES` becomes
+/* Resolves conditions of the preprocessor by facts: keeps only the taken branches, without the lines of
+ * decided conditions.  A partly decided condition is reduced: `#if defined(__GNUC__) && HAS_PAGES` becomes
  * `#if defined(__GNUC__)` or nothing. */
 #include "base.h"
 

@@ -1,6 +1,7 @@
-/* How the process ends before its time. See base.h.
+/* Premature end of the process, by a signal or an error. See base.h.
  *
- * Everything here may run in a signal handler, so nothing allocates, and messages are put together by hand. */
+ * Everything here may run in a signal handler, so nothing allocates memory, and messages are composed without
+ * printf. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

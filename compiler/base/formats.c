@@ -1,4 +1,5 @@
-/* Formats by their first bytes: those that lathe reads, those that take its place by mistake, and what to do about each. */
+/* File formats by their first bytes: those that lathe reads, those that are given by mistake, and the advice
+ * for each. */
 #include "base.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* Which files this process has read to make something of, in their order; for --depfile. */
+/* The list of files that this process has read as inputs, in order; for --depfile. */
 #include "base.h"
 
 #include <stdlib.h>

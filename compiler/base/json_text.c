@@ -1,5 +1,5 @@
-/* jansson says of memory that is short that the text is wrong, or nothing at all; 2.14 may even use what it was not given, so
- * reading a text ends at once where there is a way out. */
+/* Reading JSON.  If memory is short, jansson reports invalid text or nothing at all, and 2.14 may even use a
+ * failed allocation.  So reading ends at once if there is a handler. */
 #include "base.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* Linux says in /proc and in the control group what there is; elsewhere nothing is limited. */
+/* The available memory: Linux reports it in /proc and in the control group; elsewhere there is no limit. */
 #include "base.h"
 
 #include <stdio.h>

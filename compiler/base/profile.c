@@ -1,4 +1,4 @@
-/* One profile at a time: what is timed runs alone. */
+/* One profile at a time: a timed run is not concurrent with others. */
 #include "base.h"
 
 #include <stddef.h>

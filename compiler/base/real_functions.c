@@ -1,7 +1,7 @@
-/* exp, log, sin, cos, tanh, erf, atan and pow in double, made of + - * / alone, by the pairs of runtime/reals.h, which emitted programs
- * have too.  tests/reals measures the functions.
+/* exp, log, sin, cos, tanh, erf, atan and pow in double, computed only by + - * /, by the pairs of
+ * runtime/reals.h, which emitted programs have too.  tests/reals measures the functions.
  *
- * Of libm only what is exact is used: floor, fabs, and ldexp where nothing is rounded. */
+ * Only exact functions of libm are used: floor, fabs, and ldexp where nothing is rounded. */
 #include "base.h"
 
 #include <float.h>

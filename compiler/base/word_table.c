@@ -1,4 +1,4 @@
-/* A hash table of words that is filled when lathe is built, and looked into when it runs. */
+/* A hash table of words that is filled when lathe is built, and read at run time. */
 #include "base.h"
 
 int word_place(const EmbeddedWord *table, const char *words, const char *name, int64_t n)

@@ -1,12 +1,14 @@
-/* chat: templates of conversations, in the format of published models; independent of models.
+/* chat: chat templates, in the format of published models; independent of lathe's models.
  *
- * A template is a text in Jinja2.  Here that part of Jinja2 that templates use is parsed (chat_scan.c, chat_parse.c,
- * chat_parse_expression.c) and evaluated (chat_render.c, chat_evaluate.c, chat_call.c, with tables in chat_text_routines.c,
- * chat_value_routines.c and chat_tests.c) as Python's jinja2 does in transformers: trim_blocks and lstrip_blocks on, nothing escaped, values immutable.
- * chat_conversation.c has it write conversations; chat_pieces.c cuts it into texts to put a conversation together from; chat_source.c finds
- * it in the files of a model.
+ * A template is written in Jinja2.  The part of Jinja2 that published templates use is parsed (chat_scan.c,
+ * chat_parse.c, chat_parse_expression.c) and evaluated (chat_render.c, chat_evaluate.c, chat_call.c, with
+ * tables in chat_text_routines.c, chat_value_routines.c and chat_tests.c) as Python's jinja2 does in
+ * transformers: trim_blocks and lstrip_blocks on, nothing escaped, values immutable. chat_conversation.c
+ * renders conversations by a template; chat_pieces.c splits a template into texts from which a conversation
+ * is composed; chat_source.c finds the template in the files of a model.
  *
- * Whatever the template says, evaluation ends: see the bounds below.  What is not supported is refused with its name and place. */
+ * Evaluation always ends, see the bounds below.  Unsupported constructs are rejected with their name and
+ * position. */
 #ifndef CHAT_H
 #define CHAT_H
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* Filters, tests, methods, functions and macros called: their arguments, and the functions themselves. */
+/* Calls of filters, tests, methods, functions and macros: their arguments, and the functions themselves. */
 #include <time.h>
 
 #include "chat_private.h"

@@ -1,4 +1,4 @@
-/* A conversation, as a template writes it and as its pieces do. */
+/* Renders a conversation by a template or by its pieces. */
 #include <stdlib.h>
 
 #include "chat_private.h"

@@ -1,4 +1,4 @@
-/* Expressions of a template to values. */
+/* Evaluates the expressions of a template. */
 #include <math.h>
 
 #include "chat_private.h"

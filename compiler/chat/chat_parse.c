@@ -1,4 +1,4 @@
-/* Statements of a template. */
+/* Parses the statements of a template. */
 #include "chat_private.h"
 
 static ChatNode *block(ChatParser *p, const char *const *ends);

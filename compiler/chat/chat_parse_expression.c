@@ -1,4 +1,4 @@
-/* Expressions of a template, with the precedences of Jinja2. */
+/* Parses the expressions of a template, with the precedences of Jinja2. */
 #include "chat_private.h"
 
 _Noreturn void chat_fail(ChatWork *w, const char *format, ...)

@@ -1,7 +1,8 @@
-/* A template cut into pieces, by what it renders: conversations of marks, with and without a system message, of one turn and more.
+/* Splits a template into pieces, by conversations that it renders: their messages are marks, with and without
+ * a system message, of one or more turns.
  *
- * The pieces are those texts between the marks that all conversations share.  Whatever they say of one of them that the template does
- * not render is a reason not to cut. */
+ * The pieces are the texts between the marks that all conversations share.  If a conversation composed of the
+ * pieces differs from the rendered one, the template is not split. */
 #include <stdlib.h>
 
 #include "chat_private.h"
@@ -43,7 +44,7 @@ static ChatSaid said_by(const TemplateCut *c, int i)
         return (ChatSaid){text, (int64_t)strlen(text)};
 }
 
-/* With marks as the contents; false: the template refuses, with the fault. */
+/* Renders a conversation whose messages are marks; false: the template rejects it, with the fault. */
 static bool sample_text(TemplateCut *c, bool system, int messages, bool open, Sample *s, ChatFault *fault)
 {
         ChatText text = {0};
@@ -64,7 +65,7 @@ static const char *who(int i)
         return i == 0 ? "the system message" : i % 2 ? "the user's message" : "an answer";
 }
 
-/* Each mark once, and in order. */
+/* Finds each mark once, and in order. */
 static bool find_marks(TemplateCut *c, Sample *s)
 {
         const char *at = s->text;
@@ -102,7 +103,7 @@ static const char *cut_part(const TemplateCut *c, const Sample *s, int64_t from,
         return arena_strndup(c->arena, s->text + from, to - from);
 }
 
-/* a {} b, where braces of the texts stay what they are: a text with {} of its own can't be told */
+/* a {} b, with the texts' braces unchanged; a text that contains {} itself is rejected */
 static const char *text_between(TemplateCut *c, const char *a, const char *b)
 {
         if (strstr(a, "{}") || strstr(b, "{}"))
@@ -131,8 +132,8 @@ static bool starts(const char *text, const char *start)
         return !strncmp(text, start, strlen(start));
 }
 
-/* How many bytes of `between`, what stands between message i and the next, belong to message i: what stands behind it where it is the
- * last one and nothing is opened.  -1: that says nothing. */
+/* The number of bytes of `between`, the text between message i and the next, that belong to message i: those
+ * that also follow it as the last message, with no answer begun.  -1: unknown. */
 static int64_t own_end(TemplateCut *c, int i, const char *between)
 {
         Sample s;
@@ -150,8 +151,8 @@ static int64_t end_of_user(TemplateCut *c, const char *to_answer, const char *to
         return n >= 0 && !strncmp(to_answer, to_end, (size_t)n) ? n : common_start(to_answer, to_end);
 }
 
-/* How many bytes before a user's text belong to its turn: those at the end of `to_user`, what stands between an answer and it, that also
- * stand at the end of `to_first`. */
+/* The number of bytes before a user's message that belong to its turn: the common suffix of `to_user`, the
+ * text between an answer and the message, and of `to_first`. */
 static int64_t begin_of_user(TemplateCut *c, const char *to_user, const char *to_first)
 {
         int64_t n = own_end(c, 2, to_user), length = (int64_t)strlen(to_user),
@@ -178,7 +179,8 @@ static bool cut_turns(TemplateCut *c)
         return true;
 }
 
-/* The message that the head without one says: it is what stands between the two sides of the system's piece. */
+/* The default system message: the text between the two parts of the system's piece in a conversation without
+ * one. */
 static void find_default(TemplateCut *c, const char *before, const char *behind)
 {
         const char *head = c->pieces->head;
@@ -248,7 +250,7 @@ static bool all_hold(TemplateCut *c)
 
 /* --- white space around messages --- */
 
-/* What is left of `before mark behind` in a sample: where mark i begins and ends with its white. */
+/* Whether a sample contains `before mark behind` for mark i, with the white space around the mark. */
 static bool keeps(const TemplateCut *c, const Sample *s, const char *piece, int i, const char *before,
                   const char *behind)
 {

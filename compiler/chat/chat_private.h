@@ -1,4 +1,4 @@
-/* What the files of this room share: values, the tree, one evaluation. */
+/* Shared by the files of this room: values, the syntax tree, an evaluation. */
 #ifndef CHAT_PRIVATE_H
 #define CHAT_PRIVATE_H
 #include "chat.h"

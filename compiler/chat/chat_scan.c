@@ -1,4 +1,5 @@
-/* A template's text to tokens, by the rules of Jinja2's lexer: what of the text around a tag goes with it, above all. */
+/* Splits a template's text into tokens by the rules of Jinja2's lexer, in particular for white space around
+ * tags. */
 #include <stdlib.h>
 
 #include "chat_private.h"

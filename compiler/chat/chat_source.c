@@ -1,4 +1,4 @@
-/* Where a model's files have its template, and the tokens that it names. */
+/* Finds the chat template in a model's files, and the tokens that it names. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>

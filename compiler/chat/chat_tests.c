@@ -1,4 +1,4 @@
-/* The tests of templates, one table: value is name(arguments). */
+/* Table of the tests of templates: value is name(arguments). */
 #include "chat_private.h"
 
 enum { /* sets of kinds */

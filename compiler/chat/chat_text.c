@@ -1,4 +1,4 @@
-/* Texts of a template: by code points, and how values are written, as Python's str(), repr() and json.dumps(). */
+/* Texts of a template, by code points; and writing values as Python's str(), repr() and json.dumps() do. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-/* What is done with a text: filters, value | name(arguments), and methods, value.name(arguments), in one table.  A filter makes a text of what it is
- * given, as str() does; a method has one.  What Python has and is not here is refused by its name. */
+/* Table of routines on texts: filters, value | name(arguments), and methods, value.name(arguments).  A filter
+ * converts its value to a text as str() does; a method requires one.  Routines of Python that are not
+ * supported are rejected by name. */
 #include "chat_private.h"
 
 static ChatValue plain_text(Chat *c, ChatValue v, const char *what)

@@ -1,4 +1,4 @@
-/* Values of a template, with Python's ideas of truth, equality, order and what can be run through. */
+/* Values of a template, with Python's truth, equality, order and iteration. */
 #include <math.h>
 
 #include "chat_private.h"

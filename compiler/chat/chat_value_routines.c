@@ -1,5 +1,5 @@
-/* What is done with numbers, lists, dicts and loops: filters, value | name(arguments), and methods, value.name(arguments), in one table.  What would
- * change a value is refused as by the sandbox. */
+/* Table of routines on numbers, lists, dicts and loops: filters, value | name(arguments), and methods,
+ * value.name(arguments).  Routines that would change a value are rejected, as by the sandbox. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,10 +1,11 @@
-/* lathe verify --text: what narrower storage of weights, and of keys and values, costs, measured on a text.
+/* lathe verify --text: the loss by narrower storage of weights, and of keys and values, measured on a text.
  *
- * The text's tokens are predicted by the model as it is and with what --quant and --kv narrow, both compiled.  The text is
- * cut into windows that begin anew; every token but the first is predicted once, from what stands before it in its window.  A
- * window begins with what the tokenizer puts before a text, or else with the token before its own.
+ * The text's tokens are predicted by the exact model and by the model with --quant and --kv, both compiled.
+ * The text is split into independent windows; every token but the first is predicted once, from the tokens
+ * before it in its window.  A window begins with the tokens that the tokenizer puts before a text, or else
+ * with the previous token.
  *
- * Then each weight is narrow alone, on the first positions, whose exact logits are kept. */
+ * Then the weights are narrowed one at a time, on the first positions, whose exact logits are kept. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What lathe verify --text measures (accuracy.c) and says (accuracy_report.c). */
+/* Results of lathe verify --text: measured in accuracy.c, printed in accuracy_report.c. */
 #ifndef ACCURACY_PRIVATE_H
 #define ACCURACY_PRIVATE_H
 #include "check.h"

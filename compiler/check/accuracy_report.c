@@ -1,4 +1,4 @@
-/* lathe verify --text: what it says, as text or as JSON. */
+/* The report of lathe verify --text, as text or as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
-/* check: whether what was made is right.
+/* check: tests of lathe's results.
  *
- * Test runs of emitted C (test_run*.c), which `lathe verify` compares with the interpreter and with other programs' values (verification.c,
- * verify_*.c), golden files (golden_*.c), and the requirements of tests in the language (requirements.c). */
+ * Test runs of emitted C (test_run*.c), which `lathe verify` compares with the interpreter and with other
+ * programs' values (verification.c, verify_*.c), golden files (golden_*.c), and the requirements of tests in
+ * the language (requirements.c). */
 #ifndef CHECK_H
 #define CHECK_H
 #include <stdio.h>

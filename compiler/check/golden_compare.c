@@ -1,5 +1,5 @@
-/* Compares a recorded golden with one of a new run.  Every field is compared: to the bit, the file equals the one that recording again
- * would write. */
+/* Compares a recorded golden with one of a new run.  Every field is compared to the bit: recording again
+ * would write the same file. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* What a golden file keeps of outputs beside their hashes, and what that says of a change: how large it is, which tokens are others, and
- * where a text goes another way. */
+/* The values of outputs that a golden file has in addition to hashes, and the report of a change by them: its
+ * size, the tokens that differ, and the position where a text differs. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>

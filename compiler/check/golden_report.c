@@ -1,4 +1,4 @@
-/* What golden checks say, for machines: JUnit's XML, one testcase a check, and JSON. */
+/* Reports of golden checks for programs: JUnit's XML, one testcase per check, and JSON. */
 #include "check.h"
 
 #include <string.h>

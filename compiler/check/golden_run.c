@@ -1,4 +1,4 @@
-/* What a golden file is about, worked out. */
+/* Computes the content of a golden file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

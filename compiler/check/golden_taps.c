@@ -1,4 +1,4 @@
-/* What a golden file holds beside the outputs, if nobody says what. */
+/* The default taps of a golden file. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
-/* What compiled code has kept, for the interpreter to follow where it rounds keys and values.
+/* The state of compiled code, which the interpreter follows where keys and values are rounded.
  *
- * A number near the middle between two of 16 bits is rounded to one by floats and to the other by doubles.  Both are right, and one
- * such number moves an output by more than floats do.  So the interpreter takes what compiled code has kept, where its own number
- * is within an error of floats of being rounded so (interpret_state.c); what differs further is an error as ever. */
+ * A number near the middle between two of 16 bits is rounded to one by floats and to the other by doubles.
+ * Both are right, and one such number moves an output by more than floats do.  So the interpreter takes the
+ * compiled code's number if its own is within the error of floats of being rounded to it (interpret_state.c).
+ * Larger differences are errors. */
 #include <math.h>
 #include <string.h>
 

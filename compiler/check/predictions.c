@@ -1,6 +1,7 @@
-/* What one or two models say of a text's next tokens, summed up in double.
+/* Statistics of the predictions of a text's tokens by one or two models, summed in double.
  *
- * A position takes an exponential for each token there is, so that one is shorter than base.h's. */
+ * A position needs an exponential per token of the vocabulary, so it has a shorter polynomial than
+ * that of base.h. */
 #include <math.h>
 #include <stdlib.h>
 

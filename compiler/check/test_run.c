@@ -1,5 +1,5 @@
-/* Test runs: emitted C in a folder of its own, built by cc (CC, if set) and run; 64-bit ARM under qemu where it is not at
- * home. */
+/* Test runs: emitted C in a temporary folder, built by cc (or CC) and run; 64-bit ARM under qemu on other
+ * machines. */
 #include "check.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The test run of code made in this process: the same calls as of the emitted program, through an engine. */
+/* Test runs of code in this process: the same calls as of the emitted program, through an engine. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

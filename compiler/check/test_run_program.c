@@ -1,4 +1,5 @@
-/* The program of a test run: runtime/test_run.h, its words filled in, behind the arrays that this model's inputs need. */
+/* The program of a test run: runtime/test_run.h with its placeholders filled in, after the arrays for this
+ * model's inputs. */
 #include "check.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* What the kinds of `lathe verify` have in common. */
+/* Shared by the kinds of `lathe verify`. */
 #include "check.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* What the files of lathe build share. */
+/* Shared by the files of lathe build. */
 #ifndef BUILD_PRIVATE_H
 #define BUILD_PRIVATE_H
 #include "commands_private.h"

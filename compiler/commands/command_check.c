@@ -1,7 +1,7 @@
 /* lathe check: parse, elaborate, prove; silent when all is well.
  *
- * Of each file every model that lacks no hyperparameter, or the one of -m, and every test; of the other models what they
- * set. */
+ * It checks every model of each file that lacks no hyperparameter, or the one of -m, and every test; of the
+ * other models only their settings. */
 #include <stdio.h>
 
 #include "commands_private.h"

@@ -1,4 +1,4 @@
-/* lathe completion: for bash, zsh and fish, what the tables of commands and options say. */
+/* lathe completion: prints the tables of commands and options for bash, zsh and fish. */
 #include <stdio.h>
 #include <string.h>
 

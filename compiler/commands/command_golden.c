@@ -1,4 +1,4 @@
-/* lathe golden: records what a model's outputs are, and holds it to that. */
+/* lathe golden: records a model's outputs, and compares later outputs with them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* lathe import: a published model to a model file, and to C where its weights are there. */
+/* lathe import: converts a published model to a model file, and to C if its weights are present. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* lathe show: what a model is and what it costs. */
+/* lathe show: prints a model's parts and costs. */
 #include <stdio.h>
 
 #include "commands_private.h"

@@ -1,4 +1,4 @@
-/* lathe targets: what C can be written for. */
+/* lathe targets: lists the targets of emitted C. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* A model that is run for each set of inputs: those that are given become what its outputs are.  Texts of a batch go into a call together,
- * as many as have room in a call, with the bits of each alone. */
+/* Runs a model for each set of inputs, and returns its outputs.  Texts of a batch share calls, as many as fit
+ * into one, with the bits of separate calls. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

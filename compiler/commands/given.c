@@ -1,4 +1,4 @@
-/* What a model is given: inputs from files, as expressions of the language or as a text. */
+/* The inputs of a model: from files, as expressions of the language or as a text. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* lathe golden check --review: golden files one by one; what has changed is shown, and written if it is accepted. */
+/* lathe golden check --review: shows the changes of golden files one by one, and writes those that are
+ * accepted. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* What the loops besides generate share: the model is run once for each thing that is given. */
+/* Shared by the loops other than generate: the model runs once for each argument. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The page: runtime/page.html with its words filled in; behind it modules and weights in base64, each with a length and a check, so that a
- * file that was cut off says so. */
+/* The page: runtime/page.html with its placeholders filled in; after it modules and weights in base64, each
+ * with a length and a check, so that a truncated file is detected. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What the parts of `lathe verify` share: command_verify.c is the command. */
+/* Shared by the files of `lathe verify`: command_verify.c is the command. */
 #ifndef VERIFY_PRIVATE_H
 #define VERIFY_PRIVATE_H
 #include "commands_private.h"

@@ -1,4 +1,4 @@
-/* lathe verify: what it says of each check. */
+/* lathe verify: the report of each check. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /* --calibrate FILE: weights of quantisation errors, measured on a text.
  *
- * An error of a weight's number is multiplied by what meets the number in products.  So its square weighs as much as the mean square of
- * that, over the positions of the text.  The exact model reads the text, compiled, with the left operands of products as taps. */
+ * An error of a weight's element is multiplied by activations.  So its square is weighted by the mean square
+ * of these activations over the positions of the text.  The exact model reads the text, compiled, with the
+ * left operands of products as taps. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

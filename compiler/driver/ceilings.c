@@ -1,7 +1,7 @@
 /* Ceilings of this machine: memory bandwidth, and multiply-adds.
  *
- * Of reading, by a sum over more memory than caches hold, on one thread; of arithmetic, by the native target's product of matrices
- * that fit into the cache. */
+ * Bandwidth is measured by a sum over more memory than fits the caches, on one thread; arithmetic by the
+ * native target's product of matrices that fit the cache. */
 #include <stdlib.h>
 #include <string.h>
 

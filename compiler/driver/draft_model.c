@@ -1,4 +1,5 @@
-/* The model of --draft, which proposes tokens for another: compiled beside it, with weights, memory and threads of its own.
+/* The model of --draft, which proposes tokens for another: compiled in addition to it, with its own weights,
+ * memory and threads.
  *
  * Both have the same vocabulary: as many tokens and, where both have a tokenizer, the same texts. */
 #include <inttypes.h>

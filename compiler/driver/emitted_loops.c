@@ -1,4 +1,4 @@
-/* The loops of a model in its C: those that become functions, and the one that a command line is of. */
+/* The loops of a model in its C: those that become functions, and the one of the command line. */
 #include <string.h>
 
 #include "driver.h"

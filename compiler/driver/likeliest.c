@@ -1,4 +1,4 @@
-/* The likeliest of several, by their logits. */
+/* Sorts classes or tokens by the probabilities of their logits. */
 #include <stdlib.h>
 
 #include "driver.h"

@@ -1,4 +1,4 @@
-/* What a loop does with its inputs and outputs, as runtime/ takes it. */
+/* The inputs, outputs and settings of a loop in the form that runtime/ takes. */
 #include <stdlib.h>
 #include <string.h>
 

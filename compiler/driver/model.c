@@ -1,4 +1,4 @@
-/* What a model is run with: its weights and its tokenizer. */
+/* Loads a model's weights and its tokenizer. */
 #include <stdio.h>
 #include <string.h>
 

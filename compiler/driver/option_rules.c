@@ -1,4 +1,4 @@
-/* CommandOptions that go together, or not: option_rules.def, and rules about values. */
+/* Combinations of options: option_rules.def, and rules about values. */
 #include <stdio.h>
 #include <string.h>
 

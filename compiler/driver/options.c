@@ -1,4 +1,4 @@
-/* Options: one table for all commands, options.def, and what it is read by. */
+/* Options: one table for all commands, options.def, and its parser. */
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>

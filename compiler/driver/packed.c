@@ -1,8 +1,9 @@
-/* The weights of a plan, packed: a file that was packed before, a source's kept from an earlier start, or packed now.
+/* The packed weights of a plan: from a packed file, from the cache of a source, or packed now.
  *
- * What a source's weights became is kept as a file beside it, or in the user's folder of such files, one for each target.  Its key says
- * what it was made of: the model and all that changes its layout, the files of the source by inode, size and time, and this program.
- * It is written aside and renamed: two processes at once pack it twice, and neither sees half of it. */
+ * The packed weights of a source are cached in a file beside it, or in the user's cache folder, one for each
+ * target.  Its key identifies the model and everything that changes its layout, the files of the source by
+ * inode, size and time, and this program. It is written to a temporary file and renamed: two processes may
+ * pack it twice, but neither reads an incomplete file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* Runs the table of passes (passes.def): those over graphs for model_passes(), the others for model_plan().
  *
- * Before each pass its needs are asserted, and after it the properties that can be seen at once.  A pass out of order ends with a message that
- * names it and the property.  Every graph is verified. */
+ * Before each pass its required properties are asserted, and after it those that are cheap to check.  A pass
+ * out of order ends with a message that names it and the property.  Every graph is verified. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

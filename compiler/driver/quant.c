@@ -1,8 +1,9 @@
 /* --quant TYPE[,PATH=TYPE…]: the storage types of weights.
  *
- * A path is that of a weight as `lathe show MODEL params` prints it, or its first parts: head, layer.attn, layer[*].ffn.down,
- * layer[3].attn.v, layer[0..4].  A part may have wildcards of the shell.  What stands later in the list goes before what stands earlier;
- * weights that nothing names stay as the checkpoint has them.  The first type may be the name of a mixture (mixtures.def). */
+ * A path is that of a weight as `lathe show MODEL params` prints it, or its first parts: head, layer.attn,
+ * layer[*].ffn.down, layer[3].attn.v, layer[0..4].  A part may have wildcards of the shell.  Later entries of
+ * the list have precedence; weights without an entry keep the storage of the checkpoint.  The first type may
+ * be the name of a mixture (mixtures.def). */
 #define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
 #include <stdio.h>

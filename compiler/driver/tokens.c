@@ -1,6 +1,6 @@
-/* A source's tokenizer as tables, kept for the next start: reading tokenizer.json would take most of it.
+/* A cache of a source's tokenizer as tables: reading tokenizer.json would take most of the time of a start.
  *
- * The file: a head, then the tables.  Its key says which files they were made of, and by which lathe. */
+ * The file: a head, then the tables.  Its key identifies their source files and lathe's version. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
-/* --tune FILE: tilings of products that were measured, a line each; those that FILE lacks are measured here, and added to it.
+/* --tune FILE: measured tilings of products, one per line; missing ones are measured and appended.
  *
- * A line is about products of one target, storage, size, most rows of a call and sequences of a batch, whatever model they are of.
- * Candidates take turns, so that a neighbour's load hits all; the time is that of the thread.  What is not clearly faster than the estimate
- * (plan/tile_cost.c) does not take its place, so that a second measurement changes little. */
+ * A line applies to products with the same target, storage, size, maximum rows of a call and sequences of a
+ * batch, in any model. Candidates are measured alternately, so that other load affects all of them; the time
+ * is that of the thread.  A candidate replaces the estimated tiling (plan/tile_cost.c) only if it is clearly
+ * faster, so that a second measurement changes little. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What the header says of the model's sizes and tensors, with the comments of the model file about them. */
+/* The header's description of sizes and tensors, with the comments of the model file. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

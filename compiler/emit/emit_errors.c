@@ -1,4 +1,4 @@
-/* What the model's functions return when something is wrong, a name and a sentence each; and what the file says of itself. */
+/* Error codes of the model's functions, with a name and a sentence each; and the description of the file. */
 #include <inttypes.h>
 
 #include "emit_private.h"

@@ -1,5 +1,6 @@
-/* What a target's kernels are told of the model before they are pasted: register tiles, and how weights and activations are stored.  The
- * tiles of products are shared by all of them (runtime/matmul.h), so a file has those that its products name, and no others. */
+/* Definitions for a target's kernels, before they are pasted: register tiles, and the storage of weights and
+ * activations.  All products share the functions for tiles (runtime/matmul.h), so a file has only the tiles
+ * that its products use. */
 #include <string.h>
 
 #include "emit_private.h"

@@ -1,4 +1,5 @@
-/* Where the weights and the tokenizer's tables are: in a file that is mapped, or in the program, as text or by the assembler. */
+/* Access to the weights and the tokenizer's tables: in a mapped file, or in the program, as text or by the
+ * assembler. */
 #include <inttypes.h>
 #include <string.h>
 

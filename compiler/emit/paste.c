@@ -1,10 +1,11 @@
-/* Paste: of the runtime's text just the declarations that are used.
+/* Paste: copies only the declarations of the runtime that are used.
  *
- * A runtime file is a sequence of chunks, each a top-level declaration with the comment above it, set apart by blank lines
- * outside of braces.  A chunk defines the names declared at its outermost level; it is needed when a needed text uses one of
- * them.  Chunks that define nothing (includes, checks) come along with their file.  It is a linker for source text; the symbols of its
- * chunks were read when lathe was built (embed.c).  Of a chunk with conditions of the preprocessor, what the facts about the program leave of it
- * is pasted, and decides what else is needed. */
+ * A runtime file is a sequence of chunks, each a top-level declaration with the comment above it, set apart
+ * by blank lines outside of braces.  A chunk defines the names declared at its outermost level; it is needed
+ * when a needed text uses one of them.  Chunks that define nothing (includes, checks) are included with their
+ * file.  It is a linker for source text; the symbols of chunks are determined when lathe is built (embed.c).
+ * A chunk with preprocessor conditions is first reduced by the facts about the program; only the rest is
+ * pasted, and determines further needed chunks. */
 #include "emit.h"
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
-/* Tidy: an emitted file as one hand would have written it.  Texts from several places meet in it: of #include lines only the first is kept,
- * of empty lines one at a time, and none between definitions of one line.  A function of one short statement is such a line. */
+/* Tidy: gives an emitted file a uniform layout.  Its texts come from several places.  Repeated #include lines
+ * are removed, as are repeated empty lines and those between definitions of one line.  A function of one
+ * short statement is printed on one line. */
 #include "emit_private.h"
 
 enum { MAX_INCLUDES = 64 };

@@ -1,5 +1,5 @@
-/* Whether a grammar can be followed from left to right and always comes to an end: names stand for rules, none begins with itself, and
- * each allows some text. */
+/* Checks that a grammar can be matched from left to right and always ends: names are defined, no rule begins
+ * with itself, and each rule allows some text. */
 #include "grammars_private.h"
 
 static int rule_named(const Grammar *g, const char *name)

@@ -1,11 +1,12 @@
-/* A grammar's file to trees.
+/* Parses a grammar's file to trees.
  *
  *     file     = { name "::=" choice }
  *     choice   = sequence { "|" sequence }
  *     sequence = { item [ "*" | "+" | "?" | "{n}" | "{n,}" | "{n,m}" ] }
  *     item     = "literal" | [class] | name | "(" choice ")"
  *
- * White space and comments, # to the end of the line, stand anywhere.  A name with ::= behind it begins the next rule. */
+ * White space and comments, # to the end of the line, are allowed everywhere.  A name followed by ::= begins
+ * the next rule. */
 #include "grammars_private.h"
 
 #include <setjmp.h>

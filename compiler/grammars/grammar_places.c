@@ -1,8 +1,9 @@
-/* A grammar's trees to places, from behind to before: each item knows the place behind it.
+/* Converts a grammar's trees to places, from the end to the beginning: each item is given the place after it.
  *
  *     "ab"*        0: end of the rule    1: either 3, or 0    2: byte b, then 1    3: byte a, then 2
  *
- * Characters become the bytes of UTF-8: a set becomes sequences of ranges of bytes, those of one byte in one place. */
+ * Characters become the bytes of UTF-8: a set becomes sequences of ranges of bytes, those of one byte in one
+ * place. */
 #include <stdlib.h>
 
 #include "grammars_private.h"

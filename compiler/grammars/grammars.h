@@ -1,8 +1,9 @@
-/* grammars: texts that a grammar of rules allows, byte by byte; nothing of models.
+/* grammars: restrict texts by rules, byte by byte; independent of models.
  *
- * A grammar's file becomes a tree (grammar_parse.c), which is checked (grammar_check.c) and laid out as places that a text goes through
- * (grammar_places.c); where a text may be after some bytes is a state, and states are made as they are met
- * (runtime/grammar_states.h, which emitted programs go by too).  docs/grammars.md describes the format. */
+ * A grammar's file becomes a tree (grammar_parse.c), which is checked (grammar_check.c) and converted to
+ * places (grammar_places.c).  A state is the set of places that a text may have reached after some bytes;
+ * states are computed on first use (runtime/grammar_states.h, also in emitted programs).  docs/grammars.md
+ * describes the format. */
 #ifndef GRAMMARS_H
 #define GRAMMARS_H
 #include "text/text.h"

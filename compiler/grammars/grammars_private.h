@@ -1,4 +1,4 @@
-/* A grammar on its way from its file to places. */
+/* A grammar between its file and its places. */
 #ifndef GRAMMARS_PRIVATE_H
 #define GRAMMARS_PRIVATE_H
 #include "grammars.h"

@@ -1,4 +1,4 @@
-/* See graph.h.  A softmax is given a name in its body, and tapped by that. */
+/* See graph.h.  Gives a softmax a name in its body, and taps it by that name. */
 #include "graph.h"
 
 #include <string.h>

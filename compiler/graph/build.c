@@ -1,9 +1,9 @@
-/* Building nodes: every op's rule for the dtype and shape of its result, and what is said when inputs do
- * not fit.
+/* Building nodes: every op's rule for the dtype and shape of its result, and the error messages for inputs
+ * that do not fit.
  *
- * infer_type works on a draft, a node that is in no body yet, so that the verifier can ask the same
- * question about finished nodes.  A message gives the op, both shapes and what was expected; notes give the
- * chain of blocks. */
+ * infer_type works on a draft, a node that is in no body yet, so that the verifier can ask the same question
+ * about finished nodes.  A message gives the op, both shapes and what was expected; notes give the chain of
+ * blocks. */
 #include "graph.h"
 
 #include <stdarg.h>

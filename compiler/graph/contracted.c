@@ -1,4 +1,4 @@
-/* Which axis of a weight products sum over: blocks of codes run along it. */
+/* Finds the axis of a weight over which products sum: blocks of codes run along it. */
 #include "graph.h"
 
 Node *product_weight(Node *right, int *contracted)

@@ -1,7 +1,7 @@
 /* Cost: FLOPs, parameters and cache, counted from shapes.
  *
- * A size is affine in each named dimension, so what one op costs is a product of such forms, a polynomial; those of a
- * body's nodes add up, times the iterations that take the body.
+ * A size is affine in each named dimension, so the cost of an op is a product of such forms, a polynomial.
+ * The costs of a body's nodes are added, and multiplied by the number of iterations with that body.
  *
  * Expects any graph; one in its state form has `time` new positions and `past` ones, and its cache. */
 #include "graph.h"

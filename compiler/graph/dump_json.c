@@ -1,7 +1,8 @@
-/* The graph for programs: all that it says, as JSON.  docs/ir.md, "The graph for programs", is the reference.
+/* The whole graph as JSON, for programs.  docs/ir.md, "The graph for programs", is the reference.
  *
- * A number has 17 digits, which give the double back; those that JSON lacks are the texts "inf", "-inf" and "nan".  A size is
- * the list of Dim.fixed and Dim.per.  Names are letters, digits, `_` and `.`, so that none needs an escape. */
+ * A number has 17 digits, enough to restore the double; infinities and NaN are the texts "inf", "-inf" and
+ * "nan".  A size is the list of Dim.fixed and Dim.per.  Names are letters, digits, `_` and `.`, so that none
+ * needs an escape. */
 #include "graph.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
-/* What each op means, in double precision: plain loops over row-major arrays.
+/* The definition of each op, in double precision: plain loops over row-major arrays.
  *
- * This is the definition that compiled code is checked against, so it is written to be read and to be
- * right, not to be fast.  Where the equation in ops.def leaves something open it is settled here:
+ * Compiled code is checked against this definition, so it is written for readability, not for speed.  Details
+ * that the equations in ops.def leave open are defined here:
  *
  *   sums           ascending from +0
  *   max, maxof     a > b ? a : b, so that of a NaN and b, b is taken

@@ -1,10 +1,10 @@
-/* Gates: a factor that is 0 off a mask makes everything else in its product idle there.
+/* Gates: where a factor is 0, outside its mask, the other factors of the product have no effect.
  *
  *      gate = where(top(p, 2), p, 0)         0 but for two experts in each row
  *      gate[.., e..e+1] * f(x)               so is this; f(x) need not be known
  *
- * The zeros are followed from where(mask, a, 0) and softmax(where(mask, a, -inf)) through whatever keeps a 0: products, the upper side of a quotient, a sign,
- * and every view and gather. */
+ * Zeros are tracked from where(mask, a, 0) and softmax(where(mask, a, -inf)) through ops that keep a 0:
+ * products, the dividend of a quotient, a sign, and every view and gather. */
 #include "graph.h"
 
 #include <math.h>

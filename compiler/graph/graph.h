@@ -1,15 +1,15 @@
-/* graph: what a model computes, as ops on tensors of known shape.
+/* graph: a model's computation as ops on tensors of known shape.
  *
- * A graph is a tree of bodies.  The top body holds nodes in an order in which every input stands before its use.  A repeat
- * (layers, experts) is one REPEAT node whose region holds the distinct bodies of its iterations, so a model of 80 layers has as
- * many nodes as one of 2.  A node in a body may use nodes of the bodies around it.
+ * A graph is a tree of bodies.  The nodes of a body are ordered so that every input comes before its uses.  A
+ * repeat (layers, experts) is one REPEAT node whose region holds the distinct bodies of its iterations, so a
+ * model of 80 layers has as many nodes as one of 2.  A node may use nodes of the enclosing bodies.
  *
- * All memory is the graph's arena.  Nodes are never changed after they are made, but by the pass that owns the graph at
- * the time; facts about nodes live in arrays by id.
+ * All memory is in the graph's arena.  Only the current pass may change nodes after they are made.  Facts
+ * about nodes are stored in arrays by id.
  *
- * This room makes graphs (graph.c, type.c, view.c, build.c), checks and prints them (verify.c, dump.c), says what they mean
- * (interpret.c, evaluate.c), and what can be read off them: names (taps.c), dependencies (stage.c, uses.c), costs (cost.c), bounds
- * of integers (integers.c). */
+ * This room makes graphs (graph.c, type.c, view.c, build.c), checks and prints them (verify.c, dump.c),
+ * interprets them (interpret.c, evaluate.c), and derives facts from them: names (taps.c), dependencies
+ * (stage.c, uses.c), costs (cost.c), bounds of integers (integers.c). */
 #ifndef GRAPH_H
 #define GRAPH_H
 #include "base/base.h"

@@ -1,9 +1,10 @@
 /* Bounds of values, by interval arithmetic in the order of the nodes.
  *
- * What a repeat carries, and what a call reads of earlier ones, begins with nothing and grows until it stands.  Integers that
- * grow from iteration to iteration are followed for as many iterations as there are; reals have no bound then.
+ * Bounds of carried values, and of state, begin empty and grow until they no longer change.  Integers that
+ * grow in every iteration are followed through all iterations; reals that do have no bound.
  *
- * Bounds of integers are exact below 2^53.  Those of reals are widened by more than an operation can round. */
+ * Bounds of integers are exact below 2^53.  Those of reals are widened by more than an operation can
+ * round. */
 #include "graph.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
-/* The meaning of a graph: every node evaluated in order, in double precision.
+/* The interpreter of graphs: evaluates every node in order, in double precision.
  *
- * Nothing is rearranged, fused or rounded: what compiled code computes is checked against this.  A body's
- * nodes are evaluated once for each iteration that uses it; a value is kept until its last use.  Only what the
- * wanted nodes need is computed, and, where state is given, what an append keeps.
+ * Nothing is rearranged, fused or rounded, since compiled code is checked against it.  A body's nodes are
+ * evaluated once for each iteration that uses it; a value is kept until its last use.  Only the requested
+ * nodes and their inputs are computed and, if state is passed, the values that appends store.
  *
- * Before: a graph that verify accepts.  After: the wanted nodes' values in memory of their own; the state
- * holds what the appends left, or, after an error, what it held before. */
+ * Before: a graph that verify accepts.  After: the values of the requested nodes in separate memory.  The
+ * state contains the rows that appends stored; after an error it is unchanged. */
 #include "interpret_private.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What the files of the interpreter share: values, the iteration that runs, state. */
+/* Shared by the files of the interpreter: values, the current iteration, state. */
 #ifndef INTERPRET_PRIVATE_H
 #define INTERPRET_PRIVATE_H
 #include "graph.h"

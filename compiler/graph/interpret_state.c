@@ -1,4 +1,4 @@
-/* State of the interpreter: what appends keep from one run to the next. */
+/* State of the interpreter: the rows that appends keep from run to run. */
 #include "interpret_private.h"
 
 #include <math.h>

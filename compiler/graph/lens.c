@@ -1,10 +1,11 @@
-/* The logit lens (nostalgebraist 2020): what a model's head says of the value behind each layer.
+/* The logit lens (nostalgebraist 2020): applies a model's head to the value after each layer.
  *
  *   layers -> RESULT h -> norm, head -> logits       h becomes stacked values h[0], h[1], …, and for each iteration t
  *                                                    h[t] -> a copy of norm, head -> lens[t]
  *
- * The layers are the last repeat of the top that the first output depends on; what is copied are the nodes of the top between
- * the values that it carries and that output.  So the last iteration's lens is the output itself.  Before passes, as taps. */
+ * The layers are the last repeat of the top body on which the first output depends.  The nodes of the top
+ * body between its carried values and that output are copied.  So the lens of the last iteration equals the
+ * output.  Runs before passes, as taps do. */
 #include "taps_private.h"
 
 #include <string.h>

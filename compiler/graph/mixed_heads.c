@@ -1,14 +1,14 @@
-/* Attention whose heads are mixed, before the softmax, behind it, or both (Shazeer et al. 2020, "Talking-Heads Attention"):
+/* Attention whose heads are mixed before the softmax, after it, or both (Shazeer et al. 2020, "Talking-Heads
+ * Attention"):
  *
  *        q     k'
  *         \   /
  *          core ── scale, W over heads, mask ── softmax ── W over heads ── product ── v
  *          └───────────────────────────── Scores.node ───────────────┘
  *
- * A product with a weight mixes heads if its result has a number for each row and key still.  Views between may turn the axes.  All heads
- * count alike: core, softmax and weights are [.., heads, rows, keys].  Whether each product runs over heads, and over nothing else, the one
- * kernel finds out by walking there (lower/lower_attention.c).
- */
+ * A product with a weight mixes heads if its result still has a number for each row and key.  Views between
+ * may permute the axes.  Core, softmax and weights are all [.., heads, rows, keys].  The lowering of the
+ * kernel (lower/lower_attention.c) checks that each product runs over heads and nothing else. */
 #include "graph.h"
 
 #include <math.h>

@@ -1,9 +1,11 @@
-/* Where an element comes from: one element of an input that it is about.
+/* The origin of an element: the element of an input to which it corresponds.
  *
- * A path back through the graph.  Moves say which element goes in; of a sum over an axis the first one is taken, of a product a row of the
- * left operand, of elementwise ops the first operand that depends on the input's group.  So an element of a token's row leads to the token
- * itself, through residuals, norms, projections and the attentions before, whose rows are those of the queries; and where tokens are
- * reordered, joined or merged, to the place that it had.  An element of a weight, as a class token's, comes from no place. */
+ * The search is a path back through the graph.  Moves determine the source element.  For a sum over an axis
+ * the path takes the first element, for a product the row of the left operand, for elementwise ops the first
+ * operand that depends on the input's group.  So an element of a token's row leads to the token, through
+ * residuals, norms, projections and earlier attention, whose rows are those of the queries; and to its
+ * original position if tokens are reordered, joined or merged.  An element of a weight, such as a class
+ * token, has no origin. */
 #include <string.h>
 
 #include "graph.h"

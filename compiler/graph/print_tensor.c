@@ -1,4 +1,4 @@
-/* Numbers and tensors as text: in the language, so that an answer may be typed in again. */
+/* Prints numbers and tensors in the language, so that the output can be used as input. */
 #include "graph.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
-/* What meets weights in products, as taps.
+/* Taps of the operands that products multiply with weights.
  *
- * The left operand of each product is an output, with an axis in front for each repeat around it.  Products that share their operand
- * share the output.  A weight whose rows are looked up as well, as that of embeddings which are the head too, has none: what meets it in
- * products is not all that its errors go into.  Nor has one that meets rows of pairs of positions: it keeps its floats (contracted.c). */
+ * The left operand of each product is an output, with a leading axis for each enclosing repeat.  Products
+ * with the same operand share the output.  A weight whose rows are also looked up, such as tied embeddings,
+ * has none, since its errors also have effects outside products.  Nor has a weight that is multiplied with
+ * rows of pairs of positions: it stays in floats (contracted.c). */
 #include "taps_private.h"
 
 /* In the top; NULL: more axes than a tensor has. */

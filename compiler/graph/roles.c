@@ -1,14 +1,14 @@
-/* Roles: what the product with a weight is for, read off the graph alone.
+/* Roles: the purpose of the product with a weight, derived only from the graph.
  *
- *   head      an output is made of the product, element by element
+ *   head      an output is computed from the product, element by element
  *   down      it sums over an elementwise, not linear function of products with weights: the hidden units of a feed-forward network
- *   values    what softmax weighs is made of it
- *   joint     it makes the values and the keys or queries
+ *   values    the values that a softmax weights are computed from it
+ *   joint     values and also keys or queries are computed from it
  *
  * A weight with several roles has the first of these, but for joint, which is values and scores at once.
  *
- * Layers are the iterations of the outermost repeats that have a weight of the role, one repeat after another; a weight of no repeat is a
- * layer by itself.
+ * Layers are the iterations of the outermost repeats with a weight of the role, counted through all repeats;
+ * a weight outside repeats is a separate layer.
  *
  * Before: a graph as elaborated.  After: role, layer and layers of all weights. */
 #include "graph.h"

@@ -1,11 +1,12 @@
-/* Scans: causal sums and maxima in which every row follows from the one before.
+/* Scans: causal sums and maxima in which every row is computed from the one before.
  *
  *      with queries and keys      M_i = c M_{i-1} + k_i' v_i,  y_i = q_i M_i       M [depth, width] of each head
  *      without                    y_i = c y_{i-1} + v_i                            the same with q = k = 1
  *      maxima                     y_i = max(y_{i-1}, v_i), from -inf               without q, k and c
  *
- * c, of each head, is element 1 of `powers` [.., 1, 65], which are c^0 to c^64; without powers it is 1.  So no row of the past is
- * wanted again: what is kept does not grow with it.  The recur pass (passes/recur.c) makes scans of products with masks. */
+ * c, of each head, is element 1 of `powers` [.., 1, 65], which are c^0 to c^64; without powers it is 1.  So
+ * past rows are not read again, and the state has a constant size.  The recur pass (passes/recur.c) makes
+ * scans of products with masks. */
 #include "graph.h"
 
 #include <math.h>

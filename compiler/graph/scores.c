@@ -1,14 +1,16 @@
-/* The scores of attention: one product of two tensors, and the elementwise expression between it and the weights.
+/* The scores of attention: one product of two tensors, and the elementwise expression between it and the
+ * weights.
  *
  *        q     k'
  *         \   /
  *          core ── scale, cap, bias, mask ── weights ── product ── v
  *          └────────── Scores.node ───────┘
  *
- * Weights are a softmax of scores, or the scores themselves but for those that are -inf, which stand for 0 (passes/masked_weights.c).
+ * Weights are a softmax of scores, or the scores themselves with 0 in place of -inf
+ * (passes/masked_weights.c).
  *
- * Attention is found by this shape alone: fuse makes one kernel of it (plan/fuse_attention.c), and what else uses a part of it is computed
- * apart before (passes/scores_apart.c). */
+ * Attention is found only by this shape.  Fusion makes one kernel of it (plan/fuse_attention.c); parts with
+ * other users have been copied before (passes/scores_apart.c). */
 #include "graph.h"
 
 #include <math.h>

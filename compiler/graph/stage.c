@@ -1,4 +1,4 @@
-/* Stages: what each node depends on, pushed from inputs to users; and loop-invariant code motion by it.
+/* Stages: the dependencies of each node, propagated from inputs to users; and loop-invariant code motion.
  *
  *   before                                    after
  *   repeat layer: 32                          angle = index x theta
@@ -6,8 +6,9 @@
  *       c = cos angle                         repeat layer: 32
  *       y = x c                                   y = x c
  *
- * A node stays in its repeat if it depends on the iteration: a weight with slots, a constant with a row an iteration, a carried
- * value, state, or anything made of these.  Bare leaves and constants stay too unless something that moves uses them. */
+ * A node stays in its repeat if it depends on the iteration: a weight with slots, a constant with a row per
+ * iteration, a carried value, state, or a value computed from these.  Leaves and constants also stay unless a
+ * moved node uses them. */
 #include "graph.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
-/* Taps: names of values, and the outputs that are made of them.
+/* Taps: names of values, and outputs made from them.
  *
- * In a repeat a value is one node in each distinct body.  As an output it is stacked over the iterations; of a tap of one iteration
- * the other iterations' values are zeros where their bodies lack it, and its slice is taken. */
+ * In a repeat a value is one node in each distinct body.  As an output it is stacked over the iterations; a
+ * tap of one iteration is a slice of that stack, in which iterations whose bodies lack the value have
+ * zeros. */
 #include "taps_private.h"
 
 #include <stdlib.h>

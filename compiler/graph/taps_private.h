@@ -1,4 +1,4 @@
-/* How values become taps: taps.c, product_taps.c. */
+/* Shared by taps.c and product_taps.c. */
 #ifndef TAPS_PRIVATE_H
 #define TAPS_PRIVATE_H
 #include "graph.h"

@@ -1,8 +1,8 @@
 /* Dimensions and types: arithmetic on affine sizes, broadcasting, and how both are printed.
  *
- * A size is fixed + sum of per[i] * the size of named dimension i.  Sums and differences of sizes are
- * sizes; a product is one only if a side is fixed, a quotient only if it leaves no rest for any size.  Two
- * names never unify, so equality is equality of all coefficients. */
+ * A size is fixed + sum of per[i] * the size of named dimension i.  Sums and differences of sizes are sizes;
+ * a product is one only if a side is fixed, a quotient only if it has no remainder for any size.  Two names
+ * never unify, so equality is equality of all coefficients. */
 #include "graph.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Who uses a node, and which nodes leave their body. */
+/* The users of each node, and the nodes that leave their body. */
 #include "graph.h"
 
 #include <string.h>

@@ -7,9 +7,9 @@
  *   weights    a slot for every iteration whose bodies hold the node
  *   regions    every iteration has a body; what leaves an iteration has the type of what enters; stacked values agree
  *              over bodies
- *   graph      outputs stand in the top body
+ *   graph      outputs are in the top body
  *
- * A broken one is a bug of ours: the node is printed with its source line, and the program aborts. */
+ * A violation is a bug in lathe: the node is printed with its source line, and the program aborts. */
 #include "graph.h"
 
 #include <stdlib.h>

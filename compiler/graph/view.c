@@ -1,12 +1,12 @@
-/* Views: making and combining the affine maps that VIEW nodes hold.
+/* Views: construction and composition of the affine maps of VIEW nodes.
  *
- * A map is kept canonical, so that equal maps compare equal: of neighbouring atoms of one output axis that
- * together count through one input axis, one is made; atoms of size 1 go, but an output axis without any
- * other has one with axis -1; an atom that moves nothing has axis -1 and stride 0.
+ * A map is canonical, so that equal maps compare equal: adjacent atoms of one output axis that together count
+ * through one input axis are merged; atoms of size 1 are dropped, unless an output axis has no other, which
+ * then has one with axis -1; an atom without effect has axis -1 and stride 0.
  *
- * Two maps combine into one if the outer's atoms can be cut where the inner's digits carry: each outer atom
- * counts in steps of a power of the inner's mixed radix, and no sum of digits overflows its place.  With
- * named sizes the proof must hold for every size; where it fails the view of a view stays two nodes. */
+ * Two maps combine into one if the outer's atoms can be split where the inner's digits carry: each outer atom
+ * counts in steps of a power of the inner's mixed radix, and no sum of digits overflows its position.  With
+ * named sizes the proof must hold for every size; if it fails, the view of a view stays two nodes. */
 #include "graph.h"
 
 #include <string.h>

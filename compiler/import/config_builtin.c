@@ -1,6 +1,6 @@
-/* Functions that config items can call besides their own blocks: of the language's builtins those of numbers and lists, and those that are for
- * files.  Of weights beside the file: has("tensor"), shape("tensor"), numbers("tensor"); of the
- * tokenizer: token("text"). */
+/* Functions that config items can call in addition to their own blocks: the language's builtins on numbers
+ * and lists, and functions on files.  For weights beside the file: has("tensor"), shape("tensor"),
+ * numbers("tensor"); for the tokenizer: token("text"). */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
-/* Expressions of config items.
+/* Evaluates the expressions of config items.
  *
- * They are those of the language over other values: what a JSON file holds, and calls of the library, which are kept as they are, to be
- * printed.  A field that an object lacks is none; blocks of items are run, all other blocks and schemes are such calls.  The first
- * error is reported, and all that depends on it is none. */
+ * They are expressions of the language on other values: those of a JSON file, and calls of the library, which
+ * are not evaluated but printed.  A missing field of an object is none.  Blocks of items are evaluated; all
+ * other blocks and schemes are calls of the library.  The first error is reported, and values that depend on
+ * it are none. */
 #include <math.h>
 #include <stdarg.h>
 

@@ -1,4 +1,4 @@
-/* Values that config items compute with: making them, comparing them, showing them in messages. */
+/* Values of config items: construction, comparison, and their text in messages. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
-/* Contexts that no plan can hold.
+/* Contexts that are too long for lathe.
  *
- * Some publishers state a context of millions of positions.  A tensor of the model, the scores of all its heads, then has more elements than
- * lathe counts, and the model could not be elaborated.  Such a model is imported with the largest of a few contexts that it can
- * have; a comment says so, and -D context=N takes another. */
+ * Some publishers state a context of millions of positions.  Then the scores of all heads, one tensor of the
+ * model, have more elements than lathe can count, and the model could not be elaborated.  Such a model is
+ * imported with the largest possible of a few contexts.  A comment reports this; -D context=N sets
+ * another. */
 #include <math.h>
 
 #include "import_private.h"

@@ -1,5 +1,5 @@
-/* What of a directory says how a conversation is written: the chat template, cut into knobs of `loop generate`, and the token that an
- * answer ends with. */
+/* Finds how a directory's model writes conversations: the chat template, converted to settings of `loop
+ * generate`, and the token that ends an answer. */
 #include <stdlib.h>
 
 #include "chat/chat.h"

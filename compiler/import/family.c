@@ -1,4 +1,4 @@
-/* A family in the library: its hyperparameters, and their defaults. */
+/* A family in the library: its hyperparameters and their defaults. */
 #include "import_private.h"
 
 enum { MAX_MODELS = 64 };

@@ -1,8 +1,9 @@
-/* Where a text begins and ends, as the published files say: the model's `loop generate`.
+/* The begin and end of a text according to the published files: the model's `loop generate`.
  *
- * Ids of generation_config.json come first, then those of the configuration.  Tokens that end a text are all of eos_token_id, a number
- * or a list; it begins with bos_token_id, or where there is an encoder with decoder_start_token_id.  What the files leave out is the
- * family's.  Tokens that are ruled out, or prescribed, are those of the first file that has the key. */
+ * Ids in generation_config.json have precedence over those of the configuration.  All tokens of eos_token_id,
+ * a number or a list, end a text.  A text begins with bos_token_id or, if there is an encoder, with
+ * decoder_start_token_id.  Missing ids are the family's.  Suppressed and forced tokens are those of the first
+ * file that has the key. */
 #include <math.h>
 
 #include "import_private.h"

@@ -1,4 +1,5 @@
-/* The conversations of a GGUF: its chat template, the tokens that it may name, and those that begin and end a text. */
+/* Conversations of a GGUF: its chat template, the tokens that the template may name, and those that begin and
+ * end a text. */
 #include <jansson.h>
 #include <stdlib.h>
 

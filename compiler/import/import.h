@@ -1,8 +1,9 @@
-/* import: a published configuration (Hugging Face's config.json) to a model of the library.
+/* import: converts a published configuration (Hugging Face's config.json) to a model of the library.
  *
- * What a key means is written in config items, in the language (docs/language.md): `config NAME : PARENT "ARCHITECTURE" { … }`.
- * The files of a directory are read (published.c, json.c), an item is run over them (item.c, config_evaluate.c, config_builtin.c), keys that it
- * does not read are refused (strict.c), and what it states is printed as a model (spec.c).  No family is known here. */
+ * Config items in the language (docs/language.md) define the meaning of keys: `config NAME : PARENT
+ * "ARCHITECTURE" { … }`. The files of a directory are read (published.c, json.c), an item is applied to them
+ * (item.c, config_evaluate.c, config_builtin.c), unread keys are rejected (strict.c), and the result is
+ * printed as a model (spec.c).  This C code knows no family. */
 #ifndef IMPORT_H
 #define IMPORT_H
 #include "chat/chat.h"

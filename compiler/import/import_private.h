@@ -1,4 +1,4 @@
-/* Within the room import. */
+/* Internal to the room import. */
 #ifndef IMPORT_PRIVATE_H
 #define IMPORT_PRIVATE_H
 #include "import.h"

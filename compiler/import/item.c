@@ -1,7 +1,7 @@
 /* Config items: finding them, inheritance, and applying one to a file.
  *
- * Statements of an item follow its parent's.  Names are collected first, so that their order does not matter; then requirements hold
- * in order, conditions choose, and settings are evaluated at the end. */
+ * An item has its parent's statements, followed by its own.  Names are collected first, so that their order
+ * does not matter.  Then requirements and conditions are evaluated in order, and settings at the end. */
 #include "import_private.h"
 
 /* ---- finding ---- */

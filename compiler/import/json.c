@@ -1,7 +1,7 @@
-/* A file of JSON to values, with the place of each key.
+/* Reads a JSON file as values, with the position of each key.
  *
- * jansson says what is valid; keys come out of it in the file's order, so that a cursor over the text, which stops at each string with
- * a colon behind it, finds their places. */
+ * jansson parses the file and returns keys in the file's order.  So their positions are found by a cursor
+ * over the text that stops at each string followed by a colon. */
 #include <jansson.h>
 #include <math.h>
 

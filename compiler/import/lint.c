@@ -1,8 +1,8 @@
-/* Mistakes of config items that can be told without a file.
+/* Finds mistakes in config items without a file.
  *
- * A key that is read and reaches no setting and no requirement would be a key that is silently dropped: the model would be another
- * one.  The same is true of a list of which an element is read and the others are not.  Names have to stand for something, and a
- * family has to have the hyperparameters that it is given. */
+ * A key that is read but reaches no setting and no requirement would be silently dropped, and the model would
+ * be a different one.  The same holds for a list of which only some elements are read.  Names must be
+ * defined, and a family must have the hyperparameters that are set. */
 #include "import_private.h"
 
 typedef struct {

@@ -1,8 +1,9 @@
-/* What lies in a directory of Hugging Face's kind or in a GGUF, and from there to a spec.
+/* Reads a directory in Hugging Face's layout or a GGUF, and converts it to a spec.
  *
- * config.json says the model; modules.json says what an embedder does with it (sentence.c), generation_config.json where a text
- * ends, preprocessor_config.json what becomes of a picture; weights beside them are asked for their names, a tokenizer for its mask.
- * What can't be imported at all is refused by its name: adapters, pipelines, pickles. */
+ * config.json describes the model, modules.json the modules of an embedder (sentence.c),
+ * generation_config.json the end of a text, preprocessor_config.json the preprocessing of pictures.  Weights
+ * in the directory give tensor names, a tokenizer gives its mask token.  Adapters, pipelines and pickles
+ * can't be imported and are rejected by name. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* A directory of sentence-transformers: its modules as formulas of the printed model.
  *
- * modules.json lists what a text goes through: a Transformer, which is the model of config.json, a Pooling, and Dense, LayerNorm and
- * Normalize as often as they are listed.  Each module's own config.json becomes a statement of the block `sentence`, its weights become
- * entries of a checkpoint.  Settings of the text (its longest length, prompts) become settings of `loop embed`.  Modules and keys that are
- * not known are refused by name: each of them may change the vectors. */
+ * modules.json lists the modules in order: a Transformer, which is the model of config.json, a Pooling, and
+ * any number of Dense, LayerNorm and Normalize.  Each module's config.json becomes a statement of the block
+ * `sentence`, and its weights become entries of a checkpoint.  Settings for texts (maximum length, prompts)
+ * become settings of `loop embed`.  Unknown modules and keys are rejected by name, since each of them may
+ * change the vectors. */
 #include <stdlib.h>
 
 #include "sentence_private.h"

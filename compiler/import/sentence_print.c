@@ -1,4 +1,5 @@
-/* The vector of a text in a printed model: settings, the block that makes it, and the checkpoint of its weights. */
+/* Prints the parts of a model for the vector of a text: settings, the block that computes it, and the
+ * checkpoint of its weights. */
 #include <string.h>
 
 #include "import_private.h"

@@ -1,4 +1,5 @@
-/* A published model in place of a model file: the model is made in memory, its weights and tokenizer are those of the source. */
+/* A published model in place of a model file: the model is converted in memory, weights and tokenizer are
+ * those of the source. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* The result of an item, as a model file that a person would write.
+/* Prints the result of an item as a model file, in the form that a person would write.
  *
- * Values become expressions of the syntax tree and are printed by its printer, so that text and meaning can't part.  Numbers and truths
- * stand side by side, all else in lines of its own; what the family gives by itself is left out where the item says so (imply), and so
- * is an argument that equals its default. */
+ * Values are converted to expressions of the syntax tree and printed by its printer, so that text and meaning
+ * agree.  Numbers and booleans share lines, other values have separate lines.  Values that the family implies
+ * are omitted if the item says so (imply), and so are arguments that equal their defaults. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>

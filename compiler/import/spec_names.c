@@ -1,9 +1,10 @@
-/* Calls that stand in lists more than once get a name, as a person would give them one:
+/* Gives a name to calls that are repeated in lists:
  *
  *   sliding_128 = sliding(window: 128)
  *   mask [sliding_128, sliding_128, causal]
  *
- * The name is the call's own and its first whole number; without one, or if two calls would have the same, a number counts them. */
+ * The name is the function's and its first whole number; without one, or if two calls would have the same
+ * name, a counter is added. */
 #include <string.h>
 
 #include "import_private.h"

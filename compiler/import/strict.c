@@ -1,7 +1,8 @@
-/* Keys that nothing reads.
+/* Rejects keys that nothing reads.
  *
- * A key of the file is read or ignored by the item, or its value is null; of an object that was looked into, the same is true of each
- * field.  Everything else is refused, `false` and 0 too: what no one knows may change what the model computes. */
+ * A key of the file must be read or ignored by the item, or its value must be null.  The same holds for each
+ * field of an object whose fields are read.  All other keys are rejected, also with values `false` and 0,
+ * since an unknown key may change the model. */
 #include "import_private.h"
 
 typedef struct {

@@ -1,9 +1,9 @@
 /* Values of a repeat's iterations, named after it: encoder[2].x, outer[i].inner[j].x.
  *
- * What is asked for is found in the trees, so that a repeat knows when it runs.  As an iteration ends, the variables asked for are
- * looked up in its scope.  Those that the model computes become further stacked values of the repeat, [iterations, ..], and one
- * of them is a part of that stack; what is known at compile time is kept for each iteration.  Nothing is left of a stack that no
- * expression came to use: prune.c. */
+ * The requested variables are found in the trees before the repeat runs.  At the end of an iteration they are
+ * looked up in its scope.  Computed values become additional stacked values of the repeat, [iterations, ..],
+ * of which an iteration's value is a slice; compile-time values are stored for each iteration.  Unused stacks
+ * are removed by prune.c. */
 #include "elaborate_private.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the parts of the elaborator have in common; its types are those of language.h. */
+/* Shared by the files of the elaborator; its types are those of language.h. */
 #ifndef ELABORATE_PRIVATE_H
 #define ELABORATE_PRIVATE_H
 #include "language.h"

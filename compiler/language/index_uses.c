@@ -1,10 +1,11 @@
 /* Uses of the iteration's index in the body of a repeat.
  *
- * An iteration sees its number by the name of the index alone, and that name is in sight in the body's text alone.  So the body of an
- * iteration follows from the answers to some expressions of that text: the largest ones that mention the index and no name that the body
- * binds itself, as `at(mask, i)` or `i < dense`.  Two iterations with the same answers have the same body; the second need not run.
+ * An iteration depends on its number only through the name of the index, which is visible only in the body's
+ * text.  So the body of an iteration is determined by the values of some expressions in that text: the
+ * largest ones that mention the index and no name that the body binds itself, as `at(mask, i)` or `i <
+ * dense`.  Two iterations with the same values have the same body; the second need not run.
  *
- * An expression that computes something by the model, or declares weights, is no such question: then all iterations run. */
+ * If such an expression computes with tensors or declares weights, all iterations run. */
 #include "elaborate_private.h"
 
 #include <string.h>

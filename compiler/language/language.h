@@ -1,8 +1,9 @@
-/* language: a model file to a graph.
+/* language: converts a model file to a graph.
  *
- * Parsing gives a syntax tree (parse.c, parse_tokens.c, grammar/, syntax_error.c, ast.c), files and their imports a program (program.c,
- * library.c), and elaboration runs that as a program over compile-time values, whose tensors are nodes (elaborate_*.c, value.c,
- * scope.c, builtin*.c).  Elaborating piece by piece is for the REPL. */
+ * Parsing gives a syntax tree (parse.c, parse_tokens.c, grammar/, syntax_error.c, ast.c), files and their
+ * imports a program (program.c, library.c), and elaboration runs that as a program over compile-time values,
+ * whose tensors are nodes (elaborate_*.c, value.c, scope.c, builtin*.c).  Elaborating piece by piece is for
+ * the REPL. */
 #ifndef LANGUAGE_H
 #define LANGUAGE_H
 #include "graph/graph.h"

@@ -1,4 +1,4 @@
-/* Parsing: from a source's bytes to its tree.
+/* Parses a source's bytes to its tree.
  *
  * Expects UTF-8 in memory. Leaves a tree in the arena, or errors in the Diag. */
 #include "lathe.tab.h"

@@ -1,4 +1,4 @@
-/* Scopes: which names are in sight, innermost first, out to the file and its imports. */
+/* Scopes: the visible names, innermost first, out to the file and its imports. */
 #include "elaborate_private.h"
 
 Scope *scope_new(Elaborator *e, Scope *outer, bool boundary)

@@ -1,14 +1,16 @@
-/* Whether Code is what it must be, for all sizes that a call may have:
+/* Checks Code for all sizes that a call may have:
  *
- *      every vector and integer is defined before it is used, and of the kind that its use wants;
- *      every element that is read or written lies within its buffer;
- *      what is read and written stands in the kernel's lists, by which lives and barriers are found.
+ *      every vector and integer is defined before it is used, and has the kind that its use requires;
+ *      every element that is read or written is within its buffer;
+ *      all accessed buffers are in the kernel's lists, from which lives and barriers are computed.
  *
- * Addresses are integers over loops and sizes.  Each is bounded by interval arithmetic at the corners of the sizes: one position or
- * as many as a call takes, none before them or as many as the context holds, and so on.  Between corners, addresses are affine in
- * the sizes but for quotients and remainders by fixed numbers, which grow with what they divide.
+ * Addresses are integers over loops and sizes.  Each is bounded by interval arithmetic at the corners of the
+ * sizes: one position or the maximum of a call, no past position or a full context, and so on.  Between
+ * corners, addresses are affine in the sizes except for quotients and remainders by fixed numbers, which grow
+ * with the dividend.
  *
- * A fault is a bug of ours: the kernel is printed with the statement, and the program aborts, as verify() does for graphs. */
+ * A fault is a bug in lathe: the kernel is printed with the statement, and the program aborts, as verify()
+ * does for graphs. */
 #include "code.h"
 
 #include <inttypes.h>

@@ -1,12 +1,13 @@
-/* Code: what a kernel does, as statements.
+/* Code: the computation of a kernel as statements.
  *
- * lower() makes it of a kernel; check_code() proves that it keeps within its buffers; batch, plan and sync ask it what is read and
- * written; print_c.c writes it as C, and interpret_code.c runs it.  docs/ir.md is its reference.
+ * lower() makes it from a kernel; check_code() proves that accesses are within their buffers; batch, plan and
+ * sync derive the accessed buffers from it; print_c.c prints it as C, and interpret_code.c interprets it.
+ * docs/ir.md is its reference.
  *
  *   Kernel ── lower ──► Code ── check_code ──► batch, plan, sync ──► C, or the interpreter
  *
- * A kernel is one function that every thread runs for its share, and the functions that the runtime's kernels call back.  All
- * memory is the graph's arena.  Offsets of buffers are no part of Code: plan gives them later. */
+ * A kernel is one function that every thread runs for its share, and the callbacks of the runtime's kernels.
+ * All memory is in the graph's arena.  Offsets of buffers are not part of Code: plan assigns them later. */
 #ifndef CODE_H
 #define CODE_H
 #include "kernels/kernels.h"

@@ -1,6 +1,6 @@
-/* Which kernels do the same, each to buffers of its own: a norm is one function in C, however many there are.
+/* Finds kernels that do the same on different buffers: all norms of a shape are one function in C.
  *
- * Compared are the functions that threads run, of statements that name no function of the runtime for a whole kernel. */
+ * It compares the functions that threads run, if their statements call no kernel of the runtime. */
 #include <string.h>
 
 #include "lower_private.h"

@@ -1,4 +1,5 @@
-/* What Code reads and writes, and what of it differs between the sequences of a batch. */
+/* The buffers that Code reads and writes, and the parts of Code that differ between the sequences of a
+ * batch. */
 #include "code.h"
 
 static void add_buffer(Arena *a, Buffer ***list, int *n, Buffer *b)

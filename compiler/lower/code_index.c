@@ -1,4 +1,4 @@
-/* Integers of Code: built, compared. */
+/* Integers of Code: construction and comparison. */
 #include "code.h"
 
 const char *const stmt_text[STMT_END] = {

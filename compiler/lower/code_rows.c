@@ -1,13 +1,13 @@
-/* Whether a function treats each row of a batch by itself, and all rows alike: then it may run once over the rows of all sequences, whose
- * sizes and places it never sees.
+/* Whether a function computes each row of a batch separately, and all rows alike.  Then it may run once over
+ * the rows of all sequences, independent of their sizes and positions.
  *
- *      y[i] = x[i] * gain            rows i of x and of y, nothing else of i: alike
- *      y[i] = x[i] + place[i]        a table knows no sequences: by sequence
+ *      y[i] = x[i] * gain            only rows i of x and of y: alike
+ *      y[i] = x[i] + place[i]        a table is the same for all sequences: by sequence
  *      y[i] = x[i + 1], y[i] = i     by sequence
  *
- * The first loop counts rows.  Every element of a sequence's memory that is touched must lie in a buffer that has as many rows, the
- * row's number times their size behind its beginning: then it lies in that row, for all rows lie within the buffer.  All else may
- * know neither the row nor a size of the call. */
+ * The first loop counts rows.  Every accessed element of a sequence's memory must be in a buffer with as many
+ * rows, at the row's number times the row's size.  Then it is in that row, since all rows are within the
+ * buffer.  No other expression may depend on the row or on a size of the call. */
 #include "code.h"
 
 typedef struct {

@@ -1,11 +1,11 @@
-/* Bounds of the live keys of attention, read off the mask in its score expression: of `where(condition, s, -inf)` the comparisons
- * that say what keys a row may see.
+/* Bounds of the unmasked keys of each row in attention, derived from the comparisons in the mask of its score
+ * expression, `where(condition, s, -inf)`.
  *
  *      col <= row and row - col < 8                        lo = row - 7, hi = row + 1
  *      col // 64 >= min(max(row // 64 - 1, 0), 5)          lo = 64 * (..)
  *
- * Integers are followed as affine forms over the kernel's loops, their quotients, and, where the key takes no part, minima and
- * maxima of those. */
+ * Integers are represented as affine forms over the kernel's loops, their quotients and, if they do not
+ * depend on the key, minima and maxima of those. */
 #include "lower_private.h"
 
 #include <math.h>

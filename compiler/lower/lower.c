@@ -1,5 +1,5 @@
-/* Lower: kernels become Code.  Here the loops around a fused expression, what chooses among a row's elements, and what finds the
- * rows that an iteration changes. */
+/* Lower: kernels become Code.  This file has the loops around a fused expression, the choice among a row's
+ * elements, and the search for the active rows of an iteration. */
 #include "lower_private.h"
 
 #include <string.h>

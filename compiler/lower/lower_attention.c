@@ -1,9 +1,10 @@
-/* Attention: strides read off the maps of q, k, v and the output, the score expression as a function, and the bounds of the live
- * keys read off the mask.
+/* Attention: strides from the maps of q, k, v and the output, the score expression as a function, and the
+ * bounds of the unmasked keys.
  *
- * The kernel's domain is the product's loops (outer, heads, rows, width) with two more: the width of a head, and the keys.  Of the
- * loops around the rows the runtime's kernel knows the heads; what stands around these, such as frames or windows, are loops in
- * the emitted function, whose units of work threads share as well. */
+ * The kernel's domain is the product's loops (outer, heads, rows, width) with two more: the width of a head,
+ * and the keys.  Among the loops around the rows, the runtime's kernel has the one over heads.  Outer loops,
+ * such as those over frames or windows, are loops in the emitted function; threads divide their units of work
+ * as well. */
 #include "lower_private.h"
 
 typedef struct {

@@ -1,4 +1,5 @@
-/* Keys and values that are kept as codes: their rows, computed as floats before, group by group (runtime/kept.h). */
+/* Keys and values stored as codes: their rows, computed as floats before, are encoded group by group
+ * (runtime/kept.h). */
 #include "lower_private.h"
 
 /* The first of the innermost loops that a group is.  *cut: the loop of them that must be cut first; false: no cut makes it so. */

@@ -1,7 +1,9 @@
-/* Fused expressions as statements: each value of a kernel's expression becomes one vector, in the row's part if it does not change
- * along the lanes, else in the lanes' part.  A fold opens a loop of its own in the row's part.
+/* Fused expressions as statements: each value of a kernel's expression becomes one vector, in the row's part
+ * if it does not change along the lanes, else in the lanes' part.  A fold opens a loop of its own in the
+ * row's part.
  *
- * A far integer, which floats may not hold, is a vector of doubles; what takes floats gets it converted. */
+ * A wide integer, beyond the exact range of floats, is a vector of doubles; it is converted for statements
+ * that take floats. */
 #include "lower_private.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Where an element of a kernel's expression stands in its buffer, as an index of Code. */
+/* The offset of an element of a kernel's expression in its buffer, as an index of Code. */
 #include "lower_private.h"
 
 static const Index *loop_index(const Lower *l, int loop)

@@ -1,8 +1,8 @@
-/* Views that no loops walk evenly: the place of each element is computed by itself.
+/* Views without fixed strides: the offset of each element is computed separately.
  *
  *   [16, a] -> [16 * a]        x0 = i0 % a;  x1 = i0 / a;  y[i0] = x[x0 + 5 * x1]
  *
- * What is left where an axis is made of several whose sizes only the call knows: slow, and right for every view. */
+ * For axes merged from several whose sizes are known only in a call: slow, but correct for every view. */
 #include "lower_private.h"
 
 static const Index *index_named(Lower *l, const Index *value)

@@ -1,5 +1,5 @@
-/* What the parts of lowering share: lower_expression.c the values of a fused expression, lower_index.c where
- * elements stand, the others each kind of kernel. */
+/* Shared by the files of lowering: lower_expression.c has the values of a fused expression, lower_index.c the
+ * offsets of elements, the others one kind of kernel each. */
 #ifndef LOWER_PRIVATE_H
 #define LOWER_PRIVATE_H
 #include "code.h"

@@ -1,7 +1,8 @@
-/* Scans: strides read off the maps of what is summed, and of the output.
+/* Scans: strides from the maps of the operands and of the output.
  *
- * The kernel's domain is the loops of its root (heads, rows, width) with two more: the width of a key, and the powers of the decay.  The
- * runtime's kernel takes all rows of one head; heads are loops in the emitted function, which threads share. */
+ * The kernel's domain is the loops of its root (heads, rows, width) with two more: the width of a key, and
+ * the powers of the decay.  The runtime's kernel takes all rows of one head; heads are loops in the emitted
+ * function, which threads share. */
 #include "lower_private.h"
 
 typedef struct {

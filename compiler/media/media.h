@@ -1,7 +1,7 @@
-/* media: pictures and sounds, and nothing of models.
+/* media: pictures and sounds, independent of models.
  *
- * From files: PNG by libpng (png.c), PPM and PGM (pnm.c), whichever it is (image.c); to PNG (png.c).  Sounds from WAV files (wav.c).
- * What emitted programs do too is in runtime/: picture_input.h, pnm.h, wav.h. */
+ * From files: PNG by libpng (png.c), PPM and PGM (pnm.c), whichever it is (image.c); to PNG (png.c).  Sounds
+ * from WAV files (wav.c). What emitted programs do too is in runtime/: picture_input.h, pnm.h, wav.h. */
 #ifndef MEDIA_H
 #define MEDIA_H
 #include "../../runtime/picture_input.h"

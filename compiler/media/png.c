@@ -1,4 +1,4 @@
-/* PNG, by libpng: the one file that knows it. */
+/* PNG, by libpng: the only file that includes it. */
 #include <png.h>
 #include <stdlib.h>
 

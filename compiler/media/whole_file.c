@@ -1,4 +1,4 @@
-/* All that a file of pictures or sound holds. */
+/* Reads a whole file of a picture or sound. */
 #include <errno.h>
 #include <stdlib.h>
 

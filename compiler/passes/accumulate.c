@@ -1,21 +1,21 @@
-/* Accumulate: a sum over what a repeat stacks becomes a value that it carries.
+/* Accumulate: a sum over the stacked results of a repeat becomes a carried value.
  *
  *      y = over expert[e] : n { return gate[.., e..e+1] * f(x) }          stack  [n, T, d]
  *      sum(y, axis: 0)                                                    sum
  *   ->
  *      y = 0;  repeat expert[e] : n { y = where(g != 0, y + g * f(x), y) }        [T, d]
  *
- * so no iteration's result is kept, and the sum runs in order of the iterations.  Where what is added has a gate (gate.c), rows whose
- * gate is 0 stay as they are: to add 0 changes no bit, and a NaN or infinity that 0 would be multiplied with stays where it
- * is, whichever rows come together in a call.  A body whose every value is carried so does nothing but for rows of the
- * gate, which is what `choose` sees.
+ * So the iterations' results are not stored, and the sum is in the order of the iterations.  If the addend
+ * has a gate (gate.c), rows whose gate is 0 keep their value: adding 0 changes no bit, and a NaN or infinity
+ * in f(x) cannot reach the sum through a factor 0, for any batch of rows.  If all values of a body are
+ * carried in this way, the body has an effect only for the rows of the gate; `choose` relies on this.
  *
- * Expects: verified graph.  Leaves: stacks that something other than one sum reads as they are. */
+ * Expects a verified graph.  Stacks with other readers than one sum are unchanged. */
 #include "graph/graph.h"
 
 #include <string.h>
 
-/* The nodes from `from` to the end go before place `at`. */
+/* Moves the nodes from `from` to the end before index `at`. */
 static void move_tail(Graph *g, Body *b, int from, int at)
 {
         int n = b->nnode - from;
@@ -49,7 +49,7 @@ static Node *zero(Graph *g, Body *b, const Node *like)
                         like->where);
 }
 
-/* carry + v, but for rows where the gate of v is 0 */
+/* carry + v, except in rows where the gate of v is 0 */
 static Node *sum_with(Graph *g, Body *b, Node *carry, Node *v)
 {
         Gate gate;
@@ -62,7 +62,7 @@ static Node *sum_with(Graph *g, Body *b, Node *carry, Node *v)
         return pointwise_node(g, b, OP_WHERE, 3, (Node *[]){some, sum, carry}, REAL, v);
 }
 
-/* Sums that were written as carried ones. */
+/* Adds the gate to sums that are already carried. */
 static void gate_carried(Graph *g, const Region *r)
 {
         for (int k = 0; k < r->nbody; k++)
@@ -78,10 +78,10 @@ static void gate_carried(Graph *g, const Region *r)
                 }
 }
 
-/* --- who uses what a repeat leaves --- */
+/* --- uses of a repeat's results --- */
 
 typedef struct {
-        Node *sum; /* its one user */
+        Node *sum; /* its only user */
         int users;
 } Stack;
 
@@ -122,7 +122,7 @@ static Stack *uses_of_all(Arena *a, const Graph *g)
 
 /* --- the rewrite --- */
 
-/* Value `index` of what leaves the repeat is dropped from the bodies' stacks. */
+/* Removes result `index` of the repeat from its bodies' stacks. */
 static void drop_stack(Region *r, int stack)
 {
         for (int b = 0; b < r->nbody; b++)
@@ -131,7 +131,7 @@ static void drop_stack(Region *r, int stack)
         r->nstack--;
 }
 
-/* The bodies carry one value more, which each adds its stacked one to. */
+/* Adds one carried value, to which each body adds its stacked value. */
 static void carry_sum(Graph *g, Region *r, int stack, const Type *t)
 {
         for (int k = 0; k < r->nbody; k++) {
@@ -150,7 +150,7 @@ static void carry_sum(Graph *g, Region *r, int stack, const Type *t)
         }
 }
 
-/* The sum's node becomes a view of what the repeat now carries. */
+/* The sum's node becomes a view of the new carried value. */
 static void replace_sum(Graph *g, Node *result, Node *sum, const Type *t)
 {
         Node *repeat = result->in[0];
@@ -176,12 +176,12 @@ static void replace_sum(Graph *g, Node *result, Node *sum, const Type *t)
         result->attr.index = r->ncarry++;
         result->type = *t;
         Node *lifted = view_rank(g, b, result, t->rank + 1, sum->span, sum->where);
-        b->nnode--; /* the sum itself becomes it */
+        b->nnode--; /* the sum's node is reused */
         sum->op = lifted->op;
         sum->attr = lifted->attr;
 }
 
-/* The sum over iterations that alone reads the stack `result`; NULL: something else does. */
+/* The sum over iterations that is the only reader of the stack `result`, or NULL. */
 static Node *accumulated_sum(const Node *result, const Stack *use)
 {
         if (result->op != OP_RESULT || result->attr.index < result->in[0]->attr.region->ncarry)

@@ -103,7 +103,7 @@ static bool contradict(const Graph *g, const Affine *a, const Affine *b)
         return affine_add(a, 1, b, &sum) && affine_is_constant(&sum) && dim_bound(g, sum.constant) < 0;
 }
 
-/* Whether a >= 0 wherever: indices are at least 0. */
+/* Whether a >= 0 for all indices, which are at least 0. */
 static bool always_holds(const Graph *g, const Affine *a)
 {
         for (int i = 0; i < AXES; i++)
@@ -112,7 +112,7 @@ static bool always_holds(const Graph *g, const Affine *a)
         return dim_least(g, a->constant) >= 0;
 }
 
-/* Adds a term to a clause in the making; false: the clause can never hold. */
+/* Adds a term to a draft of a clause; false: the clause can never hold. */
 bool draft_add(const Graph *g, ClauseDraft *d, const Affine *a)
 {
         if (affine_is_constant(a) && dim_bound(g, a->constant) < 0)
@@ -201,7 +201,7 @@ void union_add(Union *u, Clause c)
         u->clause[u->n++] = c;
 }
 
-/* Whether one of two terms always holds: whole numbers, so that a <= -1 and b <= -1 need a + b <= -2. */
+/* Whether one of two terms always holds.  Integers: a <= -1 and b <= -1 imply a + b <= -2. */
 static bool is_either_way(const Graph *g, const Affine *a, const Affine *b)
 {
         Affine sum;
@@ -296,7 +296,7 @@ const Cond *cond_map(CaseMaker m, const Cond *c, const AxisMap *map)
         return union_keep(m, &u);
 }
 
-/* p a + q b, which has no more of `axis`: a bounds it from below, b from above. */
+/* p a + q b, without `axis`: a bounds the axis from below, b from above. */
 static bool combine_bounds(const Affine *a, const Affine *b, int axis, Affine *out)
 {
         Affine zero = affine_constant(dim_fixed(0));

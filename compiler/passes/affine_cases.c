@@ -92,7 +92,7 @@ bool cases_equal(const Cases *a, const Cases *b)
         return true;
 }
 
-/* A list of cases in the making; `full`: too many, so nothing is known. */
+/* A draft of a list of cases; `full`: too many, so nothing is known. */
 typedef struct {
         int n;
         bool full;
@@ -198,7 +198,7 @@ const Cases *cases_floordiv(CaseMaker m, const Cases *a, int64_t by)
         return keep_cases(m, &list);
 }
 
-/* The clause of both cases, where also p is at least q; false: that cannot be. */
+/* The clause of both cases, with p >= q; false: impossible. */
 static bool where_larger(CaseMaker m, const AffineCase *p, const AffineCase *q, ClauseDraft *d)
 {
         *d = (ClauseDraft){.n = 0};
@@ -214,7 +214,7 @@ static bool where_larger(CaseMaker m, const AffineCase *p, const AffineCase *q, 
         return true;
 }
 
-/* The case that p, at least q, is the larger one. */
+/* Adds the case in which p is at least q. */
 static void add_larger(CaseMaker m, const AffineCase *p, const AffineCase *q, CaseList *list)
 {
         ClauseDraft d;
@@ -305,7 +305,7 @@ bool cases_constant(const Cases *a, int64_t *value)
         return true;
 }
 
-/* The most that sign * the form can be on the axes of t. */
+/* The maximum of sign * the form on the axes of t. */
 static int64_t affine_most(const Graph *g, const Affine *a, const Type *t, int sign)
 {
         Dim constant = dim_scale(a->constant, sign);

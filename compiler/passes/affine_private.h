@@ -1,14 +1,14 @@
-/* Affine facts: what is known of integers and booleans that are made of axis indices.
+/* Affine facts: bounds of integers, and conditions of booleans, that are computed from axis indices.
  *
- * An Affine is a constant (a Dim: it may hold named sizes) plus a multiple of each axis index of the tensor that it
- * describes.  A Cond is an OR of ANDs of `affine >= 0`.  Conds are always *necessary* conditions: they hold whenever
- * the fact that they stand for does, and weakening one (dropping a term, or all) is always allowed.  That is how sizes
- * stay bounded: what would grow beyond the limits below is weakened.
+ * An Affine is a constant (a Dim: it may hold named sizes) plus a multiple of each axis index of the tensor
+ * that it describes.  A Cond is an OR of ANDs of `affine >= 0`.  Conds are always *necessary* conditions:
+ * they hold whenever the fact that they describe holds, and weakening one (dropping a term, or all) is always
+ * allowed.  A Cond that would exceed the limits below is weakened.
  *
- * A Cases describes an integer tensor: its value lies, in at least one of the cases, between the bounds of that case
- * while the case's clause holds.  NULL: nothing is known.
+ * A Cases describes an integer tensor: its value lies, in at least one of the cases, between the bounds of
+ * that case while the case's clause holds.  NULL: nothing is known.
  *
- * All are immutable, and live in the arena that they were made in. */
+ * All are immutable and allocated in an arena. */
 #ifndef AFFINE_PRIVATE_H
 #define AFFINE_PRIVATE_H
 
@@ -48,14 +48,15 @@ typedef struct {
         AffineCase *at;
 } Cases;
 
-/* What one axis index becomes when axes are renamed: `to` plus some integer in low .. high, or in low .. if open. */
+/* The image of an axis index when axes are renamed: `to` plus an integer in low .. high, or any integer >=
+ * low if open. */
 typedef struct {
         Affine to;
         int64_t low, high;
         bool open;
 } AxisMap;
 
-/* where conds and cases are made */
+/* the arena and graph of new conds and cases */
 typedef struct {
         Arena *arena;
         const Graph *graph;
@@ -64,7 +65,7 @@ typedef struct {
 Affine affine_constant(Dim constant);
 Affine affine_axis(int axis);
 AxisMap axis_map(Affine to);
-/* a + by * b; false: a coefficient leaves the range that is kept exact */
+/* a + by * b; false: a coefficient is beyond the exact range */
 bool affine_add(const Affine *a, int64_t by, const Affine *b, Affine *sum);
 
 const Cond *cond_true(void);
@@ -76,8 +77,8 @@ const Cond *cond_term(CaseMaker m, Affine a); /* a >= 0 */
 const Cond *cond_and(CaseMaker m, const Cond *a, const Cond *b);
 const Cond *cond_or(CaseMaker m, const Cond *a, const Cond *b);
 const Cond *cond_map(CaseMaker m, const Cond *c, const AxisMap *map);
-/* What c says of the other axes where it holds for some index of `axis`, which `range` bounds: pairs of bounds on it
- * are combined (Fourier-Motzkin). */
+/* The condition on the other axes under which c holds for some index of `axis` within `range`: pairs of
+ * bounds on the axis are combined (Fourier-Motzkin). */
 const Cond *cond_fold(CaseMaker m, const Cond *c, int axis, AxisMap range);
 /* Interval evaluation: whether c may hold somewhere in low[axis] .. high[axis]. */
 bool cond_possible(const Graph *g, const Cond *c, const int64_t *low, const int64_t *high);
@@ -93,28 +94,28 @@ const Cases *cases_max(CaseMaker m, const Cases *a, const Cases *b);
 const Cases *cases_choose(CaseMaker m, const Cond *if_a, const Cases *a, const Cond *if_b, const Cases *b);
 const Cases *cases_map(CaseMaker m, const Cases *a, const AxisMap *map);
 bool cases_constant(const Cases *a, int64_t *value);
-/* Whether no element of a tensor of this type can be beyond -most .. most. */
+/* Whether all elements of a tensor of this type are within -most .. most. */
 bool cases_within(const Graph *g, const Cases *a, const Type *t, int64_t most);
 /* a <= b + slack */
 const Cond *cases_at_most(CaseMaker m, const Cases *a, const Cases *b, int64_t slack);
 
-/* --- affine.c, for the files beside it --- */
+/* --- affine.c, internal --- */
 
 enum { FACTOR_LIMIT = 1 << 21 };
-/* An AND in the making. */
+/* A draft of an AND. */
 typedef struct {
         int n;
         Affine term[MAX_TERMS];
 } ClauseDraft;
 
-/* An OR in the making: `full` once it is weakened to true. */
+/* A draft of an OR; `full`: weakened to true. */
 typedef struct {
         int n;
         bool full;
         Clause clause[MAX_CLAUSES];
 } Union;
 
-/* Whether coefficients stay within the range that is kept exact. */
+/* Whether the coefficient is within the exact range. */
 bool coefficient_is_small(int64_t a);
 bool affine_is_small(const Affine *a);
 bool affine_equal(const Affine *a, const Affine *b);
@@ -128,8 +129,8 @@ Clause draft_keep(CaseMaker m, const ClauseDraft *d);
 void union_add(Union *u, Clause c);
 const Cond *union_keep(CaseMaker m, const Union *u);
 
-/* Reading a clause as bounds on the index j of axis `j`, in terms of another axis of growing size (`time` says which
- * named dimension grows; dim[] are the axes' sizes). */
+/* Reads a clause as bounds on the index j of axis `j`, by another axis of growing size.  `time` is the
+ * growing named dimension; dim[] are the sizes of the axes. */
 typedef struct {
         bool by_number;
         Dim number; /* j <= number */

@@ -9,8 +9,8 @@
  *   view(view x), views that change nothing, joins of one, pads by nothing: one op less
  *   f(broadcast x, y)                   f(x, y), where y makes the shape
  *
- * A term that could differ in the sign of a zero or by a NaN (x + 0, 0 x, x - x, 0 - x) is left.  Nothing
- * is reassociated. */
+ * Terms whose result could differ in the sign of a zero or by a NaN (x + 0, 0 x, x - x, 0 - x) are kept.
+ * Nothing is reassociated. */
 #include "simplify_private.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ Node *op_like(Graph *g, const Node *like, Op op, Node *a, Node *b)
         return build_like(g, like, op, b ? 2 : 1, in, NULL);
 }
 
-/* x with the type of n: converted and broadcast; n itself where that cannot be said. */
+/* x with the type of n, converted and broadcast; n itself if no op can do that. */
 static Node *as_type_of(Graph *g, Node *n, Node *x)
 {
         if (x && x->type.dtype != n->type.dtype)
@@ -125,7 +125,7 @@ static Node *rewrite_pow(Graph *g, Node *n)
         return as_type_of(g, n, y);
 }
 
-/* `neutral`: the side that leaves the other as it is; the other constant decides alone. */
+/* `neutral`: the constant that leaves the other operand unchanged; the other constant decides the result. */
 static Node *rewrite_logical(Graph *g, Node *n, double neutral)
 {
         double value;
@@ -157,7 +157,7 @@ static Node *rewrite_view(Graph *g, Node *n)
                                    : n;
 }
 
-/* A part that is the same in every iteration is a view. */
+/* A gather with the same index in every iteration is a view. */
 static Node *rewrite_gather(Graph *g, Node *n)
 {
         const Type *table = &n->in[0]->type;
@@ -208,14 +208,14 @@ static Node *rewrite_op(Graph *g, Node *n)
         }
 }
 
-/* --- broadcasts that the op makes by itself --- */
+/* --- broadcasts that the op does implicitly --- */
 
 static Dim dim_from_right(const Type *t, int i)
 {
         return i < t->rank ? t->dim[t->rank - 1 - i] : dim_fixed(1);
 }
 
-/* Whether another input than `which` has the result's size at this axis, counted from the right. */
+/* Whether an input other than `which` has the result's size at this axis, counted from the right. */
 static bool others_have(const Node *n, int which, int axis)
 {
         for (int k = 0; k < n->nin; k++)
@@ -225,8 +225,7 @@ static bool others_have(const Node *n, int which, int axis)
         return false;
 }
 
-/* The input of a view without the repetitions, and without the leading axes, that the other inputs bring
- * about. */
+/* The input of a view without the repetitions and leading axes that broadcasting to the other inputs adds. */
 static Node *without_broadcast(Graph *g, const Node *n, int which, int fixed_axes)
 {
         Node *x = n->in[which];

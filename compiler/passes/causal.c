@@ -1,7 +1,7 @@
-/* The causal proof: from the facts of each output, and the words for where it fails.
+/* The causal proof, by the facts of each output, and its error messages.
  *
- * An output is causal if index i of its one growing axis reads inputs at times up to i, and the output's length is the
- * only thing that more input changes.  The facts (facts_private.h) do the work; here they are judged. */
+ * An output is causal if index i of its one growing axis reads inputs at times up to i, and the output's
+ * length is the only thing that more input changes.  facts_private.h defines the facts. */
 #include "facts_private.h"
 
 static const char *node_text(Arena *a, const Node *n)
@@ -11,7 +11,7 @@ static const char *node_text(Arena *a, const Node *n)
         return op_info[n->op].text;
 }
 
-/* The furthest time that a node reads, relative to its own index. */
+/* The latest time that a node reads, relative to its own index. */
 static const char *reach_text(Arena *a, const Graph *g, const Reach *reach, const char *name)
 {
         if (reach->all)
@@ -24,7 +24,8 @@ static const char *reach_text(Arena *a, const Graph *g, const Reach *reach, cons
         return arena_printf(a, "reads %s", name);
 }
 
-/* Whether the places where a is -inf are special in y too: -1, of tanh, masks nothing in most that follows. */
+/* Whether the elements where a is -inf have a special value in y that masks.  -1, of tanh, masks nothing in
+ * most later ops. */
 static bool keeps_mask(const Fact *a, const Fact *y)
 {
         for (Special v = AT_0; v < NSPECIAL; v++)
@@ -33,7 +34,7 @@ static bool keeps_mask(const Fact *a, const Fact *y)
         return !cond_is_true(y->unless[AT_MINUS_INF]);
 }
 
-/* The node on the way from a fold back to a mask that undoes it. */
+/* The node between a mask and a fold that makes the mask ineffective. */
 static const Node *mask_breaker(const Facts *f, const Node *fold)
 {
         const Node *n = fold->nin ? fold->in[0] : NULL;
@@ -60,7 +61,7 @@ static bool may_be_infinite(const Facts *f, const Node *n)
                ((y->kinds & MINUS_INF) && cond_is_true(y->unless[AT_MINUS_INF]));
 }
 
-/* The first node on the way to n that may be infinite or NaN. */
+/* The first ancestor of n that may be infinite or NaN. */
 static const Node *infinite_source(const Facts *f, const Node *n)
 {
         for (int i = 0; i < n->nin; i++)
@@ -78,7 +79,8 @@ static bool is_stained(const Facts *f, const Node *n, int axis)
         return false;
 }
 
-/* What makes the masked elements of a fold NaN: a product itself, or the first pointwise node that does. */
+/* The node that makes the masked elements of a fold NaN: a product itself, or the first pointwise node that
+ * does. */
 static const Node *stain_source(const Facts *f, const Node *fold)
 {
         bool reduces = op_info[fold->op].family == REDUCE;
@@ -92,7 +94,7 @@ static const Node *stain_source(const Facts *f, const Node *fold)
         return n;
 }
 
-/* A choice between a value and 0 or -inf, on the way to a fold, of whose condition nothing is known. */
+/* A `where` between a value and 0 or -inf, among the ancestors of a fold, whose condition is unknown. */
 static const Node *blind_mask(const Facts *f, const Node *fold)
 {
         const Node *n = fold->in[0];
@@ -175,7 +177,7 @@ static CausalResult causal_judge(Arena *a, const Facts *f, int output)
         return (CausalResult){.causal = true};
 }
 
-/* A tap has rows of its own: the first of its growing axes. */
+/* A tap has its own rows: the first of its growing axes. */
 static void judge_tap(Arena *a, const Facts *f, int output, CausalResult *result)
 {
         const Node *n = f->graph->output[output].node;
@@ -193,7 +195,7 @@ static void judge_tap(Arena *a, const Facts *f, int output, CausalResult *result
                 result->tap_why = arena_printf(a, "it has more than two axes of %s", name);
 }
 
-/* Whether the proof holds whatever the values are. */
+/* Whether the proof holds for all values, infinities and NaN included. */
 static void judge_any(Arena *arena, GraphFacts *facts, CausalResult *result)
 {
         const Facts *f = facts_under(facts, ANY_VALUES);
@@ -209,8 +211,8 @@ static void judge_any(Arena *arena, GraphFacts *facts, CausalResult *result)
         }
 }
 
-/* By how many positions all outputs must come later to read nothing that comes after them; 0: it is not known, it is as
- * long as the whole sequence, or the same position is read by all. */
+/* The smallest delay, in positions, with which no output reads later inputs.  0: unknown, or as long as the
+ * whole sequence, or all outputs read one position. */
 static int64_t delay_of(const Facts *f)
 {
         const Graph *g = f->graph;

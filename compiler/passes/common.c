@@ -1,8 +1,8 @@
 /* Common subexpressions: a hash table of nodes by what they compute.
  *
- * Two nodes are equal if op, inputs, attributes and type are; inputs have been made common before.  An
- * equal node is taken if it stands in the same body or in one around it.  Repeats and appends are each
- * their own; a constant with a row an iteration is equal only within its region. */
+ * Two nodes are equal if op, inputs, attributes and type are; inputs have been made common before.  An equal
+ * node is used if it is in the same body or in an enclosing one.  Repeats and appends are never joined; a
+ * constant with a row per iteration is equal only within its region. */
 #include "simplify_private.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static bool is_commutative(Op op)
         return op == OP_ADD || op == OP_MUL || op == OP_AND || op == OP_OR || op == OP_EQUAL;
 }
 
-/* The inputs as compared: a commutative pair in order of ids. */
+/* The inputs in canonical order: a commutative pair by ids. */
 static const Node *input_shared(const Node *n, int i)
 {
         bool swap = is_commutative(n->op) && n->in[0]->id > n->in[1]->id;
@@ -51,7 +51,7 @@ static bool nodes_equal(const Node *a, const Node *b)
         return !(a->op == OP_CARRY && a->body != b->body) && attributes_equal(a, b);
 }
 
-/* Over what two equal nodes certainly share. */
+/* Hashes a word that is the same for equal nodes. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
         return hash_bytes(hash, &word, sizeof word);

@@ -1,18 +1,20 @@
-/* Cut: what of a sequence is kept between calls is made as little as the graph allows, before there is a state form.
+/* Cut: reduces the state that is kept between calls, before the state form is built.
  *
- *   1. sums of products that become scores are one product, differences of softmaxes are taken behind the values (cut_sums.c)
- *   2. products of weights go to the other side of the contraction that reads them, where that pays (cut_move.c)
- *   3. a value that is part of a join which is read whole is read as a slice of it:
+ *   1. a sum of products that becomes scores is one product; a difference of softmaxes is taken after the
+ *      product with the values (cut_sums.c)
+ *   2. products with weights move to the other side of the contraction that reads them, where that costs less
+ *      (cut_move.c)
+ *   3. a value that is an input of a join which is read whole becomes a slice of the join,
  *
  *          J = join(c, r) axis 1                         J = join(c, r) axis 1
  *          s = q @ J'                                    s = q @ J'
  *          y = softmax(s) @ c                            y = softmax(s) @ J[.., 0..512]
  *
- *      so that J alone is kept.
+ *      so that only J is kept.
  *
- * What then is kept, of all that lies between what a call computes and these contractions, the causal pass chooses: forms_cut.c.
+ * The causal pass then chooses which values before these contractions are kept: see forms_cut.c.
  *
- * Before: a verified graph without state.  After: the same answers within rounding; nodes that nothing needs any more are left. */
+ * Before: a verified graph without state.  After: the same answers within rounding; dead nodes remain. */
 #include "cut_private.h"
 
 /* --- a graph with other nodes ------------------------------------------------------------------------------------ */
@@ -103,7 +105,7 @@ Node *turn_last(Graph *g, Body *b, Node *x, const Node *like)
         return view_transpose(g, b, x, perm, like->span, like->where);
 }
 
-/* left: users that may still be looked at; ways through them may be many. */
+/* left: the number of nodes that may still be visited, since there may be very many paths. */
 static bool leads_to_softmax(const Uses *u, const Node *n, int *left)
 {
         for (int i = 0; i < u->nuser[n->id] && --*left >= 0; i++) {
@@ -125,7 +127,7 @@ bool is_attention_score(const Uses *u, const Node *n)
 
 /* --- parts ------------------------------------------------------------------------------------------------------- */
 
-/* The axis of a product's operand that its result's axis is, or -1: it has none, or repeats. */
+/* The axis of a product's operand that becomes this axis of its result; -1: none, or a repeated one. */
 static int operand_axis(const Node *product, int side, int axis)
 {
         const Type *t = &product->in[side]->type;
@@ -137,8 +139,8 @@ static int operand_axis(const Node *product, int side, int axis)
         return own;
 }
 
-/* Whether the operand, seen as `v` in a product of a latent and a weight, has its positions from the latent alone and its width from
- * the weight alone. */
+/* Whether the operand, seen as `v` in a product of a latent and a weight, has its positions only from the
+ * latent and its width only from the weight. */
 static bool can_move(const CutParts *p, const Node *n, const View *v)
 {
         if (n->op != OP_MATMUL || n->attr.index || n->in[0]->type.rank < 2 || n->in[1]->type.rank < 2 ||
@@ -161,7 +163,7 @@ static bool can_move(const CutParts *p, const Node *n, const View *v)
 
 static bool add_parts(CutParts *p, Node *n, View v, Dim width);
 
-/* The atom that alone counts through the cut axis, by whole steps along `axis` of what it shows; or -1. */
+/* The only atom that counts through the cut axis, in whole steps along `axis` of the viewed value; or -1. */
 static int sole_atom(const CutParts *p, const View *v, int axis)
 {
         int found = -1;
@@ -174,7 +176,7 @@ static int sole_atom(const CutParts *p, const View *v, int axis)
         return found;
 }
 
-/* A view of a join becomes views of those inputs that it shows. */
+/* Replaces a view of a join with views of the join's inputs that it shows. */
 static bool add_joined(CutParts *p, const Node *join, const View *v, int atom)
 {
         int axis = join->attr.axis;
@@ -222,9 +224,9 @@ bool operand_parts(CutParts *p, Arena *arena, Node *operand, int wide, int along
 
 typedef struct {
         Graph *g;
-        int time, limit;  /* ids up to here are known: */
-        const int *place; /* by id: where a node stands in its body */
-        Node **joined;    /* by id: the join that is read whole of which it is a part, or NULL */
+        int time, limit;  /* known ids are below it */
+        const int *place; /* by id: the node's index in its body */
+        Node **joined;    /* by id: a join that is read whole and has this node as an input, or NULL */
 } Slicing;
 
 /* The right operand of a product, if it has positions. */
@@ -236,7 +238,8 @@ static Node *read_operand(int time, const Node *n)
         return t->dim[t->rank - 1].per[time] || t->dim[t->rank - 2].per[time] ? n->in[1] : NULL;
 }
 
-/* The operand, or what it is a view of, as a slice of the join that this is a part of; NULL: it is part of none. */
+/* The operand, or the value that it views, as a slice of the join that contains it; NULL: no join contains
+ * it. */
 static Node *as_slice(const Slicing *s, const Node *n, const Node *operand)
 {
         bool viewed = operand->op == OP_VIEW && !s->joined[operand->id];
@@ -264,7 +267,7 @@ static Node *read_slice(const void *of, Node *n)
         return n;
 }
 
-/* Joins along another axis than that of positions. */
+/* Records the inputs of joins along an axis other than positions. */
 static void note_parts(Slicing *s, Node *operand)
 {
         Node *join = base_of(operand);

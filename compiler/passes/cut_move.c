@@ -1,5 +1,5 @@
-/* Products of weights that attention's keys and values are made of go to the other side, so that what they are made of, a latent that
- * all heads share, is kept in their place.
+/* Absorbs the key and value projections of attention into the query and output side.  The cache then keeps
+ * the latent, which all heads share, in place of keys and values.
  *
  *   before                                          after
  *
@@ -11,14 +11,15 @@
  *
  *   y = softmax(s) @ view(c @ V)                    y = (softmax(s) @ c) @ V by head
  *
- * A view between (heads, slices, turns, heads that are repeated) is one of the weight then: its axes of positions are the latent's, the
- * others the weight's.  Sums are the same but for their order.
+ * A view between the product and attention (heads, slices, transpositions, repeated heads) is applied to the
+ * weight: position axes belong to the latent, the others to the weight.  Only the order of sums changes.
  *
- * Cost.  The latent may be wider than a head, so a row meets each past position with more multiply-adds.  All uses of one latent in a body
- * are decided together: keys, values, or both are moved where what is kept shrinks by a larger factor than that work grows, and by the
- * best of these quotients.  What other contractions keep anyway counts before and after.  Only in causal graphs: others keep nothing.
+ * Cost.  The latent may be wider than a head, so that each row needs more multiply-adds per past position.
+ * All uses of one latent in a body are decided together: keys, values, or both are moved if the state shrinks
+ * by a larger factor than the work grows; the best quotient wins.  State that other contractions keep in any
+ * case counts before and after.  Only for causal graphs, since others have no state.
  *
- * With a bias behind the product, a norm or a rotation nothing can be moved past it.
+ * A bias, a norm or a rotation after the product prevents the move.
  *
  * Before: a verified graph without state.  After: the same answers within rounding. */
 #include "cut_private.h"
@@ -29,13 +30,13 @@
 typedef enum { KEYS, VALUES, SIDES } Side;
 enum { MOST_KEPT = 64 };
 
-/* A product whose right operand attention reads. */
+/* A product whose right operand is read by attention. */
 typedef struct {
         Node *product;
         Side side;
         CutParts parts;
         bool can_move;
-        int group; /* sites of one body that share latents have the same */
+        int group; /* sites of one body that share latents have the same group */
 } CutSite;
 
 typedef struct {
@@ -55,7 +56,8 @@ static Node *latent_of(const CutPart *p)
 
 /* --- views of a part --------------------------------------------------------------------------------------------- */
 
-/* A view in the making of the base of a part, or of one of the two operands that this is the product of (`side`; -1: itself). */
+/* A draft of a view of the base of a part, or of one of the operands of the product that the base is (`side`;
+ * -1: the base). */
 typedef struct {
         const CutPart *part;
         int side;
@@ -75,7 +77,7 @@ static int own_axis(const PartView *v, int axis)
         return own >= 0 && dim_equal(t->dim[own], n->type.dim[axis]) ? own : -1;
 }
 
-/* Whether the operand's axis leads into what is viewed. */
+/* Whether the operand's axis counts through the viewed value. */
 static bool is_used(const PartView *v, int axis)
 {
         for (int i = 0; i < v->part->view.natom; i++)
@@ -101,7 +103,7 @@ static void add_axis(PartView *v, int axis)
         v->rank++;
 }
 
-/* The axes in front that lead into it, and those between them, with size 1 where they do not. */
+/* The leading axes that count through it, and those between them, with size 1 where they do not. */
 static PartView leading_axes(const CutParts *p, const CutPart *part, int side)
 {
         PartView v = {.part = part, .side = side};
@@ -129,7 +131,7 @@ static Node *apply(Graph *g, const Node *like, PartView *v)
         return view_apply(g, like->body, x, &v->view, v->rank, like->span, like->where);
 }
 
-/* What is kept of a part: [.., S, width], of one that moves the latent. */
+/* The kept value of a part, [.., S, width]; of a part that moves, the latent. */
 static Node *kept_of(Graph *g, const Node *like, const CutParts *p, const CutPart *part)
 {
         PartView v = leading_axes(p, part, part->moves ? 0 : -1);
@@ -141,7 +143,7 @@ static Node *kept_of(Graph *g, const Node *like, const CutParts *p, const CutPar
         return apply(g, like, &v);
 }
 
-/* The weight of a part that moves: of keys [.., width, latent's], of values [.., latent's, width]. */
+/* The weight of a part that moves: for keys [.., width, latent's], for values [.., latent's, width]. */
 static Node *part_weight(Graph *g, const Node *like, const CutParts *p, const CutPart *part, Side side)
 {
         PartView v = leading_axes(p, part, 1);
@@ -162,7 +164,7 @@ static Node *as_wide_as(Graph *g, const Node *like, Node *x)
                        : view_broadcast(g, like->body, x, &like->type, like->span, like->where);
 }
 
-/* With the leading axes of n. */
+/* x with the leading axes of n. */
 static Node *with_axes_of(Graph *g, const Node *n, Node *x)
 {
         Type t = n->type;
@@ -209,14 +211,14 @@ static Node *move_product(const void *of, Node *n)
         if (!s)
                 return n;
         read_parts(&p, m->scratch, n, s->side);
-        for (int i = 0; i < p.n; i++) /* a part that was moved is another product now */
+        for (int i = 0; i < p.n; i++) /* a moved part is now a different product */
                 p.part[i].moves = s->parts.part[i].moves;
         return s->side == KEYS ? move_keys(m->g, n, &p) : move_values(m->g, n, &p);
 }
 
 /* --- what can be moved ------------------------------------------------------------------------------------------- */
 
-/* Whether a joined key can be made of what is kept of the parts: they have the same axes in front. */
+/* Whether a joined key can be made of the kept values of its parts: they have the same leading axes. */
 static bool parts_agree(const CutParts *p)
 {
         for (int i = 1; i < p->n; i++)
@@ -280,7 +282,7 @@ static void join_group(Moving *m, int i, int group)
 
 /* --- cost -------------------------------------------------------------------------------------------------------- */
 
-/* A value that is kept: what its parts are views of. */
+/* A kept value, and the parts that view it. */
 typedef struct {
         const Node *base[MOST_PARTS];
         int n;
@@ -290,7 +292,7 @@ typedef struct {
 typedef struct {
         CutValue kept[MOST_KEPT];
         int n;
-        double floats, work; /* for a position; for a row and a past position */
+        double floats, work; /* per position; per row and past position */
 } Cost;
 
 static double per_position(const Moving *m, const Node *n)
@@ -303,7 +305,7 @@ static double per_position(const Moving *m, const Node *n)
         return floats * (double)iteration_slots(m->scratch, n->body, &slot);
 }
 
-/* What is part of a kept value is read as a slice of it. */
+/* Whether the value is a part of a kept value, and so read as a slice of it. */
 static bool is_in_cost(const Cost *c, const CutValue *k)
 {
         for (int i = 0; i < c->n; i++) {
@@ -328,7 +330,7 @@ static void cost_keep(Cost *c, const CutValue *k)
         c->floats += k->floats;
 }
 
-/* Of a view that shows less than all of a value, that view: see forms_cut.c. */
+/* For a view that shows less than a whole value, the view itself: see forms_cut.c. */
 static CutValue kept_whole(const Moving *m, const Node *n)
 {
         const Node *shown = base_of((Node *)n);
@@ -336,7 +338,7 @@ static CutValue kept_whole(const Moving *m, const Node *n)
         return (CutValue){.base = {n}, .n = 1, .floats = per_position(m, n)};
 }
 
-/* Of the rows of one head, and all that stand in front. */
+/* The number of rows in all leading axes, for one row of a head. */
 static double lead_count(const Moving *m, const CutSite *s)
 {
         double n = 1;
@@ -376,7 +378,7 @@ static void count_whole(const Moving *m, Cost *c, const CutSite *s)
                 (double)right->type.dim[s->side == KEYS ? right->type.rank - 2 : right->type.rank - 1].fixed;
 }
 
-/* Whether something outside the group reads the value along positions. */
+/* Whether a node outside the group reads the value along positions. */
 static bool node_is_read_elsewhere(const Moving *m, int group, const Node *n)
 {
         for (int i = 0; i < m->uses->n; i++) {
@@ -396,7 +398,7 @@ static bool node_is_read_elsewhere(const Moving *m, int group, const Node *n)
         return false;
 }
 
-/* With those sides of the group moved that are in the set. */
+/* The cost with the sides in the set moved. */
 static void find_cost(const Moving *m, int group, unsigned sides, Cost *c)
 {
         *c = (Cost){0};
@@ -414,7 +416,7 @@ static void find_cost(const Moving *m, int group, unsigned sides, Cost *c)
                                         cost_keep(c, &latent);
                         }
         }
-        for (Side side = 0; side < SIDES; side++) /* keys, whose join values may be a slice of, first */
+        for (Side side = 0; side < SIDES; side++) /* keys first: values may be a slice of their join */
                 for (int i = 0; i < m->n; i++) {
                         const CutSite *s = &m->site[i];
                         if (s->group != group || s->side != side)
@@ -428,7 +430,7 @@ static void find_cost(const Moving *m, int group, unsigned sides, Cost *c)
 
 /* --- decisions --------------------------------------------------------------------------------------------------- */
 
-/* "layer.attn.kv.w": the weights of the group. */
+/* The paths of the group's weights, e.g. "layer.attn.kv.w". */
 static const char *group_weights(const Moving *m, int group)
 {
         const char *text = NULL;
@@ -457,7 +459,7 @@ static void moving_tell(const Moving *m, CutLines *explain, int group, unsigned 
                              what[sides], after->floats, before->floats, after->work, before->work);
 }
 
-/* The sides of a group to be moved: a set. */
+/* The set of sides of a group to move. */
 static unsigned moving_decide(const Moving *m, int group, CutLines *explain)
 {
         Cost cost[1u << SIDES];

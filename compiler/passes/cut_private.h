@@ -3,44 +3,47 @@
 #define CUT_PRIVATE_H
 #include "passes.h"
 
-/* A graph whose nodes are replaced by others, body by body, in order. */
+/* A graph whose nodes are replaced, body by body, in order. */
 typedef struct {
         Graph *g;
-        Node **replaced; /* by id, for ids below `limit`: what stands for the node now */
+        Node **replaced; /* by id, for ids below `limit`: the replacement */
         int limit;
-        void *of;                                  /* the rewrite's own */
+        void *of;                                  /* data of the rewrite */
         Node *(*rewrite)(const void *of, Node *n); /* n on its new inputs: an equal node that is made behind
                                                       all before it, or n */
 } Replacing;
 void replace_nodes(Replacing *r); /* cut.c */
 
-/* An operand of a product as it lies in memory, seen through views and joins: parts one after another along one of its axes. */
+/* The stored values behind a product's operand, seen through views and joins: consecutive parts along one of
+ * its axes. */
 enum { MOST_PARTS = 8 };
 typedef struct {
-        Node *base; /* the view below shows it as the part */
-        View view; /* from the operand's axes, of which the one along which it is cut is as long as this part */
+        Node *base; /* the value that the view below shows */
+        View view;  /* from the operand's axes; the split axis is as long as this part */
         Dim width;
-        bool moves; /* the base is a product of a latent with a weight that can go to the other side */
+        bool moves; /* the base is a product of a latent with a weight that can move to the other side */
 } CutPart;
 typedef struct {
         Arena *arena;
-        int rank, wide, along; /* axes of the operand: the one that is cut, and that of positions */
+        int rank, wide, along; /* axes of the operand: the split one, and that of positions */
         int n;
         CutPart part[MOST_PARTS];
 } CutParts;
-/* false: it has more parts than there is room for. */
+/* false: more parts than MOST_PARTS. */
 bool operand_parts(CutParts *p, Arena *arena, Node *operand, int wide, int along);
 
 bool is_attention_score(const Uses *u,
                         const Node *n); /* a way from it leads through elementwise ops to a softmax */
-/* x[.., first .. first + count]; of a join its inputs, where it is cut at their ends. */
+/* x[.., first .. first + count]; for a join, its inputs if the range ends at their ends. */
 Node *slice_last(Graph *g, Body *b, Node *x, int64_t first, int64_t count, const Node *like);
 Node *join_last(Graph *g, Body *b, Node *const *x, int n, const Node *like);
-Node *turn_last(Graph *g, Body *b, Node *x, const Node *like); /* its last two axes */
+Node *turn_last(Graph *g, Body *b, Node *x, const Node *like); /* exchanges the last two axes */
 
-/* cut_sums.c: scores that are sums of products, and differences of softmaxes.  Changes g; false: it did not. */
+/* cut_sums.c: joins sums of products, and separates differences of softmaxes.  Returns whether it
+ * changed g. */
 bool join_sums(Graph *g);
 
-/* cut_move.c: products of weights go to the other side.  explain: what was moved and what was not.  Changes g; false: it did not. */
+/* cut_move.c: moves products with weights to the other side.  explain: lists moved and unmoved ones.  Returns
+ * whether it changed g. */
 bool move_products(Graph *g, int time, CutLines *explain);
 #endif

@@ -1,5 +1,5 @@
-/* Attention whose scores are a sum of products, or whose weights are a sum of softmaxes, in the form that is one kernel, or one for each
- * softmax.
+/* Rewrites attention whose scores are a sum of products, or whose weights are a sum of softmaxes, so that it
+ * becomes one kernel, or one for each softmax.
  *
  *   before                                               after
  *
@@ -7,9 +7,9 @@
  *
  *   y = (softmax(s1) - l * softmax(s2)) @ v              y = softmax(s1) @ v - l * (softmax(s2) @ v)
  *
- * a and b are constants: of a sum, a difference, a sign, a scale.  l is the same for all keys of a row.  Both hold for real numbers; floats
- * are added in another order.  Only where the sum leads to a softmax, or is weighed values by one product, and where nothing
- * else reads what it is made of: what taps show does not count.
+ * a and b are constants, from sums, differences, signs and scales.  l is the same for all keys of a row.
+ * Both rewrites are equalities of real numbers; floats are added in another order.  They apply if the sum
+ * leads to a softmax, or one product weighs values with it, and if only taps read its terms elsewhere.
  *
  * Before: any verified graph.  After: the same answers within rounding. */
 #include "cut_private.h"
@@ -17,7 +17,7 @@
 
 enum { MOST_TERMS = 8 };
 
-/* A product or a softmax with a factor: a number, and for softmaxes another node (NULL: none). */
+/* A product or a softmax with a factor: a number and, for softmaxes, another node or NULL. */
 typedef struct {
         Node *node, *factor;
         double by;
@@ -32,11 +32,11 @@ typedef struct {
         Graph *g;
         const Uses *uses;
         Needed needed;
-        int limit;    /* ids up to here are known */
+        int limit;    /* known ids are below it */
         bool *within; /* by id: part of a larger sum */
 } Summing;
 
-/* How often a value is read, by what no tap alone needs; 0 of one that this pass made. */
+/* The number of readers of a value, except those that only taps need; 0 for a node that this pass made. */
 static int reads(const Summing *s, const Node *n)
 {
         const Uses *u = s->uses;
@@ -54,7 +54,7 @@ static int reads(const Summing *s, const Node *n)
         return found;
 }
 
-/* Is the value the same for all elements of the last axis of `of`? */
+/* Whether n is the same for all elements of the last axis of `of`. */
 static bool is_same_along(const Node *n, const Node *of)
 {
         const Type *t = &n->type;
@@ -79,7 +79,7 @@ static bool add_term(Terms *to, Node *n, Node *factor, double by)
         return true;
 }
 
-/* The terms that n is a sum of, each times `by`: of scores, or (softmaxes) of weights.  False: it is no such sum. */
+/* Splits n times `by` into terms: scores or, with `softmaxes`, weights.  False: n is no such sum. */
 static bool find_terms(const Summing *s, Terms *to, Node *n, const Node *root, bool softmaxes, double by)
 {
         double c;
@@ -121,7 +121,7 @@ static Node *scaled_by(Graph *g, const Node *like, Node *x, double by)
                                   build_number(g, like->body, by, REAL, like->span, like->where));
 }
 
-/* Their axes in front of the last two, as broadcasting makes them one. */
+/* x with its leading axes broadcast to `front`. */
 static Node *broadcast_front(Graph *g, const Node *like, Node *x, const Type *front)
 {
         Type t = *front;
@@ -130,7 +130,7 @@ static Node *broadcast_front(Graph *g, const Node *like, Node *x, const Type *fr
         return type_equal(&x->type, &t) ? x : view_broadcast(g, like->body, x, &t, like->span, like->where);
 }
 
-/* The type that holds the axes in front of all keys. */
+/* The type with the common leading axes of all keys. */
 static Type common_front(const Terms *terms)
 {
         Type front = {.dtype = REAL, .rank = 2};
@@ -186,7 +186,7 @@ static Node *join_sum(const void *of, Node *n)
         return type_equal(&y->type, &n->type) ? y : n;
 }
 
-/* A sum within a sum is no sum of its own. */
+/* Marks sums within this sum, which are not rewritten separately. */
 static void mark_within(Summing *s, const Node *n)
 {
         for (int i = 0; i < n->nin; i++) {

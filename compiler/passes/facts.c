@@ -1,10 +1,11 @@
-/* Facts of all nodes, in order: leaves and repeats; facts_*.c have those of ops.  See facts_private.h for what is known of a node. */
+/* Computes the facts of all nodes, in order: leaves and repeats here, ops in facts_*.c.  facts_private.h
+ * defines a node's facts. */
 #include "facts_private.h"
 
 #include <string.h>
 
-enum { PATIENT_ROUNDS = 3 };    /* of a repeat before what still changes is given up */
-enum { EXACT_REALS = 1 << 24 }; /* whole numbers up to it are exact as floats */
+enum { PATIENT_ROUNDS = 3 };    /* rounds over a repeat before facts that still change are dropped */
+enum { EXACT_REALS = 1 << 24 }; /* integers up to it are exact as floats */
 
 CaseMaker facts_maker(const Facts *f)
 {
@@ -85,13 +86,13 @@ static int other_growing(const Facts *f, const Dim *dim, int rank, int axis)
         return -1;
 }
 
-/* Adds what one clause lets a fold over `axis` read; `read` tells what its elements read. */
+/* Adds the reach of a fold over `axis` by one clause; `read` is the reach of its elements. */
 static void facts_clause(const Facts *f, const Clause *c, const Dim *dim, int rank, int axis, Read read,
                          Reach *reach)
 {
         Above above = clause_above(f->graph, c, dim, f->time, axis);
         if (above.by_number && dim_bound(f->graph, dim_add(above.number, read.high)) < 0)
-                return; /* only elements that stand before all inputs */
+                return; /* the only elements are before all inputs */
         int to = above.axis;
         Dim offset = above.offset;
         if (above.by_number && (to < 0 || dim_bound(f->graph, dim_sub(above.number, offset)) < 0)) {
@@ -121,7 +122,7 @@ Reach fold_reach(const Facts *f, const Fact *a, const Dim *dim, int rank, int ax
                 reach.all = true;
                 return reach;
         }
-        /* an element is there, or not, as it stands before the end of the axis, or beyond */
+        /* whether an element exists depends on the end of the axis if it is not before it */
         Dim end = dim_scale(dim[axis], -1);
         end.per[f->time] = 0;
         const Read *own = reach_on(&a->reach, axis);
@@ -192,8 +193,8 @@ Fact fact_rename(const Facts *f, const Fact *a, const AxisMap *map, const int *t
         return y;
 }
 
-/* The fact of input i of n on the axes of the result: axes move up by `shift` (aligned at the right), those from `split` on by one more, which
- * leaves room for a contracted axis (AXES: none do); axes of size 1 are broadcast. */
+/* The fact of input i of n on the axes of the result.  Axes move up by `shift` (aligned at the right), those
+ * from `split` on by one more, for a contracted axis (AXES: none); axes of size 1 are broadcast. */
 Fact fact_aligned(const Facts *f, const Node *n, int i, int shift, int split)
 {
         const Type *t = &n->in[i]->type;
@@ -250,7 +251,8 @@ static Fact literal_fact(const Facts *f, const Literal *literal)
         return various;
 }
 
-/* An input of [.., time, ..] holds one element a step; other shapes that grow cannot be fed by steps. */
+/* An input of [.., time, ..] has one element per step; inputs of other growing shapes cannot be fed by
+ * steps. */
 static Fact input_fact(const Facts *f, const Node *n)
 {
         Fact y = fact_unknown();
@@ -295,7 +297,7 @@ static Fact weight_fact(void)
 
 /* --- pointwise --- */
 
-/* Whether n shows x as it is, but for axes of size 1. */
+/* Whether n has the elements of x in the same order, apart from axes of size 1. */
 static bool shows_straight(const Node *n, const Node *x)
 {
         if (n->op != OP_VIEW || n->in[0] != x)
@@ -368,13 +370,13 @@ static bool fact_equal(const Fact *a, const Fact *b)
                a->exact_zero == b->exact_zero && cases_equal(a->integer, b->integer);
 }
 
-/* What changed between two rounds is given up, so that rounds come to an end. */
+/* Drops facts that changed between two rounds, so that the rounds end. */
 static void give_up_changes(const Fact *before, Fact *now)
 {
         if (!reach_equal(&before->reach, &now->reach)) {
                 Reach lower = before->reach;
                 for (int i = 0; i < lower.n && i < now->reach.n; i++) {
-                        lower.at[i].low = now->reach.at[i].low; /* further back is no harm */
+                        lower.at[i].low = now->reach.at[i].low; /* an earlier time is harmless */
                         lower.at[i].open = now->reach.at[i].open;
                 }
                 now->reach.all |= !reach_equal(&lower, &now->reach);
@@ -400,7 +402,7 @@ static Fact either_fact(const Facts *f, const Fact *a, const Fact *b)
         return y;
 }
 
-/* The facts of output `index` of the bodies, carried or stacked, whichever body an iteration uses. */
+/* The facts of output `index` of the bodies, carried or stacked, joined over all bodies. */
 static Fact leaving_fact(const Facts *f, const Region *r, int index)
 {
         Fact y = fact_unknown();
@@ -412,7 +414,7 @@ static Fact leaving_fact(const Facts *f, const Region *r, int index)
         return y;
 }
 
-/* One round over all bodies; false: nothing that is carried has changed. */
+/* One round over all bodies; false: no carried fact has changed. */
 static bool repeat_round(Facts *f, const Region *r, Fact *carry, int round)
 {
         bool changed = false;
@@ -446,7 +448,7 @@ static void repeat_facts(Facts *f, const Node *n)
         f->leaving[n->id] = leaving;
 }
 
-/* Stacked values have the iterations as an axis in front. */
+/* Stacked values have the iterations as their first axis. */
 static Fact result_fact(const Facts *f, const Node *n)
 {
         const Region *r = n->in[0]->attr.region;
@@ -511,7 +513,7 @@ static Fact node_fact(const Facts *f, const Node *n, const Fact *carry)
         return unknown;
 }
 
-/* The first input from which on the future is read, or the node itself. */
+/* The first input that reads later times, or the node itself. */
 static const Node *fact_origin(const Facts *f, const Node *n, const Fact *y)
 {
         if (f->found[n->id] && f->of[n->id].origin)

@@ -1,11 +1,12 @@
 /* Facts of folds and contractions.
  *
- * A fold over a growing axis is where a model looks into its past or its future.  It reads all of it, unless what the
- * fold adds up is 0 (or -inf, for a maximum or a softmax) outside a condition; then on each clause of that condition the
- * folded index is bounded by the index of another growing axis, and that bound is what it reaches. */
+ * Only a fold over a growing axis reads other times than its own.  It reads the whole axis, unless its
+ * elements are 0 (or -inf, for a maximum or a softmax) outside a condition.  Then each clause of that
+ * condition bounds the folded index by the index of another growing axis, and the fold reads up to that
+ * bound. */
 #include "facts_private.h"
 
-/* An index that is gone: some number within its axis. */
+/* The folded index: any number within its axis. */
 static AxisMap folded_axis(Dim dim)
 {
         AxisMap map = axis_map(affine_constant(dim_fixed(0)));
@@ -14,14 +15,14 @@ static AxisMap folded_axis(Dim dim)
         return map;
 }
 
-/* Where all elements of a fold are v, so is their sum or maximum. */
+/* If all elements of a fold are v, so is their sum or maximum. */
 static void keep_special(const Facts *f, Fact *y, Special v, const Fact *a, const Type *t, int axis)
 {
         y->unless[v] = cond_fold(facts_maker(f), a->unless[v], axis, folded_axis(t->dim[axis]));
         y->stain[v] = a->stain[v] & ~(1u << axis);
 }
 
-/* A sum of nothing is 0; what else folds nothing is anything. */
+/* An empty sum is 0; an empty fold of another kind is undefined. */
 static bool dim_may_be_empty(const Facts *f, Dim d)
 {
         return dim_least(f->graph, d) < 1;
@@ -44,7 +45,8 @@ Fact fact_of_sum(const Facts *f, const Node *n, const Fact *a, const Type *t, in
         return y;
 }
 
-/* What a maximum, its place, or the k largest read: elements at -inf do not count, if they are surely no NaN. */
+/* The reach of a maximum, its index, or the k largest: elements that are -inf, and never NaN, do not
+ * count. */
 static Reach largest_reach(const Facts *f, const Fact *a, const Type *t, int axis)
 {
         Fact sure = *a;
@@ -90,7 +92,7 @@ Fact fact_of_argmax(const Facts *f, const Fact *a, const Type *t, int axis)
         return y;
 }
 
-/* A row's NaNs spoil the whole row: the stain varies along all axes but the last. */
+/* A NaN makes its whole row NaN: the stain varies along all axes but the last. */
 Fact fact_of_softmax(const Facts *f, const Node *n)
 {
         const Type *t = &n->in[0]->type;
@@ -155,7 +157,7 @@ Fact fact_of_matmul(const Facts *f, const Node *n)
         return fact_rename(f, &y, map, to);
 }
 
-/* Row i reads what rows up to i of its operands read. */
+/* Row i reads the inputs of rows up to i of its operands. */
 Fact fact_of_scan(const Facts *f, const Node *n)
 {
         Fact y = fact_unknown();

@@ -1,4 +1,4 @@
-/* Facts of ops that move elements: an element's facts follow it, its axes and offsets change. */
+/* Facts of ops that move elements: an element keeps its facts, with other axes and offsets. */
 #include "facts_private.h"
 
 #include <string.h>
@@ -8,13 +8,13 @@ static const Fact *fact(const Facts *f, const Node *n, int i)
         return &f->of[n->in[i]->id];
 }
 
-/* Whether a size or an offset holds the growing length. */
+/* Whether a size or an offset contains the growing length. */
 static bool is_length(const Facts *f, Dim d)
 {
         return d.per[f->time] != 0;
 }
 
-/* Every axis stays where it is. */
+/* Maps every axis to itself. */
 static void identity_maps(AxisMap *map, int *to)
 {
         for (int i = 0; i < AXES; i++) {
@@ -30,7 +30,7 @@ static bool dim_is_one(Dim d)
         return dim_is(d, 1);
 }
 
-/* Whether an output axis counts through this atom alone. */
+/* Whether only this atom counts through an output axis. */
 static bool is_alone(const View *v, const Atom *atom)
 {
         for (int i = 0; i < v->natom; i++)
@@ -39,7 +39,7 @@ static bool is_alone(const View *v, const Atom *atom)
         return true;
 }
 
-/* Input axis `axis` as an affine form of output axes; digits of merged axes are only known to lie in a range. */
+/* Input axis `axis` as an affine form of output axes; digits of merged axes are only bounded by a range. */
 static AxisMap map_of_axis(const Facts *f, const View *v, int axis)
 {
         AxisMap map = axis_map(affine_constant(v->offset[axis]));
@@ -65,8 +65,8 @@ static bool is_fixed_axis(const View *v, int axis)
         return true;
 }
 
-/* Where a growing input axis goes: to the one output axis that counts along it one by one; NO_AXIS if there is none.
- * *low .. *high: how far the other digits of that input axis move it. */
+/* The output axis that counts along a growing input axis in steps of one; NO_AXIS if there is none.  *low ..
+ * *high: offsets by the other digits of that input axis. */
 static int growing_out(const Facts *f, const View *v, int axis, int64_t *low, int64_t *high)
 {
         int out = NO_AXIS;
@@ -121,7 +121,7 @@ static unsigned view_stain(const View *v, unsigned stain)
         return result;
 }
 
-/* An offset that holds the length itself: which element is meant depends on all of it. */
+/* Whether an offset contains the length itself: then the whole sequence decides which element is viewed. */
 static bool depends_on_length(const Facts *f, const View *v, const Fact *a, int rank)
 {
         for (int axis = 0; axis < rank; axis++)
@@ -151,7 +151,7 @@ Fact fact_view(const Facts *f, const Node *n)
 
 /* --- pads and joins --- */
 
-/* Facts of a, whose first element now stands at index `first` of the axis. */
+/* The facts of a, whose first element is now at index `first` of the axis. */
 static Fact fact_shifted(const Facts *f, const Fact *a, int axis, Dim first)
 {
         AxisMap map[AXES];
@@ -177,7 +177,7 @@ static const Cond *beyond(const Facts *f, int axis, Dim first, int sign)
         return cond_term(facts_maker(f), form);
 }
 
-/* One of two facts, each where its condition may hold. */
+/* The join of two facts, each valid where its condition may hold. */
 static Fact fact_either(const Facts *f, const Cond *if_a, const Fact *a, const Cond *if_b, const Fact *b)
 {
         Fact c = fact_unknown();
@@ -187,7 +187,7 @@ static Fact fact_either(const Facts *f, const Cond *if_a, const Fact *a, const C
         return fact_where(f, &c, a, b);
 }
 
-/* Elements beyond a growing part are there only once its length is known: as if they read time up to its end. */
+/* Elements after a growing part exist only once its length is known: they read time up to its end. */
 static void read_end(const Facts *f, Reach *reach, int axis, Dim end)
 {
         if (!is_length(f, end))
@@ -256,7 +256,7 @@ Fact fact_joined(const Facts *f, const Node *n)
 /* --- gather --- */
 
 /* The index that a gather reads, clamped at 0, as a condition on the virtual axis `last` of the table's axis:
- * between the bounds of a case, or at 0 where the case lies below. */
+ * within the bounds of a case, or at 0 if the case is below. */
 static const Cond *index_cond(const Facts *f, const Cases *index, int last)
 {
         CaseMaker m = facts_maker(f);
@@ -266,7 +266,7 @@ static const Cond *index_cond(const Facts *f, const Cases *index, int last)
         return cond_or(m, at, below);
 }
 
-/* What reading the table along its growing axis `axis` at an index that the node computes reaches. */
+/* The reach of a gather along the growing axis `axis` of its table, at an index that the graph computes. */
 static void gather_growing(const Facts *f, const Node *n, int axis, const Read *read, const Cases *index,
                            Reach *reach)
 {
@@ -287,7 +287,8 @@ static void gather_growing(const Facts *f, const Node *n, int axis, const Read *
         reach_join(f, reach, &more);
 }
 
-/* The index tensors broadcast to the first axes of the result; the table's other axes follow. */
+/* The index tensors broadcast to the first axes of the result; the other axes of the table come after
+ * them. */
 static Fact index_fact(const Facts *f, const Node *n, int i, int index_rank)
 {
         AxisMap map[AXES];

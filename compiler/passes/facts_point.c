@@ -1,8 +1,8 @@
 /* Facts of pointwise ops.
  *
- * Which kinds of values an op gives, and what it makes of a special value, is found by trying it: on a few numbers of
- * each kind, so that an op needs no rules of its own but its equation.  0 x finite is 0, exp(-inf) is 0, -inf + finite
- * is -inf, 1 - 1 is 0: all follow.  sin and cos, not monotone, are told apart by hand. */
+ * The kinds of values of an op, and its result for a special value, are found by evaluating it on a few
+ * numbers of each kind, so that an op needs no rules apart from its equation: 0 x finite is 0, exp(-inf) is
+ * 0, -inf + finite is -inf, 1 - 1 is 0.  sin and cos are not monotone and have their own rule. */
 #include "facts_private.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ static bool is_special(double x, Special *v)
         return false;
 }
 
-/* Whether a non-finite result of finite numbers is taken as possible: see facts_private.h. */
+/* Whether a non-finite result of finite numbers counts as possible: see facts_private.h. */
 static bool is_exception(const Facts *f, Op op, const Fact *a, const Fact *b, double x, double y)
 {
         switch ((int)op) {
@@ -74,7 +74,7 @@ static bool is_exception(const Facts *f, Op op, const Fact *a, const Fact *b, do
         }
 }
 
-/* Real numbers that grow beyond the largest, or shrink below the smallest. */
+/* Adds the kinds that overflow and underflow of reals give. */
 static unsigned kinds_beyond(const Facts *f, Op op, DType dtype, unsigned kinds)
 {
         bool scales =
@@ -88,8 +88,8 @@ static unsigned kinds_beyond(const Facts *f, Op op, DType dtype, unsigned kinds)
         return kinds;
 }
 
-/* The kinds of op(a, b), each finite kind standing for all its numbers: so a constant is one of its kind, but for an
- * exponent, even or odd. */
+/* The kinds of op(a, b).  A finite kind represents all its numbers, a constant included; only an exponent is
+ * distinguished as even or odd. */
 static unsigned kinds_of_op(const Facts *f, Op op, DType dtype, const Fact *a, const Fact *b, bool same)
 {
         Tried x = examples_of(a->kinds), y = op == OP_POW ? fact_values(b) : examples_of(b->kinds);
@@ -146,7 +146,7 @@ Fact fact_unary(const Facts *f, Op op, const Fact *a)
 
 /* --- two inputs --- */
 
-/* Whether op makes w of v on one side and any value that the other may have; *stain: or NaN. */
+/* Whether op gives w for v on one side and any value that the other may have; *stain: or NaN. */
 static bool absorbs(Op op, double v, const Fact *other, int side, Special *w, bool *stain)
 {
         Tried t = fact_values(other);
@@ -179,7 +179,7 @@ bool special_decides(Op op, int side, Special v, double *result)
         return true;
 }
 
-/* What these ops make of a NaN need not be a NaN, so a fact with a stain ends there. */
+/* The result of these ops for a NaN may be a number, so they end a fact with a stain. */
 static bool may_lose_nan(Op op)
 {
         return gives_bools(op) || op == OP_MAX || op == OP_MIN || op == OP_POW;
@@ -198,8 +198,8 @@ static void strengthen(CaseMaker m, Fact *y, Special w, const Cond *unless, unsi
         y->stain[w] |= stain;
 }
 
-/* Whether what would be NaN outside the condition lies, along some growing axis, beyond a bound: in rows that other rows
- * must not depend on. */
+/* Whether the values that would be NaN outside the condition are beyond a bound along some growing axis, in
+ * rows on which other rows must not depend. */
 static bool hides_rows(const Facts *f, const Cond *unless, unsigned axes, const Dim *dim)
 {
         for (int axis = 0; axis < AXES && unless->n > 0; axis++) {
@@ -214,7 +214,7 @@ static bool hides_rows(const Facts *f, const Cond *unless, unsigned axes, const 
         return false;
 }
 
-/* Whether special value v of one side gives a number with each value that the other has by its formula. */
+/* Whether special value v of one side gives a number with each value that the other side's formula allows. */
 static bool is_never_nan(const Pair *p, int side, Special v)
 {
         Special w;
@@ -240,7 +240,7 @@ static void absorb_side(const Facts *f, const Pair *p, int side, Fact *y, Operan
         }
 }
 
-/* Both sides special: op(v, u) = w unless either is not. */
+/* Both operands special: op(v, u) = w unless either condition holds. */
 static void absorb_pairs(CaseMaker m, Op op, const Fact *a, const Fact *b, Fact *y)
 {
         for (Special v = AT_0, w; v < NSPECIAL; v++)
@@ -278,7 +278,7 @@ static const Cases *cases_quotient(CaseMaker m, const Cases *a, int64_t by)
         return by > 0 ? cases_floordiv(m, a, by) : cases_floordiv(m, cases_scale(m, a, -1), -by);
 }
 
-/* A remainder has the sign of what divides. */
+/* A remainder has the sign of the divisor. */
 static const Cases *cases_mod(CaseMaker m, int64_t by)
 {
         if (by == 0)
@@ -330,7 +330,7 @@ Fact fact_binary(const Facts *f, const Pair *p, OperandGuard *guard)
         return y;
 }
 
-/* Of a fact that says nothing of where a value is special, no stain either. */
+/* The stain of a; empty if a is not known to be special anywhere. */
 static unsigned stain_of(const Fact *a, Special v)
 {
         return cond_is_true(a->unless[v]) ? 0 : a->stain[v];
@@ -382,7 +382,7 @@ unsigned kinds_of_sum(const Facts *f, DType dtype, unsigned kinds)
         }
 }
 
-/* Whether a condition is false in at least one column of each row: on the diagonal of an axis that is as long. */
+/* Whether a condition is false in at least one column of each row, as on the diagonal of a square. */
 static bool is_false_in_rows(const Facts *f, const Cond *c, const Type *t)
 {
         const int last = t->rank - 1;
@@ -397,7 +397,7 @@ static bool is_false_in_rows(const Facts *f, const Cond *c, const Type *t)
         return false;
 }
 
-/* Whether the rows of an operand are those of the result: it is not repeated along any axis. */
+/* Whether an operand has a row for each row of the result: it is not broadcast along any axis. */
 static bool has_rows_of(const Node *operand, const Node *n)
 {
         bool same = operand->type.rank == n->type.rank;
@@ -406,7 +406,8 @@ static bool has_rows_of(const Node *operand, const Node *n)
         return same;
 }
 
-/* Of where(c, p, 0), or a product with a factor: each row of the mask has a live column, and p or the factor is positive. */
+/* For where(c, p, 0), or a product with a factor: whether each row of the mask has an unmasked column, and p
+ * or the factor is positive. */
 static bool has_live_columns(const Facts *f, const Node *n)
 {
         const Fact *a = &f->of[n->id];

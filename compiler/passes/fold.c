@@ -1,9 +1,8 @@
-/* Constant folding: a node whose inputs are constants becomes one, with the values that the interpreter
- * would compute.
+/* Constant folding: a node whose inputs are constants becomes a constant, with the interpreter's values.
  *
- * VIEW and INDEX are read through but not folded by themselves: as ops they say more than their values do.
- * Inputs that differ from iteration to iteration of the node's own region give a constant with a row an iteration.  Results
- * of more than FOLD_LIMIT elements, all iterations together, stay ops. */
+ * VIEW and INDEX are read through but not folded, since later passes can use the ops but not their values.
+ * Inputs that differ between iterations of the node's region give a constant with a row per iteration.
+ * Results of more than FOLD_LIMIT elements, all iterations together, are not folded. */
 #include "simplify_private.h"
 
 #include <stdlib.h>
@@ -13,7 +12,7 @@ enum { FOLD_LIMIT = 4096, MAX_FOLD_DEPTH = 8 };
 
 static const int64_t no_size[MAX_NAMED];
 
-/* How many iterations the constant under views has rows for; 0: it is none, or too large. */
+/* The number of iterations for which the constant under views has rows; 0: not a constant, or too large. */
 static int64_t constant_iterations(const Node *n, const Body *from, int depth)
 {
         if (depth > MAX_FOLD_DEPTH || !type_is_fixed(&n->type) || type_count(&n->type, no_size) > FOLD_LIMIT)
@@ -27,7 +26,7 @@ static int64_t constant_iterations(const Node *n, const Body *from, int depth)
         return n->op == OP_VIEW ? constant_iterations(n->in[0], from, depth + 1) : 0;
 }
 
-/* The values in one iteration of a node that constant_iterations accepts. */
+/* The values in one iteration, for a node that constant_iterations accepts. */
 static const double *constant_values(Arena *scratch, const Node *n, int64_t iteration)
 {
         if (n->op == OP_CONST)
@@ -68,7 +67,7 @@ static bool depends_on_inputs_alone(const Node *n)
         return false;
 }
 
-/* One row where all rows are equal. */
+/* Keeps one row if all rows are equal. */
 static void join_equal_iterations(Literal *literal)
 {
         size_t row = (size_t)literal->count * sizeof *literal->value;

@@ -1,12 +1,14 @@
-/* Which forms of each node a causal graph wants: backwards from the outputs, which want new rows.
+/* Finds the forms in which each node of a causal graph is needed: backwards from the outputs, which need new
+ * rows.
  *
- * A contraction over a growing axis wants its operands whole along it; everything else passes on what is wanted of it.
- * A node that is wanted whole along its only growing axis, that depends on inputs and is no mere move of one other node
- * becomes state: so state is what contractions read, before views and after everything pointwise.
+ * A contraction over a growing axis needs its operands whole along it; other ops need their inputs in the
+ * form in which they are needed themselves. A node becomes state if it is needed whole along its only growing
+ * axis, depends on inputs and does not just move the elements of one other node.  So state is the operand of
+ * a contraction, before views and after pointwise ops.
  *
- * The newest rows of a node that looks ahead of its own index, by `ahead` rows, change when input comes.  Its state is as
- * many rows late, and each call computes them again: it wants its new rows with a border of `ahead` rows before them, and
- * so of what they are made of, back to nodes that look ahead no more, whose rows are kept. */
+ * If a node reads `ahead` rows beyond its own index, its last rows change with new input.  Its state lags by
+ * that many rows, and each call computes them again: the node is needed with a border of `ahead` rows before
+ * its new rows.  So are its inputs, back to the nodes without such lookahead, whose rows are kept. */
 #include "forms_private.h"
 
 #include <string.h>
@@ -35,7 +37,7 @@ static int count_axes(unsigned axes)
         return n;
 }
 
-/* Axes that the sizes of a type exclude for two forms: multiples of time, or fewer elements than time. */
+/* Rejects axes that exclude two forms: multiples of time, or fewer elements than time. */
 static bool has_forms(const Forms *forms, const Type *t)
 {
         for (int i = 0; i < t->rank; i++)
@@ -44,7 +46,7 @@ static bool has_forms(const Forms *forms, const Type *t)
         return true;
 }
 
-/* time + something that is never negative: then every row is new once, and may be kept */
+/* time + a number that is never negative: then every row is new exactly once, and may be kept */
 static bool can_be_kept(const Forms *forms, const Type *t)
 {
         for (int i = 0; i < t->rank; i++) {
@@ -80,7 +82,7 @@ int instance_depth(const Instance *where)
 
 /* --- ways --- */
 
-/* Whether in front of the growing part of a join's axis stands something else. */
+/* Whether a join has another part before the growing part of its axis. */
 static bool has_front(const Forms *forms, const Node *n)
 {
         return !is_growing_dim(forms, n->in[0]->type.dim[n->attr.axis]);
@@ -100,7 +102,7 @@ static unsigned whole_axes(const Forms *forms, const Node *n)
         }
 }
 
-/* What is written once a call and cannot be computed whole. */
+/* Whether n is written once per call and cannot be computed whole. */
 static bool is_fed(const Forms *forms, const Node *n)
 {
         const Reach *reach = &forms->facts->of[n->id].reach;
@@ -124,7 +126,7 @@ unsigned column_axes(const Forms *forms, const Type *t)
         return growing & (growing - 1);
 }
 
-/* What a repeat hands on: a value that an iteration is given, or one that leaves it. */
+/* Whether n is a value that enters or leaves an iteration of a repeat. */
 static bool is_handed(const Node *n)
 {
         return n->op == OP_CARRY || n->op == OP_RESULT;
@@ -135,7 +137,7 @@ static const Node *repeat_of(const Node *n)
         return n->op == OP_CARRY ? n->body->region->repeat : n->in[0];
 }
 
-/* Rows of a handed value: the repeat has them with the widest border that is wanted. */
+/* The rows of a value that enters or leaves a repeat have the widest border that is needed of them. */
 static FormWay handed_way(const Forms *forms, const Node *n, const Form *form, Form *from)
 {
         *from = (Form){.all = form->all, .border = border_of(forms, repeat_of(n), n->attr.index)};
@@ -160,7 +162,7 @@ FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from
         if (n->op == OP_VIEW || n->op == OP_PAD || (whole && !stacked))
                 return BY_OP;
         bool fed = is_fed(forms, n), kept = one && can_be_kept(forms, &n->type);
-        /* what no input decides and takes real arithmetic is in a table, which has no elements before 0 */
+        /* real values that no input decides are in a table, which has no elements before 0 */
         if (form->border > 0 && one && (fed ? kept && rows_ahead(forms, n) == 0 : n->type.dtype == REAL)) {
                 *from = (Form){.all = growing};
                 return BY_SLICE;
@@ -174,9 +176,10 @@ FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from
         return n->op == OP_INPUT || is_handed(n) ? IMPOSSIBLE : BY_OP;
 }
 
-/* --- what an op wants of its inputs --- */
+/* --- the forms of an op's inputs --- */
 
-/* Of the axes of the result, those of input i, aligned at the right, `drop` axes from the right being others'. */
+/* The axes of the result that belong to input i, aligned at the right; `drop` axes at the right belong to
+ * others. */
 static unsigned aligned_axes(const Forms *forms, const Type *in, int rank, unsigned all, int drop)
 {
         unsigned axes = 0;
@@ -187,7 +190,8 @@ static unsigned aligned_axes(const Forms *forms, const Type *in, int rank, unsig
         return axes;
 }
 
-/* How many rows before the new ones a fold reads, as far as its condition says by the new rows of other axes. */
+/* The number of rows before the new ones that a fold reads, if its condition bounds them by the new rows of
+ * other axes. */
 static int64_t fold_back(const Forms *forms, const Node *n, const Form *form)
 {
         Dim dim[AXES];
@@ -214,7 +218,8 @@ static int64_t fold_back(const Forms *forms, const Node *n, const Form *form)
         return back;
 }
 
-/* The growing atom of an input axis and how far its other digits reach back; NULL: none, or none alone. */
+/* The growing atom of an input axis, and how far its other digits reach back; NULL: no atom, or more than
+ * one. */
 static const Atom *growing_atom(const Forms *forms, const View *v, int axis, Dim *least)
 {
         const Atom *found = NULL;
@@ -343,9 +348,9 @@ Form form_of_input(const Forms *forms, const Node *n, int i, const Form *form)
         return wanted;
 }
 
-/* --- wanting --- */
+/* --- needed forms --- */
 
-/* Without axes that begin at it, a border says nothing. */
+/* A border has no effect unless an axis begins at it. */
 static int64_t border_for(const Forms *forms, const Node *n, unsigned all, int64_t border)
 {
         return growing_axes(forms, &n->type) & ~all ? border : 0;
@@ -366,7 +371,7 @@ int64_t border_of(const Forms *forms, const Node *repeat, int index)
         return border ? border[index] : 0;
 }
 
-/* A handed value is wanted with this border: its repeat has it so. */
+/* Widens the border of a repeat's value. */
 static void forms_widen(Forms *forms, const Node *repeat, int index, int64_t border)
 {
         const Region *r = repeat->attr.region;
@@ -395,7 +400,8 @@ static Form *forms_want(Forms *forms, const Node *n, Form wanted)
         return form;
 }
 
-/* Passes the name of a view that is read whole on to what it shows; of several, the one nearest to the top. */
+/* Passes the name of a view that is read whole on to the viewed node; among several, the one nearest to the
+ * top. */
 static void pass_name(const Node *n, const Form *form, Form *in)
 {
         const char *name = form->name;
@@ -434,7 +440,7 @@ static bool is_fit(const Forms *forms, const Node *n)
         }
 }
 
-/* Why a node has no way to one of its forms. */
+/* The reason why one of a node's forms is impossible. */
 static const char *why_impossible(const Forms *forms, const Node *n)
 {
         const char *time = forms->graph->named[forms->time].name;
@@ -490,7 +496,7 @@ static void want_for(Forms *forms, const Node *n, const Form *form)
 
 static void want_body(Forms *forms, const Body *body);
 
-/* In the form in which a value leaves a repeat or the model. */
+/* The form in which a value leaves a repeat or the model. */
 static Form form_leaving(const Forms *forms, const Node *n, int64_t border)
 {
         unsigned columns = column_axes(forms, &n->type);
@@ -512,7 +518,8 @@ static void want_bodies(Forms *forms, const Node *n)
         }
 }
 
-/* Until what is carried is as wide as every iteration wants it.  What an iteration wants of its own repeat may be all that is new. */
+/* Repeats until carried values are as wide as every iteration needs them.  Their use within the repeat may be
+ * limited to new rows. */
 static void want_repeat(Forms *forms, const Node *n)
 {
         bool before = forms->widened;
@@ -524,14 +531,14 @@ static void want_repeat(Forms *forms, const Node *n)
         forms->widened = before;
 }
 
-/* Backwards, so that all who use a node have said what they want. */
+/* Backwards, so that the forms needed by all users of a node are known. */
 static void want_body(Forms *forms, const Body *body)
 {
         for (int i = body->nnode - 1; i >= 0; i--) {
                 const Node *n = body->node[i];
                 if (forms->of[n->id] && n->op == OP_REPEAT)
                         want_repeat(forms, n);
-                do { /* until a form wants no more of its own node either */
+                do { /* until a form needs no other form of the same node */
                         forms->more = false;
                         for (const Form *form = forms->of[n->id]; form; form = form->next)
                                 want_for(forms, n, form);

@@ -1,14 +1,18 @@
-/* What is kept of a causal graph, of all that lies between what a call computes and the contractions that read the past.
+/* Chooses the state of a causal graph among the values between a call's new rows and the contractions that
+ * read the past.
  *
- *   qkv = x @ W'         [time, 3 d]        read whole through views k and v alone: these are kept, 2 d a position, not qkv
+ *   qkv = x @ W'         [time, 3 d]        read whole only through views k and v: these are kept, 2 d per position, not qkv
  *   k, v = views of it
  *
  *   J = join(c, r)                          read whole: J is kept, but where its parts are kept anyway, need no state (weights, indices), or
- *                                           repeat a smaller value: then these are, and J is put together in each call
+ *                                           repeat a smaller value: then these are, and J is put together in
+ *                                           each call
  *
- * Both by floats a position, views first.  What is put together in each call counts half of what is kept: it is written and read once more.
+ * Both choices minimise floats per position, views first.  A join that is rebuilt in each call counts as half
+ * of its size, for the additional write and read.
  *
- * Before: the forms that are wanted, if every value that is no view is kept (forms.c).  After: Forms.kept_view and Forms.by_parts. */
+ * Before: the forms that are needed if every value but views is kept (forms.c).  After: Forms.kept_view and
+ * Forms.by_parts. */
 #include "forms_private.h"
 
 static double floats(const Forms *forms, const Node *n)
@@ -20,7 +24,7 @@ static double floats(const Forms *forms, const Node *n)
         return count;
 }
 
-/* Is the node wanted whole along its only growing axis, and kept for that? */
+/* Whether the node is needed whole along its only growing axis and kept for that. */
 static bool is_state(const Forms *forms, const Node *n)
 {
         Form from;
@@ -30,7 +34,7 @@ static bool is_state(const Forms *forms, const Node *n)
         return false;
 }
 
-/* Does n want its input i whole? */
+/* Whether n needs its input i whole. */
 static bool wants_whole(const Forms *forms, const Node *n, int i)
 {
         Form from;
@@ -57,7 +61,7 @@ static bool shows_positions(const Forms *forms, const Node *n)
         return growing == 1;
 }
 
-/* Where views alone want a state whole, and all of them show less than it holds, they are kept. */
+/* If only views need a state whole, and together they show less than all of it, the views are kept. */
 static bool keep_views(Forms *forms, const Uses *u, const Node *n)
 {
         double all = 0;
@@ -85,7 +89,7 @@ static bool keep_views(Forms *forms, const Uses *u, const Node *n)
         return true;
 }
 
-/* Where its parts are kept for less than half of what the join holds, it is put together. */
+/* If its parts are kept at less than half of the join's size, the join is rebuilt in each call. */
 static bool keep_parts(Forms *forms, const Uses *u, const Node *join)
 {
         (void)u;

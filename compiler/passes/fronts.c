@@ -1,16 +1,17 @@
-/* Fronts: a history that is padded in front, as the past of a convolution is, and then read from the new rows on, is read where it lies.
+/* Fronts: reads a history in place if it is padded in front, as for a convolution, and then read from the new
+ * rows on.
  *
- *      p = pad(all rows of x, 2 before)             [2 + past + time, d]: a copy of all that was
+ *      p = pad(all rows of x, 2 before)             [2 + past + time, d]: copies all past rows
  *      .. p[past..], p[past + 1..], p[past + 2..]
  *   ->
  *      i = past - 2, .. past + time - 1
  *      p = where(i >= 0, x[max(i, 0)], 0)           [time + 2, d]
  *      .. p[0..], p[1..], p[2..]
  *
- * So a call moves as many rows as it takes, and of x no more needs to be kept than its taps look back on (plan/window.c).  Nothing is
- * computed otherwise: no bit changes.
+ * So a call moves only as many rows as it is given, and only the rows of x that the taps read are kept
+ * (plan/window.c).  No bit of the results changes.
  *
- * Before: a graph with state.  After: pads that something reads from elsewhere as they are. */
+ * Before: a graph with state.  After: pads that are read in other ways are unchanged. */
 #include "simplify_private.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ typedef struct {
         const Uses *uses;
 } Fronts;
 
-/* The last row that a view reads of axis 0, counted from the first; false: that is no sum of sizes. */
+/* The last row that a view reads of axis 0, counted from the first; false: it is not a sum of sizes. */
 static bool view_last_row(const View *v, Dim *last)
 {
         *last = dim_fixed(0);
@@ -34,7 +35,8 @@ static bool view_last_row(const View *v, Dim *last)
         return true;
 }
 
-/* The rows past + first to past + last that all users of the pad read; false: one reads others, or what is padded behind. */
+/* The rows past + first to past + last that all users of the pad read; false: a user reads other rows, or the
+ * pad is at the end. */
 static bool rows_read(const Fronts *f, const Node *pad, int64_t *first, Dim *last)
 {
         const Graph *g = f->g;
@@ -67,7 +69,7 @@ static bool fronts_suit(const Fronts *f, const Node *n)
         return n->attr.before.fixed > 0 && dim_equal(n->in[0]->type.dim[0], all);
 }
 
-/* The rows in place of the pad's, from its row past + first on. */
+/* Builds the rows that replace the pad's, from its row past + first on. */
 static Node *rows_from(Graph *g, Node *pad, int64_t first, Dim count)
 {
         Body *b = pad->body;
@@ -88,7 +90,7 @@ static Node *rows_from(Graph *g, Node *pad, int64_t first, Dim count)
         return all;
 }
 
-/* What was made goes behind the pad. */
+/* Moves the new nodes to directly after the pad. */
 static void move_behind(Graph *g, Body *b, int made_from, const Node *pad)
 {
         int n = b->nnode - made_from, at = 0;

@@ -1,18 +1,20 @@
-/* Heads apart: a state that is read by heads is kept by heads, so that a rank's part of it lies in one piece (plan/layout.c).
+/* Heads apart: a state that is read by heads is stored by heads, so that a rank's share of it is contiguous
+ * (plan/layout.c).
  *
  *   before                                              after
  *
  *   s = append(read, v)          [time + past, h d]     s = append(read, view(v))        [h, time + past, d]
  *   view(s)                      [h, time + past, d]    s
  *
- * All that reads it views one of its axes as heads and what each has.  What is kept with an axis of heads in front stays as it is.
+ * Applies if all readers view one of the state's axes as heads and the width of a head.  A state whose first
+ * axis counts heads is unchanged.
  *
  * Expects a graph whose passes are done.  Leaves StateVar.apart, and the same values. */
 #include "rebuild_private.h"
 
 typedef struct {
-        int axis; /* of the state, that counts heads and what each has; -1: nothing is known yet */
-        int64_t heads, width; /* heads 0: it can't be */
+        int axis;             /* axis of the state that counts heads and their elements; -1: not known yet */
+        int64_t heads, width; /* heads 0: impossible */
 } StateHeads;
 
 /* How a view splits an axis: the first digit that moves along it counts heads. */
@@ -36,7 +38,7 @@ static StateHeads split_of(const View *v, const Type *in, int axis)
                                                                            : none;
 }
 
-/* The first digit of a view counts heads, if others count what each has. */
+/* The heads by a view: its first digit, if the other digits count the elements of a head. */
 static StateHeads heads_of(const Node *append, const View *v)
 {
         int axis = -1, others = 0;
@@ -52,7 +54,7 @@ static StateHeads heads_of(const Node *append, const View *v)
         return split_of(v, &append->type, axis);
 }
 
-/* Of all that reads `append`: views that agree. */
+/* Whether all readers of `append` are views with the same heads. */
 static void agree_on(const Uses *uses, const Node *append, StateHeads *h)
 {
         bool read = uses->leaves[append->id] || uses->pinned[append->id] ||
@@ -69,7 +71,8 @@ static void agree_on(const Uses *uses, const Node *append, StateHeads *h)
                 *h = (StateHeads){0, 0, 0};
 }
 
-/* In codes of 8 bits numbers that share a scale lie side by side in one head: else what they are would depend on ranks. */
+/* Numbers in 8-bit codes that share a scale must be in one head: otherwise their values would depend on the
+ * number of ranks. */
 static bool splits_groups(const StateVar *s, const StateHeads *h)
 {
         int64_t row = h->width;
@@ -78,7 +81,7 @@ static bool splits_groups(const StateVar *s, const StateHeads *h)
         return s->storage == STORAGE_Q8 && h->axis > s->axis && row % s->group != 0;
 }
 
-/* By state: as what all its nodes are read. */
+/* The heads of each state, by all readers of its nodes. */
 static StateHeads *find_heads_of_states(Arena *scratch, const Graph *g)
 {
         const Uses *uses = uses_of(scratch, g);
@@ -121,7 +124,7 @@ static Node *view_by_heads(Graph *g, Node *append, const StateHeads *h)
         return view_apply(g, append->body, x, &v, x->type.rank + 1, append->span, append->where);
 }
 
-/* A view of what is kept by heads now. */
+/* Turns a view into a view of the state stored by heads. */
 static void see_by_heads(Graph *g, Node *view, const StateHeads *h)
 {
         View *v = NEW(g->arena, View);
@@ -143,7 +146,7 @@ static void see_by_heads(Graph *g, Node *view, const StateHeads *h)
         view->attr.view = v;
 }
 
-/* heads: Heads of each state. */
+/* heads: the StateHeads of each state. */
 static void heads_append(void *heads, Graph *g, Body *b, Node *n)
 {
         const StateHeads *of = heads,

@@ -1,4 +1,5 @@
-/* The state form of a causal graph: whole sequences become calls that bring new rows to what is kept of those before.
+/* The state form of a causal graph: a computation on whole sequences becomes calls, which add new rows to the
+ * state of past rows.
  *
  *   before                                 after, with `past` rows kept and `time` new ones
  *
@@ -11,17 +12,19 @@
  *   p = softmax                            p = softmax
  *   y = p v            [time, d]           y = p append(read values, v)   [time, d]
  *
- * Every node is made once for each form that is wanted of it (forms_private.h).  A row's index starts at `past` where its axis
- * holds new rows; a node that is kept is computed for its new rows and appended to what was read.  A pad or a join in
- * front of a growing axis is done on all rows, and the new ones are sliced off: so a causal convolution keeps the rows
- * that its taps look back on, and no more are read (StateVar.window).  The state of what looks ahead of its own
- * index is late by as much (StateVar.late), and its last rows are computed again in each call.
+ * Every node is made once for each of its needed forms (forms_private.h).  A row's index starts at `past`
+ * where its axis holds new rows; a node with state is computed for its new rows, which are appended to the
+ * state that was read.  A pad or a join before the growing part of an axis is applied to all rows, and the
+ * new ones are sliced off: so a causal convolution keeps and reads only the rows of its taps
+ * (StateVar.window).  The state of a node that reads rows beyond its own index lags by as many rows
+ * (StateVar.late), and each call computes its last rows again.
  *
- * What a mask hides decides nothing, be it infinite or NaN: an op that facts of any value ask a guard for (facts_private.h) becomes
- * a selection, e (mask) -> where(mask = 0, 0, e mask), and a product passes over the terms whose factor is 0.
+ * Masked values have no effect, even if infinite or NaN: an op that requires a guard (facts_private.h)
+ * becomes a selection, e (mask) -> where(mask = 0, 0, e mask), and a product skips the terms whose factor is
+ * 0.
  *
- * Before: a graph that causal_prove accepts.  After: a new graph; regions, weights and checkpoint entries are copied, so
- * that the old one stays whole. */
+ * Before: a graph that causal_prove accepts.  After: a new graph; regions, weights and checkpoint entries are
+ * copied, and the old graph is unchanged. */
 #include <math.h>
 #include <string.h>
 
@@ -63,7 +66,7 @@ static Type type_in_form(const Graph *g, const Type *t, const Form *form)
 
 /* --- state --- */
 
-/* The instance's path, a slash, and the name within it; or the name alone. */
+/* The instance's path, a slash, and the name within it; without a path, only the name. */
 static const char *instance_node_path(Arena *a, const Instance *where, const char *name)
 {
         for (const char *between = "/"; where; where = where->outer, between = ".")
@@ -78,8 +81,8 @@ static const char *region_path(Arena *a, const Region *r, const char *name)
         return name;
 }
 
-/* The product that n is moved and reworked from, if n stands in what is called beside the product's block: keys turned by a
- * position scheme, or normed, are still the keys. */
+/* The product from which moves and other ops compute n, if n is in a block that is called beside the
+ * product's: rotated or normalised keys are still keys. */
 static const Node *product_behind(const Rewrite *m, const Node *n)
 {
         const Instance *beside = n->where;
@@ -97,7 +100,7 @@ static const Node *product_behind(const Rewrite *m, const Node *n)
         return n && n->where == beside ? n : NULL;
 }
 
-/* The path of a product by its weight: attn.k/w. */
+/* The path of a product, by its weight: attn.k/w. */
 static const char *weight_path(Arena *a, const Node *product)
 {
         const Node *w = base_of(product->in[1]);
@@ -105,12 +108,12 @@ static const char *weight_path(Arena *a, const Node *product)
         return point ? arena_printf(a, "%.*s/%s", (int)(point - path), path, point + 1) : NULL;
 }
 
-/* The path of the product that is kept, of another node that is, or of the view under which it is read if that is nearer
- * to the top. */
+/* The path of the product that is kept, of another kept node, or of the view through which it is read if that
+ * is nearer to the top. */
 static const char *state_path(const Rewrite *m, const Node *n, const Form *form)
 {
         Arena *a = m->g->arena;
-        bool shown = n->op == OP_VIEW && !n->name; /* is kept by the name of what it shows */
+        bool shown = n->op == OP_VIEW && !n->name; /* kept under the name of the node that it views */
         n = shown ? n->in[0] : n;
         const Node *product = product_behind(m, n);
         const char *path = product && n->op != OP_VIEW ? weight_path(a, product) : NULL, *name = form->name;
@@ -124,7 +127,7 @@ static const char *state_path(const Rewrite *m, const Node *n, const Form *form)
         return region_path(a, n->body->region, instance_node_path(a, where, name));
 }
 
-/* Whether the instance of state i keeps nothing else, so that its path says enough: attn.k for attn.k/y. */
+/* Whether the instance of state i keeps no other state, so that its path is enough: attn.k for attn.k/y. */
 static bool is_only_one(const Graph *g, int i)
 {
         const char *path = g->state[i]->name, *slash = strchr(path, '/');
@@ -146,7 +149,7 @@ static const char *without_slash(Arena *a, const char *path, bool shorten)
         return name;
 }
 
-/* Paths become names: the instance's where it keeps one state; and unique, for bodies that iterations take in turn. */
+/* Turns paths into names: the instance's if it keeps one state; unique, for bodies that iterations share. */
 static void name_states(const Rewrite *m)
 {
         Graph *g = m->g;
@@ -185,7 +188,7 @@ static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, Type typ
         return s;
 }
 
-/* Of n, or of n with its last two axes turned.  late: its row i is row i - late of n. */
+/* The state of n, or of n with its last two axes exchanged.  late: its row i is row i - late of n. */
 static StateVar *history_new(Rewrite *m, const Node *n, const Form *form, const Type *type, int axis,
                              int64_t late)
 {
@@ -217,8 +220,9 @@ static Node *incremental_turned(Graph *g, Body *body, const Node *n, Node *x)
         return view_transpose(g, body, x, perm, n->span, n->where);
 }
 
-/* What was read, then the new rows.  Those of a node that looks ahead begin as many rows before `past`: so its state is
- * late by that, and the last of them are not read again but new again in the next call.  A view of keys as columns is kept by rows. */
+/* The state that was read, then the new rows.  For a node that reads beyond its own index the new rows begin
+ * `late` rows before `past`: the last rows of the state are not read but computed again.  A view of keys as
+ * columns is kept by rows. */
 static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
 {
         Graph *g = m->g;
@@ -249,7 +253,7 @@ static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
         return turns ? incremental_turned(g, body, n, x) : x;
 }
 
-/* The last rows of a form with more axes whole, or a wider border.  Before row 0 of a whole axis stand zeros. */
+/* The last rows of a form with more whole axes, or a wider border.  Zeros before row 0 of a whole axis. */
 static Node *make_slice(Rewrite *m, Body *body, const Node *n, const Form *form)
 {
         Graph *g = m->g;
@@ -303,7 +307,7 @@ static Attr attr_in_form(const Rewrite *m, const Node *n, const Form *form)
 
 static void incremental_body(Rewrite *m, const Body *from, Body *to);
 
-/* In the form in which it leaves a repeat or the model. */
+/* The value in the form in which it leaves a repeat or the model. */
 static Node *node_leaving(const Rewrite *m, const Node *n, int64_t border)
 {
         return form_find(m->forms, n, column_axes(m->forms, &n->type), border)->made;
@@ -344,7 +348,7 @@ static Node *number_like(Rewrite *m, Body *body, const Node *n, const Node *like
         return build_number(m->g, body, value, dtype, n->span, n->where);
 }
 
-/* Where an operand has a value that decides the result, that result, whatever the other is; else y. */
+/* Selects the decisive result where an operand has its decisive value, else y. */
 static Node *make_guards(Rewrite *m, Body *body, const Node *n, Node *const *in, Node *y)
 {
         for (int side = 0; side < 2; side++)
@@ -361,7 +365,7 @@ static Node *make_guards(Rewrite *m, Body *body, const Node *n, Node *const *in,
         return y;
 }
 
-/* Which operands' zeros a product passes over: see Attr.index. */
+/* The operands whose zeros a product skips: see Attr.index. */
 static int zeros_passed_over(const Rewrite *m, const Node *n)
 {
         const OperandGuard *guard = &m->guard[n->id];
@@ -380,7 +384,7 @@ static Node *make_by_op(Rewrite *m, Body *body, const Node *n, const Form *form)
         }
         if (n->op == OP_REPEAT)
                 attr.region = make_region(m, n);
-        if (n->op == OP_SCAN) { /* its new rows go on from what it left */
+        if (n->op == OP_SCAN) { /* its new rows continue from the state after the last ones */
                 attr.state = state_new(m, n, form, scan_state(n));
                 attr.axis = attr.state->axis;
         }
@@ -399,7 +403,7 @@ static Node *incremental_node(Rewrite *m, Body *body, const Node *n, Form *form)
         case BY_OP: form->made = make_by_op(m, body, n, form); break;
         case BY_STATE: form->made = make_state(m, body, n, form); break;
         case BY_SLICE: form->made = make_slice(m, body, n, form); break;
-        case IMPOSSIBLE: break; /* refused before anything is made */
+        case IMPOSSIBLE: break; /* rejected before nodes are made */
         }
         return form->made;
 }
@@ -411,7 +415,7 @@ static void incremental_body(Rewrite *m, const Body *from, Body *to)
                         incremental_node(m, to, from->node[i], form);
 }
 
-/* --- what belongs to the graph --- */
+/* --- parts of the graph other than nodes --- */
 
 static void copy_weights(Rewrite *m)
 {
@@ -424,7 +428,7 @@ static void copy_weights(Rewrite *m)
         }
 }
 
-/* The weights' regions, once these are made; one that nothing wants belongs to no repeat any more. */
+/* The weights' regions, after these are made; an unneeded weight belongs to no repeat. */
 static void incremental_weights(const Rewrite *m)
 {
         for (int i = 0; i < m->g->nweight; i++) {
@@ -442,7 +446,7 @@ static void incremental_weights(const Rewrite *m)
         }
 }
 
-/* A checkpoint entry's expression, which stands in no body. */
+/* The expression of a checkpoint entry, which is in no body. */
 static Node *copy_tree(Rewrite *m, const Node *n)
 {
         if (!n)
@@ -491,7 +495,7 @@ static Graph *graph_like(const Graph *old, int time)
 
 /* --- columns after the row's position ------------------------------------------------------------------------------ */
 
-/* What an element is known to be where its column's index is above its row's; false: nothing. */
+/* The known value of elements whose column index is above their row index; false: unknown. */
 static bool is_known_later(const Rewrite *m, const Node *n, int row, int column, double *value)
 {
         static const Special candidate[] = {AT_MINUS_INF, AT_0};
@@ -510,7 +514,7 @@ static bool is_known_later(const Rewrite *m, const Node *n, int row, int column,
         return false;
 }
 
-/* The index along an axis of n, from `first` on, with axes of size 1 behind. */
+/* The index along an axis of n, from `first` on, followed by axes of size 1. */
 static Node *index_along(Graph *g, const Node *n, int axis, Dim first)
 {
         Type type = {.dtype = INT, .rank = 1, .dim = {n->type.dim[axis]}}, to = type;
@@ -521,8 +525,8 @@ static Node *index_along(Graph *g, const Node *n, int axis, Dim first)
         return view_reshape(g, g->top, index, &to, n->span, n->where);
 }
 
-/* A call of many positions is cut into pieces, and what a piece knows of positions after it must not depend on that:
- * those columns are zero or -inf, where the value is known to be, or NaN. */
+/* A call of many positions is split into chunks, and the columns after a row's position must not depend on
+ * the split: they are set to zero or -inf if that is their known value, else to NaN. */
 static void hide_later(const Rewrite *m, const Node *old, Output *o)
 {
         Graph *g = m->g;
@@ -534,7 +538,7 @@ static void hide_later(const Rewrite *m, const Node *old, Output *o)
                 return;
         o->later = NAN;
         Dim first = dim_named(g->past);
-        first.fixed = old->type.dim[column].fixed; /* of columns before the first position */
+        first.fixed = old->type.dim[column].fixed; /* for columns before the first position */
         Node *side[] = {index_along(g, n, column, dim_fixed(0)), index_along(g, n, row, first)};
         Node *known = build(g, g->top, &diag, OP_LESSEQ, 2, side, NULL, n->span, n->where);
         Node *in[] = {known, n, build_number(g, g->top, NAN, REAL, n->span, n->where)};

@@ -1,14 +1,14 @@
-/* Which states hold keys or values: what attention reads, and nothing else.
+/* Finds the states that hold keys or values: those that only attention reads.
  *
  *      append k ── view ── matmul q k' ── scale, mask ── softmax ── matmul ── ..        k: keys
  *      append v ── view ───────────────────────────────────────────┘                    v: values
  *
- * These alone may be kept in fewer bits (StateVar.storage): they are most of a cache, and what computes these products widens what it
- * loads.  What taps read does not count, since a tap changes nothing else.
+ * Only these may be stored in fewer bits (StateVar.storage): they are most of a cache, and the kernels of
+ * these products widen their operands.  Reads by taps do not count, since a tap changes nothing else.
  *
- * In codes of 8 bits neighbours along the width of a head share a scale (StateVar.group).
+ * In 8-bit codes, adjacent elements of a head share a scale (StateVar.group).
  *
- * Expects a graph whose passes are done.  Leaves StateVar.storage of each state, and its group. */
+ * Expects a graph after all other passes.  Sets storage and group of each StateVar. */
 #include "passes.h"
 
 enum { BY_ATTENTION = 1, OTHERWISE = 2 };
@@ -17,12 +17,11 @@ typedef enum { NOT_ASKED, YES, NO } WeightsAnswer;
 typedef struct {
         const Graph *g;
         const Uses *uses;
-        WeightsAnswer *weights; /* by id: what becomes_weights() found */
-        int64_t *
-                width; /* by state: what the widths of the heads that read it have in common; 0: nothing is known */
+        WeightsAnswer *weights; /* by id: cached result of becomes_weights() */
+        int64_t *width;         /* by state: common divisor of the widths of its heads; 0: unknown */
 } HeadsReading;
 
-/* Is the value read elsewhere than by its users? */
+/* Whether the value is also read by a body's end or as an output. */
 static bool leaves(const HeadsReading *r, const Node *n)
 {
         bool given = r->uses->leaves[n->id];
@@ -50,7 +49,8 @@ static bool find_weights(const HeadsReading *r, const Node *n)
         return any && !leaves(r, n);
 }
 
-/* Does every way from n lead through elementwise ops to a softmax?  Ways may be many: each node is asked once. */
+/* Whether all paths from n lead through elementwise ops to a softmax.  The answers are cached by node, since
+ * there may be very many paths. */
 static bool becomes_weights(const HeadsReading *r, const Node *n)
 {
         if (r->weights[n->id] == NOT_ASKED)
@@ -58,7 +58,8 @@ static bool becomes_weights(const HeadsReading *r, const Node *n)
         return r->weights[n->id] == YES;
 }
 
-/* Axes *first to *last of a view count a run of neighbours in these axes of its input, all but the first whole; false: they do not. */
+/* Whether axes *first to *last of a view count a contiguous run of elements of its input, in which all input
+ * axes but the first are whole. */
 static bool run_under(const Node *view, int *first, int *last)
 {
         const View *v = view->attr.view;
@@ -79,7 +80,8 @@ static bool run_under(const Node *view, int *first, int *last)
         return begin >= 0;
 }
 
-/* An axis of a product's right side runs along the last axes of the state under it: this is the width of a head. */
+/* An axis of a product's right operand runs along the last axes of the state that it views: its size is the
+ * width of a head. */
 static void note_width(const HeadsReading *r, const Node *n, int axis)
 {
         Dim width = n->type.dim[axis];
@@ -94,7 +96,8 @@ static void note_width(const HeadsReading *r, const Node *n, int axis)
         }
 }
 
-/* Numbers that share a scale: 32 where these divide a head's width, else 16, else all of it. */
+/* The number of elements that share a scale: 32 if it divides the width of a head, else 16, else the whole
+ * width. */
 static int64_t group_size_of(int64_t width)
 {
         return width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : width;
@@ -116,7 +119,7 @@ static void reading_keep_state(const HeadsReading *r, StateVar *s, Storage stora
 
 static int read_by_user(const HeadsReading *r, const Node *n, const Node *user);
 
-/* By what n, a state or a view of one, is read: a set. */
+/* The kinds of reads of n, a state or a view of one, as a set. */
 static int read_by_users(const HeadsReading *r, const Node *n)
 {
         int as = leaves(r, n) ? OTHERWISE : 0;
@@ -137,7 +140,7 @@ static int read_by_user(const HeadsReading *r, const Node *n, const Node *user)
         bool values = scores_under(base_of(user->in[0])) != NULL;
         if (!values && !becomes_weights(r, user))
                 return OTHERWISE;
-        int rank = n->type.rank; /* of a vector: its one axis is summed over */
+        int rank = n->type.rank; /* a vector's only axis is summed over */
         note_width(r, n, values || rank < 2 ? rank - 1 : rank - 2);
         return BY_ATTENTION;
 }

@@ -1,15 +1,17 @@
-/* Masked weights: scores without a denominator, said so that attention finds them.
+/* Masked weights: rewrites attention without a softmax so that its mask can be recognised.
  *
  *   before                                    after
  *
  *   w = where(mask, f(q k'), 0)               s = where(mask, w, -inf)
  *   y = w v                                   y = where(s == -inf, 0, s) v
  *
- * What the mask leaves out is said by -inf, as of a softmax's scores: one kernel can then leave out whole blocks of keys, reads their bounds
- * off the mask, and stores no weights.  f is any expression, which the mask may stand in too, as in sigmoid(where(mask, s, -inf)): its weights are 0
- * there.  Of what is linear in the product nothing is changed: it has better forms.
+ * Masked elements are marked by -inf, as in the scores of a softmax.  Then one kernel can skip whole blocks
+ * of keys, derives their bounds from the mask, and stores no weights.  f is any expression and may contain
+ * the mask, as in sigmoid(where(mask, s, -inf)), which is 0 there.  Weights that are linear in the product
+ * are unchanged, since they have better forms.
  *
- * Before: a graph whose passes are done, whose products pass over what a mask makes 0 (Attr.index).  After: the same values. */
+ * Before: a graph after all other passes, whose products skip masked terms (Attr.index).  After: the same
+ * values. */
 #include "rebuild_private.h"
 #include "simplify_private.h"
 
@@ -17,13 +19,13 @@
 
 typedef struct {
         const Scores *scores;
-        const Node *where; /* whose value is `value` */
+        const Node *where; /* the node whose value is `value` */
         double value;
         double *known; /* by id */
         bool *done;
 } Masked;
 
-/* The value of n with that of a `where` given; NaN: it depends on more. */
+/* The value of n for a given value of `where`; NaN: it depends on other nodes. */
 static double masked_value(const Masked *m, const Node *n)
 {
         double uniform, of[3] = {0};
@@ -41,7 +43,8 @@ static double masked_value(const Masked *m, const Node *n)
         return m->known[n->id] = op_of(n->op, of[0], of[1], of[2]);
 }
 
-/* Which side of a `where` within the scores is masked, so that the weights are 0 there: 1 or 2; 0: neither. */
+/* The side of a `where` within the scores that is masked, so that the weights are 0 there: 1 or 2; 0:
+ * neither. */
 static int masked_side(Arena *scratch, const Graph *g, const Scores *s, const Node *weights, const Node *n)
 {
         double value;
@@ -75,7 +78,8 @@ static bool is_linear(const Scores *s)
         return true;
 }
 
-/* The condition under which (or under which not: *yes) a `where` takes its second operand, of a mask in numbers the mask itself. */
+/* The condition for a `where` to take its second operand (*yes; else its third); for a numeric mask, the mask
+ * itself. */
 static Node *mask_condition(Node *c, bool *yes)
 {
         double of, then, other;
@@ -93,7 +97,7 @@ static Node *mask_condition(Node *c, bool *yes)
                 }
 }
 
-/* The weights with -inf where a `where` masks them. */
+/* The weights, with -inf where a `where` masks them. */
 static Node *mask(Graph *g, const Node *product, Node *scores, Node *where, int side)
 {
         bool lives = side == 2;

@@ -1,4 +1,4 @@
-/* Mixtures: weights that iterations of a repeat have in several storages.
+/* Mixtures: weights whose storage differs between the iterations of a repeat.
  *
  *   before                                   after
  *
@@ -6,12 +6,13 @@
  *     v [4 slots]                              body 0   v [slots 0, 3]     q6_k
  *                                              body 1   v [slots 1, 2]     q4_k
  *
- * Two iterations keep one body if the slots of each weight are of the same kind in both; else one of them gets a copy of the body, once
- * for all iterations like it.  A weight becomes as many as there are kinds, with the same path: so every later pass finds weights of one
- * storage and repeats with several bodies, as of models whose layers differ.
+ * Two iterations share a body if the slots of each weight have the same kinds in both.  Otherwise one gets a
+ * copy of the body, shared by all iterations with the same kinds.  A weight is split into one weight per
+ * kind, with the same path.  So later passes see only weights of one storage, and repeats with several
+ * bodies, as in models whose layers differ.
  *
- * Before: a graph as elaborated, with its taps.  After: the same graph, in place.  Where a repeat would get more bodies than it can have
- * (Region.body_of is bytes), iterations stay together. */
+ * Before: a graph as elaborated, with its taps.  After: the same graph, in place.  If a repeat would need
+ * more bodies than Region.body_of can number (bytes), iterations share bodies nevertheless. */
 #include <string.h>
 
 #include "passes.h"
@@ -22,10 +23,10 @@ typedef struct {
         Graph *g;
         Arena scratch;
         const uint8_t *const *kind; /* [weight as elaborated][slot] */
-        Region **made, **origin;    /* copies of inner repeats, and what they are copies of */
+        Region **made, **origin;    /* copies of inner repeats, and the originals */
         int nmade, cap_made, cap_origin;
-        Weight **part; /* what weights have become */
-        int *original; /* the weight that it is a part of */
+        Weight **part; /* the weights after splitting */
+        int *original; /* the weight from which it was split */
         uint8_t *part_kind;
         int npart, cap_part, cap_original, cap_kind;
         bool split;
@@ -49,7 +50,7 @@ static int64_t expert_iterations(const Weight *w)
 
 /* --- bodies ------------------------------------------------------------------------------------------------------- */
 
-/* Whether weight w, which has the repeat as its region `at`, is of the same kinds in iterations i and j of it. */
+/* Whether weight w, whose region `at` is the repeat, has the same kinds in its iterations i and j. */
 static bool same_kinds(const Mixture *m, const Weight *w, int at, int64_t i, int64_t j)
 {
         const uint8_t *kind = m->kind[w->id];
@@ -111,7 +112,7 @@ static Node **copied_all(const Mixture *m, Node *const *copy, Node *const *from,
         return to;
 }
 
-/* copy: by id of what is copied */
+/* copy: the copies, by id of the original */
 static Body *copy_body(Mixture *m, Node **copy, const Body *from, Region *region)
 {
         Graph *g = m->g;
@@ -138,7 +139,8 @@ static Body *copy_body(Mixture *m, Node **copy, const Body *from, Region *region
         return to;
 }
 
-/* The body of an iteration among those that are made: like that of an earlier iteration, or its own or a copy. */
+/* The body for an iteration: that of an earlier iteration with the same kinds, or else the iteration's own or
+ * a copy. */
 static int body_for(Mixture *m, Region *r, int64_t iteration, int *from, int64_t *first)
 {
         int own = r->body_of[iteration];
@@ -186,7 +188,7 @@ static void split_bodies(Mixture *m, const Body *b)
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
-/* Whether iteration t of weight w is one of these bodies. */
+/* Whether iteration t of weight w belongs to these bodies. */
 static bool weight_reaches(const Weight *w, const Body *const *around, int64_t t)
 {
         for (int r = w->nregion - 1; r >= 0; r--) {
@@ -198,7 +200,7 @@ static bool weight_reaches(const Weight *w, const Body *const *around, int64_t t
         return true;
 }
 
-/* The part of w in these repeats (around NULL: in its own) that is of a kind; made if there is none. */
+/* The split weight of w with this kind, in these repeats (around NULL: its own); made if needed. */
 static Weight *part_of_mixture(Mixture *m, const Weight *w, const Body *const *around, uint8_t kind)
 {
         for (int i = 0; i < m->npart; i++) {
@@ -224,7 +226,7 @@ static Weight *part_of_mixture(Mixture *m, const Weight *w, const Body *const *a
         return part;
 }
 
-/* The node's weight becomes the part that the iterations of its bodies have. */
+/* Replaces the node's weight with the split weight of the node's iterations. */
 static void take_part(Mixture *m, Node *n)
 {
         const Weight *w = n->attr.weight;
@@ -269,7 +271,7 @@ static Weight *part_with(const Mixture *m, int original, int64_t iteration)
         return NULL;
 }
 
-/* What no node of a body reads is a part too. */
+/* Weights that no node of a body reads are split too. */
 static void keep_unread(Mixture *m, const Weight *w)
 {
         int64_t all = expert_iterations(w);
@@ -290,7 +292,7 @@ static void number_part(const Mixture *m, Weight *w)
                 }
 }
 
-/* An entry of the checkpoint names slots. */
+/* Moves an entry of the checkpoint, which names slots, to the split weights. */
 static void move_entry(const Mixture *m, Node *n, bool *seen)
 {
         if (!n || seen[n->id])
@@ -306,7 +308,7 @@ static void move_entry(const Mixture *m, Node *n, bool *seen)
         n->attr.slot = n->attr.slot < 0 ? -1 : n->attr.weight->slot_of[t];
 }
 
-/* The graph's weights: those of no repeat, and the parts, each behind the one before it. */
+/* Lists the graph's weights: those outside repeats, and the split ones, each after the one before. */
 static void list_weights(Mixture *m)
 {
         Graph *g = m->g;

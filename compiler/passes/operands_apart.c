@@ -1,4 +1,4 @@
-/* Operands apart: every attention sees its queries, keys and values through views that nothing else uses.
+/* Operands apart: every attention reads its queries, keys and values through views with no other user.
  *
  *   before                                    after
  *
@@ -6,23 +6,23 @@
  *   y = softmax(s) v                          s = q' k'
  *                                             y = softmax(s) v'
  *
- * A view costs nothing where the attention kernel can read through it.  Where the kernel can't, the view is copied
- * (plan/fuse.c).  So whether attention is one kernel depends on the graph alone, not on the layout of a plan's buffers.
- * An operand that is a view with one user stays as it is.
+ * A view costs nothing where the attention kernel can read through it.  Otherwise the view is copied
+ * (plan/fuse.c).  So whether attention is one kernel depends on the graph alone, not on the layout of a
+ * plan's buffers. An operand that is a view with one user stays as it is.
  *
- * Before: a graph whose passes are done.  After: the same values.  No pass may follow that joins equal nodes. */
+ * Before: a graph after all other passes.  After: the same values.  No later pass may join equal nodes. */
 #include "rebuild_private.h"
 
 typedef struct {
         Node *of, *view;
-        int next; /* entry of the same `of`, plus 1; 0: none */
+        int next; /* next entry with the same `of`, plus 1; 0: none */
 } OwnView;
 
 typedef struct {
         Graph *g;
         Arena scratch;
         Uses *uses;
-        int *first; /* by id: its newest entry of `own`, plus 1; 0: none */
+        int *first; /* by id: index of its newest entry in `own`, plus 1; 0: none */
         OwnView *own;
         int n, cap;
 } Operands;
@@ -54,7 +54,7 @@ static Node *copied_view(Graph *g, const Node *n)
         return view;
 }
 
-/* also: another operand of the same product. */
+/* also: the other operand of the same product. */
 static void operands_take_own(Operands *o, Node **operand, const Node *also)
 {
         Node *n = *operand;
@@ -82,7 +82,7 @@ static void operands_find_sites(Operands *o, const Body *b)
         }
 }
 
-/* Views stand right after what they are views of. */
+/* A view is placed directly after the node that it views. */
 static void operands_append(void *context, Graph *g, Body *b, Node *n)
 {
         const Operands *o = context;

@@ -1,8 +1,9 @@
-/* passes: from a graph to a graph.
+/* passes: transformations of graphs.
  *
- * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), recurrences (recur.c), the causal proof (causal.c on facts*.c and affine*.c), the
- * state form that follows from it (incremental.c, forms.c), and what is cut out or moved before kernels are made (phases.c,
- * accumulate.c, masked_weights.c, scores_apart.c, taps_apart.c, heads_apart.c, operands_apart.c, mixture.c).  A pass returns a new graph or the same one. */
+ * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), recurrences (recur.c), the causal
+ * proof (causal.c on facts*.c and affine*.c), the state form (incremental.c, forms.c), and rewrites before
+ * kernels are made (phases.c, accumulate.c, masked_weights.c, scores_apart.c, taps_apart.c, heads_apart.c,
+ * operands_apart.c, mixture.c).  A pass returns a new graph or the same one. */
 #ifndef PASSES_H
 #define PASSES_H
 #include "graph/graph.h"
@@ -13,7 +14,7 @@ typedef enum {
 #include "passes/passes.def"
 #undef PASS
         PASS_COUNT,
-        GRAPH_PASSES = PASS_storage /* those over graphs are the first in the table */
+        GRAPH_PASSES = PASS_storage /* graph passes are the first rows of the table */
 } PassId;
 
 /* properties.def */
@@ -26,91 +27,97 @@ typedef enum {
 
 /* simplify.c, prune.c */
 Graph *simplify(Graph *g);
-Graph *recognise(Graph *g); /* simplify, with softmax and products that were written in other ways */
+Graph *recognise(Graph *g); /* simplify, also recognising softmax and products in other notations */
 void find_wanted(Graph *g); /* Graph.wanted, for all nodes */
 
-/* mixture.c: weights whose slots are of several kinds, kind[weight's id][slot], become weights of one kind, in bodies of their own.
- * In place, before any pass. */
+/* mixture.c: splits weights whose slots have several kinds, kind[weight's id][slot], into weights of one
+ * kind, in separate bodies.  In place, before all other passes. */
 void split_mixtures(Graph *g, const uint8_t *const *kind);
 
-/* What is known of a graph's values: worked out when it is first asked for, so that the proof and the state form ask once. */
+/* Facts of a graph's values, computed at the first use, so that the proof and the state form share them. */
 typedef struct GraphFacts GraphFacts;
-/* time: a named dimension of g, which must not change any more. */
+/* time: a named dimension of g.  g must not change afterwards. */
 GraphFacts *graph_facts(Arena *arena, const Graph *g, int time);
 
-/* recur.c: scans in place of masked products.  said: a line for each, and for what is almost one, why not.  Changes g, and returns whether it did. */
+/* recur.c: replaces masked products with scans.  said: a line for each, and for a product that almost
+ * matches, the reason why not.  Returns whether it changed g. */
 bool recur(Graph *g, int time, Text *said);
 
 /* The causal proof: whether every output, at index i of `time`, is a function of the inputs up to i alone. */
 
 typedef struct {
         bool causal;
-        const Node *culprit; /* where not: the first node that reads what comes later */
-        int output;          /* the output that it spoils */
-        const char *why;     /* one line in the user's terms, without the place */
-        const char *tap_why; /* causal, but `output` is a tap that is not: why */
-        const Node *
-                rests; /* causal, if values are finite: where what comes later is read if they are not; or NULL */
+        const Node *culprit; /* not causal: the first node that reads later inputs */
+        int output;          /* the output that depends on it */
+        const char *why;     /* one line in the user's terms, without the location */
+        const char *tap_why; /* causal, but `output` is a tap that is not: the reason */
+        const Node *rests; /* causal only if values are finite: the node that reads later inputs otherwise; or
+                        * NULL */
         const char *why_rests;
-        int64_t delay; /* not causal: every output is, as many positions later; 0: no delay makes it so */
+        int64_t delay; /* not causal: the delay, in positions, with which every output is causal; 0: none */
 } CausalResult;
 
-/* The text lives in arena. */
+/* The text is allocated in arena. */
 CausalResult causal_prove(Arena *arena, GraphFacts *facts);
 
-/* The growing dimension of a model: one that an input and an output have as an axis, the last declared; -1: none. */
+/* The growing dimension of a model: the last declared one that is an axis of both an input and an output; -1:
+ * none. */
 int growing_dimension(const Graph *g);
 
-/* cut.c: what is kept of a sequence is made less, see there.  simplified: the graph is, and becomes so again.  explain: lines that say
- * what was moved, and what was not.  Changes g, and returns whether it did. */
+/* cut.c: reduces the state that is kept of a sequence.  simplified: the graph is simplified, and is
+ * afterwards.  explain: lines that list moved and unmoved products.  Returns whether it changed g. */
 typedef struct {
         const char **line;
         int n, cap;
 } CutLines;
 bool cut_state(Graph *g, bool simplified, CutLines *explain);
 
-/* The state form of a causal graph: what each call computes of the rows it is given, and what it keeps of those before. */
+/* The state form of a causal graph: the computation of each call on its new rows, and the state kept of past
+ * rows. */
 
-/* What stands in the way of a state form. */
+/* The reason why there is no state form. */
 typedef struct {
         const Node *node;
         const char *why;
 } Stuck;
 
-/* A new graph, in which `time` counts the new rows and graph->past names the rows before; NULL where an op cannot be
- * taken apart so, and *stuck tells which.  g, whose facts they are, must be causal (causal_prove), and stays as it is. */
+/* A new graph, in which `time` counts the new rows and graph->past names the past rows; NULL if an op has no
+ * state form, with its node in *stuck.  g, to which the facts belong, must be causal (causal_prove); it is
+ * unchanged. */
 Graph *incremental(Graph *g, GraphFacts *facts, Stuck *stuck);
 
-/* [g->nnode], by id, for nodes of the top body: the set of groups whose part the node belongs to; 0: the calls. */
+/* [g->nnode], by id, for nodes of the top body: the set of groups whose part contains the node; 0: the
+ * calls. */
 uint64_t *entry_parts(Arena *arena, const Graph *g);
 
-/* keys_values.c: states that attention alone reads are kept in this storage, the others in floats. */
+/* keys_values.c: stores the states that only attention reads in this storage, the others in floats. */
 void keep_keys_values(Graph *g, Storage storage);
 
-/* The passes below change g, and return whether they did.  passes.def has their order. */
+/* The passes below change g, and return whether they did.  passes.def lists their order. */
 
-/* phases.c: splits the top body of a graph with state into parts, one for each set of groups of inputs that are fed separately, and the
- * calls; sets g->fed_separately, g->part, g->npart.  Where nothing is fed separately g stays as it is. */
+/* phases.c: splits the top body of a graph with state into one part for each set of groups of inputs that are
+ * fed separately, and the calls.  Sets g->fed_separately, g->part, g->npart.  g is unchanged if all inputs
+ * are fed together. */
 bool phases(Graph *g);
 
-/* fronts.c: histories that are padded in front are read in place. */
+/* fronts.c: reads padded histories in place. */
 bool fronts(Graph *g);
 
-/* accumulate.c: see there. */
+/* accumulate.c: turns sums over stacked results into carried values. */
 bool accumulate(Graph *g);
 
-/* masked_weights.c: weights that a mask makes 0 are scores that it makes -inf. */
+/* masked_weights.c: turns weights that a mask makes 0 into scores that it makes -inf. */
 bool masked_weights(Graph *g);
 
-/* scores_apart.c: attention whose weights or scores are used elsewhere has its own. */
+/* scores_apart.c: gives attention its own copy of scores that have other users. */
 bool scores_apart(Graph *g);
 
-/* heads_apart.c: states that are read by heads are kept by heads. */
+/* heads_apart.c: stores states by heads if they are read by heads. */
 bool heads_apart(Graph *g);
 
-/* operands_apart.c: attention has views of its own of what it reads. */
+/* operands_apart.c: gives attention its own views of its operands. */
 bool operands_apart(Graph *g);
 
-/* taps_apart.c: nodes that taps need are copied for them, and nothing else changes. */
+/* taps_apart.c: copies the nodes that taps need, so that nothing else changes. */
 bool taps_apart(Graph *g);
 #endif

@@ -1,10 +1,11 @@
-/* Phases: values that depend only on separately fed inputs are computed once, when those arrive.
+/* Phases: values that depend only on separately fed inputs are computed once, when these inputs are fed.
  *
- * Inputs declared together are fed together.  Calls bring the groups that the outputs follow: in a graph with state those
- * with an axis of time; in another those with a named axis of an output, or with an output's shape but for one axis, as a
- * noisy picture has it.  Where there are such, the other groups are given once for many calls: the source of a translation,
- * a spectrogram, a prompt, the step of a diffusion.  What depends on them alone, and on weights, is taken out of the
- * calls, also out of a repeat; what the calls read of it is kept, in a slot for each iteration.
+ * Inputs declared together form a group and are fed together.  Every call feeds the groups with the shape of
+ * an output: in a graph with state, those with a time axis; otherwise those that share a named axis with an
+ * output, or differ from an output's shape in one axis at most, as a noisy picture does.  If there are such
+ * groups, the others are fed once for many calls: the source of a translation, a spectrogram, a prompt, the
+ * step of a diffusion.  Values that depend only on these and on weights are moved out of the calls, also out
+ * of repeats; those that the calls read are kept, in a slot for each iteration.
  *
  *   memory = encoder(source)                     memory = encoder(source)                    when source is fed
  *   repeat layer:                                repeat layer_kept:
@@ -12,14 +13,16 @@
  *       y = attention(x Wq, k, ..)               repeat layer:                               in each call
  *                                                    y = attention(x Wq, kept k, ..)
  *
- * There is a part for each set of groups that some value depends on; it runs when the last of them is fed, and whenever
- * one of them is fed again.  What a part reads of another is kept too; views of it are made anew.  What depends on nothing
- * that is fed is computed in each part that needs it.  Weights have their slots by the repeat around them, so one that a
- * repeat reads both in a part and in the calls keeps its users in the calls.
+ * There is a part for each set of groups on which a value depends.  It runs when the last of these groups is
+ * fed, and whenever one of them is fed again.  Values that one part reads from another are kept too, and
+ * views of them are made again.  Values that depend on no input are computed in each part that needs them.
+ * The slots of a weight follow the enclosing repeat, so if a repeat reads a weight both in a part and in the
+ * calls, its users stay in the calls.
  *
- * A value whose sizes a group states depends on that group.
+ * A value depends on the groups that define its named sizes.
  *
- * Before: a graph after the causal pass, simplified.  After: the top body's nodes part by part, the calls last. */
+ * Before: a graph after the causal pass, simplified.  After: the top body's nodes part by part, the calls
+ * last. */
 #include <string.h>
 
 #include "simplify_private.h"
@@ -29,27 +32,27 @@ typedef enum {
         FREE,
         EARLY,
         LATE
-} PhaseTime; /* depends on nothing that is fed, on what is fed separately, on what calls bring */
+} PhaseTime; /* depends on no input, on inputs that are fed separately, on inputs of the calls */
 
 typedef struct {
         uint64_t groups; /* 0: the calls */
-        Node **made;     /* by id: its value in this part */
-        Region **region; /* by id of a repeat: this part's share of it */
-        Body top;        /* nodes for the top body; of the calls: none, they are there */
-        Node **share;    /* repeats, to be put behind what they read */
+        Node **made;     /* by id: the node's value in this part */
+        Region **region; /* by id of a repeat: its iterations in this part */
+        Body top;        /* nodes for the top body; empty for the calls, whose nodes are already there */
+        Node **share;    /* repeats, to be inserted after their inputs */
         int nshare, cap_share;
 } PhasePart;
 
 typedef struct {
         Graph *g;
         Arena *arena;
-        int n, cap_state; /* nodes at first */
+        int n, cap_state; /* number of nodes before the pass */
         uint64_t early;   /* the groups that are fed separately */
-        PhaseTime *when;  /* by id, as all below */
-        uint64_t *groups; /* that an early value depends on */
-        uint64_t *reader; /* of what is free: the part that reads it, CALLS, SEVERAL */
-        StateVar **state; /* that keeps it */
-        bool *held;       /* by weight: read by calls, or by several parts */
+        PhaseTime *when;  /* by id, as all arrays below */
+        uint64_t *groups; /* the groups on which an early value depends */
+        uint64_t *reader; /* of a free value: the part that reads it, CALLS or SEVERAL */
+        StateVar **state; /* the state that keeps the value */
+        bool *held;       /* by weight: read by the calls, or by several parts */
         PhasePart *part[MAX_PARTS];
         int npart; /* part 0: the calls */
 } Split;
@@ -100,7 +103,7 @@ static uint64_t groups_fed_separately(const Graph *g)
         return called ? all & ~called : 0;
 }
 
-/* The groups that state the named sizes.  False if the calls do. */
+/* The groups that define the named sizes of a type.  False if the calls do. */
 static bool are_sizes_early(const Split *s, const Type *t, const Dim *d, uint64_t *groups)
 {
         const Graph *g = s->g;
@@ -118,7 +121,7 @@ static bool are_sizes_early(const Split *s, const Type *t, const Dim *d, uint64_
         return true;
 }
 
-/* By itself, without its inputs; adds the groups that it depends on. */
+/* The time of a node by its op, without its inputs; adds the groups on which it depends. */
 static PhaseTime own_when(const Split *s, const Node *n, uint64_t *groups)
 {
         const Graph *g = s->g;
@@ -139,7 +142,7 @@ static PhaseTime own_when(const Split *s, const Node *n, uint64_t *groups)
 
 static void phases_classify(Split *s, const Body *body, PhaseTime carry, uint64_t groups);
 
-/* n depends on what `on` does.  Whether that is news. */
+/* Adds the dependencies of `on` to n.  Returns whether n changed. */
 static bool depend(Split *s, const Node *n, const Node *on)
 {
         PhaseTime *when = &s->when[n->id];
@@ -149,7 +152,7 @@ static bool depend(Split *s, const Node *n, const Node *on)
         return changed;
 }
 
-/* A repeat that is fed goes to one part with all that it has inside. */
+/* Moves a repeat with an input that is fed to one part, with all that it contains. */
 static void take_whole(Split *s, const Node *repeat, uint64_t groups)
 {
         const Region *r = repeat->attr.region;
@@ -162,7 +165,7 @@ static void take_whole(Split *s, const Node *repeat, uint64_t groups)
                 }
 }
 
-/* What a repeat carries is taken as one: it is as late as anything in its bodies, or that they hand over. */
+/* The carried values of a repeat have one time: the latest of the nodes in its bodies and of its inputs. */
 static void classify_repeat(Split *s, const Node *n)
 {
         const Region *r = n->attr.region;
@@ -205,7 +208,7 @@ static void phases_classify(Split *s, const Body *body, PhaseTime carry, uint64_
         }
 }
 
-/* --- who reads what is free --- */
+/* --- readers of free values --- */
 
 static void read_by(Split *s, const Node *n, uint64_t reader)
 {
@@ -237,7 +240,7 @@ static void find_readers(Split *s, const Body *body)
         }
 }
 
-/* The part that reads each weight of a repeat; one that several read is held in the calls. */
+/* The part that reads each weight of a repeat; a weight with several readers is held by the calls. */
 static bool find_held(Split *s, const Body *body, uint64_t *reader)
 {
         bool changed = false;
@@ -285,7 +288,7 @@ static PhasePart *part_for(Split *s, uint64_t groups)
         return p;
 }
 
-/* How many sets of groups early values depend on. */
+/* The number of sets of groups on which early values depend. */
 static int count_sets(const Split *s)
 {
         int n = 0;
@@ -320,7 +323,7 @@ static int region_body_index(const Region *r, const Body *body)
 
 static Body *body_in(Split *s, PhasePart *p, Body *body);
 
-/* A repeat's iterations in a part: bodies with nothing in them yet. */
+/* A repeat's iterations in a part, with empty bodies. */
 static Region *phases_share(Split *s, PhasePart *p, const Region *old)
 {
         Region **made = &p->region[old->repeat->id];
@@ -342,7 +345,7 @@ static Region *phases_share(Split *s, PhasePart *p, const Region *old)
         return p->share[p->nshare++] = r->repeat, r;
 }
 
-/* The body in which p makes what stood in `body`. */
+/* The body in which p makes the nodes of `body`. */
 static Body *body_in(Split *s, PhasePart *p, Body *body)
 {
         if (!body->region || !p->groups)
@@ -362,7 +365,7 @@ static const char *kept_name(Arena *a, const Node *n)
         return name;
 }
 
-/* The state that keeps n, which its own part fills. */
+/* The state that keeps n and is written by n's part. */
 static StateVar *split_keep(Split *s, Node *n)
 {
         Graph *g = s->g;
@@ -385,7 +388,7 @@ static StateVar *split_keep(Split *s, Node *n)
         return state;
 }
 
-/* A repeat that goes to p as a whole. */
+/* Moves a whole repeat to p. */
 static Region *move_region(Split *s, PhasePart *p, const Node *n)
 {
         Graph *g = s->g;
@@ -424,7 +427,7 @@ static Node *copy_node(Split *s, PhasePart *p, Node *n)
         return made;
 }
 
-/* n as p computes or reads it. */
+/* The value of n in p, computed or read. */
 static Node *value_in(Split *s, PhasePart *p, Node *n)
 {
         Node **made = &p->made[n->id];
@@ -443,7 +446,7 @@ static Node *value_in(Split *s, PhasePart *p, Node *n)
 
 /* --- the calls --- */
 
-/* What is left of a body: what is late or free, on values that are kept. */
+/* Rebuilds a body of the calls: its late and free nodes, on kept values. */
 static void rebuild(Split *s, PhasePart *calls, Body *body)
 {
         Body old = *body;
@@ -470,7 +473,7 @@ static void rebuild(Split *s, PhasePart *calls, Body *body)
                 s->g->output[i].node = value_in(s, calls, s->g->output[i].node);
 }
 
-/* Weights of a repeat follow to the part that reads them. */
+/* Moves the weights of a repeat to the part that reads them. */
 static void phases_weights(Split *s, const uint64_t *reader)
 {
         for (int i = 0; i < s->g->nweight; i++) {
@@ -493,7 +496,7 @@ static int count_groups(uint64_t groups)
         return n;
 }
 
-/* Parts of fewer groups first, since those of more may read them; then the calls. */
+/* Orders the parts: those of fewer groups first, since those of more may read them; then the calls. */
 static void join_parts(Split *s)
 {
         Graph *g = s->g;
@@ -522,7 +525,7 @@ bool phases(Graph *g)
 {
         uint64_t early = g->ngroup <= MAX_GROUPS ? groups_fed_separately(g) : 0;
         for (int i = 0; i < g->noutput; i++)
-                early = g->output[i].tap ? 0 : early; /* taps leave every kernel as it is */
+                early = g->output[i].tap ? 0 : early; /* taps change no kernel */
         if (!early)
                 return false;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
@@ -546,7 +549,7 @@ bool phases(Graph *g)
         return g->fed_separately;
 }
 
-/* --- which part a node is of --- */
+/* --- the part of each node --- */
 
 static uint64_t keeps_for(const Node *n)
 {

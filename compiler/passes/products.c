@@ -1,13 +1,14 @@
-/* Products that were written in other ways become the op, and lie so that attention around them is one kernel.
+/* Recognises products in other notations, and orients them so that attention around them is one kernel.
  *
- *   sum(a * b, axis: k)                      a @ b, where a has rows of its own, and b columns
- *   softmax((k @ q')')                       softmax(q @ k'), also with elementwise ops before or behind the turn
+ *   sum(a * b, axis: k)                      a @ b, where only a has the rows' axis, and only b the columns'
+ *   softmax((k @ q')')                       softmax(q @ k'), also with elementwise ops before or after the transposition
  *   (v' @ p')'                               p @ v, where p is a softmax
  *   join(v, w)[.., range of v]               v
  *   (p @ join(v, w))[.., range of v]         p @ v
  *   (p @ pad(v, value: 1))[.., -1]           sum(p)
  *
- * This is equality of real numbers: a sum may have another order.  In floats a @ b adds k by k from the first. */
+ * This is equality of real numbers: a sum may have another order.  In floats a @ b adds k by k from the
+ * first. */
 #include "simplify_private.h"
 
 static Node *product_node(Graph *g, const Node *like, Op op, Node *a, Node *b, const Attr *attr)
@@ -24,7 +25,8 @@ static bool extends(const Node *x, int rank, int axis)
         return at >= 0 && !dim_is(x->type.dim[at], 1);
 }
 
-/* Axes of a factor in the order that a product wants: all but `gone`, and those before the last two as they were. */
+/* A factor with its axes in the order of a product: without `gone`, and the axes before the last two in their
+ * old order. */
 static Node *axes_in_order(Graph *g, const Node *like, Node *x, int rank, int gone, int second, int last)
 {
         int perm[MAX_RANK], n = 0;
@@ -39,7 +41,7 @@ static Node *axes_in_order(Graph *g, const Node *like, Node *x, int rank, int go
         return x ? view_drop(g, like->body, x, 0, like->span, like->where) : NULL;
 }
 
-/* The one axis that x has and y has not; -1: none, or several. */
+/* The only axis that x has and y lacks; -1: none, or several. */
 static int axis_alone(const Node *x, const Node *y, int rank)
 {
         int alone = -1, n = 0;
@@ -74,7 +76,7 @@ static Node *product_sum(Graph *g, const Node *n)
         return y ? view_transpose(g, n->body, y, perm, n->span, n->where) : NULL;
 }
 
-/* --- turned scores ---------------------------------------------------------------------------------------------- */
+/* --- transposed scores --- */
 
 static Node *turn(Graph *g, Node *n)
 {
@@ -86,7 +88,7 @@ static Node *turn(Graph *g, Node *n)
         return view_transpose(g, n->body, n, perm, n->span, n->where);
 }
 
-/* Is n another node with its last two axes exchanged? */
+/* Whether n is another node with its last two axes exchanged. */
 static bool is_turned(const Node *n)
 {
         int rank = n->type.rank;
@@ -117,8 +119,8 @@ static bool is_computed_product(const Node *n)
 
 typedef struct {
         Graph *g;
-        int left;   /* nodes that may still be looked at */
-        bool found; /* a product has been turned */
+        int left;   /* number of nodes that may still be visited */
+        bool found; /* a product was transposed */
 } Turning;
 
 static Node *upright(Turning *t, Node *n);
@@ -128,7 +130,7 @@ static Node *product_pointwise(const Turning *t, const Node *n, Node *const *in)
         return build(t->g, n->body, NULL, n->op, n->nin, in, &n->attr, n->span, n->where);
 }
 
-/* n with its last two axes exchanged; elementwise ops and products are made anew. */
+/* n with its last two axes exchanged; elementwise ops and products are rebuilt. */
 static Node *product_turned(Turning *t, Node *n)
 {
         Node *in[3];
@@ -151,7 +153,7 @@ static Node *product_turned(Turning *t, Node *n)
         return product_pointwise(t, n, in);
 }
 
-/* n without the turns on the way to its products. */
+/* n without the transpositions between it and its products. */
 static Node *upright(Turning *t, Node *n)
 {
         Node *in[3];
@@ -182,7 +184,7 @@ static Node *upright_scores(Graph *g, const Node *softmax)
                      softmax->where);
 }
 
-/* a @ p', where p is a softmax, is (p @ a')'. */
+/* a @ p', where p is a softmax, becomes (p @ a')'. */
 static Node *upright_values(Graph *g, const Node *n)
 {
         const Node *p = n->in[1];
@@ -194,7 +196,7 @@ static Node *upright_values(Graph *g, const Node *n)
 
 /* --- a part of a product ------------------------------------------------------------------------------------------ */
 
-/* Is the view a range of its input's last axis and nothing else? */
+/* Whether the view is a range of its input's last axis and nothing else. */
 static bool is_range(const Node *n, Dim *first, Dim *count)
 {
         const View *v = n->attr.view;
@@ -213,7 +215,7 @@ static bool is_range(const Node *n, Dim *first, Dim *count)
         return dim_is_fixed(*first) && dim_is_fixed(*count);
 }
 
-/* The range of columns of x, a join or a pad along its columns, where it lies within one part; NULL: it does not. */
+/* The range of columns of x, a join or pad along its columns, if it is within one part; else NULL. */
 static Node *columns_within(Graph *g, const Node *like, const Node *x, int64_t first, int64_t count)
 {
         int64_t at = x->op == OP_PAD ? x->attr.before.fixed : 0;

@@ -1,15 +1,15 @@
 /* Dead code: nodes that no output, test, checkpoint entry or kept state needs are dropped, and with them
- * values that a repeat carries or stacks for nobody.  What is left gets new ids, without gaps, in order.
+ * unused results of repeats.  The remaining nodes get new ids, without gaps, in order.
  *
- * A carried value is needed if its result is, or if an iteration that is needed reads it: a value that only makes
- * its own next one is not. */
+ * A carried value is needed if its result is, or if an iteration that is needed reads it: a value that is
+ * only used to compute its own next value is not needed. */
 #include "simplify_private.h"
 
 #include <string.h>
 
-/* Of a repeat: for each carried, then each stacked value, whether it is needed; later its new index. */
+/* For a repeat: whether each carried, then each stacked value is needed; later its new index. */
 typedef struct {
-        int ncarry, nstack; /* before */
+        int ncarry, nstack; /* before pruning */
         bool *live;
         int *index;
 } CarriedUse;
@@ -19,7 +19,7 @@ typedef struct {
         Arena scratch;
         bool *live;           /* by id, as carried */
         CarriedUse **carried; /* of repeats */
-        Node **stack;         /* live nodes whose inputs are not yet marked */
+        Node **stack;         /* live nodes whose inputs are not marked yet */
         int depth;
 } Pruner;
 
@@ -45,7 +45,7 @@ static CarriedUse *carried_of(Pruner *p, const Node *repeat)
         return *c;
 }
 
-/* Value number `index` of a repeat's results. */
+/* Marks value number `index` of a repeat's results. */
 static void mark_carried(Pruner *p, Node *repeat, int index)
 {
         CarriedUse *c = carried_of(p, repeat);
@@ -97,7 +97,7 @@ static void mark_roots(Pruner *p)
         mark_appends(p, g->top);
 }
 
-/* Drops from a list what its flags say; sets the new indices, counted from `first`. */
+/* Removes the unneeded entries of a list; sets the new indices, counted from `first`. */
 static int keep_live(Node **list, const bool *live, int *index, int n, int first)
 {
         int kept = 0;
@@ -123,7 +123,7 @@ static void prune_region(Pruner *p, Node *repeat)
         }
 }
 
-/* Weights may still name the regions of a repeat that goes. */
+/* Weights may still refer to the regions of a removed repeat. */
 static void leave_regions(const Node *n)
 {
         if (n->op != OP_REPEAT)
@@ -158,7 +158,7 @@ static void prune_body(Pruner *p, Body *body)
         body->nnode = kept;
 }
 
-/* A live node is numbered once: then it is no longer live. */
+/* A live node is numbered once, then marked as not live. */
 static void number_node(Pruner *p, Node *n, int *next)
 {
         if (!p->live[n->id])
@@ -177,7 +177,7 @@ static void number_body(Pruner *p, const Body *body, int *next)
         }
 }
 
-/* Nodes of checkpoint entries may stand in bodies of their own. */
+/* Nodes of checkpoint entries may be in separate bodies. */
 static void prune_number(Pruner *p, Node *n, int *next)
 {
         if (!p->live[n->id])
@@ -235,7 +235,7 @@ Needed outputs_need(Arena *arena, Graph *g)
         return needed;
 }
 
-/* The nodes that outputs need for which there is the bit; 0: that states need. */
+/* Marks the nodes that the outputs with this bit need; 0: that states need. */
 static void prune_want(Graph *g, uint64_t bit)
 {
         Pruner p = pruner_new(g);
@@ -263,7 +263,7 @@ void find_wanted(Graph *g)
                         prune_want(g, bit);
                 done |= bit;
         }
-        for (int i = 0; i < g->nnode; i++) /* what nothing needs is there where simplify is off */
+        for (int i = 0; i < g->nnode; i++) /* without the simplify pass there may be unneeded nodes */
                 if (!g->wanted[i])
                         g->wanted[i] = ~UINT64_C(0);
 }

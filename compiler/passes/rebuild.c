@@ -1,4 +1,4 @@
-/* Bodies whose nodes get others beside them. */
+/* Rebuilds bodies with additional nodes. */
 #include <string.h>
 
 #include "rebuild_private.h"

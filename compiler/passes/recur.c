@@ -1,33 +1,34 @@
-/* Recurrences: causal sums and maxima that need no row of the past again become scans.
+/* Recurrences: turns causal sums and maxima into scans, so that their state has a constant size.
  *
  *      y = (mask * (q @ k') * r * c) @ v              y = r * recur_scan(q, k, c v, powers of the decay)
  *
- * The mask is a triangle, col <= row, times any decay^(row - col); r is of the row, c of the column.  Then the sum up to a row follows from
- * that up to the row before, and an instance keeps a matrix for each head in place of all keys and values.  Found by what the left
- * operand is made of, factor by factor:
+ * The mask is a triangle, col <= row, times any decay^(row - col); r depends on the row, c on the column.
+ * Then the sum up to a row can be computed from the sum up to the row before, and an instance keeps a matrix
+ * for each head in place of all keys and values.  The left operand is matched factor by factor:
  *
  *      where(col <= row, x, 0), real(col <= row)      triangle           by the exact affine forms of the causal facts
  *      decay^(row - col), exp((row - col) log decay)  decay              a number for each head: constant, from 0 to 1, or of weights
  *      q @ k'                                         queries and keys   one product at most; without one, running sums
- *      what does not vary along columns, or rows      r, c               also below a line of division
+ *      constant along columns, or along rows         r, c               also as a divisor
  *
- *      a condition of the column, or of the row       where(it, c v, 0)  beside the triangle: where it fails, all is masked
+ *      a condition of the column, or of the row       where(it, c v, 0)  in addition to the triangle: all is masked where it fails
  *
- * A sum over the columns of such a left operand, as a normaliser is, becomes q . recur_scan(c k), or 1 + row.  A maximum over them,
+ * A sum over the columns of such a left operand, such as a normaliser, becomes q . recur_scan(c k), or 1 +
+ * row.  A maximum over them,
  *
  *      y = max(where(col <= row, c, -inf) + r)        y = scan of maxima(c) + r
  *
  * has terms of rows and columns in place of factors.
  *
- * Expects: verified graph before the causal pass.  Leaves: scans, which have no past yet, and what they are said to be (--explain). */
+ * Expects a verified graph before the causal pass.  The new scans have no state yet; --explain lists them. */
 #include <math.h>
 #include <string.h>
 
 #include "recur_private.h"
 
-/* --- the decay as a number for each head --- */
+/* --- the decay as a number per head --- */
 
-/* The elements of n in an iteration of the contraction's repeat; NULL: data decides them. */
+/* The elements of n in an iteration of the contraction's repeat; NULL: not constant. */
 static const double *literal_of(RecurMatch *m, const Node *n, int64_t iteration)
 {
         static const int64_t no_size[MAX_NAMED];
@@ -79,7 +80,7 @@ static Node *real_number(RecurMatch *m, double value)
         return build_number(m->r->g, m->at, value, REAL, m->root->span, m->root->where);
 }
 
-/* x times or divided by a factor; of maxima, with a term more or less */
+/* x times or divided by a factor; for maxima, plus or minus a term */
 static Node *with_factor(RecurMatch *m, Node *x, Node *factor, bool under)
 {
         Op direct = m->maxima ? OP_ADD : OP_MUL, inverse = m->maxima ? OP_SUB : OP_DIV;
@@ -93,7 +94,7 @@ static Node *recur_times(RecurMatch *m, Node *x, const FactorList *by)
         return x;
 }
 
-/* All decays of one step together, of which the last two axes have one element. */
+/* The decays of one step, whose last two axes have one element. */
 static Node *recur_one_step(RecurMatch *m)
 {
         Graph *g = m->r->g;
@@ -109,7 +110,8 @@ static Node *recur_one_step(RecurMatch *m)
         return all && all->type.rank < 2 ? view_rank(g, m->at, all, 2, m->root->span, m->root->where) : all;
 }
 
-/* A constant of `each` numbers made of every number of `of` by recur_node(), for each iteration if they differ. */
+/* A constant with `each` numbers for every number of `of`, computed by recur_node(); for each iteration if
+ * they differ. */
 static Node *recur_table(RecurMatch *m, const Node *of, Type type, int64_t each,
                          double (*number)(double c, int64_t i))
 {
@@ -149,14 +151,14 @@ static double itself(double c, int64_t i)
         return c;
 }
 
-/* The same for all positions of a sequence: weights decide it, or what is fed once. */
+/* Whether n is the same for all positions of a sequence: weights or separately fed inputs decide it. */
 static bool is_still(const RecurMatch *m, const Node *n)
 {
         const Reach *reach = n->id < m->r->limit ? &m->r->facts->of[n->id].reach : NULL;
         return reach && !reach->all && reach->n == 0;
 }
 
-/* Powers of what is known only when it is run: still, and never negative. */
+/* Powers of a decay that is known only at run time: the same for all positions, and never negative. */
 static Node *powers_of_still(RecurMatch *m, Node *c)
 {
         for (int i = 0; i < m->ndecay; i++) {
@@ -189,9 +191,9 @@ static Node *powers_of(RecurMatch *m)
         return recur_table(m, c, type, SCAN_POWERS, power_of);
 }
 
-/* --- putting together --- */
+/* --- building the scan --- */
 
-/* The last axis changes places with the one that is `back` before it. */
+/* Exchanges the last axis with the one that is `back` before it. */
 static Node *swapped(RecurMatch *m, Node *x, int back)
 {
         int perm[MAX_RANK];
@@ -212,7 +214,7 @@ static Node *recur_turned(RecurMatch *m, Node *x)
         return swapped(m, x, 1);
 }
 
-/* x where all conditions hold, else what counts for nothing.  A factor of 0 would not hide what is no number. */
+/* x where all conditions hold, else the neutral value.  A factor 0 would not mask NaNs. */
 static Node *where_all(RecurMatch *m, Node *x, const FactorList *conditions, bool turn)
 {
         for (int i = 0; x && i < conditions->n; i++) {
@@ -223,7 +225,7 @@ static Node *where_all(RecurMatch *m, Node *x, const FactorList *conditions, boo
         return x;
 }
 
-/* x, or all ones, with the factors of its rows, or the terms, and their conditions */
+/* x, or all ones, with the factors or terms of its rows, and their conditions */
 static Node *recur_weighed(RecurMatch *m, Node *x)
 {
         for (int i = 0; i < m->col.n; i++) {
@@ -238,8 +240,9 @@ static Node *recur_weighed(RecurMatch *m, Node *x)
         return where_all(m, x, &m->col_if, true);
 }
 
-/* Is it there position by position, no position ahead of its own?  What is new here is made of such.  Where a value may be NaN, as what is
- * divided by a sum, a mask in a product hides it by a guard alone: facts of any value tell. */
+/* Whether n is known position by position, and reads no later position.  The new nodes are made of such
+ * operands.  If a value may be NaN, such as a quotient by a sum, only a guard makes a mask in a product
+ * effective; facts of ANY_VALUES decide. */
 static bool looks_back(const RecurMatch *m, const Node *n)
 {
         const Recur *r = m->r;
@@ -253,14 +256,14 @@ static bool has_inputs(const RecurMatch *m, const Node *n)
         return !reach || reach->all || reach->n > 0;
 }
 
-/* May it be infinite or NaN by its formula, as a divisor 0?  0 of it is NaN. */
+/* Whether the formula may give an infinity or NaN, for instance by a divisor 0.  0 times it is NaN. */
 static bool may_spoil(const RecurMatch *m, const Node *n, bool under)
 {
         const Fact *f = n && n->id < m->r->limit ? &m->r->facts->of[n->id] : NULL;
         return f && ((f->kinds & ~(unsigned)FINITE) || (under && f->exact_zero && (f->kinds & ZERO)));
 }
 
-/* Is it proved that the formula hides later rows, whatever they are made of? */
+/* Whether it is proved that the formula masks later rows for all values. */
 static bool hides_later_rows(const RecurMatch *m)
 {
         const Recur *r = m->r;
@@ -299,7 +302,7 @@ static bool is_rows(const RecurMatch *m, const Node *n)
                dim_is_fixed(n->type.dim[n->type.rank - 1]);
 }
 
-/* Heads of one column each, which are better columns of one head? */
+/* Whether heads have one column each: then they are better columns of one head. */
 static bool is_thin(const Node *v, const Node *powers)
 {
         int head = v->type.rank - 3;
@@ -307,7 +310,7 @@ static bool is_thin(const Node *v, const Node *powers)
                !(powers && varies_along(powers, 2));
 }
 
-/* The scan of v, weighed by queries and keys if there are any. */
+/* The scan of v, weighted by queries and keys if there are any. */
 static Node *recur_scan(RecurMatch *m, Node *v, Node *q, Node *k)
 {
         Graph *g = m->r->g;
@@ -371,7 +374,7 @@ static Node *rows_so_far(RecurMatch *m)
         return view_reshape(g, m->at, index, &to, m->root->span, m->root->where);
 }
 
-/* c^0 + .. + c^row = (1 - c^n) / (1 - c), n = row + 1, which is worked out in double, as a table. */
+/* c^0 + .. + c^row = (1 - c^n) / (1 - c), n = row + 1: computed in double, as a table. */
 static Node *decay_sum(RecurMatch *m)
 {
         Graph *g = m->r->g;
@@ -415,7 +418,8 @@ static Node *make_sum(RecurMatch *m)
 
 /* --- all nodes --- */
 
-/* The scores, or weights, of a contraction or a maximum over positions, a row for each; NULL: n is none. */
+/* The scores or weights of a contraction or a maximum over positions, one row per position; NULL: n is not
+ * one. */
 static Node *left_operand(const Recur *r, const Node *n)
 {
         Node *left = n->nin ? n->in[0] : NULL;

@@ -1,4 +1,4 @@
-/* What the files of the recur pass share: a causal sum or maximum taken apart. */
+/* Shared by the files of the recur pass: a causal sum or maximum, split into its factors. */
 #ifndef RECUR_PRIVATE_H
 #define RECUR_PRIVATE_H
 #include "facts_private.h"
@@ -7,7 +7,7 @@ enum { MOST_FACTORS = 16 };
 
 typedef struct {
         Node *node;
-        bool under; /* divides; of a term: it is subtracted; of a condition: it must not hold */
+        bool under; /* a divisor; of terms: subtracted; of conditions: negated */
 } Factor;
 typedef struct {
         Factor at[MOST_FACTORS];
@@ -23,32 +23,32 @@ typedef struct {
 
 typedef struct {
         Graph *g;
-        const Facts *facts, *any; /* of the nodes up to `limit`; of any value */
+        const Facts *facts, *any; /* facts of the nodes up to `limit`, for finite values; for any values */
         int time, limit;
         Node **replaced; /* by id */
         Text *said;
 } Recur;
 
-/* What one contraction weighs or sums, or of which it takes the largest, taken apart. */
+/* The weights of one contraction, or the operand of one sum or maximum, split into factors. */
 typedef struct {
         Recur *r;
         Node *root;
-        Body *at;                  /* where new nodes stand */
+        Body *at;                  /* body for new nodes */
         bool maxima;               /* row and col are terms, not factors */
-        FactorList row, col;       /* what does not vary along columns; along rows */
-        FactorList row_if, col_if; /* conditions: where one fails, all is masked */
+        FactorList row, col;       /* factors that are constant along columns; along rows */
+        FactorList row_if, col_if; /* conditions: if one fails, all is masked */
         Decay decay[4];
         int ndecay;
         Node *core;
-        bool masked, triangle; /* some mask was seen; the triangle is in it */
-        const char *why;       /* what stands in the way */
+        bool masked, triangle; /* a mask was found; the triangle was found */
+        const char *why;       /* the reason why it does not match */
 } RecurMatch;
 
-/* Along the last axis but `back`? */
+/* Whether n varies along the axis that is `back` before the last. */
 bool varies_along(const Node *n, int back);
 
-/* recur_take.c: false: it is made of something else, or there is no triangle. */
+/* recur_take.c: false if other factors are found, or no triangle. */
 bool take_apart(RecurMatch *m, Node *operand);
 
-Node *recur_refuse(RecurMatch *m, const char *why); /* NULL; the first reason stays */
+Node *recur_refuse(RecurMatch *m, const char *why); /* returns NULL; the first reason is kept */
 #endif

@@ -13,7 +13,7 @@ Node *recur_refuse(RecurMatch *m, const char *why)
         return NULL;
 }
 
-/* Along the last axis but `back`? */
+/* Whether n varies along the axis that is `back` before the last. */
 bool varies_along(const Node *n, int back)
 {
         return n->type.rank > back && !dim_is(n->type.dim[n->type.rank - 1 - back], 1);
@@ -25,7 +25,7 @@ static bool factor_is_constant(const Node *n, double value)
                n->attr.literal->value[0] == value;
 }
 
-/* What a view shows that does no more than to add axes in front. */
+/* The node under views that only add leading axes. */
 static Node *straight(Node *n)
 {
         while (n->op == OP_VIEW) {
@@ -48,7 +48,7 @@ static Node *straight(Node *n)
         return n;
 }
 
-/* An integer that is some affine form of row and column, exactly: row[0] col + row[1] row + constant. */
+/* An integer that is exactly an affine form of row and column: by[0] col + by[1] row + constant. */
 static bool is_affine(const RecurMatch *m, const Node *n, Dim *constant, int64_t by[2])
 {
         const Cases *c = n->id < m->r->limit ? m->r->facts->of[n->id].integer : NULL;
@@ -73,7 +73,7 @@ static bool is_affine(const RecurMatch *m, const Node *n, Dim *constant, int64_t
         return true;
 }
 
-/* a <= b, or a < b: is that col <= row? */
+/* Whether a <= b, or a < b, is col <= row. */
 static bool is_triangle(const RecurMatch *m, const Node *a, const Node *b, bool strict)
 {
         Dim low, high;
@@ -86,7 +86,7 @@ static bool is_triangle(const RecurMatch *m, const Node *a, const Node *b, bool 
         return step > 0 && y[0] - x[0] == -step && dim_is_fixed(rest) && rest.fixed >= 0 && rest.fixed < step;
 }
 
-/* --- taking apart --- */
+/* --- factors --- */
 
 /* A factor, a term or a condition. */
 static bool factor_part(RecurMatch *m, FactorList *to, Node *n, bool under)
@@ -102,7 +102,8 @@ static bool add_factor(RecurMatch *m, FactorList *to, Node *n, bool under)
         return factor_is_constant(n, 1) || factor_part(m, to, n, under);
 }
 
-/* The triangle, conditions of the row or of the column alone, and what is both or, negated, either. */
+/* The triangle, conditions of only the row or only the column, and conjunctions of these or, negated,
+ * disjunctions. */
 static bool take_condition(RecurMatch *m, Node *c, bool negated)
 {
         if (!varies_along(c, 0) || !varies_along(c, 1))
@@ -197,7 +198,7 @@ static bool take_where(RecurMatch *m, Node *n, int depth)
         return refuse_masked(m, n->in[0], "what is masked is not 0");
 }
 
-/* Adds every factor of n, which itself is a factor of the whole; under: it divides. */
+/* Adds all factors of n, itself a factor of the operand; under: n is a divisor. */
 static bool take(RecurMatch *m, Node *n, bool under, int depth)
 {
         if (!varies_along(n, 0))
@@ -244,7 +245,7 @@ static bool take_masked(RecurMatch *m, Node *n, bool under, int depth)
         return refuse_masked(m, n->in[0], under ? "what is masked is not inf" : "what is masked is not -inf");
 }
 
-/* Every term of n, which is one itself; under: it is subtracted. */
+/* Adds all terms of n, itself a term of the operand; under: n is subtracted. */
 static bool take_terms(RecurMatch *m, Node *n, bool under, int depth)
 {
         if (!varies_along(n, 0) || !varies_along(n, 1))

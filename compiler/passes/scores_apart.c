@@ -1,4 +1,5 @@
-/* Scores apart: attention whose weights or scores are used elsewhere too computes them again for itself, and stays one kernel.
+/* Scores apart: if the weights or scores of an attention have other users, the attention computes its own
+ * copy, and stays one kernel.
  *
  *   before                                    after
  *
@@ -6,32 +7,31 @@
  *   w = softmax(s)   <- used elsewhere        w = softmax(s)  <- used    w' = softmax(s')
  *   y = w v                                                              y = w' v
  *
- * What else uses them finds them stored, as before.  Where only other attention uses them, as of two softmaxes of one product or two
- * products with one softmax, each has its own, and they are stored nowhere.
+ * The other users read stored ones, as before.  If the only other users are attention too, such as two
+ * softmaxes of one product or two products with one softmax, each has its own copy, and none is stored.
  *
- * Before: a graph whose passes are done, but for taps.  After: the scores of such attention have no other user, but where a second product
- * costs more than it saves.  No pass may follow that joins
- * equal nodes. */
+ * Before: a graph after all passes but those for taps.  After: the scores of such attention have no other
+ * user, unless a second product costs more than it saves.  No later pass may join equal nodes. */
 #include <string.h>
 
 #include "rebuild_private.h"
 #include "simplify_private.h"
 
-/* A product of a softmax's weights with values: what may be one kernel. */
+/* A product of a softmax's weights with values, which may become one kernel. */
 typedef struct {
-        Node *product, *weights; /* what the product reads */
+        Node *product, *weights; /* the product, and its left operand */
         Scores scores;
-        bool stored; /* something that is no attention uses its scores or weights */
-        bool apart;  /* it gets scores of its own: */
-        Node **own;  /* by id, the copy; NULL: none */
+        bool stored; /* its scores or weights have a user other than attention */
+        bool apart;  /* it gets its own scores: */
+        Node **own;  /* by id: the copy; NULL: none */
 } ApartSite;
 
 typedef struct {
         Graph *g;
         Arena scratch;
         Uses *uses;
-        Needed needed; /* what taps need has copies of its own */
-        int limit;     /* ids of copies are not below it */
+        Needed needed; /* nodes needed only by taps have their own copies */
+        int limit;     /* ids of copies are at least this */
         ApartSite *site;
         int nsite, cap_site;
 } ScoresApart;
@@ -64,7 +64,7 @@ static bool is_output(const Graph *g, const Node *n)
         return false;
 }
 
-/* Does some attention use n for this user? */
+/* Whether an attention uses n through this user. */
 static bool is_for_site(const ScoresApart *p, const Node *n, const Node *user)
 {
         for (int i = 0; i < p->nsite; i++)
@@ -96,13 +96,15 @@ static int64_t last_axis_size(const Node *n)
         return n->type.dim[n->type.rank - 1].fixed;
 }
 
-/* A second product costs no more than what the kernel saves of the product with values: this reads stored weights, masked ones too. */
+/* Whether a second product costs no more than one kernel saves: a separate product with values would read
+ * stored weights, masked ones too. */
 static bool pays(const ApartSite *s)
 {
         return last_axis_size(s->scores.core->in[0]) <= last_axis_size(s->product);
 }
 
-/* Of attention that shares scores the first one has those that there are, unless they are stored for something else. */
+/* Among attention with common scores the first keeps the original ones, unless they are stored for other
+ * users. */
 static void apart_decide(ScoresApart *p)
 {
         for (int i = 0; i < p->nsite; i++) {
@@ -119,7 +121,7 @@ static void apart_decide(ScoresApart *p)
         }
 }
 
-/* By id: what of the site's scores something else uses too, or what of those uses it. */
+/* By id: the nodes of the site's scores that have other users, and the nodes that use those. */
 static bool *shared_axes(ScoresApart *p, const ApartSite *s)
 {
         bool *shared = NEW_ARRAY(&p->scratch, bool, p->limit);
@@ -145,7 +147,7 @@ static void scores_take_own(const ScoresApart *p, const ApartSite *s, Node *n)
                         n->in[i] = s->own[n->in[i]->id];
 }
 
-/* Copies of what is shared; what the site alone uses reads them. */
+/* Copies the shared nodes, and lets the site read the copies. */
 static void site_separate(ScoresApart *p, ApartSite *s)
 {
         const bool *shared = shared_axes(p, s);
@@ -168,7 +170,7 @@ static void site_separate(ScoresApart *p, ApartSite *s)
         scores_take_own(p, s, s->product);
 }
 
-/* Copies stand right after what they are copies of: there all that they read has its value. */
+/* A copy is placed directly after its original, where all its inputs are available. */
 static void scores_append(void *context, Graph *g, Body *b, Node *n)
 {
         const ScoresApart *p = context;
@@ -194,6 +196,6 @@ bool scores_apart(Graph *g)
         rebuild_body(g, g->top, scores_append, &p);
         arena_free(&p.scratch);
         if (any)
-                prune(g); /* what all had copies of */
+                prune(g); /* removes originals whose users all have copies */
         return any;
 }

@@ -6,27 +6,25 @@
  *     ...
  *     %8 = view (view x)        %8 = view x
  *
- * Each node in turn is rebuilt on its inputs' replacements, folded (fold.c), rewritten (algebra.c) and
- * looked up among the nodes before it (common.c); rounds follow until nothing changes; then what nothing
- * needs is dropped (prune.c). A value that a repeat carries unchanged through all bodies is taken from
- * outside.
+ * Each node in turn is rebuilt on its inputs' replacements, folded (fold.c), rewritten (algebra.c) and looked
+ * up among the nodes before it (common.c); rounds follow until nothing changes; then dead nodes are dropped
+ * (prune.c).  A value that a repeat carries unchanged through all bodies is read from outside.
  *
  * Before: any graph that verify accepts.  After: the same answers to the bit, from the interpreter and from
- * compiled code; nodes changed in place and numbered anew.  Weights that nothing reads stay in
- * graph->weight.
+ * compiled code; nodes changed in place and numbered anew.  Unread weights stay in graph->weight.
  *
- * recognise: the same, with softmax and products that were written in other ways (softmax.c, products.c).  Answers are the same
- * but for rounding. */
+ * recognise: the same, and softmax and products in other notations are recognised (softmax.c, products.c).
+ * Answers are the same within rounding. */
 #include "simplify_private.h"
 
 enum { MAX_ROUNDS = 8 };
 
 typedef struct {
         Graph *g;
-        Node **replaced; /* by id, for ids below `limit`: what stands for the node now */
+        Node **replaced; /* by id, for ids below `limit`: the node's replacement */
         int limit;
         CommonTable common;
-        bool recognises; /* what was written in other ways becomes softmax and products, too */
+        bool recognises; /* softmax and products in other notations become the ops */
         bool changed;
 } Simplifier;
 
@@ -35,7 +33,7 @@ static Node *simplify_current(const Simplifier *s, Node *n)
         return n && n->id < s->limit && s->replaced[n->id] ? s->replaced[n->id] : n;
 }
 
-/* Whether carried value i goes through every body as it came. */
+/* Whether carried value i passes through every body unchanged. */
 static bool is_invariant(const Region *region, int i)
 {
         for (int k = 0; k < region->nbody; k++) {
@@ -71,7 +69,7 @@ static Node *from_outside(const Node *n)
         return is_invariant(repeat->attr.region, n->attr.index) ? repeat->in[n->attr.index] : NULL;
 }
 
-/* What stands for n from now on, in a body already. */
+/* The replacement of n, which is in a body already. */
 static Node *simplify_node(Simplifier *s, Node *n)
 {
         for (int i = 0; i < n->nin; i++)

@@ -1,4 +1,4 @@
-/* The parts of the simplify pass. */
+/* Shared by the files of the simplify pass. */
 #ifndef SIMPLIFY_PRIVATE_H
 #define SIMPLIFY_PRIVATE_H
 #include "passes.h"
@@ -8,13 +8,14 @@ bool constant_uniform(const Node *n,
                       double *value);    /* a constant, seen through views, all of whose elements are equal */
 Node *fold_constants(Graph *g, Node *n); /* n as a CONST, or NULL */
 
-/* common.c: nodes by what they compute */
+/* common.c: a table of nodes by their value */
 typedef struct {
         Arena *arena;
         Node **slot;
         int64_t slots, used; /* slots: a power of two */
 } CommonTable;
-Node *find_common(CommonTable *t, Node *n); /* an equal node that n's body sees, else n, which is entered */
+Node *find_common(CommonTable *t, Node *n); /* an equal node that is visible to n's body, else n, which is
+                                             * added */
 
 /* algebra.c */
 Node *rewrite(Graph *g,
@@ -28,12 +29,13 @@ Node *op_like(Graph *g, const Node *like, Op op, Node *a, Node *b);
 Node *rewrite_softmax(Graph *g, Node *n); /* softmax, where n is one by hand, or n */
 
 /* products.c */
-/* the same as a product, or by one that attention can take in; or n */
+/* n as a product, or as one that attention can absorb; or n unchanged */
 Node *rewrite_product(Graph *g, Node *n);
 
 /* prune.c */
-void prune(Graph *g); /* what no output, test, checkpoint entry or state needs goes; ids are given out anew */
-/* What the outputs need that are no taps: by id the nodes, and by id of a repeat its results (NULL: none). */
+void prune(Graph *g); /* removes dead nodes; renumbers the others */
+/* The nodes that outputs other than taps need, by id; for a repeat, its needed results, by id (NULL:
+ * none). */
 typedef struct {
         bool *node;
         bool **result;

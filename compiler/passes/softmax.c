@@ -1,23 +1,24 @@
-/* Softmax written by hand becomes the op, so that attention around it is one kernel.
+/* Recognises a softmax written as a formula, so that attention around it is one kernel.
  *
- *   exp(x) / sum(exp(x))                              softmax(x), of which a row without a live element is 0 / 0: NaN
+ *   exp(x) / sum(exp(x))                              softmax(x); a row whose elements are all masked is 0 / 0: NaN
  *   exp(x) * (1 / sum(exp(x)))                        the same
  *   (exp(x) @ v) / sum(exp(x))                        softmax(x) @ v
  *   exp(x - log(sum(exp(x))))                         softmax(x)
- *   .. with x - max(x) for x                          the same: what is taken off every element of a row is divided out
+ *   .. with x - max(x) for x                          the same: a number subtracted from a whole row cancels
  *   .. with 2 ^ x or c ^ x, c > 0, for exp(x)         softmax(x log c)
- *   .. with softmax(x) * mask for exp(x)              softmax(where(mask, x, -inf)), where positions alone decide the mask
+ *   .. with softmax(x) * mask for exp(x)              softmax(where(mask, x, -inf)), if only positions decide the mask
  *   softmax(where(mask, x - max(x), -inf))            softmax(where(mask, x, -inf))
  *   .. with exp(x) * mask, where(mask, exp(x), 0)     softmax(where(mask, x, -inf))
  *   .. with sum(..) + c, or + exp(s)                  softmax(x, sink: log(c), or s)
  *
- * This is equality of real numbers.  In floats the op is the better one: exp of its largest element is 1. */
+ * These are equalities of real numbers.  In floats the op is more accurate: exp of its largest element is
+ * 1. */
 #include "simplify_private.h"
 
 #include <math.h>
 
-/* exp(x) in all its spellings: elements x, those where `mask` (NULL: all), and the maximum that was taken off, the softmax that divided
- * them by their sum, or NULL. */
+/* exp(x) in all its notations: x; its mask (NULL: none); the subtracted maximum, and the softmax whose
+ * division is included, or NULL. */
 typedef struct {
         Node *x, *mask, *taken_off;
 } Exponential;
@@ -33,20 +34,20 @@ static bool constant_is(const Node *n, double value)
         return constant_uniform(n, &found) && found == value;
 }
 
-/* Sum or maximum of each row of `of`? */
+/* Whether n is the sum or maximum of each row of `of`. */
 static bool is_fold(const Node *n, Op op, const Node *of)
 {
         return n->op == op && n->in[0] == of && n->attr.axis == last_axis(of);
 }
 
-/* A mask of bools, as it is or as reals. */
+/* The mask as booleans, from booleans or reals. */
 static Node *mask_in(Node *n)
 {
         Node *x = n->op == OP_REAL_OF ? n->in[0] : n;
         return x->type.dtype == BOOL ? x : NULL;
 }
 
-/* Is n decided by positions and constants alone? */
+/* Whether only positions and constants decide n. */
 static bool is_of_positions(const Node *n, int depth)
 {
         bool leaf = n->op == OP_INDEX || n->op == OP_CONST || n->op == OP_SIZE;
@@ -56,8 +57,8 @@ static bool is_of_positions(const Node *n, int depth)
         return leaf || inner;
 }
 
-/* May an element be -inf by the formula?  What is no elementwise expression is finite.  left: nodes that may still be looked at; ways
- * through them may be many. */
+/* Whether the formula of an element may be -inf.  Nodes that are not elementwise count as finite.  left: the
+ * number of nodes that may still be visited, since there may be very many paths. */
 static bool reaches_infinity(const Node *n, int *left)
 {
         bool may = --*left < 0 || n->op == OP_LOG || (n->op == OP_PAD && isinf(n->attr.value));
@@ -75,13 +76,13 @@ static bool may_be_minus_infinity(const Node *n)
         return reaches_infinity(n, &(int){256});
 }
 
-/* A row of -inf less its maximum is NaN, which neither a mask nor a sink beside it makes 0. */
+/* A row of -inf minus its maximum is NaN, which neither a mask nor a sink makes 0. */
 static bool may_lose_dead_rows(const Exponential *e)
 {
         return e->taken_off && e->taken_off->op == OP_MAXOF && may_be_minus_infinity(e->x);
 }
 
-/* A softmax that is masked by what data decide stays: its weights choose experts. */
+/* A softmax with a mask that data decides is unchanged: its weights choose experts. */
 static bool masks(const Exponential *e, const Node *n)
 {
         bool weights = e->taken_off && e->taken_off->op == OP_SOFTMAX;
@@ -122,7 +123,7 @@ static bool exponential(Graph *g, Node *n, Exponential *e)
         return false;
 }
 
-/* The sink whose exponential is n, where that of x is e; NULL: there is none. */
+/* The sink whose exponential is n, beside the exponential e of x; NULL: none. */
 static Node *sink_of(Graph *g, Node *n, const Exponential *e)
 {
         double c;
@@ -138,7 +139,8 @@ static Node *sink_of(Graph *g, Node *n, const Exponential *e)
         return s->op == OP_SUB && s->in[1] == e->taken_off ? s->in[0] : NULL;
 }
 
-/* Of n = sum(exponential) or that and one more: the exponential, or NULL; *sink: what is more, or NULL. */
+/* For n = sum(exponential), with or without one more term: the exponential, or NULL; *sink: the other term,
+ * or NULL. */
 static Node *softmax_summed(Graph *g, Node *n, Exponential *e, Node **sink)
 {
         *sink = NULL;
@@ -165,7 +167,7 @@ static Node *softmax_of(Graph *g, const Node *like, const Exponential *e, Node *
         return x ? build_like(g, like, OP_SOFTMAX, sink ? 2 : 1, in, &attr) : NULL;
 }
 
-/* a / b: the softmax, or its product with values. */
+/* a / b as a softmax, or as the product of a softmax with values. */
 static Node *softmax_quotient(Graph *g, const Node *n, Node *a, Node *b)
 {
         Exponential e;
@@ -192,7 +194,7 @@ static Node *by_logarithm(Graph *g, const Node *n)
         return fits ? softmax_of(g, n, &e, sink) : NULL;
 }
 
-/* x, if n is x less the maximum of each row. */
+/* x, if n is x minus the maximum of each row. */
 static Node *less_maximum(const Node *n)
 {
         return n->op == OP_SUB && is_fold(n->in[1], OP_MAXOF, n->in[0]) ? n->in[0] : NULL;

@@ -1,21 +1,22 @@
-/* Taps apart: what taps need is computed again for them, so that nothing else changes.
+/* Taps apart: computes the nodes that taps need a second time, so that taps change nothing else.
  *
  *   before                             after
  *
  *   k, v = state                       k, v = state
- *   q = x Wq                           q' = x Wq             copies, for taps alone
+ *   q = x Wq                           q' = x Wq             copies, only for taps
  *   s = q k'                           s' = q' k'
  *   p = softmax(s)   <- tap            p' = softmax(s')      <- tap
  *   y = p v                            q, s, p, y            as they were: one attention kernel
  *
- * What becomes a kernel is decided by who uses what; a use by a tap would be one more.  So every node that an output
- * needs and that a tap needs too is copied, back to what lies in memory in any case: state, carried values, results of
- * repeats.  A copy is made once for all taps; but scores and weights of attention, and their keys, are copied once more where a
- * tap shows them, so that the attention of a value further on is one kernel in its copy as well, and has the same bits.
+ * The users of a node decide which kernel computes it, and a tap would be one more user.  So every node that
+ * both an output and a tap need is copied, back to values that are in memory in any case: state, carried
+ * values, results of repeats.  A copy is shared by all taps, with one exception: scores and weights of
+ * attention, and their keys, are copied once more if a tap shows them.  So a copied attention is one kernel
+ * as well, and has the same bits.
  *
- * Before: a graph whose passes are done.  After: no node that an output needs is used by a node made for taps, but for those
- * that lie in memory; Graph.stands_for says which nodes are copies.  No other graph pass may
- * follow: copies would be joined again. */
+ * Before: a graph after all other passes.  After: nodes made for taps use no node that an output needs, apart
+ * from those in memory; Graph.stands_for maps copies to originals.  No other graph pass may follow, since it
+ * would join copies with originals. */
 #include <string.h>
 
 #include "rebuild_private.h"
@@ -24,23 +25,25 @@
 typedef struct {
         Graph *g;
         Arena scratch;
-        Needed needed; /* by the outputs; of ids below `limit` */
+        Needed needed; /* nodes needed by the outputs, for ids below `limit` */
         int limit;
         bool *inside;   /* by id: scores or weights of attention, or keys that these read */
-        Node **copy[2]; /* by id: the copy; [1]: of what is inside attention, for a tap that shows it */
-        Node **same;    /* by id: of what lies in memory, and is shown itself */
+        Node **copy[2]; /* by id: the copy; [1]: that of scores, weights or keys of attention, for a tap that
+                         * shows it */
+        Node **same;    /* by id: copies of values in memory that are shown themselves */
 } TapsApart;
 
-/* --- what is inside attention ------------------------------------------------------------------------------------- */
+/* --- nodes inside attention
+ * --------------------------------------------------------------------------------------- */
 
-/* Lies in memory, and is used by taps as it is. */
+/* Whether the value is in memory, and taps use it directly. */
 static bool taps_is_stored(const Node *n)
 {
         return n->op == OP_CARRY || n->op == OP_READ || n->op == OP_APPEND || n->op == OP_REPEAT ||
                n->op == OP_RESULT || keeps_scan(n);
 }
 
-/* The keys of a product of scores, with the views through which it reads them. */
+/* Marks the keys of a product of scores, and the views through which it reads them. */
 static void mark_keys(TapsApart *p, const Node *n)
 {
         for (; n->op == OP_VIEW; n = n->in[0])
@@ -83,7 +86,7 @@ static void find_inside(TapsApart *p, const Body *b)
 
 /* --- copies ----------------------------------------------------------------------------------------------------------- */
 
-/* n times 1, or `n and true`, x being n or its copy: what lies in memory, computed once more. */
+/* n times 1, or `n and true`, where x is n or its copy: a computed copy of a value in memory. */
 static Node *taps_same(TapsApart *p, const Node *n, Node *x)
 {
         if (p->same[n->id])
@@ -107,8 +110,8 @@ static Node *taps_same(TapsApart *p, const Node *n, Node *x)
         return product;
 }
 
-/* The node for taps to use instead of n.  shown: a tap shows it, or it is inside attention and so is its user, which then
- * is a product of two activations: that can't read keys in the tiles that attention has of them. */
+/* The node that taps use instead of n.  shown: a tap shows n, or n and its user are inside attention.  That
+ * user is then a product of two activations, which cannot read keys in attention's tiles. */
 static Node *instead(TapsApart *p, Node *n, bool shown)
 {
         if (n->id >= p->limit || !p->needed.node[n->id])
@@ -129,7 +132,7 @@ static Node *instead(TapsApart *p, Node *n, bool shown)
         return *copy;
 }
 
-/* What a tap shows has to be computed by a node of its own. */
+/* A shown value must be computed by a separate node. */
 static Node *shown(TapsApart *p, Node *n)
 {
         Node *own = instead(p, n, true);
@@ -161,7 +164,7 @@ static void rewire_region(TapsApart *p, Node *repeat)
                         repeat->in[i] = instead(p, repeat->in[i], true);
 }
 
-/* What is for taps alone takes copies as its inputs. */
+/* Replaces the inputs of nodes that only taps need with copies. */
 static void rewire(TapsApart *p, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
@@ -176,7 +179,8 @@ static void rewire(TapsApart *p, const Body *b)
         }
 }
 
-/* Copies stand right before what they are copies of: there all that they read has its value, and still has it. */
+/* A copy is placed directly before its original, where all its inputs are available and not yet
+ * overwritten. */
 static void taps_append(void *context, Graph *g, Body *b, Node *n)
 {
         const TapsApart *p = context;

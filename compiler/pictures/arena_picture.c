@@ -1,4 +1,4 @@
-/* The arena over time: a box for each buffer, as wide as it lives and as high as it is large.
+/* The arena over time: a box for each buffer, whose width is its life and whose height is its size.
  *
  *      bytes
  *        |   +--------------------+

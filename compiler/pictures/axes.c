@@ -1,4 +1,4 @@
-/* Axes: round numbers over pixels, evenly or by powers of ten. */
+/* Axes: round numbers as ticks, linear or by powers of ten. */
 #include <math.h>
 
 #include "pictures_private.h"

@@ -1,4 +1,5 @@
-/* The kinds of calls of a plan: which kernels run in each, in what order, how threads share them, and what they cost. */
+/* The kinds of calls of a plan: the kernels of each in order, their division among threads, and their
+ * costs. */
 #include <inttypes.h>
 #include <math.h>
 

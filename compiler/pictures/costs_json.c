@@ -1,4 +1,4 @@
-/* What kernels cost, and how threads share them, for programs: what costs_text.c says. */
+/* Costs of kernels, and their division among threads, as JSON: the content of costs_text.c. */
 #include "pictures_private.h"
 
 static json_t *cost_json(const PlanCall *call, const Kernel *k)

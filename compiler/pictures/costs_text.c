@@ -1,4 +1,5 @@
-/* What kernels cost, and how threads share them, as tables: the numbers behind the roofline and the schedule of threads. */
+/* Costs of kernels, and their division among threads, as tables: the numbers of the roofline and the schedule
+ * of threads. */
 #include <inttypes.h>
 
 #include "pictures_private.h"

@@ -1,7 +1,8 @@
-/* Bodies of a repeat that look alike: those of layers whose masks or tables differ, say.  They are drawn once.
+/* Finds bodies of a repeat that look alike, for instance of layers that differ only in masks or tables.  They
+ * are drawn once.
  *
- * The blocks of a body have numbers one after another, the body's own first.  Two bodies look alike if block for block says the same and
- * the same flows join them. */
+ * The blocks of a body have consecutive numbers, beginning with the body itself.  Two bodies look alike if
+ * their blocks have the same texts and the same flows connect them. */
 #include "graph_private.h"
 
 /* States that differ in their slots have names of their own. */

@@ -1,9 +1,10 @@
-/* The blocks of a graph: what a teacher would draw of it.
+/* The blocks of a graph, for a drawing at the level of formulas.
  *
- * A node stands in the innermost instance of a block that is drawn, or alone.  An instance is drawn as a group of others if two of
- * these have products or repeats in them (attention: q, k, v, dot_product, out), else as one block (a norm).  A repeat is a group with
- * each distinct body once.  What only moves elements is passed through; what depends on no input (tables, weights) is left out: weights
- * are named in the block that reads them.
+ * A node belongs to the innermost drawn instance of a block, or is drawn separately.  An instance is drawn as
+ * a group of inner instances if two of these contain products or repeats (attention: q, k, v, dot_product,
+ * out), else as one block (a norm).  A repeat is a group with each distinct body once.  Nodes that only move
+ * elements are not drawn, only the flow through them.  Nodes that depend on no input (tables, weights) are
+ * omitted: weights are named in the block that reads them.
  *
  *      x = x + attention(norm(x))         norm ──► attention ──► +
  *                                     x ────────────────────────► */

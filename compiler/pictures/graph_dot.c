@@ -1,4 +1,4 @@
-/* The graph by blocks in the language of Graphviz. */
+/* Writes the graph by blocks in the language of Graphviz. */
 #include "graph_private.h"
 
 static void put_quoted(Text *t, const char *text)

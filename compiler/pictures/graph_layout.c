@@ -1,8 +1,9 @@
-/* Where blocks lie: each group by itself, in layers (Sugiyama, Tagawa and Toda 1981), inner groups first.
+/* Positions of blocks: each group separately, in layers (Sugiyama, Tagawa and Toda 1981), inner groups first.
  *
- * A group's items are its blocks, ports where flows cross its border, and a bend wherever a flow passes a layer.  An item's layer is the
- * longest path to it; the order within layers comes from barycentres, kept where it has the fewest crossings; places are those
- * nearest to the items that they are joined to, with room between neighbours (least squares, by pooling adjacent violators). */
+ * A group's items are its blocks, ports where flows cross its border, and a bend wherever a flow passes a
+ * layer.  An item's layer is the longest path to it; the order within layers comes from barycentres, and the
+ * one with the fewest crossings is kept.  Positions within a layer minimise the distances to connected items,
+ * with a minimum distance between neighbours (least squares, by pooling adjacent violators). */
 #include <math.h>
 #include <stdlib.h>
 

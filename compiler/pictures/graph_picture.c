@@ -1,4 +1,4 @@
-/* The graph by blocks as SVG: from the inputs above to the outputs below. */
+/* Draws the graph by blocks as SVG, from the inputs at the top to the outputs at the bottom. */
 #include <math.h>
 
 #include "graph_private.h"

@@ -1,4 +1,5 @@
-/* The graph by blocks: blocks and what flows between them (graph_blocks.c), where they lie (graph_layout.c). */
+/* The graph by blocks: blocks and the flows between them (graph_blocks.c), and their positions
+ * (graph_layout.c). */
 #ifndef GRAPH_PRIVATE_H
 #define GRAPH_PRIVATE_H
 #include "pictures_private.h"

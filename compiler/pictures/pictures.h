@@ -1,8 +1,9 @@
-/* pictures: SVG of what a model is and of how its kernels run: the graph by blocks, the arena over time, the schedule of threads, a
- * roofline.
+/* pictures: SVG of a model and of the execution of its kernels: the graph by blocks, the arena over time, the
+ * schedule of threads, a roofline.
  *
- * Every function appends a whole document to a text.  A picture is as large as what it shows; text is never smaller than 9 pixels of
- * it.  Elements carry what they stand for in `data-` attributes, which programs (and the tests) read, and in a <title>, which browsers show. */
+ * Every function appends a whole document to a text.  The size of a picture follows its content; text has at
+ * least 9 pixels.  Elements have their meaning in `data-` attributes, for programs and tests, and in a
+ * <title>, which browsers show. */
 #ifndef PICTURES_H
 #define PICTURES_H
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-/* What the pictures have in common. */
+/* Shared by the pictures. */
 #ifndef PICTURES_PRIVATE_H
 #define PICTURES_PRIVATE_H
 #include "pictures.h"

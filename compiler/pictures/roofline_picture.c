@@ -1,4 +1,5 @@
-/* A roofline (Williams, Waterman and Patterson 2009): what each kernel can reach at most, by its FLOPs a byte.
+/* A roofline (Williams, Waterman and Patterson 2009): the maximum performance of each kernel, by its FLOPs
+ * per byte.
  *
  *      FLOP/s |          _______________     arithmetic
  *             |        /
@@ -7,7 +8,8 @@
  *      ln1    |   o     #
  *      qkv    |     o          #             a row for each kernel, a mark for each kind of call
  *
- * Both parts have the same axis of FLOPs a byte.  Marks of a row are as large as the kernel's part of the call's time. */
+ * Both parts have the same axis of FLOPs per byte.  The size of a mark is the kernel's share of the call's
+ * time. */
 #include <inttypes.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* SVG: elements, and what all pictures look like. */
+/* SVG elements, and the common style of all pictures. */
 #include "pictures_private.h"
 
 /* Names and numbers are set in a font of fixed width, so that their length is known. */

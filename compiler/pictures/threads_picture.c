@@ -1,10 +1,11 @@
-/* The schedule of threads: a row for each, a box for its share of each kernel, a line where all wait for each other.
+/* The schedule of threads: a row for each thread, a box for its share of each kernel, a line for each
+ * barrier.
  *
  *      thread 0   | 1 |    2     | 3  |      4      |
  *      thread 1   | 1 |    2     | 3  |      4   |. |      . waits
  *                 ^              ^                  ^
- * A box is as long as its share of the kernel takes at least, by the ceilings of one thread.  A thread goes on to the next kernel
- * without waiting where there is no barrier.  Each body of a repeat is drawn once. */
+ * The length of a box is the minimum time of the share, by the ceilings of one thread.  Without a barrier a
+ * thread continues with the next kernel.  Each body of a repeat is drawn once. */
 #include <inttypes.h>
 #include <math.h>
 

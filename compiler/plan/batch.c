@@ -1,30 +1,32 @@
-/* Batch: which kernels of a call of several sequences run once, and which for each sequence.
+/* Batch: decides which kernels of a call with several sequences run once, and which once per sequence.
  *
- * The rows of the sequences lie one after another in every value's memory (sequence_rows()).  A kernel that runs for each sequence
- * is handed the instance as that one sees it (a view): its own state and position, as many new rows as it takes, and pointers
- * that begin at its rows, which the kernel counts from 0, as in a call of that sequence alone.  So one text serves both; what
- * differs is which view a kernel is given.
+ * The rows of the sequences are consecutive in the memory of every value (sequence_rows()).  A kernel that
+ * runs per sequence is passed a view of the instance: the sequence's state, position and number of new rows,
+ * and pointers to its first row.  The kernel counts rows from 0, as in a call with only this sequence.  So
+ * the same C function serves both cases.
  *
- *      a kernel to which all rows are alike                    once over the rows of all: weights are read once
- *      a product whose results go to state or into tiles       once; a finished row's view says where they go
- *      attention, rotations, whatever else knows its row       for each sequence, over its rows
- *      a kernel of wanted rows                                 for each run of them, or for each sequence
+ *      a kernel that treats all rows alike                      once over all rows: weights are read once
+ *      a product whose results go to state or into tiles       once; the view of a row's sequence has addresses
+ *      attention, rotations, others that use the row's number  per sequence, over its rows
+ *      a kernel of requested rows                              per run of consecutive rows, or per sequence
  *
- * Whether rows are alike its Code tells (lower/code_rows.c).  Sequences of a model that is not causal have no state and are taken
- * whole.
+ * A kernel's Code shows whether it treats rows alike (lower/code_rows.c).  Sequences of a model that is not
+ * causal have no state and are computed as a whole.
  *
- * Expects: kernels and buffers, before they are placed.  Leaves: Kernel.batching; memory for the rows of all sequences. */
+ * Expects kernels and buffers without offsets.  Sets Kernel.batching, and sizes buffers for the rows of all
+ * sequences. */
 #include "plan.h"
 
 typedef struct {
         Plan *plan;
-        const char *why; /* it can't be */
+        const char *why; /* the reason why batches are impossible */
         bool changed;
 } Batch;
 
 enum { LINE = 64 }; /* bytes of a cache line: buffers begin at one */
 
-/* An output's rows are counted from the first requested one, which only kernels of requested rows know. */
+/* The output of k if its rows are counted from the first requested one.  Only kernels of requested rows can
+ * store there. */
 static const Output *output_among_others(const Plan *p, const Kernel *k)
 {
         for (int i = 0;
@@ -37,12 +39,12 @@ static const Output *output_among_others(const Plan *p, const Kernel *k)
         return NULL;
 }
 
-/* The mark that the kernel needs; false: it has what it needs. */
+/* Sets the batching that the kernel needs; false: it already has it. */
 static bool batch_judge(Batch *b, Kernel *k)
 {
         Plan *p = b->plan;
         k->batching = k->batching == BATCH_NONE ? BATCH_ROWS : k->batching;
-        lower(p, k); /* as it is marked by now */
+        lower(p, k); /* with the current batching */
         if (k->batching == BATCH_SEQUENCES || k->code->alike)
                 return false;
         const Batching before = k->batching;
@@ -52,7 +54,7 @@ static bool batch_judge(Batch *b, Kernel *k)
         return k->batching != before;
 }
 
-/* All iterations are run, for all rows: what finds the rows would have to find them for each sequence. */
+/* Runs all iterations for all rows: active rows would have to be found per sequence. */
 static void run_all_rows(Plan *p, Kernel *repeat)
 {
         for (int i = 0; i < p->nbody; i++)
@@ -83,7 +85,7 @@ static void judge_repeat(Batch *b, Kernel *repeat)
         repeat->repeat.active_rows->batching = BATCH_ROWS;
         lower(p, repeat->repeat.active_rows);
         bool apart = !repeat->repeat.active_rows->code->alike ||
-                     has_whole_sequences(p); /* the list of active rows has room for one sequence */
+                     has_whole_sequences(p); /* the list of active rows is sized for one sequence */
         const KernelList *l = &p->list[body_number(p, r->body[0])];
         for (int i = 0; i < l->n; i++)
                 apart |= l->kernel[i]->rows == ROWS_ACTIVE && l->kernel[i]->batching > BATCH_ROWS;
@@ -124,7 +126,7 @@ static bool is_of_rows(const Plan *p, const Type *t)
         return t->rank > 0 && dim_is_positions(p->graph, t->dim[0]);
 }
 
-/* Of a model that is not causal. */
+/* The reason why a model that is not causal cannot have batches. */
 static const char *why_not_whole(const Plan *p)
 {
         const Graph *g = p->graph;
@@ -163,7 +165,7 @@ static const char *why_alone(const Plan *p)
         return NULL;
 }
 
-/* Memory for the rows of all sequences. */
+/* Sizes a buffer for the rows of all sequences. */
 static void spread(const Plan *p, Buffer *b)
 {
         int64_t rows = all_rows(p, sequence_rows(p, b));
@@ -174,7 +176,7 @@ static void spread(const Plan *p, Buffer *b)
         b->size = round_up(buffer_size(b, round_up(rows * sequence_row(b), LANES)), LINE);
 }
 
-/* Of what the calls compute, not what is computed when inputs are fed. */
+/* For buffers of the calls, not of parts that run when inputs are fed. */
 static void spread_all(Plan *p)
 {
         for (int i = 0; i < p->nbody; i++)

@@ -1,8 +1,8 @@
 /* Names of buffers in C: after their role in the formula.
  *
  *      q_w, gain      a weight, after the end of its path; of one letter, with the part before
- *      q, ln1, ffn    a value, after its variable; of one letter or none, after the block that makes it
- *      q_rope         a scheme's value, after the weight that it comes from and the scheme; rope_cos, a table of it
+ *      q, ln1, ffn    a value, after its variable or, if that has at most one letter, after its block
+ *      q_rope         a scheme's value, after its weight and the scheme; rope_cos, a table of the scheme
  *      k_cache        a state that grows by positions; others end in _state
  *
  * Offsets are constants: ARENA_Q_ROPE, WEIGHT_LAYER_ATTN_Q_W. */
@@ -11,7 +11,7 @@
 
 #include "plan_private.h"
 
-/* Where the part before the last one of a path begins; NULL: there is none. */
+/* The begin of the second-last part of a path; NULL: there is none. */
 static const char *part_before(const char *path, const char *last)
 {
         const char *at = last - 1;
@@ -36,7 +36,7 @@ static const char *role_of_table(Arena *a, const Node *n)
                                                 : name;
 }
 
-/* Of "k.y" that is k. */
+/* The role of state "k.y" is k. */
 static const char *role_of_state(const Plan *p, const Buffer *b)
 {
         const char *last = last_name_part(b->name), *before = part_before(b->name, last);
@@ -57,7 +57,7 @@ static const char *role_of_value(Arena *a, const Node *n)
         return source ? arena_printf(a, "%s_%s", source, own->scheme) : name_of_instance(own);
 }
 
-/* value: the first that it stores, or NULL */
+/* value: the first one stored in it, or NULL */
 static const char *buffer_role_of(const Plan *p, const Buffer *b, const Node *value)
 {
         Arena *a = p->graph->arena;
@@ -69,7 +69,7 @@ static const char *buffer_role_of(const Plan *p, const Buffer *b, const Node *va
         }
 }
 
-/* "ARENA_LN1", or with a number where another buffer or the runtime has that name */
+/* "ARENA_LN1", or with a number if another buffer or the runtime has that name */
 static const char *offset_name(const Plan *p, const Buffer *b)
 {
         static const char *const home[] = {

@@ -1,19 +1,22 @@
-/* Conditional execution: iterations, and rows of them, that a gate makes idle are not run.
+/* Conditional execution: skips iterations, and rows within iterations, that a gate makes idle.
  *
  *      repeat expert[e] : n { y = where(g != 0, y + g * f(x), y) }      as `accumulate` leaves it
  *
- * An iteration leaves rows where g is 0 as they were.  So before each iteration every thread finds the active rows, those that it changes, from the
- * same numbers and hence the same ones; where there are none, the iteration is not run and reads no weights.  Where each row of an
- * iteration's values depends on that row alone, its kernels compute just these rows.  Not a bit changes by either.
+ * An iteration does not change rows where g is 0.  So before each iteration every thread finds the active
+ * rows, those that it changes; all threads read the same g and find the same rows.  If there are none, the
+ * iteration is skipped and reads no weights.  If each row of an iteration's values depends only on the same
+ * row, its kernels compute only the active rows.  No bit of a result changes.
  *
- * Expects: kernels and their buffers.  Leaves: in the repeat's kernel the one that finds the rows, or a word on why not. */
+ * Expects kernels and their buffers.  Adds a kernel that finds the active rows to the repeat's kernel, or the
+ * reason why there is none. */
 #include <string.h>
 
 #include "plan_private.h"
 
 enum { MOST_ROWS = 16384 /* that a list on the stack may hold */ };
 
-/* What tells whether a row changes: c where every carried value becomes where(c, .., itself); NULL: some may change anyway. */
+/* The condition for a row to change: c, if every carried value becomes where(c, .., itself); NULL: others may
+ * change. */
 static Node *body_condition(const Body *b)
 {
         Node *condition = NULL;
@@ -28,7 +31,8 @@ static Node *body_condition(const Body *b)
         return condition;
 }
 
-/* Can n be computed before the iteration, from what stands outside it?  known [nnode]: whether inputs in the body can. */
+/* Whether n can be computed before the iteration, from values outside it.  known [nnode]: whether nodes of
+ * the body can. */
 static bool is_known_by(const Fuse *f, const Node *n, const Body *b, const bool *known)
 {
         const Buffer *own = f->plan->of_node.value[n->id];
@@ -41,7 +45,7 @@ static bool is_known_by(const Fuse *f, const Node *n, const Body *b, const bool 
         return may;
 }
 
-/* By id, of the body's nodes. */
+/* By id, for the body's nodes. */
 static const bool *find_known(const Fuse *f, const Body *b)
 {
         bool *known = NEW_ARRAY(f->arena, bool, f->plan->graph->nnode);
@@ -67,7 +71,7 @@ static bool keeps_rows_apart(const Node *n, const Node *condition)
         }
 }
 
-/* Does row t of whatever the body computes need row t alone of what it computes before? */
+/* Whether row t of every value of the body depends only on row t of earlier values. */
 static bool rows_stand_alone(const Fuse *f, const Body *b, const Node *condition)
 {
         const bool *known = find_known(f, b);
@@ -108,7 +112,7 @@ static bool body_appends(const Body *b)
         return false;
 }
 
-/* Is some value that leaves an iteration made with a gate at all? */
+/* Whether a value that leaves an iteration has a gate. */
 static bool has_gate(const Region *r)
 {
         Gate gate;

@@ -17,7 +17,7 @@ static const char *home_text_of(const Buffer *b)
         return b->paged ? "pages" : home_word[b->home];
 }
 
-/* Is it a buffer of its own, that something touches? */
+/* Whether the buffer has its own memory and is accessed. */
 static bool buffer_is_shown(const Buffer *b)
 {
         return !b->part_of && (b->home != IN_ARENA || b->first >= 0);
@@ -78,7 +78,7 @@ void plan_dump(FILE *f, const Plan *p)
                 FLOATS(p->bytes.arena_bound), product_weights(p));
 }
 
-/* Sizes and places in floats; first, last: the kernels between which a buffer of the arena lives. */
+/* Sizes and offsets in floats; first, last: the kernels between which a buffer of the arena lives. */
 static json_t *buffer_json(const Plan *p, const Buffer *b)
 {
         const bool lives = b->home == IN_ARENA, held = b->cache >= 0;

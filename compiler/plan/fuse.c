@@ -1,15 +1,16 @@
-/* Fuse: nodes become kernels.
+/* Fuse: groups nodes into kernels.
  *
- * Attention and products with weights are found first, then whatever is left is grouped: an elementwise node, a fold or a
- * softmax joins the expression of the one kernel that uses it, and only what several kernels use, what a product needs as
- * its operand, or what leaves the body gets a buffer.  Within a kernel values are worked out again rather than stored:
- * a norm reads its row twice and stores once.
+ * Attention and products with weights are found first, then the other nodes are grouped.  An elementwise
+ * node, a fold or a softmax joins the expression of the only kernel that uses it.  A value gets a buffer if
+ * several kernels use it, if it is the operand of a product, or if it leaves the body.  Within a kernel
+ * values are recomputed rather than stored: a norm reads its row twice and stores once.
  *
  *      x ── x*x ── sum ─┐                 LOOP over rows:  sum of squares in one pass over the row,
  *      x ────────── div ┴── mul gain      then x / sqrt(..) * gain in another; one buffer written
  *
- * Expects: verified graph, loop-invariant nodes hoisted.  Leaves: a plan with kernels in order and buffers laid out.  An expression
- * that no affine walk can read makes its operand a buffer, and the grouping is done again. */
+ * Expects a verified graph with loop-invariant nodes hoisted.  Returns a plan with kernels in order and
+ * buffers laid out.  If an expression cannot read an operand by an affine index, the operand gets a buffer
+ * and the grouping is repeated. */
 #include "plan_private.h"
 
 #include <stdarg.h>
@@ -55,8 +56,8 @@ static int named_axes(const Type *t)
         return n;
 }
 
-/* Tables: values that neither inputs nor lengths decide, with one growing axis at most.  Those that take real arithmetic are worked out
- * beforehand, in double; integers and comparisons are exact anyway and cost nothing. */
+/* Tables: values that depend on neither inputs nor lengths, with at most one growing axis.  Tables of reals
+ * are precomputed in double; integers and comparisons are exact and cheap to recompute. */
 enum { PURE = 1, WORK = 2, NEW_ROWS = 4, ALL_ROWS = 8, TABLE = 16 };
 
 static unsigned precomputable(const Fuse *f, const unsigned *fact, const Node *n)
@@ -120,7 +121,7 @@ bool is_table(const Fuse *f, const Node *n)
         return f->table[n->id];
 }
 
-/* Operands that must lie in memory because of who reads them. */
+/* Marks operands that must be in memory for their readers. */
 static void mark_operands(Fuse *f)
 {
         for (int i = 0; i < f->uses->n; i++) {
@@ -186,7 +187,7 @@ static void find_products(Fuse *f)
                 merge_matmuls(f);
 }
 
-/* Cheap to work out again wherever it is needed, and never worth a buffer: known of its inputs. */
+/* Whether n is cheap to recompute and never worth a buffer; its inputs are decided. */
 static bool is_trivial(const Fuse *f, const Node *n)
 {
         if (f->table[n->id] || f->needs_buffer[n->id])
@@ -212,7 +213,8 @@ static void find_trivial(Fuse *f)
         }
 }
 
-/* Of nodes that stand one on another without end, one in so many gets a buffer: fused expressions are walked by recursion. */
+/* In deep chains of nodes one node in a fixed number gets a buffer, since fused expressions are walked by
+ * recursion. */
 static void cut_towers(Fuse *f)
 {
         enum { HIGHEST = 200 };
@@ -231,7 +233,8 @@ static void cut_towers(Fuse *f)
         }
 }
 
-/* The one kernel that uses n (through views); NULL: none, or several; *folded: through a view or a broadcast on the way */
+/* The only kernel that uses n (through views); NULL: none or several.  *viewed: through a view or a
+ * broadcast */
 static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *several, bool *viewed)
 {
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
@@ -252,7 +255,7 @@ static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *seve
         return found;
 }
 
-/* May n be worked out inside k's expression? */
+/* Whether n can be computed inside k's expression. */
 static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewed)
 {
         const Type *domain = &k->stores.of[0].node->type;
@@ -317,7 +320,7 @@ static void fuse_groups(Fuse *f)
         }
 }
 
-/* The order of kernels in a body is that of their roots. */
+/* Kernels of a body are ordered by their roots. */
 static int by_place(const void *a, const void *b)
 {
         const Kernel *x = *(Kernel *const *)a, *y = *(Kernel *const *)b;
@@ -342,7 +345,7 @@ static void add_repeats(Fuse *f)
                 if (n->op != OP_REPEAT)
                         continue;
                 Kernel *k = fuse_kernel(f, K_REPEAT, n);
-                f->needs_buffer[n->id] = false; /* its results have buffers, itself it has none */
+                f->needs_buffer[n->id] = false; /* its results have buffers, the node has none */
                 k->repeat.region = n->attr.region;
                 k->name = n->attr.region->name;
                 f->owner[n->id] = k;
@@ -372,7 +375,7 @@ static void put_in_order(Fuse *f)
         }
 }
 
-/* One attempt.  NULL, or a node whose operand needs a buffer that it did not have. */
+/* One attempt.  NULL on success, else a node whose operand needs a buffer. */
 static Node *fuse_try(Fuse *f)
 {
         Plan *p = f->plan;
@@ -402,8 +405,9 @@ static Node *fuse_try(Fuse *f)
         return NULL;
 }
 
-/* Is the outermost loop of a kernel of this kind over the new positions of what it stores?  One loop alone, over positions in lanes, is
- * K_LOOP's; heads of a product, and what is around the rows of attention, are other loops than those of rows. */
+/* Whether the outermost loop of a kernel of this kind is over the new positions of the value that it stores.
+ * A single loop, over positions in lanes, belongs to K_LOOP; heads of a product, and loops around the rows of
+ * attention, are not loops over rows. */
 bool walks_time(const Plan *p, const Kernel *k, const Node *stored)
 {
         const Domain d = domain_of(p->graph, &stored->type);
@@ -422,7 +426,7 @@ static bool all_walk_time(const Plan *p, const Kernel *k)
                                 i < k->stores.n ? k->stores.of[i].node
                                                 : k->product.segment[i - k->stores.n].store.node))
                         return false;
-        return k->op != K_REPEAT && !k->kept; /* what a state goes on from wants all rows */
+        return k->op != K_REPEAT && !k->kept; /* a state for the next call needs all rows */
 }
 
 static bool only_requested_touch(const Plan *p, const Kernel *writer, const Buffer *b)
@@ -437,7 +441,8 @@ static bool only_requested_touch(const Plan *p, const Kernel *writer, const Buff
         return true;
 }
 
-/* Kernels that nothing but wanted outputs needs compute only the wanted rows: the head of a language model, in prefill. */
+/* Kernels that only requested outputs need compute only the requested rows, such as the head of a language
+ * model in prefill. */
 static void mark_requested(Plan *p)
 {
         for (int i = p->list[0].n - 1; i >= 0 && p->graph->past >= 0; i--) {
@@ -456,9 +461,10 @@ static void mark_requested(Plan *p)
         }
 }
 
-/* Makes the next attempt easier where the last was stuck at a node: it gets a buffer, or the kernel does less.  Attention gets copies
- * of all operands that its kernel can't read, before it becomes several kernels: with copies nothing depends on the layout of other
- * buffers, so that one graph has the same attention kernels, and bits, in all plans.  False: nothing is left to try. */
+/* Prepares the next attempt after a failure at a node: the node gets a buffer, or its kernel is split.
+ * Attention gets copies of all operands that its kernel can't read before it is split into several kernels.
+ * With copies nothing depends on the layout of other buffers, so that a graph has the same attention kernels,
+ * and bits, in all plans.  False: nothing is left to try. */
 static bool relieve(Fuse *f, Node *stuck)
 {
         const Kernel *k = f->stuck;
@@ -475,8 +481,8 @@ static bool relieve(Fuse *f, Node *stuck)
         return next[root->id] = true;
 }
 
-/* How many rows a call has at most: a chunk, in which a step of each slot has room, and no more than all slots hold; of a model that
- * is not causal a whole sequence has room. */
+/* Sets the maximum number of rows of a call: a chunk, at least one row per slot and at most all positions of
+ * all slots; for a model that is not causal, at least a whole sequence. */
 static void bound_calls(Plan *p, int64_t chunk)
 {
         const Graph *g = p->graph;

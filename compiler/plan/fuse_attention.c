@@ -1,14 +1,15 @@
-/* Attention, found by its shape alone: softmax(expression(q @ k')) @ v, or without a softmax, expression(q @ k') @ v where it is masked.
+/* Finds attention by its shape: softmax(expression(q @ k')) @ v or, without a softmax, a masked expression(q
+ * @ k') @ v.
  *
  *        q     k'                     one kernel: for each row the scores of a block of keys, their maximum and sum, and the
  *         \   /                       weighted values, merged block by block (online softmax, Milakov and Gimelshein 2018;
  *          core                       Dao et al., FlashAttention, 2022).  The scores are never stored.
- *            |  any elementwise expression: scale, cap, bias, mask; its other operands are read where they lie,
+ *            |  any elementwise expression: scale, cap, bias, mask; its other operands are read in place,
  *         softmax ( -- sink)          by head, row and column
  *            |
  *          product --- v
  *
- * Expects operands [.., T, d] with any axes in front.  What stops a fusion is explained. */
+ * Expects operands [.., T, d] with any leading axes.  --explain prints the reason if fusion fails. */
 #include "plan_private.h"
 
 static const char *match(const Fuse *f, const Node *product, Scores *s)

@@ -1,8 +1,8 @@
-/* Matrix products with weights, and what is done to their results in registers.
+/* Matrix products with weights, and their epilogues.
  *
- *   y = x @ w'      -> MATMUL; the expression grows from y through elementwise nodes as long as one node alone leaves it:
+ *   y = x @ w'      -> MATMUL; the expression grows from y through elementwise nodes as long as only one value leaves it:
  *   r = y + b          bias, activation, residual
- *   g = silu(x @ a') * (x @ b')       two products of one x that meet in one expression run side by side (gate and up)
+ *   g = silu(x @ a') * (x @ b')       two products of one x in one expression are computed together (gate and up)
  *   q, k, v of one x                  products of one x become segments of one kernel (merged QKV) */
 #include "plan_private.h"
 
@@ -14,7 +14,7 @@ static bool is_product_of(const Fuse *f, const Node *n, const Node *x, const Typ
                product_weight(n->in[1], &axis);
 }
 
-enum { MOST_NODES = 64 }; /* that a fused expression grows through in search of its end */
+enum { MOST_NODES = 64 }; /* maximum number of nodes visited in search of an expression's end */
 
 typedef struct {
         Node **node, *root;
@@ -38,7 +38,8 @@ static bool can_join(const Fuse *f, const FuseGrowth *s, const Node *n, const Ty
                same_dims(&n->type, t) && !f->owner[n->id];
 }
 
-/* Is n a product of x, or made of one by elementwise nodes that can be part of the expression? */
+/* Whether n is a product of x, or computed from one by elementwise nodes that can be part of the
+ * expression. */
 static bool reaches_product(const Fuse *f, const FuseGrowth *s, const Node *n, const Type *t, int depth)
 {
         if (is_product_of(f, n, s->product[0]->in[0], t))
@@ -51,7 +52,8 @@ static bool reaches_product(const Fuse *f, const FuseGrowth *s, const Node *n, c
         return false;
 }
 
-/* Takes in a second product that n needs, and what stands between.  False: n needs a third, or it is too long. */
+/* Adds a second product that n needs, and the nodes between.  False: n needs a third, or there are too many
+ * nodes. */
 static bool take_products(const Fuse *f, FuseGrowth *s, const Node *n, const Type *t)
 {
         for (int i = 0; i < n->nin; i++) {
@@ -71,7 +73,7 @@ static bool take_products(const Fuse *f, FuseGrowth *s, const Node *n, const Typ
         return true;
 }
 
-/* The one node through which everything in s leaves; NULL: several do. */
+/* The only node in s with users outside; NULL: there are several. */
 static Node *exit_of(const Fuse *f, const FuseGrowth *s)
 {
         Node *exit = NULL;
@@ -88,7 +90,7 @@ static Node *exit_of(const Fuse *f, const FuseGrowth *s)
         return exit;
 }
 
-/* Adds the first node, in order, that uses what is in s and can be part of the expression; false: there is none. */
+/* Adds the first node, in order, that uses a node of s and can be part of the expression; false: none. */
 static bool growth_grow(const Fuse *f, FuseGrowth *s, const Type *t)
 {
         Node *first = NULL;
@@ -105,7 +107,7 @@ static bool growth_grow(const Fuse *f, FuseGrowth *s, const Type *t)
         return true;
 }
 
-/* The product's expression. */
+/* The expression of a product. */
 static FuseGrowth grown_from(const Fuse *f, Node *product, bool alone)
 {
         FuseGrowth s = {.node = NEW_ARRAY(f->arena, Node *, MOST_NODES + 4),
@@ -129,8 +131,8 @@ static const Weight *factor(const FuseGrowth *s, int i)
         return base_of(s->product[i]->in[1])->attr.weight;
 }
 
-/* Elsewhere, in another body of a repeat, a product with one of the two weights stands alone.  The weight would be packed twice.
- * Taps change no kernel, so what they alone want does not count. */
+/* Whether another body of the repeat has an unpaired product with one of the two weights, which would then be
+ * packed twice.  Nodes that only taps need do not count, since taps change no kernel. */
 static bool stands_alone_elsewhere(const Fuse *f, const FuseGrowth *s)
 {
         for (int i = 0; i < f->uses->n; i++) {
@@ -187,8 +189,8 @@ bool fuse_matmul(Fuse *f, Node *product)
         return true;
 }
 
-/* A product with a weight seen by heads, whose parts lie in panels of their own: whole panels where heads have some of the outputs, and
- * where they have some of what is summed over, parts of one width side by side. */
+/* A product with a weight viewed by heads, whose parts are separate panels: whole panels if heads divide the
+ * outputs; parts of one width side by side if they divide the summed axis. */
 bool fuse_by_heads(Fuse *f, Node *product)
 {
         WeightByHeads w;
@@ -215,7 +217,7 @@ bool fuse_by_heads(Fuse *f, Node *product)
         return true;
 }
 
-/* Is every input of k's expression there before node `before` in its body? */
+/* Whether all inputs of k's expression are computed before node `before` in its body. */
 static bool ready_before(const Fuse *f, const Kernel *k, const Node *before)
 {
         for (int i = 0; i < f->uses->n; i++) {
@@ -249,8 +251,8 @@ static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
                f->uses->place[first->id] < f->uses->place[second->id] && ready_before(f, b, first);
 }
 
-/* Products of one operand that do not wait for each other: one kernel, run where the first stands.  The second stands
- * after it, so that the first can't read its result. */
+/* Merges independent products of one operand into one kernel, run at the position of the first.  The second
+ * comes after it, so that the first can't read its result. */
 void merge_matmuls(Fuse *f)
 {
         for (int i = 0; i < f->nkernel; i++) {

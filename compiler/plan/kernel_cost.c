@@ -1,9 +1,9 @@
-/* What kernels cost: FLOPs of the nodes that they compute, bytes of the buffers that these stand between, and the pieces of work
- * that threads share.
+/* Costs of kernels: FLOPs of their nodes, bytes of the buffers that they read and store, and the units of
+ * work that threads divide.
  *
- * A kernel's nodes are found from what it stores, back to what lies in a buffer.  FLOPs follow the rule of cost_flops(): a value that
- * two kernels compute, each for itself, counts in both.  A buffer counts once, with the elements that are looked at: of a table
- * that rows are gathered from, those rows. */
+ * A kernel's nodes are found from the values that it stores, back to values in buffers.  FLOPs follow the
+ * rule of cost_flops(): a value that two kernels compute counts in both.  A buffer counts once, with the
+ * elements that are accessed: for a table from which rows are gathered, those rows. */
 #include "plan.h"
 
 typedef struct {
@@ -18,11 +18,11 @@ typedef struct {
 
 /* --- FLOPs and bytes -------------------------------------------------------------------------------------------------- */
 
-/* So many elements of the buffer are looked at, once more. */
+/* Adds an access to n elements of the buffer. */
 static void touch_elements(Costing *c, Buffer *b, int64_t n)
 {
         const Buffer *whole = whole_buffer(b);
-        /* of the weights of two products that lie side by side the type is that of one */
+        /* the weights of a pair of products have the type of one */
         const int64_t all = whole->home == IN_WEIGHTS ? buffer_elements(whole, whole->size)
                                                       : type_count(&whole->type, c->size);
         const int64_t before = c->touched[whole->id], now = min_int64(before + n, max_int64(all, n));
@@ -50,15 +50,15 @@ static void cost_node(Costing *c, Node *n, int64_t looked_at, bool stored);
 static void cost_inputs(Costing *c, Node *n, int64_t looked_at)
 {
         const int64_t own = type_count(&n->type, c->size);
-        const int inputs = is_weight_of(c->kernel, n) ? 1 : n->nin; /* the weights are counted apart */
-        for (int i = n->op == OP_APPEND; i < inputs; i++) { /* what is kept already stays where it is */
+        const int inputs = is_weight_of(c->kernel, n) ? 1 : n->nin; /* the weights are counted separately */
+        for (int i = n->op == OP_APPEND; i < inputs; i++) { /* the past rows of a state are not copied */
                 int64_t all = type_count(&n->in[i]->type, c->size);
                 bool some = n->op == OP_VIEW || (n->op == OP_GATHER && i == 0);
                 cost_node(c, n->in[i], some ? min_int64(all, min_int64(own, looked_at)) : all, true);
         }
 }
 
-/* stored: what lies in a buffer is read from there; false of the roots, which the kernel computes. */
+/* stored: values in buffers are read; false for the roots, which the kernel computes. */
 static void cost_node(Costing *c, Node *n, int64_t looked_at, bool stored)
 {
         Buffer *b = stored ? c->plan->of_node.value[n->id] : NULL;
@@ -143,7 +143,7 @@ static void attention_units(Costing *c, const Function *f, const AttentionCall *
                          rows == 1 ? "heads of keys" : "tiles of rows by heads of keys");
 }
 
-/* Of the statement that shares a kernel's work among threads. */
+/* The units of the statement that divides a kernel's work among threads. */
 static void units_of(Costing *c, const Function *f, const Stmt *s)
 {
         switch (s->op) {
@@ -182,7 +182,7 @@ static void cost_units(Costing *c)
 
 /* --- all kernels ------------------------------------------------------------------------------------------------------- */
 
-/* The rows from the first wanted one on. */
+/* The rows from the first requested one on. */
 static void wanted_rows(const Graph *g, int64_t *size)
 {
         if (g->past < 0)
@@ -191,7 +191,7 @@ static void wanted_rows(const Graph *g, int64_t *size)
         size[g->time] -= size[NAMED_FIRST];
 }
 
-/* Of a state that is read within a window, no more positions than it holds. */
+/* For a state with a window, at most the positions that it stores. */
 static void held_positions(const Plan *p, const Kernel *k, int64_t *size)
 {
         int64_t held = 0;
@@ -205,7 +205,8 @@ static void held_positions(const Plan *p, const Kernel *k, int64_t *size)
                         min_int64(size[p->graph->past], max_int64(held - size[p->graph->time], 0));
 }
 
-/* Rows of a call are spread evenly over the iterations that change them (experts): some run, each with its part of them. */
+/* Rows of a call are assumed to be spread evenly over the iterations that change them (experts): some run,
+ * each with its share. */
 static int64_t spread_rows(const Graph *g, const Region *r, int64_t *size)
 {
         const int64_t rows = g->past < 0 ? r->iterations : size[g->time] * iterations_in_use(r);
@@ -234,7 +235,7 @@ typedef struct {
         KernelCost *of;
 } AllCosts;
 
-/* active: the sizes of kernels that compute the rows alone that their iteration changes. */
+/* active: the sizes for kernels that compute only the active rows of their iteration. */
 static void cost_body(const AllCosts *all, int body, int64_t runs, const int64_t *active);
 
 static void cost_repeat(const AllCosts *all, const Kernel *k, int64_t runs)

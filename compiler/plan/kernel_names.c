@@ -1,18 +1,20 @@
-/* Names of kernels in C: after what they compute.
+/* Names of kernels in C, after the values that they compute.
  *
  *      layer_attn_qkv     products, after the paths of their weights: layer.attn.q.w, layer.attn.k.w, layer.attn.v.w
  *      layer_ffn_gate_up
- *      top_logits         what fills an output, after that
+ *      top_logits         kernels that store an output, after the output
  *      layer_ln1          the others, after the repeat, the blocks and the variable that their value comes from
  *      layer_attn_rope_q  a scheme's, after the scheme and the weight that their value comes from
  *
- * Two values of one name are told apart by that weight, by the block that makes them (top_mel_power), or by numbers. */
+ * Values with the same name are distinguished by that weight, by their block (top_mel_power), or by
+ * numbers. */
 #include "plan_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A call that only passes a block's name on ("attention" within "attn") says nothing in a name. */
+/* Whether a call adds information to a name.  A call that only wraps a block ("attention" within "attn") does
+ * not. */
 static bool says_something(const Instance *i)
 {
         return i->name && !(i->scheme && i->is_whole) &&
@@ -29,7 +31,7 @@ bool is_single_letter(const char *name)
         return name[0] != 'x' && name[1] == '\0';
 }
 
-/* What follows the name of a kernel or of a repeat in those of functions that belong to it. */
+/* Whether the text is a suffix of functions that belong to a kernel or repeat. */
 static bool is_ending(const char *text)
 {
         static const char *const ending[] = {"",      "_copy",   "_epilogue", "_score",   "_live",
@@ -40,7 +42,7 @@ static bool is_ending(const char *text)
         return false;
 }
 
-/* What stands in name behind other; NULL: it begins otherwise. */
+/* The rest of name after the prefix other; NULL: it has another prefix. */
 static const char *behind(const char *name, const char *other)
 {
         while (*other && *name == *other)
@@ -48,7 +50,7 @@ static const char *behind(const char *name, const char *other)
         return *other ? NULL : name;
 }
 
-/* Is either the name of a function that belongs to the kernel or repeat called as the other is? */
+/* Whether a function that belongs to one of the two kernels or repeats has the name of the other. */
 static bool collide(const char *a, const char *b)
 {
         while (*a && *a == *b)
@@ -72,7 +74,7 @@ static bool is_body(const char *rest, int n)
         return digits > 0 && number[digits] == '\0' && strtol(number, NULL, 10) < n;
 }
 
-/* By a kernel but `own`, or by a repeat. */
+/* Whether a kernel other than `own`, or a repeat, has the name. */
 static bool kernel_name_is_taken(const Fuse *f, const Kernel *own, const char *name)
 {
         for (int i = 0; i < f->nkernel; i++) {
@@ -91,7 +93,7 @@ static bool kernel_name_is_taken(const Fuse *f, const Kernel *own, const char *n
 
 /* --- products ------------------------------------------------------------------------------------------------------- */
 
-/* What a product's weight is called: the parts of its path but the last, where that is not all. */
+/* The number of parts of a weight's path, without the last one unless it is the only one. */
 static int weight_parts(const Weight *w)
 {
         return w->npart > 1 ? w->npart - 1 : w->npart;
@@ -111,7 +113,7 @@ static bool fills_output(const Fuse *f, const Node *n)
         return false;
 }
 
-/* How many parts at the beginning all of the weights share, their own last one excepted. */
+/* The number of leading parts that all weights share, not counting their last ones. */
 static int shared_parts(const Weight *const *w, int n)
 {
         int shared = weight_parts(w[0]) - 1;
@@ -125,7 +127,7 @@ static int shared_parts(const Weight *const *w, int n)
         return shared;
 }
 
-/* "layer_attn_qkv", without numbers; NULL: not all are weights, or they are too many for a name. */
+/* "layer_attn_qkv", without numbers; NULL: a segment is not a weight, or there are too many for a name. */
 static const char *name_of_weights(Fuse *f, const Weight *const *w, int n)
 {
         enum { MOST = 4 };
@@ -148,7 +150,7 @@ static const char *name_of_weights(Fuse *f, const Weight *const *w, int n)
         return name;
 }
 
-/* The weights of a product's segments; 0: one is something else. */
+/* The weights of a product's segments; 0: one is not a weight. */
 static int kernel_weights(const Kernel *k, const Weight **w, int most)
 {
         int n = 0;
@@ -178,7 +180,7 @@ static const char *name_of_value(Fuse *f, const Node *root)
         const char *name = root->name;
         const Instance *own = named_instance(root);
         if (own && (!name || own->name == name || is_single_letter(name)))
-                name = NULL; /* the instance's own name will do */
+                name = NULL; /* the instance's own name is enough */
         else if (!name)
                 name = op_info[root->op].text;
         for (const Instance *i = own; i; i = i->outer)
@@ -188,7 +190,8 @@ static const char *name_of_value(Fuse *f, const Node *root)
         return name;
 }
 
-/* Behind the names of the repeats around it, but for `named` of them, which stand in it; top_ where there is none. */
+/* Adds the names of the enclosing repeats as a prefix, except `named` of them, which the name has already;
+ * top_ if there is none. */
 static const char *within_repeats(Fuse *f, const Body *b, int named, const char *name)
 {
         const Region *nest[MAX_NEST];
@@ -200,7 +203,7 @@ static const char *within_repeats(Fuse *f, const Body *b, int named, const char 
         return name;
 }
 
-/* The weight that a value is computed from, before all others; NULL: none is near. */
+/* The weight closest to a value among its ancestors; NULL: none is near. */
 static const Weight *source_of(const Node *n, int depth)
 {
         if (n->op == OP_MATMUL)
@@ -237,7 +240,7 @@ static const char *identifier(Fuse *f, const Node *root, const char *name)
         return is_c_word(full) ? arena_printf(f->arena, "top_%s", full) : full;
 }
 
-/* The name, or what tells it from others that are called so. */
+/* The name, or a longer one if others have it. */
 static const char *one_of_its_own(Fuse *f, const Kernel *k, const Node *root, const char *full)
 {
         const char *source = source_name(root), *given = full;
@@ -250,14 +253,14 @@ static const char *one_of_its_own(Fuse *f, const Kernel *k, const Node *root, co
         return given;
 }
 
-/* tale_step belongs to those who call the model tale. */
+/* tale_step is reserved for callers of a model named tale. */
 static bool is_of_interface(const Plan *p, const char *name)
 {
         size_t n = strlen(p->c_name);
         return !strncmp(name, p->c_name, n) && name[n] == '_';
 }
 
-/* After the weights of its products; NULL: they are none, too many, or it fills an output. */
+/* After the weights of its products; NULL: not weights, too many, or it stores an output. */
 static const char *name_after_weights(Fuse *f, const Kernel *k, const Node *root)
 {
         enum { MOST = 8 };
@@ -275,7 +278,7 @@ void name_kernel(Fuse *f, Kernel *k)
         const Node *root = k->product.nsegment ? k->product.segment[0].store.node : k->stores.of[0].node;
         const char *name = name_after_weights(f, k, root);
         if (!name && k->product.nsegment > 1)
-                return; /* merged: the first one's */
+                return; /* merged: named after the first one */
         const char **known = &f->called[root->id];
         if (!name && !*known)
                 *known = identifier(f, root, within_repeats(f, k->body, 0, name_of_value(f, root)));

@@ -1,8 +1,9 @@
-/* Layout: a buffer for every value that lies in memory, and how its elements lie there.
+/* Layout: gives every value in memory a buffer and the strides of its elements.
  *
- * Rows of `time` stand outermost.  What a join, a state, an output or the next iteration of a repeat will hold is computed there
- * at once where it can be ("joins written side by side"); else a copy is added.  Weights that products read are tiled in
- * panels of 16 outputs, keys that attention reads in tiles of 16 positions. */
+ * Rows of `time` are the outermost axis.  A value that becomes part of a join, a state, an output or the next
+ * iteration of a repeat is computed in place there if possible ("joins written side by side"); else a copy is
+ * added.  Weights that products read are tiled in panels of 16 outputs, keys that attention reads in tiles of
+ * 16 positions. */
 #include <inttypes.h>
 
 #include "plan_private.h"
@@ -29,7 +30,7 @@ Storage storage_of(const Plan *p, const Node *n)
         return is_far(p->of_node.interval, n) ? STORAGE_F64 : STORAGE_F32;
 }
 
-/* Elements along an axis for which there is room. */
+/* Number of elements along an axis for which the buffer has room. */
 static int64_t layout_extent(const Plan *p, const Buffer *b, int axis)
 {
         if (axis == b->shift_axis && b->paged)
@@ -38,7 +39,8 @@ static int64_t layout_extent(const Plan *p, const Buffer *b, int axis)
                                                       : bound_of(p, b->type.dim[axis]);
 }
 
-/* Each index of axis 0 by itself, where the bytes of one are whole lines, and its numbers whole groups that share a scale. */
+/* Whether each index of axis 0 is stored separately: its bytes are whole cache lines, and its elements whole
+ * groups that share a scale. */
 static void lay_apart(Buffer *b)
 {
         const int64_t block = b->storage == STORAGE_Q8 ? b->group * (b->layout.tiled >= 0 ? LANES : 1)
@@ -85,7 +87,7 @@ static const char *value_name(const Plan *p, const Node *n)
 
 /* --- keys -------------------------------------------------------------------------------------------------- */
 
-/* Which axis of the tensor under attention's keys counts positions; -1: no walk of it is affine. */
+/* The axis that counts positions in the tensor under attention's keys; -1: no affine index. */
 static int key_axis(const Plan *p, Node *keys, Node **base)
 {
         Domain d;
@@ -99,14 +101,14 @@ static int key_axis(const Plan *p, Node *keys, Node **base)
         return -1;
 }
 
-/* Do both name the same memory? */
+/* Whether both are in the same memory. */
 static bool lie_together(const Node *a, const Node *b)
 {
         return a == b || (a->op == OP_KEPT && b->op == OP_KEPT && a->attr.state == b->attr.state) ||
                (a->op == OP_WEIGHT && b->op == OP_WEIGHT && a->attr.weight == b->attr.weight);
 }
 
-/* Are the keys under `base` the values of some attention too?  These lie in rows. */
+/* Whether the keys under `base` are also the values of some attention.  Then they are stored in rows. */
 static bool is_values(const Fuse *f, const Node *base)
 {
         for (int i = 0; i < f->nkernel; i++) {
@@ -119,15 +121,16 @@ static bool is_values(const Fuse *f, const Node *base)
         return false;
 }
 
-/* Must n, which k computes, be stored in rows, not in tiles along the axis?  A product with a weight computes its columns in lanes, and
- * stores those of a row one after another. */
+/* Whether k must store n in rows, not in tiles along the axis.  A product with a weight computes its columns
+ * in lanes, and stores the columns of a row contiguously. */
 bool writes_rows(const Kernel *k, const Node *n, int axis)
 {
         return k && (k->op == K_ACTIVATION_MATMUL || k->op == K_ATTENTION || k->op == K_SCAN ||
                      k->op == K_SELECT || (k->op == K_MATMUL && axis == n->type.rank - 1));
 }
 
-/* By id: the axis in which a value is tiled because attention alone reads it, as keys, or -1: it lies in rows. */
+/* By id: the axis in which a value is tiled because only attention reads it, as keys; -1: it is stored in
+ * rows. */
 static int *find_tiled_keys(const Fuse *f)
 {
         int *tiled = NEW_ARRAY(f->arena, int, f->plan->graph->nnode);
@@ -181,7 +184,8 @@ static Weight *factor_of(const Segment *s, int i)
         return base_of(s->product[i]->in[1])->attr.weight;
 }
 
-/* Blocks run along the axis that is summed over: for a product that sums over the other one its values are floats. */
+/* Blocks run along the summed axis; for a product that sums over the other axis the weight is stored as
+ * floats. */
 static Storage product_storage(const Segment *s, int i)
 {
         const Weight *w = factor_of(s, i);
@@ -209,7 +213,7 @@ static bool find_pair(const Plan *p, Segment *s)
         return false;
 }
 
-/* Two products side by side: their panels lie in turn in one record. */
+/* Two products computed together: their panels alternate in one record. */
 static void pair_weights(Plan *p, Segment *s)
 {
         if (find_pair(p, s))
@@ -229,7 +233,7 @@ static void pair_weights(Plan *p, Segment *s)
         }
 }
 
-/* Where --quant asked for blocks that a weight can't have. */
+/* Explains where a weight can't have the blocks that --quant asks for. */
 void explain_storage(Plan *p)
 {
         for (int i = 0; i < p->graph->nweight; i++) {
@@ -248,8 +252,8 @@ void explain_storage(Plan *p)
         }
 }
 
-/* Parts of what is summed over, as a weight [parts, depth, outputs] or, where that is its other axis, [outputs, parts, depth]: the
- * panels of a part lie one after another. */
+/* A weight split along the summed axis, [parts, depth, outputs] or [outputs, parts, depth]: the panels of a
+ * part are consecutive. */
 static Buffer *parts_of_depth(Plan *p, const WeightByHeads *h)
 {
         Weight *w = h->weight->attr.weight;
@@ -306,7 +310,8 @@ static bool operand_is_weight(Node *operand, const Weight *w)
         return base && base->op == OP_WEIGHT && base->attr.weight == w;
 }
 
-/* Read by a kernel of the runtime other than as a product's right side: these take floats. */
+/* Whether a runtime kernel reads the weight other than as a product's right operand: then it must be
+ * floats. */
 static bool weight_is_operand(const Fuse *f, const Weight *w)
 {
         for (int i = 0; i < f->nkernel; i++) {
@@ -319,7 +324,7 @@ static bool weight_is_operand(const Fuse *f, const Weight *w)
         return false;
 }
 
-/* A weight that no product has packed; blocks lie as products want them. */
+/* A weight that no product has packed.  Its blocks have the layout that products need. */
 static Buffer *layout_weight(const Fuse *f, const Node *n)
 {
         Weight *w = n->attr.weight;
@@ -338,7 +343,7 @@ static bool is_attended(const Fuse *f, const Weight *w)
         return false;
 }
 
-/* In the tiles of keys, which are the panels of a product's weights, or in rows. */
+/* A weight in the tiles of keys, which are the panels of a product's weights, or in rows. */
 static Buffer *attended_weight(const Fuse *f, Weight *w, int tiled)
 {
         Buffer *b = find_weight(f->plan, w, tiled >= 0, tiled);
@@ -391,7 +396,7 @@ static void lay_leaf(Fuse *f, Node *n, const int *tiled)
         }
 }
 
-/* A weight is used by something other than a product's right side. */
+/* Whether a weight is used other than as a product's right operand. */
 static bool read_by_expression(const Fuse *f, const Node *n)
 {
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
@@ -449,7 +454,7 @@ static bool is_result_of_attention(const Fuse *f, const Node *n)
                type_is_fixed(&n->type);
 }
 
-/* Results of attention [heads, rows, n]: the heads of a row side by side, as the product behind them reads them. */
+/* Results of attention [heads, rows, n]: the heads of a row are adjacent, as the next product reads them. */
 static void lay_heads_in_rows(Buffer *b)
 {
         b->layout.stride[0] = b->type.dim[2].fixed;
@@ -472,8 +477,8 @@ static void lay_roots(Fuse *f, const int *tiled)
         }
 }
 
-/* The outermost join that n is a part of and through which alone it is read, be it by views and other joins: all that reads n
- * comes after it.  NULL: there is none. */
+/* The outermost join that contains n and through which all readers read n, with views and other joins
+ * between; so all of them come after it.  NULL: none. */
 static const Node *join_around(const Fuse *f, const Node *n)
 {
         const Node *join = NULL;
@@ -497,8 +502,8 @@ static bool can_merge_parts(const Fuse *f, const Kernel *a, const Kernel *b)
         return join && join == join_around(f, other) && same_dims(&one->type, &other->type);
 }
 
-/* Roots that lie side by side in one join, have one domain and are not read by each other are one kernel: the halves of
- * a rotation. */
+/* Roots that are adjacent in one join, have one domain and do not read each other become one kernel, such as
+ * the halves of a rotation. */
 static void merge_parts(Fuse *f)
 {
         for (int i = 0; i < f->nkernel; i++) {

@@ -1,7 +1,9 @@
-/* Layout of repeats: what an iteration hands to the next one lies where it will be read, and what iterations stack lies side by side. */
+/* Layout of repeats: a value for the next iteration is stored where that one reads it, and stacked values are
+ * adjacent. */
 #include "plan_private.h"
 
-/* Do iterations of the body, or of repeats in it, hand on or stack the carried value, or a view of it, other than as `next`? */
+/* Whether iterations of the body, or of repeats in it, pass on or stack the carried value, or a view of it,
+ * other than as `next`. */
 static bool leaves_as_it_is(const Body *b, const Node *carry, const Node *next)
 {
         for (int i = 0; i < b->region->ncarry; i++)
@@ -17,7 +19,8 @@ static bool leaves_as_it_is(const Body *b, const Node *carry, const Node *next)
         return false;
 }
 
-/* Does a kernel of the body still read carried value c when `next` is computed, or at another place than it is written? */
+/* Whether a kernel of the body still reads carried value c when `next` is computed, or at another offset than
+ * it is written. */
 static bool overwrites_early(const Fuse *f, const Body *b, const Node *carry, const Node *next)
 {
         const Kernel *writer = f->owner[next->id];
@@ -53,7 +56,7 @@ static Node *carry_node(const Body *b, int index)
         return NULL;
 }
 
-/* What holds it as it begins and as every iteration leaves it. */
+/* The storage of a carried value at the beginning and after every iteration. */
 static Storage carried_storage(const Plan *p, const Node *repeat, int i)
 {
         const Region *r = repeat->attr.region;
@@ -80,7 +83,7 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
                 p->of_node.value[carry->id] = carried;
         if (next == carry)
                 return;
-        if (base_of(next)->op == OP_CARRY) { /* carried values change places: through a copy */
+        if (base_of(next)->op == OP_CARRY) { /* carried values are permuted: through a copy */
                 Buffer *aside = buffer_new(p, IN_ARENA, &next->type, carried->name);
                 aside->storage = carried->storage;
                 layout_buffer(p, aside, -1);
@@ -101,8 +104,8 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
                 copy_kernel(f, next, carried, b, end);
 }
 
-/* Is n read when the repeat has begun: behind it, or in its iterations?  What has no buffer is read where its users are computed.
- * seen [nnode]: nodes that were asked about, and are not. */
+/* Whether n is read after the repeat has begun: after it, or in its iterations.  A value without a buffer is
+ * read where its users are computed.  seen [nnode]: nodes already found not to be. */
 static bool outlives(const Fuse *f, const Node *n, const Node *repeat, bool *seen)
 {
         if (f->uses->pinned[n->id])
@@ -115,7 +118,7 @@ static bool outlives(const Fuse *f, const Node *n, const Node *repeat, bool *see
                 if (user == repeat)
                         continue;
                 if (user->body != repeat->body || (user->op == OP_VIEW && f->uses->pinned[user->id]))
-                        return true; /* what is given out as a view is copied at the end */
+                        return true; /* an output that is a view is copied at the end */
                 if (f->needs_buffer[user->id] ? f->uses->place[user->id] > f->uses->place[repeat->id]
                                               : outlives(f, user, repeat, seen))
                         return true;
@@ -123,7 +126,7 @@ static bool outlives(const Fuse *f, const Node *n, const Node *repeat, bool *see
         return false;
 }
 
-/* What lies in memory for n: the first of its views that has a buffer of its own, or what is under them. */
+/* The value in memory for n: the first of its views with a separate buffer, or the node under them. */
 static const Node *stored_for(const Fuse *f, const Node *n)
 {
         while (n->op == OP_VIEW && !f->plan->of_node.copy[n->id])
@@ -131,7 +134,7 @@ static const Node *stored_for(const Fuse *f, const Node *n)
         return n;
 }
 
-/* The same of n or a part that would lie in its place. */
+/* The same for n or a part that would be stored in its memory. */
 static bool part_outlives(const Fuse *f, const Node *n, const Node *repeat, bool *seen)
 {
         n = stored_for(f, n);
@@ -143,7 +146,7 @@ static bool part_outlives(const Fuse *f, const Node *n, const Node *repeat, bool
         return any;
 }
 
-/* The value that a repeat begins with comes to lie where the repeat carries it on, unless it is still needed as it is. */
+/* Stores a repeat's initial value where the repeat carries it, unless it is still needed unchanged. */
 static void lay_first(Fuse *f, Node *first, const Node *repeat, Buffer *carried)
 {
         int at = 4 * f->uses->place[repeat->id] + 1;
@@ -183,7 +186,7 @@ void lay_repeat(Fuse *f, Node *repeat)
                         slot->region = r;
                         slot->slots = r->iterations;
                         slot->slot_stride = stride;
-                        /* before what is carried is overwritten: see lay_next */
+                        /* before the carried values are overwritten: see lay_next */
                         place_value(f, r->body[k]->stack[i], slot, r->body[k], 4 * r->body[k]->nnode + 3);
                 }
                 all->layout.rank++;

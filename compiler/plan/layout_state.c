@@ -1,7 +1,8 @@
-/* Layout of states: what attention keeps of earlier calls, what scans go on from, what is fed separately. */
+/* Layout of states: keys and values of earlier calls, states of scans, and values of separately fed
+ * inputs. */
 #include "plan_private.h"
 
-/* A state is kept as the graph says. */
+/* Gives the buffer the storage of the state. */
 static void keep_as(const Plan *p, Buffer *b, const Node *n)
 {
         const StateVar *s = n->attr.state;
@@ -9,7 +10,7 @@ static void keep_as(const Plan *p, Buffer *b, const Node *n)
         b->group = s->group;
 }
 
-/* Whether a state lies in pages: rows of positions, one after another, that attention alone reads. */
+/* Whether a state is stored in pages: consecutive rows of positions that only attention reads. */
 static bool suits_pages(const Fuse *f, const Node *append, int tiled)
 {
         const Plan *p = f->plan;
@@ -18,7 +19,7 @@ static bool suits_pages(const Fuse *f, const Node *append, int tiled)
                 named += !dim_is_fixed(append->type.dim[a]);
         if (!p->pages || !is_all_positions(p, append))
                 return false;
-        bool read = f->uses->nuser[append->in[0]->id] > 1; /* what was there before, by itself */
+        bool read = f->uses->nuser[append->in[0]->id] > 1; /* a separate reader of the past rows */
         if (named == 1 && !read && (tiled < 0 || tiled == axis) && is_for_attention(f, append, false))
                 return true;
         plan_explain(
@@ -56,7 +57,7 @@ void lay_state(Fuse *f, Node *append, int tiled)
         place_value(f, append->in[1], rows, append->body, 4 * f->uses->place[append->id] + 2);
 }
 
-/* What a scan keeps, of which its kernel knows the parts. */
+/* The state of a scan, whose layout its kernel knows. */
 void lay_scan(Fuse *f, Kernel *k)
 {
         const Node *n = k->stores.of[0].node;
@@ -72,7 +73,8 @@ void lay_scan(Fuse *f, Kernel *k)
         b->region = n->body->region;
 }
 
-/* What is fed separately: one buffer, which its part fills and others read, each with the iterations of its own repeats. */
+/* A value of separately fed inputs: one buffer, which its part fills and others read, each with the
+ * iterations of its own repeats. */
 void lay_kept(Fuse *f, Node *keep, const int *tiled)
 {
         Plan *p = f->plan;

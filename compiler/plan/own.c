@@ -10,7 +10,7 @@
  * Functions that are called back do not access such a buffer, since they are not passed the thread's number. */
 #include "plan_private.h"
 
-/* Is the axis of positions outermost, so that a thread can have a row? */
+/* Whether the axis of positions is outermost, so that each thread can have a row. */
 static bool has_rows(const Plan *p, const Buffer *b)
 {
         if (b->home != IN_ARENA || b->part_of || b->region || b->slots != 1 || b->dense ||
@@ -25,7 +25,7 @@ static bool has_rows(const Plan *p, const Buffer *b)
         return found == 1 && dim_equal(b->type.dim[outermost], dim_named(p->graph->time));
 }
 
-/* Is all that it does for one position the work of one thread? */
+/* Whether all of its work for one position is done by one thread. */
 static bool is_one_row(const Plan *p, const Kernel *k)
 {
         if (k->op != K_LOOP || k->part || k->rows == ROWS_ACTIVE || k->code->n != 1)
@@ -49,7 +49,7 @@ bool function_names(const Function *f, const Buffer *b)
         return false;
 }
 
-/* The buffers that k stores can't be replicated unless k is, nor those that it reads in a function that is called back. */
+/* Unless k is replicated, the buffers that it stores can't be; nor can those that it reads in callbacks. */
 static bool disown(Kernel *k)
 {
         bool changed = false;

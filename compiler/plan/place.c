@@ -1,4 +1,5 @@
-/* Placing values: what another value will hold lies inside of it at once where it can be. */
+/* Placing values: computes a value directly in the memory of the value that will contain it, where
+ * possible. */
 #include "plan_private.h"
 
 Buffer *part_buffer(Plan *p, Buffer *whole, const Type *t, const Layout *l, const char *name)
@@ -18,7 +19,7 @@ Buffer *part_buffer(Plan *p, Buffer *whole, const Type *t, const Layout *l, cons
         return b;
 }
 
-/* The layout of a view's input under which the view's output lies as `to`; false: there is none. */
+/* The layout of a view's input with which the view's output is laid out as `to`; false: none. */
 static bool unview(const Node *view, const Buffer *to, Layout *l, int *shift_axis)
 {
         const View *v = view->attr.view;
@@ -36,7 +37,7 @@ static bool unview(const Node *view, const Buffer *to, Layout *l, int *shift_axi
                 int64_t inner = 1;
                 for (int j = k + 1; j < v->natom && v->atom[j].out == a->out; j++) {
                         if (!dim_is_fixed(v->atom[j].size))
-                                return false; /* how far apart depends on the call */
+                                return false; /* the distance depends on the call */
                         inner *= v->atom[j].size.fixed;
                 }
                 bool alone = inner == 1 &&
@@ -57,7 +58,7 @@ static bool unview(const Node *view, const Buffer *to, Layout *l, int *shift_axi
                 if (!seen[a] && !dim_is(in->dim[a], 1))
                         return false;
                 if (!seen[a])
-                        l->stride[a] = 1; /* any will do; kernels want 1 of the last axis */
+                        l->stride[a] = 1; /* any stride will do; kernels expect 1 for the last axis */
         }
         if ((to->layout.tiled >= 0) != (l->tiled >= 0))
                 return false;
@@ -82,14 +83,15 @@ void copy_to_read(Fuse *f, Node *n, Buffer *from)
         f->kernel[f->nkernel - 1]->from_copy = from;
 }
 
-/* Whether what begins at `at` along the axis is a matter of strides alone; else the axis's index itself is shifted. */
+/* Whether a part that begins at `at` along the axis needs only strides; else the index of the axis is
+ * shifted. */
 static bool is_strided(const Buffer *to, int axis, Dim at)
 {
         bool counted = axis == to->layout.tiled || (to->paged && axis == to->shift_axis);
         return dim_is(at, 0) || (dim_is_fixed(at) && !counted);
 }
 
-/* A buffer shifts one axis: whether a part of n in `to` would shift another one. */
+/* A buffer can shift only one axis: whether a part of n in `to` would shift another one. */
 static bool shifts_cross(const Node *n, const Buffer *to)
 {
         int axis = n->attr.axis;
@@ -101,7 +103,7 @@ static bool shifts_cross(const Node *n, const Buffer *to)
         return !is_strided(to, axis, at);
 }
 
-/* The part of a join or a pad for an input of it that begins at `at` along the axis. */
+/* The part of a join's or pad's buffer for the input that begins at `at` along the axis. */
 static Buffer *part_from(Plan *p, Buffer *to, const Node *in, int axis, Dim at)
 {
         Buffer *part = part_buffer(p, to, &in->type, &to->layout, to->name);
@@ -150,7 +152,7 @@ void settle(Fuse *f, Node *n, Buffer *to)
                 place_padded(f, n, to);
 }
 
-/* Two outputs are this value: one may be wanted without the other. */
+/* Whether two outputs have this value: one may be requested without the other. */
 static bool is_output_twice(const Graph *g, const Node *n)
 {
         int outputs = 0;
@@ -159,30 +161,31 @@ static bool is_output_twice(const Graph *g, const Node *n)
         return outputs > 1;
 }
 
-/* May the value be in the output alone, where it is only if that is wanted? */
+/* Whether the value may be stored only in the output, which is computed only if it is requested. */
 static bool is_for_output_alone(const Fuse *f, const Node *n)
 {
         return f->uses->nuser[n->id] == 0 && !f->uses->leaves[n->id] && !is_output_twice(f->plan->graph, n);
 }
 
-/* May what makes n store it in this buffer?  Rounded numbers, and rows in pages, are nothing that others may read in its place. */
+/* Whether the kernel of n may store it in this buffer.  Other readers cannot read rounded numbers or rows in
+ * pages instead. */
 static bool is_stored_in(const Fuse *f, const Node *n, const Buffer *to)
 {
         Storage storage = to->storage;
         bool narrow = storage == STORAGE_F16;
         const Kernel *k = f->owner[n->id];
-        if (to->home == IN_OUTPUT && keeps_scan(n)) /* it has to be run, wanted or not */
+        if (to->home == IN_OUTPUT && keeps_scan(n)) /* it must run even if it is not requested */
                 return false;
         if (storage == STORAGE_F32 && !to->paged)
                 return true;
-        if (storage == STORAGE_Q8) /* a group is made of all its numbers */
+        if (storage == STORAGE_Q8) /* all elements of a group determine its scale */
                 return false;
         if ((narrow || to->paged) && (f->uses->nuser[n->id] > 1 || f->uses->pinned[n->id]))
                 return false;
         return !k || k->op == K_LOOP || (k->op == K_MATMUL && (narrow || to->paged));
 }
 
-/* Rows of an output are those from the first wanted one on: does what makes n begin there? */
+/* Rows of an output are counted from the first requested one: whether n's kernel begins there. */
 static bool begins_with_wanted(const Fuse *f, const Node *n, const Buffer *to)
 {
         return to->home != IN_OUTPUT || to->shift_axis < 0 || walks_time(f->plan, f->owner[n->id], n);

@@ -1,9 +1,11 @@
-/* Plan: where every buffer lies.
+/* Plan: assigns the offset of every buffer.
  *
- * Kernels are numbered in the order in which they run; a buffer lives from the first that touches it to the last.  One that
- * is touched both inside a repeat and outside of it lives through all of its iterations.  Buffers of the arena are placed one after
- * another, each at the best fit among those whose lives overlap: largest first (as in XNNPACK's planner), longest-lived first,
- * then with what stuck out put first; the best of these tries counts.  The lower bound is the most that lives at once. */
+ * Kernels are numbered in the order in which they run; a buffer lives from the first kernel that accesses it
+ * to the last.  A buffer that is accessed both inside and outside of a repeat lives through all of its
+ * iterations.  Buffers of the arena are placed one after another, each at the best fit among those whose
+ * lives overlap: largest first (as in XNNPACK's planner), longest-lived first, then with the buffers that
+ * exceeded the bound placed first; the best of these attempts is used.  The lower bound is the maximum number
+ * of bytes live at once. */
 #include "plan_private.h"
 
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 typedef struct {
         Plan *plan;
         int step;
-        int *first, *last; /* by buffer id; first -1: never touched */
+        int *first, *last; /* by buffer id; first -1: never accessed */
 } Lives;
 
 static void touch(Lives *l, const Buffer *b, int first, int last)
@@ -23,7 +25,7 @@ static void touch(Lives *l, const Buffer *b, int first, int last)
                 l->last[b->id] = last;
 }
 
-/* last: the kernel that another thread may be at, while one is still at k. */
+/* last: the last kernel that another thread may have reached while one is still at k. */
 static void touch_all(Lives *l, const Kernel *k, int last)
 {
         for (int i = 0; i < k->code->nread; i++)
@@ -37,8 +39,8 @@ static bool is_unwaited(const KernelList *l, int i)
         return i < l->n && l->kernel[i]->one_row != ONE_ROW_SHARED;
 }
 
-/* How many kernels behind kernel i a thread may be, while another is still at i: those that are own or by heads, and what follows the
- * own ones. */
+/* The number of kernels after kernel i that a thread may have reached while another is still at i: replicated
+ * ones or ones by heads, and the next one after replicated ones. */
 static int unwaited_run(const KernelList *l, int i)
 {
         int n = 0;
@@ -48,7 +50,7 @@ static int unwaited_run(const KernelList *l, int i)
         return i + n < l->n ? n : 0;
 }
 
-/* Numbers the kernels of a body; then stretches lives over the repeats in it. */
+/* Numbers the kernels of a body; then extends lives over the repeats in it. */
 static void lives_number(Lives *l, int body)
 {
         Plan *p = l->plan;
@@ -98,7 +100,8 @@ static bool lives_overlap(const Buffer *a, const Buffer *b)
         return a->first <= b->last && b->first <= a->last;
 }
 
-/* The lowest place where b fits between those already placed and alive with it; of the gaps, the tightest. */
+/* The lowest offset for b between buffers that are already placed and live at the same time; the tightest
+ * gap. */
 static int64_t best_fit(Buffer **placed, int n, const Buffer *b)
 {
         int64_t best = -1, best_room = 0;
@@ -122,7 +125,7 @@ static int64_t best_fit(Buffer **placed, int n, const Buffer *b)
         return best;
 }
 
-/* Places all, in this order; returns the bytes that it takes. */
+/* Places all buffers in this order; returns the total bytes. */
 static int64_t place_in_order(Buffer **live, int n)
 {
         int64_t size = 0;
@@ -141,7 +144,7 @@ static int by_life(const void *a, const void *b)
         return longer ? longer : by_size(a, b);
 }
 
-/* The buffer that ends last goes to the front. */
+/* Moves the buffer with the highest end to the front. */
 static void put_highest_first(Buffer **live, int n)
 {
         int highest = 0;
@@ -153,7 +156,7 @@ static void put_highest_first(Buffer **live, int n)
         live[0] = b;
 }
 
-/* The best of some orders; done at once where one meets the lower bound. */
+/* Tries several orders; stops when one reaches the lower bound. */
 static int64_t place_best(Arena *a, Buffer **live, int n, int64_t bound)
 {
         enum { TRIES = 12 };
@@ -198,13 +201,13 @@ static void place_arena(Plan *p)
                 p->bytes.arena = place_best(a, live, n, p->bytes.arena_bound);
                 return;
         }
-        for (int i = 0; i < n; i++) { /* a place of its own for each */
+        for (int i = 0; i < n; i++) { /* separate memory for each */
                 live[i]->offset = p->bytes.arena;
                 p->bytes.arena += live[i]->size;
         }
 }
 
-/* Weights of one kernel lie one after another within a slot where they can be read so; here simply in order. */
+/* Places the weights in order.  Weights of one kernel are consecutive within a slot. */
 static void place_sections(Plan *p)
 {
         for (int i = 0; i < p->nbuffer; i++) {
@@ -222,7 +225,7 @@ static void place_sections(Plan *p)
                         p->bytes.state += b->slot_stride * b->slots;
                 }
         }
-        p->bytes.weights += 2048; /* kernels ask for cache lines a little beyond */
+        p->bytes.weights += 2048; /* kernels prefetch a few cache lines beyond the end */
 }
 
 void find_lives(Plan *p)
@@ -240,7 +243,7 @@ void find_lives(Plan *p)
         }
 }
 
-/* What took a buffer's place lies where it lies, and is listed with the life of all. */
+/* An alias has the offset of its buffer, and is listed with the life of all. */
 static void follow_places(Plan *p)
 {
         for (int i = 0; i < p->nbuffer; i++) {

@@ -1,4 +1,4 @@
-/* What the parts of fusion and layout have in common. */
+/* Shared by the files of fusion and layout. */
 #ifndef PLAN_PRIVATE_H
 #define PLAN_PRIVATE_H
 #include "plan.h"
@@ -28,22 +28,24 @@ typedef struct {
 bool walks_time(const Plan *p, const Kernel *k, const Node *stored); /* k may be NULL: a kernel of loops */
 void plan_explain(Plan *p, const char *format, ...);
 Kernel *fuse_kernel(Fuse *f, KernelOp op, Node *root);
-/* kernel_names.c: gives a kernel a name after the values that it computes. */
+/* kernel_names.c: names a kernel after the values that it computes */
 void name_kernel(Fuse *f, Kernel *k);
-/* The innermost block instance around a value that has a name of its own; NULL: the value is the model's. */
+/* The innermost named block instance around a value; NULL: the value is directly in the model. */
 const Instance *named_instance(const Node *n);
 /* A member of a scheme has the scheme's name ("rope"), whatever variable holds it. */
 const char *name_of_instance(const Instance *i);
-/* "q", if the value comes from the weight layer.attn.q.w; NULL: no weight is near. */
+/* "q", if the value comes from the weight layer.attn.q.w; NULL: no weight is among its close ancestors. */
 const char *source_name(const Node *root);
-/* Has a variable a name of one letter other than x? The name of its block is better then: "ln1" for "y". */
+/* Whether the name is one letter other than x.  Then the name of the block is better: "ln1" instead of
+ * "y". */
 bool is_single_letter(const char *name);
 bool is_table(const Fuse *f, const Node *n); /* depends only on constants and indices */
-void fuse_attention(Fuse *f, Node *product); /* fuse_attention.c: if it is the product of one */
-/* Is n computed within the attention kernel of this product: the product, its weights, or their scores? */
+void fuse_attention(Fuse *f, Node *product); /* fuse_attention.c: if it is attention */
+/* Whether n is computed within the attention kernel of this product: the product, its weights, or their
+ * scores. */
 bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n);
 bool writes_rows(const Kernel *k, const Node *n, int axis); /* layout.c */
-bool fuse_matmul(Fuse *f, Node *product); /* fuse_matmul.c: false if its right side is no weight */
+bool fuse_matmul(Fuse *f, Node *product); /* fuse_matmul.c: false if its right operand is not a weight */
 bool fuse_by_heads(Fuse *f, Node *product);
 void merge_matmuls(Fuse *f);
 
@@ -53,13 +55,13 @@ void find_lives(Plan *p);
 /* own.c: whether a function of a kernel's Code touches a buffer */
 bool function_names(const Function *f, const Buffer *b);
 
-/* heads.c: does a product of n columns store column c at an element that is c modulo n? */
+/* heads.c: whether a product of n columns stores column c at an offset that is c modulo n */
 bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n);
 
-/* heads.c: by which heads threads share kernels in a call of one row; Plan.heads and Kernel.one_row */
+/* heads.c: how threads divide kernels by heads in a call of one row; sets Plan.heads and Kernel.one_row */
 void find_heads(Plan *p);
-int64_t exchanged_row(const Kernel *k); /* spread.c: floats of a row that ranks exchange behind k .. */
-int64_t kv_heads_of(const Kernel *k);   /* .. of an attention: heads of keys */
+int64_t exchanged_row(const Kernel *k); /* spread.c: floats per row that ranks exchange after k */
+int64_t kv_heads_of(const Kernel *k);   /* spread.c: key heads of an attention kernel */
 
 /* row_access.c */
 /* An access of a kernel's, whose elements are from `at` on (NULL: that is not known), up to `reach` further, with `ldr` elements from row to
@@ -78,61 +80,65 @@ typedef struct Accesses {
         Access *of;
         int n, cap;
 } Accesses;
-/* The buffers that a kernel stores; or those that it reads, except attention's keys and values. */
+/* The buffers that a kernel stores, or those that it reads except attention's keys and values. */
 Accesses accesses_of(Arena *arena, const Kernel *k, bool stores);
-/* Do tiles of 16 of the rows that a loop counts lie one after another, so that each access lies in its row's tile? */
+/* Whether tiles of 16 of the rows that a loop counts are consecutive, so that each access is in its row's
+ * tile. */
 bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to);
 
-/* rows.c: rows that a kernel stores, which its rank has; does it read, of rows that are shared so, only its own? */
+/* rows.c: rows that a kernel stores and its rank has; whether a kernel reads only its own of them */
 bool shared_rows_equal(const SharedRows *a, const SharedRows *b);
 RowList rows_stored(const Plan *p, const Kernel *k);
 bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r);
-/* exchange_once.c: does a product read of b only the elements that it stores there? */
+/* exchange_once.c: whether a product reads only the elements of b that it stores itself */
 bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b);
 
-/* sync.c: do two buffers have memory in common; where kernels do, one of which stores there, in calls of a kind (WAIT_ROWS, ..); NULL: nowhere */
+/* sync.c: whether two buffers share memory; a buffer of shared memory that one of two kernels stores, in
+ * calls of a kind (WAIT_ROWS, ..), or NULL */
 bool share_memory(const Buffer *a, const Buffer *b);
 const Buffer *kernels_conflict(const Plan *p, const Kernel *a, const Kernel *b, int wait);
 
-/* rank_stages.c: the repeat of the top body in which a body is run; NULL: it is that body */
+/* rank_stages.c: the repeat of the top body that runs a body; NULL: it is the top body */
 const Kernel *repeat_around(const Plan *p, const Body *b);
 void find_stages(Plan *p); /* rank_stages.c: sets Kernel.repeat.staged */
 void find_exchanges_once(
         Plan *p); /* exchange_once.c: sets Kernel.ranks.exchange_after, .exchange_between and Kernel.repeat.split */
 
-/* conditional.c: iterations that need not run */
+/* conditional.c: iterations that may be skipped */
 void conditional_iterations(Fuse *f);
 
-/* window.c: states that need not hold the whole context */
+/* window.c: states that do not need the whole context */
 void window_caches(Fuse *f);
-bool is_all_positions(const Plan *p, const Node *append); /* keeps a row for each, before its last axis */
-/* attention alone reads n, as it stands and through views */
+bool is_all_positions(const Plan *p, const Node *append); /* rows for all positions */
+/* whether only attention reads n, directly and through views */
 bool is_for_attention(const Fuse *f, const Node *n, bool but_for_taps);
 
-/* layout.c: a buffer for every value that needs one */
+/* layout.c: gives every value in memory a buffer */
 void layout(Fuse *f);
 
-/* What the parts of layout have in common: layout.c, place.c, layout_repeat.c. */
+/* Shared by the files of layout: layout.c, place.c, layout_repeat.c. */
 
 Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name);
 void explain_storage(Plan *p);                    /* layout.c */
-Storage storage_of(const Plan *p, const Node *n); /* of a buffer that holds its values */
-/* The last axis innermost, named dimensions outermost, the rest in order between; `tiled` (or -1) counts in tiles of 16. */
+Storage storage_of(const Plan *p, const Node *n); /* of the buffer for its values */
+/* Strides: last axis innermost, named dimensions outermost, the others in order between; axis `tiled` (or -1)
+ * is split into tiles of 16. */
 void layout_buffer(const Plan *p, Buffer *b, int tiled);
 
 /* place.c */
 Buffer *part_buffer(Plan *p, Buffer *whole, const Type *t, const Layout *l, const char *name);
-bool is_made_by_kernel(const Fuse *f, const Node *n); /* by a kernel, or part by part */
-/* A kernel of `body`, at place `at`, that copies n. */
+bool is_made_by_kernel(const Fuse *f, const Node *n); /* by one kernel, or part by part */
+/* Adds a kernel to `body`, at index `at`, that copies n. */
 void copy_kernel(Fuse *f, Node *n, Buffer *to, Body *body, int at);
-/* n lies in a buffer where a kernel can't read it as it has to: it is copied from there first. */
+/* Copies n from its buffer first, since a kernel can't read it there. */
 void copy_to_read(Fuse *f, Node *n, Buffer *from);
-/* n's value lies in `to`, and what it is put together from in parts of that. */
+/* Assigns `to` to n's value, and parts of it to the values of which n is composed. */
 void settle(Fuse *f, Node *n, Buffer *to);
-/* n's value shall lie in `to`: computed there if it can be, else copied there by a kernel of `body` at place `at`. */
+/* Puts n's value into `to`: computed there if possible, else copied there by a kernel of `body` at index
+ * `at`. */
 void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at);
 
-/* layout_state.c: the buffer of a state, with the value that becomes its new rows; tiled: as for layout_buffer() */
+/* layout_state.c: the buffer of a state, and of the value of its new rows; tiled: as for layout_buffer() */
 void lay_state(Fuse *f, Node *append, int tiled);
 void lay_scan(Fuse *f, Kernel *k);
 void lay_kept(Fuse *f, Node *keep, const int *tiled);

@@ -1,13 +1,15 @@
-/* Reuse: a value is stored in place of one of its operands, element by element.
+/* Reuse: stores a value in the memory of one of its operands, element by element.
  *
  *      x = x + attention(..)       each thread loads an element of x and stores the sum there: one buffer, not two
  *
- * A kernel may store `to` where it loads `from` if all that it does with `from` is to load, for each element that it stores, the one
- * that lies there, before it stores it; or, for folds over a row, all elements of the row that it then stores.  And nobody may want
- * `from` afterwards: it dies there; or it is what a repeat carries, nobody touches it while `to` lives, and the kernel that ends
- * the life of `to` stores the next carried value, in place again.
+ * A kernel may store `to` in the memory of `from` under two conditions.  First, its only loads of `from` are,
+ * for each stored element, the element at the same offset, before the store; or, for folds over a row, the
+ * elements of the row that it then stores.  Second, `from` is not read afterwards.  Either its life ends
+ * there; or it is carried by a repeat, no kernel accesses it while `to` is live, and the last kernel that
+ * reads `to` stores the next carried value, again in place.
  *
- * Expects: Code of all kernels.  Leaves: Buffer.alias, and lives that span those of what took a buffer's place. */
+ * Expects Code of all kernels.  Sets Buffer.alias, and extends the life of a buffer to that of its
+ * aliases. */
 #include "plan_private.h"
 
 /* --- one kernel ----------------------------------------------------------------------------------------------------- */
@@ -45,7 +47,7 @@ static bool same_elements(const Stmt *load, const Stmt *store)
                load->step == store->step && load->lanes == store->lanes && index_same(load->at, store->at);
 }
 
-/* Is whatever a list does with `from` a load of the very elements that are stored, before that? */
+/* Whether all accesses of a list to `from` are loads of the stored elements, before the store. */
 static bool loads_fit(const StmtList *list, const Buffer *from, const CodeLoop *lanes, const Found *store,
                       bool *stored)
 {
@@ -68,7 +70,7 @@ static bool buffer_is_operand(const Function *f, const Buffer *b)
         return first && first->op == STMT_MATMUL && whole_buffer(first->call.matmul->x.buffer) == b;
 }
 
-/* May k store `to` where it loads `from`? */
+/* Whether k may store `to` in the memory of `from`. */
 static bool is_in_place(const Kernel *k, const Buffer *from, const Buffer *to)
 {
         const Code *c = k->code;
@@ -119,7 +121,7 @@ static bool touches_place(const Kernel *k, const Buffer *place)
         return false;
 }
 
-/* Does any kernel between two steps touch the place? */
+/* Whether a kernel between two steps accesses the memory of `place`. */
 static bool is_touched_between(const Plan *p, int after, int before, const Buffer *place)
 {
         for (int i = 0; i < p->nbody; i++)
@@ -132,7 +134,8 @@ static bool is_touched_between(const Plan *p, int after, int before, const Buffe
         return false;
 }
 
-/* Does the kernel that ends the life of `to`, in the same body, store what lives at the place next, where `to` lies? */
+/* Whether the last kernel that reads `to`, in the same body, stores the next value of `place` in the memory
+ * of `to`. */
 static bool is_given_back(const Plan *p, const KernelList *l, const Kernel *k, const Buffer *to,
                           const Buffer *place)
 {
@@ -148,7 +151,7 @@ static bool is_given_back(const Plan *p, const KernelList *l, const Kernel *k, c
         return false;
 }
 
-/* Do the rows of a batch's sequences begin at the same places in both? */
+/* Whether the rows of a batch's sequences begin at the same offsets in both. */
 static bool same_sequences(const Plan *p, const Buffer *a, const Buffer *b)
 {
         return p->slots == 1 ||

@@ -57,7 +57,7 @@ static bool add_terms(const RowWalk *w, Lies *to, const Index *x, int64_t scale)
         return true;
 }
 
-/* Of a quotient or a remainder by 16 of the row, or by any number of what is no matter of rows. */
+/* A quotient or remainder of the row by 16, or of an index that does not depend on rows by any number. */
 static bool add_divided(const RowWalk *w, Lies *to, const Index *x, int64_t scale)
 {
         const bool quotient = x->op == INDEX_QUOTIENT;
@@ -104,7 +104,7 @@ bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to)
         to->whole_tiles = l.tile > 0;
         to->tile = LANES * l.step + l.tile;
         const int64_t apart =
-                l.tile > 0 ? to->tile : l.step; /* where what comes before the first row may end */
+                l.tile > 0 ? to->tile : l.step; /* where the elements before the first row may end */
         if (apart == 0)
                 return false;
         to->base = l.low / apart * apart;
@@ -119,7 +119,7 @@ static void add_access(Accesses *all, Access a)
         all->of[all->n++] = a;
 }
 
-/* stores: the stores; otherwise the loads. */
+/* stores: list the stores, otherwise the loads. */
 static void add_accesses(Accesses *all, const Function *f, const StmtList *list, const CodeLoop *lanes,
                          bool stores)
 {

@@ -1,20 +1,22 @@
-/* Rows: which rows of a call ranks share (runtime/ranks.h).
+/* Rows: divides the rows of a call among ranks (runtime/ranks.h).
  *
- * In a call of many rows, as of an encoder, a rank computes some rows of every kernel, with all weights, in place of some outputs of all rows.
- * A kernel that reads a row to make that row takes what its own rank made.  Another, attention with its keys and values, reads the rows of all:
- * before it ranks bring these together, once for each layer.
+ * In a call of many rows, for instance of an encoder, a rank computes some rows of every kernel, with all
+ * weights, instead of some outputs of all rows.  A kernel that computes each row from the same row reads its
+ * own rank's rows.  Attention, by its keys and values, reads the rows of all ranks: the ranks gather these
+ * before it, once per layer.
  *
- * Ranks share rows by tiles of 16.  What lies in a tile of them is one piece of a buffer:
+ * Rows are divided in tiles of 16.  The elements of a tile are contiguous in the buffer:
  *
  *      element = base + tile * (row / 16) + rest, 0 <= rest < tile
  *
- * so that it is brought together where it is.  A kernel that stores its rows in another way is computed by every rank. */
+ * so that they are gathered in place.  A kernel that stores its rows in another layout is computed by every
+ * rank. */
 #include "lower/code.h"
 #include "plan_private.h"
 
 /* --- kernels by rows ------------------------------------------------------------------------------------------------- */
 
-/* The rows that k stores, of which its loop `row` counts; false: it stores other things too. */
+/* The rows that k stores, counted by its loop `row`; false: it stores other values too. */
 static bool stores_by_rows(const Plan *p, const Kernel *k, int row, SharedRows *to, int *n, int most)
 {
         const Accesses all = accesses_of(p->graph->arena, k, true);
@@ -38,7 +40,7 @@ static bool stores_by_rows(const Plan *p, const Kernel *k, int row, SharedRows *
         return *n > 0;
 }
 
-/* Does it hand a row to the runtime? */
+/* Whether the list passes a row to a function of the runtime. */
 static bool has_calls(const StmtList *list)
 {
         for (int i = 0; i < list->n; i++) {
@@ -50,7 +52,7 @@ static bool has_calls(const StmtList *list)
         return false;
 }
 
-/* Loops among which the one of the rows may be: those that threads share. */
+/* The range of loops that may count the rows: those that threads divide. */
 static bool kernel_row_range(const Kernel *k, int *begin, int *end)
 {
         const Function *f = own_function(k);
@@ -60,7 +62,7 @@ static bool kernel_row_range(const Kernel *k, int *begin, int *end)
                 *begin = s->begin;
                 *end = s->end;
         } else if (k->op == K_MATMUL && s && s->op == STMT_MATMUL && s->call.matmul->outer == 0) {
-                *end = f->nloop - 1 == 1; /* no other counts rows with it */
+                *end = f->nloop - 1 == 1; /* the only loop that counts rows with it */
         } else if (k->op == K_ATTENTION && s && s->op == STMT_ATTENTION && s->call.attention->naround == 0 &&
                    s->call.attention->row >= 0) {
                 *begin = s->call.attention->row;
@@ -87,17 +89,16 @@ static void kernel_find_rows(const Plan *p, Kernel *k)
 
 /* --- gathers ----------------------------------------------------------------------------------------------------------- */
 
-/* Rows of which a rank has only its own. */
+/* Rows of which each rank has only its share. */
 typedef struct {
         Plan *plan;
-        uint64_t
-                part; /* Kernel.part: 0, the calls, or what is computed once for inputs that are fed by themselves */
+        uint64_t part; /* Kernel.part: 0: the calls; else the part that runs when its inputs are fed */
         RowList rows;
         const KernelCost *cost; /* of the largest call */
         bool *counted;          /* by step */
-        bool changed;           /* another kernel stays with its heads */
+        bool changed;           /* another kernel was assigned to heads */
         int64_t flops, shared, most;
-        Dim max_rows; /* those of the kernel with most FLOPs */
+        Dim max_rows; /* those of the kernel with the most FLOPs */
 } RowsApart;
 
 bool shared_rows_equal(const SharedRows *a, const SharedRows *b)
@@ -115,7 +116,7 @@ static void row_list_add(Arena *arena, RowList *to, SharedRows r)
         to->of[to->n++] = r;
 }
 
-/* Does k read only its own rows of those at r? */
+/* Whether k reads only its own rank's rows of those at r. */
 bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r)
 {
         bool any = false;
@@ -145,7 +146,7 @@ static bool rows_overlap(const Plan *p, const SharedRows *a, const SharedRows *b
         return whole_buffer(a->buffer) == whole_buffer(b->buffer) && a->base < b_end && b->base < a_end;
 }
 
-/* The rows that are apart and of which wanted() says so are brought together before k. */
+/* Gathers the divided rows that wanted() selects before k. */
 static void gather_before(RowsApart *apart, Kernel *k,
                           bool (*wanted)(const RowsApart *apart, const Kernel *k, const SharedRows *r))
 {
@@ -175,7 +176,7 @@ RowList rows_stored(const Plan *p, const Kernel *k)
         return stored;
 }
 
-/* Does k store where rows lie that are shared in another way? */
+/* Whether k stores to memory of rows that are divided in another way. */
 static bool stores_over(const RowsApart *apart, const Kernel *k, const SharedRows *r)
 {
         const RowList stored = rows_stored(apart->plan, k);
@@ -190,7 +191,7 @@ static bool reads_or_stores_over(const RowsApart *apart, const Kernel *k, const 
         return reads_across(apart, k, r) || stores_over(apart, k, r);
 }
 
-/* What the kernels of a repeat do with some rows. */
+/* Use of divided rows by the kernels of a repeat. */
 typedef struct {
         bool reads, across, stores, stores_over;
 } Touched;
@@ -216,8 +217,9 @@ static void touch_in(const RowsApart *apart, const Region *region, const SharedR
         }
 }
 
-/* Before a repeat: rows that its iterations read across, unless they store the same rows, so that they bring them together themselves; or that
- * they share in another way.  An iteration that is run for the rows alone that it changes may not be run at all. */
+/* Whether rows are gathered before a repeat: its iterations read rows of other ranks, or divide them in
+ * another way.  Not if the iterations store the same rows and so gather them themselves.  An iteration that
+ * only runs for its active rows may not run at all. */
 static bool is_gathered_before_repeat(const RowsApart *apart, const Kernel *k, const SharedRows *r)
 {
         Touched t = {.reads = false};
@@ -225,7 +227,7 @@ static bool is_gathered_before_repeat(const RowsApart *apart, const Kernel *k, c
         return t.stores_over || (t.across && !t.stores) || (k->repeat.active_rows && t.reads);
 }
 
-/* Of outputs all ranks get all. */
+/* Marks the rows that k stores as divided.  Outputs are gathered for all ranks. */
 static void set_apart(RowsApart *apart, Kernel *k)
 {
         const RowList stored = rows_stored(apart->plan, k);
@@ -279,7 +281,7 @@ static void visit_repeat(RowsApart *apart, const Region *r, See *see)
         }
 }
 
-/* Kernels of a part, which runs by itself; there are no others within repeats. */
+/* Visits the kernels of a part, which runs separately; repeats contain no other parts. */
 static void visit(RowsApart *apart, int body, See *see)
 {
         Plan *p = apart->plan;
@@ -307,7 +309,7 @@ static void leave_whole(RowsApart *apart, Kernel *k)
         k->ranks.row_loop = 0;
 }
 
-/* Does a kernel read what k stores, of a call whose rows ranks share? */
+/* Whether a kernel of a call whose rows are divided reads the results of k. */
 static bool is_read_in_rows(const Plan *p, const Kernel *k)
 {
         for (int i = 0; i < p->nbody; i++)
@@ -321,7 +323,7 @@ static bool is_read_in_rows(const Plan *p, const Kernel *k)
         return false;
 }
 
-/* A kernel that is not by rows stays shared by outputs, where others get what they read of it. */
+/* A kernel that is not divided by rows stays divided by outputs, if its readers get its results. */
 static void leave_shared(RowsApart *apart, Kernel *k)
 {
         if (k->op != K_REPEAT && !k->ranks.row_loop && k->ranks.sharded)
@@ -330,7 +332,7 @@ static void leave_shared(RowsApart *apart, Kernel *k)
 
 /* --- data that stays with heads ---------------------------------------------------------------------------------------- */
 
-/* Does k touch a cache that lies head by head, of which each rank has its own heads? */
+/* Whether k accesses a cache that is stored by heads, of which each rank has its own. */
 static bool touches_heads_cache(const Kernel *k)
 {
         bool any = false;
@@ -341,7 +343,7 @@ static bool touches_heads_cache(const Kernel *k)
         return any;
 }
 
-/* Does `reader` read what k stores? */
+/* Whether `reader` reads the results of k. */
 static bool is_read_by(const Kernel *k, const Kernel *reader)
 {
         bool any = false;
@@ -350,7 +352,8 @@ static bool is_read_by(const Kernel *k, const Kernel *reader)
         return any;
 }
 
-/* Is what k stores of heads read by a kernel that stays with its heads, or stored by one? */
+/* Whether the results of k are by heads, and are read or also stored by a kernel that stays divided by
+ * heads. */
 static bool goes_with_heads(const Plan *p, const Kernel *k)
 {
         for (int i = 0; i < p->nbody; i++)
@@ -366,7 +369,8 @@ static bool goes_with_heads(const Plan *p, const Kernel *k)
         return false;
 }
 
-/* Attention of cached keys and values, and what makes them, and its queries. */
+/* Leaves attention on cached keys and values divided by heads, with the kernels that compute these and the
+ * queries. */
 static void leave_with_heads(RowsApart *apart, Kernel *k)
 {
         const bool by_heads =
@@ -397,7 +401,7 @@ static void set_call_rows(RowsApart *apart, Kernel *k)
         k->ranks.rows = apart->max_rows;
 }
 
-/* In turn a repeat's bodies are run, in any order: of a buffer two of them store the same rows, or others that lie elsewhere. */
+/* The bodies of a repeat run in any order: two of them store the same rows of a buffer, or disjoint ones. */
 static bool rows_agree(const Plan *p, const RowList *a, const RowList *b)
 {
         for (int i = 0; i < a->n; i++)
@@ -437,7 +441,7 @@ static bool bodies_agree(const Plan *p)
         return true;
 }
 
-/* Does a kernel of another part read what lies in b? */
+/* Whether a kernel of another part reads b. */
 static bool buffer_is_read_elsewhere(const Plan *p, uint64_t part, const Buffer *b)
 {
         for (int i = 0; i < p->nbody; i++)
@@ -449,7 +453,7 @@ static bool buffer_is_read_elsewhere(const Plan *p, uint64_t part, const Buffer 
         return false;
 }
 
-/* What other parts read of rows is brought together at a part's end. */
+/* Gathers the rows that other parts read, at the end of a part. */
 static void gather_behind_part(RowsApart *apart)
 {
         const Plan *p = apart->plan;

@@ -33,14 +33,14 @@ const Function *own_function(const Kernel *k)
         return k->code->function[k->code->n - 1];
 }
 
-/* Is each element stored by itself, so that it can be exchanged? */
+/* Whether each element is stored separately, so that it can be exchanged. */
 static bool is_carried(const Buffer *b)
 {
         return (b->storage == STORAGE_F32 || b->storage == STORAGE_F16) &&
                !whole_buffer((Buffer *)b)->replicated && !b->paged;
 }
 
-/* Keys or values, which are never exchanged: a rank stores and reads those of its heads. */
+/* Whether these are keys or values.  They are never exchanged: a rank stores and reads those of its heads. */
 static bool is_kept_by_heads(const Buffer *b)
 {
         const Buffer *whole = whole_buffer((Buffer *)b);

@@ -16,10 +16,10 @@ typedef struct {
 typedef struct {
         Plan *plan;
         int kernels; /* most that can be pending */
-        int wait;    /* which calls this is about */
+        int wait;    /* WAIT_ bit of the calls */
 } Sync;
 
-/* In a call of one row: has each thread a row of its own in both, and that at the same place? */
+/* In a call of one row: whether each thread has a separate row in both, at the same offset. */
 static bool buffers_share_rows(const Sync *s, const Buffer *a, const Buffer *b)
 {
         return s->wait != WAIT_ROWS && a->replicated && b->replicated && a->offset == b->offset &&
@@ -34,7 +34,7 @@ bool share_memory(const Buffer *a, const Buffer *b)
                b->offset < a->offset + a->size;
 }
 
-/* Does each thread touch elements of its own heads there, in both? */
+/* Whether each thread accesses only elements of its own heads in both. */
 static bool same_heads(const Sync *s, const Kernel *k, const Buffer *a, const Kernel *other, const Buffer *b)
 {
         if (s->wait != WAIT_HEADS || a->storage != b->storage ||
@@ -94,7 +94,8 @@ static void pending_join(PendingKernels *to, const PendingKernels *from)
 
 static void sync_body(const Sync *s, int body, PendingKernels *pending);
 
-/* What is pending behind it are the ends of its bodies; where an iteration may be passed over, also what was before. */
+/* The kernels at the ends of the repeat's bodies are pending after it; if an iteration may be skipped, also
+ * those before it. */
 static void sync_repeat(const Sync *s, Kernel *k, PendingKernels *pending)
 {
         PendingKernels before = copy_of(s, pending), after = *pending;
@@ -119,8 +120,8 @@ static void sync_body(const Sync *s, int body, PendingKernels *pending)
         for (int i = 0; i < l->n; i++) {
                 Kernel *k = l->kernel[i];
                 if (body == 0 && i > 0 && k->part != l->kernel[i - 1]->part)
-                        pending->n = 0;                                  /* another run of the threads */
-                bool waits = k->op == K_REPEAT && k->repeat.active_rows; /* which reads a value of all rows */
+                        pending->n = 0; /* parts are separate runs of the threads */
+                bool waits = k->op == K_REPEAT && k->repeat.active_rows; /* it reads a value of all rows */
                 for (int j = 0; j < pending->n && k->op != K_REPEAT && k->op != K_ACTIVE && !waits; j++)
                         waits = s->plan->off[PASS_sync] || stores_what_touches(s, pending->kernel[j], k) ||
                                 stores_what_touches(s, k, pending->kernel[j]);
@@ -145,7 +146,7 @@ bool pass_sync(Plan *p, Diag *diag)
                 pending.n = 0;
                 sync_body(&s, 0, &pending);
                 for (int i = 0; i < p->nbody; i++)
-                        for (int j = 0; j < p->list[i].n; j++) /* earlier calls wait for the same */
+                        for (int j = 0; j < p->list[i].n; j++) /* earlier calls have the same barriers */
                                 p->list[i].kernel[j]->barrier |= p->list[i].kernel[j]->barrier / 2;
         }
         return true;

@@ -1,19 +1,21 @@
-/* Tile: how each product with weights is blocked.
+/* Tile: chooses the blocking of each product with weights.
  *
- * A register tile takes as many rows by panels of 16 outputs as keep every sum in a register; tile_cost.c chooses it.  Products of codes
- * have the one of the target table, with integer sums beside.
- * Around it (Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008) the weights stream: of
- * a tile's panels one piece of k at a time stays in the first cache levels while many rows pass by.  A single row reads a few panels side by
- * side instead, and few rows are taken four at a time; the kernel does that by itself.
+ * A register tile has as many rows and panels of 16 outputs as allow every sum to stay in a register;
+ * tile_cost.c chooses it.  Products of codes use the tile in the target table, which has room for integer
+ * sums.  The loops around it follow Goto and van de Geijn, "Anatomy of high-performance matrix
+ * multiplication" (2008): one block of k of a tile's panels stays in the first cache levels while many rows
+ * use it.  A single row reads a few panels side by side instead, and small numbers of rows are computed four
+ * at a time; the kernel chooses this itself.
  *
- * Expects kernels; leaves the tiling of each product, the scratch and parts of each kernel.  Changes no bit: every output adds k in order. */
+ * Expects kernels.  Sets the tiling of each product, the scratch memory of each kernel, and its division into
+ * parts.  Changes no bit of a result: every output adds k in order. */
 #include <inttypes.h>
 
 #include "plan_private.h"
 
 enum { KEYS_AT_ONCE = 256 };
 
-/* Most rows that a call has. */
+/* Maximum number of rows of a call. */
 static int64_t rows_per_call(const Plan *p, const Kernel *k)
 {
         int64_t rows = 1;
@@ -27,7 +29,8 @@ static int64_t rows_per_call(const Plan *p, const Kernel *k)
         return rows;
 }
 
-/* Floats of scratch for the rows as codes, if a part wants them in groups of so many; behind it those of the next. */
+/* Floats of scratch for the rows as codes, if a part needs them in groups of this size, followed by those for
+ * the next group size. */
 static int64_t codes_size(const Plan *p, const Kernel *k, int group)
 {
         return wants_codes(k, group)
@@ -47,7 +50,7 @@ static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, con
                      pieces == 1 ? "" : "s", t->cut, t->rows_at_once, *why ? ": " : "", why);
 }
 
-/* All parts whose weights have this storage; panels 0: none. */
+/* The shape of all parts whose weights have this storage; panels 0: none. */
 static ProductShape product_shape(const Plan *p, const Kernel *k, Storage s)
 {
         ProductShape of = {
@@ -145,7 +148,8 @@ static int64_t blocks_of_keys(const Plan *p, const Kernel *k)
         return (bound_of(p, keys->dim[keys->rank - 1]) + KEYS_AT_ONCE - 1) / KEYS_AT_ONCE;
 }
 
-/* Most blocks of keys that threads keep for one another in a call of one row, of all heads; 0: each unit is one thread's. */
+/* Maximum number of key blocks of all heads whose results threads exchange in a call of one row; 0: each unit
+ * is computed by one thread. */
 static int64_t blocks_kept(const Plan *p, const Kernel *k)
 {
         const Type *q = &k->attention.q->type;
@@ -155,8 +159,9 @@ static int64_t blocks_kept(const Plan *p, const Kernel *k)
         return p->graph->past >= 0 && blocks > 1 ? heads * blocks : 0;
 }
 
-/* As runtime/attention_mixed.h has it: of each row of a tile, of all heads, the powers of all blocks with what is kept of each; the
- * scores of a block, outputs, a maximum and a sum; and, for all heads, which keys are hidden. */
+/* As in runtime/attention_mixed.h.  For each row of a tile and all heads: the powers of all blocks and the
+ * results kept of each; the scores of a block, outputs, a maximum and a sum.  For all heads: the mask of
+ * keys. */
 static void tile_mixed(Plan *p, Kernel *k, int64_t rows, int64_t width)
 {
         const Type *t = &k->attention.softmax->type;
@@ -168,8 +173,8 @@ static void tile_mixed(Plan *p, Kernel *k, int64_t rows, int64_t width)
                      k->scratch.all ? "; of one row, threads share blocks of keys" : "");
 }
 
-/* As runtime/attention.h has it: for each row of a tile q, scores, two outputs in whole vectors, two vectors of sums.  Of keys in rows some
- * as floats, and scores to be turned. */
+/* As in runtime/attention.h.  For each row of a tile: q, scores, two outputs in whole vectors, two vectors of
+ * sums.  For keys in rows also keys as floats, and scores to transpose. */
 static void tile_attention(Plan *p, Kernel *k)
 {
         const Function *f = k->code->function[k->code->n - 1];
@@ -190,7 +195,7 @@ static void tile_attention(Plan *p, Kernel *k)
                         k->name, KEYS_AT_ONCE);
 }
 
-/* As runtime/scan.h has it; without a state, that is scratch too. */
+/* As in runtime/scan.h; without a state, that is in scratch too. */
 static void tile_scan(Kernel *k)
 {
         ScanInputs s = scan_of(k->stores.of[0].node);

@@ -1,28 +1,29 @@
-/* Cost of tiles: which of the target's tiles a product takes, and into which pieces it is cut.
+/* Cost of tiles: chooses a product's tile among the target's, and the size of its blocks.
  *
- * A step of a tile multiplies an element of each of its rows by 16 weights of each of its panels.  It takes as long as what holds it up
- * most:
+ * A step of a tile multiplies an element of each of its rows by 16 weights of each of its panels.  Its time
+ * is the larger one of:
  *
- *   - multiply-adds, two at a time, or, if they are few, the time until the same sum can be added to again;
- *   - all instructions, four at a time: multiply-adds, loads of weights and of elements of rows, widening of weights, requests for the
- *     next ones; a sum or an address that has no register is loaded each time.
+ *   - multiply-adds, two at a time, or, if they are few, the latency of adding to the same sum again;
+ *   - all instructions, four at a time: multiply-adds, loads of weights and of elements of rows, widening of
+ *     weights, prefetches; a sum or an address without a register is loaded each time.
  *
- * Rows and panels that do not fill a tile are computed all the same.  The tile wins that takes the least time for the most rows of a call
- * and, in batches, for a row of each sequence; so as the runtime takes them: where tiles of four rows leave less over, in these. */
+ * A partly filled tile takes as long as a full one.  The chosen tile has the least time for the maximum
+ * number of rows of a call and, in batches, for one row per sequence.  As in the runtime, tiles of four rows
+ * are used if fewer rows are left over with them. */
 #include "plan_private.h"
 
 #include <inttypes.h>
 
 enum {
-        WIDTH = 4,              /* instructions in a cycle; times are counted in them */
+        WIDTH = 4,              /* instructions per cycle; the unit of all times */
         LATENCY = 4 * WIDTH,    /* from a multiply-add to the next on the same sum */
-        ADDRESSES = 10,         /* integer registers for those of rows and panels */
-        LOOP = 3,               /* instructions that count and jump */
+        ADDRESSES = 10,         /* integer registers for addresses of rows and panels */
+        LOOP = 3,               /* instructions for counting and branching */
         FIRST_CACHE = 32 << 10, /* bytes that most processors have at least */
         SECOND_CACHE = 512 << 10
 };
 
-/* Instructions that widen a vector of weights once it is loaded. */
+/* Instructions to widen a loaded vector of weights. */
 static int widening(Storage s)
 {
         return s == STORAGE_BF16 ? 2 : s == STORAGE_F16 ? 1 : 0;
@@ -45,13 +46,14 @@ static int64_t time_in(const Target *t, Storage s, Tile tile, int64_t rows, int6
         return tiles * (whole * step_time(t, s, tile) + (rest ? step_time(t, s, last) : 0));
 }
 
-/* Are its weights, numbers of 16 bits, made f32 once for all tiles, as takes_wide() has it (runtime/matmul.h)? */
+/* Whether its 16-bit weights are converted to f32 once for all tiles, as by takes_wide()
+ * (runtime/matmul.h). */
 static bool is_widened(Storage s, Tile tile)
 {
         return storage_info[s].bytes == 2 && tile.rows > 4;
 }
 
-/* With the choice of has_few_rows() (runtime/matmul.h). */
+/* Chooses as has_few_rows() does (runtime/matmul.h). */
 static int64_t product_time(const Target *t, Storage s, Tile tile, int64_t rows, int64_t panels)
 {
         const bool few = rows < tile.rows || 10 * round_up(rows, 4) <= 9 * round_up(rows, tile.rows);
@@ -62,15 +64,15 @@ static int64_t product_time(const Target *t, Storage s, Tile tile, int64_t rows,
         return once + time_in(t, widened ? STORAGE_F32 : s, tile, rows, panels);
 }
 
-/* In hundredths of the time of only the multiply-adds. */
+/* In percent of the time of only the multiply-adds. */
 static int64_t relative_time(const Target *t, Storage s, Tile tile, int64_t rows, int64_t panels)
 {
         const double least = (double)rows * (double)panels * t->vectors * WIDTH / 2;
         return (int64_t)(100 * (double)product_time(t, s, tile, rows, panels) / least + 0.5);
 }
 
-/* As few pieces of k as leave those of a tile's rows within half of the first cache, and those of its panels within a quarter of the second;
- * equal ones, so that no short one is left over. */
+/* The fewest blocks of k for which a block of a tile's rows fits half of the first cache, and a block of its
+ * panels a quarter of the second.  All blocks are of equal size, so that no short one is left over. */
 static int64_t piece_bytes(Storage s, Tile tile, int64_t depth)
 {
         const StorageInfo *of = &storage_info[s];
@@ -122,7 +124,7 @@ ProductTiling estimated_tiling(const Plan *p, const ProductShape *of, const char
         Tile tile = {codes ? t->code_rows : t->rows, t->panels};
         *why = "";
         if (portable)
-                return tiling_of(of, (Tile){TILE_MOST, 2}); /* the tile of each target is its own */
+                return tiling_of(of, (Tile){TILE_MOST, 2}); /* each target has its own tile */
         if (!codes && !p->off[PASS_tile])
                 tile = cheapest_tile(p, of, why);
         return tiling_of(of, tile);

@@ -1,21 +1,23 @@
-/* Window caches: which states hold a window and not the whole context.
+/* Window caches: decides which states store a window of positions instead of the whole context.
  *
- * A state says how far back its rows are read (StateVar.window, which the causal pass found).  Where attention alone reads
- * them, as its keys or values, which it takes from any position on that is a multiple of 16, or where they are read by their numbers
- * from past - window on, as by a convolution, the state holds that much, what a
- * call brings, and as much again: so that positions can be taken back, and rows need not be moved in each call
- * (runtime/window_cache.h).  States of one window make up one window cache, with one first position.
+ * The causal pass has found how far back the rows of a state are read (StateVar.window).  There are two kinds
+ * of readers that allow a window cache: attention, for which the state has keys or values and which can begin
+ * at any position that is a multiple of 16; and reads of single rows from past - window on, as by a
+ * convolution.  Then the state has room for the window, the rows of a call, and as many again, so that
+ * positions can be taken back and rows are not moved in each call (runtime/window_cache.h).  States with the
+ * same window form one window cache, with a common first position.
  *
  *   [context, width] rows 0 to context      ->      [size, width] rows base to base + size,      size = about window + 2 chunks
  *
- * Of several sequences each has its own first positions.  With pages (runtime/pages.h) states hold what they have pages for.
+ * Each sequence of a batch has its own first positions.  With pages (runtime/pages.h), states store the rows
+ * for which they have pages.
  *
- * Expects kernels that have not been laid out.  Leaves Plan.windows, for layout. */
+ * Expects kernels before layout.  Sets Plan.windows, for layout. */
 #include <stdlib.h>
 
 #include "plan_private.h"
 
-/* Is n read by taps only? */
+/* Whether only taps read n. */
 static bool is_read_by_taps_only(const Fuse *f, const Node *n)
 {
         bool only = true;
@@ -28,7 +30,7 @@ bool is_for_attention(const Fuse *f, const Node *n, bool but_for_taps)
 {
         if (f->uses->pinned[n->id])
                 return false;
-        but_for_taps &= !is_read_by_taps_only(f, n); /* otherwise its layout would be undetermined */
+        but_for_taps &= !is_read_by_taps_only(f, n); /* otherwise the layout would be undefined */
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
                 const Node *user = f->uses->user[n->id][i];
                 const Kernel *k = f->owner[user->id];
@@ -47,7 +49,8 @@ bool is_for_attention(const Fuse *f, const Node *n, bool but_for_taps)
         return true;
 }
 
-/* A read at the numbers of positions from past - back on, or 0 where there are none (passes/fronts.c)? */
+/* Whether n reads rows by their positions from past - back on, or zeros where there are none
+ * (passes/fronts.c). */
 static bool is_read_near(const Plan *p, const Node *n, const Node *append)
 {
         if (n->op != OP_GATHER || n->nin != 2 || n->in[0] != append || n->in[1]->op != OP_MAX)
@@ -87,7 +90,7 @@ bool is_all_positions(const Plan *p, const Node *append)
         return dim_equal(append->type.dim[axis], all) && axis < append->type.rank - 1;
 }
 
-/* Whether a state may be kept in a window cache, and gains by it. */
+/* Whether a window cache is possible for a state, and saves memory. */
 static bool window_suits(const Fuse *f, const Node *append)
 {
         const Plan *p = f->plan;
@@ -104,7 +107,7 @@ static int compare_ends(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
-/* A window cache for each window; of more windows than there can be window caches, the smallest go with the next. */
+/* Makes a window cache for each window.  If there are too many windows, the smallest join the next larger. */
 static void make_caches(Plan *p, int64_t *window, int n)
 {
         int distinct = 0;

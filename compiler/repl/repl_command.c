@@ -1,4 +1,5 @@
-/* Commands of the REPL: lines that begin with a colon.  The table is all that help, completion and the man page's test know. */
+/* Commands of the REPL: lines that begin with a colon.  Help, completion and the man page's test read this
+ * table. */
 #include "repl_private.h"
 
 #include <stdlib.h>

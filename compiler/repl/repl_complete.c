@@ -1,5 +1,6 @@
-/* What completes a word: names of commands, what a command takes (files, parts, passes, models, hyperparameters), and elsewhere
- * the names in sight: a call's parameters that go by name, what stands behind a point, and the values of the model at hand. */
+/* Completes a word: names of commands, their arguments (files, parts, passes, models, hyperparameters), and
+ * elsewhere visible names: a call's named parameters, members after a dot, and values of the current
+ * model. */
 #include "repl_edit_private.h"
 #include "repl_private.h"
 

@@ -1,4 +1,4 @@
-/* :trace: a denoising step by step, as a table or as a strip of pictures: what the model's `loop denoise` makes of noise. */
+/* :trace: the steps of the model's `loop denoise`, as a table or as a strip of pictures. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

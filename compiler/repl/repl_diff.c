@@ -1,6 +1,6 @@
 /* Effects of a change: the plan, line by line, and the outputs.
  *
- * A snapshot is taken of what was run; when something has changed since, the one before is kept too. */
+ * A run takes a snapshot; if something has changed since the last one, the previous snapshot is kept too. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

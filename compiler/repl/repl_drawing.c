@@ -1,4 +1,4 @@
-/* The words of commands that draw: EXPR [--bins N] [[-o] FILE.png]. */
+/* The arguments of commands that draw: EXPR [--bins N] [[-o] FILE.png]. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* :help: describes a command, a builtin, a definition or a variable.
  *
- * A definition is sought where a line would find it: in the session, in what it imports, in the prelude, in the module of its
- * name.  Definitions of other modules of the library are found too, and the import that brings them is named. */
+ * A definition is looked up as in a line: in the session, in what it imports, in the prelude, in the module
+ * of its name.  Definitions of other modules of the library are found too, and the import that brings them is
+ * named. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
-/* Values of the current model in expressions: layer[0].attn.q is its value in the last run, layer[0].attn.q.w is a weight.
+/* Values of the current model in expressions: layer[0].attn.q is its value in the last run, layer[0].attn.q.w
+ * is a weight.
  *
- * Before a line is evaluated, each chain of fields and indices that begins with no name in sight, and is the name of a value or a weight,
- * becomes a name of its own, whose value is computed or read. */
+ * Before a line is evaluated, each chain of fields and indices that names a value or a weight, and does not
+ * begin with a visible name, is replaced with a new name, whose value is computed or read. */
 #include <stdlib.h>
 #include <string.h>
 

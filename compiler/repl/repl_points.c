@@ -1,5 +1,5 @@
-/* Points with labels, in the terminal and as a picture: a label stands where it touches no other and no point, if there is such a place
- * near its point. */
+/* Points with labels, in the terminal and as a picture: a label is placed near its point where it overlaps no
+ * other label and no point, if possible. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

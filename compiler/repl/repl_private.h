@@ -1,8 +1,9 @@
 /* A session of definitions and variables, evaluation, printing, commands.  For repl_*.c only.
  *
- * Memory.  A session holds four kinds, so that redefining costs nothing in the long run: the words seen (interned for good),
- * the imported files, for each input that something came of its text and tree (a Unit, which goes with the last thing that
- * came of it), and variables (counted).  What is made in an evaluation lives in an arena of its own and goes with it. */
+ * Memory.  A session has four kinds, so that redefinitions do not accumulate memory: interned words
+ * (permanent); imported files; a Unit for each input with definitions, with its text and tree, which is freed
+ * with its last definition; and variables, with reference counts.  An evaluation has a separate arena, which
+ * is freed after it. */
 #ifndef REPL_PRIVATE_H
 #define REPL_PRIVATE_H
 #include <stdbool.h>

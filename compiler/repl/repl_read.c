@@ -1,7 +1,8 @@
 /* lathe repl: reads lines from a terminal, a script or a pipe, and handles each.
  *
- * On a terminal libedit edits them, keeps a history and completes; elsewhere nothing but the answers is printed, and the exit
- * code tells whether a line failed.  On a terminal Ctrl-C drops the line or stops the work at hand; the end of input leaves. */
+ * On a terminal libedit edits them, keeps a history and completes; elsewhere only the answers are printed,
+ * and the exit code is that of the lines.  On a terminal Ctrl-C drops the line or stops the current work; the
+ * end of input ends the REPL. */
 #include "repl_edit_private.h"
 #include "repl_private.h"
 

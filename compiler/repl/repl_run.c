@@ -1,6 +1,6 @@
 /* The current model compiled in memory, and commands that run it.
  *
- * It is compiled anew when the session has changed; weights that the change leaves as they were stay packed in the pool. */
+ * It is compiled again when the session has changed; unchanged weights stay packed in the pool. */
 #include "repl_private.h"
 
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* A session as text: `:save`.
  *
- * To a name that ends in .model go imports and definitions, which is what a model file can hold; what else the session has is
- * named.  To another one goes a script of the REPL, which `:load` takes up again: also variables with their values, the model at
- * hand, its settings, tokenizer and weights.  Definitions stand as they were written, with the comments before them. */
+ * A file whose name ends in .model gets imports and definitions; the rest of the session cannot be part of a
+ * model file and is listed.  Other files get a script for `:load`: also variables with their values, the
+ * current model, its settings, tokenizer and weights.  Definitions are written as they were typed, with the
+ * comments before them. */
 #include "repl_private.h"
 
 #include <math.h>

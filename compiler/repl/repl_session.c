@@ -1,7 +1,7 @@
-/* A session's definitions: what is typed in or loaded stands in the main file of a program that grows.
+/* A session's definitions: the main file of a program, to which typed and loaded definitions are added.
  *
- * A definition of a name goes in place of the one before.  Imported files are modules as anywhere; they are read anew when a
- * file is loaded. */
+ * A definition replaces an earlier one of the same name.  Imported files are modules as elsewhere; they are
+ * read again when a file is loaded. */
 #include "repl_private.h"
 
 #include <stdlib.h>

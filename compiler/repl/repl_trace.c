@@ -1,4 +1,4 @@
-/* One run of the whole: inputs, and outputs as they come. */
+/* One run of a whole model: inputs, and outputs in the order of computation. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Variables between evaluations: numbers, texts, lists, tensors with their elements.  What can't live on as a value, a block
- * with arguments or a scheme, lives on as its statement and the variables that it read, and is made anew where it is used. */
+/* Variables between evaluations: numbers, texts, lists, tensors with their elements.  A block with arguments
+ * or a scheme cannot be stored as a value.  Its statement is stored with the variables that it read, and
+ * evaluated again at each use. */
 #include "repl_private.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The schedules of runtime/denoise.h by the words of `loop denoise`: see run.h. */
+/* Maps the words of `loop denoise` to the schedules of runtime/denoise.h: see run.h. */
 #include "run.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* A second, usually smaller model that drafts the continuation of another's text (Leviathan et al., 2023, "Fast inference from
- * transformers via speculative decoding").
+/* A second, usually smaller model that drafts the continuation of another's text (Leviathan et al., 2023,
+ * "Fast inference from transformers via speculative decoding").
  *
- * It keeps its cache from call to call.  Of the text that it is asked about it takes what it has not taken yet; where it had taken
- * something else, because drafts were wrong or the text is another, it goes back first. */
+ * Its cache is kept between calls.  Only new tokens of a text are computed.  Positions that differ, because
+ * drafts were wrong or the text is another one, are taken back first. */
 #include <stdlib.h>
 
 #include "run.h"

@@ -1,4 +1,4 @@
-/* Generation, with the tokenizer and the sampler that emitted C has. */
+/* Generation, with the tokenizer and the sampler of emitted C. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

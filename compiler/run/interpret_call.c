@@ -1,5 +1,5 @@
-/* Code's calls of the runtime's kernels: products and attention, and what these call back: a product's epilogue, a score, a sink, the
- * bounds of live keys. */
+/* Calls of the runtime's kernels in Code: products and attention, and their callbacks: a product's epilogue,
+ * a score, a sink, the bounds of unmasked keys. */
 #include "interpret_private.h"
 
 #include <math.h>

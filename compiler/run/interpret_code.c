@@ -1,5 +1,5 @@
-/* Code, one statement after the other, with the bits of the emitted program: vectors are computed by the runtime's own functions,
- * which libtcc's code calls too. */
+/* Interprets Code statement by statement, with the bits of the emitted program: vectors are computed by the
+ * runtime's functions, which libtcc's code calls too. */
 #include "interpret_private.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
-/* The interpreter's ranks: which part of a kernel is this one's, and the steps by which ranks and stages give each other values.
+/* The interpreter's ranks: a rank's share of a kernel, and the steps that exchange values between ranks and
+ * stages.
  *
- * The functions are those of the emitted program (runtime/ranks.h); here panels of results are carried by a kernel's Code. */
+ * The functions are those of the emitted program (runtime/ranks.h); here a kernel's Code copies panels of
+ * results. */
 #include "interpret_private.h"
 
 #include <stdlib.h>

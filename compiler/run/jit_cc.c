@@ -1,5 +1,5 @@
-/* The program through the system's C compiler, in the background: a shared object in a folder of its own, opened when it is
- * complete.  $CC names another compiler than cc. */
+/* Compiles the program by the system's C compiler, in the background: a shared object in a temporary folder,
+ * opened when it is complete.  $CC names a compiler other than cc. */
 #include "jit_private.h"
 
 #include <dlfcn.h>

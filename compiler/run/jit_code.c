@@ -1,7 +1,7 @@
-/* The interpreter of programs and of Code, made for a plan: no compiler, the same bits.
+/* Makes the interpreter of programs and of Code for a plan: no compiler, the same bits.
  *
- * A defect of a kernel shows here without C: where this agrees with the graph's interpreter and compiled code does not, printing or
- * a compiler is wrong; where both disagree with it, lowering is. */
+ * It locates defects of a kernel.  If only compiled code disagrees with the graph's interpreter, printing or
+ * a compiler is wrong; if this interpreter disagrees too, lowering is wrong. */
 #include "interpret_private.h"
 
 #include <stddef.h>

@@ -1,7 +1,8 @@
-/* Just in time: the program of a plan as code in this process.
+/* Just-in-time compilation: the program of a plan as code in this process.
  *
- * Two ways to the same bits: libtcc, at once, with the kernels that are compiled into lathe; and the system's C compiler, in the
- * background, which optimises the very text that `lathe build` would write. */
+ * There are two compilers with the same bits: libtcc, immediately, with the kernels that are compiled into
+ * lathe; and the system's C compiler, in the background, which optimises the text that `lathe build` would
+ * write. */
 #ifndef JIT_PRIVATE_H
 #define JIT_PRIVATE_H
 #include "kernel_table_private.h"

@@ -1,4 +1,4 @@
-/* The program through libtcc: neither headers nor a library of tcc's are needed where lathe runs. */
+/* Compiles the program by libtcc; neither headers nor a library of tcc are needed at run time. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "jit_private.h"
 

@@ -1,7 +1,7 @@
 /* run: a planned model in this process.
  *
- * Code made just in time (jit_tcc.c, jit_cc.c), an engine that calls it with memory and threads of its own (engine.c), and texts that
- * come of that (tokenizer_source.c, generate.c). */
+ * Just-in-time compilation (jit_tcc.c, jit_cc.c), an engine that calls the code with its own memory and
+ * threads (engine.c), and generation of texts (tokenizer_source.c, generate.c). */
 #ifndef RUN_H
 #define RUN_H
 #include <stdatomic.h>

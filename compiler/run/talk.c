@@ -1,4 +1,4 @@
-/* The texts of a conversation, knobs of `loop generate`, as runtime/talk.h has them. */
+/* The texts of a conversation, settings of `loop generate`, as in runtime/talk.h. */
 #include <string.h>
 
 #include "run.h"

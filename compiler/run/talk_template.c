@@ -1,8 +1,8 @@
-/* A conversation that the chat template itself writes, turn by turn.
+/* A conversation rendered by the chat template, turn by turn.
  *
- * Messages must not contain special tokens.  Therefore the text of a special token in a message gets a mark in front before the template
- * is evaluated: a character that no message contains.  Afterwards only texts without a mark become special tokens.  Bytes that are not
- * UTF-8 become a mark and a character. */
+ * Messages must not contain special tokens.  Therefore the text of a special token in a message gets a mark
+ * in front before the template is evaluated: a character that no message contains.  Afterwards only texts
+ * without a mark become special tokens.  Bytes that are not UTF-8 become a mark and a character. */
 #include <stdlib.h>
 #include <string.h>
 

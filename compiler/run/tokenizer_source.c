@@ -1,4 +1,4 @@
-/* A tokenizer from whatever holds one: the files that text.h reads, and a GGUF, whose pairs are weights.h's to read; and a model's
+/* Loads a tokenizer from a file that text.h reads, or from a GGUF, whose pairs weights.h reads; and a model's
  * texts by it. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A program of the system's, as the C compiler: in a group of processes of its own, which ends when this process does, and with its
- * output in a file. */
+/* Runs a program of the system, such as the C compiler: in a process group that ends when this process does,
+ * with its output in a file. */
 #include "jit_private.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
-/* Where a text whose symbols are characters may be cut before merges.
+/* Finds the positions at which a text whose symbols are characters may be split before merges.
  *
- * A merge goes over the place between two characters only if some merge has these at its border, on the left and on the right.  Text
- * is cut everywhere else, and a word that is a token is looked up as one piece. */
+ * A merge can span the position between two characters only if some merge has these two at its border.  Text
+ * is split at all other positions, and a word that is a token is looked up as a whole. */
 #include "form_private.h"
 
 enum { MARK = 0x2581, LATER_LETTERS = 0x2e80, CHARACTERS = LAST_CHARACTER + 1 };

@@ -1,4 +1,4 @@
-/* The form that every source of a tokenizer is read into. */
+/* The form into which every source of a tokenizer is read. */
 #ifndef TEXT_FORM_PRIVATE_H
 #define TEXT_FORM_PRIVATE_H
 #include "text.h"

@@ -1,4 +1,4 @@
-/* Where a tokenizer comes from: a file, or a directory that has one of them. */
+/* Finds and loads a tokenizer: a file, or a directory with one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,8 +1,10 @@
-/* llama2.c's tokenizer.bin (github.com/karpathy/llama2.c, tokenizer.py): int32, the length of the longest token; then for each token
- * float, its score; int32, its length; its bytes.  How many there are the file does not say.
+/* llama2.c's tokenizer.bin (github.com/karpathy/llama2.c, tokenizer.py): int32, the length of the longest
+ * token; then for each token float, its score; int32, its length; its bytes.  The file does not contain the
+ * number of tokens.
  *
- * Tokens 0 to 2 are the unknown, the beginning and the end.  A text begins with the beginning and a space; a character without a
- * token becomes its bytes, b as token 3 + b; then neighbours that together are a token are merged, the highest score first. */
+ * Tokens 0 to 2 are unknown, begin and end.  A text is preceded by the begin token and a space.  A character
+ * without a token becomes its bytes, byte b as token 3 + b.  Then adjacent tokens that together are a token
+ * are merged, the highest score first. */
 #include "reader_private.h"
 
 enum { UNKNOWN, BEGIN, END, FIRST_BYTE, HEADER = 4, ROW = 8 };

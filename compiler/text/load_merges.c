@@ -1,9 +1,11 @@
-/* vocab.json and merges.txt: byte-level BPE.  tokenizer_config.json, special_tokens_map.json and added_tokens.json beside them say which
- * class of tokenizers it is and which tokens are added; together they become the tokenizer.json that says the same.
+/* vocab.json and merges.txt: byte-level BPE.  tokenizer_config.json, special_tokens_map.json and
+ * added_tokens.json beside them give the class of the tokenizer and the added tokens.  Together they are
+ * converted to an equivalent tokenizer.json.
  *
- * models/lib/merges.json has a pipeline for each group of classes: `classes`, and `models`, the model_type of a config.json that counts if no
- * class is named; `normalizer` and `split` as in tokenizer.json; `begin` and `end`, keys of the special tokens around a text; `ending`, its
- * end_of_word_suffix; `special`, the special tokens that hold if no file states them. */
+ * models/lib/merges.json has a pipeline for each group of classes: `classes`, and `models`, the model_type of
+ * a config.json, used if no class is named; `normalizer` and `split` as in tokenizer.json; `begin` and `end`,
+ * keys of the special tokens around a text; `ending`, its end_of_word_suffix; `special`, the default special
+ * tokens. */
 #include <stdlib.h>
 
 #include "reader_private.h"

@@ -1,5 +1,5 @@
-/* Tokens in order of their ranks, as tiktoken's files (NAME.tiktoken: a token in base 64 and its rank a line) and tekken.json have them.
- * Two neighbours that together are a token are merged, the least rank first. */
+/* Tokens in order of their ranks, from tiktoken's files (NAME.tiktoken: a token in base 64 and its rank per
+ * line) and tekken.json. Adjacent tokens that together are a token are merged, the lowest rank first. */
 #include <stdlib.h>
 
 #include "reader_private.h"

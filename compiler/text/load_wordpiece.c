@@ -1,5 +1,5 @@
-/* A vocab.txt, as WordPiece has it: a token a line.  With tokenizer_config.json beside it, it becomes the tokenizer.json that
- * says the same. */
+/* A vocab.txt of WordPiece: a token per line.  With tokenizer_config.json beside it, it is converted to an
+ * equivalent tokenizer.json. */
 #include "reader_private.h"
 
 /* Tokens of lines to their numbers; NULL: one is not UTF-8, in *line. */

@@ -1,4 +1,4 @@
-/* Models of a tokenizer.json that make no merges. */
+/* Models of a tokenizer.json without merges. */
 #include "reader_private.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The parts of a tokenizer.json that cut text into pieces, and make text of tokens. */
+/* The parts of a tokenizer.json that split text into pieces, and decode tokens to text. */
 #include "reader_private.h"
 
 static const char gpt2_regex[] =

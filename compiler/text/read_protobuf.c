@@ -1,7 +1,8 @@
 /* SentencePiece's .model: a message of protocol buffers.
  *
- * A message is a sequence of fields: a number with the field's own and how it is stored, then a number, 4 or 8 bytes, or a length and
- * as many bytes.  What is not known is passed over.  Fields are those of sentencepiece_model.proto. */
+ * A message is a sequence of fields: a number with the field's number and type, then a number, 4 or 8 bytes,
+ * or a length and as many bytes.  Unknown fields are skipped.  Fields are those of
+ * sentencepiece_model.proto. */
 #include "reader_private.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* Converts a model of SentencePiece to the form: pieces with their scores and types.  What it does to text is SentencePiece's, not that of
- * the tokenizer.json that some tool makes of it. */
+/* Converts a model of SentencePiece to the form: pieces with their scores and types.  Text is processed as
+ * SentencePiece does, not as by a tokenizer.json converted from it. */
 #include "reader_private.h"
 
 #include <ctype.h>

@@ -1,7 +1,8 @@
-/* Regexes as tokenizer.json has them, in the syntax of Oniguruma: to trees over sets of characters.
+/* Parses regexes of tokenizer.json, in the syntax of Oniguruma, to trees over sets of characters.
  *
- * Alternation, groups that capture or not, (?i:…), * + ? {n,m}, lazy and possessive, classes within classes, \p{…} \s \S \d \D \w \W,
- * (?=X) and (?!X) of one character, $.  What else there is is refused with its place: no regex may be read as another. */
+ * Alternation, groups that capture or not, (?i:…), * + ? {n,m}, lazy and possessive, classes within classes,
+ * \p{…} \s \S \d \D \w \W, (?=X) and (?!X) of one character, $.  Other syntax is rejected with its position,
+ * so that no regex is misread. */
 #include "form_private.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* A regex as a table.
  *
- * These regexes mean the first alternative that matches, not the longest.  A state is a list of places in the regex, most wanted
- * first; a match cuts off all that stand behind it.  Look-ahead is of one character and is decided when that comes, so an entry, for a
- * state and a class of characters, says where to go and whether a match ends before this character. */
+ * These regexes match the first alternative, not the longest.  A state is a list of positions in the regex in
+ * order of priority; a match removes all positions after it.  Look-ahead is one character long and is decided
+ * when that is read.  So an entry, for a state and a class of characters, has the next state and whether a
+ * match ends before this character. */
 #include "form_private.h"
 
 #include <stdlib.h>

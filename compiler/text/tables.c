@@ -1,4 +1,4 @@
-/* The form as one block of tables: runtime/tokens.h has their layout. */
+/* Writes the form as one block of tables: runtime/tokens.h has their layout. */
 #include "tables_private.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A block of tables while it is made: tables.c, tables_splits.c. */
+/* A block of tables under construction: tables.c, tables_splits.c. */
 #ifndef TEXT_TABLES_PRIVATE_H
 #define TEXT_TABLES_PRIVATE_H
 #include "form_private.h"

@@ -1,4 +1,4 @@
-/* How merges make tokens: the tables for the search of runtime/token_bpe.h. */
+/* Writes the tables of merges for the search in runtime/token_bpe.h. */
 #include "tables_private.h"
 
 /* The symbols of a token before merges, in symbol [text.n + 1]. */

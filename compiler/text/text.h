@@ -1,8 +1,9 @@
-/* text: tokenizers, from the files that they are published as to the tables that runtime/tokens.h works by.
+/* text: tokenizers, from their published files to the tables of runtime/tokens.h.
  *
- * read_*.c read a source into one form (form_private.h): added tokens, normaliser, pre-tokeniser, model, post-processor, decoder.
- * regex_*.c make tables of regexes over sets of characters (charset.c).  tables.c puts all of it into one block of memory without
- * pointers, which encoding and decoding need alone, in lathe and in emitted C. */
+ * read_*.c read a source into one form (form_private.h): added tokens, normaliser, pre-tokeniser, model,
+ * post-processor, decoder. regex_*.c make tables of regexes over sets of characters (charset.c).  tables.c
+ * writes all of it into one block of memory without pointers, the only data for encoding and decoding in
+ * lathe and in emitted C. */
 #ifndef TEXT_H
 #define TEXT_H
 #include "base/base.h"

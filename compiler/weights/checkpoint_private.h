@@ -1,4 +1,4 @@
-/* For the readers of checkpoints' formats. */
+/* For the readers of checkpoint formats. */
 #ifndef CHECKPOINT_PRIVATE_H
 #define CHECKPOINT_PRIVATE_H
 #include "weights.h"

@@ -5,8 +5,8 @@
  *   tensors   name, number of axes, their sizes innermost first, type, offset in the data
  *   data      from a multiple of the alignment; tensors end to end, each from a multiple of it
  *
- * A cursor goes from front to back, and gguf_take() alone moves it: nothing behind the file's end is looked at, and nothing is allocated
- * for a number before that many bytes are known to be there. */
+ * A cursor moves from the beginning to the end, only by gguf_take().  Nothing after the file's end is read,
+ * and a count is checked against the remaining bytes before memory is allocated for it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Packing: weights and tables laid out as the plan says.  Weights are streamed: no more of one is held than a block of its file. */
+/* Packing: writes weights and tables in the plan's layout.  Weights are streamed, block by block of their
+ * file. */
 #define _DEFAULT_SOURCE /* madvise */
 #include "weights.h"
 

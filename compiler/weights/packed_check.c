@@ -1,8 +1,9 @@
-/* A packed file has a hash of each of 48 blocks in its head.  They are checked when the file is opened, by threads, while the caller
- * goes on with its plan or its compiler: so a damaged file is never computed with.  The check reads every page, so that the first call
- * finds them mapped.
+/* The head of a packed file has a hash of each of 48 blocks.  Threads check them when the file is opened,
+ * while the caller continues with its plan or its compiler.  So a damaged file is never used.  The check
+ * reads every page, so that they are mapped at the first call.
  *
- * The hash finds every change of one word and is no protection against a forger: eight lanes, each h = (h ^ word) * odd. */
+ * The hash detects every change of one word, but does not protect against forgery: eight lanes, each h = (h ^
+ * word) * odd. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>

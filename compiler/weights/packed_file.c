@@ -1,8 +1,10 @@
-/* The packed file: a page with a head, then the weights in the order in which the kernels read them, then what else the program maps.
+/* The packed file: a page with a head, then the weights in the order in which the kernels read them, then
+ * other data that the program maps.
  *
- * The head: eight letters; a hash of the layout, how many floats, bytes of the tail, its hash, and the key (0: there is none); at
- * byte 128 the hashes of the file's blocks (packed_check.c); at byte 512 the storage of each weight, as numbers of storage.def; after
- * them, of a mixture, runs of slots in the order of the weights as elaborated, four bytes each: how many, and their storage in the last. */
+ * The head: eight letters; a hash of the layout, the number of floats, the bytes of the trailing data, its
+ * hash, and the key (0: none); at byte 128 the hashes of the file's blocks (packed_check.c); at byte 512 the
+ * storage of each weight, as numbers of storage.def; after them, for a mixture, runs of slots in the order of
+ * the weights as elaborated, four bytes each: the length, and the storage in the last byte. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

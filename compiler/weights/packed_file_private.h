@@ -1,4 +1,4 @@
-/* The head of a packed file, which packed_file.c writes and packed_read.c reads. */
+/* The head of a packed file: packed_file.c writes it, packed_read.c reads it. */
 #ifndef PACKED_FILE_PRIVATE_H
 #define PACKED_FILE_PRIVATE_H
 #include "weights.h"

@@ -1,4 +1,4 @@
-/* The packed file, read: mapped for the plan that it was written for. */
+/* Reads a packed file: maps it for the plan for which it was written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Blocks of a checkpoint side by side: those of 16 rows become one that kernels read.  Layouts: types.c and runtime/blocks.h. */
+/* Interleaves blocks of a checkpoint: those of 16 rows become one block for kernels.  Layouts: types.c and
+ * runtime/blocks.h. */
 #include <string.h>
 
 #include "weights.h"

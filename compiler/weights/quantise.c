@@ -1,14 +1,15 @@
-/* Quantisers: floats to the blocks of packed types (types.def), whose bytes types.c makes floats again.
+/* Quantisers: convert floats to the blocks of packed types (types.def); types.c converts them back.
  *
- * A quantiser looks for the block of least loss, sum of weight * (x - value)^2.  The weights are the caller's, or 1.  A block never loses
- * more than that of plain rounding.
+ * A quantiser searches for the block with the least loss, sum of weight * (x - value)^2.  The weights are the
+ * caller's, or 1.  The loss is never larger than with plain rounding.
  *
  * For a step and a base the best codes are the nearest.  So the search is one for steps:
  *
  *     begin with those of plain rounding;  try steps around the one that reaches the largest value;
  *     while it improves: the step and the base of the least squares for the codes
  *
- * Bytes are the same on every machine: all is computed in double by + - * and /, sums in a fixed order. */
+ * Bytes are the same on every machine: everything is computed in double by + - * and /, with sums in a fixed
+ * order. */
 #include "quantise_private.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* Values of a model that something else made. */
+/* Values of a model that were computed elsewhere. */
 #include "checkpoint_private.h"
 
 #include <inttypes.h>

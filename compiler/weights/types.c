@@ -1,8 +1,8 @@
-/* The types of tensors (types.def), and how their blocks become floats.
+/* The types of tensors (types.def), and the conversion of their blocks to floats.
  *
- * In packed types d, m and dmin are f16 factors, and the codes of the first half of 32 values are the lower nibbles of 16 bytes, those
- * of the second half the upper ones.  Every product and sum is rounded to f32 by itself, in the order that GGUF's own tools have, so
- * that the floats are theirs to the bit. */
+ * In packed types d, m and dmin are f16 factors, and the codes of the first half of 32 values are the lower
+ * nibbles of 16 bytes, those of the second half the upper ones.  Every product and sum is rounded to f32
+ * separately, in the order of GGUF's own tools, so that the floats have the same bits. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>

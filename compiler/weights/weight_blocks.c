@@ -1,4 +1,4 @@
-/* Weights in blocks of codes: moved as the file has them, or made of floats, by all processors. */
+/* Weights in blocks of codes: copied from the file, or quantised from floats, on all processors. */
 #include "weight_map_private.h"
 
 #include <inttypes.h>

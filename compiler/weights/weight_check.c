@@ -1,6 +1,6 @@
-/* A checkpoint against the map: every tensor that the map names is there, in its shape and in a type that
- * lathe reads, and every tensor that is there is named, if only by `drop` or `optional`.  All that is wrong
- * is reported at once. */
+/* A checkpoint against the map: every tensor that the map names exists, with its shape and a type that lathe
+ * reads, and every tensor of the file is named, at least by `drop` or `optional`.  All errors are reported at
+ * once. */
 #include "weight_map_private.h"
 #include "checkpoint_private.h"
 

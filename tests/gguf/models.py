@@ -478,7 +478,7 @@ def check_refused_imports(lathe, root, work, names):
         verdict(f"lathe import refuses {name}", code == 1 and text.startswith(message), text)
     write_gguf(path, "LLAMA", tensors, names)
     code, text = run(lathe, "import", "--spec-only", path)
-    verdict("lathe import refuses a GGUF that says no architecture", code == 1 and
+    verdict("lathe import rejects a GGUF without an architecture", code == 1 and
             text == f"lathe: error: {path}: it has no general.architecture, which names the architecture\n", text)
 
 

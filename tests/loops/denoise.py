@@ -163,7 +163,7 @@ with tempfile.TemporaryDirectory() as at:
     solver = 'scheduler "dpm_solver"  tells "noise"  trained 20'
     refused("as many steps as the training had, by dpm_solver", "20 steps; expected 1 to 19", solver, "-n", "20", "-o", "x.npy")
     refused("a flow whose model tells noise", "needs predictions of velocities", 'scheduler "euler"  tells "noise"', "-o", "x.npy")
-    refused("no file", "written to a file", ways)
+    refused("no output file", "written to a file", ways)
     refused("a picture of a vector", "a PNG has 1 or 3 channels", ways, "-o", "x.png")
     refused("a file of another kind", "expected a name that ends in .png", ways, "-o", "x.pgm")
     refused("guidance without a class", "guidance requires", ways, "--guidance", "2", "-o", "x.npy")

@@ -185,7 +185,7 @@ checkpoint { "ab" = join(a, b, axis: 1);  "c" = 0.5 * c }
         args = ("eval", "parts.model", "-I", "x=1", "--weights", "w.safetensors", "--quant", "f32," + kind)
         accepted(f"{kind} beside a large value", *args) if good else refused(f"{kind} of a large value", [f'"ab"[0, {at}] is 100000'], *args)
     safetensors("w.safetensors", ab=([4, 8], [1.0] * 32, "f"), c=([4, 4], [1.0] * 15 + [2.0**127], "f"))
-    refused("what a checkpoint computes", ['"c"[3, 3] is 3.40282367e+38', "beyond"], "eval", "parts.model", "-I", "x=1", "--weights", "w.safetensors")
+    refused("overflow in a checkpoint's expression", ['"c"[3, 3] is 3.40282367e+38', "beyond"], "eval", "parts.model", "-I", "x=1", "--weights", "w.safetensors")
 
 
 # --- programs ---

@@ -68,14 +68,14 @@ made = m.generate(ids, on_token=told.append, steps=40)
 said = lathe("run", "tale", "--tokenizer", f"{ROOT}/models/tale/tokenizer.bin", "Once upon a time", "-n", "40")
 verdict("text is that of lathe run", m.decode(numpy.concatenate([ids, made])).strip() in said.strip() or m.decode(made).strip() in said,
         m.decode(made), said)
-verdict("each token is told", told == made.tolist())
+verdict("on_token is called for each token", told == made.tolist())
 m.reset()
 drawn = m.decode(m.generate(ids, temperature=0.9, top_k=20, seed=7, steps=40))
 said = lathe("run", "tale", "--tokenizer", f"{ROOT}/models/tale/tokenizer.bin", "Once upon a time", "-n", "40", "--temp", "0.9", "--top-k",
              "20", "--seed", "7")
 verdict("drawn text too", drawn.strip() in said, drawn, said)
 m.reset()
-verdict("whoever is told may end the text", len(m.generate(ids, on_token=lambda token: True)) == 0)
+verdict("on_token can end the text", len(m.generate(ids, on_token=lambda token: True)) == 0)
 
 
 def fails(token):
@@ -87,7 +87,7 @@ verdict("what it raises comes through", raises(KeyError, "", lambda: m.generate(
 m.reset()
 said = []
 made = m.generate(ids, on_token=lambda token: said.append((m.decode([token]), m.position)), steps=5)
-verdict("who is told may decode", said == [(m.decode([token]), len(ids) + i) for i, token in enumerate(made)], said, m.decode(made))
+verdict("on_token may call decode", said == [(m.decode([token]), len(ids) + i) for i, token in enumerate(made)], said, m.decode(made))
 for name, inside in (("forward", m.forward), ("generate", m.generate)):
     m.reset()
     problem = raises(ValueError, f"no {name} from a function that is told", lambda f=inside: m.generate(ids, on_token=lambda token: f([1])))
@@ -160,7 +160,7 @@ verdict("one of two", same(d.forward(star, outputs="logits"), both["logits"]))
 
 n = numerals.Model()
 words, tokens = numpy.array([5, 9, 11], numpy.int32), numpy.array([1, 4], numpy.int32)
-verdict("what is not fed yet", raises(numerals.Error, "not been fed", lambda: n.forward(tokens)) == "")
+verdict("an input that is not fed yet", raises(numerals.Error, "not been fed", lambda: n.forward(tokens)) == "")
 n.feed("source", words)
 verdict("an encoder and a decoder are lathe eval's", same(n.forward(tokens), evaluated("numerals", "logits", words=words, tokens=tokens)))
 verdict("a group that there is not", raises(TypeError, "there is no group words; there are: source", lambda: n.feed("words", words)) == "")
@@ -198,7 +198,7 @@ verdict("without the grammar", r.decode(r.generate(r.encode("{"), steps=20, temp
 
 u = silent.Model()
 problem = raises(silent.Error, "leaves no possible token: every token that the grammar allows here is ruled out", lambda: u.generate([1], steps=3))
-verdict("a grammar that leaves nothing says why", not problem, problem)
+verdict("a grammar that allows no token: the error", not problem, problem)
 verdict("a rule that is no function", raises(TypeError, "rule is a function", lambda: u.generate([1], rule="json")) == "")
 
 # --- a rule of one's own, weights in memory ---
@@ -229,11 +229,11 @@ for row in rows:
     m.reset()
     alone.append(m.forward(row))
 found = b.batch([2, 0, 3], rows)
-verdict("sequences in a batch have the bits of each alone", all(map(same, found, alone)) and len(found) == 3)
+verdict("sequences in a batch have the bits of separate calls", all(map(same, found, alone)) and len(found) == 3)
 m.reset()
 m.prefill(rows[2])
 found = b.batch([3, 1], [[2, 3], rows[0]], first=[-1, 3])
-verdict("they go on, and some outputs alone are wanted", same(found[0], m.forward([2, 3])[1:]) and same(found[1], alone[0][3:]))
+verdict("they continue, with only some outputs requested", same(found[0], m.forward([2, 3])[1:]) and same(found[1], alone[0][3:]))
 verdict("none are wanted", b.batch([0], [[8]], outputs=()) == [{}] and b.batch([], []) == [])
 b.select(3)
 verdict("a slot that is selected", (b.slot, b.position) == (3, 7), b.slot, b.position)
@@ -259,7 +259,7 @@ sentence = [numpy.array(x, numpy.int32) for x in ([1, 7, 9], [4, 5, 7, 7, 2], [8
 given = {"tokens": sentence, "token_types": [x * 0 for x in sentence], "keep": [x * 0 + 1 for x in sentence]}
 each = [s2.forward(**{name: value[i] for name, value in given.items()}) for i in range(3)]
 found = s2.batch(**given)
-verdict("whole sequences in a batch have the bits of each alone", all(same(a[name], x[name]) for a, x in zip(found, each) for name in a), found)
+verdict("whole sequences in a batch have the bits of separate calls", all(same(a[name], x[name]) for a, x in zip(found, each) for name in a), found)
 verdict("more than an instance takes", raises(sentences.Error, "slot", lambda: s2.batch(**{n: v + v for n, v in given.items()})) == "")
 
 # --- beams ---
@@ -311,7 +311,7 @@ h = hears.Model()
 words = h.transcribe(sound, steps=8)
 verdict("a sound's first tokens are prescribed", words[:2].tolist() == [50, 51] and len(words) == 8, words)
 told = []
-verdict("each token of a sound is told", same(h.transcribe(sound, on_token=told.append, steps=5), words[:5]) and told == words[:5].tolist())
+verdict("on_token is called for each token of a sound", same(h.transcribe(sound, on_token=told.append, steps=5), words[:5]) and told == words[:5].tolist())
 verdict("a sound that is too long", raises(hears.Error, "", lambda: h.transcribe(numpy.zeros(10**6))) == "")
 verdict("a sound of another kind", raises(TypeError, "samples is of real numbers", lambda: h.transcribe(["a"])) == "")
 
@@ -329,10 +329,10 @@ away["class_input"] = away.pop("class")
 subprocess.run([LATHE, "run", *words, "--guidance", "3"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 steps = []
 drawn = g.denoise(**prompt, class_input=1, hint=hint, seed=5, guidance=3, without=away, on_step=lambda *step: steps.append(step))
-verdict("what is made of noise and other inputs, away from others, is that of lathe run", same(drawn, numpy.load("drawn.npy")))
-verdict("each step is told", [step[:2] for step in steps] == [(i + 1, len(steps)) for i in range(len(steps))] and same(steps[-1][2], drawn), steps)
+verdict("denoising with guidance equals lathe run", same(drawn, numpy.load("drawn.npy")))
+verdict("on_step is called for each step", [step[:2] for step in steps] == [(i + 1, len(steps)) for i in range(len(steps))] and same(steps[-1][2], drawn), steps)
 first = g.denoise(**prompt, class_input=1, hint=hint, seed=5, on_step=lambda *_: True)
-verdict("whoever is told may end it", not same(first, drawn))
+verdict("on_step can end denoising", not same(first, drawn))
 for name, kind, words, call in [
         ("an input that is lacking", TypeError, "denoise lacks hint", lambda: g.denoise(**prompt, class_input=1)),
         ("one that there is not", TypeError, "denoise has no input hit", lambda: g.denoise(hit=1)),

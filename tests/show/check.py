@@ -53,7 +53,7 @@ for model in ["tale", "sketch", "deepseek_v3", "whisper", "gemma3", "topics"]:
                 and sum(s["values"] for s in cost["states"]) == cost["cache_values"])
 verdict("hyperparameters", of("tale", "params", "-D", "layers=3")[0]["hyperparameters"]["layers"] == 3)
 cost, text = of("tale", "cost", "--quant", "q8_0", "--kv", "f16")
-verdict("what weights are stored in", f"{cost['stored']['bytes']:,} bytes" in text and cost["stored"]["values"]["q8_0"] > 0
+verdict("storage types of weights", f"{cost['stored']['bytes']:,} bytes" in text and cost["stored"]["values"]["q8_0"] > 0
         and {s["storage"] for s in cost["states"]} == {"f16"}, cost)
 verdict("a part that has no JSON", "takes no --json" in lathe("show", f"{ROOT}/models/tale.model", "code", "--json", status=2))
 
@@ -153,7 +153,7 @@ rows = re.findall(r"(?m)^(\S+)  +(q8_0)  +(\S+)  +(\S+)  +(\S+)$", text)
 verdict("verify --text: weight by weight", found["sampled"] == 20 and len(rows) == 3 and rows == [
     (w["name"], w["storage"], f"{1e-6 * w['bytes']:.4g}", f"{w['rms_error']:.4g}", f"{w['divergence']:.4g}") for w in found["weights"]], found, text)
 found, text, code = said_of(*measure)
-verdict("verify --text: perplexity alone", f"{found['perplexity']['exact']:.6g}" in text and found["perplexity"]["narrow"] is None and "divergence" not in found, found)
+verdict("verify --text: only perplexity", f"{found['perplexity']['exact']:.6g}" in text and found["perplexity"]["narrow"] is None and "divergence" not in found, found)
 
 targets = json.loads(lathe("targets", "--json"))
 lines = [line.split(None, 1) for line in lathe("targets").splitlines()]

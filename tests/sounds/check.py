@@ -203,12 +203,12 @@ def check_commands():
     write("speech.wav", made.wav(made.samples(12000)))
     write("speech", made.wav(made.samples(12000)))
     write("long.wav", made.wav(made.samples(16001)))
-    says("a sound as an input, silence behind it", lathe("eval", "samples", "-I", "x=short.wav", "-I", "other=0", "--json"),
+    says("a sound as an input, padded with silence", lathe("eval", "samples", "-I", "x=short.wav", "-I", "other=0", "--json"),
          '{"y": [0.5, -0.25, 0.03125, 0, 0, 0, 0, 0]}')
     says("without a loop any rate is taken", lathe("eval", "samples", "-I", "x=fast.wav", "-I", "other=0", "--json"), '{"y": [3.05175781e-05, ')
-    says("an input that is no sound", lathe("eval", "samples", "-I", "other=short.wav", "-I", "x=0", code=1),
+    says("a sound for an input without a rate", lathe("eval", "samples", "-I", "other=short.wav", "-I", "x=0", code=1),
          "-I other=short.wav: expected an input of reals [samples], and other is [2, 8]")
-    says("no file", lathe("eval", "samples", "-I", "x=nowhere.wav", code=3), "nowhere.wav: No such file")
+    says("a missing file as an input", lathe("eval", "samples", "-I", "x=nowhere.wav", code=3), "nowhere.wav: No such file")
     cut = made.wav([16384, -8192, 1024])[:-2]
     write("cut.wav", cut)
     says("a sound that was cut short", lathe("eval", "samples", "-I", "x=cut.wav", "-I", "other=0", "--json"), '{"y": [0.5, -0.25, 0, ')
@@ -235,16 +235,16 @@ def check_commands():
     says("a long sound is refused", lathe("run", "hears", "long.wav", code=1),
          "long.wav: it is 1.00006 s long (16001 samples), but the model takes 1 s (16000): `ffmpeg -i FILE -ss 0 -t 1 NEW.wav`")
     says("another rate is refused", lathe("run", "hears", "fast.wav", code=1), "fast.wav: it has 44100 samples per second; the model requires 16000: " + FFMPEG)
-    says("no sound", lathe("run", "hears", code=2), "loop transcribe requires one sound after the model")
+    says("no sound argument", lathe("run", "hears", code=2), "loop transcribe requires one sound after the model")
     says("two sounds", lathe("run", "hears", "speech.wav", "speech.wav", code=2), "loop transcribe requires one sound after the model")
     says("a sound twice", lathe("run", "hears", "speech.wav", "-I", "samples=speech.wav", code=1), "the input samples is given twice")
-    says("a file that is not there", lathe("run", "hears", "nowhere.wav", code=3), "nowhere.wav: No such file")
+    says("a missing file", lathe("run", "hears", "nowhere.wav", code=3), "nowhere.wav: No such file")
     says("an option of another loop", lathe("run", "hears", "speech.wav", "--similar", code=2), "run transcribe: takes no --similar")
     says("a model that takes a spectrogram", lathe("check", "no_sound", code=1), "loop transcribe requires an input of a sound, reals [samples], and no_sound has none")
     says("no rate", lathe("check", "no_rate", code=1), "loop transcribe requires a rate: the number of samples per second")
     says("a wrong rate", lathe("check", "wrong_rate", code=1), "rate must be a whole number from 1 to 65536, not 0")
     says("an input that is filled", lathe("check", "filled", code=1), "loop transcribe has no samples")
-    says("a sound beside each token", lathe("run", "together", "short.wav", code=1),
+    says("a sound input that grows with the tokens", lathe("run", "together", "short.wav", code=1),
          "together can't generate: it has other inputs than token ids [time]")
     says("a model without text", lathe("run", "one_input", "short.wav", code=1), "one_input can't generate: it ")
 
