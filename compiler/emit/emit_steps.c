@@ -438,10 +438,9 @@ static void emit_part(const Emit *e, const Step *part, int number, Text *calls, 
 /* Does an epilogue look up the sequence of its row? */
 static bool any_looks_up(const Plan *p)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++)
-                        if (p->list[i].kernel[j]->batching == BATCH_ROWS_LOOKED_UP)
-                                return true;
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->batching == BATCH_ROWS_LOOKED_UP)
+                        return true;
         return false;
 }
 

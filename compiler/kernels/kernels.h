@@ -370,6 +370,7 @@ typedef struct {
         Buffer **buffer;
         int nbuffer, cap_buffer;
         KernelList *list; /* by body number */
+        KernelList all;   /* list after list */
         Body **body;      /* [0] is the top */
         int nbody;
         PlanBytes bytes;

@@ -347,15 +347,14 @@ static void find_writers(Checker *c, const StepList *list, const Step *wanted)
 
 static void check_all_called(Checker *c)
 {
-        for (int i = 0; i < c->plan->nbody; i++)
-                for (int j = 0; j < c->plan->list[i].n; j++) {
-                        const Kernel *k = c->plan->list[i].kernel[j];
-                        if (k->op != K_REPEAT && !c->called[k->order.step]) {
-                                fprintf(stderr, "lathe: program of %s: the kernel %s is never called\n",
-                                        c->plan->graph->name, k->name);
-                                abort();
-                        }
+        for (int i = 0; i < c->plan->all.n; i++) {
+                const Kernel *k = c->plan->all.kernel[i];
+                if (k->op != K_REPEAT && !c->called[k->order.step]) {
+                        fprintf(stderr, "lathe: program of %s: the kernel %s is never called\n",
+                                c->plan->graph->name, k->name);
+                        abort();
                 }
+        }
 }
 
 static void check_kind_of_call(Checker *c, KindOfCall call)

@@ -59,12 +59,11 @@ static bool is_read_by_one(const Plan *p, const Kernel *reader, const Buffer *b)
         for (int i = 0; i < p->nbuffer; i++)
                 if (p->buffer[i]->alias == b || p->buffer[i]->part_of == b)
                         return false;
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        if (k != reader && k->code && code_reads(k->code, b))
-                                return false;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                if (k != reader && k->code && code_reads(k->code, b))
+                        return false;
+        }
         return true;
 }
 
@@ -116,16 +115,14 @@ static void find_split(Plan *p, Kernel *repeat)
 
 void find_exchanges_once(Plan *p)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        Kernel *repeat = p->list[i].kernel[j];
-                        if (repeat->op != K_REPEAT || repeat->repeat.staged ||
-                            repeat->repeat.region->nbody > 1)
-                                continue;
-                        const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
-                        for (int k = 0; k < l->n; k++)
-                                if (l->kernel[k]->code && can_be_exchanged_after(p, repeat, l->kernel[k]))
-                                        l->kernel[k]->ranks.exchange_after = repeat;
-                        find_split(p, repeat);
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                Kernel *repeat = p->all.kernel[i];
+                if (repeat->op != K_REPEAT || repeat->repeat.staged || repeat->repeat.region->nbody > 1)
+                        continue;
+                const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
+                for (int k = 0; k < l->n; k++)
+                        if (l->kernel[k]->code && can_be_exchanged_after(p, repeat, l->kernel[k]))
+                                l->kernel[k]->ranks.exchange_after = repeat;
+                find_split(p, repeat);
+        }
 }

@@ -57,28 +57,24 @@ static bool body_is_inside(const Body *b, const Region *r)
 /* Does a kernel outside of the repeat read b? */
 static bool is_read_outside(const Plan *p, const Region *r, const Buffer *b)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n && !body_is_inside(p->body[i], r); j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        for (int n = 0; k->code && n < k->code->nread; n++)
-                                if (whole_buffer(k->code->read[n]) == b)
-                                        return true;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                if (k->code && code_reads(k->code, b) && !body_is_inside(k->body, r))
+                        return true;
+        }
         return false;
 }
 
 static bool keeps_to_itself(const Plan *p, const Region *r)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n && body_is_inside(p->body[i], r); j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        for (int n = 0; k->code && n < k->code->nwritten; n++) {
-                                const Buffer *b = whole_buffer(k->code->written[n]);
-                                if (b->home == IN_OUTPUT ||
-                                    (!is_carried_on(p, r, b) && is_read_outside(p, r, b)))
-                                        return false;
-                        }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                for (int n = 0; k->code && n < k->code->nwritten && body_is_inside(k->body, r); n++) {
+                        const Buffer *b = whole_buffer(k->code->written[n]);
+                        if (b->home == IN_OUTPUT || (!is_carried_on(p, r, b) && is_read_outside(p, r, b)))
+                                return false;
                 }
+        }
         return true;
 }
 
@@ -127,13 +123,12 @@ static bool needs_carried_alone(const Plan *p, int at)
 /* Is an output stored before the end of the repeat? */
 static bool gives_output_before(const Plan *p, int at)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < (i ? p->list[i].n : at); j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        for (int n = 0; k->code && n < k->code->nwritten; n++)
-                                if (whole_buffer(k->code->written[n])->home == IN_OUTPUT)
-                                        return true;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                for (int n = 0; k->code && n < k->code->nwritten && (i < at || k->body->region); n++)
+                        if (whole_buffer(k->code->written[n])->home == IN_OUTPUT)
+                                return true;
+        }
         return false;
 }
 

@@ -131,10 +131,9 @@ static int merged(ByteRange *range, int n)
 int rank_ranges(const Plan *p, RankPlace place, ByteRange **range)
 {
         RankReads r = {.plan = p, .place = place};
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++)
-                        if (p->list[i].kernel[j]->code)
-                                add_kernel(&r, p->list[i].kernel[j]);
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->code)
+                        add_kernel(&r, p->all.kernel[i]);
         *range = r.range;
         return merged(r.range, r.n);
 }
@@ -164,13 +163,11 @@ static uint64_t hash_kernel(uint64_t h, const Kernel *k)
 uint64_t spread_hash(const Plan *p)
 {
         uint64_t h = HASH_START;
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        h = k->repeat.staged
-                                    ? hash_bytes(h, k->repeat.region->name, strlen(k->repeat.region->name))
-                                    : h;
-                        h = k->code ? hash_kernel(h, k) : h;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                h = k->repeat.staged ? hash_bytes(h, k->repeat.region->name, strlen(k->repeat.region->name))
+                                     : h;
+                h = k->code ? hash_kernel(h, k) : h;
+        }
         return h;
 }

@@ -310,14 +310,13 @@ static void leave_whole(RowsApart *apart, Kernel *k)
 /* Does a kernel read what k stores, of a call whose rows ranks share? */
 static bool is_read_in_rows(const Plan *p, const Kernel *k)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++)
-                        for (int w = 0; w < k->code->nwritten; w++) {
-                                const Kernel *reader = p->list[i].kernel[j];
-                                if (reader->ranks.by_rows && reader->code &&
-                                    code_reads(reader->code, k->code->written[w]))
-                                        return true;
-                        }
+        for (int i = 0; i < p->all.n; i++)
+                for (int w = 0; w < k->code->nwritten; w++) {
+                        const Kernel *reader = p->all.kernel[i];
+                        if (reader->ranks.by_rows && reader->code &&
+                            code_reads(reader->code, k->code->written[w]))
+                                return true;
+                }
         return false;
 }
 
@@ -353,16 +352,14 @@ static bool is_read_by(const Kernel *k, const Kernel *reader)
 /* Is what k stores of heads read by a kernel that stays with its heads, or stored by one? */
 static bool goes_with_heads(const Plan *p, const Kernel *k)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *other = p->list[i].kernel[j];
-                        if (other->op == K_REPEAT || !other->code || other->ranks.by_rows ||
-                            !other->ranks.sharded)
-                                continue;
-                        if ((!is_exchanged(k) && is_read_by(k, other)) ||
-                            (!is_exchanged(other) && is_read_by(other, k)))
-                                return true;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *other = p->all.kernel[i];
+                if (other->op == K_REPEAT || !other->code || other->ranks.by_rows || !other->ranks.sharded)
+                        continue;
+                if ((!is_exchanged(k) && is_read_by(k, other)) ||
+                    (!is_exchanged(other) && is_read_by(other, k)))
+                        return true;
+        }
         return false;
 }
 
@@ -422,30 +419,28 @@ static void add_stored(const Plan *p, const Body *body, RowList *to)
 
 static bool bodies_agree(const Plan *p)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        RowList before = {.n = 0};
-                        for (int b = 0; k->op == K_REPEAT && b < k->repeat.region->nbody; b++) {
-                                RowList of = {.n = 0};
-                                add_stored(p, k->repeat.region->body[b], &of);
-                                if (!rows_agree(p, &before, &of))
-                                        return false;
-                                row_list_add_all(p->graph->arena, &before, &of);
-                        }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                RowList before = {.n = 0};
+                for (int b = 0; k->op == K_REPEAT && b < k->repeat.region->nbody; b++) {
+                        RowList of = {.n = 0};
+                        add_stored(p, k->repeat.region->body[b], &of);
+                        if (!rows_agree(p, &before, &of))
+                                return false;
+                        row_list_add_all(p->graph->arena, &before, &of);
                 }
+        }
         return true;
 }
 
 /* Does a kernel of another part read what lies in b? */
 static bool buffer_is_read_elsewhere(const Plan *p, uint64_t part, const Buffer *b)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j], *repeat = repeat_around(p, p->body[i]);
-                        if ((repeat ? repeat : k)->part != part && k->code && code_reads(k->code, b))
-                                return true;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i], *repeat = repeat_around(p, k->body);
+                if ((repeat ? repeat : k)->part != part && k->code && code_reads(k->code, b))
+                        return true;
+        }
         return false;
 }
 

@@ -137,16 +137,13 @@ static void sync_body(const Sync *s, int body, PendingKernels *pending)
 bool pass_sync(Plan *p, Diag *diag)
 {
         (void)diag;
-        Sync s = {.plan = p, .kernels = 1};
-        for (int i = 0; i < p->nbody; i++)
-                s.kernels += p->list[i].n;
+        Sync s = {.plan = p, .kernels = p->all.n + 1};
         PendingKernels pending = {NEW_ARRAY(p->graph->arena, Kernel *, s.kernels), 0};
         for (s.wait = WAIT_HEADS; s.wait >= WAIT_ROWS; s.wait /= 2) {
                 pending.n = 0;
                 sync_body(&s, 0, &pending);
-                for (int i = 0; i < p->nbody; i++)
-                        for (int j = 0; j < p->list[i].n; j++) /* earlier calls wait for the same */
-                                p->list[i].kernel[j]->barrier |= p->list[i].kernel[j]->barrier / 2;
+                for (int i = 0; i < p->all.n; i++) /* earlier calls wait for the same */
+                        p->all.kernel[i]->barrier |= p->all.kernel[i]->barrier / 2;
         }
         return true;
 }
