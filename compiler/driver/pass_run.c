@@ -271,7 +271,7 @@ bool passes_run(PassRun *r, PassId first, PassId last)
                 else if (!(pass_table[pass].kind == GRAPHS && r->o->off[pass]) && !pass_run(r, pass))
                         return false;
         }
-        if (last == PASS_schedule)
-                passes_require(r, last, "after it code needs", TILED | FITS | SCHEDULED);
+        if (last == PASS_sync)
+                passes_require(r, last, "after it code needs", TILED | FITS | SYNCED);
         return true;
 }

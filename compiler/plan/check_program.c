@@ -212,14 +212,14 @@ static void check_steps(Checker *c, const StepList *list);
 
 /* A split loop runs the same iterations in both halves.  If kernels of the first half ran, at least one iteration of the second half follows, so
  * the state before that half is never followed by the step after the loop. */
-static void forget_first_half(const Checker *c, const Step *repeat, CheckState *state)
+static void forget_first_half(const Checker *c, CheckState *state)
 {
-        const Region *r = repeat->kernel->repeat.region;
-        const KernelList *l = &c->plan->list[body_number(c->plan, r->body[0])];
-        for (int i = state->pending.n - 1; i >= 0; i--)
-                for (int j = 0; j < repeat->kernel->repeat.split; j++)
-                        if (i < state->pending.n && state->pending.of[i].step->kernel == l->kernel[j])
-                                state->pending.of[i] = state->pending.of[--state->pending.n];
+        const Step *first = find_step(c->plan->program, STEP_REPEAT, c->step->kernel);
+        for (int i = state->pending.n - 1; i >= 0; i--) {
+                const Kernel *k = state->pending.of[i].step->kernel;
+                if (find_step(&first->inside, STEP_CALL, k) || find_step(&first->inside, STEP_ACTIVE, k))
+                        state->pending.of[i] = state->pending.of[--state->pending.n];
+        }
 }
 
 /* Each iteration goes on from the end of any body, or from what is before the repeat. */
@@ -253,11 +253,11 @@ static void check_repeat(Checker *c, const Step *repeat)
                 end = state_copy(c, &c->state);
         } while (state_join(c, &begin, &end));
         c->state = end;
-        if (active && repeat->second_half)
-                forget_first_half(c, repeat, &begin);
+        c->step = repeat;
+        if (active && repeat->half == 2)
+                forget_first_half(c, &begin);
         if (active || (repeat->by_stages && c->call.stages))
                 state_join(c, &c->state, &begin);
-        c->step = repeat;
         note_iterations_of_stage(c, repeat);
 }
 

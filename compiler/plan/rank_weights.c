@@ -55,7 +55,7 @@ static void reads_add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_
         for (int i = 0; i < n; i++)
                 iterations *= nest[i]->iterations;
         const Kernel *repeat = n ? repeat_around(r->plan, &within) : NULL;
-        if (!repeat || !repeat->repeat.staged) {
+        if (!repeat || !is_by_stages(r->plan, repeat)) {
                 for (int64_t slot = 0; slot < b->slots; slot++)
                         add_in_slot(r, b, slot, begin, end);
                 return;
@@ -165,8 +165,9 @@ uint64_t spread_hash(const Plan *p)
         uint64_t h = HASH_START;
         for (int i = 0; i < p->all.n; i++) {
                 const Kernel *k = p->all.kernel[i];
-                h = k->repeat.staged ? hash_bytes(h, k->repeat.region->name, strlen(k->repeat.region->name))
-                                     : h;
+                h = k->op == K_REPEAT && is_by_stages(p, k)
+                            ? hash_bytes(h, k->repeat.region->name, strlen(k->repeat.region->name))
+                            : h;
                 h = k->code ? hash_kernel(h, k) : h;
         }
         return h;

@@ -194,8 +194,8 @@ bool pass_spread(Plan *p, Diag *diag)
         }
         if (batches)
                 forget_heads(p);
-        find_stages(p);
-        find_exchanges_once(p);
+        insert_stages(p);
+        insert_exchanges(p);
         return true;
 }
 
