@@ -1,14 +1,12 @@
-/* Cut: what of a sequence is kept between calls is made as little as the graph allows, before there is a state form.
+/* Three passes reduce the state of a sequence, before there is a state form:
  *
- *   1. sums of products that become scores are one product, differences of softmaxes are taken behind the values (cut_sums.c)
- *   2. products of weights go to the other side of the contraction that reads them, where that pays (cut_move.c)
- *   3. a value that is part of a join which is read whole is read as a slice of it:
+ *   sums     sums of products that become scores are one product, differences of softmaxes are taken after the values (cut_sums.c)
+ *   cut      products of weights go to the other side of the contraction that reads them, where that pays (cut_move.c)
+ *   slices   a value that is part of a join which is read whole is read as a slice of it, so that only the join is kept:
  *
  *          J = join(c, r) axis 1                         J = join(c, r) axis 1
  *          s = q @ J'                                    s = q @ J'
  *          y = softmax(s) @ c                            y = softmax(s) @ J[.., 0..512]
- *
- *      so that J alone is kept.
  *
  * What then is kept, of all that lies between what a call computes and these contractions, the causal pass chooses: forms_cut.c.
  *
@@ -275,7 +273,7 @@ static void note_parts(Slicing *s, Node *operand)
                         s->joined[join->in[i]->id] = join;
 }
 
-static bool slice_joins(Graph *g, int time)
+bool slice_joins(Graph *g, int time)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Uses *u = uses_of(&scratch, g);
@@ -293,18 +291,4 @@ static bool slice_joins(Graph *g, int time)
                 replace_nodes(&r);
         arena_free(&scratch);
         return g->nnode > s.limit;
-}
-
-bool cut_state(Graph *g, bool simplified, CutLines *explain)
-{
-        int time = growing_dimension(g);
-        bool joined = join_sums(g);
-        if (joined && simplified)
-                simplify(g);
-        if (time < 0)
-                return joined;
-        bool moved = move_products(g, time, explain);
-        if (moved && simplified)
-                simplify(g);
-        return slice_joins(g, time) || moved || joined;
 }

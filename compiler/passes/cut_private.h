@@ -1,4 +1,4 @@
-/* The parts of the cut pass. */
+/* Shared by the passes that reduce the state (cut.c). */
 #ifndef CUT_PRIVATE_H
 #define CUT_PRIVATE_H
 #include "passes.h"
@@ -37,10 +37,4 @@ bool is_attention_score(const Uses *u,
 Node *slice_last(Graph *g, Body *b, Node *x, int64_t first, int64_t count, const Node *like);
 Node *join_last(Graph *g, Body *b, Node *const *x, int n, const Node *like);
 Node *turn_last(Graph *g, Body *b, Node *x, const Node *like); /* its last two axes */
-
-/* cut_sums.c: scores that are sums of products, and differences of softmaxes.  Changes g; false: it did not. */
-bool join_sums(Graph *g);
-
-/* cut_move.c: products of weights go to the other side.  explain: what was moved and what was not.  Changes g; false: it did not. */
-bool move_products(Graph *g, int time, CutLines *explain);
 #endif

@@ -61,13 +61,15 @@ CausalResult causal_prove(Arena *arena, GraphFacts *facts);
 /* The growing dimension of a model: one that an input and an output have as an axis, the last declared; -1: none. */
 int growing_dimension(const Graph *g);
 
-/* cut.c: what is kept of a sequence is made less, see there.  simplified: the graph is, and becomes so again.  explain: lines that say
- * what was moved, and what was not.  Changes g, and returns whether it did. */
+/* Less state of a sequence (cut.c): scores that are sums of products, and differences of softmaxes (cut_sums.c); products of weights that go to
+ * the other side, explain: what was moved and what was not (cut_move.c); slices of joins.  Each changes g, and returns whether it did. */
 typedef struct {
         const char **line;
         int n, cap;
 } CutLines;
-bool cut_state(Graph *g, bool simplified, CutLines *explain);
+bool join_sums(Graph *g);
+bool move_products(Graph *g, int time, CutLines *explain);
+bool slice_joins(Graph *g, int time);
 
 /* The state form of a causal graph: what each call computes of the rows it is given, and what it keeps of those before. */
 
