@@ -71,6 +71,12 @@ static void passes_require(const PassRun *r, PassId at, const char *why, uint32_
 
 /* --- passes of the driver ------------------------------------------------------------------------------------------- */
 
+static bool pass_changes(PassRun *r, bool changed)
+{
+        r->changed = changed;
+        return true;
+}
+
 static bool pass_mixture(PassRun *r)
 {
         r->changed = false; /* a graph that is split is still as the file means it */
@@ -95,11 +101,22 @@ static bool pass_stage(PassRun *r)
         return true;
 }
 
+static bool pass_sums(PassRun *r)
+{
+        return pass_changes(r, join_sums(r->m->graph));
+}
+
 static bool pass_cut(PassRun *r)
 {
+        const int time = growing_dimension(r->m->graph);
         r->m->cut = (CutLines){0};
-        r->changed = cut_state(r->m->graph, !r->o->off[PASS_simplify], &r->m->cut);
-        return true;
+        return pass_changes(r, time >= 0 && move_products(r->m->graph, time, &r->m->cut));
+}
+
+static bool pass_slices(PassRun *r)
+{
+        const int time = growing_dimension(r->m->graph);
+        return pass_changes(r, time >= 0 && slice_joins(r->m->graph, time));
 }
 
 static bool pass_recur(PassRun *r)
@@ -107,8 +124,7 @@ static bool pass_recur(PassRun *r)
         Graph *g = r->m->graph;
         int time = growing_dimension(g);
         r->m->recurrences = text_new(&r->m->arena);
-        r->changed = time >= 0 && recur(g, time, r->m->recurrences);
-        return true;
+        return pass_changes(r, time >= 0 && recur(g, time, r->m->recurrences));
 }
 
 static bool pass_causal(PassRun *r)
@@ -123,14 +139,12 @@ static bool pass_causal(PassRun *r)
 
 static bool pass_accumulate(PassRun *r)
 {
-        r->changed = accumulate(r->m->graph);
-        return true;
+        return pass_changes(r, accumulate(r->m->graph));
 }
 
 static bool pass_phases(PassRun *r)
 {
-        r->changed = phases(r->m->graph);
-        return true;
+        return pass_changes(r, phases(r->m->graph));
 }
 
 /* Bounds of integers may be wider than those of the graph as it was elaborated. */
@@ -144,20 +158,17 @@ static bool pass_wide(PassRun *r)
 
 static bool pass_masks(PassRun *r)
 {
-        r->changed = !r->o->off[PASS_fuse] && masked_weights(r->m->graph);
-        return true;
+        return pass_changes(r, !r->o->off[PASS_fuse] && masked_weights(r->m->graph));
 }
 
 static bool pass_scores(PassRun *r)
 {
-        r->changed = !r->o->off[PASS_fuse] && scores_apart(r->m->graph);
-        return true;
+        return pass_changes(r, !r->o->off[PASS_fuse] && scores_apart(r->m->graph));
 }
 
 static bool pass_taps(PassRun *r)
 {
-        r->changed = taps_apart(r->m->graph);
-        return true;
+        return pass_changes(r, taps_apart(r->m->graph));
 }
 
 static bool pass_states(PassRun *r)
@@ -168,14 +179,12 @@ static bool pass_states(PassRun *r)
 
 static bool pass_heads(PassRun *r)
 {
-        r->changed = ranks_of(r->o) && heads_apart(r->m->graph);
-        return true;
+        return pass_changes(r, ranks_of(r->o) && heads_apart(r->m->graph));
 }
 
 static bool pass_operands(PassRun *r)
 {
-        r->changed = !r->o->off[PASS_fuse] && operands_apart(r->m->graph);
-        return true;
+        return pass_changes(r, !r->o->off[PASS_fuse] && operands_apart(r->m->graph));
 }
 
 static bool pass_wanted(PassRun *r)
@@ -271,7 +280,7 @@ bool passes_run(PassRun *r, PassId first, PassId last)
                 else if (!(pass_table[pass].kind == GRAPHS && r->o->off[pass]) && !pass_run(r, pass))
                         return false;
         }
-        if (last == PASS_schedule)
-                passes_require(r, last, "after it code needs", TILED | FITS | SCHEDULED);
+        if (last == PASS_sync)
+                passes_require(r, last, "after it code needs", TILED | FITS | SYNCED);
         return true;
 }

@@ -97,20 +97,18 @@ void emit_struct(const Emit *e, Text *c)
 int64_t scratch_size(const Plan *p)
 {
         int64_t most = LANES;
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        if (p->list[i].kernel[k]->scratch.thread > most)
-                                most = p->list[i].kernel[k]->scratch.thread;
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->scratch.thread > most)
+                        most = p->all.kernel[i]->scratch.thread;
         return round_up(most, LANES);
 }
 
 int64_t parts_size(const Plan *p)
 {
         int64_t most = 0;
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        if (p->list[i].kernel[k]->scratch.all > most)
-                                most = p->list[i].kernel[k]->scratch.all;
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->scratch.all > most)
+                        most = p->all.kernel[i]->scratch.all;
         return round_up(most, LANES);
 }
 

@@ -69,7 +69,7 @@ static const char *body_name(const Emit *e, const Step *repeat, const Step *body
 {
         const Region *r = repeat->kernel->repeat.region;
         const char *number = r->nbody > 1 ? arena_printf(e->arena, "_%d", body->body) : "";
-        return arena_printf(e->arena, "%s_body%s%s", r->name, number, repeat->second_half ? "_rest" : "");
+        return arena_printf(e->arena, "%s_body%s%s", r->name, number, repeat->half == 2 ? "_rest" : "");
 }
 
 /* The rows that an iteration changes, where kernels compute only these. */
@@ -188,7 +188,7 @@ static bool begins_repeat(const StepList *list, int i)
 {
         const Step *s = list->step[i], *next = i + 1 < list->n ? list->step[i + 1] : NULL;
         if (s->op == STEP_REPEAT)
-                return !s->second_half &&
+                return s->half != 2 &&
                        (i == 0 || list->step[i - 1]->op != STEP_IF || !begins_repeat(list, i - 1));
         return s->op == STEP_IF && s->when == WHEN_STAGES && next && next->op == STEP_REPEAT &&
                next->kernel == s->kernel;
@@ -361,15 +361,6 @@ static void emit_repeat_functions(const Emit *e, const Step *repeat, const Step 
         }
 }
 
-/* The second half of a repeat in a list; NULL: it has none. */
-static const Step *second_half_of(const StepList *list, int i)
-{
-        for (int k = i + 1; k < list->n; k++)
-                if (list->step[k]->op == STEP_REPEAT && list->step[k]->kernel == list->step[i]->kernel)
-                        return list->step[k];
-        return NULL;
-}
-
 static void emit_functions(const Emit *e, const StepList *list, Text *c)
 {
         for (int i = 0; i < list->n; i++) {
@@ -381,7 +372,7 @@ static void emit_functions(const Emit *e, const StepList *list, Text *c)
                         print_kernel(e->plan, s->kernel, c);
                 else if (s->op != STEP_REPEAT)
                         emit_functions(e, &s->inside, c);
-                else if (!s->second_half)
+                else if (s->half != 2)
                         emit_repeat_functions(e, s, second_half_of(list, i), c);
         }
 }
@@ -456,10 +447,9 @@ static void emit_part(const Emit *e, const Step *part, int number, Text *calls, 
 /* Does an epilogue look up the sequence of its row? */
 static bool any_looks_up(const Plan *p)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++)
-                        if (p->list[i].kernel[j]->batching == BATCH_ROWS_LOOKED_UP)
-                                return true;
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->batching == BATCH_ROWS_LOOKED_UP)
+                        return true;
         return false;
 }
 

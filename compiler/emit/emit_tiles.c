@@ -7,14 +7,13 @@
 
 bool has_tile(const Plan *p, Tile tile)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        for (int s = 0; s < p->list[i].kernel[k]->product.nsegment; s++) {
-                                const Segment *of = &p->list[i].kernel[k]->product.segment[s];
-                                if (!is_in_blocks(of->w[0]->storage) && of->tiling.rows == tile.rows &&
-                                    of->tiling.panels == tile.panels)
-                                        return true;
-                        }
+        for (int i = 0; i < p->all.n; i++)
+                for (int s = 0; s < p->all.kernel[i]->product.nsegment; s++) {
+                        const Segment *of = &p->all.kernel[i]->product.segment[s];
+                        if (!is_in_blocks(of->w[0]->storage) && of->tiling.rows == tile.rows &&
+                            of->tiling.panels == tile.panels)
+                                return true;
+                }
         return false;
 }
 
@@ -42,10 +41,9 @@ static void emit_tiles(const Plan *p, const Target *t, Text *c)
 static void emit_storages(const Plan *p, Text *c)
 {
         bool used[STORAGE_COUNT] = {false};
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        for (int s = 0; s < p->list[i].kernel[k]->product.nsegment; s++)
-                                used[p->list[i].kernel[k]->product.segment[s].w[0]->storage] = true;
+        for (int i = 0; i < p->all.n; i++)
+                for (int s = 0; s < p->all.kernel[i]->product.nsegment; s++)
+                        used[p->all.kernel[i]->product.segment[s].w[0]->storage] = true;
         used[STORAGE_F32] =
                 used[STORAGE_F32] || used[STORAGE_F16] || used[STORAGE_BF16]; /* many rows take them wide */
         text_printf(c, "#define STORAGES(S)");
@@ -80,12 +78,11 @@ static void add_states(const Plan *p, const StmtList *list, Text *states)
 void emit_states(const Plan *p, Text *c)
 {
         Text *states = text_new(p->graph->arena);
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++) {
-                        const Code *code = p->list[i].kernel[k]->code;
-                        for (int f = 0; code && f < code->n; f++)
-                                add_states(p, &code->function[f]->body, states);
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Code *code = p->all.kernel[i]->code;
+                for (int f = 0; code && f < code->n; f++)
+                        add_states(p, &code->function[f]->body, states);
+        }
         bool narrow = states->n && strcmp(states->data, " S(STORAGE_F32)") != 0;
         for (int i = 0; i < p->nbuffer; i++)
                 narrow = narrow || p->buffer[i]->storage == STORAGE_Q8;

@@ -283,7 +283,8 @@ void print_place(Printer *p, const char *around, Text *out)
         p->iterations = UINT32_MAX;
         text_printf(out, "const Place place = {m, {");
         for (int i = 0; i < n; i++)
-                text_printf(out, "%s%s", i ? ", " : "", nest[i] == p->all_of ? "0" : nest[i]->name);
+                text_printf(out, "%s%s", i ? ", " : "",
+                            p->all_of && nest[i] == p->all_of->repeat.region ? "0" : nest[i]->name);
         text_printf(out, "%s}, %s%s};\n", n ? "" : "0", around,
                     !p->plan->sharing.by_rows ? ""
                     : p->row_loop             ? ", first_row"
@@ -318,10 +319,9 @@ void print_behind_context(Printer *p, Text *out)
                 if (!(p->iterations >> i & 1))
                         continue;
                 text_printf(out, "const int64_t %s = ", nest[i]->name);
-                if (nest[i] == p->all_of)
-                        text_printf(
-                                out, "row / %lld;\n",
-                                (long long)p->kernel->ranks.exchange_between->repeat.active_rows->max_active);
+                if (p->all_of && nest[i] == p->all_of->repeat.region)
+                        text_printf(out, "row / %lld;\n",
+                                    (long long)p->all_of->repeat.active_rows->max_active);
                 else
                         text_printf(out, "place->iteration[%d];\n", i);
         }

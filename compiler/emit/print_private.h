@@ -47,7 +47,7 @@ typedef struct {
         int head_loop;         /* of a kernel that ranks share by heads: its loop over them, + 1 */
         int row_loop;          /* of one whose rows they share: its loop over them, + 1; .. */
         const char *first_row; /* .. the rank's first */
-        const Region *all_of;  /* in one exchange of what all its iterations stored: that repeat; or NULL */
+        const Kernel *all_of;  /* in one exchange of what all its iterations stored: that repeat; or NULL */
         uint32_t loops, iterations; /* i0 ..; counters of the repeats around it, outermost first */
 } Printer;
 

@@ -93,6 +93,11 @@ static Printer unprinted(const Printer *of, const Function *f)
         return p;
 }
 
+static const Step *exchange_of(const Printer *p)
+{
+        return find_step(p->plan->program, STEP_EXCHANGE, p->kernel);
+}
+
 /* Of a product's part: what its epilogue stores. */
 static void print_product_carry(const Printer *of, const Function *f, Text *out)
 {
@@ -106,10 +111,11 @@ static void print_product_carry(const Printer *of, const Function *f, Text *out)
                       : s->lanes == ONE_LANE ? "1"
                                              : "n",
                       move);
-        if (p->kernel->ranks.exchange_between) {
-                p->all_of = p->kernel->ranks.exchange_between->repeat.region;
+        const Step *exchange = exchange_of(p);
+        if (exchange->half) {
+                p->all_of = exchange->repeat;
                 text_printf(loops, "row %%= %lld;\n",
-                            (long long)p->kernel->ranks.exchange_between->repeat.active_rows->max_active);
+                            (long long)exchange->repeat->repeat.active_rows->max_active);
         }
         print_loops_of(p, f->outer, f->nloop - 1, "row", loops);
         text_printf(loops, "const int64_t j = panel * 16;\n(void)row;\n");
@@ -179,7 +185,7 @@ typedef struct {
 static void print_rows_of_all(Printer *p, const char *exchange, Text *out)
 {
         enum { PIECE = 4096 };
-        const Kernel *repeat = p->kernel->ranks.exchange_between, *rows = repeat->repeat.active_rows;
+        const Kernel *repeat = exchange_of(p)->repeat, *rows = repeat->repeat.active_rows;
         const char *name = repeat->repeat.region->name,
                    *outer = iteration_parameters(p->arena, repeat->body, false);
         const long long most = (long long)rows->max_active,
@@ -198,18 +204,17 @@ static void print_rows_of_all(Printer *p, const char *exchange, Text *out)
 
 static void print_exchange(Printer *p, const Exchange *x, Text *out)
 {
-        const Kernel *k = p->kernel,
-                     *once = k->ranks.exchange_after ? k->ranks.exchange_after : k->ranks.exchange_between;
+        const Kernel *k = p->kernel, *once = exchange_of(p)->repeat;
         Text *body = text_new(p->arena);
         const char *exchange = arena_printf(p->arena, "rank_exchange(m->ranks, &place, &all, %s);", x->rows);
-        p->all_of = once ? once->repeat.region : NULL;
+        p->all_of = once;
         print_place(p, "0", body);
         text_printf(body,
                     "static const CarriedPart part[] = {%s};\n"
                     "static const Carried all = {part, %d, %lld, %lld, %s};\n",
                     x->parts->data, x->n, (long long)x->panels, (long long)x->width,
                     x->in_rows ? arena_printf(p->arena, "%s_row", p->kernel->name) : "NULL");
-        if (k->ranks.exchange_between)
+        if (exchange_of(p)->half)
                 print_rows_of_all(p, exchange, body);
         else
                 text_printf(body, "%s\n", exchange);
@@ -254,19 +259,21 @@ void print_spread(Printer *p, Text *out)
                 return;
         }
         const MatmulCall *c = s->call.matmul;
+        const Step *exchange = exchange_of(p);
         for (int i = 0; i < c->npart; i++) {
                 const MatmulPart *part = &c->part[i];
                 print_product_carry(p, part->epilogue, out);
                 text_printf(x.parts, "%s{%s_carry, %lld, %lld}", i ? ", " : "", part->epilogue->name,
                             (long long)part->first, (long long)part->panels);
         }
-        x.in_rows = !k->ranks.exchange_between && product_rows_are_one_piece(p->plan, c);
+        x.in_rows = !exchange->half && product_rows_are_one_piece(p->plan, c);
         if (x.in_rows)
                 print_product_row(p, c->part[0].epilogue, out);
         x.n = c->npart;
         x.panels = c->panels;
         x.width = LANES;
-        x.rows = k->ranks.exchange_after ? arena_printf(p->arena, "NULL, %s", rows_of_product(p, c->outer))
+        x.rows = exchange->repeat && !exchange->half
+                         ? arena_printf(p->arena, "NULL, %s", rows_of_product(p, c->outer))
                  : k->rows == ROWS_ACTIVE
                          ? "active, count"
                          : arena_printf(p->arena, "NULL, %s", row_count(p, c->outer, p->f->nloop - 1));

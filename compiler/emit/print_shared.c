@@ -27,9 +27,8 @@ static void collect(const StepList *list, const Kernel **kernel, int *n)
 static bool name_is_taken(const Plan *p, SharedFunction *const *shared, const char *name)
 {
         bool taken = is_c_word(name) || !strcmp(name, p->c_name);
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        taken |= p->list[i].kernel[k]->name && !strcmp(p->list[i].kernel[k]->name, name);
+        for (int i = 0; i < p->all.n; i++)
+                taken |= p->all.kernel[i]->name && !strcmp(p->all.kernel[i]->name, name);
         for (int i = 0; i < p->steps; i++)
                 taken |= shared[i] && shared[i]->name && !strcmp(shared[i]->name, name);
         return taken;

@@ -47,9 +47,8 @@ static KernelUses kernel_uses(const Plan *p)
         KernelUses u = {0};
         for (int i = 0; i < p->nbuffer; i++)
                 u.storage[p->buffer[i]->storage] = true;
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        add_kernel_uses(p->graph, p->list[i].kernel[k], &u);
+        for (int i = 0; i < p->all.n; i++)
+                add_kernel_uses(p->graph, p->all.kernel[i], &u);
         return u;
 }
 

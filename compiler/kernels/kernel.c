@@ -121,10 +121,9 @@ CachedState cached_state(const Buffer *b)
 
 const Buffer *scan_buffer(const Plan *p)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        if (p->list[i].kernel[k]->kept)
-                                return p->list[i].kernel[k]->kept;
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->kept)
+                        return p->all.kernel[i]->kept;
         return NULL;
 }
 

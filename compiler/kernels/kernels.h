@@ -180,9 +180,6 @@ typedef struct {
 /* Most threads of an instance: TEAM_MAX of runtime/team.h (run/engine.c). */
 enum { MAX_THREADS = 64 };
 
-/* In calls of several rows; of one; of one, with as many threads as divide Plan.heads.  The last imply those before. */
-enum { WAIT_ROWS = 1, WAIT_STEP = 2, WAIT_HEADS = 4 };
-
 /* A row range that each rank may have computed in part (plan/rows.c); offsets in elements. */
 typedef struct {
         Buffer *buffer;
@@ -190,10 +187,6 @@ typedef struct {
         int64_t base, tile; /* the first one; from 16 of them to the next 16 */
         bool whole_tiles;   /* they lie in tiles of 16, the last of which has room for 16 too */
 } SharedRows;
-typedef struct {
-        SharedRows *of;
-        int n, cap;
-} RowList;
 
 typedef struct Kernel Kernel;
 
@@ -227,10 +220,6 @@ typedef struct {
 typedef struct {
         Region *region;
         Kernel *active_rows; /* finds the rows that an iteration changes; NULL: all iterations are run, for all rows */
-        int split; /* all iterations run the first `split` kernels of the body before any runs the rest: each has memory of its own
-                      for what those store; 0: one iteration after another */
-        bool staged;               /* stages of ranks share its iterations */
-        bool staged_for_requested; /* and what it carries is read for requested rows only */
 } KernelRepeat;
 
 /* Floats beside the arena: of each thread, and of all threads together (partial sums of attention of one row by blocks of keys). */
@@ -264,12 +253,9 @@ typedef enum {
 typedef struct {
         bool sharded; /* by outputs or heads; the results are exchanged .. */
         int64_t heads; /* .. unless this is not 0: they belong to so many heads, and are read for the same head only */
-        const Kernel *exchange_after,
-                *exchange_between; /* this repeat, or its two halves: one exchange for all its iterations; or NULL */
-        bool by_rows;              /* in calls of many of `rows` by rows, whatever `sharded` says */
+        bool by_rows; /* in calls of many of `rows` by rows, whatever `sharded` says */
         Dim rows;
         int row_loop; /* 1 + the loop that counts those rows; 0: every rank computes all of them */
-        RowList gather_before, gather_after; /* rows that other ranks computed: operands, and outputs */
 } KernelRanks;
 
 /* Place in the plan. */
@@ -298,7 +284,6 @@ struct Kernel {
         OneRow one_row;
         KernelRanks ranks;
         uint64_t part; /* of the top body: groups of inputs that it waits for; 0: the calls (Graph.part) */
-        int barrier;   /* WAIT_ bits: it waits for all threads */
         KernelOrder order;
         Buffer *from_copy;       /* K_LOOP that copies: reads this instead */
         const struct Code *code; /* lower/code.h */
@@ -371,6 +356,7 @@ typedef struct {
         Buffer **buffer;
         int nbuffer, cap_buffer;
         KernelList *list; /* by body number */
+        KernelList all;   /* list after list */
         Body **body;      /* [0] is the top */
         int nbody;
         PlanBytes bytes;

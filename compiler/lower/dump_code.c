@@ -307,15 +307,14 @@ static void dump_function(FILE *f, const Plan *p, const Function *of)
 void dump_code(FILE *f, const Plan *p)
 {
         bool first = true;
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++) {
-                        const Kernel *kernel = p->list[i].kernel[k];
-                        if (kernel->op == K_REPEAT)
-                                continue;
-                        fprintf(f, first ? "" : "\n");
-                        first = false;
-                        dump_uses(f, kernel->code);
-                        for (int n = 0; n < kernel->code->n; n++)
-                                dump_function(f, p, kernel->code->function[n]);
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *kernel = p->all.kernel[i];
+                if (kernel->op == K_REPEAT)
+                        continue;
+                fprintf(f, first ? "" : "\n");
+                first = false;
+                dump_uses(f, kernel->code);
+                for (int n = 0; n < kernel->code->n; n++)
+                        dump_function(f, p, kernel->code->function[n]);
+        }
 }

@@ -277,11 +277,9 @@ Node *lower(Plan *p, Kernel *k)
 bool pass_lower(Plan *p, Diag *diag)
 {
         (void)diag;
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        lower(p, p->list[i].kernel[k]);
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        check_code(p, p->list[i].kernel[k]);
+        for (int i = 0; i < p->all.n; i++)
+                lower(p, p->all.kernel[i]);
+        for (int i = 0; i < p->all.n; i++)
+                check_code(p, p->all.kernel[i]);
         return true;
 }

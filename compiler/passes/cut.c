@@ -1,16 +1,15 @@
-/* Cut: reduces the state that is kept between calls, before the state form is built.
+/* Three passes reduce the state that is kept between calls, before the state form is built:
  *
- *   1. a sum of products that becomes scores is one product; a difference of softmaxes is taken after the
- *      product with the values (cut_sums.c)
- *   2. products with weights move to the other side of the contraction that reads them, where that costs less
- *      (cut_move.c)
- *   3. a value that is an input of a join which is read whole becomes a slice of the join,
+ *   sums     a sum of products that becomes scores is one product; a difference of softmaxes is taken after the
+ *            product with the values (cut_sums.c)
+ *   cut      products with weights move to the other side of the contraction that reads them, where that costs less
+ *            (cut_move.c)
+ *   slices   a value that is an input of a join which is read whole becomes a slice of the join, so that only the
+ *            join is kept:
  *
  *          J = join(c, r) axis 1                         J = join(c, r) axis 1
  *          s = q @ J'                                    s = q @ J'
  *          y = softmax(s) @ c                            y = softmax(s) @ J[.., 0..512]
- *
- *      so that only J is kept.
  *
  * The causal pass then chooses which values before these contractions are kept: see forms_cut.c.
  *
@@ -278,7 +277,7 @@ static void note_parts(Slicing *s, Node *operand)
                         s->joined[join->in[i]->id] = join;
 }
 
-static bool slice_joins(Graph *g, int time)
+bool slice_joins(Graph *g, int time)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Uses *u = uses_of(&scratch, g);
@@ -296,18 +295,4 @@ static bool slice_joins(Graph *g, int time)
                 replace_nodes(&r);
         arena_free(&scratch);
         return g->nnode > s.limit;
-}
-
-bool cut_state(Graph *g, bool simplified, CutLines *explain)
-{
-        int time = growing_dimension(g);
-        bool joined = join_sums(g);
-        if (joined && simplified)
-                simplify(g);
-        if (time < 0)
-                return joined;
-        bool moved = move_products(g, time, explain);
-        if (moved && simplified)
-                simplify(g);
-        return slice_joins(g, time) || moved || joined;
 }

@@ -1,4 +1,4 @@
-/* The parts of the cut pass. */
+/* Shared by the passes that reduce the state (cut.c). */
 #ifndef CUT_PRIVATE_H
 #define CUT_PRIVATE_H
 #include "passes.h"
@@ -38,12 +38,4 @@ bool is_attention_score(const Uses *u,
 Node *slice_last(Graph *g, Body *b, Node *x, int64_t first, int64_t count, const Node *like);
 Node *join_last(Graph *g, Body *b, Node *const *x, int n, const Node *like);
 Node *turn_last(Graph *g, Body *b, Node *x, const Node *like); /* exchanges the last two axes */
-
-/* cut_sums.c: joins sums of products, and separates differences of softmaxes.  Returns whether it
- * changed g. */
-bool join_sums(Graph *g);
-
-/* cut_move.c: moves products with weights to the other side.  explain: lists moved and unmoved ones.  Returns
- * whether it changed g. */
-bool move_products(Graph *g, int time, CutLines *explain);
 #endif

@@ -64,13 +64,16 @@ CausalResult causal_prove(Arena *arena, GraphFacts *facts);
  * none. */
 int growing_dimension(const Graph *g);
 
-/* cut.c: reduces the state that is kept of a sequence.  simplified: the graph is simplified, and is
- * afterwards.  explain: lines that list moved and unmoved products.  Returns whether it changed g. */
+/* Reduce the state that is kept of a sequence: sums of products and differences of softmaxes (cut_sums.c); products with weights that
+ * move to the other side of a contraction, explain: lines that list moved and unmoved ones (cut_move.c); slices of joins (cut.c).  Each
+ * returns whether it changed g. */
 typedef struct {
         const char **line;
         int n, cap;
 } CutLines;
-bool cut_state(Graph *g, bool simplified, CutLines *explain);
+bool join_sums(Graph *g);
+bool move_products(Graph *g, int time, CutLines *explain);
+bool slice_joins(Graph *g, int time);
 
 /* The state form of a causal graph: the computation of each call on its new rows, and the state kept of past
  * rows. */

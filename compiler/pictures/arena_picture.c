@@ -71,17 +71,16 @@ static void find_kinds(ArenaPicture *d)
                 d->kind[b] = KIND_OTHER;
                 first[b] = -1;
         }
-        for (int b = 0; b < p->nbody; b++)
-                for (int i = 0; i < p->list[b].n; i++) {
-                        const Kernel *k = p->list[b].kernel[i];
-                        for (int w = 0; k->op != K_REPEAT && w < k->code->nwritten; w++) {
-                                const int id = k->code->written[w]->id;
-                                if (first[id] >= 0 && first[id] < k->order.step)
-                                        continue;
-                                first[id] = k->order.step;
-                                d->kind[id] = kind_of_kernel(k);
-                        }
+        for (int b = 0; b < p->all.n; b++) {
+                const Kernel *k = p->all.kernel[b];
+                for (int w = 0; k->op != K_REPEAT && w < k->code->nwritten; w++) {
+                        const int id = k->code->written[w]->id;
+                        if (first[id] >= 0 && first[id] < k->order.step)
+                                continue;
+                        first[id] = k->order.step;
+                        d->kind[id] = kind_of_kernel(k);
                 }
+        }
         for (int b = 0; b < p->nbuffer; b++) {
                 d->kind[b] = d->carried[b] ? KIND_CARRIED : d->kind[b];
                 if (is_drawn(p->buffer[b]))

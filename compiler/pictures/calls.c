@@ -150,19 +150,17 @@ static void calls_add_turns(CallTurns *t, const StepList *list, unsigned waits, 
 double widest_name(const Plan *p)
 {
         double widest = 0;
-        for (int b = 0; b < p->nbody; b++)
-                for (int i = 0; i < p->list[b].n; i++)
-                        widest = fmax(widest, svg_width(p->list[b].kernel[i]->name, SVG_SIZE));
+        for (int b = 0; b < p->all.n; b++)
+                widest = fmax(widest, svg_width(p->all.kernel[b]->name, SVG_SIZE));
         return widest;
 }
 
 unsigned kinds_of_plan(const Plan *p)
 {
         unsigned kinds = 0;
-        for (int b = 0; b < p->nbody; b++)
-                for (int i = 0; i < p->list[b].n; i++)
-                        if (p->list[b].kernel[i]->op != K_REPEAT)
-                                kinds |= 1U << kind_of_kernel(p->list[b].kernel[i]);
+        for (int b = 0; b < p->all.n; b++)
+                if (p->all.kernel[b]->op != K_REPEAT)
+                        kinds |= 1U << kind_of_kernel(p->all.kernel[b]);
         return kinds;
 }
 

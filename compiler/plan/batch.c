@@ -54,21 +54,23 @@ static bool batch_judge(Batch *b, Kernel *k)
         return k->batching != before;
 }
 
+static void remove_kernel(KernelList *l, const Kernel *k)
+{
+        const int before = l->n;
+        l->n = 0;
+        for (int i = 0; i < before; i++)
+                if (l->kernel[i] != k)
+                        l->kernel[l->n++] = l->kernel[i];
+}
+
 /* Runs all iterations for all rows: active rows would have to be found per sequence. */
 static void run_all_rows(Plan *p, Kernel *repeat)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++) {
-                        KernelList *l = &p->list[i];
-                        if (l->kernel[k]->body == repeat->repeat.active_rows->body)
-                                l->kernel[k]->rows = ROWS_ALL;
-                        if (l->kernel[k] == repeat->repeat.active_rows) {
-                                l->n--;
-                                memmove(l->kernel + k, l->kernel + k + 1,
-                                        (size_t)(l->n - k) * sizeof *l->kernel);
-                                k--;
-                        }
-                }
+        KernelList *l = &p->list[body_number(p, repeat->repeat.active_rows->body)];
+        for (int i = 0; i < l->n; i++)
+                l->kernel[i]->rows = ROWS_ALL;
+        remove_kernel(l, repeat->repeat.active_rows);
+        remove_kernel(&p->all, repeat->repeat.active_rows);
         repeat->repeat.active_rows = NULL;
 }
 
@@ -179,12 +181,11 @@ static void spread(const Plan *p, Buffer *b)
 /* For buffers of the calls, not of parts that run when inputs are fed. */
 static void spread_all(Plan *p)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++) {
-                        const Kernel *kernel = p->list[i].kernel[k];
-                        for (int w = 0; w < kernel->code->nwritten && kernel->batching != BATCH_NONE; w++)
-                                spread(p, kernel->code->written[w]);
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *kernel = p->all.kernel[i];
+                for (int w = 0; w < kernel->code->nwritten && kernel->batching != BATCH_NONE; w++)
+                        spread(p, kernel->code->written[w]);
+        }
 }
 
 bool pass_batch(Plan *p, Diag *diag)

@@ -104,19 +104,18 @@ static int64_t counted_size(const Plan *p, const Kernel *k)
 
 static bool check_counts(Diag *diag, const Plan *p)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++) {
-                        const Kernel *kernel = p->list[i].kernel[k];
-                        int64_t n = counted_size(p, kernel);
-                        if (n <= INT32_MAX - LANES)
-                                continue;
-                        diag_error(diag, kernel->span,
-                                   "a product sums over at most %d values, and gives at most as many; here "
-                                   "%" PRId64,
-                                   INT32_MAX - LANES, n);
-                        note_instances(diag, kernel->where);
-                        return false;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *kernel = p->all.kernel[i];
+                int64_t n = counted_size(p, kernel);
+                if (n <= INT32_MAX - LANES)
+                        continue;
+                diag_error(diag, kernel->span,
+                           "a product sums over at most %d values, and gives at most as many; here "
+                           "%" PRId64,
+                           INT32_MAX - LANES, n);
+                note_instances(diag, kernel->where);
+                return false;
+        }
         return true;
 }
 

@@ -91,40 +91,47 @@ static void check_touch(Checker *c, Touch t)
 
 /* --- wanted outputs ---------------------------------------------------------------------------------------------------------- */
 
-/* Does `a` hold wherever `b` does?  NULL: always. */
+/* Does `a` hold wherever `b` does?  a NULL: always.  All bits of outputs: a state needs it, in every call. */
 static bool is_implied(const Graph *g, const Step *a, const Step *b)
 {
         if (!a || a == b)
                 return true;
-        if (!b)
-                return false;
         if (a->output)
                 return a->output == b->output;
         return b->output ? (a->outputs & output_bit(g, (int)(b->output - g->output))) != 0
-                         : (b->outputs & ~a->outputs) == 0;
+                         : b->outputs != ~UINT64_C(0) && (b->outputs & ~a->outputs) == 0;
 }
 
-/* One of those that store a buffer has run: others may run later, or store parts that the reader does not need.  A reader without a
- * condition is not checked: it may be one whose result only some outputs need, and what it makes of other values is not read then. */
-static void check_operand(Checker *c, const Buffer *b)
+/* Outputs for which a kernel reads b: of a product with several parts, those of the parts whose epilogues read it. */
+static uint64_t outputs_reading(const Plan *p, const Kernel *k, const Buffer *b)
+{
+        const Stmt *s = k->op == K_MATMUL ? only_statement(own_function(k), STMT_MATMUL) : NULL;
+        uint64_t outputs = 0;
+        for (int i = 0; s && i < s->call.matmul->npart; i++)
+                if (function_names(s->call.matmul->part[i].epilogue, b))
+                        outputs |= p->graph->wanted[s->call.matmul->part[i].segment->store.node->id];
+        return !s || function_names(own_function(k), b) ? k->wanted : outputs;
+}
+
+/* One of the steps that store a buffer has run, for each output that needs it: others may run later, or store parts that the reader does not need. */
+static void check_operand(Checker *c, const Kernel *k, const Buffer *b)
 {
         const WriterList *w = &c->writer[b->id];
-        int good = 0, bad = -1;
+        const Step part = {.outputs = outputs_reading(c->plan, k, b)},
+                   *reader = c->wanted && c->wanted->output ? c->wanted : &part;
+        bool good = w->n == 0;
         for (int i = 0; i < w->n; i++)
-                if (is_implied(c->plan->graph, w->of[i].wanted, c->wanted))
-                        good++;
-                else
-                        bad = i;
-        if (bad >= 0 && !good && c->wanted)
+                good |= is_implied(c->plan->graph, w->of[i].wanted, reader);
+        if (!good)
                 program_fault(c, "it reads %s, which `%s` does not store where only other outputs are wanted",
-                              b->name, step_line(c->plan, w->of[bad].step));
+                              b->name, step_line(c->plan, w->of[0].step));
 }
 
 static void check_wanted(Checker *c, const Kernel *k)
 {
         const Graph *g = c->plan->graph;
         for (int i = 0; i < k->code->nread; i++)
-                check_operand(c, k->code->read[i]);
+                check_operand(c, k, k->code->read[i]);
         for (int i = 0; i < k->code->nwritten; i++) {
                 const Buffer *b = k->code->written[i];
                 const Output *output = b->home == IN_OUTPUT ? &g->output[b->index] : NULL;
@@ -212,14 +219,14 @@ static void check_steps(Checker *c, const StepList *list);
 
 /* A split loop runs the same iterations in both halves.  If kernels of the first half ran, at least one iteration of the second half follows, so
  * the state before that half is never followed by the step after the loop. */
-static void forget_first_half(const Checker *c, const Step *repeat, CheckState *state)
+static void forget_first_half(const Checker *c, CheckState *state)
 {
-        const Region *r = repeat->kernel->repeat.region;
-        const KernelList *l = &c->plan->list[body_number(c->plan, r->body[0])];
-        for (int i = state->pending.n - 1; i >= 0; i--)
-                for (int j = 0; j < repeat->kernel->repeat.split; j++)
-                        if (i < state->pending.n && state->pending.of[i].step->kernel == l->kernel[j])
-                                state->pending.of[i] = state->pending.of[--state->pending.n];
+        const Step *first = find_step(c->plan->program, STEP_REPEAT, c->step->kernel);
+        for (int i = state->pending.n - 1; i >= 0; i--) {
+                const Kernel *k = state->pending.of[i].step->kernel;
+                if (find_step(&first->inside, STEP_CALL, k) || find_step(&first->inside, STEP_ACTIVE, k))
+                        state->pending.of[i] = state->pending.of[--state->pending.n];
+        }
 }
 
 /* Each iteration goes on from the end of any body, or from what is before the repeat. */
@@ -253,11 +260,11 @@ static void check_repeat(Checker *c, const Step *repeat)
                 end = state_copy(c, &c->state);
         } while (state_join(c, &begin, &end));
         c->state = end;
-        if (active && repeat->second_half)
-                forget_first_half(c, repeat, &begin);
+        c->step = repeat;
+        if (active && repeat->half == 2)
+                forget_first_half(c, &begin);
         if (active || (repeat->by_stages && c->call.stages))
                 state_join(c, &c->state, &begin);
-        c->step = repeat;
         note_iterations_of_stage(c, repeat);
 }
 
@@ -347,15 +354,14 @@ static void find_writers(Checker *c, const StepList *list, const Step *wanted)
 
 static void check_all_called(Checker *c)
 {
-        for (int i = 0; i < c->plan->nbody; i++)
-                for (int j = 0; j < c->plan->list[i].n; j++) {
-                        const Kernel *k = c->plan->list[i].kernel[j];
-                        if (k->op != K_REPEAT && !c->called[k->order.step]) {
-                                fprintf(stderr, "lathe: program of %s: the kernel %s is never called\n",
-                                        c->plan->graph->name, k->name);
-                                abort();
-                        }
+        for (int i = 0; i < c->plan->all.n; i++) {
+                const Kernel *k = c->plan->all.kernel[i];
+                if (k->op != K_REPEAT && !c->called[k->order.step]) {
+                        fprintf(stderr, "lathe: program of %s: the kernel %s is never called\n",
+                                c->plan->graph->name, k->name);
+                        abort();
                 }
+        }
 }
 
 static void check_kind_of_call(Checker *c, KindOfCall call)

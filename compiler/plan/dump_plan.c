@@ -26,16 +26,15 @@ static bool buffer_is_shown(const Buffer *b)
 int64_t product_weights(const Plan *p)
 {
         int64_t bytes = 0;
-        for (int b = 0; b < p->nbody; b++)
-                for (int i = 0; i < p->list[b].n; i++) {
-                        const Kernel *k = p->list[b].kernel[i];
-                        for (int j = 0; j < k->product.nsegment; j++)
-                                for (int w = 0; w < k->product.segment[j].nproduct; w++) {
-                                        const Buffer *from = k->product.segment[j].w[w];
-                                        int64_t n = from ? type_count(&from->type, NULL) : 0;
-                                        bytes += from ? from->slots * storage_size(from->storage, n) : 0;
-                                }
-                }
+        for (int b = 0; b < p->all.n; b++) {
+                const Kernel *k = p->all.kernel[b];
+                for (int j = 0; j < k->product.nsegment; j++)
+                        for (int w = 0; w < k->product.segment[j].nproduct; w++) {
+                                const Buffer *from = k->product.segment[j].w[w];
+                                int64_t n = from ? type_count(&from->type, NULL) : 0;
+                                bytes += from ? from->slots * storage_size(from->storage, n) : 0;
+                        }
+        }
         return bytes;
 }
 

@@ -179,8 +179,8 @@ static StepFacts step_facts(const Plan *p, const Step *s)
                 fact_number(&f, "iterations", s->kernel->repeat.region->iterations);
                 if (s->by_stages)
                         fact_text(&f, "shared by", "stages");
-                if (s->kernel->repeat.split)
-                        fact_number(&f, "half", s->second_half ? 2 : 1);
+                if (s->half)
+                        fact_number(&f, "half", s->half);
                 break;
         case STEP_BODY:
                 fact_number(&f, "number", s->body);

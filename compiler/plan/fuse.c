@@ -363,6 +363,7 @@ static void put_in_order(Fuse *f)
                         f->kernel[i]->order.at = 4 * f->uses->place[root->id] + 2;
                 }
         p->list = NEW_ARRAY(p->graph->arena, KernelList, p->nbody);
+        p->all = (KernelList){.kernel = NEW_ARRAY(p->graph->arena, Kernel *, f->nkernel)};
         for (int i = 0; i < p->nbody; i++) {
                 KernelList *l = &p->list[i];
                 l->kernel = NEW_ARRAY(p->graph->arena, Kernel *, f->nkernel);
@@ -370,6 +371,8 @@ static void put_in_order(Fuse *f)
                         if (f->kernel[k]->body == p->body[i])
                                 l->kernel[l->n++] = f->kernel[k];
                 qsort(l->kernel, (size_t)l->n, sizeof *l->kernel, by_place);
+                memcpy(p->all.kernel + p->all.n, l->kernel, (size_t)l->n * sizeof *l->kernel);
+                p->all.n += l->n;
                 for (int k = 0; k < l->n && i == 0; k++)
                         l->kernel[k]->part = part[l->kernel[k]->stores.of[0].node->id];
         }
@@ -395,13 +398,12 @@ static Node *fuse_try(Fuse *f)
         if (!p->off[PASS_conditional])
                 conditional_iterations(f);
         put_in_order(f);
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++) {
-                        f->stuck = p->list[i].kernel[k];
-                        Node *stuck = lower(p, f->stuck);
-                        if (stuck)
-                                return stuck;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                f->stuck = p->all.kernel[i];
+                Node *stuck = lower(p, f->stuck);
+                if (stuck)
+                        return stuck;
+        }
         return NULL;
 }
 
@@ -431,13 +433,12 @@ static bool all_walk_time(const Plan *p, const Kernel *k)
 
 static bool only_requested_touch(const Plan *p, const Kernel *writer, const Buffer *b)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        if (k != writer && k->rows != ROWS_REQUESTED && k->code &&
-                            (code_reads(k->code, b) || code_writes(k->code, b)))
-                                return false;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                if (k != writer && k->rows != ROWS_REQUESTED && k->code &&
+                    (code_reads(k->code, b) || code_writes(k->code, b)))
+                        return false;
+        }
         return true;
 }
 

@@ -294,20 +294,18 @@ bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64
 
 void find_heads(Plan *p)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        if (k->op == K_ATTENTION &&
-                            is_by_heads(p, k->code->function[k->code->n - 1], attention_of(k)))
-                                p->heads = common_divisor(p->heads, attention_of(k)->kv_heads);
-                }
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        Kernel *k = p->list[i].kernel[j];
-                        bool by_heads = k->op != K_REPEAT && k->code && k->code->nwritten > 0;
-                        for (int w = 0; by_heads && w < k->code->nwritten; w++)
-                                by_heads = heads_modulus(p, k, k->code->written[w]) > 0;
-                        if (by_heads)
-                                k->one_row = ONE_ROW_BY_HEADS;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                if (k->op == K_ATTENTION &&
+                    is_by_heads(p, k->code->function[k->code->n - 1], attention_of(k)))
+                        p->heads = common_divisor(p->heads, attention_of(k)->kv_heads);
+        }
+        for (int i = 0; i < p->all.n; i++) {
+                Kernel *k = p->all.kernel[i];
+                bool by_heads = k->op != K_REPEAT && k->code && k->code->nwritten > 0;
+                for (int w = 0; by_heads && w < k->code->nwritten; w++)
+                        by_heads = heads_modulus(p, k, k->code->written[w]) > 0;
+                if (by_heads)
+                        k->one_row = ONE_ROW_BY_HEADS;
+        }
 }

@@ -79,16 +79,14 @@ bool pass_own(Plan *p, Diag *diag)
                 return true;
         for (int i = 0; i < p->nbuffer; i++)
                 p->buffer[i]->replicated = has_rows(p, p->buffer[i]);
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++)
-                        if (p->list[i].kernel[j]->op != K_REPEAT && is_one_row(p, p->list[i].kernel[j]))
-                                p->list[i].kernel[j]->one_row = ONE_ROW_REPLICATED;
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->op != K_REPEAT && is_one_row(p, p->all.kernel[i]))
+                        p->all.kernel[i]->one_row = ONE_ROW_REPLICATED;
         for (bool changed = true; changed;) {
                 changed = false;
-                for (int i = 0; i < p->nbody; i++)
-                        for (int j = 0; j < p->list[i].n; j++)
-                                if (p->list[i].kernel[j]->op != K_REPEAT)
-                                        changed |= disown(p->list[i].kernel[j]);
+                for (int i = 0; i < p->all.n; i++)
+                        if (p->all.kernel[i]->op != K_REPEAT)
+                                changed |= disown(p->all.kernel[i]);
         }
         find_heads(p);
         for (int i = 0; i < p->nbuffer; i++) {

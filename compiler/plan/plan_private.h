@@ -86,11 +86,15 @@ Accesses accesses_of(Arena *arena, const Kernel *k, bool stores);
  * tile. */
 bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to);
 
+typedef struct {
+        SharedRows *of;
+        int n, cap;
+} RowList;
 /* rows.c: rows that a kernel stores and its rank has; whether a kernel reads only its own of them */
 bool shared_rows_equal(const SharedRows *a, const SharedRows *b);
 RowList rows_stored(const Plan *p, const Kernel *k);
 bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r);
-/* exchange_once.c: whether a product reads only the elements of b that it stores itself */
+/* exchanges.c: whether a product reads only the elements of b that it stores itself */
 bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b);
 
 /* sync.c: whether two buffers share memory; a buffer of shared memory that one of two kernels stores, in
@@ -98,11 +102,32 @@ bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b);
 bool share_memory(const Buffer *a, const Buffer *b);
 const Buffer *kernels_conflict(const Plan *p, const Kernel *a, const Kernel *b, int wait);
 
+/* schedule.c: adds a step to a list; returns it */
+Step *step_insert(const Plan *p, StepList *to, int at, Step step);
+Step *step_add(const Plan *p, StepList *to, Step step);
+/* The list for steps that are run for some outputs only, or for each sequence or range: a new step's, or the same one. */
+StepList *add_wanted(const Plan *p, StepList *to, const Kernel *k);
+StepList *add_views(const Plan *p, StepList *to, const Kernel *k, bool sequences);
+/* Where a list has the call or repeat of a kernel, with its views and conditions; list NULL: nowhere. */
+typedef struct {
+        StepList *list;
+        int at;
+} StepPlace;
+StepPlace place_of_kernel(StepList *list, const Kernel *k);
+/* Adds a condition for steps between ranks, of one thread: at this place, or before or after all steps of a kernel.  Returns their list; sync
+ * adds barriers. */
+StepList *add_transfer(const Plan *p, StepList *to, int at, Step condition);
+StepList *insert_transfer(const Plan *p, const Kernel *k, bool after, Step condition);
+
 /* rank_stages.c: the repeat of the top body that runs a body; NULL: it is the top body */
 const Kernel *repeat_around(const Plan *p, const Body *b);
-void find_stages(Plan *p); /* rank_stages.c: sets Kernel.repeat.staged */
-void find_exchanges_once(
-        Plan *p); /* exchange_once.c: sets Kernel.ranks.exchange_after, .exchange_between and Kernel.repeat.split */
+bool is_by_stages(const Plan *p, const Kernel *repeat); /* do stages of ranks share its iterations? */
+bool body_is_inside(const Body *b, const Region *r);
+bool is_carried_on(const Plan *p, const Region *r, const Buffer *b);
+/* Do all kernels of the top body after k compute requested rows only? */
+bool rest_is_requested(const Plan *p, const Kernel *k);
+void insert_stages(Plan *p);
+void insert_exchanges(Plan *p); /* exchanges.c */
 
 /* conditional.c: iterations that may be skipped */
 void conditional_iterations(Fuse *f);

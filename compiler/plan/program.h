@@ -1,6 +1,6 @@
 /* The program: kernels in order, and the steps between them.
  *
- *   Plan (kernels, buffers, marks) ── schedule ──► Program ── check_program ──► C | run_program | text and JSON | pictures | costs
+ *   Plan (kernels, buffers) ── schedule, spread, rows, sync ──► Program ── check_program ──► C | run_program | text and JSON | pictures | costs
  *
  * A kernel's Code is the computation; the program is its order: barriers, iterations, sequences of a batch, requested outputs,
  * and exchanges among ranks.  docs/ir.md is its reference. */
@@ -14,6 +14,9 @@ typedef enum {
 #undef STEP
         STEP_COUNT
 } StepOp;
+
+/* A barrier in calls of several rows; of one; of one, with as many threads as divide Plan.heads.  The last imply those before. */
+enum { WAIT_ROWS = 1, WAIT_STEP = 2, WAIT_HEADS = 4, WAIT_ALWAYS = 7 };
 
 /* Conditions of IF and ONE_THREAD; all of a step's bits have to hold. */
 enum {
@@ -40,11 +43,11 @@ struct Step {
         StepOp op;
         const Kernel *kernel; /* that the step is for; NULL: for several */
         StepList inside;
-        unsigned when;            /* BARRIER: WAIT_ bits; IF, ONE_THREAD: WHEN_ bits */
-        Dim rows;                 /* IF: of WHEN_BY_ROWS and WHEN_BY_OUTPUTS */
-        int body;                 /* BODY: its number in the region */
-        const Kernel *repeat;     /* EXCHANGE: once for all its iterations; NULL: in each call */
-        bool second_half;         /* REPEAT: of a region whose iterations are run in two halves */
+        unsigned when;        /* BARRIER: WAIT_ bits; IF, ONE_THREAD: WHEN_ bits */
+        Dim rows;             /* IF: of WHEN_BY_ROWS and WHEN_BY_OUTPUTS */
+        int body;             /* BODY: its number in the region */
+        const Kernel *repeat; /* EXCHANGE, and its IF: once for all iterations of this; NULL: in each call */
+        int half; /* REPEAT: 1 or 2 if its iterations are run in two halves; EXCHANGE: 1 after the first; else 0 */
         bool by_stages;           /* REPEAT: a stage of ranks runs its share of the iterations */
         uint64_t groups;          /* PART: of inputs */
         uint64_t outputs;         /* IF_WANTED: output_bit() of each .. */
@@ -54,11 +57,14 @@ struct Step {
         bool last;                /* SEND, RECEIVE: from the last stage */
 };
 
-/* schedule.c: Plan.program */
-bool pass_schedule(Plan *p, Diag *diag);
+/* schedule.c: the first step of this kind for a kernel; or NULL */
+const Step *find_step(const StepList *list, StepOp op, const Kernel *k);
 /* The steps BODY of a repeat; other steps may come after them. */
 const StepList *bodies_of(const Step *repeat);
-/* Elements of a value that iterations carry. */
+/* Of the repeat at i in a list, whose iterations are run in two halves; NULL: they are not, or it is the second one. */
+const Step *second_half_of(const StepList *list, int i);
+
+/* rank_stages.c: elements of a value that iterations carry */
 Dim carried_count(const Buffer *b);
 
 /* check_program.c: ends the process with a message that names the step and the buffer, as check_code() does for Code */

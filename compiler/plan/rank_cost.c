@@ -41,14 +41,21 @@ static int64_t largest_part(const Kernel *k, int64_t n, int ranks)
         return k->ranks.sharded ? largest_share(n, kernel_pieces(k), ranks) : n;
 }
 
-/* Rows of a kernel of which ranks exchange what it stores; of iterations that change some rows, those. */
-static int64_t cost_rows(const Sharing *s, const Kernel *k, const KernelCost *c)
+/* Of the rows of one iteration, as they are after the last one. */
+static bool is_once(const Step *exchange)
 {
+        return exchange->repeat && !exchange->half;
+}
+
+/* Rows of a kernel of which ranks exchange what it stores; of iterations that change some rows, those. */
+static int64_t cost_rows(const Sharing *s, const Step *exchange, const KernelCost *c)
+{
+        const Kernel *k = exchange->kernel;
         const Function *f = own_function(k);
         const Graph *g = s->plan->graph;
         int64_t size[MAX_NAMED], rows = 1;
         memcpy(size, s->size, sizeof size);
-        if (k->rows == ROWS_ACTIVE && g->past >= 0 && !k->ranks.exchange_after)
+        if (k->rows == ROWS_ACTIVE && g->past >= 0 && !is_once(exchange))
                 size[g->time] = c->rows;
         for (int i = 0; k->op == K_MATMUL && i < f->nloop - 1; i++)
                 rows *= dim_value(f->loop[i].size, size);
@@ -95,7 +102,7 @@ static void add_exchange(Sharing *s, const Step *step)
         const int64_t runs = runs_of(s, c),
                       exchanges = step->repeat ? runs_of(s, &s->cost[step->repeat->order.step]) : runs;
         s->all.gathers += exchanges;
-        s->all.floats += (k->ranks.exchange_after ? exchanges : runs) * cost_rows(s, k, c) * exchanged_row(k);
+        s->all.floats += (is_once(step) ? exchanges : runs) * cost_rows(s, step, c) * exchanged_row(k);
 }
 
 static void add_gather(Sharing *s, const Step *step)
@@ -175,7 +182,7 @@ static void cost_add_steps(Sharing *s, const StepList *list)
                         cost_add_carried(s, step->kernel->repeat.region);
                         s->iterations = s->stages > 1 ? step->kernel->repeat.region->iterations : 0;
                 }
-                if (step->op == STEP_REPEAT && step->second_half) /* the rows that the first one found */
+                if (step->op == STEP_REPEAT && step->half == 2) /* the rows that the first one found */
                         cost_add_steps(s, bodies_of(step));
                 else
                         cost_add_step(s, step);

@@ -13,6 +13,14 @@ const Buffer *carried_buffer(const Plan *p, const Region *r, int carry)
         return NULL;
 }
 
+Dim carried_count(const Buffer *b)
+{
+        Dim n = b->type.rank ? b->type.dim[0] : dim_fixed(1);
+        for (int a = 1; a < b->type.rank; a++)
+                n = dim_scale(n, b->type.dim[a].fixed);
+        return n;
+}
+
 const Kernel *repeat_around(const Plan *p, const Body *b)
 {
         const Region *top = NULL;
@@ -38,7 +46,7 @@ static bool can_be_handed_on(const Buffer *b)
         return true;
 }
 
-static bool is_carried_on(const Plan *p, const Region *r, const Buffer *b)
+bool is_carried_on(const Plan *p, const Region *r, const Buffer *b)
 {
         for (int i = 0; i < r->ncarry; i++)
                 if (carried_buffer(p, r, i) == b)
@@ -46,7 +54,7 @@ static bool is_carried_on(const Plan *p, const Region *r, const Buffer *b)
         return false;
 }
 
-static bool body_is_inside(const Body *b, const Region *r)
+bool body_is_inside(const Body *b, const Region *r)
 {
         for (; b->region; b = b->region->repeat->body)
                 if (b->region == r)
@@ -57,28 +65,24 @@ static bool body_is_inside(const Body *b, const Region *r)
 /* Does a kernel outside of the repeat read b? */
 static bool is_read_outside(const Plan *p, const Region *r, const Buffer *b)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n && !body_is_inside(p->body[i], r); j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        for (int n = 0; k->code && n < k->code->nread; n++)
-                                if (whole_buffer(k->code->read[n]) == b)
-                                        return true;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                if (k->code && code_reads(k->code, b) && !body_is_inside(k->body, r))
+                        return true;
+        }
         return false;
 }
 
 static bool keeps_to_itself(const Plan *p, const Region *r)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n && body_is_inside(p->body[i], r); j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        for (int n = 0; k->code && n < k->code->nwritten; n++) {
-                                const Buffer *b = whole_buffer(k->code->written[n]);
-                                if (b->home == IN_OUTPUT ||
-                                    (!is_carried_on(p, r, b) && is_read_outside(p, r, b)))
-                                        return false;
-                        }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                for (int n = 0; k->code && n < k->code->nwritten && body_is_inside(k->body, r); n++) {
+                        const Buffer *b = whole_buffer(k->code->written[n]);
+                        if (b->home == IN_OUTPUT || (!is_carried_on(p, r, b) && is_read_outside(p, r, b)))
+                                return false;
                 }
+        }
         return true;
 }
 
@@ -98,9 +102,8 @@ static bool is_stored_by(const Plan *p, const Buffer *b, int from)
 {
         const KernelList *top = &p->list[0];
         for (int i = from; i < top->n; i++)
-                for (int n = 0; top->kernel[i]->code && n < top->kernel[i]->code->nwritten; n++)
-                        if (whole_buffer(top->kernel[i]->code->written[n]) == b)
-                                return true;
+                if (top->kernel[i]->code && code_writes(top->kernel[i]->code, b))
+                        return true;
         return false;
 }
 
@@ -127,14 +130,24 @@ static bool needs_carried_alone(const Plan *p, int at)
 /* Is an output stored before the end of the repeat? */
 static bool gives_output_before(const Plan *p, int at)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < (i ? p->list[i].n : at); j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        for (int n = 0; k->code && n < k->code->nwritten; n++)
-                                if (whole_buffer(k->code->written[n])->home == IN_OUTPUT)
-                                        return true;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                for (int n = 0; k->code && n < k->code->nwritten && (i < at || k->body->region); n++)
+                        if (whole_buffer(k->code->written[n])->home == IN_OUTPUT)
+                                return true;
+        }
         return false;
+}
+
+bool rest_is_requested(const Plan *p, const Kernel *k)
+{
+        bool after = false, requested = true;
+        for (int i = 0; i < p->list[0].n; i++) {
+                const Kernel *other = p->list[0].kernel[i];
+                requested &= !after || other->part != k->part || other->rows == ROWS_REQUESTED;
+                after |= other == k;
+        }
+        return after && requested;
 }
 
 /* Of a batch the outputs can be taken later, when others have begun. */
@@ -143,25 +156,95 @@ static bool can_be_under_way(const Plan *p)
         const KernelList *top = &p->list[0];
         int at = -1, staged = 0;
         for (int i = 0; i < top->n; i++)
-                if (top->kernel[i]->repeat.staged && !top->kernel[i]->part) {
+                if (!top->kernel[i]->part && is_staged(p, top->kernel[i])) {
                         at = i;
                         staged++;
                 }
-        return p->slots > 1 && p->graph->past >= 0 && staged == 1 &&
-               top->kernel[at]->repeat.staged_for_requested && needs_carried_alone(p, at) &&
-               !gives_output_before(p, at);
+        return p->slots > 1 && p->graph->past >= 0 && staged == 1 && rest_is_requested(p, top->kernel[at]) &&
+               needs_carried_alone(p, at) && !gives_output_before(p, at);
 }
 
-void find_stages(Plan *p)
+/* --- steps ------------------------------------------------------------------------------------------------------------ */
+
+/* A step for each value that a repeat carries. */
+static void stage_add_values(const Plan *p, StepList *to, const Kernel *repeat, StepOp op, bool last)
 {
-        const KernelList *top = &p->list[0];
-        for (int i = 0; i < top->n; i++) {
-                Kernel *k = top->kernel[i];
-                k->repeat.staged = is_staged(p, k);
-                k->repeat.staged_for_requested = k->repeat.staged;
-                for (int j = i + 1; j < top->n; j++)
-                        k->repeat.staged_for_requested &=
-                                top->kernel[j]->part != k->part || top->kernel[j]->rows == ROWS_REQUESTED;
-        }
+        for (int i = 0; i < repeat->repeat.region->ncarry; i++)
+                step_add(p, to,
+                         (Step){.op = op,
+                                .kernel = repeat,
+                                .value = carried_buffer(p, repeat->repeat.region, i),
+                                .last = last});
+}
+
+/* After an iteration, if the caller asks for that: do ranks have the same values? */
+static void stage_add_compare(const Plan *p, Step *step)
+{
+        const Kernel *repeat = step->kernel;
+        const Step condition = {.op = STEP_IF, .kernel = repeat, .when = WHEN_COMPARED};
+        stage_add_values(p, add_transfer(p, &step->inside, step->inside.n, condition), repeat, STEP_COMPARE,
+                         false);
+}
+
+/* The last stage sends the values to all others.  Of batches under way (NAME_begin, NAME_end) it sends them in NAME_begin, and the others receive
+ * them in NAME_end; in all other calls both happen. */
+static void stage_add_last(const Plan *p, StepList *to, const Kernel *repeat, StepOp op, unsigned when)
+{
+        if (when)
+                to = &step_add(p, to, (Step){.op = STEP_IF, .kernel = repeat, .when = when})->inside;
+        stage_add_values(p, to, repeat, op, true);
+}
+
+static void insert_stage_end(const Plan *p, StepPlace at, const Kernel *repeat, bool under_way)
+{
+        const bool requested = rest_is_requested(p, repeat);
+        const unsigned begins = under_way ? WHEN_NOT_ENDING : 0, ends = under_way ? WHEN_NOT_BEGINNING : 0;
+        StepList *leave =
+                add_transfer(p, at.list, at.at, (Step){.op = STEP_IF, .kernel = repeat, .when = WHEN_STAGES});
+        Step *s = at.list->step[at.at];
+        s->inside.step[0]->when = begins;
+        stage_add_values(p, leave, repeat, STEP_SEND, false);
+        s = step_add(p, &s->inside,
+                     (Step){.op = STEP_ONE_THREAD, .kernel = repeat, .when = requested ? WHEN_REQUESTED : 0});
+        stage_add_last(p, &s->inside, repeat, STEP_SEND, begins);
+        stage_add_last(p, &s->inside, repeat, STEP_RECEIVE, ends);
+}
+
+/* Puts all steps of a list into two conditions, the first of which has those up to `at`; returns the place between them. */
+static StepPlace insert_phases(const Plan *p, StepPlace at)
+{
+        const StepList all = *at.list;
+        StepList before = {.n = 0}, after = {.n = 0};
+        for (int i = 0; i < all.n; i++)
+                step_add(p, i <= at.at ? &before : &after, *all.step[i]);
+        *at.list = (StepList){.n = 0};
+        step_add(p, at.list, (Step){.op = STEP_IF, .when = WHEN_NOT_ENDING, .inside = before});
+        step_add(p, at.list, (Step){.op = STEP_IF, .when = WHEN_NOT_BEGINNING, .inside = after});
+        return (StepPlace){at.list, 1};
+}
+
+static void insert_stage(Plan *p, const Kernel *repeat)
+{
+        const bool under_way = p->sharing.under_way && !repeat->part;
+        const Step begin = {.op = STEP_IF, .kernel = repeat, .when = WHEN_STAGES};
+        StepPlace end;
+        stage_add_values(p, insert_transfer(p, repeat, false, begin), repeat, STEP_RECEIVE, false);
+        end = place_of_kernel(p->program, repeat);
+        end.list->step[end.at]->by_stages = true;
+        stage_add_compare(p, end.list->step[end.at]);
+        end = under_way ? insert_phases(p, end) : (StepPlace){end.list, end.at + 1};
+        insert_stage_end(p, end, repeat, under_way);
+}
+
+bool is_by_stages(const Plan *p, const Kernel *repeat)
+{
+        return find_step(p->program, STEP_REPEAT, repeat)->by_stages;
+}
+
+void insert_stages(Plan *p)
+{
         p->sharing.under_way = can_be_under_way(p);
+        for (int i = 0; i < p->list[0].n; i++)
+                if (is_staged(p, p->list[0].kernel[i]))
+                        insert_stage(p, p->list[0].kernel[i]);
 }

@@ -55,7 +55,7 @@ static void reads_add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_
         for (int i = 0; i < n; i++)
                 iterations *= nest[i]->iterations;
         const Kernel *repeat = n ? repeat_around(r->plan, &within) : NULL;
-        if (!repeat || !repeat->repeat.staged) {
+        if (!repeat || !is_by_stages(r->plan, repeat)) {
                 for (int64_t slot = 0; slot < b->slots; slot++)
                         add_in_slot(r, b, slot, begin, end);
                 return;
@@ -131,10 +131,9 @@ static int merged(ByteRange *range, int n)
 int rank_ranges(const Plan *p, RankPlace place, ByteRange **range)
 {
         RankReads r = {.plan = p, .place = place};
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++)
-                        if (p->list[i].kernel[j]->code)
-                                add_kernel(&r, p->list[i].kernel[j]);
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->code)
+                        add_kernel(&r, p->all.kernel[i]);
         *range = r.range;
         return merged(r.range, r.n);
 }
@@ -164,13 +163,12 @@ static uint64_t hash_kernel(uint64_t h, const Kernel *k)
 uint64_t spread_hash(const Plan *p)
 {
         uint64_t h = HASH_START;
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        h = k->repeat.staged
-                                    ? hash_bytes(h, k->repeat.region->name, strlen(k->repeat.region->name))
-                                    : h;
-                        h = k->code ? hash_kernel(h, k) : h;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                h = k->op == K_REPEAT && is_by_stages(p, k)
+                            ? hash_bytes(h, k->repeat.region->name, strlen(k->repeat.region->name))
+                            : h;
+                h = k->code ? hash_kernel(h, k) : h;
+        }
         return h;
 }

@@ -124,21 +124,20 @@ static bool touches_place(const Kernel *k, const Buffer *place)
 /* Whether a kernel between two steps accesses the memory of `place`. */
 static bool is_touched_between(const Plan *p, int after, int before, const Buffer *place)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        if (k->order.step > after && k->order.step < before && k->op != K_REPEAT &&
-                            touches_place(k, place))
-                                return true;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                if (k->order.step > after && k->order.step < before && k->op != K_REPEAT &&
+                    touches_place(k, place))
+                        return true;
+        }
         return false;
 }
 
 /* Whether the last kernel that reads `to`, in the same body, stores the next value of `place` in the memory
  * of `to`. */
-static bool is_given_back(const Plan *p, const KernelList *l, const Kernel *k, const Buffer *to,
-                          const Buffer *place)
+static bool is_given_back(const Plan *p, const Kernel *k, const Buffer *to, const Buffer *place)
 {
+        const KernelList *l = &p->list[body_number(p, k->body)];
         for (int i = 0; i < l->n; i++) {
                 const Kernel *last = l->kernel[i];
                 if (last->order.step != to->last || last->op == K_REPEAT)
@@ -158,22 +157,21 @@ static bool same_sequences(const Plan *p, const Buffer *a, const Buffer *b)
                (dim_equal(sequence_rows(p, a), sequence_rows(p, b)) && sequence_row(a) == sequence_row(b));
 }
 
-static bool takes_place(const Plan *p, const KernelList *l, const Kernel *k, Buffer *to, const Buffer *from)
+static bool takes_place(const Plan *p, const Kernel *k, Buffer *to, const Buffer *from)
 {
         const Buffer *place = allocation_root((Buffer *)from);
         return may_share(to) && to->first == k->order.step && from->home == IN_ARENA && !from->part_of &&
                may_share(place) && place != to && to->size == place->size && to->storage == place->storage &&
                same_sequences(p, to, place) && to->replicated == place->replicated &&
-               is_in_place(k, from, to) &&
-               (place->last == k->order.step || is_given_back(p, l, k, to, place));
+               is_in_place(k, from, to) && (place->last == k->order.step || is_given_back(p, k, to, place));
 }
 
-static void share_places(const Plan *p, const KernelList *l, const Kernel *k)
+static void share_places(const Plan *p, const Kernel *k)
 {
         for (int w = 0; w < k->code->nwritten; w++)
                 for (int r = 0; r < k->code->nread; r++) {
                         Buffer *to = k->code->written[w], *place = allocation_root(k->code->read[r]);
-                        if (!takes_place(p, l, k, to, k->code->read[r]))
+                        if (!takes_place(p, k, to, k->code->read[r]))
                                 continue;
                         to->alias = place;
                         place->last = to->last > place->last ? to->last : place->last;
@@ -187,9 +185,8 @@ bool pass_reuse(Plan *p, Diag *diag)
         find_lives(p);
         if (p->off[PASS_reuse])
                 return true;
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++)
-                        if (p->list[i].kernel[j]->op != K_REPEAT)
-                                share_places(p, &p->list[i], p->list[i].kernel[j]);
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->op != K_REPEAT)
+                        share_places(p, p->all.kernel[i]);
         return true;
 }

@@ -94,11 +94,6 @@ typedef struct {
         Plan *plan;
         uint64_t part; /* Kernel.part: 0: the calls; else the part that runs when its inputs are fed */
         RowList rows;
-        const KernelCost *cost; /* of the largest call */
-        bool *counted;          /* by step */
-        bool changed;           /* another kernel was assigned to heads */
-        int64_t flops, shared, most;
-        Dim max_rows; /* those of the kernel with the most FLOPs */
 } RowsApart;
 
 bool shared_rows_equal(const SharedRows *a, const SharedRows *b)
@@ -146,20 +141,40 @@ static bool rows_overlap(const Plan *p, const SharedRows *a, const SharedRows *b
         return whole_buffer(a->buffer) == whole_buffer(b->buffer) && a->base < b_end && b->base < a_end;
 }
 
-/* Gathers the divided rows that wanted() selects before k. */
-static void gather_before(RowsApart *apart, Kernel *k,
-                          bool (*wanted)(const RowsApart *apart, const Kernel *k, const SharedRows *r))
+/* The gathers of a kernel, before or after it; NULL: there are none. */
+static StepList *gathers_of(Plan *p, const Kernel *k, bool after)
 {
-        RowList *rows = &apart->rows;
-        for (int i = 0; i < rows->n;) {
-                const SharedRows r = rows->of[i];
-                if (!wanted(apart, k, &r)) {
-                        i++;
-                        continue;
-                }
-                row_list_add(apart->plan->graph->arena, &k->ranks.gather_before, r);
-                rows->of[i] = rows->of[--rows->n];
+        const StepPlace place = place_of_kernel(p->program, k);
+        for (int i = after ? place.at + 1 : 0; i < (after ? place.list->n : place.at); i++) {
+                const Step *s = place.list->step[i];
+                if (s->op == STEP_IF && s->kernel == k && s->when & WHEN_BY_ROWS)
+                        return &s->inside.step[0]->inside;
         }
+        return NULL;
+}
+
+/* Inserts a gather, unless the kernel has it. */
+static void insert_gather(Plan *p, const Kernel *k, bool after, SharedRows r)
+{
+        const Buffer *b = whole_buffer(r.buffer);
+        const Output *output = b->home == IN_OUTPUT ? &p->graph->output[b->index] : NULL;
+        StepList *to = gathers_of(p, k, after);
+        const bool requested = k->rows == ROWS_REQUESTED && rest_is_requested(p, k);
+        const Step condition = {.op = STEP_IF,
+                                .kernel = k,
+                                .when = WHEN_BY_ROWS | (requested ? WHEN_REQUESTED : 0),
+                                .rows = k->ranks.rows};
+        to = to ? to : insert_transfer(p, k, after, condition);
+        for (int i = 0; i < to->n; i++) {
+                const Step *s = to->step[i]->op == STEP_GATHER ? to->step[i] : to->step[i]->inside.step[0];
+                if (shared_rows_equal(s->shared, &r))
+                        return;
+        }
+        if (output)
+                to = &step_add(p, to, (Step){.op = STEP_IF_WANTED, .kernel = k, .output = output})->inside;
+        SharedRows *shared = NEW(p->graph->arena, SharedRows);
+        *shared = r;
+        step_add(p, to, (Step){.op = STEP_GATHER, .kernel = k, .shared = shared});
 }
 
 static bool reads_across(const RowsApart *apart, const Kernel *k, const SharedRows *r)
@@ -186,45 +201,47 @@ static bool stores_over(const RowsApart *apart, const Kernel *k, const SharedRow
         return false;
 }
 
-static bool reads_or_stores_over(const RowsApart *apart, const Kernel *k, const SharedRows *r)
-{
-        return reads_across(apart, k, r) || stores_over(apart, k, r);
-}
-
 /* Use of divided rows by the kernels of a repeat. */
 typedef struct {
         bool reads, across, stores, stores_over;
 } Touched;
 
-static void touch_in(const RowsApart *apart, const Region *region, const SharedRows *r, Touched *t)
-{
-        const Plan *p = apart->plan;
-        for (int b = 0; b < region->nbody; b++) {
-                const KernelList *l = &p->list[body_number(p, region->body[b])];
-                for (int i = 0; i < l->n; i++) {
-                        const Kernel *k = l->kernel[i];
-                        if (k->op == K_REPEAT)
-                                touch_in(apart, k->repeat.region, r, t);
-                        if (k->op == K_REPEAT || !k->code)
-                                continue;
-                        const RowList stored = rows_stored(p, k);
-                        for (int j = 0; j < stored.n; j++)
-                                t->stores |= shared_rows_equal(&stored.of[j], r);
-                        t->stores_over |= stores_over(apart, k, r);
-                        t->reads |= code_reads(k->code, whole_buffer(r->buffer));
-                        t->across |= reads_across(apart, k, r);
-                }
-        }
-}
-
-/* Whether rows are gathered before a repeat: its iterations read rows of other ranks, or divide them in
- * another way.  Not if the iterations store the same rows and so gather them themselves.  An iteration that
- * only runs for its active rows may not run at all. */
-static bool is_gathered_before_repeat(const RowsApart *apart, const Kernel *k, const SharedRows *r)
+static Touched touched_in(const RowsApart *apart, const Region *region, const SharedRows *r)
 {
         Touched t = {.reads = false};
-        touch_in(apart, k->repeat.region, r, &t);
+        for (int i = 0; i < apart->plan->all.n; i++) {
+                const Kernel *k = apart->plan->all.kernel[i];
+                if (!body_is_inside(k->body, region))
+                        continue;
+                const RowList stored = rows_stored(apart->plan, k);
+                for (int j = 0; j < stored.n; j++)
+                        t.stores |= shared_rows_equal(&stored.of[j], r);
+                t.stores_over |= stores_over(apart, k, r);
+                t.reads |= code_reads(k->code, whole_buffer(r->buffer));
+                t.across |= reads_across(apart, k, r);
+        }
+        return t;
+}
+
+/* Whether rows are gathered before a kernel: it reads rows of other ranks, or divides them in another way.  Before a repeat: its
+ * iterations do, and do not store the same rows, which they then gather themselves.  An iteration that only runs for its active rows may
+ * not run at all. */
+static bool is_gathered_before(const RowsApart *apart, const Kernel *k, const SharedRows *r)
+{
+        if (k->op != K_REPEAT)
+                return reads_across(apart, k, r) || stores_over(apart, k, r);
+        const Touched t = touched_in(apart, k->repeat.region, r);
         return t.stores_over || (t.across && !t.stores) || (k->repeat.active_rows && t.reads);
+}
+
+static void gather_before(RowsApart *apart, const Kernel *k)
+{
+        RowList *rows = &apart->rows;
+        for (int i = 0; i < rows->n; i++)
+                if (is_gathered_before(apart, k, &rows->of[i])) {
+                        insert_gather(apart->plan, k, false, rows->of[i]);
+                        rows->of[i--] = rows->of[--rows->n];
+                }
 }
 
 /* Marks the rows that k stores as divided.  Outputs are gathered for all ranks. */
@@ -232,27 +249,14 @@ static void set_apart(RowsApart *apart, Kernel *k)
 {
         const RowList stored = rows_stored(apart->plan, k);
         for (int i = 0; i < stored.n; i++) {
-                const bool output = whole_buffer(stored.of[i].buffer)->home == IN_OUTPUT;
-                row_list_add(apart->plan->graph->arena, output ? &k->ranks.gather_after : &apart->rows,
-                             stored.of[i]);
+                if (whole_buffer(stored.of[i].buffer)->home == IN_OUTPUT)
+                        insert_gather(apart->plan, k, true, stored.of[i]);
+                else
+                        row_list_add(apart->plan->graph->arena, &apart->rows, stored.of[i]);
         }
 }
 
-static void gather_rows(RowsApart *apart, Kernel *k)
-{
-        gather_before(apart, k, k->op == K_REPEAT ? is_gathered_before_repeat : reads_or_stores_over);
-        set_apart(apart, k);
-}
-
-/* --- all of it --------------------------------------------------------------------------------------------------------- */
-
-static RowList row_list_copy(Arena *arena, const RowList *of)
-{
-        RowList copy = {.n = 0};
-        for (int i = 0; i < of->n; i++)
-                row_list_add(arena, &copy, of->of[i]);
-        return copy;
-}
+/* --- gathers of a part --------------------------------------------------------------------------------------------------------- */
 
 static void row_list_add_all(Arena *arena, RowList *to, const RowList *of)
 {
@@ -260,19 +264,19 @@ static void row_list_add_all(Arena *arena, RowList *to, const RowList *of)
                 row_list_add(arena, to, of->of[i]);
 }
 
-typedef void See(RowsApart *apart, Kernel *k);
-static void visit(RowsApart *apart, int body, See *see);
+static void gather_in_body(RowsApart *apart, int body);
 
 /* Twice: the state after an iteration of any body is the state before the next one. */
-static void visit_repeat(RowsApart *apart, const Region *r, See *see)
+static void gather_in_repeat(RowsApart *apart, const Region *r)
 {
         Arena *arena = apart->plan->graph->arena;
         for (int turn = 0; turn < 2; turn++) {
                 const RowList begin = apart->rows;
                 RowList end = {.n = 0};
                 for (int b = 0; b < r->nbody; b++) {
-                        apart->rows = row_list_copy(arena, &begin);
-                        visit(apart, body_number(apart->plan, r->body[b]), see);
+                        apart->rows = (RowList){.n = 0};
+                        row_list_add_all(arena, &apart->rows, &begin);
+                        gather_in_body(apart, body_number(apart->plan, r->body[b]));
                         row_list_add_all(arena, &end, &apart->rows);
                 }
                 if (turn == 0)
@@ -281,53 +285,66 @@ static void visit_repeat(RowsApart *apart, const Region *r, See *see)
         }
 }
 
-/* Visits the kernels of a part, which runs separately; repeats contain no other parts. */
-static void visit(RowsApart *apart, int body, See *see)
+/* Gathers in a part, which runs separately; repeats contain no other parts. */
+static void gather_in_body(RowsApart *apart, int body)
 {
-        Plan *p = apart->plan;
-        for (int i = 0; i < p->list[body].n; i++) {
-                Kernel *k = p->list[body].kernel[i];
+        const KernelList *l = &apart->plan->list[body];
+        for (int i = 0; i < l->n; i++) {
+                Kernel *k = l->kernel[i];
                 if (body == 0 && k->part != apart->part)
                         continue;
-                if (k->op == K_REPEAT || k->code)
-                        see(apart, k);
+                gather_before(apart, k);
+                set_apart(apart, k);
                 if (k->op == K_REPEAT)
-                        visit_repeat(apart, k->repeat.region, see);
+                        gather_in_repeat(apart, k->repeat.region);
         }
 }
 
-static void see_rows_of(RowsApart *apart, Kernel *k)
+/* --- which kernels share rows ------------------------------------------------------------------------------------------ */
+
+/* Of a part, in the order of execution. */
+static void add_kernels(const Plan *p, int body, uint64_t part, KernelList *to)
 {
-        k->ranks.by_rows = true;
-        kernel_find_rows(apart->plan, k);
+        for (int i = 0; i < p->list[body].n; i++) {
+                Kernel *k = p->list[body].kernel[i];
+                if (body == 0 && k->part != part)
+                        continue;
+                GROW(p->graph->arena, to->kernel, to->n, to->cap);
+                to->kernel[to->n++] = k;
+                for (int b = 0; k->op == K_REPEAT && b < k->repeat.region->nbody; b++)
+                        add_kernels(p, body_number(p, k->repeat.region->body[b]), 0, to);
+        }
 }
 
-static void leave_whole(RowsApart *apart, Kernel *k)
+static void leave_whole(Kernel *k)
 {
-        (void)apart;
         k->ranks.by_rows = false;
         k->ranks.row_loop = 0;
+}
+
+/* Whether `reader` reads the results of k. */
+static bool is_read_by(const Kernel *k, const Kernel *reader)
+{
+        bool any = false;
+        for (int i = 0; i < k->code->nwritten; i++)
+                any |= code_reads(reader->code, k->code->written[i]);
+        return any;
 }
 
 /* Whether a kernel of a call whose rows are divided reads the results of k. */
 static bool is_read_in_rows(const Plan *p, const Kernel *k)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++)
-                        for (int w = 0; w < k->code->nwritten; w++) {
-                                const Kernel *reader = p->list[i].kernel[j];
-                                if (reader->ranks.by_rows && reader->code &&
-                                    code_reads(reader->code, k->code->written[w]))
-                                        return true;
-                        }
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->ranks.by_rows && is_read_by(k, p->all.kernel[i]))
+                        return true;
         return false;
 }
 
 /* A kernel that is not divided by rows stays divided by outputs, if its readers get its results. */
-static void leave_shared(RowsApart *apart, Kernel *k)
+static void leave_shared(const Plan *p, Kernel *k)
 {
-        if (k->op != K_REPEAT && !k->ranks.row_loop && k->ranks.sharded)
-                k->ranks.by_rows = !is_exchanged(k) && is_read_in_rows(apart->plan, k);
+        if (!k->ranks.row_loop && k->ranks.sharded)
+                k->ranks.by_rows = !is_exchanged(k) && is_read_in_rows(p, k);
 }
 
 /* --- data that stays with heads ---------------------------------------------------------------------------------------- */
@@ -343,62 +360,47 @@ static bool touches_heads_cache(const Kernel *k)
         return any;
 }
 
-/* Whether `reader` reads the results of k. */
-static bool is_read_by(const Kernel *k, const Kernel *reader)
-{
-        bool any = false;
-        for (int i = 0; i < k->code->nwritten; i++)
-                any |= code_reads(reader->code, k->code->written[i]);
-        return any;
-}
-
-/* Whether the results of k are by heads, and are read or also stored by a kernel that stays divided by
- * heads. */
+/* Whether the results of k are by heads, and are read or also stored by a kernel that stays divided by heads. */
 static bool goes_with_heads(const Plan *p, const Kernel *k)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *other = p->list[i].kernel[j];
-                        if (other->op == K_REPEAT || !other->code || other->ranks.by_rows ||
-                            !other->ranks.sharded)
-                                continue;
-                        if ((!is_exchanged(k) && is_read_by(k, other)) ||
-                            (!is_exchanged(other) && is_read_by(other, k)))
-                                return true;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *other = p->all.kernel[i];
+                if (!other->ranks.by_rows && other->ranks.sharded &&
+                    ((!is_exchanged(k) && is_read_by(k, other)) ||
+                     (!is_exchanged(other) && is_read_by(other, k))))
+                        return true;
+        }
         return false;
 }
 
-/* Leaves attention on cached keys and values divided by heads, with the kernels that compute these and the
- * queries. */
-static void leave_with_heads(RowsApart *apart, Kernel *k)
+/* Leaves attention on cached keys and values divided by heads, with the kernels that compute these and the queries; returns whether k was
+ * one that was divided by rows. */
+static bool leave_with_heads(const Plan *p, Kernel *k)
 {
-        const bool by_heads =
-                k->op != K_REPEAT && k->ranks.sharded && (k->ranks.heads || k->op == K_ATTENTION);
-        if (!by_heads || !k->ranks.by_rows || !(touches_heads_cache(k) || goes_with_heads(apart->plan, k)))
-                return;
-        k->ranks.by_rows = false;
-        k->ranks.row_loop = 0;
-        apart->changed = true;
+        const bool by_heads = k->ranks.sharded && (k->ranks.heads || k->op == K_ATTENTION);
+        if (!by_heads || !k->ranks.by_rows || !(touches_heads_cache(k) || goes_with_heads(p, k)))
+                return false;
+        leave_whole(k);
+        return true;
 }
 
-static void count_flops(RowsApart *apart, Kernel *k)
+/* The rows of the kernel with most FLOPs, if nine tenths of all FLOPs are shared; or 0. */
+static Dim most_rows(const KernelList *l, const KernelCost *cost)
 {
-        if (k->op == K_REPEAT || apart->counted[k->order.step])
-                return;
-        const int64_t flops = apart->cost[k->order.step].flops * apart->cost[k->order.step].runs;
-        apart->counted[k->order.step] = true;
-        apart->flops += flops;
-        apart->shared += k->ranks.row_loop || !k->ranks.by_rows ? flops : 0;
-        if (k->ranks.row_loop && flops > apart->most) {
-                apart->most = flops;
-                apart->max_rows = own_function(k)->loop[k->ranks.row_loop - 1].size;
+        int64_t all = 0, shared = 0, most = 0;
+        Dim rows = dim_fixed(0);
+        for (int i = 0; i < l->n; i++) {
+                const Kernel *k = l->kernel[i];
+                const int64_t flops =
+                        k->op == K_REPEAT ? 0 : cost[k->order.step].flops * cost[k->order.step].runs;
+                all += flops;
+                shared += k->ranks.row_loop || !k->ranks.by_rows ? flops : 0;
+                if (k->ranks.row_loop && flops > most) {
+                        most = flops;
+                        rows = own_function(k)->loop[k->ranks.row_loop - 1].size;
+                }
         }
-}
-
-static void set_call_rows(RowsApart *apart, Kernel *k)
-{
-        k->ranks.rows = apart->max_rows;
+        return shared > all / 10 * 9 ? rows : dim_fixed(0);
 }
 
 /* The bodies of a repeat run in any order: two of them store the same rows of a buffer, or disjoint ones. */
@@ -426,65 +428,85 @@ static void add_stored(const Plan *p, const Body *body, RowList *to)
 
 static bool bodies_agree(const Plan *p)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        RowList before = {.n = 0};
-                        for (int b = 0; k->op == K_REPEAT && b < k->repeat.region->nbody; b++) {
-                                RowList of = {.n = 0};
-                                add_stored(p, k->repeat.region->body[b], &of);
-                                if (!rows_agree(p, &before, &of))
-                                        return false;
-                                row_list_add_all(p->graph->arena, &before, &of);
-                        }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                RowList before = {.n = 0};
+                for (int b = 0; k->op == K_REPEAT && b < k->repeat.region->nbody; b++) {
+                        RowList of = {.n = 0};
+                        add_stored(p, k->repeat.region->body[b], &of);
+                        if (!rows_agree(p, &before, &of))
+                                return false;
+                        row_list_add_all(p->graph->arena, &before, &of);
                 }
+        }
         return true;
 }
 
 /* Whether a kernel of another part reads b. */
 static bool buffer_is_read_elsewhere(const Plan *p, uint64_t part, const Buffer *b)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j], *repeat = repeat_around(p, p->body[i]);
-                        if ((repeat ? repeat : k)->part != part && k->code && code_reads(k->code, b))
-                                return true;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i], *repeat = repeat_around(p, k->body);
+                if ((repeat ? repeat : k)->part != part && code_reads(k->code, b))
+                        return true;
+        }
         return false;
 }
 
 /* Gathers the rows that other parts read, at the end of a part. */
 static void gather_behind_part(RowsApart *apart)
 {
-        const Plan *p = apart->plan;
-        Kernel *last = NULL;
+        Plan *p = apart->plan;
+        const Kernel *last = NULL;
         for (int i = 0; i < p->list[0].n; i++)
                 last = p->list[0].kernel[i]->part == apart->part ? p->list[0].kernel[i] : last;
         for (int i = 0; i < apart->rows.n; i++)
                 if (buffer_is_read_elsewhere(p, apart->part, whole_buffer(apart->rows.of[i].buffer)))
-                        row_list_add(p->graph->arena, &last->ranks.gather_after, apart->rows.of[i]);
+                        insert_gather(p, last, true, apart->rows.of[i]);
 }
 
 static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
 {
-        RowsApart apart = {.plan = p, .part = part, .cost = cost};
-        apart.counted = NEW_ARRAY(p->graph->arena, bool, p->steps);
-        visit(&apart, 0, see_rows_of);
-        do {
-                apart.changed = false;
-                visit(&apart, 0, leave_with_heads);
-        } while (apart.changed);
-        visit(&apart, 0, leave_shared);
-        visit(&apart, 0, count_flops);
-        if (apart.most == 0 || apart.shared <= apart.flops / 10 * 9 || !bodies_agree(p)) {
-                visit(&apart, 0, leave_whole);
-                return;
+        RowsApart apart = {.plan = p, .part = part};
+        KernelList l = {.n = 0};
+        add_kernels(p, 0, part, &l);
+        for (int i = 0; i < l.n; i++) {
+                l.kernel[i]->ranks.by_rows = true;
+                kernel_find_rows(p, l.kernel[i]);
         }
+        for (bool changed = true; changed;) {
+                changed = false;
+                for (int i = 0; i < l.n; i++)
+                        changed |= leave_with_heads(p, l.kernel[i]);
+        }
+        for (int i = 0; i < l.n; i++)
+                leave_shared(p, l.kernel[i]);
+        const Dim rows = most_rows(&l, cost);
+        const bool shared = !dim_equal(rows, dim_fixed(0)) && bodies_agree(p);
+        for (int i = 0; i < l.n; i++) {
+                l.kernel[i]->ranks.rows = rows;
+                if (!shared)
+                        leave_whole(l.kernel[i]);
+        }
+        if (!shared)
+                return;
         p->sharing.by_rows = true;
-        p->sharing.rows = apart.max_rows;
-        visit(&apart, 0, set_call_rows);
-        visit(&apart, 0, gather_rows);
+        p->sharing.rows = rows;
+        gather_in_body(&apart, 0);
         gather_behind_part(&apart);
+}
+
+/* Kernels by rows have no outputs to exchange, and no values to compare, in calls whose rows ranks share. */
+static void narrow_conditions(const StepList *list)
+{
+        for (int i = 0; i < list->n; i++) {
+                Step *s = list->step[i];
+                if (s->op == STEP_IF && s->when & (WHEN_RANKS | WHEN_COMPARED) && s->kernel->ranks.by_rows) {
+                        s->when = s->when & WHEN_RANKS ? WHEN_BY_OUTPUTS : s->when | WHEN_NOT_BY_ROWS;
+                        s->rows = s->kernel->ranks.rows;
+                }
+                narrow_conditions(&s->inside);
+        }
 }
 
 bool pass_rows(Plan *p, Diag *diag)
@@ -500,5 +522,6 @@ bool pass_rows(Plan *p, Diag *diag)
                 share_rows(p, p->graph->part[i], cost);
         if (p->graph->past < 0 || p->sharing.prompt_rows)
                 share_rows(p, 0, cost);
+        narrow_conditions(p->program);
         return true;
 }

@@ -120,13 +120,11 @@ static bool is_read_by_heads(ApartBuffers *a, ApartBuffer b)
         const Plan *p = a->plan;
         if (b.buffer->home == IN_OUTPUT)
                 return false;
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        if (k->op != K_REPEAT && k->code && code_reads(k->code, b.buffer) &&
-                            !reads_by_heads(a, k, b))
-                                return false;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                if (k->op != K_REPEAT && k->code && code_reads(k->code, b.buffer) && !reads_by_heads(a, k, b))
+                        return false;
+        }
         return true;
 }
 
@@ -170,9 +168,8 @@ static bool loop_is_spread(Plan *p, const Kernel *k)
 static void forget_heads(Plan *p)
 {
         p->heads = 0;
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++)
-                        p->list[i].kernel[j]->one_row = ONE_ROW_SHARED;
+        for (int i = 0; i < p->all.n; i++)
+                p->all.kernel[i]->one_row = ONE_ROW_SHARED;
 }
 
 bool pass_spread(Plan *p, Diag *diag)
@@ -183,24 +180,22 @@ bool pass_spread(Plan *p, Diag *diag)
         const bool batches = p->slots > 1 && p->graph->past >= 0;
         if (batches)
                 find_heads(p);
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        Kernel *k = p->list[i].kernel[j];
-                        k->ranks.sharded = k->op != K_REPEAT && k->code && is_spread(k);
-                }
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        Kernel *k = p->list[i].kernel[j];
-                        const bool loop = k->op == K_LOOP && loop_is_spread(p, k);
-                        k->ranks.sharded |= loop;
-                        k->ranks.heads = loop                                    ? p->heads
-                                         : k->ranks.sharded && k->op == K_MATMUL ? heads_of_product(p, k)
-                                                                                 : 0;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                Kernel *k = p->all.kernel[i];
+                k->ranks.sharded = k->op != K_REPEAT && k->code && is_spread(k);
+        }
+        for (int i = 0; i < p->all.n; i++) {
+                Kernel *k = p->all.kernel[i];
+                const bool loop = k->op == K_LOOP && loop_is_spread(p, k);
+                k->ranks.sharded |= loop;
+                k->ranks.heads = loop                                    ? p->heads
+                                 : k->ranks.sharded && k->op == K_MATMUL ? heads_of_product(p, k)
+                                                                         : 0;
+        }
         if (batches)
                 forget_heads(p);
-        find_stages(p);
-        find_exchanges_once(p);
+        insert_stages(p);
+        insert_exchanges(p);
         return true;
 }
 
@@ -221,11 +216,10 @@ int64_t exchanged_row(const Kernel *k)
 int64_t widest_exchange(const Plan *p)
 {
         int64_t most = 0;
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        const int64_t row = is_exchanged(k) ? exchanged_row(k) : 0;
-                        most = row > most ? row : most;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                const int64_t row = is_exchanged(k) ? exchanged_row(k) : 0;
+                most = row > most ? row : most;
+        }
         return most;
 }

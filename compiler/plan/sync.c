@@ -1,4 +1,4 @@
-/* Sync: the barriers that the data flow needs.
+/* Sync: the barriers that the data flow needs, and those around steps of one thread.
  *
  * Every thread runs all kernels in order, its share of each.  A barrier comes before a kernel that accesses memory which a kernel since the last
  * barrier stores, or stores memory which one since then accesses.  Memory, not buffers: the arena is reused.  The kernels before the first one of
@@ -9,7 +9,7 @@
 #include "plan_private.h"
 
 typedef struct {
-        Kernel **kernel;
+        const Kernel **kernel;
         int n;
 } PendingKernels;
 
@@ -73,12 +73,12 @@ const Buffer *kernels_conflict(const Plan *p, const Kernel *a, const Kernel *b, 
 
 static PendingKernels copy_of(const Sync *s, const PendingKernels *from)
 {
-        PendingKernels copy = {NEW_ARRAY(s->plan->graph->arena, Kernel *, s->kernels), from->n};
+        PendingKernels copy = {NEW_ARRAY(s->plan->graph->arena, const Kernel *, s->kernels), from->n};
         memcpy(copy.kernel, from->kernel, (size_t)from->n * sizeof *from->kernel);
         return copy;
 }
 
-static void pending_add(PendingKernels *to, Kernel *k)
+static void pending_add(PendingKernels *to, const Kernel *k)
 {
         for (int i = 0; i < to->n; i++)
                 if (to->kernel[i] == k)
@@ -92,62 +92,115 @@ static void pending_join(PendingKernels *to, const PendingKernels *from)
                 pending_add(to, from->kernel[i]);
 }
 
-static void sync_body(const Sync *s, int body, PendingKernels *pending);
-
-/* The kernels at the ends of the repeat's bodies are pending after it; if an iteration may be skipped, also
- * those before it. */
-static void sync_repeat(const Sync *s, Kernel *k, PendingKernels *pending)
+/* Inserts a barrier before step i, or extends the one that is there, for calls of this kind and earlier ones; returns the step's new place. */
+static int sync_wait(const Sync *s, StepList *list, int i, int wait)
 {
+        const Kernel *k = list->step[i]->kernel;
+        if (i == 0 || list->step[i - 1]->op != STEP_BARRIER)
+                step_insert(s->plan, list, i++, (Step){.op = STEP_BARRIER, .kernel = k});
+        list->step[i - 1]->when |= 2 * (unsigned)wait - 1;
+        return i;
+}
+
+static void sync_steps(const Sync *s, StepList *list, PendingKernels *pending);
+
+/* The kernels at the ends of the bodies are pending after a repeat; if an iteration may be skipped, also those before it. */
+static void sync_repeat(const Sync *s, const Step *repeat, const Step *rest, PendingKernels *pending)
+{
+        const Kernel *active = repeat->kernel->repeat.active_rows;
+        const StepList *bodies = bodies_of(repeat);
         PendingKernels before = copy_of(s, pending), after = *pending;
         for (int known = -1; known < before.n;) {
                 known = before.n;
                 after.n = 0;
-                for (int b = 0; b < k->repeat.region->nbody; b++) {
+                for (int b = 0; b < repeat->kernel->repeat.region->nbody; b++) {
                         PendingKernels inner = copy_of(s, &before);
-                        sync_body(s, body_number(s->plan, k->repeat.region->body[b]), &inner);
+                        if (active)
+                                pending_add(&inner, active);
+                        sync_steps(s, &bodies->step[b]->inside, &inner);
+                        if (rest)
+                                sync_steps(s, &bodies_of(rest)->step[b]->inside, &inner);
                         pending_join(&after, &inner);
                 }
                 pending_join(&before, &after);
         }
-        if (k->repeat.active_rows)
+        if (active)
                 pending_join(&after, &before);
         pending->n = after.n;
 }
 
-static void sync_body(const Sync *s, int body, PendingKernels *pending)
+/* Does the kernel touch memory that one since the last barrier stores, or store what one touches? */
+static bool sync_conflicts(const Sync *s, const Kernel *k, const PendingKernels *pending)
 {
-        const KernelList *l = &s->plan->list[body];
-        for (int i = 0; i < l->n; i++) {
-                Kernel *k = l->kernel[i];
-                if (body == 0 && i > 0 && k->part != l->kernel[i - 1]->part)
-                        pending->n = 0; /* parts are separate runs of the threads */
-                bool waits = k->op == K_REPEAT && k->repeat.active_rows; /* it reads a value of all rows */
-                for (int j = 0; j < pending->n && k->op != K_REPEAT && k->op != K_ACTIVE && !waits; j++)
-                        waits = s->plan->off[PASS_sync] || stores_what_touches(s, pending->kernel[j], k) ||
-                                stores_what_touches(s, k, pending->kernel[j]);
-                k->barrier |= waits ? s->wait : 0;
-                if (k->barrier & s->wait)
+        bool waits = false;
+        for (int j = 0; j < pending->n && !waits; j++)
+                waits = s->plan->off[PASS_sync] || stores_what_touches(s, pending->kernel[j], k) ||
+                        stores_what_touches(s, k, pending->kernel[j]);
+        return waits;
+}
+
+/* A repeat waits before the kernel that finds an iteration's rows, which reads a value of all rows. */
+static void sync_steps(const Sync *s, StepList *list, PendingKernels *pending)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Step *step = list->step[i];
+                const Kernel *k = step->kernel;
+                if (step->op == STEP_IF && !k)
+                        sync_steps(s, &list->step[i]->inside, pending);
+                if (step->op == STEP_BARRIER && step->when & (unsigned)s->wait)
                         pending->n = 0;
-                if (k->op == K_REPEAT)
-                        sync_repeat(s, k, pending);
+                if (step->op == STEP_IF || step->op == STEP_BARRIER || step->half == 2)
+                        continue;
+                if (step->op == STEP_REPEAT ? k->repeat.active_rows != NULL : sync_conflicts(s, k, pending)) {
+                        i = sync_wait(s, list, i, s->wait);
+                        pending->n = 0;
+                }
+                if (step->op == STEP_REPEAT)
+                        sync_repeat(s, step, second_half_of(list, i), pending);
                 else
                         pending_add(pending, k);
+        }
+}
+
+/* --- steps of one thread --------------------------------------------------------------------------------------------- */
+
+/* Do threads wait before the next kernel?  Steps between ranks come before that. */
+static bool sync_waits_next(const StepList *list, int i, unsigned wait)
+{
+        while (i < list->n && list->step[i]->op == STEP_IF)
+                i++;
+        return i < list->n && list->step[i]->op == STEP_BARRIER && list->step[i]->when & wait;
+}
+
+/* The other threads wait before the steps of one, and after them unless all wait for the next kernel anyway. */
+static void sync_transfers(const Sync *s, StepList *list)
+{
+        for (int i = 0; i < list->n; i++) {
+                Step *step = list->step[i];
+                if (step->op != STEP_IF || !step->kernel) {
+                        sync_transfers(s, &step->inside);
+                        continue;
+                }
+                sync_wait(s, &step->inside, 0, WAIT_HEADS);
+                if (step->when & WHEN_STAGES ||
+                    !sync_waits_next(list, i + 1, step->when & WHEN_BY_ROWS ? WAIT_ROWS : WAIT_STEP))
+                        step_add(s->plan, &step->inside,
+                                 (Step){.op = STEP_BARRIER, .kernel = step->kernel, .when = WAIT_ALWAYS});
         }
 }
 
 bool pass_sync(Plan *p, Diag *diag)
 {
         (void)diag;
-        Sync s = {.plan = p, .kernels = 1};
-        for (int i = 0; i < p->nbody; i++)
-                s.kernels += p->list[i].n;
-        PendingKernels pending = {NEW_ARRAY(p->graph->arena, Kernel *, s.kernels), 0};
-        for (s.wait = WAIT_HEADS; s.wait >= WAIT_ROWS; s.wait /= 2) {
-                pending.n = 0;
-                sync_body(&s, 0, &pending);
-                for (int i = 0; i < p->nbody; i++)
-                        for (int j = 0; j < p->list[i].n; j++) /* earlier calls have the same barriers */
-                                p->list[i].kernel[j]->barrier |= p->list[i].kernel[j]->barrier / 2;
-        }
+        Sync s = {.plan = p, .kernels = p->all.n + 1};
+        PendingKernels pending = {NEW_ARRAY(p->graph->arena, const Kernel *, s.kernels), 0};
+        const bool parts = p->graph->npart > 0; /* each is another run of the threads */
+        for (s.wait = WAIT_HEADS; s.wait >= WAIT_ROWS; s.wait /= 2)
+                for (int i = 0; i < (parts ? p->program->n : 1); i++) {
+                        pending.n = 0;
+                        sync_steps(&s, parts ? &p->program->step[i]->inside : p->program, &pending);
+                }
+        sync_transfers(&s, p->program);
+        check_program(p);
         return true;
 }

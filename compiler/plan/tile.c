@@ -88,17 +88,16 @@ int product_shapes(const Plan *p, ProductShape **shape)
 {
         int n = 0, cap = 0;
         *shape = NULL;
-        for (int i = 0; i < p->nbody; i++)
-                for (int j = 0; j < p->list[i].n; j++) {
-                        const Kernel *k = p->list[i].kernel[j];
-                        for (Storage s = 0; k->op == K_MATMUL && s < WEIGHT_STORAGES; s++) {
-                                const ProductShape of = product_shape(p, k, s);
-                                if (!of.panels || is_listed(*shape, n, &of))
-                                        continue;
-                                GROW(p->graph->arena, *shape, n, cap);
-                                (*shape)[n++] = of;
-                        }
+        for (int i = 0; i < p->all.n; i++) {
+                const Kernel *k = p->all.kernel[i];
+                for (Storage s = 0; k->op == K_MATMUL && s < WEIGHT_STORAGES; s++) {
+                        const ProductShape of = product_shape(p, k, s);
+                        if (!of.panels || is_listed(*shape, n, &of))
+                                continue;
+                        GROW(p->graph->arena, *shape, n, cap);
+                        (*shape)[n++] = of;
                 }
+        }
         return n;
 }
 
@@ -208,17 +207,16 @@ static void tile_scan(Kernel *k)
 bool pass_tile(Plan *p, Diag *diag)
 {
         (void)diag;
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++) {
-                        Kernel *kernel = p->list[i].kernel[k];
-                        if (kernel->op == K_MATMUL)
-                                tile_matmul(p, kernel);
-                        if (kernel->op == K_ATTENTION)
-                                tile_attention(p, kernel);
-                        if (kernel->op == K_SCAN)
-                                tile_scan(kernel);
-                        if (kernel->op == K_ACTIVATION_MATMUL)
-                                kernel->scratch.thread = CONTRACT_FLOATS;
-                }
+        for (int i = 0; i < p->all.n; i++) {
+                Kernel *kernel = p->all.kernel[i];
+                if (kernel->op == K_MATMUL)
+                        tile_matmul(p, kernel);
+                if (kernel->op == K_ATTENTION)
+                        tile_attention(p, kernel);
+                if (kernel->op == K_SCAN)
+                        tile_scan(kernel);
+                if (kernel->op == K_ACTIVATION_MATMUL)
+                        kernel->scratch.thread = CONTRACT_FLOATS;
+        }
         return true;
 }

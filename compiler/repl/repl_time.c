@@ -22,11 +22,9 @@ typedef struct {
 static int list_kernels(const Plan *p, TimeRow *row, int most)
 {
         int n = 0;
-        for (int b = 0; b < p->nbody; b++)
-                for (int i = 0; i < p->list[b].n; i++)
-                        if (p->list[b].kernel[i]->op != K_REPEAT && p->list[b].kernel[i]->op != K_ACTIVE &&
-                            n < most)
-                                row[n++].kernel = p->list[b].kernel[i];
+        for (int b = 0; b < p->all.n; b++)
+                if (p->all.kernel[b]->op != K_REPEAT && p->all.kernel[b]->op != K_ACTIVE && n < most)
+                        row[n++].kernel = p->all.kernel[b];
         return n;
 }
 

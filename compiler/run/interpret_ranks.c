@@ -192,7 +192,7 @@ static void run_exchange(const ThreadRun *r, const CodeInstance *m, const Step *
                 rows = call->row >= 0 ? frame_times(&c.frame, call->row) : 1;
         }
         part.panels = all.panels;
-        if (k->ranks.exchange_between) {
+        if (s->half) {
                 const Region *nest[MAX_NEST];
                 c.between = s->repeat;
                 c.depth = iterations_around(k->body, nest) - 1;

@@ -128,12 +128,11 @@ const char *jit_code(Plan *p, JitCode *code)
         for (int i = 0; i < p->nbuffer; i++)
                 if (p->buffer[i]->home == IN_LITERAL)
                         own->literal[p->buffer[i]->id] = literal_values(a, p->buffer[i]);
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        for (int n = 0; n < p->list[i].kernel[k]->code->n; n++) {
-                                int vectors = p->list[i].kernel[k]->code->function[n]->vectors;
-                                own->vectors = vectors > own->vectors ? vectors : own->vectors;
-                        }
+        for (int i = 0; i < p->all.n; i++)
+                for (int n = 0; n < p->all.kernel[i]->code->n; n++) {
+                        int vectors = p->all.kernel[i]->code->function[n]->vectors;
+                        own->vectors = vectors > own->vectors ? vectors : own->vectors;
+                }
         own->layout = layout_of(a, p);
         code->program = run_program;
         code->instance = own->layout;

@@ -147,7 +147,10 @@ static bool check_cut(const Graph *g, Graph *to_cut)
         Graph *before = hoist(simplify(to_cut));
         Graph *steps = incremental(before, graph_facts(g->arena, before, growing_dimension(before)), &stuck);
         const char *states = steps ? states_text(steps) : "";
-        cut_state(before, true, &lines);
+        const int time = growing_dimension(before);
+        join_sums(before);
+        move_products(simplify(before), time, &lines);
+        slice_joins(simplify(before), time);
         verify(before, "cut");
         steps = incremental(before, graph_facts(g->arena, before, growing_dimension(before)), &stuck);
         for (int i = 0; i < lines.n; i++)

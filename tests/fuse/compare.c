@@ -252,10 +252,9 @@ static bool rows_kept(const Tensors *t, float *const *whole, int64_t at)
 /* Products of two computed tensors multiply what is masked by zero, and zero times NaN is NaN: only attention skips it. */
 static bool skips_masked(const Plan *p)
 {
-        for (int i = 0; i < p->nbody; i++)
-                for (int k = 0; k < p->list[i].n; k++)
-                        if (p->list[i].kernel[k]->op == K_ACTIVATION_MATMUL)
-                                return false;
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->op == K_ACTIVATION_MATMUL)
+                        return false;
         return true;
 }
 
