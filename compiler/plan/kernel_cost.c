@@ -6,6 +6,8 @@
  * that rows are gathered from, those rows. */
 #include "plan.h"
 
+#include "../../runtime/contraction_call.h"
+
 enum { BLOCK_OF_KEYS = 256 /* ATTENTION_BLOCK of runtime/attention.h */ };
 
 typedef struct {
@@ -158,9 +160,7 @@ static void units_of(Costing *c, const Function *f, const Stmt *s)
         case STMT_ACTIVATION_MATMUL: {
                 const ActivationCall *a = s->call.activation;
                 int64_t rows = a->row < 0 ? 1 : loop_count(c, &f->loop[a->row]);
-                share_in(c,
-                         turns_around(c, f, a->around, a->naround) *
-                                 ((rows + CONTRACT_ROWS - 1) / CONTRACT_ROWS),
+                share_in(c, turns_around(c, f, a->around, a->naround) * CONTRACT_UNITS(rows),
                          "blocks of 32 rows");
                 break;
         }
