@@ -19,21 +19,6 @@
  * Needs guard.h, a v16 header, math.h, tile.h, matmul.h and scan_state.h.
  */
 
-/* Rows of one head, all columns. */
-typedef struct {
-        const float *q, *k; /* row i at q + i * q_row, k + i * k_row: [depth]; or NULL */
-        const float *v;     /* row i at v + i * v_row: [width] */
-        float *out;         /* the same */
-        int64_t q_row, k_row, v_row, out_row;
-        const float *powers; /* c^0 to c^64, or NULL */
-        int depth, width;
-        int maxima; /* in place of sums; without q, k and powers */
-} Scan;
-
-/* Floats of scratch that scan() needs; each thread its own. */
-#define SCAN_SCRATCH(depth, width)                                                                           \
-        (12 * ((depth) + SCAN_BLOCK + SCAN_WIDTH(width)) + 80 + SCAN_BLOCK * (depth))
-
 /* A unit on its way through its blocks. */
 typedef struct {
         int depth, width; /* width: in whole vectors, in memory */

@@ -39,3 +39,18 @@ static inline int scan_reaches(const float *unit, int64_t n)
 {
         return n == 0 || n >= scan_begins(unit);
 }
+
+/* Rows of one head, all columns. */
+typedef struct {
+        const float *q, *k; /* row i at q + i * q_row, k + i * k_row: [depth]; or NULL */
+        const float *v;     /* row i at v + i * v_row: [width] */
+        float *out;         /* the same */
+        int64_t q_row, k_row, v_row, out_row;
+        const float *powers; /* c^0 to c^64, or NULL */
+        int depth, width;
+        int maxima; /* in place of sums; without q, k and powers */
+} Scan;
+
+/* Floats of scratch that scan() needs; each thread its own. */
+#define SCAN_SCRATCH(depth, width)                                                                           \
+        (12 * ((depth) + SCAN_BLOCK + SCAN_WIDTH(width)) + 80 + SCAN_BLOCK * (depth))

@@ -151,9 +151,17 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         text_add(c, user->data, states);
         const char *all[] = {"guard.h", "team.h", KERNEL_FILES(p->target), "pages.h", "rank_link.h",
                              "ranks.h", NULL},
-                   *types[] = {"rows.h",        "kept.h",      "tile.h", "matmul.h",
-                               "contraction.h", "attention.h", "scan.h", "pages.h",
-                               "rank_link.h",   "ranks.h",     NULL};
+                   *types[] = {"rows.h",
+                               "kept.h",
+                               "tile.h",
+                               "matmul.h",
+                               "contraction_call.h",
+                               "attention_call.h",
+                               "scan_state.h",
+                               "pages.h",
+                               "rank_link.h",
+                               "ranks.h",
+                               NULL};
         paste_runtime(c, given ? types : all, given ? all_facts : e.facts, given, user->data);
         text_put(c, user->data + states);
         p->by_address = false;

@@ -441,8 +441,6 @@ extern const int code_group[CODE_GROUPS];
 #define CODES_BYTES(k) ((int64_t)(k)*5 / 4)
 bool wants_codes(const Kernel *k, int group); /* MATMUL: does a part read its rows so? */
 
-/* As in runtime/contraction.h: rows of a unit; floats of scratch for panels of 64 columns by 128 steps, rows of a, and sums. */
-enum { CONTRACT_ROWS = 32, CONTRACT_FLOATS = 64 * 128 + (CONTRACT_ROWS + 12) * (64 + 128) };
 /* As in runtime/matmul.h: floats of scratch for a product of so many rows at once. */
 #define PRODUCT_SCRATCH(rows_at_once) (INT64_C(6) * LANES * ((rows_at_once) + TILE_MOST))
 #define PRODUCT_WIDE(cut) (INT64_C(4) * LANES * (cut))

@@ -6,6 +6,8 @@
  * elements that are accessed: for a table from which rows are gathered, those rows. */
 #include "plan.h"
 
+#include "../../runtime/contraction_call.h"
+
 typedef struct {
         const Plan *plan;
         const int64_t *size;
@@ -156,9 +158,7 @@ static void units_of(Costing *c, const Function *f, const Stmt *s)
         case STMT_ACTIVATION_MATMUL: {
                 const ActivationCall *a = s->call.activation;
                 int64_t rows = a->row < 0 ? 1 : loop_count(c, &f->loop[a->row]);
-                share_in(c,
-                         turns_around(c, f, a->around, a->naround) *
-                                 ((rows + CONTRACT_ROWS - 1) / CONTRACT_ROWS),
+                share_in(c, turns_around(c, f, a->around, a->naround) * CONTRACT_UNITS(rows),
                          "blocks of 32 rows");
                 break;
         }

@@ -13,7 +13,9 @@
 
 #include "plan_private.h"
 
-enum { KEYS_AT_ONCE = 256 };
+#define TILE_ROWS TILE_MOST /* of any target */
+#include "../../runtime/contraction_call.h"
+#include "../../runtime/attention_call.h"
 
 /* Maximum number of rows of a call. */
 static int64_t rows_per_call(const Plan *p, const Kernel *k)
@@ -144,7 +146,7 @@ static void tile_matmul(Plan *p, Kernel *k)
 static int64_t blocks_of_keys(const Plan *p, const Kernel *k)
 {
         const Type *keys = &k->attention.k->type;
-        return (bound_of(p, keys->dim[keys->rank - 1]) + KEYS_AT_ONCE - 1) / KEYS_AT_ONCE;
+        return (bound_of(p, keys->dim[keys->rank - 1]) + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
 }
 
 /* Maximum number of key blocks of all heads whose results threads exchange in a call of one row; 0: each unit
@@ -164,16 +166,14 @@ static int64_t blocks_kept(const Plan *p, const Kernel *k)
 static void tile_mixed(Plan *p, Kernel *k, int64_t rows, int64_t width)
 {
         const Type *t = &k->attention.softmax->type;
-        const int64_t heads = t->dim[t->rank - 3].fixed, block = KEYS_AT_ONCE + INT64_C(2) * LANES;
-        k->scratch.thread +=
-                rows * (heads * (blocks_of_keys(p, k) * block + KEYS_AT_ONCE + width + 2) + KEYS_AT_ONCE);
+        const int64_t heads = t->dim[t->rank - 3].fixed, block = ATTENTION_BLOCK + INT64_C(2) * LANES;
+        k->scratch.thread += rows * (heads * (blocks_of_keys(p, k) * block + ATTENTION_BLOCK + width + 2) +
+                                     ATTENTION_BLOCK);
         k->scratch.all += blocks_kept(p, k) * block;
         plan_explain(p, "%s: a tile of rows is one thread's, with all heads%s", k->name,
                      k->scratch.all ? "; of one row, threads share blocks of keys" : "");
 }
 
-/* As in runtime/attention.h.  For each row of a tile: q, scores, two outputs in whole vectors, two vectors of
- * sums.  For keys in rows also keys as floats, and scores to transpose. */
 static void tile_attention(Plan *p, Kernel *k)
 {
         const Function *f = k->code->function[k->code->n - 1];
@@ -181,27 +181,22 @@ static void tile_attention(Plan *p, Kernel *k)
         const int64_t rows = in_rows ? LANES : TILE_MOST;
         int64_t head_dim = k->attention.q->type.dim[k->attention.q->type.rank - 1].fixed;
         int64_t v_dim = k->attention.v->type.dim[k->attention.v->type.rank - 1].fixed;
-        k->scratch.thread =
-                rows * (head_dim + KEYS_AT_ONCE + 2 * round_up(v_dim, LANES) + INT64_C(2) * LANES);
-        if (in_rows)
-                k->scratch.thread += TILE_MOST * head_dim + INT64_C(1) * (KEYS_AT_ONCE + TILE_MOST) * LANES;
-        k->scratch.all = blocks_kept(p, k) * (round_up(v_dim, LANES) + INT64_C(2) * LANES);
+        k->scratch.thread = ATTENTION_SCRATCH(head_dim, v_dim, in_rows);
+        k->scratch.all = blocks_kept(p, k) * ATTENTION_PART(v_dim);
         if (k->attention.mixes)
                 tile_mixed(p, k, rows, round_up(v_dim, LANES));
         else if (k->scratch.all)
                 plan_explain(
                         p, "%s: with one row, threads that share its heads unevenly share blocks of %d keys",
-                        k->name, KEYS_AT_ONCE);
+                        k->name, ATTENTION_BLOCK);
 }
 
-/* As in runtime/scan.h; without a state, that is in scratch too. */
+/* Without a state, that is in scratch too. */
 static void tile_scan(Kernel *k)
 {
         ScanInputs s = scan_of(k->stores.of[0].node);
-        k->scratch.thread =
-                INT64_C(12) * (s.depth + SCAN_BLOCK + SCAN_WIDTH(s.width)) + 80 + SCAN_BLOCK * s.depth;
-        k->scratch.thread =
-                round_up(k->scratch.thread, LANES) + (k->kept ? 0 : SCAN_FLOATS(s.depth, s.width));
+        k->scratch.thread = round_up(SCAN_SCRATCH(s.depth, s.width), LANES) +
+                            (k->kept ? 0 : SCAN_FLOATS(s.depth, s.width));
 }
 
 bool pass_tile(Plan *p, Diag *diag)
@@ -216,7 +211,7 @@ bool pass_tile(Plan *p, Diag *diag)
                 if (kernel->op == K_SCAN)
                         tile_scan(kernel);
                 if (kernel->op == K_ACTIVATION_MATMUL)
-                        kernel->scratch.thread = CONTRACT_FLOATS;
+                        kernel->scratch.thread = CONTRACT_SCRATCH;
         }
         return true;
 }

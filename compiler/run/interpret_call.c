@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../runtime/contraction_call.h"
+#include "../../runtime/attention_call.h"
+
 /* Context passed to a kernel's callbacks. */
 typedef struct {
         CodeFrame *caller, own;
@@ -232,15 +235,7 @@ void run_matmul(CodeFrame *f, const MatmulCall *c)
         }
 }
 
-/* As in runtime/contraction.h. */
-typedef struct {
-        float *y;
-        const float *a;
-        const void *b;
-        int64_t y_row, a_row, a_step, b_at, b_step, b_lane;
-        int storage, n, k, zeros;
-} ContractionRun;
-typedef void ContractKernel(const ContractionRun *c, int64_t unit, int64_t rows, float *scratch);
+typedef void ContractKernel(const Contraction *c, int64_t unit, int64_t rows, float *scratch);
 
 static int64_t times_of(const CodeFrame *f, const int *loop, int n)
 {
@@ -253,112 +248,84 @@ static int64_t times_of(const CodeFrame *f, const int *loop, int n)
 void run_activations(CodeFrame *f, const ActivationCall *c)
 {
         const int threads = f->m->head.threads;
-        const int64_t rows = c->row < 0 ? 1 : frame_times(f, c->row),
-                      units = (rows + CONTRACT_ROWS - 1) / CONTRACT_ROWS,
+        const int64_t rows = c->row < 0 ? 1 : frame_times(f, c->row), units = CONTRACT_UNITS(rows),
                       all = times_of(f, c->around, c->naround) * units,
                       end = share_start(all, f->thread + 1, threads);
         for (int64_t unit = share_start(all, f->thread, threads); unit < end; unit++) {
                 frame_set_loops_in(f, c->around, c->naround, unit / units);
-                const ContractionRun run = {.y = frame_place(f, c->to),
-                                            .a = frame_place(f, c->a),
-                                            .b = frame_element(f, c->b.buffer, 0),
-                                            .y_row = c->to_row,
-                                            .a_row = c->a_row,
-                                            .a_step = c->a_step,
-                                            .b_at = frame_integer(f, c->b.at),
-                                            .b_step = c->b_step,
-                                            .b_lane = c->b_lane,
-                                            .storage = storage_number(c->b.buffer),
-                                            .n = (int)frame_size(f, c->columns->size),
-                                            .k = (int)frame_size(f, c->depth->size),
-                                            .zeros = c->zeros};
+                const Contraction run = {.y = frame_place(f, c->to),
+                                         .a = frame_place(f, c->a),
+                                         .b = frame_element(f, c->b.buffer, 0),
+                                         .y_row = c->to_row,
+                                         .a_row = c->a_row,
+                                         .a_step = c->a_step,
+                                         .b_at = frame_integer(f, c->b.at),
+                                         .b_step = c->b_step,
+                                         .b_lane = c->b_lane,
+                                         .storage = storage_number(c->b.buffer),
+                                         .n = (int)frame_size(f, c->columns->size),
+                                         .k = (int)frame_size(f, c->depth->size),
+                                         .zeros = c->zeros};
                 ((ContractKernel *)f->own->run.contract)(&run, unit % units, rows, scratch_of(f));
         }
 }
 
-/* As in runtime/attention.h. */
-typedef struct {
-        const float *q;
-        int64_t q_row, q_head;
-        const void *k;
-        int64_t k_head, k_tile, k_key;
-        const void *v;
-        int64_t v_head, v_key;
-        int k_storage, v_storage;
-        int64_t first_key, first_value;
-        const int32_t *key_pages, *value_pages;
-        float *out;
-        int64_t out_row, out_head;
-        int heads, kv_heads, head_dim, v_dim;
-        float scale;
-        int64_t keys, first_row;
-        int first_head;
-        const void *ctx;
-        float (*sink)(const void *ctx, int head, int64_t row);
-        float dead;
-        int no_softmax;
-} AttentionRun;
-typedef struct {
-        int64_t begin, end, first, count;
-        float *parts;
-} ShareRun;
 typedef void ScoreRun(const void *ctx, float *to, const float *s, int64_t apart, int head, int64_t row,
                       int64_t col);
-typedef void LiveRun(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi);
-typedef void AttentionKernel(const void *a, ScoreRun *score, LiveRun *live, int64_t rows, const ShareRun *s,
-                             float *scratch);
-typedef void MixedKernel(const void *a, ScoreRun *score, ScoreRun *weigh, LiveRun *live, int64_t rows,
-                         const ShareRun *s, int all_weigh, float *scratch, struct Team *team, int thread,
-                         int threads);
-typedef void AttentionShareFunction(ShareRun *s, const void *a, LiveRun *live, int64_t rows, float *parts,
-                                    int thread, int threads);
-typedef void AttentionJoin(const void *a, const ShareRun *s, float *scratch, struct Team *team, int thread,
-                           int threads);
+typedef void AttentionKernel(const Attention *a, ScoreRun *score, Live *live, int64_t rows,
+                             const AttentionShare *s, float *scratch);
+typedef void MixedKernel(const Attention *a, ScoreRun *score, ScoreRun *weigh, Live *live, int64_t rows,
+                         const AttentionShare *s, int all_weigh, float *scratch, struct Team *team,
+                         int thread, int threads);
+typedef void ShareKernel(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
+                         int thread, int threads);
+typedef void AttentionJoin(const Attention *a, const AttentionShare *s, float *scratch, struct Team *team,
+                           int thread, int threads);
 
-static AttentionRun describe_attention(CodeFrame *f, const AttentionCall *c, int64_t around,
-                                       const CallbackContext *context)
+static Attention describe_attention(CodeFrame *f, const AttentionCall *c, int64_t around,
+                                    const CallbackContext *context)
 {
         const bool begins = c->row >= 0 && f->f->loop[c->row].from_first;
         const OwnHeads own = rank_heads(f->by_outputs, c->kv_heads);
         const int64_t group = c->heads / c->kv_heads;
         frame_set_loops_in(f, c->around, c->naround, around);
-        return (AttentionRun){.q = own_place(f, c->q, c->q_row, group * c->q_head, own.first),
-                              .q_row = c->q_row,
-                              .q_head = c->q_head,
-                              .k = own_place(f, c->k, 0, c->k_head, own.first),
-                              .k_head = c->k_head,
-                              .k_tile = c->k_tile,
-                              .k_key = c->k_key,
-                              .v = own_place(f, c->v, 0, c->v_head, own.first),
-                              .v_head = c->v_head,
-                              .v_key = c->v_key,
-                              .k_storage = storage_number(c->k.buffer),
-                              .v_storage = storage_number(c->v.buffer),
-                              .first_key = frame_size(f, c->first_key),
-                              .first_value = frame_size(f, c->first_value),
-                              .key_pages = c->k_paged ? f->m->page_of : NULL,
-                              .value_pages = c->v_paged ? f->m->page_of : NULL,
-                              .out = own_place(f, c->out, c->out_row, group * c->out_head, own.first),
-                              .out_row = c->out_row,
-                              .out_head = c->out_head,
-                              .heads = (int)(group * (own.end - own.first)),
-                              .kv_heads = (int)(own.end - own.first),
-                              .head_dim = (int)c->head_dim,
-                              .v_dim = (int)c->v_dim,
-                              .scale = 1.0f,
-                              .keys = frame_size(f, c->keys),
-                              .first_row = begins        ? f->m->first
-                                           : f->own_loop ? f->own_first
-                                                         : 0,
-                              .first_head = (int)(around * c->heads + group * own.first),
-                              .ctx = context,
-                              .sink = c->sink ? sink : NULL,
-                              .dead = f->kernel->attention.dead_nan ? NAN : 0,
-                              .no_softmax = f->kernel->attention.plain};
+        return (Attention){.q = own_place(f, c->q, c->q_row, group * c->q_head, own.first),
+                           .q_row = c->q_row,
+                           .q_head = c->q_head,
+                           .k = own_place(f, c->k, 0, c->k_head, own.first),
+                           .k_head = c->k_head,
+                           .k_tile = c->k_tile,
+                           .k_key = c->k_key,
+                           .v = own_place(f, c->v, 0, c->v_head, own.first),
+                           .v_head = c->v_head,
+                           .v_key = c->v_key,
+                           .k_storage = storage_number(c->k.buffer),
+                           .v_storage = storage_number(c->v.buffer),
+                           .first_key = frame_size(f, c->first_key),
+                           .first_value = frame_size(f, c->first_value),
+                           .key_pages = c->k_paged ? f->m->page_of : NULL,
+                           .value_pages = c->v_paged ? f->m->page_of : NULL,
+                           .out = own_place(f, c->out, c->out_row, group * c->out_head, own.first),
+                           .out_row = c->out_row,
+                           .out_head = c->out_head,
+                           .heads = (int)(group * (own.end - own.first)),
+                           .kv_heads = (int)(own.end - own.first),
+                           .head_dim = (int)c->head_dim,
+                           .v_dim = (int)c->v_dim,
+                           .scale = 1.0f,
+                           .keys = frame_size(f, c->keys),
+                           .first_row = begins        ? f->m->first
+                                        : f->own_loop ? f->own_first
+                                                      : 0,
+                           .first_head = (int)(around * c->heads + group * own.first),
+                           .ctx = context,
+                           .sink = c->sink ? sink : NULL,
+                           .dead = f->kernel->attention.dead_nan ? NAN : 0,
+                           .no_softmax = f->kernel->attention.plain};
 }
 
 /* A thread's share. */
-static void run_share(const CodeFrame *f, const AttentionCall *c, const AttentionRun *a, const ShareRun *s,
+static void run_share(const CodeFrame *f, const AttentionCall *c, const Attention *a, const AttentionShare *s,
                       int64_t rows)
 {
         const InstanceHead *m = &f->m->head;
@@ -379,8 +346,8 @@ static void run_units(CodeFrame *f, const AttentionCall *c, const CallbackContex
         for (int64_t unit = share_start(all, f->thread, threads); unit < end; unit = next) {
                 int64_t around = unit / units, begin = around * units;
                 next = begin + units < end ? begin + units : end;
-                const AttentionRun a = describe_attention(f, c, around, context);
-                const ShareRun s = {.begin = unit - begin, .end = next - begin, .count = 1};
+                const Attention a = describe_attention(f, c, around, context);
+                const AttentionShare s = {.begin = unit - begin, .end = next - begin, .count = 1};
                 run_share(f, c, &a, &s, rows);
         }
 }
@@ -398,28 +365,20 @@ void run_attention(CodeFrame *f, const AttentionCall *c)
                 run_units(f, c, context, rows);
                 return;
         }
-        const AttentionRun a = describe_attention(f, c, 0, context);
+        const Attention a = describe_attention(f, c, 0, context);
         if (rows == 0 || a.kv_heads == 0) /* more ranks than tiles of rows, or than heads */
                 return;
         float *parts = f->kernel->scratch.all ? m->scratch + m->threads * scratch_size(f->own->plan) : NULL;
-        ShareRun s;
+        AttentionShare s;
         KernelFunction *shares = c->weigh ? f->own->run.mixed_share : f->own->run.attention_share;
-        ((AttentionShareFunction *)shares)(&s, &a, live, rows, parts, f->thread, m->threads);
+        ((ShareKernel *)shares)(&s, &a, live, rows, parts, f->thread, m->threads);
         run_share(f, c, &a, &s, rows);
         if (!c->weigh)
                 ((AttentionJoin *)f->own->run.attention_join)(&a, &s, scratch_of(f), m->team, f->thread,
                                                               m->threads);
 }
 
-/* As in runtime/scan.h. */
-typedef struct {
-        const float *q, *k, *v;
-        float *out;
-        int64_t q_row, k_row, v_row, out_row;
-        const float *powers;
-        int depth, width, maxima;
-} ScanRun;
-typedef void ScanKernel(const ScanRun *s, float *state, int unit, int64_t position, int64_t rows,
+typedef void ScanKernel(const Scan *s, float *state, int unit, int64_t position, int64_t rows,
                         float *scratch);
 
 static void *place_or_none(const CodeFrame *f, Operand o)
@@ -435,18 +394,18 @@ void run_scan(CodeFrame *f, const ScanCall *c)
         const int64_t end = share_start(c->heads * units, f->thread + 1, threads);
         for (int64_t unit = share_start(c->heads * units, f->thread, threads); unit < end; unit++) {
                 frame_set_loops_in(f, c->around, c->naround, unit / units);
-                const ScanRun s = {.q = place_or_none(f, c->q),
-                                   .k = place_or_none(f, c->k),
-                                   .v = frame_place(f, c->v),
-                                   .out = frame_place(f, c->out),
-                                   .q_row = c->q_row,
-                                   .k_row = c->k_row,
-                                   .v_row = c->v_row,
-                                   .out_row = c->out_row,
-                                   .powers = place_or_none(f, c->powers),
-                                   .depth = (int)c->depth,
-                                   .width = (int)c->width,
-                                   .maxima = c->maxima};
+                const Scan s = {.q = place_or_none(f, c->q),
+                                .k = place_or_none(f, c->k),
+                                .v = frame_place(f, c->v),
+                                .out = frame_place(f, c->out),
+                                .q_row = c->q_row,
+                                .k_row = c->k_row,
+                                .v_row = c->v_row,
+                                .out_row = c->out_row,
+                                .powers = place_or_none(f, c->powers),
+                                .depth = (int)c->depth,
+                                .width = (int)c->width,
+                                .maxima = c->maxima};
                 float *state = place_or_none(f, c->state), *scratch = scratch_of(f);
                 ScanKernel *scan = (ScanKernel *)f->own->run.scan;
                 if (state)
