@@ -353,6 +353,8 @@ static inline const char *output_name(const Output *o)
 }
 
 #define WANTED_BY_TAPS (UINT64_C(1) << 63)
+/* Of a node that nothing needs, which is computed in all calls. */
+#define WANTED_BY_NOTHING (~(UINT64_C(1) << 62))
 
 /* graph.c */
 Graph *graph_new(Arena *arena, const char *name);

@@ -265,7 +265,7 @@ void find_wanted(Graph *g)
         }
         for (int i = 0; i < g->nnode; i++) /* without the simplify pass there may be unneeded nodes */
                 if (!g->wanted[i])
-                        g->wanted[i] = ~UINT64_C(0);
+                        g->wanted[i] = WANTED_BY_NOTHING;
 }
 
 void prune(Graph *g)

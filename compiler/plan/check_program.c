@@ -119,7 +119,7 @@ static void check_operand(Checker *c, const Kernel *k, const Buffer *b)
         const WriterList *w = &c->writer[b->id];
         const Step part = {.outputs = outputs_reading(c->plan, k, b)},
                    *reader = c->wanted && c->wanted->output ? c->wanted : &part;
-        bool good = w->n == 0;
+        bool good = w->n == 0 || part.outputs == WANTED_BY_NOTHING;
         for (int i = 0; i < w->n; i++)
                 good |= is_implied(c->plan->graph, w->of[i].wanted, reader);
         if (!good)
