@@ -19,7 +19,8 @@ static const char *import_stem(Arena *arena, const char *out)
 }
 
 /* What is printed is held to what `lathe check` asks of any model.  *parameters, and whether its C can have loops and be a program. */
-static bool spec_holds(const Spec *spec, const CommandOptions *o, int64_t *parameters, bool *loops, bool *runs)
+static bool spec_holds(const Spec *spec, const CommandOptions *o, int64_t *parameters, bool *loops,
+                       bool *runs)
 {
         Model m;
         CommandOptions plain = *o;

@@ -365,7 +365,7 @@ typedef struct {
 } EmittedLoops;
 int emitted_loops(Model *m, const char *command,
                   EmittedLoops *out); /* an exit code, after a message if it is none */
-bool has_loops(const Graph *g); /* in its file, or it generates text */
+bool has_loops(const Graph *g);       /* in its file, or it generates text */
 /* What the loop requires and the model lacks; NULL: nothing is missing. */
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
 /* picture_input.c: a picture's values as an input of the dimensions [channels, height, width], as the loop says, NULL: stretched, from 0
