@@ -1,5 +1,5 @@
 /*
- * What a kernel passes to attention() (attention.h), and the functions that this calls.  Also part of the interpreter of Code.
+ * The arguments of attention() (attention.h) and its callbacks.  The interpreter of Code includes this file, too.
  */
 
 #if !defined(EMITTED)
@@ -43,7 +43,7 @@ typedef struct {
 #if HAS_SINK
         Sink *sink; /* or NULL */
 #endif
-        float dead; /* what a row becomes for which no key lives: 0 or NaN */
+        float dead; /* the outputs of a row whose keys are all masked: 0 or NaN */
 #if HAS_PLAIN_WEIGHTS
         int no_softmax; /* scores are the weights: no maximum, no sum */
 #endif

@@ -1,5 +1,6 @@
 /*
- * What a kernel passes to contract() (contraction.h): a product of two tensors that are both computed.  Also part of the interpreter of Code.
+ * The arguments of contract() (contraction.h): a product of two tensors that are both computed.  The interpreter of Code includes this
+ * file, too.
  */
 
 #if !defined(EMITTED)
@@ -12,7 +13,7 @@
 #define CONTRACT_COLUMNS (16 * CONTRACT_PANELS)
 #define CONTRACT_STEPS 128
 
-/* Units of work of so many rows. */
+/* Number of units of work for `rows` rows. */
 #define CONTRACT_UNITS(rows) (((rows) + CONTRACT_ROWS - 1) / CONTRACT_ROWS)
 
 /* Floats of scratch that contract() needs; each thread its own.  A tile writes rows that there are not. */

@@ -18,7 +18,7 @@ static const char *import_stem(Arena *arena, const char *out)
         return out;
 }
 
-/* What is printed is held to what `lathe check` asks of any model.  *parameters, and whether its C can have loops and be a program. */
+/* Checks the printed model as `lathe check` does.  Sets *parameters, *loops (its C can have loops) and *runs (it can have a command line). */
 static bool spec_holds(const Spec *spec, const CommandOptions *o, int64_t *parameters, bool *loops,
                        bool *runs)
 {

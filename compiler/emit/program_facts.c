@@ -1,6 +1,8 @@
 /* Facts about a program, by which the runtime's conditions are resolved: see runtime/facts.h. */
 #include "emit_private.h"
 
+#include "../../runtime/attention_call.h"
+
 /* What the kernels of a plan do. */
 typedef struct {
         bool storage[STORAGE_COUNT], weight[STORAGE_COUNT],
@@ -10,7 +12,7 @@ typedef struct {
 
 static void add_attention_uses(const Graph *g, const Kernel *k, const AttentionCall *c, KernelUses *u)
 {
-        u->key_blocks |= dim_bound(g, c->keys) > BLOCK_OF_KEYS;
+        u->key_blocks |= dim_bound(g, c->keys) > ATTENTION_BLOCK;
         u->state[c->k.buffer->storage] = u->state[c->v.buffer->storage] = true;
         u->key_rows |= c->k_key != 0;
         u->key_tiles |= c->k_key == 0;

@@ -25,7 +25,6 @@ typedef struct {
 typedef struct {
         int rows, panels;
 } Tile;
-enum { BLOCK_OF_KEYS = 256 }; /* ATTENTION_BLOCK of runtime/attention.h */
 
 /* How a product with weights is blocked; the same as runtime/matmul.h has it. */
 typedef struct {

@@ -6,6 +6,7 @@
  * elements that are accessed: for a table from which rows are gathered, those rows. */
 #include "plan.h"
 
+#include "../../runtime/attention_call.h"
 #include "../../runtime/contraction_call.h"
 
 typedef struct {
@@ -137,7 +138,7 @@ static void attention_units(Costing *c, const Function *f, const AttentionCall *
         const int64_t around = turns_around(c, f, a->around, a->naround);
         const int64_t keys = dim_value(a->keys, c->size);
         if (rows == 1 && c->kernel->scratch.all && !a->naround)
-                c->cost.blocks = max_int64((keys + BLOCK_OF_KEYS - 1) / BLOCK_OF_KEYS, 1);
+                c->cost.blocks = max_int64((keys + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK, 1);
         if (a->weigh)
                 share_in(c, around * ((rows + tile - 1) / tile), "tiles of rows");
         else

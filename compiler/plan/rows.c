@@ -89,7 +89,7 @@ static void kernel_find_rows(const Plan *p, Kernel *k)
 
 /* --- gathers ----------------------------------------------------------------------------------------------------------- */
 
-/* Rows of which each rank has only its share. */
+/* Divided rows: each rank has only its share of them. */
 typedef struct {
         Plan *plan;
         uint64_t part; /* Kernel.part: 0: the calls; else the part that runs when its inputs are fed */
@@ -349,7 +349,7 @@ static void leave_shared(const Plan *p, Kernel *k)
 
 /* --- data that stays with heads ---------------------------------------------------------------------------------------- */
 
-/* Whether k accesses a cache that is stored by heads, of which each rank has its own. */
+/* Whether k accesses a cache that is stored by heads; each rank stores its own heads. */
 static bool touches_heads_cache(const Kernel *k)
 {
         bool any = false;

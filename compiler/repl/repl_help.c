@@ -1,8 +1,8 @@
 /* :help: describes a command, a builtin, a definition or a variable.
  *
- * A definition is looked up as in a line: in the session, in what it imports, in the prelude, in the module
- * of its name.  Definitions of other modules of the library are found too, and the import that brings them is
- * named. */
+ * A name is looked up as in an input line: in the session, its imports, the prelude and the module of that
+ * name.  Definitions in other modules of the library are found, too; the help then names the import that they
+ * need. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -28,7 +28,7 @@ TOKENIZER = os.path.join(HERE, "..", "tokenizers", "trained", "gpt-2.json")
 # of each command: what is run, the options that are tried, what each of them needs beside it
 COMMANDS = {
     "build": ("build small.model --target scalar", [
-        "--code-only", "--embed", "--incbin", "--main", "--lib", "-o p/p.c --python", "--depfile d", "--prefix p", "--chunk 4", "--ranked",
+        "--code-only", "--embed", "--incbin", "--main", "--loops", "--lib", "-o p/p.c --python", "--depfile d", "--prefix p", "--chunk 4", "--ranked",
         "--ranked --prompt-rows", "--slots 2", "--slots 2 --pages 1", "--tap logits", "--kv f16", "--quant q8_0", "--quant q4_0 --calibrate text",
         "--weights w.safetensors", "--tokenizer T", "--tokenizer T --grammar json", "--explain", "--no-fuse", "--dump=tile", "-D layers=1"]),
     "weights": ("weights small.model -o o", ["--weights w.safetensors", "--quant f16", "-D layers=1"]),
@@ -59,6 +59,9 @@ COMMANDS = {
 }
 # pairs that may be silent: command, the option that has no effect, the other one, and why.  In the quick form a part of the pairs is tried.
 SILENT = {
+    ("build", "--loops", "--main"): "a command line includes its loop",
+    ("build", "--loops", "-o p/p.c --python"): "a package includes the loops",
+    ("build", "--loops", "--tokenizer T --grammar json"): "the grammar is a rule of the loop, which is included",
     ("run", "--no-fuse", "--quant q4_0 --calibrate text"): "sums of these weights round alike in either order",
     ("run", "--stop 4", "--tokenizer T"): "the text has no 4 then",
     ("run", "--stop 4", "--tokenizer T --grammar json"): "the text has no 4 then",
