@@ -67,18 +67,8 @@ void emit_python(Plan *p, const EmitOptions *o, Text *py);
 /* `tokens_of_loop` of runtime/generation.h, as C. */
 const char *loop_tokens_text(Arena *a, const Graph *g);
 
-/* Indices of lathe_instance[]: the instance's size, offsets of the members of instance.def (-1: there is none), then of the size of each
- * named dimension, of each input and each output. */
-enum {
-        AT_SIZE,
-#define MEMBER(NAME, ...) AT_##NAME,
-#include "instance.def"
-#undef MEMBER
-        AT_NAMED
-};
-
-/* The same program without an interface, for an engine: `lathe_program(instance, thread)` and `lathe_instance[]`.  given: for libtcc, the
- * declarations of what lathe provides (runtime/jit.h and the kernels), vectors being passed by address; NULL: for the system's compiler,
+/* The same program without an interface, for an engine: `lathe_program(instance, thread)`, whose instance is an EngineInstance
+ * (run/jit_private.h).  given: for libtcc, the declarations of what lathe provides (runtime/jit.h and the kernels), vectors being passed by address; NULL: for the system's compiler,
  * with all that the program needs. */
 void emit_program_alone(Plan *p, const char *given, Text *c);
 int64_t scratch_size(const Plan *p); /* floats that each thread needs .. */

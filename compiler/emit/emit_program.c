@@ -27,27 +27,30 @@ typedef struct {
 static const InstanceMember *instance_members(const Emit *e)
 {
         const InstanceMember all[] = {
-#define MEMBER(NAME, name, type, array, has, about) {#name, #type, #array, about, has},
+#define MEMBER(name, type, array, has, about) {#name, #type, #array, about, has},
 #include "instance.def"
 #undef MEMBER
                 {.name = NULL}};
-        InstanceMember *copy = NEW_ARRAY(e->arena, InstanceMember, AT_NAMED);
+        InstanceMember *copy = NEW_ARRAY(e->arena, InstanceMember, sizeof all / sizeof *all);
         memcpy(copy, all, sizeof all);
         return copy;
 }
 
-/* `int64_t first; / * .. * /` */
+/* `int64_t first; / * .. * /`; one that the program does not have gets a name that no size has */
 static void emit_member(const Emit *e, Text *c, const InstanceMember *m)
 {
         const bool view = !strcmp(m->type, "INSTANCE *"), pointer = strchr(m->type, '*') != NULL;
-        text_printf(c, "        %s%s%s", view ? arena_printf(e->arena, "%s *", e->name) : m->type,
-                    pointer ? "" : " ", m->name);
+        text_printf(c, "        %s%s%s%s",
+                    !m->has && pointer ? "const void *"
+                    : view             ? arena_printf(e->arena, "%s *", e->name)
+                                       : m->type,
+                    pointer ? "" : " ", m->has ? "" : "lathe_no_", m->name);
         if (*m->array)
-                text_printf(c, "[%d]", e->plan->windows.n);
+                text_printf(c, "[%d]", e->alone ? MAX_CACHES : e->plan->windows.n);
         text_printf(c, "; /* %s */\n", m->about);
 }
 
-/* Its first members are those of InstanceHead (run/jit_private.h). */
+/* Of a program alone it is an EngineInstance (run/jit_private.h). */
 void emit_struct(const Emit *e, Text *c)
 {
         text_printf(c,
@@ -61,18 +64,19 @@ void emit_struct(const Emit *e, Text *c)
                             e->causal && i == e->g->past   ? "positions taken by earlier calls"
                             : e->causal && i == e->g->time ? "positions in this call"
                                                            : "size in this call");
+        if (e->alone)
+                text_printf(c, "        int64_t lathe_sizes[%d];\n        const void *lathe_interpreter;\n",
+                            MAX_NAMED - e->g->nnamed);
         if (!e->alone && e->o->tables)
                 text_printf(c, "        TokenTables tokens;\n");
         for (const InstanceMember *m = instance_members(e); m->name; m++)
-                if (m->has)
+                if (m->has || e->alone)
                         emit_member(e, c, m);
-        if (has_under_way(e))
-                text_printf(c, "        int way; /* of a batch under way: what of the program is run */\n");
         for (int i = 0; i < e->g->ninput; i++)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "        float *output_%s;\n", e->g->output[i].name);
-        if (e->g->fed_separately)
+        if (!e->alone && e->g->fed_separately)
                 text_printf(c, "        uint64_t fed; /* groups of inputs that are fed separately and have "
                                "been */\n");
         if (!e->alone)
@@ -112,22 +116,6 @@ int64_t parts_size(const Plan *p)
         return round_up(most, LANES);
 }
 
-/* Offsets of the members that an engine sets before a call: see emit.h. */
-static void emit_instance_layout(const Emit *e, Text *c)
-{
-        text_printf(c, "const int64_t lathe_instance[] = {sizeof(%s)", e->name);
-        for (const InstanceMember *m = instance_members(e); m->name; m++)
-                text_printf(c, m->has ? ", offsetof(%s, %s)" : ", -1", e->name, m->name);
-        for (int i = 0; i < e->g->nnamed; i++)
-                text_printf(c, ", offsetof(%s, %s)", e->name, e->g->named[i].name);
-        for (int i = 0; i < e->g->ninput; i++)
-                text_printf(c, ", offsetof(%s, input_%s)", e->name, e->g->input[i].name);
-        for (int i = 0; i < e->g->noutput; i++)
-                text_printf(c, ", offsetof(%s, output_%s)", e->name, e->g->output[i].name);
-        text_printf(c,
-                    "};\n\nvoid lathe_program(void *arg, int thread)\n{\n        program(arg, thread);\n}\n");
-}
-
 void emit_program_alone(Plan *p, const char *given, Text *c)
 {
         Emit e = emit_new(p, NULL);
@@ -139,7 +127,7 @@ void emit_program_alone(Plan *p, const char *given, Text *c)
         text_printf(user, "typedef struct %s %s;\n", e.name, e.name);
         emit_struct(&e, user);
         emit_program(&e, user);
-        emit_instance_layout(&e, user);
+        text_printf(user, "void lathe_program(void *arg, int thread)\n{\n        program(arg, thread);\n}\n");
         if (given) {
                 text_put(c, given);
         } else {

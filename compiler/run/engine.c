@@ -84,7 +84,7 @@ const float *engine_state(const Engine *e)
 
 const float *engine_arena(const Engine *e)
 {
-        return ((const InstanceHead *)e->memory)->arena;
+        return e->instance->arena;
 }
 
 double engine_compile_seconds(const Engine *e)
@@ -100,42 +100,36 @@ static size_t engine_arena_floats(const Plan *p)
         return (size_t)FLOATS(pool_offset(p) + p->bytes.pool);
 }
 
-size_t instance_size(const Engine *e)
-{
-        return line_aligned((size_t)e->code.instance[0]);
-}
-
 size_t engine_views_size(const Engine *e)
 {
         const Plan *p = e->plan;
-        return p->slots == 1 ? 0 : line_aligned(2 * (size_t)p->slots * (size_t)e->code.instance[0]);
+        const size_t views = p->slots == 1 ? 0 : 2 * (size_t)p->slots;
+        return (instance_bytes(p->graph) * (1 + views) + 63) / 64 * 64;
 }
 
 static const char *take_memory(Engine *e, const float *weights, int threads)
 {
         const Plan *p = e->plan;
-        size_t own = instance_size(e) + engine_views_size(e), arena = engine_arena_floats(p),
+        size_t own = engine_views_size(e), arena = engine_arena_floats(p),
                state = slot_floats(p) * (size_t)p->slots;
         size_t scratch =
                 (size_t)scratch_size(p) * (size_t)threads + (threads > 1 ? (size_t)parts_size(p) : 0);
         e->memory_size = own + (arena + state + scratch) * sizeof(float);
-        e->memory = mmap(NULL, e->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (e->memory == MAP_FAILED) {
-                e->memory = NULL;
+        void *memory = mmap(NULL, e->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
                 return arena_printf(p->graph->arena,
                                     "out of memory: arena, state and scratch of %s take %.1f GB",
                                     p->graph->name, 1e-9 * (double)e->memory_size);
-        }
-        e->instance = e->memory;
-        InstanceHead *i = e->memory;
+        EngineInstance *i = e->instance = memory;
         i->weights = weights;
-        i->arena = (float *)(void *)(e->instance + own);
+        i->arena = (float *)(void *)((char *)memory + own);
         i->state = e->state = i->arena + arena;
         i->scratch = i->state + state;
         i->team = &e->team;
         i->threads = threads;
-        if (e->code.interpreter)
-                memcpy(i + 1, &e->code.interpreter, sizeof e->code.interpreter);
+        i->interpreter = e->code.interpreter;
+        i->sequence = sequence_views(e, i);
+        i->range = range_views(e, i);
         return NULL;
 }
 
@@ -144,7 +138,7 @@ enum { MOST_NOISE = 1 << 26 }; /* bytes: a context of gigabytes is not written f
 void engine_forget(Engine *e)
 {
         const Plan *p = e->plan;
-        float *arena = ((const InstanceHead *)e->memory)->arena;
+        float *arena = e->instance->arena;
         size_t n = (engine_arena_floats(p) + slot_floats(p) * (size_t)p->slots) * sizeof *arena;
         memset(arena, 0x4b, n < MOST_NOISE ? n : MOST_NOISE); /* 13323083, which stays finite */
 }
@@ -201,8 +195,8 @@ void engine_free(Engine *e)
         ranks_stop(e);
         if (e->has_team)
                 team_stop(&e->team);
-        if (e->memory)
-                munmap(e->memory, e->memory_size);
+        if (e->instance)
+                munmap(e->instance, e->memory_size);
         free_code(e);
         free(e->output);
         free(e->kept);
@@ -217,7 +211,7 @@ const char *engine_set_threads(Engine *e, int threads)
                 return "an engine has at most the threads that it was created with";
         team_stop(&e->team);
         e->has_team = !team_start(&e->team, threads);
-        ((InstanceHead *)e->memory)->threads = threads;
+        e->instance->threads = threads;
         return e->has_team ? ranks_set_threads(e, threads) : "threads can't be started";
 }
 

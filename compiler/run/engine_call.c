@@ -1,48 +1,13 @@
 /* Calls of an engine: positions of one sequence or of several, or a whole input.
  *
- * A call sets members of the instance, as emit_program_alone() lays them out, and runs the program once for each chunk. */
+ * A call sets members of the instance and runs the program once for each chunk. */
 #include "engine_private.h"
 
 #include <string.h>
 
-static int64_t *call_number(Engine *e, int which)
-{
-        int64_t offset = e->code.instance[which];
-        return offset < 0 ? NULL : (int64_t *)(void *)(e->instance + offset);
-}
-
-/* In the instance or a view of it; members that the model does not have are passed over. */
-static void set_int(const Engine *e, char *instance, int which, int value)
-{
-        if (e->code.instance[which] >= 0)
-                memcpy(instance + e->code.instance[which], &value, sizeof value);
-}
-
-static void set_in(const Engine *e, char *instance, int which, int64_t value)
-{
-        if (e->code.instance[which] >= 0)
-                memcpy(instance + e->code.instance[which], &value, sizeof value);
-}
-
-static void engine_set_number(Engine *e, int which, int64_t value)
-{
-        set_in(e, e->instance, which, value);
-}
-
-/* Inputs that are fed separately are taken by the call that begins a sequence: values that depend only on them are computed then. */
-static void choose_part(Engine *e, int64_t past)
-{
-        set_int(e, e->instance, AT_PART, past == 0 ? 0 : -1);
-}
-
-static void set_pointer(Engine *e, int which, const void *value)
-{
-        memcpy(e->instance + e->code.instance[which], &value, sizeof value);
-}
-
 static int64_t *position(const Engine *e)
 {
-        return call_number((Engine *)e, AT_NAMED + e->plan->graph->past);
+        return &e->instance->size[e->plan->graph->past];
 }
 
 int64_t engine_position(const Engine *e)
@@ -57,18 +22,16 @@ const char *engine_rewind(Engine *e, int64_t n)
         if (n < 0 || n > *position(e))
                 return "fewer positions have been taken";
         const Plan *p = e->plan;
-        int64_t *base = call_number(e, AT_BASE);
-        for (int i = 0; i < p->windows.n && n == 0; i++)
-                base[i] = 0;
+        if (n == 0)
+                memset(e->instance->base, 0, sizeof e->instance->base);
         for (int i = 0; i < p->windows.n; i++)
-                if (!cache_reaches(&p->windows.cache[i], base[i], n))
+                if (!cache_reaches(&p->windows.cache[i], e->instance->base[i], n))
                         return arena_printf(p->graph->arena,
                                             "can't rewind to position %lld: of the %lld positions before it, "
                                             "those that it reads are no longer stored",
                                             (long long)n, (long long)p->windows.cache[i].back);
         const Buffer *scan = scan_buffer(p);
-        if (scan &&
-            !scan_reaches(((const InstanceHead *)(void *)e->instance)->state + FLOATS(scan->offset), n))
+        if (scan && !scan_reaches(e->instance->state + FLOATS(scan->offset), n))
                 return arena_printf(p->graph->arena,
                                     "can't rewind to position %lld: sums have moved on from there",
                                     (long long)n);
@@ -107,17 +70,11 @@ static const char *engine_run(Engine *e)
 
 /* --- several sequences ------------------------------------------------------------------------------------------- */
 
-/* Bytes of the first positions that window caches hold. */
-static size_t base_bytes(const Engine *e)
-{
-        return (size_t)e->plan->windows.n * sizeof(int64_t);
-}
-
 static void engine_keep_slot(Engine *e)
 {
-        e->kept[e->slot].past = *position(e);
-        if (e->plan->windows.n)
-                memcpy(e->kept[e->slot].base, call_number(e, AT_BASE), base_bytes(e));
+        KeptSlot *kept = &e->kept[e->slot];
+        kept->past = *position(e);
+        memcpy(kept->base, e->instance->base, sizeof kept->base);
 }
 
 static float *slot_state(const Engine *e, int slot)
@@ -126,62 +83,62 @@ static float *slot_state(const Engine *e, int slot)
 }
 
 /* The instance, or a view of it, becomes one of the slot. */
-static void engine_take_slot(const Engine *e, char *instance, int slot)
+static void engine_take_slot(const Engine *e, EngineInstance *view, int slot)
 {
         const Graph *g = e->plan->graph;
-        InstanceHead *head = (InstanceHead *)(void *)instance;
-        head->state = slot_state(e, slot);
-        if (e->plan->windows.n)
-                memcpy(instance + e->code.instance[AT_BASE], e->kept[slot].base, base_bytes(e));
-        set_int(e, instance, AT_SLOT, slot);
-        const int32_t *page_of = e->pages.page_of + slot * e->pages.page_blocks;
-        if (e->code.instance[AT_PAGE_OF] >= 0)
-                memcpy(instance + e->code.instance[AT_PAGE_OF], &page_of, sizeof page_of);
-        set_in(e, instance, AT_NAMED + g->past, e->kept[slot].past);
+        const KeptSlot *kept = &e->kept[slot];
+        view->state = slot_state(e, slot);
+        view->slot = slot;
+        view->page_of = e->pages.page_of + slot * e->pages.page_blocks;
+        memcpy(view->base, kept->base, sizeof kept->base);
+        view->size[g->past] = kept->past;
         for (int i = 0; i < g->nnamed && g->fed_separately; i++)
                 if (i != g->time && i != g->past)
-                        set_in(e, instance, AT_NAMED + i, e->kept[slot].size[i]);
+                        view->size[i] = kept->size[i];
+}
+
+/* Elements are ids or floats, which have 4 bytes each. */
+static void skip_elements(void **to, int64_t n)
+{
+        *to = *to ? (char *)*to + 4 * n : NULL;
 }
 
 /* Advances a view's inputs by these rows, and its outputs. */
-static void skip_rows(const Engine *e, char *view, int64_t rows, int64_t outputs)
+static void skip_rows(const Engine *e, EngineInstance *view, int64_t rows, int64_t outputs)
 {
         const Graph *g = e->plan->graph;
-        for (int i = 0; i < g->ninput + g->noutput; i++) {
-                bool in = i < g->ninput;
-                const Type *t = in ? &g->input[i].type : &g->output[i - g->ninput].node->type;
-                char *at = view + e->code.instance[AT_NAMED + g->nnamed + i], *to;
-                if (in && is_fed_separately(g, g->input[i].group))
-                        continue;
-                memcpy(&to, at, sizeof to); /* ids and floats have 4 bytes each */
-                to = to ? to + 4 * (in ? rows : outputs) * row_elements(e->plan, t) : to;
-                memcpy(at, &to, sizeof to);
-        }
+        for (int i = 0; i < g->ninput; i++)
+                if (!is_fed_separately(g, g->input[i].group))
+                        skip_elements(&view->pointer[i], rows * row_elements(e->plan, &g->input[i].type));
+        for (int i = 0; i < g->noutput; i++)
+                skip_elements(&view->pointer[g->ninput + i],
+                              outputs * row_elements(e->plan, &g->output[i].node->type));
 }
 
 /* The views for a call of these sequences: see batch.h of the runtime, which does the same for emitted C. */
 static void call_see_sequences(Engine *e, const EngineSequence *s, int sequences)
 {
         const Plan *p = e->plan;
-        size_t size = (size_t)e->code.instance[0];
-        char *sequence = e->instance + line_aligned(size), *range = sequence + (size_t)p->slots * size;
+        const Graph *g = p->graph;
+        const size_t size = instance_bytes(g);
+        EngineInstance *m = e->instance;
         int64_t row = 0, given = 0, end = -1;
-        int ranges = 0, at_time = AT_NAMED + p->graph->time;
+        int ranges = 0;
         for (int i = 0; i < sequences; i++) {
-                char *own = sequence + (size_t)i * size, *wanted = range + (size_t)ranges * size;
-                memcpy(own, e->instance, size);
+                EngineInstance *own = view_at(g, m->sequence, i), *wanted = view_at(g, m->range, ranges);
+                memcpy(own, m, size);
                 engine_take_slot(e, own, s[i].slot);
-                set_int(e, own, AT_NUMBER, i);
-                set_in(e, own, AT_BEFORE, row);
-                set_in(e, own, at_time, s[i].n);
-                set_in(e, own, AT_FIRST, s[i].first);
+                own->number = i;
+                own->before = row;
+                own->size[g->time] = s[i].n;
+                own->first = s[i].first;
                 skip_rows(e, own, row, given);
                 if (s[i].first == 0 && end == row) {
-                        set_in(e, wanted - size, at_time, row + s[i].n);
+                        view_at(g, m->range, ranges - 1)->size[g->time] = row + s[i].n;
                 } else if (s[i].first < s[i].n) {
-                        memcpy(wanted, e->instance, size);
-                        set_in(e, wanted, AT_FIRST, row + s[i].first);
-                        set_in(e, wanted, at_time, row + s[i].n);
+                        memcpy(wanted, m, size);
+                        wanted->first = row + s[i].first;
+                        wanted->size[g->time] = row + s[i].n;
                         skip_rows(e, wanted, 0, given);
                         ranges++;
                 }
@@ -189,11 +146,9 @@ static void call_see_sequences(Engine *e, const EngineSequence *s, int sequences
                 end = s[i].first < s[i].n ? row : -1;
                 given += s[i].n - s[i].first;
         }
-        engine_set_number(e, at_time, row);
-        set_int(e, e->instance, AT_SEQUENCES, sequences);
-        set_int(e, e->instance, AT_RANGES, ranges);
-        set_pointer(e, AT_SEQUENCE, sequence);
-        set_pointer(e, AT_RANGE, range);
+        m->size[g->time] = row;
+        m->sequences = sequences;
+        m->ranges = ranges;
 }
 
 const char *engine_select(Engine *e, int slot)
@@ -268,7 +223,7 @@ static void engine_take_pages_of(Engine *e, const EngineSequence *s, float *aren
 /* The pages that a call of these sequences needs, or none of them: see batch_pages.h of the runtime. */
 static const char *engine_take_pages(Engine *e, const EngineSequence *s, int sequences)
 {
-        float *arena = ((const InstanceHead *)e->memory)->arena;
+        float *arena = e->instance->arena;
         int64_t asked = 0;
         if (!e->plan->pages)
                 return NULL;
@@ -297,7 +252,7 @@ static const char *set_sizes(Engine *e, const EngineCall *call)
                 if (call->size[i] < 1 || call->size[i] > g->named[i].bound)
                         return arena_printf(g->arena, "%s is 1 to %lld, not %lld", g->named[i].name,
                                             (long long)g->named[i].bound, (long long)call->size[i]);
-                engine_set_number(e, AT_NAMED + i, call->size[i]);
+                e->instance->size[i] = call->size[i];
         }
         return NULL;
 }
@@ -340,19 +295,17 @@ static void engine_point(Engine *e, const EngineCall *call, int64_t taken, int64
 {
         const Plan *p = e->plan;
         const Graph *g = p->graph;
-        int at = AT_NAMED + g->nnamed;
-        for (int i = 0; i < g->ninput; i++) {
+        void **to = e->instance->pointer;
+        for (int i = 0; i < g->ninput; i++, to++) {
                 const Type *t = &g->input[i].type;
-                int64_t rows = advances(p, t) ? taken * row_elements(p, t)
-                                              : 0; /* ids and floats have 4 bytes each */
-                set_pointer(e, at + i, (const char *)call->input[i] + 4 * rows);
+                *to = (void *)call->input[i];
+                skip_elements(to, advances(p, t) ? taken * row_elements(p, t) : 0);
         }
-        for (int i = 0; i < g->noutput; i++) {
+        for (int i = 0; i < g->noutput; i++, to++) {
                 const Type *t = &g->output[i].node->type;
-                float *to = call->output[i];
-                const int64_t passed =
-                        advances(p, t) ? given * row_elements(p, t) : taken * elements_passed(p, t);
-                set_pointer(e, at + g->ninput + i, to ? to + passed : to);
+                *to = call->output[i];
+                skip_elements(to,
+                              advances(p, t) ? given * row_elements(p, t) : taken * elements_passed(p, t));
         }
 }
 
@@ -403,7 +356,7 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
         wrong = engine_take_pages(e, &(EngineSequence){e->slot, n, 0}, 1);
         if (wrong)
                 return wrong;
-        engine_set_number(e, AT_WHOLE, n);
+        e->instance->whole = n;
         fill_later(e, call, n, *past);
         for (int64_t taken = 0, given = 0; taken < n;) {
                 if (atomic_load(&e->interrupted)) {
@@ -414,11 +367,12 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
                 int64_t chunk = n - taken < p->chunk ? n - taken : p->chunk;
                 int64_t unwanted = first - taken < 0 ? 0 : first - taken < chunk ? first - taken : chunk;
                 engine_point(e, call, taken, given);
-                engine_set_number(e, AT_DONE, taken);
-                engine_set_number(e, AT_NAMED + g->time, chunk);
-                engine_set_number(e, AT_FIRST, unwanted);
-                choose_part(e, *past);
-                window_room(e, slot_state(e, e->slot), call_number(e, AT_BASE), *past, chunk);
+                e->instance->done = taken;
+                e->instance->size[g->time] = chunk;
+                e->instance->first = unwanted;
+                /* inputs that are fed separately are taken by the call that begins a sequence, with all that depends only on them */
+                e->instance->fed_part = *past == 0 ? 0 : -1;
+                window_room(e, slot_state(e, e->slot), e->instance->base, *past, chunk);
                 if (p->slots > 1)
                         see_alone(e, call, chunk, unwanted);
                 wrong = engine_run(e);
@@ -450,19 +404,13 @@ static const char *call_check_wholes(const Engine *e, const EngineSequence *s, i
         return rows > p->rows ? "more positions in a batch than a call takes" : NULL;
 }
 
-/* What a view takes and gives lies behind what the one before it does, whose sizes these are; *input: where. */
-static void point_behind(const Engine *e, char *view, const int64_t *size, bool first, const void **input)
+/* What a view takes and gives lies behind what the one before it does, whose sizes these are. */
+static void point_behind(const Graph *g, EngineInstance *view, const int64_t *size)
 {
-        const Graph *g = e->plan->graph;
-        for (int i = 0; i < g->ninput + g->noutput; i++) {
-                const Type *t = i < g->ninput ? &g->input[i].type : &g->output[i - g->ninput].node->type;
-                char *at = view + e->code.instance[AT_NAMED + g->nnamed + i], *to;
-                memcpy(&to, at, sizeof to);
-                to = to && !first ? to + 4 * type_count(t, size) : to; /* ids and floats have 4 bytes each */
-                memcpy(at, &to, sizeof to);
-                if (i < g->ninput)
-                        input[i] = to;
-        }
+        for (int i = 0; i < g->ninput; i++)
+                skip_elements(&view->pointer[i], type_count(&g->input[i].type, size));
+        for (int i = 0; i < g->noutput; i++)
+                skip_elements(&view->pointer[g->ninput + i], type_count(&g->output[i].node->type, size));
 }
 
 /* The views for a call of these sequences: see batch_whole.h of the runtime, which does the same for emitted C. */
@@ -470,28 +418,26 @@ static const char *see_wholes(Engine *e, const EngineSequence *s, int sequences)
 {
         const Graph *g = e->plan->graph;
         const int which = varying_size(g);
-        const size_t bytes = (size_t)e->code.instance[0];
-        char *view = e->instance + line_aligned(bytes);
-        const void **input = NEW_ARRAY(g->arena, const void *, g->ninput);
+        EngineInstance *m = e->instance;
         int64_t row = 0, size[MAX_NAMED] = {0};
-        set_int(e, e->instance, AT_SEQUENCES, sequences);
-        set_pointer(e, AT_SEQUENCE, view);
-        for (int i = 0; i < sequences; i++, view += bytes) {
-                memcpy(view, i ? view - bytes : e->instance, bytes);
-                point_behind(e, view, size, i == 0, input);
-                set_int(e, view, AT_NUMBER, i);
-                set_in(e, view, AT_BEFORE, row);
+        m->sequences = sequences;
+        for (int i = 0; i < sequences; i++) {
+                EngineInstance *view = view_at(g, m->sequence, i);
+                memcpy(view, i ? view_at(g, m->sequence, i - 1) : m, instance_bytes(g));
+                if (i)
+                        point_behind(g, view, size);
+                view->number = i;
+                view->before = row;
                 if (which >= 0) {
-                        size[which] = s[i].n;
-                        set_in(e, view, AT_NAMED + which, s[i].n);
+                        view->size[which] = size[which] = s[i].n;
                         row += s[i].n;
                 }
-                const char *wrong = check_ids(g, input, size);
+                const char *wrong = check_ids(g, (const void *const *)view->pointer, size);
                 if (wrong)
                         return wrong;
         }
         if (which >= 0)
-                engine_set_number(e, AT_NAMED + which, row);
+                m->size[which] = row;
         return NULL;
 }
 
@@ -528,7 +474,9 @@ const char *engine_batch(Engine *e, const EngineSequence *s, int sequences, cons
         if (wrong)
                 return wrong;
         engine_point(e, call, 0, 0);
-        choose_part(e, -1);
+        e->instance->fed_part = -1;
+        e->instance->whole = n;
+        e->instance->done = 0;
         for (int i = 0; i < sequences; i++)
                 window_room(e, slot_state(e, s[i].slot), e->kept[s[i].slot].base, e->kept[s[i].slot].past,
                             s[i].n);
@@ -553,7 +501,7 @@ const char *engine_forward(Engine *e, const EngineCall *call)
                 return wrong;
         if (atomic_load(&e->interrupted))
                 return "interrupted";
-        engine_set_number(e, AT_FIRST, 0);
+        e->instance->first = 0;
         engine_point(e, call, 0, 0);
         return engine_run(e);
 }

@@ -5,7 +5,6 @@
 
 #include "../../runtime/guard.h"
 #include "../../runtime/team.h"
-#include "../../runtime/rank_link.h"
 
 #include <stdatomic.h>
 
@@ -27,9 +26,8 @@ struct Engine {
         Team team;
         bool has_team;
         int max_threads;
-        void *memory;
+        EngineInstance *instance; /* and all that it points to */
         size_t memory_size;
-        char *instance;
         float **output;    /* [noutput], NULL but for the first */
         float *state;      /* [slots][slot_floats] */
         KeptSlot *kept;    /* [slots] */
@@ -45,9 +43,18 @@ struct Engine {
         bool has_rank_team;
 };
 
-/* engine.c: bytes of the instance, and behind it of the views that calls of several sequences have, two for each */
-size_t instance_size(const Engine *e);
+/* engine.c: bytes of an instance with the views of its sequences and then of its ranges, which follow it */
 size_t engine_views_size(const Engine *e);
+
+static inline EngineInstance *sequence_views(const Engine *e, const EngineInstance *m)
+{
+        return view_at(e->plan->graph, m, 1);
+}
+
+static inline EngineInstance *range_views(const Engine *e, const EngineInstance *m)
+{
+        return view_at(e->plan->graph, m, 1 + e->plan->slots);
+}
 
 /* engine_ranks.c: of several ranks, or stages of them */
 int rank_count(const Engine *e);
@@ -60,11 +67,6 @@ ptrdiff_t rank_apart(const Engine *e,
 
 /* The system compiler's code takes the place of libtcc's as soon as it is there. */
 void second_tier(Engine *e);
-
-static inline size_t line_aligned(size_t n)
-{
-        return (n + 63) / 64 * 64;
-}
 
 /* Of a slot's state. */
 static inline size_t slot_floats(const Plan *p)

@@ -13,7 +13,7 @@ struct EngineRank {
         Ranks link;
         Team team; /* of ranks but the first, whose threads are the engine's */
         bool has_team;
-        void *memory;
+        EngineInstance *instance;
         char *weights; /* its part of them, between holes; NULL: all ranks share one memory */
         size_t weights_size;
         const float *shown; /* in a gather: its part */
@@ -185,15 +185,13 @@ static const char *rank_start(Engine *e, int r, int threads)
         if (!k->link.block || !k->output || !k->room)
                 return no_memory;
         if (r == 0) {
-                const Ranks *link = &k->link;
-                memcpy(e->instance + e->code.instance[AT_RANKS], &link, sizeof link);
+                e->instance->ranks = &k->link;
                 return NULL;
         }
-        k->memory = mmap(NULL, e->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (k->memory == MAP_FAILED) {
-                k->memory = NULL;
+        void *memory = mmap(NULL, e->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
                 return no_memory;
-        }
+        k->instance = memory;
         k->has_team = !team_start(&k->team, threads);
         return k->has_team ? NULL : "threads must be 1 to 64, and the system must be able to start them";
 }
@@ -221,8 +219,8 @@ void ranks_stop(Engine *e)
                 EngineRank *k = &e->rank[r];
                 if (k->has_team)
                         team_stop(&k->team);
-                if (k->memory)
-                        munmap(k->memory, e->memory_size);
+                if (k->instance)
+                        munmap(k->instance, e->memory_size);
                 if (k->weights)
                         munmap(k->weights, k->weights_size);
                 for (int i = 0; k->output && i < e->plan->graph->noutput; i++)
@@ -269,7 +267,7 @@ static const char *take_share(Engine *e, int r, const char *weights)
 
 const char *engine_share_weights(Engine *e)
 {
-        InstanceHead *first = e->memory;
+        EngineInstance *first = e->instance;
         const char *weights = (const char *)first->weights, *why = NULL;
         for (int r = 0; e->rank && r < rank_count(e) && !why; r++)
                 why = take_share(e, r, weights);
@@ -280,7 +278,7 @@ const char *engine_share_weights(Engine *e)
 
 ptrdiff_t rank_apart(const Engine *e, int r)
 {
-        return r ? (char *)e->rank[r].memory - (char *)e->memory : 0;
+        return r ? (char *)e->rank[r].instance - (char *)e->instance : 0;
 }
 
 /* Floats of output i in this call.  An output whose rows of a call are one piece is given a part of the call at a time, and begins at that part's rows;
@@ -289,29 +287,22 @@ static int64_t floats_given(const Engine *e, int i)
 {
         const Graph *g = e->plan->graph;
         const Type *t = &g->output[i].node->type;
-        const int64_t *layout = e->code.instance;
-        int64_t size[MAX_NAMED] = {0}, whole, done;
-        for (int k = 0; k < g->nnamed; k++)
-                memcpy(&size[k], e->instance + layout[AT_NAMED + k], sizeof size[k]);
-        if (g->past >= 0 && layout[AT_WHOLE] >= 0 && !advances(e->plan, t)) {
-                memcpy(&whole, e->instance + layout[AT_WHOLE], sizeof whole);
-                memcpy(&done, e->instance + layout[AT_DONE], sizeof done);
-                size[g->time] = whole;
-                size[g->past] -= done;
+        int64_t size[MAX_NAMED];
+        memcpy(size, e->instance->size, sizeof size);
+        if (g->past >= 0 && !advances(e->plan, t)) {
+                size[g->time] = e->instance->whole;
+                size[g->past] -= e->instance->done;
         }
         return (has_whole_sequences(e->plan) ? e->plan->slots : 1) * type_count(t, size) + LANES;
 }
 
 /* Memory of its own for each output that is wanted; of a view of the instance, the part of it. */
-static bool give_outputs(Engine *e, EngineRank *k, char *view)
+static bool give_outputs(const Engine *e, EngineRank *k, EngineInstance *view)
 {
         const Graph *g = e->plan->graph;
         for (int i = 0; i < g->noutput; i++) {
-                const int64_t at = e->code.instance[AT_NAMED + g->nnamed + g->ninput + i];
                 const size_t n = (size_t)floats_given(e, i);
-                float *wanted, *first;
-                memcpy(&wanted, view + at, sizeof wanted);
-                memcpy(&first, e->instance + at, sizeof first);
+                float *wanted = view->pointer[g->ninput + i], *first = e->instance->pointer[g->ninput + i];
                 if (!wanted)
                         continue;
                 if (n > k->room[i]) {
@@ -321,51 +312,31 @@ static bool give_outputs(Engine *e, EngineRank *k, char *view)
                 }
                 if (!k->output[i])
                         return false;
-                wanted = k->output[i] + (wanted - first);
-                memcpy(view + at, &wanted, sizeof wanted);
+                view->pointer[g->ninput + i] = k->output[i] + (wanted - first);
         }
         return true;
 }
 
-static void move_pointer(const Engine *e, char *view, int member, ptrdiff_t apart)
-{
-        char *to;
-        if (e->code.instance[member] < 0)
-                return;
-        memcpy(&to, view + e->code.instance[member], sizeof to);
-        to = to ? to + apart : to;
-        memcpy(view + e->code.instance[member], &to, sizeof to);
-}
-
 /* A copy of an instance, or of a view of it, is the rank's. */
-static void rank_make_own(const Engine *e, EngineRank *k, char *view, ptrdiff_t apart)
+static void rank_make_own(const Engine *e, EngineRank *k, EngineInstance *i, ptrdiff_t apart)
 {
-        InstanceHead *i = (InstanceHead *)(void *)view;
         if (k->weights)
                 i->weights = (const float *)(const void *)k->weights;
         i->arena = (float *)(void *)((char *)i->arena + apart);
         i->state = (float *)(void *)((char *)i->state + apart);
         i->scratch = (float *)(void *)((char *)i->scratch + apart);
         i->team = &k->team;
-        move_pointer(e, view, AT_SEQUENCE, apart);
-        move_pointer(e, view, AT_RANGE, apart);
-        const Ranks *link = &k->link;
-        memcpy(view + e->code.instance[AT_RANKS], &link, sizeof link);
-}
-
-static int count_at(const Engine *e, int member)
-{
-        int n = 0;
-        if (e->code.instance[member] >= 0)
-                memcpy(&n, e->instance + e->code.instance[member], sizeof n);
-        return n;
+        i->sequence = sequence_views(e, k->instance);
+        i->range = range_views(e, k->instance);
+        i->ranks = &k->link;
 }
 
 /* n views from the given one on. */
-static bool own_views(Engine *e, int r, char *view, int n)
+static bool own_views(Engine *e, int r, EngineInstance *views, int n)
 {
         bool good = true;
-        for (; n > 0 && good; n--, view += e->code.instance[0]) {
+        for (int i = 0; i < n && good; i++) {
+                EngineInstance *view = view_at(e->plan->graph, views, i);
                 rank_make_own(e, &e->rank[r], view, rank_apart(e, r));
                 good = give_outputs(e, &e->rank[r], view);
         }
@@ -375,17 +346,16 @@ static bool own_views(Engine *e, int r, char *view, int n)
 /* An instance like the first, with its views, except for its own parts. */
 static bool follow_first(Engine *e, int r)
 {
-        char *own = e->rank[r].memory, *sequence = own + instance_size(e);
-        memcpy(own, e->instance, instance_size(e) + engine_views_size(e));
-        return own_views(e, r, own, 1) && own_views(e, r, sequence, count_at(e, AT_SEQUENCES)) &&
-               own_views(e, r, sequence + e->plan->slots * e->code.instance[0], count_at(e, AT_RANGES));
+        EngineInstance *own = e->rank[r].instance;
+        memcpy(own, e->instance, engine_views_size(e));
+        return own_views(e, r, own, 1) && own_views(e, r, sequence_views(e, own), own->sequences) &&
+               own_views(e, r, range_views(e, own), own->ranges);
 }
 
 static void run_rank(void *of, int r)
 {
         Engine *e = of;
-        char *instance = r ? e->rank[r].memory : e->instance;
-        team_run(r ? &e->rank[r].team : &e->team, e->code.program, instance);
+        team_run(r ? &e->rank[r].team : &e->team, e->code.program, r ? e->rank[r].instance : e->instance);
 }
 
 const char *run_ranks(Engine *e)

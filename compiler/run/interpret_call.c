@@ -24,23 +24,23 @@ static CallbackContext context_of(CodeFrame *f, const Function *called)
 }
 
 /* The sequence that a row belongs to: as in batch_whole.h of the runtime. */
-static const CodeInstance *row_sequence(const CodeFrame *f, int64_t row)
+static const EngineInstance *row_sequence(const CodeFrame *f, int64_t row)
 {
         const Plan *p = f->own->plan;
-        const CodeInstance *m = f->m;
+        const EngineInstance *m = f->m;
         int low = 0, high = m->sequences - 1;
         while (low < high) {
                 int middle = (low + high + 1) / 2;
-                m = view_at(f->m->sequence, f->own, middle);
+                m = view_at(f->own->plan->graph, f->m->sequence, middle);
                 if (frame_rows_before(p, m, f->f->loop[0].size) <= row)
                         low = middle;
                 else
                         high = middle - 1;
         }
-        return view_at(f->m->sequence, f->own, low);
+        return view_at(f->own->plan->graph, f->m->sequence, low);
 }
 
-void frame_set_row(CodeFrame *f, const CodeInstance *m, int64_t row)
+void frame_set_row(CodeFrame *f, const EngineInstance *m, int64_t row)
 {
         const Function *of = f->f;
         const Plan *p = f->own->plan;
@@ -125,7 +125,7 @@ static void live(const void *context, int head, int64_t row, int64_t *low, int64
 
 static float *scratch_of(const CodeFrame *f)
 {
-        return f->m->head.scratch + f->thread * scratch_size(f->own->plan);
+        return f->m->scratch + f->thread * scratch_size(f->own->plan);
 }
 
 static bool is_asked(const CodeFrame *f, const Segment *s)
@@ -204,7 +204,7 @@ static void run_codes(const CodeFrame *f, const MatmulCall *c)
 /* A thread's share of its rank's panels, by panels or by heads. */
 static void run_own_panels(CodeFrame *f, const MatmulCall *c)
 {
-        const int threads = f->m->head.threads;
+        const int threads = f->m->threads;
         const int64_t heads = f->kernel->ranks.heads;
         const OwnHeads own = rank_heads(f->by_outputs, heads ? heads : 1);
         const Ranks *ranks = heads ? NULL : f->by_outputs;
@@ -219,7 +219,7 @@ static void run_own_panels(CodeFrame *f, const MatmulCall *c)
 
 void run_matmul(CodeFrame *f, const MatmulCall *c)
 {
-        int threads = f->m->head.threads;
+        int threads = f->m->threads;
         if (f->own_loop || f->by_outputs) {
                 run_own_panels(f, c);
                 return;
@@ -247,7 +247,7 @@ static int64_t times_of(const CodeFrame *f, const int *loop, int n)
 
 void run_activations(CodeFrame *f, const ActivationCall *c)
 {
-        const int threads = f->m->head.threads;
+        const int threads = f->m->threads;
         const int64_t rows = c->row < 0 ? 1 : frame_times(f, c->row), units = CONTRACT_UNITS(rows),
                       all = times_of(f, c->around, c->naround) * units,
                       end = share_start(all, f->thread + 1, threads);
@@ -328,7 +328,7 @@ static Attention describe_attention(CodeFrame *f, const AttentionCall *c, int64_
 static void run_share(const CodeFrame *f, const AttentionCall *c, const Attention *a, const AttentionShare *s,
                       int64_t rows)
 {
-        const InstanceHead *m = &f->m->head;
+        const EngineInstance *m = f->m;
         if (c->weigh)
                 ((MixedKernel *)f->own->run.attention_mixed)(a, score, weigh, live, rows, s, c->all_weigh,
                                                              scratch_of(f), m->team, f->thread, m->threads);
@@ -338,7 +338,7 @@ static void run_share(const CodeFrame *f, const AttentionCall *c, const Attentio
 
 static void run_units(CodeFrame *f, const AttentionCall *c, const CallbackContext *context, int64_t rows)
 {
-        int threads = f->m->head.threads, tile = c->k_key ? LANES : f->own->plan->target->rows;
+        int threads = f->m->threads, tile = c->k_key ? LANES : f->own->plan->target->rows;
         int64_t times = times_of(f, c->around, c->naround);
         int64_t units = c->weigh ? (rows + tile - 1) / tile
                                  : c->kv_heads * ((rows * (c->heads / c->kv_heads) + tile - 1) / tile);
@@ -354,7 +354,7 @@ static void run_units(CodeFrame *f, const AttentionCall *c, const CallbackContex
 
 void run_attention(CodeFrame *f, const AttentionCall *c)
 {
-        const InstanceHead *m = &f->m->head;
+        const EngineInstance *m = f->m;
         CallbackContext context[CALLED_BACK] = {context_of(f, c->score), context_of(f, c->live)};
         if (c->sink)
                 context[TO_SINK] = context_of(f, c->sink);
@@ -388,7 +388,7 @@ static void *place_or_none(const CodeFrame *f, Operand o)
 
 void run_scan(CodeFrame *f, const ScanCall *c)
 {
-        const int threads = f->m->head.threads;
+        const int threads = f->m->threads;
         const int64_t units = SCAN_UNITS(c->width), floats = SCAN_FLOATS(c->depth, c->width),
                       rows = frame_times(f, c->row);
         const int64_t end = share_start(c->heads * units, f->thread + 1, threads);

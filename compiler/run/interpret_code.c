@@ -13,7 +13,7 @@ int64_t frame_size(const CodeFrame *f, Dim d)
                 if (d.per[i])
                         n += d.per[i] * (i == NAMED_FIRST  ? f->m->first
                                          : i >= NAMED_BASE ? f->m->base[i - NAMED_BASE]
-                                                           : f->m->named[i]);
+                                                           : f->m->size[i]);
         return n;
 }
 
@@ -74,7 +74,7 @@ static int64_t buffer_slot(const CodeFrame *f, const Buffer *b)
         return (b->slot_of ? b->slot_of[iteration] : iteration) * b->slot_stride;
 }
 
-int64_t frame_rows_before(const Plan *p, const CodeInstance *m, Dim rows)
+int64_t frame_rows_before(const Plan *p, const EngineInstance *m, Dim rows)
 {
         int size = varying_size(p->graph);
         return rows.fixed * m->number + (size < 0 ? 0 : rows.per[size] * m->before);
@@ -83,7 +83,7 @@ int64_t frame_rows_before(const Plan *p, const CodeInstance *m, Dim rows)
 /* Where element `at` of a buffer lies. */
 void *frame_element(const CodeFrame *f, Buffer *b, int64_t at)
 {
-        const CodeInstance *m = f->m;
+        const EngineInstance *m = f->m;
         const Graph *g = f->own->plan->graph;
         Buffer *own = pointed_buffer(b), *whole = whole_buffer(own);
         while (whole->alias)
@@ -91,9 +91,9 @@ void *frame_element(const CodeFrame *f, Buffer *b, int64_t at)
         char *home = NULL;
         int64_t offset = whole->offset + buffer_slot(f, own), from = buffer_size(b, at);
         switch (own->home) {
-        case IN_ARENA: home = (char *)m->head.arena; break;
-        case IN_WEIGHTS: home = (char *)m->head.weights; break;
-        case IN_STATE: home = (char *)(whole->paged ? m->head.arena : m->head.state); break;
+        case IN_ARENA: home = (char *)m->arena; break;
+        case IN_WEIGHTS: home = (char *)m->weights; break;
+        case IN_STATE: home = (char *)(whole->paged ? m->arena : m->state); break;
         case IN_INPUT: return (char *)m->pointer[own->index] + from;
         case IN_OUTPUT: return (char *)m->pointer[g->ninput + own->index] + from;
         case IN_LITERAL: return (char *)f->own->literal[own->id] + buffer_slot(f, own) + from;
@@ -104,7 +104,7 @@ void *frame_element(const CodeFrame *f, Buffer *b, int64_t at)
                         rows = rows / LANES + m->number;
                 offset += buffer_size(whole, rows * sequence_row(whole));
         }
-        if (own->replicated && m->named[g->time] == 1)
+        if (own->replicated && m->size[g->time] == 1)
                 offset += f->thread * storage_size(own->storage, own_row(f->own->plan, own));
         return home + offset + from;
 }
@@ -388,9 +388,9 @@ static void run_lanes(CodeFrame *f, const Stmt *s)
 
 static void run_rows(CodeFrame *f, const Stmt *s)
 {
-        int threads = f->m->head.threads;
+        int threads = f->m->threads;
         int64_t rows = frame_rows(f, s->begin, s->end), begin = 0, end = rows;
-        bool own = f->kernel->one_row == ONE_ROW_REPLICATED && f->m->named[f->own->plan->graph->time] == 1;
+        bool own = f->kernel->one_row == ONE_ROW_REPLICATED && f->m->size[f->own->plan->graph->time] == 1;
         if (s->op == STMT_ROWS && !own) {
                 begin = share_start(rows, f->thread, threads);
                 end = share_start(rows, f->thread + 1, threads);

@@ -5,22 +5,6 @@
 #include "jit_private.h"
 #include "plan/plan.h"
 
-#include "../../runtime/rank_link.h"
-
-/* An instance in the layout of the interpreter; its pointers follow it. */
-typedef struct CodeInstance CodeInstance;
-struct CodeInstance {
-        InstanceHead head;
-        const struct Interpreter *interpreter;
-#define INSTANCE CodeInstance
-#define MEMBER(NAME, name, type, array, ...) type name array;
-#include "emit/instance.def"
-#undef MEMBER
-#undef INSTANCE
-        int64_t named[MAX_NAMED];
-        void *pointer[]; /* [ninput + noutput] */
-};
-
 /* The runtime's functions, by [whether doubles are made] or by element. */
 typedef struct {
         KernelFunction *compute[OP_COUNT][2], *set[2], *count[2], *keep[2], *clamp[2], *sum[2], *most[2],
@@ -39,18 +23,17 @@ typedef union {
 } Vector;
 
 /* Shared by the threads of a program. */
-typedef struct Interpreter {
+struct Interpreter {
         Plan *plan;
         Functions run;
         void **literal; /* by buffer: the values of IN_LITERAL, in its elements */
         int vectors;    /* most of any function */
-        int64_t *layout;
-} Interpreter;
+};
 
 /* A function being run. */
 typedef struct {
         const Interpreter *own;
-        const CodeInstance *m;
+        const EngineInstance *m;
         const Kernel *kernel;
         const Function *f;
         int thread;
@@ -88,18 +71,12 @@ void frame_set_loops(CodeFrame *f, int begin, int end, int64_t number);
 void frame_set_loops_in(CodeFrame *f, const int *loop, int n, int64_t number);
 void frame_set_rest(CodeFrame *f, const CodeLoop *lanes);
 /* The rows of the sequences before this one, each with this number. */
-int64_t frame_rows_before(const Plan *p, const CodeInstance *m, Dim rows);
+int64_t frame_rows_before(const Plan *p, const EngineInstance *m, Dim rows);
 
 static inline int64_t remaining(int64_t end, int64_t first, int64_t count)
 {
         int64_t n = end - first;
         return n < 0 ? 0 : n < count ? n : count;
-}
-
-/* View i of those that stand one after another. */
-static inline const CodeInstance *view_at(const CodeInstance *views, const Interpreter *own, int i)
-{
-        return (const CodeInstance *)(const void *)((const char *)views + i * own->layout[0]);
 }
 
 /* run_program.c: one thread's run of Plan.program */
@@ -115,8 +92,8 @@ typedef struct {
         int64_t *x;
 } ThreadRun;
 /* Runs a kernel's own function, or finds rows; how many there are then. */
-int64_t run_kernel(const ThreadRun *r, const CodeInstance *m, const Kernel *k, int32_t *finds);
-CodeFrame kernel_frame(const ThreadRun *r, const CodeInstance *m, const Kernel *k);
+int64_t run_kernel(const ThreadRun *r, const EngineInstance *m, const Kernel *k, int32_t *finds);
+CodeFrame kernel_frame(const ThreadRun *r, const EngineInstance *m, const Kernel *k);
 
 /* interpret_ranks.c: how this rank shares the frame's kernel; the heads of keys, of so many, that are this rank's (all, where ranks is NULL) */
 void frame_share(CodeFrame *f);
@@ -131,10 +108,10 @@ int64_t stage_begin(const Ranks *ranks, int64_t iterations, bool next);
 /* Whether ranks share rows in a call with this number. */
 bool ranks_share_rows(const Ranks *ranks, int64_t rows);
 /* EXCHANGE, GATHER, SEND, RECEIVE and COMPARE. */
-void run_transfer(const ThreadRun *r, const CodeInstance *m, const Step *s);
+void run_transfer(const ThreadRun *r, const EngineInstance *m, const Step *s);
 
 /* interpret_call.c */
-void frame_set_row(CodeFrame *f, const CodeInstance *m,
+void frame_set_row(CodeFrame *f, const EngineInstance *m,
                    int64_t row); /* of a product, in a function that is called back */
 void run_matmul(CodeFrame *f, const MatmulCall *c);
 void run_activations(CodeFrame *f, const ActivationCall *c);

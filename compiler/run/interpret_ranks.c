@@ -74,7 +74,7 @@ void frame_share(CodeFrame *f)
 /* A kernel whose results are carried between memory and a block. */
 typedef struct {
         CodeFrame frame;
-        const CodeInstance *m;
+        const EngineInstance *m;
         const Kernel *between; /* the repeat of all whose iterations `row` counts the rows; or NULL */
         int depth;             /* of its counter */
 } Carry;
@@ -140,7 +140,7 @@ static void carry_attention(const void *context, int64_t row, int64_t panel, flo
 }
 
 /* Rows that iterations of a repeat change, those of all as one list. */
-static int32_t *rows_of_all(const ThreadRun *r, const CodeInstance *m, const Carry *c, int64_t *count)
+static int32_t *rows_of_all(const ThreadRun *r, const EngineInstance *m, const Carry *c, int64_t *count)
 {
         const int64_t most = c->between->repeat.active_rows->max_active,
                       turns = c->between->repeat.region->iterations;
@@ -169,7 +169,7 @@ static int64_t rows_exchanged(const CodeFrame *f, const MatmulCall *c, bool all)
         return rows;
 }
 
-static void run_exchange(const ThreadRun *r, const CodeInstance *m, const Step *s)
+static void run_exchange(const ThreadRun *r, const EngineInstance *m, const Step *s)
 {
         const Kernel *k = s->kernel;
         Carry c = {.frame = kernel_frame(r, m, k), .m = m};
@@ -205,21 +205,21 @@ static void run_exchange(const ThreadRun *r, const CodeInstance *m, const Step *
 
 /* --- other transfers -------------------------------------------------------------------------------------------------------- */
 
-static void run_row_gather(const ThreadRun *r, const CodeInstance *m, const SharedRows *rows)
+static void run_row_gather(const ThreadRun *r, const EngineInstance *m, const SharedRows *rows)
 {
         const Plan *p = r->own->plan;
         const Buffer *b = whole_buffer(rows->buffer);
         const CodeFrame f = {.own = r->own, .m = m};
-        float *from = b->home == IN_OUTPUT ? m->pointer[p->graph->ninput + b->index]
-                                           : m->head.arena + FLOATS(b->offset);
+        float *from =
+                b->home == IN_OUTPUT ? m->pointer[p->graph->ninput + b->index] : m->arena + FLOATS(b->offset);
         rank_gather_rows(m->ranks, from + rows->base, frame_size(&f, rows->rows), rows->tile,
                          rows->whole_tiles);
 }
 
-void run_transfer(const ThreadRun *r, const CodeInstance *m, const Step *s)
+void run_transfer(const ThreadRun *r, const EngineInstance *m, const Step *s)
 {
         const CodeFrame f = {.own = r->own, .m = m};
-        float *value = s->value ? m->head.arena + FLOATS(s->value->offset) : NULL;
+        float *value = s->value ? m->arena + FLOATS(s->value->offset) : NULL;
         const int64_t n = s->value ? frame_size(&f, carried_count(s->value)) : 0;
         switch (s->op) {
         case STEP_EXCHANGE: run_exchange(r, m, s); break;

@@ -97,7 +97,6 @@ static CcState open_object(CcBuild *b, JitCode *code)
                 return CC_FAILED;
         }
         memcpy(&code->program, &program, sizeof program);
-        code->instance = dlsym(object, "lathe_instance");
         code->from = object;
         return CC_DONE;
 }

@@ -92,28 +92,6 @@ static void *literal_values(Arena *a, const Buffer *b)
         return far ? (void *)far : (void *)near;
 }
 
-/* See emit.h: the order of the fields that an engine sets. */
-static int64_t *layout_of(Arena *a, const Plan *p)
-{
-        const Graph *g = p->graph;
-        const int64_t pointers = g->ninput + g->noutput;
-        const int64_t fixed[] = {
-                (int64_t)(sizeof(CodeInstance) + (size_t)pointers * sizeof(void *)),
-#define MEMBER(NAME, name, ...) offsetof(CodeInstance, name),
-#include "emit/instance.def"
-#undef MEMBER
-        };
-        const int64_t n = sizeof fixed / sizeof *fixed;
-        int64_t *layout = NEW_ARRAY(a, int64_t, n + g->nnamed + pointers);
-        memcpy(layout, fixed, sizeof fixed);
-        for (int i = 0; i < g->nnamed; i++)
-                layout[n + i] = (int64_t)(offsetof(CodeInstance, named) + (size_t)i * sizeof(int64_t));
-        for (int i = 0; i < pointers; i++)
-                layout[n + g->nnamed + i] =
-                        (int64_t)(offsetof(CodeInstance, pointer) + (size_t)i * sizeof(void *));
-        return layout;
-}
-
 const char *jit_code(Plan *p, JitCode *code)
 {
         Arena *a = p->graph->arena;
@@ -133,9 +111,7 @@ const char *jit_code(Plan *p, JitCode *code)
                         int vectors = p->all.kernel[i]->code->function[n]->vectors;
                         own->vectors = vectors > own->vectors ? vectors : own->vectors;
                 }
-        own->layout = layout_of(a, p);
         code->program = run_program;
-        code->instance = own->layout;
         code->interpreter = own;
         return NULL;
 }

@@ -8,22 +8,43 @@
 #include "kernel_table_private.h"
 #include "run.h"
 
+#include "../../runtime/rank_link.h"
+
+typedef struct Interpreter Interpreter;
 typedef struct {
         void (*program)(void *instance, int thread);
-        const int64_t *instance; /* see emit_program_alone() */
-        void *from;              /* TCCState, or dlopen's handle */
-        const void
-                *interpreter; /* what stands behind an instance's head, for the interpreter of Code alone */
+        void *from;                     /* TCCState, or dlopen's handle */
+        const Interpreter *interpreter; /* of Code; NULL: the program is compiled */
 } JitCode;
 
 typedef struct Team Team;
-/* The first members of every model's instance (emit_program.c). */
-typedef struct {
+/* The instance of a program that emit_program_alone() has written. */
+typedef struct EngineInstance EngineInstance;
+struct EngineInstance {
         const float *weights;
         float *arena, *state, *scratch;
-        struct Team *team;
+        Team *team;
         int threads;
-} InstanceHead;
+        int64_t size[MAX_NAMED];
+        const Interpreter *interpreter;
+#define INSTANCE EngineInstance
+#define MEMBER(name, type, array, ...) type name array;
+#include "emit/instance.def"
+#undef MEMBER
+#undef INSTANCE
+        void *pointer[]; /* [ninput + noutput] */
+};
+
+static inline size_t instance_bytes(const Graph *g)
+{
+        return sizeof(EngineInstance) + (size_t)(g->ninput + g->noutput) * sizeof(void *);
+}
+
+/* View i of those that stand one after another. */
+static inline EngineInstance *view_at(const Graph *g, const EngineInstance *views, int i)
+{
+        return (EngineInstance *)(void *)((char *)views + i * (ptrdiff_t)instance_bytes(g));
+}
 
 /* NULL, or a message in the plan's arena. */
 const char *jit_tcc(Plan *p, JitCode *code);

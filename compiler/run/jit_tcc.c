@@ -114,9 +114,8 @@ static const char *tcc_compile(TCCState *s, const KernelSymbol *const *tables, c
                 return "can't be linked";
         void *program = tcc_get_symbol(s, "lathe_program");
         memcpy(&code->program, &program, sizeof program);
-        code->instance = tcc_get_symbol(s, "lathe_instance");
         code->from = s;
-        return program && code->instance ? NULL : "has no program";
+        return program ? NULL : "has no program";
 }
 
 const char *jit_tcc(Plan *p, JitCode *code)

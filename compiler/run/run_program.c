@@ -9,7 +9,7 @@
 
 /* --- a kernel ---------------------------------------------------------------------------------------------------------------- */
 
-CodeFrame kernel_frame(const ThreadRun *r, const CodeInstance *m, const Kernel *k)
+CodeFrame kernel_frame(const ThreadRun *r, const EngineInstance *m, const Kernel *k)
 {
         CodeFrame f = {.own = r->own,
                        .m = m,
@@ -26,7 +26,7 @@ CodeFrame kernel_frame(const ThreadRun *r, const CodeInstance *m, const Kernel *
         return f;
 }
 
-int64_t run_kernel(const ThreadRun *r, const CodeInstance *m, const Kernel *k, int32_t *finds)
+int64_t run_kernel(const ThreadRun *r, const EngineInstance *m, const Kernel *k, int32_t *finds)
 {
         CodeFrame f = kernel_frame(r, m, k);
         f.finds = finds;
@@ -37,7 +37,7 @@ int64_t run_kernel(const ThreadRun *r, const CodeInstance *m, const Kernel *k, i
 
 /* --- conditions -------------------------------------------------------------------------------------------------------------- */
 
-static bool any_output(const CodeInstance *m, const Graph *g, bool tap, uint64_t outputs)
+static bool any_output(const EngineInstance *m, const Graph *g, bool tap, uint64_t outputs)
 {
         for (int i = 0; i < g->noutput; i++)
                 if ((g->output[i].tap != NULL) == tap && (tap || (outputs & output_bit(g, i))) &&
@@ -46,7 +46,7 @@ static bool any_output(const CodeInstance *m, const Graph *g, bool tap, uint64_t
         return false;
 }
 
-static bool is_wanted(const Plan *p, const CodeInstance *m, const Step *s)
+static bool is_wanted(const Plan *p, const EngineInstance *m, const Step *s)
 {
         const Graph *g = p->graph;
         if (s->output)
@@ -56,14 +56,14 @@ static bool is_wanted(const Plan *p, const CodeInstance *m, const Step *s)
 }
 
 /* A call neither begins nor ends a batch here. */
-static bool is_met(const ThreadRun *r, const CodeInstance *m, const Step *s)
+static bool is_met(const ThreadRun *r, const EngineInstance *m, const Step *s)
 {
         const Plan *p = r->own->plan;
         const CodeFrame f = {.own = r->own, .m = m};
         const Ranks *ranks = m->ranks;
         const bool by_rows = ranks_share_rows(ranks, frame_size(&f, s->rows)),
                    requested = p->slots > 1 ? m->ranges > 0
-                                            : p->graph->time < 0 || m->first < m->named[p->graph->time];
+                                            : p->graph->time < 0 || m->first < m->size[p->graph->time];
         return (!(s->when & WHEN_RANKS) || ranks) && (!(s->when & WHEN_BY_OUTPUTS) || (ranks && !by_rows)) &&
                (!(s->when & WHEN_BY_ROWS) || by_rows) && (!(s->when & WHEN_NOT_BY_ROWS) || !by_rows) &&
                (!(s->when & WHEN_STAGES) || (ranks && ranks->stages > 1)) &&
@@ -71,19 +71,19 @@ static bool is_met(const ThreadRun *r, const CodeInstance *m, const Step *s)
                (!(s->when & WHEN_REQUESTED) || requested);
 }
 
-static bool waits(const Plan *p, const CodeInstance *m, unsigned when)
+static bool waits(const Plan *p, const EngineInstance *m, unsigned when)
 {
-        if (p->graph->time < 0 || m->named[p->graph->time] != 1)
+        if (p->graph->time < 0 || m->size[p->graph->time] != 1)
                 return when & WAIT_ROWS;
-        return when & (p->heads > 1 && p->heads % m->head.threads == 0 && !m->ranks ? WAIT_HEADS : WAIT_STEP);
+        return when & (p->heads > 1 && p->heads % m->threads == 0 && !m->ranks ? WAIT_HEADS : WAIT_STEP);
 }
 
 /* --- steps ------------------------------------------------------------------------------------------------------------------- */
 
-static void run_program_steps(ThreadRun *r, const CodeInstance *m, const StepList *list);
+static void run_program_steps(ThreadRun *r, const EngineInstance *m, const StepList *list);
 
 /* The body of this iteration, and steps that come after each. */
-static void run_iteration(ThreadRun *r, const CodeInstance *m, const StepList *list, int body)
+static void run_iteration(ThreadRun *r, const EngineInstance *m, const StepList *list, int body)
 {
         for (int i = 0; i < list->n; i++) {
                 const Step *s = list->step[i];
@@ -94,7 +94,7 @@ static void run_iteration(ThreadRun *r, const CodeInstance *m, const StepList *l
         }
 }
 
-static void run_active(ThreadRun *r, const CodeInstance *m, const Step *s, int body)
+static void run_active(ThreadRun *r, const EngineInstance *m, const Step *s, int body)
 {
         ThreadRun inside = *r;
         int32_t *active = malloc((size_t)s->kernel->max_active * sizeof *active);
@@ -107,7 +107,7 @@ static void run_active(ThreadRun *r, const CodeInstance *m, const Step *s, int b
         free(active);
 }
 
-static void run_repeat(ThreadRun *r, const CodeInstance *m, const Step *s)
+static void run_repeat(ThreadRun *r, const EngineInstance *m, const Step *s)
 {
         const Region *region = s->kernel->repeat.region;
         const Ranks *stages = s->by_stages ? m->ranks : NULL;
@@ -123,25 +123,26 @@ static void run_repeat(ThreadRun *r, const CodeInstance *m, const Step *s)
         }
 }
 
-static void run_views(ThreadRun *r, const CodeInstance *m, const Step *s)
+static void run_views(ThreadRun *r, const EngineInstance *m, const Step *s)
 {
         const bool sequences = s->op == STEP_FOR_SEQUENCES;
         for (int i = 0; i < (sequences ? m->sequences : m->ranges); i++)
-                run_program_steps(r, view_at(sequences ? m->sequence : m->range, r->own, i), &s->inside);
+                run_program_steps(r, view_at(r->own->plan->graph, sequences ? m->sequence : m->range, i),
+                                  &s->inside);
 }
 
 /* fed_part: 0 all, 1 and so on one of the parts, -1 the calls. */
-static void run_program_part(ThreadRun *r, const CodeInstance *m, const Step *s, int number)
+static void run_program_part(ThreadRun *r, const EngineInstance *m, const Step *s, int number)
 {
         if (!s->groups && m->fed_part <= 0)
                 run_program_steps(r, m, &s->inside);
         if (!s->groups || (m->fed_part != 0 && m->fed_part != number))
                 return;
         run_program_steps(r, m, &s->inside);
-        team_barrier(m->head.team);
+        team_barrier(m->team);
 }
 
-static void run_program_steps(ThreadRun *r, const CodeInstance *m, const StepList *list)
+static void run_program_steps(ThreadRun *r, const EngineInstance *m, const StepList *list)
 {
         for (int i = 0; i < list->n; i++) {
                 const Step *s = list->step[i];
@@ -149,7 +150,7 @@ static void run_program_steps(ThreadRun *r, const CodeInstance *m, const StepLis
                 case STEP_CALL: run_kernel(r, m, s->kernel, NULL); break;
                 case STEP_BARRIER:
                         if (waits(r->own->plan, m, s->when))
-                                team_barrier(m->head.team);
+                                team_barrier(m->team);
                         break;
                 case STEP_REPEAT: run_repeat(r, m, s); break;
                 case STEP_FOR_SEQUENCES:
@@ -174,7 +175,7 @@ static void run_program_steps(ThreadRun *r, const CodeInstance *m, const StepLis
 
 void run_program(void *instance, int thread)
 {
-        const CodeInstance *m = instance;
+        const EngineInstance *m = instance;
         const Interpreter *own = m->interpreter;
         ThreadRun r = {.own = own, .thread = thread};
         r.t = aligned_alloc(64, 2 * (size_t)own->vectors * sizeof *r.t);
