@@ -1,54 +1,20 @@
 /*
  * Beam search as a function of the model's, whose instance has a slot for each beam.  $model and $MODEL stand for its name.
  *
- * Needs beams.h, beam_search.h, the model's functions, model_generate.h and SLOTS.
+ * Needs beams.h, beam_search.h, beam_run.h, the model's functions, model_generate.h and SLOTS.
  */
 
-typedef struct {
-        $model *m;
-        Beams b;
-        float *logits; /* [beams][VOCAB] */
-        int64_t prompt;
-        int slot_of[SLOTS]; /* of each beam */
-} BeamSearch;
-
-static int32_t beams_rule_out(void *of, float *logits)
+static int beams_fork(void *model, int slot, int copy)
 {
-        const BeamSearch *s = of;
-        return loop_prescribes(&tokens_of_loop, s->prompt + s->b.made, s->b.made, logits, VOCAB);
+        return $model_fork(model, slot, copy);
 }
 
-/* The first beam of each parent stays in its slot; the others take slots whose beam goes no further. */
-static int beams_place(BeamSearch *s)
-{
-        int placed[SLOTS] = {0}, taken[SLOTS] = {0}, next = 0, error = 0;
-        for (int i = 0; i < s->b.active; i++) {
-                const int own = s->slot_of[s->b.parent_beam[i]];
-                placed[i] = taken[own] ? -1 : own;
-                taken[own] = 1;
-        }
-        for (int i = 0; i < s->b.active && !error; i++) {
-                if (placed[i] >= 0)
-                        continue;
-                while (taken[next])
-                        next++;
-                taken[placed[i] = next] = 1;
-                error = $model_fork(s->m, s->slot_of[s->b.parent_beam[i]], next);
-        }
-        memcpy(s->slot_of, placed, sizeof placed);
-        return error;
-}
-
-/* The last token of each beam is taken, all in one call. */
-static int beams_advance(BeamSearch *s)
+static int beams_take(void *model, const int *slot, const int32_t *token, int n, float *logits)
 {
         $model_sequence sequence[SLOTS];
-        int32_t token[SLOTS];
-        for (int i = 0; i < s->b.active; i++) {
-                sequence[i] = ($model_sequence){s->slot_of[i], 1, 0};
-                token[i] = s->b.tokens[i * s->b.steps + s->b.made - 1];
-        }
-        return $model_batch(s->m, sequence, s->b.active, token, s->logits);
+        for (int i = 0; i < n; i++)
+                sequence[i] = ($model_sequence){slot[i], 1, 0};
+        return $model_batch(model, sequence, n, token, logits);
 }
 
 static int64_t beams_steps(const $model_beams *how, int64_t n)
@@ -67,7 +33,7 @@ size_t $model_beam_search_scratch(const $model_beams *how, int64_t n)
 {
         if (!beams_are_valid(how, n))
                 return 8;
-        return beams_room(how->beams, beams_steps(how, n)) + 8 + (size_t)how->beams * VOCAB * sizeof(float);
+        return beam_search_room(how->beams, beams_steps(how, n), VOCAB);
 }
 
 int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const $model_beams *how, int32_t *text, int64_t *made, double *worth,
@@ -77,30 +43,27 @@ int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const $model
         if (!beams_are_valid(how, n) || !tokens || !text || !scratch)
                 return n > CONTEXT ? $MODEL_ERROR_CONTEXT : $MODEL_ERROR_RANGE;
         int error = $model_select(m, 0);
-        const int64_t taken = $model_position(m), all = (int64_t)(beams_room(how->beams, beams_steps(how, n)) + 7) / 8 * 8;
+        const int64_t taken = $model_position(m);
         if (error || n <= taken)
                 return error ? error : $MODEL_ERROR_RANGE;
-        BeamSearch s = {.m = m,
+        const Generator g = {.model = m, .take = generator_take, .tokens = tokens_of_loop, .chunk = CONTEXT};
+        BeamSearch s = {.generator = &g,
+                        .fork_slot = beams_fork,
+                        .take_tokens = beams_take,
+                        .search_step = beams_step,
                         .b = {.beam_count = how->beams,
                               .vocab = VOCAB,
                               .steps = beams_steps(how, n),
                               .penalty = how->length_penalty,
                               .early_end = how->early_stopping,
-                              .stop = tokens_of_loop.stop},
-                        .prompt = n};
-        s.logits = (float *)(void *)((char *)scratch + all);
-        beams_lay(&s.b, scratch);
-        error = n - 1 == taken ? error : $model_prefill(m, tokens + taken, n - 1 - taken);
-        error = error ? error : $model_step(m, tokens[n - 1], s.logits$taps);
-        while (!error && beams_step(&s.b, s.logits, beams_rule_out, &s)) {
-                error = beams_place(&s);
-                error = error ? error : beams_advance(&s);
-        }
-        if (!error && s.b.done) {
+                              .stop = tokens_of_loop.stop}};
+        beam_search_lay(&s, scratch);
+        error = generation_error(beams_run(&s, tokens, n, taken));
+        if (!error) {
                 *made = s.b.length[0];
                 memcpy(text, s.b.text, (size_t)*made * sizeof *text);
                 if (worth)
                         *worth = s.b.beam_worth[0];
         }
-        return error ? error : s.b.done ? $MODEL_OK : $MODEL_ERROR_RULE;
+        return error;
 }

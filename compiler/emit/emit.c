@@ -105,7 +105,7 @@ const char *host_text(const Emit *e, const char *file)
 
 static void emit_generate(const Emit *e, Text *c)
 {
-        static const char *const files[] = {"sampler.h", "beams.h", "beam_search.h", NULL};
+        static const char *const files[] = {"sampler.h", "beams.h", "beam_search.h", "beam_run.h", NULL};
         const char *function =
                 arena_printf(e->arena, "%s%s%s", host_text(e, "model_generate.h"), has_beams(e) ? "\n" : "",
                              has_beams(e) ? host_text(e, "model_beams.h") : "");

@@ -252,37 +252,100 @@ static int run_rewind(void *of, int64_t n)
         return r->wrong != NULL;
 }
 
-static const char *loop(GenerateRun *r, Generator *all, void *room, const int32_t *tokens, int64_t n,
-                        Generated *result)
+/* Message of an error of the loop, in a text of `end` tokens. */
+static const char *run_outcome(const GenerateRun *r, int error, int64_t prompt, int64_t end)
 {
-        generation_lay(all, room);
-        switch (generation_run(all, tokens, n, engine_position(r->engine), result)) {
+        const Generator *g = r->generator;
+        switch (error) {
         case GENERATION_MEMORY: return no_memory;
         case GENERATION_CONTEXT:
                 return arena_printf(r->g->arena, "the prompt has %lld tokens, but the context holds %lld",
-                                    (long long)n, (long long)all->context);
+                                    (long long)prompt, (long long)g->context);
         case GENERATION_NONE:
                 return arena_printf(
                         r->g->arena,
                         "no token is possible at position %lld: every logit is -inf or NaN, or ruled out",
-                        (long long)(n + result->made));
+                        (long long)end);
         default: return r->wrong;
         }
 }
 
-/* The text that beams find. */
-static const char *show_best(GenerateRun *r, const Plan *p, const int32_t *tokens, int64_t n,
+static const char *loop(GenerateRun *r, const int32_t *tokens, int64_t n, Generated *result)
+{
+        const int error = generation_run(r->generator, tokens, n, engine_position(r->engine), result);
+        return run_outcome(r, error, n, n + result->made);
+}
+
+/* --- beams: the text that they find --------------------------------------------------------------------------------- */
+
+static int run_fork(void *of, int slot, int copy)
+{
+        GenerateRun *r = of;
+        r->wrong = engine_fork(r->engine, slot, copy);
+        return r->wrong != NULL;
+}
+
+static int run_advance(void *of, const int *slot, const int32_t *token, int n, float *logits)
+{
+        GenerateRun *r = of;
+        static const int64_t none[MAX_NAMED];
+        EngineSequence sequence[MAX_BEAMS];
+        const void *input[MAX_FED] = {token};
+        for (int i = 0; i < n; i++)
+                sequence[i] = (EngineSequence){slot[i], 1, 0};
+        for (int i = 0; r->how->fed && i < r->g->ninput; i++)
+                input[i] = r->how->fed[i] ? r->how->fed[i] : (const void *)token;
+        const EngineCall call = {input, &logits, r->how->size ? r->how->size : none};
+        const bool ends = r->how->interrupted && atomic_load(r->how->interrupted);
+        r->wrong = ends ? "interrupted" : engine_batch(r->engine, sequence, n, &call);
+        return r->wrong != NULL;
+}
+
+static const char *show_best(GenerateRun *r, BeamSearch *s, const int32_t *tokens, int64_t n,
                              Generated *result)
 {
-        BeamText best;
-        double begin = seconds();
-        *result = (Generated){.prompt = n - engine_position(r->engine)};
-        const char *wrong = beam_search(r->engine, p, tokens, n, r->how, &best);
-        for (int64_t i = 0; !wrong && i < best.n && outlet_token(&r->outlet, r->tokenizer, best.tokens[i]);
+        const Beams *b = &s->b;
+        const double begin = seconds();
+        const int error = beams_run(s, tokens, n, engine_position(r->engine));
+        for (int64_t i = 0; !error && i < b->length[0] && outlet_token(&r->outlet, r->tokenizer, b->text[i]);
              i++)
                 result->made++;
         result->first_seconds = seconds() - begin;
-        free(best.tokens);
+        return run_outcome(r, error, n, n + b->made);
+}
+
+static const char *loop_by_beams(GenerateRun *r, const Plan *p, const int32_t *tokens, int64_t n,
+                                 Generated *result)
+{
+        typedef int BeamsStep(Beams * b, float *logits, BeamRules *rule_out, void *of);
+        const Generator *g = r->generator;
+        const BeamOptions *o = &r->how->beams;
+        const int64_t left = g->context - n + 1;
+        BeamSearch s = {.generator = g,
+                        .fork_slot = run_fork,
+                        .take_tokens = run_advance,
+                        .search_step = (BeamsStep *)kernel_find(p->target, "beams_step"),
+                        .b = {.beam_count = o->beams,
+                              .vocab = g->vocab,
+                              .steps = g->steps < left ? g->steps : left,
+                              .penalty = o->length_penalty,
+                              .early_end = o->early,
+                              .stop = g->tokens.stop}};
+        *result = (Generated){.prompt = n - engine_position(r->engine)};
+        if (n > g->context)
+                return run_outcome(r, GENERATION_CONTEXT, n, n);
+        if (2 * (int64_t)o->beams > g->vocab)
+                return arena_printf(r->g->arena,
+                                    "%d beams compare %d tokens at a time, but the model has %lld", o->beams,
+                                    2 * o->beams, (long long)g->vocab);
+        if (s.b.steps < 1)
+                return NULL;
+        void *room = malloc(beam_search_room(o->beams, s.b.steps, g->vocab));
+        if (!room)
+                return no_memory;
+        beam_search_lay(&s, room);
+        const char *wrong = show_best(r, &s, tokens, n, result);
+        free(room);
         return wrong;
 }
 
@@ -325,9 +388,11 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
         *result = (Generated){.made = 0};
         r.generator = &all;
         r.made = result;
+        if (room)
+                generation_lay(&all, room);
         const char *wrong = !room || !r.outlet.piece ? no_memory
-                            : how->beams.beams       ? show_best(&r, p, tokens, n, result)
-                                                     : loop(&r, &all, room, tokens, n, result);
+                            : how->beams.beams       ? loop_by_beams(&r, p, tokens, n, result)
+                                                     : loop(&r, tokens, n, result);
         outlet_end(&r.outlet);
         wrong = wrong ? wrong : r.outlet.wrong;
         free(r.outlet.held);

@@ -16,6 +16,7 @@
 #include "../../runtime/talk.h"
 #include "../../runtime/generation.h"
 #include "../../runtime/beams.h"
+#include "../../runtime/beam_run.h"
 #include "../../runtime/real_tables.h"
 #include "../../runtime/reals.h"
 #include "../../runtime/denoise.h"
@@ -223,16 +224,6 @@ typedef struct {
 extern const char output_failed[];
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      Generation *how, Generated *result);
-
-/* beam_search.c: the likeliest text, of several that go on side by side, in an engine with a slot for each.  Of `how` the beams, what is fed, steps,
- * chunk, suppress and interrupted are read.  NULL, or what is wrong; tokens are malloc'd, without the stop token. */
-typedef struct {
-        int32_t *tokens;
-        int64_t n;
-        double worth; /* the sum of log p, divided by the length to the power of the penalty */
-} BeamText;
-const char *beam_search(Engine *e, const Plan *p, const int32_t *tokens, int64_t n, const Generation *how,
-                        BeamText *best);
 
 /* denoise.c: the schedules of runtime/denoise.h by the words of `loop denoise`. */
 DenoiseOptions denoise_options(const Loop *l);                       /* as it says */
