@@ -10,6 +10,7 @@
  * Needs real_tables.h and reals.h.
  */
 #include <stdint.h>
+#include <string.h>
 
 typedef enum { DENOISE_euler, DENOISE_heun, DENOISE_ddpm, DENOISE_ddim, DENOISE_dpm_solver } DenoiseWay;
 
@@ -289,4 +290,31 @@ static inline void denoise_take(Denoiser *d, const float *out, const float *vari
 {
         d->o.by(d, out, variance, x);
         d->call++;
+}
+
+/* A model as the loop sees it. */
+typedef struct {
+        void *model;
+        /* Runs the model on x at the next step; without: without the condition.  *told: its output, until the next run.  Returns 0, or an error. */
+        int (*ask_denoiser)(void *model, const Denoiser *d, const float *x, int without, const float **told);
+        double guidance; /* 1: none */
+        int64_t guided;  /* number of values that guidance is for */
+        float *unguided; /* [n]: scratch for guidance */
+} DenoiserCalls;
+
+/* The next call; with guidance the model is run twice.  Returns 0, or an error of the model. */
+static inline int denoise_call_next(Denoiser *d, const DenoiserCalls *c, float *x)
+{
+        const float *told = NULL;
+        const int guided = c->guidance != 1;
+        int error = guided ? c->ask_denoiser(c->model, d, x, 1, &told) : 0;
+        if (!error && guided)
+                memcpy(c->unguided, told, (size_t)d->n * sizeof *told);
+        error = error ? error : c->ask_denoiser(c->model, d, x, 0, &told);
+        if (error)
+                return error;
+        if (guided)
+                denoise_guide(told, c->unguided, d->n, c->guided, c->guidance);
+        denoise_take(d, guided ? c->unguided : told, d->o.learned ? told + d->n : NULL, x);
+        return 0;
 }

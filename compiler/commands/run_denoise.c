@@ -11,11 +11,9 @@ typedef struct {
         LoopRun *r;
         Denoiser d;
         int64_t dim[MAX_RANK], n;
-        float *x;            /* [n] */
-        float *plain;        /* [n]: what the model tells without the class */
-        int64_t guided;      /* values that guidance is for */
-        Given without;       /* other inputs then; of none: the same */
-        double guidance;     /* 1: none */
+        float *x; /* [n] */
+        DenoiserCalls calls;
+        Given without;       /* inputs for guidance, if --without gives some */
         double wanted, none; /* the class, and what stands for none */
 } Denoise;
 
@@ -123,46 +121,38 @@ static int gather_all(Denoise *w, const CommandOptions *without)
 
 /* --- a call of the model ------------------------------------------------------------------------------------------------ */
 
-/* What the model tells of x at the next call.  An exit code. */
-static int ask_denoiser(const Denoise *w, double class)
+static int run_denoiser(Denoise *w, const float *x, double class)
 {
         const LoopParts *parts = &w->r->parts;
-        denoise_set(w, parts->input, w->x, 0);
+        denoise_set(w, parts->input, x, 0);
         denoise_set(w, parts->step, NULL, denoise_step(&w->d));
         if (parts->class)
                 denoise_set(w, parts->class, NULL, class);
         return evaluation_run(&w->r->e);
 }
 
-/* The same without what is wanted: of no class, and by the inputs of --without. */
-static int ask_without(Denoise *w)
+/* Runs the model on the inputs of --without, and on no class. */
+static int run_without(Denoise *w, const float *x)
 {
         const Given wanted = w->r->e.given;
         if (!w->r->e.o->without.n)
-                return ask_denoiser(w, w->none);
+                return run_denoiser(w, x, w->none);
         w->r->e.given = w->without;
-        const int code = ask_denoiser(w, w->none);
+        const int code = run_denoiser(w, x, w->none);
         w->without = w->r->e.given;
         w->r->e.given = wanted;
         return code;
 }
 
-/* With guidance two calls of the model. */
-static int step_on(Denoise *w)
+/* Of DenoiserCalls; an exit code. */
+static int denoise_ask_model(void *of, const Denoiser *d, const float *x, int without, const float **told)
 {
-        int64_t n = 0;
-        const bool guided = w->guidance != 1;
-        int code = guided ? ask_without(w) : DONE;
-        if (code == DONE && guided)
-                memcpy(w->plain, loop_output(w->r, &n), (size_t)w->n * sizeof *w->plain);
-        code = code ? code : ask_denoiser(w, w->wanted);
-        if (code)
-                return code;
-        const float *out = loop_output(w->r, &n);
-        if (guided)
-                denoise_guide(out, w->plain, w->n, w->guided, w->guidance);
-        denoise_take(&w->d, guided ? w->plain : out, w->d.o.learned ? out + w->n : NULL, w->x);
-        return DONE;
+        Denoise *w = of;
+        (void)d;
+        const int code = without ? run_without(w, x) : run_denoiser(w, x, w->wanted);
+        int64_t n;
+        *told = code ? NULL : loop_output(w->r, &n);
+        return code;
 }
 
 /* --- what comes of it ------------------------------------------------------------------------------------------------- */
@@ -221,22 +211,21 @@ static const char *denoise_run_begin(Denoise *w)
         const Setting *none = loop_setting(r->loop, "no_class");
         Arena *a = &r->e.m->arena;
         const Type *t = &r->parts.input->type;
-        const Setting *guidance = loop_setting(r->loop, "guidance");
+        const Setting *stated = loop_setting(r->loop, "guidance");
+        const double guidance = o->given[OPT_GUIDANCE] ? o->guidance : stated ? stated->number : 1;
         DenoiseOptions way = denoise_options(r->loop);
         for (int i = 0; i < t->rank; i++)
                 w->dim[i] = dim_value(t->dim[i], NULL);
         w->n = type_count(t, NULL);
         if (o->given[OPT_N])
                 way.steps = o->steps < INT32_MAX ? (int)o->steps : INT32_MAX;
-        w->guidance = o->given[OPT_GUIDANCE] ? o->guidance : guidance ? guidance->number : 1;
         w->none = none ? none->number : 0;
-        w->guided = guided_values(r->loop, t);
-        if (w->guidance != 1 && (!none || !r->parts.class) && !o->without.n)
+        if (guidance != 1 && (!none || !r->parts.class) && !o->without.n)
                 return "guidance requires an input of the class, and in loop denoise `no_class`, the number "
                        "of the empty class; or --without NAME=VALUE, the neutral value of an input";
         if (is_without(o, r->parts.input) || is_without(o, r->parts.step))
                 return "--without: latent and step are set by loop denoise";
-        if (w->guidance == 1 && o->without.n)
+        if (guidance == 1 && o->without.n)
                 return "--without has no effect without --guidance";
         if (o->nfile > 1)
                 return "loop denoise takes only a model; -I gives inputs, as -I class=7";
@@ -251,7 +240,8 @@ static const char *denoise_run_begin(Denoise *w)
                                     "FILE.safetensors takes any",
                                     input_name(r->parts.input), type_text(a, r->e.m->graph, t));
         w->x = NEW_ARRAY(a, float, w->n);
-        w->plain = NEW_ARRAY(a, float, w->n);
+        w->calls = (DenoiserCalls){w, denoise_ask_model, guidance, guided_values(r->loop, t),
+                                   NEW_ARRAY(a, float, w->n)};
         return denoise_begin(a, &way, w->n, o->sampler.state, &w->d);
 }
 
@@ -262,7 +252,7 @@ int run_denoise(LoopRun *r)
         const char *why = denoise_run_begin(&w);
         int code = why ? loop_wrong(why) : gather_all(&w, &without);
         while (code == DONE && w.d.call < w.d.calls) {
-                code = step_on(&w);
+                code = denoise_call_next(&w.d, &w.calls, w.x);
                 progress("denoising", PROGRESS_STEPS, w.d.call, w.d.calls);
         }
         code = code ? code : denoise_finish(&w);

@@ -24,10 +24,9 @@ typedef struct {
         Trace t, without; /* without: the condition that guidance moves away from */
         int64_t dim[MAX_RANK], n;
         int64_t seed;
-        int64_t guided;       /* values that guidance is for */
-        double guidance;      /* 1: none */
+        DenoiserCalls calls;
         int32_t wanted, none; /* the class; the value for no class */
-        float *x, *plain;     /* [n]; the model's output without the class */
+        float *x;             /* [n] */
         Moment *moment;       /* [moments] */
         int moments, wanted_moments;
 } ReplDenoising;
@@ -45,32 +44,19 @@ static double number_of_loop(const ReplDenoising *w, const char *name, double ot
         return s ? s->number : otherwise;
 }
 
-/* The model's output for x at the next call; NULL after a message. */
-static const float *ask_model(ReplDenoising *w, Trace *t, int32_t class)
+/* Of DenoiserCalls: not 0 after a message. */
+static int repl_ask_denoiser(void *of, const Denoiser *d, const float *x, int without, const float **told)
 {
+        ReplDenoising *w = of;
+        Trace *t = without ? &w->without : &w->t;
         const LoopParts *p = &w->parts;
-        memcpy(input_data(w, t, p->input), w->x, (size_t)w->n * sizeof *w->x);
-        *(float *)input_data(w, t, p->step) = (float)denoise_step(&w->d);
+        memcpy(input_data(w, t, p->input), x, (size_t)w->n * sizeof *x);
+        *(float *)input_data(w, t, p->step) = (float)denoise_step(d);
         if (p->class)
-                *(int32_t *)input_data(w, t, p->class) = class;
-        return trace_run(w->s, t) ? t->output[p->output] : NULL;
-}
-
-/* With guidance twice, as `lathe run` does. */
-static bool take_call(ReplDenoising *w)
-{
-        const bool guided = w->guidance != 1;
-        const float *out = guided ? ask_model(w, &w->without, w->none) : w->plain;
-        if (guided && out)
-                memcpy(w->plain, out, (size_t)w->n * sizeof *w->plain);
-        out = out ? ask_model(w, &w->t, w->wanted) : NULL;
-        if (!out)
-                return false;
-        if (guided)
-                denoise_guide(out, w->plain, w->n, w->guided, w->guidance);
-        denoise_take(&w->d, guided ? w->plain : out, w->d.o.learned ? out + w->n : NULL, w->x);
-        progress("denoising", PROGRESS_STEPS, w->d.call, w->d.calls);
-        return true;
+                *(int32_t *)input_data(w, t, p->class) = without ? w->none : w->wanted;
+        const bool good = trace_run(w->s, t);
+        *told = good ? t->output[p->output] : NULL;
+        return !good;
 }
 
 /* --- moments ------------------------------------------------------------------------------------------------------------ */
@@ -108,7 +94,8 @@ static bool run_steps(ReplDenoising *w)
         Denoiser *d = &w->d;
         bool good = keep_moment(w, 0);
         while (good && d->call < d->calls) {
-                good = take_call(w);
+                good = !denoise_call_next(d, &w->calls, w->x);
+                progress("denoising", PROGRESS_STEPS, d->call, d->calls);
                 const bool ends = d->o.way != DENOISE_heun || d->call % 2 == 0 || d->call == d->calls;
                 if (good && ends)
                         good = keep_moment(w, d->o.way == DENOISE_heun ? (d->call + 1) / 2 : d->call);
@@ -260,21 +247,21 @@ static bool begin_denoising(ReplDenoising *w, const CommandOptions *o)
         for (int i = 0; i < t->rank; i++)
                 w->dim[i] = dim_value(t->dim[i], NULL);
         w->n = type_count(t, NULL);
-        w->guidance = o->given[OPT_GUIDANCE] ? o->guidance : number_of_loop(w, "guidance", 1);
-        w->guided = guided_values(w->loop, t);
-        if (w->guidance != 1 && (!loop_setting(w->loop, "no_class") || !w->parts.class) && !o->without.n)
+        const double guidance = o->given[OPT_GUIDANCE] ? o->guidance : number_of_loop(w, "guidance", 1);
+        if (guidance != 1 && (!loop_setting(w->loop, "no_class") || !w->parts.class) && !o->without.n)
                 return repl_error("guidance requires an input of the class, and in loop denoise `no_class`, "
                                   "the number of the empty class; or --without NAME=VALUE, the neutral value "
                                   "of an input; --guidance 1 turns guidance off");
         if (is_without(o, w->parts.input) || is_without(o, w->parts.step))
                 return repl_error("--without: latent and step are set by loop denoise");
-        if (w->guidance == 1 && o->without.n)
+        if (guidance == 1 && o->without.n)
                 return repl_error("--without has no effect without --guidance");
         if (o->out && t->rank != 3)
                 return repl_error("a strip requires pictures, [channels, height, width], and the latent is "
                                   "not one; without -o a table is printed");
         w->x = NEW_ARRAY(a, float, w->n);
-        w->plain = NEW_ARRAY(a, float, w->n);
+        w->calls = (DenoiserCalls){w, repl_ask_denoiser, guidance, guided_values(w->loop, t),
+                                   NEW_ARRAY(a, float, w->n)};
         w->moment = NEW_ARRAY(a, Moment, w->wanted_moments);
         const char *why = denoise_begin(a, &how, w->n, o->sampler.state, &w->d);
         if (why)
