@@ -441,10 +441,7 @@ KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int6
 #endif
         if (from >= to)
                 return;
-        Factors f = {.w = attention_value(a, t, block + from, storage),
-                     .x_step = 1,
-                     .w_panel = 16,
-                     .w_step = a->v_key};
+        Factors f = {.w = attention_value(a, t, block + from, storage), .x_step = 1, .w_panel = 16, .w_step = a->v_key};
         rows_at(&f, ATTENTION_BLOCK, TILE_ROWS, TILE_ROWS);
         f.next = (const char *)f.w + bytes_of(storage, 16 * a->v_key);
         f.next_panel = bytes_of(storage, 16);
@@ -485,10 +482,8 @@ KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, in
  * whole vectors, key by key. */
 SHARED void attention_values(const Attention *a, const AttentionTile *t, int64_t block)
 {
-        int first = 0, end = 0, whole[16] = {0}, most = ATTENTION_ROWS(a),
-            rows = t->count == 1   ? 1
-                   : t->count <= 4 ? 4
-                                   : most;
+        const int rows = t->count > 4 ? ATTENTION_ROWS(a) : t->count > 1 ? 4 : 1;
+        int first = 0, end = 0, whole[16] = {0};
         for (int i = 0; i < t->count; i++) {
                 whole[i] = t->live[i] > 0 && t->live[i] == t->to[i] - t->from[i];
                 if (!whole[i])

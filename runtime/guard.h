@@ -63,19 +63,16 @@
 #define SHARED static inline
 #endif
 
-/* The machine's floating-point state: rounding, flushing of denormals, traps.  float_enter() returns the
- * state found and sets round to nearest, no flushing, no traps; float_leave() sets what float_enter()
- * returned.  Each thread has its own.  Every entry point and every thread calls both, for a library linked
- * with -Ofast, or the caller, may have turned flushing on.  The asm also keeps the compiler from moving loads
- * across.  tcc's assembler lacks the two x86 mnemonics, which are spelled in bytes: stmxcsr [rax], ldmxcsr
- * [rax].  Other machines: nothing is known, nothing is done. */
+/* The machine's floating-point state, of each thread its own: rounding, flushing of denormals, traps.  float_enter() returns the state found
+ * and sets round to nearest, no flushing, no traps; float_leave() restores.  Every entry point and every thread calls both, since a library
+ * linked with -Ofast, or the caller, may have turned flushing on.  The asm also keeps the compiler from moving loads across. */
 #if defined(__x86_64__) || defined(__SSE__)
 typedef struct {
         uint32_t mxcsr;
 } FloatState;
 KERNEL void float_leave(FloatState state)
 {
-#if defined(__TINYC__)
+#if defined(__TINYC__) /* whose assembler lacks the mnemonics: ldmxcsr [rax], and stmxcsr [rax] below */
         __asm__ __volatile__(".byte 0x0f, 0xae, 0x10" : : "a"(&state.mxcsr) : "memory");
 #else
         __asm__ __volatile__("ldmxcsr %0" : : "m"(state.mxcsr) : "memory");

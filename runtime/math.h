@@ -12,8 +12,7 @@
 
 #define FLOAT_INF (1.0f / 0.0f)
 
-/* tcc takes no -FLOAT_INF where a table is filled */
-#define FLOAT_MINUS_INF (-1.0f / 0.0f)
+#define FLOAT_MINUS_INF (-1.0f / 0.0f) /* tcc takes no -FLOAT_INF where a table is filled */
 
 #define FLOAT_NAN (0.0f / 0.0f)
 

@@ -30,8 +30,7 @@
 
 /* How a product with many rows is blocked. */
 typedef struct {
-        int rows,
-                panels; /* of a tile: one of TILES; of codes CODE_ROWS, and the panels that pass by together */
+        int rows, panels; /* of a tile: one of TILES; of codes CODE_ROWS, and panels that pass together */
         int cut;        /* k is taken in pieces of so many, that a tile's panels of one piece stay in cache */
         int rows_at_once; /* about as many rows pass by one piece: enough that memory keeps up, few enough to stay in cache */
 } Tiling;
@@ -75,8 +74,7 @@ typedef struct {
         int panel, panels;    /* the first; how many of the tile's there are */
         int64_t first, steps; /* of k */
         float *sums;          /* [tile][its row][its panel][16] */
-        const char *
-                next; /* the first tile asks for `portion` bytes a step from here on, the others for those behind them */
+        const char *next; /* where tiles ask, one behind the other, for `portion` bytes a step */
         int64_t portion;
 } Chunk;
 
@@ -111,8 +109,8 @@ struct Matmul {
 
         int64_t block;      /* rows that pass by a piece of the weights */
         int64_t row0, row1; /* of this block */
-        int64_t tiles,
-                last_tile; /* how many it has; the last row with which one begins: so early where rows run out */
+        int64_t tiles;      /* how many it has */
+        int64_t last_tile;  /* the last row with which one may begin: tiles overlap where rows run out */
 };
 
 /* Steps of some panels of 16 bits in f32: to [panels][steps][16]. */
@@ -150,12 +148,8 @@ KERNEL Factors matmul_factors(const Matmul *m, const Chunk *c, int storage, int 
 {
         Factors f = {.x_step = 1,
                      .w = (const char *)m->w + (c->panel * (int64_t)m->k + c->first) * 16 * storage_bytes(storage),
-                     .w_panel = (int64_t)m->k * 16,
-                     .w_step = 16,
-                     .panels = c->panels,
-                     .next = c->next,
-                     .next_panel = m->depth * m->bytes,
-                     .next_step = c->portion};
+                     .w_panel = (int64_t)m->k * 16, .w_step = 16, .panels = c->panels,
+                     .next = c->next, .next_panel = m->depth * m->bytes, .next_step = c->portion};
         rows_at(&f, m->ldx, rows > 4 || m->rows >= rows ? rows : (int)m->rows, rows);
 #if HAS_STORAGES
         f.storage = storage;
@@ -420,15 +414,7 @@ KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, i
                           const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
                           const Tiling *tiling, int panel0, int panel1, float *scratch)
 {
-        Matmul m = {.x = x,
-                    .active = active,
-                    .ldx = ldx,
-                    .rows = rows,
-                    .w = w,
-                    .storage = storage,
-                    .k = k,
-                    .panel1 = panel1,
-                    .scratch = scratch};
+        Matmul m = {.x = x, .active = active, .ldx = ldx, .rows = rows, .w = w, .storage = storage, .k = k, .panel1 = panel1, .scratch = scratch};
         matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 
@@ -455,23 +441,15 @@ KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes
  *
  *      x [rows][ldx], its first k columns; w packed [panels][k][16] in `storage`; panels panel0 to panel1.
  *
- * storage, group (1 or 2), tiling, k, ldx and epilogue are literals.  panel0 and panel1 are multiples of group.
- * Threads share a product by panels, each with its own scratch [MATMUL_SCRATCH], with weights of 16 bits [MATMUL_WIDE] more.  Never reads past x or past
- * its panels, though it may ask for cache lines behind them.  An ldx that is a multiple
- * of 1024 makes rows fall into the same cache sets: pad it by 16.
+ * storage, group (1 or 2), tiling, k, ldx and epilogue are literals; panel0 and panel1 are multiples of group.  Threads share a product by
+ * panels, each with its own scratch [MATMUL_SCRATCH], with weights of 16 bits [MATMUL_WIDE] more.  Reads nothing past x or its panels, but may
+ * ask for cache lines behind them.  Pad an ldx that is a multiple of 1024 by 16: else rows fall into the same cache sets.
  */
 KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
                    const void *w, int storage, int group, const Tiling *tiling, int panel0, int panel1,
                    float *scratch)
 {
-        Matmul m = {.x = x,
-                    .ldx = ldx,
-                    .rows = rows,
-                    .w = w,
-                    .storage = storage,
-                    .k = k,
-                    .panel1 = panel1,
-                    .scratch = scratch};
+        Matmul m = {.x = x, .ldx = ldx, .rows = rows, .w = w, .storage = storage, .k = k, .panel1 = panel1, .scratch = scratch};
         matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 

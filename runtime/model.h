@@ -38,8 +38,7 @@ static int init_from($model *m, const WeightImage *from, int threads)
 
 int $model_init($model *m, const char *weights_path, int threads)
 {
-        const WeightImage from = {.path = weights_path};
-        return init_from(m, &from, threads);
+        return init_from(m, &(WeightImage){.path = weights_path}, threads);
 }
 
 static void weights_unmap($model *m)
@@ -78,8 +77,7 @@ static $model *new_from(const WeightImage *from, int threads, int *error)
 
 $model *$model_new(const char *weights_path, int threads, int *error)
 {
-        const WeightImage from = {.path = weights_path};
-        return new_from(&from, threads, error);
+        return new_from(&(WeightImage){.path = weights_path}, threads, error);
 }
 
 void $model_free($model *m)
@@ -101,13 +99,11 @@ static void run($model *m)
 /* With weights in memory. */
 int $model_init_from($model *m, const void *image, size_t bytes, int threads)
 {
-        const WeightImage from = {.image = image, .bytes = bytes};
-        return init_from(m, &from, threads);
+        return init_from(m, &(WeightImage){.image = image, .bytes = bytes}, threads);
 }
 
 $model *$model_new_from(const void *image, size_t bytes, int threads, int *error)
 {
-        const WeightImage from = {.image = image, .bytes = bytes};
-        return new_from(&from, threads, error);
+        return new_from(&(WeightImage){.image = image, .bytes = bytes}, threads, error);
 }
 #endif

@@ -1,8 +1,5 @@
-/*
- * Does this processor run what the compiler made of the file?  Told of -mavx2, -march=native and the like, a compiler takes
- * such instructions anywhere.  So what asks comes first: it is plain, works on four whole numbers, and stands in functions of
- * its own, with nothing of what follows in them.
- */
+/* Does this processor have the instructions that the compiler was allowed to use?  The compiler may use them anywhere, so what asks runs
+ * first and apart: plain functions, on four whole numbers, with nothing of what follows inlined. */
 #if defined(__GNUC__) && !defined(__TINYC__) && (defined(__x86_64__) || defined(__i386__))
 #include <cpuid.h>
 #endif

@@ -12,9 +12,8 @@
  * compilers without C11 atomics; and the one described above.
  */
 
-/* WebAssembly has none unless memory is shared. */
 #if defined(__wasm__) && !defined(LATHE_NO_THREADS)
-#define LATHE_NO_THREADS
+#define LATHE_NO_THREADS /* there are none unless memory is shared */
 #endif
 #if !defined(LATHE_NO_THREADS)
 #include <errno.h>
@@ -29,18 +28,12 @@
 
 #define TEAM_MAX 64
 
-/* team->threads is the number of threads, the caller among them.
+/* team->threads: number of threads, with the caller.
  *
- * team_start() makes the team.  It returns 0; EINVAL if threads is not in 1 ... TEAM_MAX; or what kept a
- * thread from starting, and then nothing is left behind and team->threads is 0.
- *
+ * team_start() returns 0, EINVAL if threads is not in 1 ... TEAM_MAX, or why a thread could not start: then team->threads is 0.
  * team_run() calls program(arg, i) on every thread i at once and returns when all have returned.
- *
  * team_barrier(), inside a program, returns when all threads have called it.
- *
- * team_renew() starts the threads anew, `threads` with the caller, if this is a child that fork() made: there the caller
- * alone is left of them.  To be called before team_run() where that may be; it returns what team_start() does.
- *
+ * team_renew() starts `threads` threads again in a child that fork() made, which has only the caller; it returns what team_start() does.
  * team_stop() ends the threads, if they are of this process; it does nothing to a team that did not start. */
 #if defined(LATHE_NO_THREADS)
 typedef struct {
@@ -62,9 +55,8 @@ KERNEL void team_run(Team *team UNUSED, void (*program)(void *arg, int thread), 
 KERNEL void team_barrier(Team *team UNUSED)
 {
 }
-KERNEL void team_stop(Team *team)
+KERNEL void team_stop(Team *team UNUSED)
 {
-        team->threads = 0;
 }
 #else
 typedef struct Team Team;
@@ -231,13 +223,10 @@ static inline int team_start(Team *team, int threads)
         team_reset(team, threads);
         team->process = getpid();
         int error = pthread_mutex_init(&team->mutex, NULL);
+        if (!error && (error = pthread_cond_init(&team->moved, NULL)) != 0)
+                pthread_mutex_destroy(&team->mutex);
         if (error)
                 return error;
-        error = pthread_cond_init(&team->moved, NULL);
-        if (error) {
-                pthread_mutex_destroy(&team->mutex);
-                return error;
-        }
         pthread_mutex_lock(&team->mutex);
         int started = 1;
         for (; started < threads && !error; started += !error) {

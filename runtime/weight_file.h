@@ -27,24 +27,21 @@ static int weights_map($model *m, const char *path)
 {
         struct stat about;
         uint64_t head[5];
-        int file = path ? open(path, O_RDONLY) : -1;
-        if (file < 0)
-                return $MODEL_ERROR_FILE;
-        if (fstat(file, &about) || pread(file, head, sizeof head, 0) != (ssize_t)sizeof head) {
+        const int file = path ? open(path, O_RDONLY) : -1;
+        int error = $MODEL_OK;
+        if (file < 0 || fstat(file, &about) || pread(file, head, sizeof head, 0) != (ssize_t)sizeof head)
+                error = $MODEL_ERROR_FILE;
+        else if (!weights_are_ours(head, (uint64_t)about.st_size))
+                error = $MODEL_ERROR_WEIGHTS;
+        else if ((m->mapped = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, file, 0)) == MAP_FAILED)
+                error = $MODEL_ERROR_MEMORY;
+        if (file >= 0)
                 close(file);
-                return $MODEL_ERROR_FILE;
-        }
-        if (!weights_are_ours(head, (uint64_t)about.st_size)) {
-                close(file);
-                return $MODEL_ERROR_WEIGHTS;
+        if (error) {
+                m->mapped = NULL;
+                return error;
         }
         m->mapped_size = (size_t)about.st_size;
-        m->mapped = mmap(NULL, m->mapped_size, PROT_READ, MAP_PRIVATE, file, 0);
-        close(file);
-        if (m->mapped == MAP_FAILED) {
-                m->mapped = NULL;
-                return $MODEL_ERROR_MEMORY;
-        }
         m->weights = (const float *)(const void *)((const char *)m->mapped + 4096);
         return $MODEL_OK;
 }

@@ -280,9 +280,7 @@ void emit_whole_batch(const Emit *e, Text *c)
                     "        int wrong = check_sequences(%s);\n        if (wrong || sequences == 0)\n        "
                     "        return wrong;\n",
                     sequence_list(e, false));
-        for (int i = 0; i < e->g->ninput; i++)
-                text_printf(c, "        if (!%s)\n                return %s_ERROR_RANGE;\n",
-                            e->g->input[i].name, e->upper);
+        emit_input_checks(e, CALLS, c, "        ");
         emit_pointers(e, CALLS, c, "        ");
         text_printf(c,
                     "        wrong = see_sequences(m, %s);\n        if (wrong || !%s)\n                "

@@ -117,16 +117,40 @@ const char *group_name(const Emit *e, int group)
         return e->g->input[i].group_name;
 }
 
-void emit_checks(const Emit *e, int group, Text *c, const char *indent)
+/* "!tokens || !keep": the group's inputs that a call needs only if it takes positions, or the others; *n: how many. */
+static const char *inputs_missing(const Emit *e, int group, bool by_position, int *n)
 {
+        Text *t = text_new(e->arena);
+        *n = 0;
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];
-                if (!is_given_in(e, in, group))
-                        continue;
-                text_printf(c, "%sif (!%s%s)\n%s        return %s_ERROR_RANGE;\n", indent, in->name,
-                            e->causal && type_has_positions(e->g, &in->type) ? " && n > 0" : "", indent,
+                if (is_given_in(e, in, group) &&
+                    (e->causal && type_has_positions(e->g, &in->type)) == by_position)
+                        text_printf(t, "%s!%s", (*n)++ ? " || " : "", in->name);
+        }
+        return t->data;
+}
+
+void emit_input_checks(const Emit *e, int group, Text *c, const char *indent)
+{
+        int n;
+        const char *missing = inputs_missing(e, group, false, &n);
+        if (n)
+                text_printf(c, "%sif (%s)\n%s        return %s_ERROR_RANGE;\n", indent, missing, indent,
                             e->upper);
-                if (!in->bound)
+        missing = inputs_missing(e, group, true, &n);
+        if (n)
+                text_printf(c, n > 1 ? "%sif (n > 0 && (%s))\n" : "%sif (n > 0 && %s)\n", indent, missing);
+        if (n)
+                text_printf(c, "%s        return %s_ERROR_RANGE;\n", indent, e->upper);
+}
+
+void emit_checks(const Emit *e, int group, Text *c, const char *indent)
+{
+        emit_input_checks(e, group, c, indent);
+        for (int i = 0; i < e->g->ninput; i++) {
+                const Input *in = &e->g->input[i];
+                if (!is_given_in(e, in, group) || !in->bound)
                         continue;
                 text_printf(c,
                             "%sfor (int64_t i = 0; i < %s; i++)\n%s        if (%s[i] < 0 || %s[i] >= %" PRId64
@@ -160,9 +184,10 @@ void emit_sizes(const Emit *e, int group, Text *c)
                 if (!states_size(e, group, i))
                         continue;
                 text_printf(c,
-                            "        if (%s < 1)\n                return %s_ERROR_RANGE;\n        if (%s > "
-                            "%" PRId64 ")\n                return %s_ERROR_CONTEXT;\n        m->%s = %s;\n",
-                            n->name, e->upper, n->name, n->bound, e->upper, n->name, n->name);
+                            "        if (%s < 1 || %s > %" PRId64
+                            ")\n                return %s < 1 ? %s_ERROR_RANGE : %s_ERROR_CONTEXT;\n"
+                            "        m->%s = %s;\n",
+                            n->name, n->name, n->bound, n->name, e->upper, e->upper, n->name, n->name);
         }
 }
 

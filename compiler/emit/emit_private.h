@@ -94,6 +94,7 @@ const char *size_list(const Emit *e, int group, bool types); /* ", int64_t text"
 bool states_size(const Emit *e, int group,
                  int size); /* the call that takes the group has it among its arguments */
 void emit_sizes(const Emit *e, int group, Text *c);
+void emit_input_checks(const Emit *e, int group, Text *c, const char *indent); /* that pointers are given */
 void emit_checks(const Emit *e, int group, Text *c, const char *indent);
 void emit_renewal(const Emit *e, Text *c);
 void emit_pointers(const Emit *e, int group, Text *c, const char *indent);

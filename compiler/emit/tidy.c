@@ -1,6 +1,6 @@
 /* Tidy: gives an emitted file a uniform layout.  Its texts come from several places.  Repeated #include lines
  * are removed, as are repeated empty lines and those between definitions of one line.  A function of one
- * short statement is printed on one line. */
+ * short statement, or of none, is printed on one line. */
 #include "emit_private.h"
 
 enum { MAX_INCLUDES = 64 };
@@ -33,8 +33,9 @@ static bool is_included(const Tidy *t, TidyLine l)
 /* "#define NAME ..", or a function, on a line of its own. */
 static bool defines_in_line(TidyLine l)
 {
-        const bool function = l.n > 4 && !strncmp(l.at + l.n - 4, "; }\n", 4);
-        return function || (line_begins(l, "#define ") && l.n > 1 && l.at[l.n - 2] != '\\');
+        const bool function = l.n > 4 && !strncmp(l.at + l.n - 4, "; }\n", 4),
+                   empty = l.n > 4 && !strncmp(l.at + l.n - 4, " {}\n", 4);
+        return function || empty || (line_begins(l, "#define ") && l.n > 1 && l.at[l.n - 2] != '\\');
 }
 
 static TidyLine line_at(const char *at, const char *end)
@@ -43,21 +44,24 @@ static TidyLine line_at(const char *at, const char *end)
         return (TidyLine){at, (next ? next + 1 : end) - at};
 }
 
-/* Prints a function of one statement as one line, and sets *end to its end. n is 0 if no such function begins at l or its line is too long. */
+/* Prints a function of one statement or none as one line, and sets *end to its end. n is 0 if no such function begins at l or its line is too
+ * long. */
 static TidyLine short_function(Arena *a, TidyLine l, const char **end)
 {
-        enum { MOST = 112, INDENT = 8 };
+        enum { MOST = 132, INDENT = 8 };
         const TidyLine open = line_at(l.at + l.n, *end), does = line_at(open.at + open.n, *end),
                        close = line_at(does.at + does.n, *end);
         const bool function = l.n > 2 && l.at[l.n - 2] == ')' && l.at[0] != ' ' && l.at[0] != '#' &&
-                              line_begins(open, "{\n") && line_begins(does, "        ") &&
-                              does.at[INDENT] != ' ' && does.at[INDENT] != '#' &&
-                              does.at[does.n - 2] == ';' && line_begins(close, "}\n");
-        if (!function || l.n - 1 + does.n - 1 - INDENT + 5 > MOST)
+                              line_begins(open, "{\n"),
+                   empty = function && line_begins(does, "}\n"),
+                   one = function && !empty && line_begins(does, "        ") && does.at[INDENT] != ' ' &&
+                         does.at[INDENT] != '#' && does.at[does.n - 2] == ';' && line_begins(close, "}\n");
+        if (!empty && (!one || l.n - 1 + does.n - 1 - INDENT + 5 > MOST))
                 return (TidyLine){NULL, 0};
-        const char *line = arena_printf(a, "%.*s { %.*s }\n", (int)l.n - 1, l.at, (int)does.n - 1 - INDENT,
-                                        does.at + INDENT);
-        *end = close.at + close.n;
+        const char *line = empty ? arena_printf(a, "%.*s {}\n", (int)l.n - 1, l.at)
+                                 : arena_printf(a, "%.*s { %.*s }\n", (int)l.n - 1, l.at,
+                                                (int)does.n - 1 - INDENT, does.at + INDENT);
+        *end = empty ? does.at + does.n : close.at + close.n;
         return (TidyLine){line, (int64_t)strlen(line)};
 }
 
