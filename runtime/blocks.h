@@ -219,24 +219,6 @@ KERNEL v16 v_load_blocks(int storage, const void *array, int64_t at, int64_t str
         return v_load(lane);
 }
 
-/* Lane i is element at + index[i]. */
-KERNEL v16 v_gather_blocks(int storage, const void *array, int64_t at, v16 index)
-{
-        float lane[16];
-        v_store(lane, index);
-        for (int i = 0; i < 16; i++)
-                lane[i] = block_at(storage, array, at + (int64_t)lane[i]);
-        return v_load(lane);
-}
-
-KERNEL v16 v_gather_blocks_far(int storage, const void *array, int64_t at, w16 index)
-{
-        float lane[16];
-        for (int i = 0; i < 16; i++)
-                lane[i] = block_at(storage, array, at + (int64_t)index.lane[i]);
-        return v_load(lane);
-}
-
 /* --- products --- */
 
 /* Where the codes of a block begin, and two lines of them: steps 8 j to 8 j + 7. */

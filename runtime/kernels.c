@@ -263,15 +263,6 @@ static void by_address_v_load_blocks(float *r, int storage, const void *array, i
 {
         v_store(r, v_load_blocks(storage, array, at, stride, n));
 }
-static void by_address_v_gather_blocks(float *r, int storage, const void *array, int64_t at, const float *index)
-{
-        v_store(r, v_gather_blocks(storage, array, at, v_load(index)));
-}
-static void by_address_v_gather_blocks_far(float *r, int storage, const void *array, int64_t at,
-                                           const double *index)
-{
-        v_store(r, v_gather_blocks_far(storage, array, at, w_load(index)));
-}
 
 static void any_matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
                        const void *w, int storage, int group, const Tiling *tiling, int panel0, int panel1,
@@ -459,10 +450,6 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
         ROW(block_at, float, any_block_at, "(int storage, const void *array, int64_t at)")
         ROW(v_load_blocks, void, by_address_v_load_blocks,
             "(float *r, int storage, const void *array, int64_t at, int64_t stride, int n)")
-        ROW(v_gather_blocks, void, by_address_v_gather_blocks,
-            "(float *r, int storage, const void *array, int64_t at, const float *index)")
-        ROW(v_gather_blocks_far, void, by_address_v_gather_blocks_far,
-            "(float *r, int storage, const void *array, int64_t at, const double *index)")
         ROW(contract, void, any_contract, "(const void *c, int64_t unit, int64_t rows, float *scratch)")
         ROW(attention, void, any_attention,
             "(const void *a, void (*score)(const void *ctx, float *to, const float *s, int64_t apart, int head, int64_t row, int64_t col), "

@@ -131,15 +131,10 @@ static void print_gather(Printer *p, const Stmt *s, Text *out)
 {
         Storage e = s->buffer->storage;
         const char *at = place_in_c(p, s->buffer, s->at);
-        if (is_in_blocks(e))
-                print_assigned(p, s, s->variant ? "v_gather_blocks_far" : "v_gather_blocks",
-                               arena_printf(p->arena, "%s, %s", in_blocks(p, s), vector_text(p, s->from[0])),
-                               out);
-        else
-                print_assigned(p, s, s->variant ? storage_info[e].gather_far : storage_info[e].gather,
-                               arena_printf(p->arena, s->variant ? "%s, %s" : "%s, %s, 1", at,
-                                            vector_text(p, s->from[0])),
-                               out);
+        print_assigned(
+                p, s, s->variant ? storage_info[e].gather_far : storage_info[e].gather,
+                arena_printf(p->arena, s->variant ? "%s, %s" : "%s, %s, 1", at, vector_text(p, s->from[0])),
+                out);
 }
 
 static void print_store(Printer *p, const Stmt *s, Text *out)

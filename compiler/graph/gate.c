@@ -31,8 +31,6 @@ static const Node *mask_of(const Node *n, int *left)
 
 static bool is_zero(const Node *n)
 {
-        if (n->op == OP_VIEW || n->op == OP_REAL_OF)
-                return is_zero(n->in[0]);
         if (n->op != OP_CONST)
                 return false;
         const Literal *l = n->attr.literal;
@@ -44,8 +42,6 @@ static bool is_zero(const Node *n)
 
 static bool is_minus_inf(const Node *n)
 {
-        if (n->op == OP_VIEW)
-                return is_minus_inf(n->in[0]);
         return n->op == OP_CONST && n->attr.literal->iterations * n->attr.literal->count == 1 &&
                n->attr.literal->value[0] == -INFINITY;
 }

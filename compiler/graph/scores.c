@@ -102,7 +102,7 @@ static bool is_masked(const Node *n, int *left)
         bool masked = --*left >= 0 &&
                       ((n->op == OP_REAL_OF && n->in[0]->type.dtype == BOOL) ||
                        (n->op == OP_WHERE && (is_value_of(n->in[1], 0) || is_value_of(n->in[2], 0))));
-        for (int i = 0; !masked && op_info[n->op].family == POINT && i < n->nin; i++)
+        for (int i = 0; !masked && (op_info[n->op].family == POINT || n->op == OP_VIEW) && i < n->nin; i++)
                 masked = is_masked(n->in[i], left);
         return masked;
 }

@@ -509,6 +509,7 @@ static int lower_gather(Lower *l, Node *n, const Map *m)
         const int64_t *step = from.coef + l->domain.n;
         bool far = b->storage == STORAGE_F64 || spans_far(l, t, indexed, step);
         int e = lane_offsets(l, n, far, v, step);
+        assert(!is_in_blocks(b->storage)); /* weights in blocks are tiled */
         names_buffer(l, b);
         return value_from(l, n, m, true, b->storage == STORAGE_F64,
                           (Stmt){.op = STMT_GATHER,

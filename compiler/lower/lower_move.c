@@ -5,6 +5,8 @@
  * For axes merged from several whose sizes are known only in a call: slow, but correct for every view. */
 #include "lower_private.h"
 
+#include <assert.h>
+
 static const Index *index_named(Lower *l, const Index *value)
 {
         int x = l->numbers++;
@@ -64,8 +66,6 @@ static const Index *place_in(Lower *l, const Buffer *b, const Index *const *inde
         const Index *lanes = index_number(l->arena, LANES);
         for (int a = 0; a < b->layout.rank; a++) {
                 const Index *i = a == b->shift_axis ? sum_with_size(l, index[a], b->shift) : index[a];
-                if (b->paged && a == b->shift_axis)
-                        i = index_two(l->arena, INDEX_HELD, i ? i : index_number(l->arena, 0), NULL);
                 if (i != index[a])
                         i = index_named(l, i);
                 if (a != b->layout.tiled) {
@@ -102,6 +102,7 @@ Node *lower_move(Plan *p, Kernel *k, Code *code)
         Buffer *b = p->of_node.value[x->id], *own = k->stores.of[0].to;
         if (!b || b->dense || own->dense)
                 return x;
+        assert(!b->paged && !own->paged); /* one size only, that of positions */
         names_buffer(&l, b);
         names_buffer(&l, own);
         MoveCall *call = NEW(l.arena, MoveCall);

@@ -97,13 +97,10 @@ static Operand scan_operand(Lower *l, const ScanWalks *w, int which)
         int64_t coef[MAX_LOOPS] = {0};
         if (!of->buffer)
                 return (Operand){0};
-        Dim offset = of->at.offset;
         for (int i = 0; i < w->naround; i++)
                 coef[w->around[i]] = of->at.coef[w->around[i]];
-        if (begins_at_first(l, w->row))
-                offset = dim_add(offset, dim_scale(dim_named(NAMED_FIRST), of->at.coef[w->row]));
         names_buffer(l, of->buffer);
-        return (Operand){of->buffer, affine_index(l, offset, coef, false)};
+        return (Operand){of->buffer, affine_index(l, of->at.offset, coef, false)};
 }
 
 Node *lower_scan(Plan *p, Kernel *k, Code *code)
@@ -136,8 +133,6 @@ Node *lower_scan(Plan *p, Kernel *k, Code *code)
                 names_buffer(&l, k->kept);
                 call->state = (Operand){k->kept, index_number(l.arena, 0)};
                 call->position = dim_named(p->graph->past);
-                if (begins_at_first(&l, w.row))
-                        call->position = dim_add(call->position, dim_named(NAMED_FIRST));
         }
         add_stmt(&l, l.row, (Stmt){.op = STMT_SCAN, .call.scan = call});
         close_function(&l);

@@ -87,11 +87,8 @@ typedef struct {
 
 static void count_use(Stack *of, const Node *n, Node *user)
 {
-        Stack *s = n ? &of[n->id] : NULL;
-        if (!s)
-                return;
-        s->users++;
-        s->sum = user;
+        of[n->id].users++;
+        of[n->id].sum = user;
 }
 
 static void count_uses(Stack *of, const Body *b)
@@ -113,10 +110,6 @@ static Stack *uses_of_all(Arena *a, const Graph *g)
         count_uses(of, g->top);
         for (int i = 0; i < g->noutput; i++)
                 count_use(of, g->output[i].node, NULL);
-        for (int i = 0; i < g->nrequire; i++) {
-                count_use(of, g->require[i].left, NULL);
-                count_use(of, g->require[i].right, NULL);
-        }
         return of;
 }
 

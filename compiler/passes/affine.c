@@ -331,26 +331,3 @@ const Cond *cond_fold(CaseMaker m, const Cond *c, int axis, AxisMap range)
         }
         return union_keep(m, &u);
 }
-
-static bool clause_possible(const Graph *g, const Clause *c, const int64_t *low, const int64_t *high)
-{
-        for (int i = 0; i < c->n; i++) {
-                double most = (double)dim_bound(g, c->term[i].constant);
-                for (int axis = 0; axis < AXES; axis++) {
-                        int64_t coef = c->term[i].coef[axis];
-                        if (coef != 0)
-                                most += (double)coef * (double)(coef > 0 ? high[axis] : low[axis]);
-                }
-                if (most < 0)
-                        return false;
-        }
-        return true;
-}
-
-bool cond_possible(const Graph *g, const Cond *c, const int64_t *low, const int64_t *high)
-{
-        for (int i = 0; i < c->n; i++)
-                if (clause_possible(g, &c->clause[i], low, high))
-                        return true;
-        return false;
-}

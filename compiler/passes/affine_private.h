@@ -80,8 +80,6 @@ const Cond *cond_map(CaseMaker m, const Cond *c, const AxisMap *map);
 /* The condition on the other axes under which c holds for some index of `axis` within `range`: pairs of
  * bounds on the axis are combined (Fourier-Motzkin). */
 const Cond *cond_fold(CaseMaker m, const Cond *c, int axis, AxisMap range);
-/* Interval evaluation: whether c may hold somewhere in low[axis] .. high[axis]. */
-bool cond_possible(const Graph *g, const Cond *c, const int64_t *low, const int64_t *high);
 
 const Cases *cases_exact(CaseMaker m, Affine value);
 const Cases *cases_range(CaseMaker m, int64_t low, int64_t high);

@@ -67,10 +67,6 @@ void replace_nodes(Replacing *r)
         replace_in(r, g->top);
         for (int i = 0; i < g->noutput; i++)
                 g->output[i].node = cut_current(r, g->output[i].node);
-        for (int i = 0; i < g->nrequire; i++) {
-                g->require[i].left = cut_current(r, g->require[i].left);
-                g->require[i].right = cut_current(r, g->require[i].right);
-        }
         arena_free(&scratch);
 }
 

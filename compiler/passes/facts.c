@@ -2,6 +2,7 @@
  * defines a node's facts. */
 #include "facts_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { PATIENT_ROUNDS = 3 };    /* rounds over a repeat before facts that still change are dropped */
@@ -482,7 +483,6 @@ static Fact fold_fact(const Facts *f, const Node *n)
 
 static Fact node_fact(const Facts *f, const Node *n, const Fact *carry)
 {
-        Fact unknown = fact_unknown();
         switch (n->op) {
         case OP_INPUT: return input_fact(f, n);
         case OP_WEIGHT: return weight_fact();
@@ -502,15 +502,11 @@ static Fact node_fact(const Facts *f, const Node *n, const Fact *carry)
         case OP_SCAN: return fact_of_scan(f, n);
         case OP_CARRY: return carry[n->attr.index];
         case OP_RESULT: return result_fact(f, n);
-        case OP_REPEAT: return unknown;
-        case OP_READ:
-        case OP_APPEND:
-        case OP_KEEP:
-        case OP_KEPT:
-        case OP_COUNT: unknown.reach.all = true; return unknown;
-        default: return op_info[n->op].family == POINT ? pointwise_fact(f, n) : unknown;
+        case OP_REPEAT: return fact_unknown();
+        default: break;
         }
-        return unknown;
+        assert(op_info[n->op].family == POINT); /* no states yet */
+        return pointwise_fact(f, n);
 }
 
 /* The first input that reads later times, or the node itself. */

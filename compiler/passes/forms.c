@@ -232,8 +232,6 @@ static const Atom *growing_atom(const Forms *forms, const View *v, int axis, Dim
                         if (found || atom->stride != 1)
                                 return NULL;
                         found = atom;
-                } else if (atom->stride < 0) {
-                        least->fixed += (atom->size.fixed - 1) * atom->stride;
                 }
         }
         return found;

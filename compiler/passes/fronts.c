@@ -21,18 +21,15 @@ typedef struct {
         const Uses *uses;
 } Fronts;
 
-/* The last row that a view reads of axis 0, counted from the first; false: it is not a sum of sizes. */
-static bool view_last_row(const View *v, Dim *last)
+/* The last row that a view reads of axis 0, counted from the first. */
+static Dim view_last_row(const View *v)
 {
-        *last = dim_fixed(0);
+        Dim last = dim_fixed(0);
         for (int i = 0; i < v->natom; i++)
-                if (v->atom[i].axis == 0) {
-                        if (v->atom[i].stride < 0)
-                                return false;
-                        *last = dim_add(*last,
-                                        dim_scale(dim_sub(v->atom[i].size, dim_fixed(1)), v->atom[i].stride));
-                }
-        return true;
+                if (v->atom[i].axis == 0)
+                        last = dim_add(last,
+                                       dim_scale(dim_sub(v->atom[i].size, dim_fixed(1)), v->atom[i].stride));
+        return last;
 }
 
 /* The rows past + first to past + last that all users of the pad read; false: a user reads other rows, or the
@@ -43,13 +40,12 @@ static bool rows_read(const Fronts *f, const Node *pad, int64_t *first, Dim *las
         const int users = f->uses->nuser[pad->id];
         for (int i = 0; i < users; i++) {
                 const Node *view = f->uses->user[pad->id][i];
-                Dim from, end;
-                if (view->op != OP_VIEW || view->body != pad->body || !view_last_row(view->attr.view, &end))
+                if (view->op != OP_VIEW || view->body != pad->body)
                         return false;
-                from = dim_sub(view->attr.view->offset[0], dim_named(g->past));
+                const Dim from = dim_sub(view->attr.view->offset[0], dim_named(g->past));
                 if (!dim_is_fixed(from) || from.fixed < 0)
                         return false;
-                end = dim_add(end, from);
+                const Dim end = dim_add(view_last_row(view->attr.view), from);
                 Dim further = i ? dim_sub(end, *last) : dim_fixed(0);
                 if (!dim_is_fixed(further))
                         return false;

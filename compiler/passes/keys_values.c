@@ -155,8 +155,6 @@ void keep_keys_values(Graph *g, Storage storage)
                 const Node *n = r.uses->all[i];
                 if (n->op == OP_READ || n->op == OP_APPEND || n->op == OP_KEPT)
                         as[n->attr.state->id] |= read_by_users(&r, n);
-                if (n->op == OP_KEEP && (r.uses->nuser[n->id] || leaves(&r, n)))
-                        as[n->attr.state->id] |= OTHERWISE;
         }
         for (int i = 0; i < g->nstate; i++)
                 reading_keep_state(&r, g->state[i], as[i] == BY_ATTENTION ? storage : STORAGE_F32);

@@ -135,7 +135,6 @@ static PhaseTime own_when(const Split *s, const Node *n, uint64_t *groups)
         case OP_WEIGHT: return s->held[n->attr.weight->id] ? LATE : FREE;
         case OP_READ:
         case OP_APPEND: return LATE;
-        case OP_SCAN: return n->attr.state ? LATE : FREE;
         default: return FREE;
         }
 }

@@ -90,10 +90,6 @@ static void mark_roots(Pruner *p)
                 mark(p, g->output[i].node);
         for (int i = 0; i < g->nentry; i++)
                 mark(p, g->entry[i].expr);
-        for (int i = 0; i < g->nrequire; i++) {
-                mark(p, g->require[i].left);
-                mark(p, g->require[i].right);
-        }
         mark_appends(p, g->top);
 }
 

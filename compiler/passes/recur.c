@@ -136,6 +136,8 @@ static Node *recur_table(RecurMatch *m, const Node *of, Type type, int64_t each,
         }
         if (same)
                 l->iterations = 1;
+        if (l->iterations > 1 && m->at != m->root->body)
+                return recur_refuse(m, "its decays are others in each iteration");
         return node_new(g, m->at, OP_CONST, 0, NULL, (Attr){.literal = l, .slot = -1}, type, m->root->span,
                         m->root->where);
 }
@@ -382,8 +384,8 @@ static Node *decay_sum(RecurMatch *m)
         Type type = step ? step->type : (Type){0};
         m->at = g->top;
         Node *c = step ? recur_table(m, step, type, 1, itself) : NULL;
-        if (!c || c->attr.literal->iterations > 1)
-                return recur_refuse(m, "its decays are others in each iteration");
+        if (!c)
+                return NULL;
         Node *one = real_number(m, 1), *n = recur_as_real(m, rows_so_far(m));
         Node *rest = recur_node(m, OP_SUB, one, recur_node(m, OP_POW, c, n));
         return recur_where(m, recur_node(m, OP_EQUAL, c, one), n,

@@ -25,29 +25,6 @@ static bool factor_is_constant(const Node *n, double value)
                n->attr.literal->value[0] == value;
 }
 
-/* The node under views that only add leading axes. */
-static Node *straight(Node *n)
-{
-        while (n->op == OP_VIEW) {
-                const View *v = n->attr.view;
-                const Type *in = &n->in[0]->type;
-                for (int a = 0; a < in->rank; a++)
-                        if (!dim_is(v->offset[a], 0))
-                                return n;
-                for (int i = 0; i < v->natom; i++) {
-                        const Atom *atom = &v->atom[i];
-                        bool front = atom->axis < 0 && atom->out < n->type.rank - in->rank;
-                        bool same = atom->axis >= 0 && atom->stride == 1 &&
-                                    atom->axis - in->rank == atom->out - n->type.rank &&
-                                    dim_equal(atom->size, in->dim[atom->axis]);
-                        if (!front && !same && !dim_is(atom->size, 1))
-                                return n;
-                }
-                n = n->in[0];
-        }
-        return n;
-}
-
 /* An integer that is exactly an affine form of row and column: by[0] col + by[1] row + constant. */
 static bool is_affine(const RecurMatch *m, const Node *n, Dim *constant, int64_t by[2])
 {
@@ -108,7 +85,6 @@ static bool take_condition(RecurMatch *m, Node *c, bool negated)
 {
         if (!varies_along(c, 0) || !varies_along(c, 1))
                 return factor_part(m, varies_along(c, 0) ? &m->col_if : &m->row_if, c, negated);
-        c = straight(c);
         if (c->op == OP_NOT)
                 return take_condition(m, c->in[0], !negated);
         if (c->op == (negated ? OP_OR : OP_AND))
@@ -132,7 +108,6 @@ static bool take_exponent(RecurMatch *m, Decay *d, Node *x, int depth)
 {
         Dim constant;
         int64_t by[2];
-        x = straight(x);
         if (is_affine(m, x, &constant, by) && by[1] && by[0] == -by[1] && dim_is(constant, 0)) {
                 d->steps *= by[1];
                 return true;
@@ -156,7 +131,6 @@ static bool take_exponent(RecurMatch *m, Decay *d, Node *x, int depth)
 static bool take_decay(RecurMatch *m, Node *base, Node *x)
 {
         Decay *d = &m->decay[m->ndecay];
-        x = straight(x);
         if (m->ndecay == 4)
                 return recur_refuse(m, "it has too many decays");
         if (base && (varies_along(base, 0) || varies_along(base, 1)))
@@ -205,7 +179,6 @@ static bool take(RecurMatch *m, Node *n, bool under, int depth)
                 return add_factor(m, &m->row, n, under);
         if (!varies_along(n, 1))
                 return add_factor(m, &m->col, n, under);
-        n = straight(n);
         if (depth == DEEPEST)
                 return recur_refuse(m, "it is nested too deep");
         if (n->op == OP_MUL)
@@ -251,7 +224,6 @@ static bool take_terms(RecurMatch *m, Node *n, bool under, int depth)
         if (!varies_along(n, 0) || !varies_along(n, 1))
                 return factor_is_constant(n, 0) ||
                        factor_part(m, varies_along(n, 0) ? &m->col : &m->row, n, under);
-        n = straight(n);
         if (depth == DEEPEST)
                 return recur_refuse(m, "it is nested too deep");
         switch ((int)n->op) {

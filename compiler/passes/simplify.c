@@ -114,10 +114,6 @@ static void replace_roots(Simplifier *s)
                 g->output[i].node = simplify_current(s, g->output[i].node);
         for (int i = 0; i < g->nentry; i++)
                 g->entry[i].expr = simplify_current(s, g->entry[i].expr);
-        for (int i = 0; i < g->nrequire; i++) {
-                g->require[i].left = simplify_current(s, g->require[i].left);
-                g->require[i].right = simplify_current(s, g->require[i].right);
-        }
 }
 
 static bool simplify_round(Graph *g, bool recognises)

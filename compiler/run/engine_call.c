@@ -170,10 +170,6 @@ const char *engine_fork(Engine *e, int slot, int copy)
         if (slot == copy)
                 return NULL;
         engine_keep_slot(e);
-        if (p->pages) {
-                pages_give(&e->pages, copy, e->kept[copy].past, 0);
-                pages_share(&e->pages, slot, copy, e->kept[slot].past);
-        }
         e->kept[copy] = e->kept[slot];
         for (int r = 0; r < rank_count(e); r++) {
                 const ptrdiff_t apart = rank_apart(e, r) / (ptrdiff_t)sizeof *e->state;
@@ -208,18 +204,6 @@ static const char *call_check_sequences(const Engine *e, const EngineSequence *s
         return *rows > e->plan->bound[g->time] ? "more positions in a batch than a call takes" : NULL;
 }
 
-/* Every rank copies a page that is shared: it has its own heads of it. */
-static void engine_take_pages_of(Engine *e, const EngineSequence *s, float *arena)
-{
-        const int64_t past = e->kept[s->slot].past;
-        const int32_t *begun = page_begun(&e->pages, s->slot, past);
-        const int states = paged_states(e->plan), shared = begun && *begun < 0 ? -1 - *begun : -1;
-        pages_take(&e->pages, s->slot, past, s->n, e->held, states, arena);
-        for (int r = 1; r < rank_count(e) && shared >= 0; r++)
-                pages_copy(e->held, states, arena + rank_apart(e, r) / (ptrdiff_t)sizeof *arena, shared,
-                           *begun, past % PAGE_POSITIONS);
-}
-
 /* The pages that a call of these sequences needs, or none of them: see batch_pages.h of the runtime. */
 static const char *engine_take_pages(Engine *e, const EngineSequence *s, int sequences)
 {
@@ -233,9 +217,8 @@ static const char *engine_take_pages(Engine *e, const EngineSequence *s, int seq
         const bool enough = asked <= e->pages.pages_left;
         for (int i = 0; i < sequences; i++)
                 if (enough)
-                        engine_take_pages_of(e, &s[i], arena);
-                else
-                        pages_unask(&e->pages, s[i].slot, e->kept[s[i].slot].past);
+                        pages_take(&e->pages, s[i].slot, e->kept[s[i].slot].past, s[i].n, e->held,
+                                   paged_states(e->plan), arena);
         return enough ? NULL
                       : arena_printf(
                                 e->plan->graph->arena,
@@ -352,18 +335,14 @@ const char *engine_advance(Engine *e, const EngineCall *call, int64_t n, int64_t
         const char *wrong = begin_call(e, call, n);
         if (wrong)
                 return wrong;
-        const int64_t end = *past + n;
         wrong = engine_take_pages(e, &(EngineSequence){e->slot, n, 0}, 1);
         if (wrong)
                 return wrong;
         e->instance->whole = n;
         fill_later(e, call, n, *past);
         for (int64_t taken = 0, given = 0; taken < n;) {
-                if (atomic_load(&e->interrupted)) {
-                        if (p->pages)
-                                pages_give(&e->pages, e->slot, end, *past);
+                if (atomic_load(&e->interrupted))
                         return "interrupted";
-                }
                 int64_t chunk = n - taken < p->chunk ? n - taken : p->chunk;
                 int64_t unwanted = first - taken < 0 ? 0 : first - taken < chunk ? first - taken : chunk;
                 engine_point(e, call, taken, given);

@@ -188,7 +188,6 @@ static int lanes_of(const CodeFrame *f, const Stmt *s)
 }
 
 typedef void LoadBlocks(void *r, int storage, const void *array, int64_t at, int64_t stride, int n);
-typedef void GatherBlocks(void *r, int storage, const void *array, int64_t at, const void *index);
 
 /* Elements in blocks have no addresses. */
 static void load_blocks(const CodeFrame *f, Buffer *b, const Index *at, void *r, int64_t step, int n)
@@ -236,12 +235,6 @@ static void run_element(const CodeFrame *f, const Stmt *s)
 
 static void run_gather(const CodeFrame *f, const Stmt *s)
 {
-        if (is_in_blocks(s->buffer->storage)) {
-                ((GatherBlocks *)f->own->run.block_gather[s->variant])(
-                        &f->t[s->to], storage_number(s->buffer), frame_element(f, s->buffer, 0),
-                        frame_integer(f, s->at), &f->t[s->from[0]]);
-                return;
-        }
         KernelFunction *gather = f->own->run.gather[s->buffer->storage][s->variant];
         const void *base = frame_element(f, s->buffer, frame_integer(f, s->at));
         if (s->variant)

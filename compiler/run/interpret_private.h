@@ -14,7 +14,7 @@ typedef struct {
                 *store_strided[STORAGE_COUNT];
         KernelFunction *soft, *part, *multiply_add, *matmul, *matmul_active, *contract, *attention,
                 *attention_share, *attention_join, *mixed_share, *attention_mixed, *scan, *top, *argmax,
-                *codes, *keep_codes, *blocks, *block_load, *block_gather[2];
+                *codes, *keep_codes, *blocks, *block_load;
 } Functions;
 
 typedef union {

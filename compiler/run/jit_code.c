@@ -64,8 +64,6 @@ static void find_functions(Functions *run, const Target *t)
         run->keep_codes = kernel_find(t, "keep_codes");
         run->blocks = kernel_find(t, "matmul_blocks");
         run->block_load = kernel_find(t, "v_load_blocks");
-        run->block_gather[0] = kernel_find(t, "v_gather_blocks");
-        run->block_gather[1] = kernel_find(t, "v_gather_blocks_far");
         run->attention = kernel_find(t, "attention");
         run->attention_share = kernel_find(t, "attention_share");
         run->attention_join = kernel_find(t, "attention_join");

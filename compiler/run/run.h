@@ -64,7 +64,7 @@ const char *engine_rewind(Engine *e, int64_t n); /* back to the first n */
 
 /* Of a plan for several slots: the functions above are about the slot that was selected last, 0 at first. */
 const char *engine_select(Engine *e, int slot);
-/* Makes slot `copy` a copy of `slot`. */
+/* Makes slot `copy` a copy of `slot`; of a plan without pages. */
 const char *engine_fork(Engine *e, int slot, int copy);
 /* One sequence of a batch: it takes n positions more; outputs are those of its positions `first` to n.  Of a model that is not causal n
  * is the sequence's size, and the others are not read. */

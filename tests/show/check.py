@@ -51,6 +51,26 @@ for model in ["tale", "sketch", "deepseek_v3", "whisper", "gemma3", "topics"]:
     if "cache_values" in cost:
         verdict(f"{model}: its cache", f"{cost['cache_values']:,} values" in text
                 and sum(s["values"] for s in cost["states"]) == cost["cache_values"])
+
+
+def with_states(nodes):
+    """The nodes of a graph that keep, or read, a state."""
+    for n in nodes:
+        if "state" in n:
+            yield n
+        for body in n.get("bodies", []):
+            yield from with_states(body["nodes"])
+
+
+for model in ["tale", "whisper", "retnet"]:
+    graph, text = of(model, "graph")
+    line, states = dict(re.findall(r"%(\d+) = (.*)", text)), graph["states"]
+    nodes = list(with_states(graph["nodes"]))
+    verdict(f"{model}: the states of its graph", {n["state"] for n in nodes} == set(range(len(states)))
+            and all(re.search(rf"^{n['op']} .*\b{re.escape(states[n['state']]['name'])} ", line[str(n["id"])]) for n in nodes)
+            and all(n.get("axis", -1) == states[n["state"]]["axis"] for n in nodes), states, nodes)
+    repeats = {int(i) for i, node in line.items() if node.startswith("repeat ")}
+    verdict(f"{model}: the repeats of its states", all(s["repeats"] and repeats >= set(s["repeats"]) for s in states), states)
 verdict("hyperparameters", of("tale", "params", "-D", "layers=3")[0]["hyperparameters"]["layers"] == 3)
 cost, text = of("tale", "cost", "--quant", "q8_0", "--kv", "f16")
 verdict("storage types of weights", f"{cost['stored']['bytes']:,} bytes" in text and cost["stored"]["values"]["q8_0"] > 0
