@@ -417,6 +417,23 @@ def check_factors(lathe, root, work, names):
         verdict(f"factors of positions: {', '.join(added)}", code == 0 and wanted in made, made)
 
 
+def check_begin_and_end(lathe, root, work, names):
+    """Tokens that begin and end a text; two keys of one token name it once."""
+    spelt, said = STATED["llama"]
+    plain, tensors = published(lathe, root, work, "llama")
+    tensors = converted(ROTATED, tensors, sizes_of(lathe, plain))
+    for ids, wanted in (
+        ({"bos": 0, "eos": 36, "eot": 3, "eom": 36}, "loop generate { start 0  stop [36, 3] }"),
+        ({"bos": 36, "eot": 0}, "loop generate { start 36  stop 0 }"),
+        ({"eom": 5}, "loop generate { stop 5 }"),
+        ({"bos": 37}, "texts begin with token 37, but the vocabulary has 37"),
+    ):
+        tokens = [(f"tokenizer.ggml.{name}_token_id", U32, id) for name, id in ids.items()]
+        write_gguf(f"{work}/ends.gguf", ROWS[0][1], tensors, names, pairs_of(spelt, said) + tokens)
+        _, made = run(lathe, "import", "--spec-only", f"{work}/ends.gguf")
+        verdict(f"begin and end of texts: {ids}", wanted in made, made)
+
+
 def session(lathe, *words, script):
     done = subprocess.run([lathe, "repl", *words], input=script, capture_output=True, text=True)
     return done.stdout.splitlines()[-1:]
@@ -597,6 +614,7 @@ def main():
     check_logits(lathe, root, work, names)
     check_imports(lathe, root, work, names)
     check_factors(lathe, root, work, names)
+    check_begin_and_end(lathe, root, work, names)
     check_commands(lathe, root, work, names)
     check_refused_imports(lathe, root, work, names)
     check_tiny_llama(lathe, work, data, names)
