@@ -15,12 +15,18 @@ static void say_fault(Arena *a, const ChatFault *fault)
         diag_print(&diag, stderr);
 }
 
+static int days_of_month(const ChatDate *d)
+{
+        const bool leap = d->year % 4 == 0 && (d->year % 100 != 0 || d->year % 400 == 0);
+        return d->month == 2 ? 28 + leap : 30 + (d->month + d->month / 8) % 2;
+}
+
 static bool read_date(const char *text, ChatDate *date)
 {
         char behind;
         int n = sscanf(text, "%4d-%2d-%2d%c", &date->year, &date->month, &date->day, &behind);
         if (n == 3 && date->year >= 1900 && date->month >= 1 && date->month <= 12 && date->day >= 1 &&
-            date->day <= 31)
+            date->day <= days_of_month(date))
                 return true;
         fprintf(stderr, "lathe template: --date must be YEAR-MONTH-DAY, not %s; see `lathe help template`\n",
                 text);

@@ -16,8 +16,6 @@ static bool next_line(const Source *s, int *line, const char **text, int32_t *n)
         if (*line >= s->nline)
                 return false;
         *text = source_line_text(s, ++*line, n);
-        while (*n && ((*text)[*n - 1] == '\r' || (*text)[*n - 1] == '\n'))
-                --*n;
         return *line < s->nline || *n > 0;
 }
 

@@ -25,7 +25,7 @@ struct ConfigBuiltin {
 
 static ConfigValue wanted(const ConfigCall *c, const char *what, ConfigValue v)
 {
-        return config_error(c->m, c->span, "expected %s, not %s", what, config_kind_name(v));
+        return config_error(c->m, c->span, "expected %s, not %s", what, config_shown(c->m->arena, v));
 }
 
 static ConfigValue new_list(Import *m, int n, const ConfigValue *item)

@@ -238,13 +238,14 @@ const char *config_keys_said(Import *m, const Ast *e, Span *where)
 
 /* ---- operators ---- */
 
-static bool config_truth(Import *m, Locals *local, const Ast *e)
+bool config_truth(Import *m, Locals *local, const Ast *e)
 {
         ConfigValue v = config_evaluate(m, local, e);
         if (v.kind != CONFIG_BOOL && !m->failed) {
                 Span where = {0};
                 const char *keys = config_keys_said(m, e, &where);
-                config_error(m, e->span, "expected true or false, not %s%s", config_kind_name(v), keys);
+                config_error(m, where.source ? where : e->span, "expected true or false, not %s%s",
+                             config_kind_name(v), keys);
         }
         return v.kind == CONFIG_BOOL && v.number != 0;
 }
@@ -333,7 +334,7 @@ static ConfigValue config_index(Import *m, Locals *local, const Ast *e)
                 return config_error(m, where.source ? where : e->span,
                                     "expected a list and a whole number, not %s and %s%s",
                                     config_kind_name(v), config_kind_name(i), keys);
-        if (i.number >= 0 && i.number < v.list->n)
+        if (i.number == floor(i.number) && i.number >= 0 && i.number < v.list->n)
                 return v.list->item[(int)i.number];
         keys = config_keys_said(m, e, &where);
         return config_error(m, where.source ? where : e->span, "a list of %d has no element %g%s", v.list->n,

@@ -138,18 +138,18 @@ static TokenIds forbidden(Import *m)
 }
 
 /* [[1, id], [2, id], …]: the tokens after the first one, by position; false: some are unknown. */
-static bool forced_places(Import *m, const ConfigField *f, TokenIds *ids)
+static bool forced_places(const ConfigField *f, TokenIds *ids)
 {
         if (f->value.kind != CONFIG_LIST)
                 return false;
         for (int i = 0; i < f->value.list->n; i++) {
                 const ConfigList *pair = list_at(f, i);
                 if (!pair || pair->n != 2 || pair->item[0].kind != CONFIG_NUMBER ||
-                    pair->item[0].number != i + 1 || pair->item[1].kind != CONFIG_NUMBER || ids->n == MAX_IDS)
+                    pair->item[0].number != i + 1 || pair->item[1].kind != CONFIG_NUMBER ||
+                    pair->item[1].number != floor(pair->item[1].number) || ids->n == MAX_IDS)
                         return false;
                 ids->id[ids->n++] = (int64_t)pair->item[1].number;
         }
-        (void)m;
         return true;
 }
 
@@ -157,7 +157,7 @@ static TokenIds forced(Import *m)
 {
         TokenIds ids = {0};
         const ConfigField *places = config_first(m, "forced_decoder_ids");
-        if (places && !forced_places(m, places, &ids))
+        if (places && !forced_places(places, &ids))
                 ids.n = 0;
         if (!places)
                 add_ids(m, &ids, config_first(m, "forced_bos_token_id"));
@@ -229,7 +229,7 @@ Paths generation_not_done(Import *m, Definition *family)
         const ConfigField *words = config_first(m, "bad_words_ids"),
                           *places = config_first(m, "forced_decoder_ids");
         TokenIds ids = {0};
-        if (places && !forced_places(m, places, &ids))
+        if (places && !forced_places(places, &ids))
                 paths_add(m->arena, &found, "forced_decoder_ids");
         for (int i = 0; words && words->value.kind == CONFIG_LIST && i < words->value.list->n; i++)
                 if (!is_one_word(words, i) && !paths_have(&found, "bad_words_ids"))

@@ -205,6 +205,7 @@ bool paths_have(const Paths *paths, const char *path);
 void paths_add(Arena *arena, Paths *paths, const char *path);
 
 /* config_evaluate.c */
+bool config_truth(Import *m, Locals *local, const Ast *e);
 ConfigValue config_evaluate(Import *m, Locals *local, const Ast *e);
 ConfigValue config_call(Import *m, const Ast *block, int n, const char *const *name, const ConfigValue *value,
                         Span span);

@@ -131,21 +131,9 @@ void import_collect(Import *m, const Ast *statements)
 
 /* ---- running ---- */
 
-static bool condition_holds(Import *m, const Ast *condition)
-{
-        ConfigValue v = config_evaluate(m, NULL, condition);
-        if (v.kind != CONFIG_BOOL && !m->failed) {
-                Span where = {0};
-                const char *keys = config_keys_said(m, condition, &where);
-                config_error(m, where.source ? where : condition->span, "expected true or false, not %s%s",
-                             config_kind_name(v), keys);
-        }
-        return v.kind == CONFIG_BOOL && v.number != 0;
-}
-
 static void require(Import *m, const Ast *s)
 {
-        if (condition_holds(m, s->kid[0]) || m->failed)
+        if (config_truth(m, NULL, s->kid[0]) || m->failed)
                 return;
         Span where = {0};
         const char *keys = config_keys_said(m, s->kid[0], &where);
@@ -172,7 +160,7 @@ static void run_config(Import *m, const Ast *statements)
                 else if (s->kind == AST_STATED)
                         state(m, s);
                 while (s && s->kind == AST_IF) {
-                        const Ast *branch = condition_holds(m, s->kid[0]) ? s->kid[1] : s->kid[2];
+                        const Ast *branch = config_truth(m, NULL, s->kid[0]) ? s->kid[1] : s->kid[2];
                         if (branch && branch->kind == AST_DO && !m->failed) {
                                 import_collect(m, branch);
                                 run_config(m, branch);
@@ -245,7 +233,7 @@ static void run_settings(Import *m, const Stated *to, const Ast *settings)
                 else if (s->kind == AST_LOOP)
                         item_loop(m, s);
                 while (s && s->kind == AST_IF) {
-                        const Ast *branch = condition_holds(m, s->kid[0]) ? s->kid[1] : s->kid[2];
+                        const Ast *branch = config_truth(m, NULL, s->kid[0]) ? s->kid[1] : s->kid[2];
                         if (branch && branch->kind == AST_DO && !m->failed)
                                 run_settings(m, to, branch);
                         s = m->failed || !branch || branch->kind == AST_DO ? NULL : branch;

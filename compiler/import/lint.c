@@ -49,7 +49,7 @@ static void walk_name(Lint *l, const Ast *e)
                 return;
         }
         static const char *const known[] = {"architecture", "embedder", "text_limit", "pi", "inf"};
-        for (int i = 0; i < 3; i++)
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
                 if (!strcmp(e->name, known[i]))
                         return;
         if (config_builtin(e->name) || library_has(&l->m, e->name))

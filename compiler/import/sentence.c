@@ -91,11 +91,11 @@ static int modes_of_pooling(Modules *r, int *mode)
                 add_mode(r, f, f->value, mode, &n);
         } else {
                 for (int i = 0; i < MODES; i++)
-                        if (sentence_truth(r, r->config, sentence_mode[i][0], false))
+                        if (sentence_truth(r, r->config, sentence_mode[i][0], i == mode_of("mean")))
                                 mode[n++] = i;
         }
         if (!n)
-                mode[n++] = mode_of("mean");
+                sentence_refuse(r, r->span, "Pooling has no mode");
         return n;
 }
 

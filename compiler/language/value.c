@@ -98,12 +98,9 @@ bool value_same(Value a, Value b)
                 return a.number == b.number;
         if (a.kind != b.kind)
                 return false;
-        switch (a.kind) {
+        switch ((int)a.kind) {
         case V_POISON:
         case V_NONE: return true;
-        case V_BOOL:
-        case V_INT:
-        case V_REAL: return a.number == b.number;
         case V_TEXT: return strcmp(a.text, b.text) == 0;
         case V_LIST:
                 if (a.list->n != b.list->n)

@@ -140,7 +140,7 @@ static void add_number(Save *v, double x, DType dtype)
         else if (dtype == INT)
                 text_printf(v->text, "%.0f", x);
         else
-                text_printf(v->text, x == floor(x) && fabs(x) < 1e15 ? "%.1f" : "%.17g", x);
+                text_printf(v->text, x == floor(x) && fabs(x) < 1e17 ? "%.1f" : "%.17g", x);
 }
 
 static const double *save_axis(Save *v, const KeptValue *k, DType dtype, int axis, const double *at)

@@ -471,7 +471,117 @@ t[-12]
 '<&>' | safe | e
 strftime_now('%y %m %H %%')
 dict()
-namespace().x is defined"""
+namespace().x is defined
+{1: 2} == {1: 2}
+{1: 2} == {1: 3}
+{1: 2} == {2: 2}
+{'a': 1} == {'a': 1, 'b': 2}
+{'a': 1, 'b': 2} == {'b': 2, 'a': 1}
+{} != {}
+[{'a': [1]}] == [{'a': [1.0]}]
+0.0 or 'zero'
+0.5 and 'half'
+[1.5, 2] | sum
+[1, 2] | sum(start=0.5)
+[] | sum
+[1] < [1, 2]
+[1, 2] < [1]
+[1, 2] <= [1, 2]
+[1, 2] < [1, 2]
+(1,) < (1, 0)
+[2] > [1, 9]
+1 <= 1
+1 < 1
+1 >= 1
+1 > 1
+2 >= 1.5
+'a' <= 'a'
+'a' >= 'b'
+{(1, 2): 3}[(1, 2)]
+{(1, [2]): 3}
+{((1, 2), 'a'): 3} | length
+[1, 3, 3.0] | max
+[3, 1, 1.0] | min
+['b', 'B'] | min
+['b', 'B'] | max
+-5 // -1
+-5 % -1
+5 // -1
+7 // -2
+7 % -2
+-7.5 // 2
+7.5 % -2
+7.5 // -2.5
+-0.0 % 5
+0 ** 0
+7 ** 1
+2 ** 62
+999999999999999999
+-999999999999999999
+999999999999999999 * 9 + 223372036854775816
+-999999999999999999 * 9 - 223372036854775817
+range(0, -5, -1) | list
+range(-3) | list
+range(100000) | length
+range(100001) | length
+range(5, 5, -1) | list
+true + 1
+true < 2
+[true] == [1]
+1.0 in [1]
+{1: 'a'}[1.0]
+{true: 'b'}[1]
+'-3' | int
+'+4' | int
+'999999999999999999' | int
+[999999999999999999 * 9, 223372036854775816] | sum
+-1.5 | int
+'1e3' | int
+'1e3' | float
+'abc'.find('')
+'abc'.count('')
+'a b c'.split(' ', 0)
+'aXbXc'.split('X', 2)
+'aXbXc'.split('X', 9)
+'aXbXc'.rsplit('X', 2)
+'aXbXc'.rsplit('X', 0)
+'a,b'.split(',', -1)
+'abc'[1:2]
+'abc'[-1:]
+'é你a'[1]
+'é你a'[-2:]
+'é你a' | length
+'é你a' | reverse
+'é你a'.find('a')
+'\\u4f60\\U0001f600\\uffff\\u0800\\u07ff\\x7f\\u0080'
+'\\U0010ffff' | length
+{'a': 1} | tojson(indent=0)
+[1, {'a': []}] | tojson(indent=1)
+'a\\nb' | indent(0)
+[[1, 'a'], (2,)] | tojson
+'aa' | replace('a', 'b', 0)
+'aaa'.replace('a', 'b', 2)
+'abc'.replace('', '-', 2)
+'ab'.split('b')
+'a.b.c' | replace('.', '') | upper
+[1, 2] is sequence and {} is mapping
+2.5 is number and 2.5 is not integer
+' a ' | trim | length
+[[1, 2], [3]] | map('length') | list
+[[2, 1], [3]] | map('first') | list
+['a', 'B'] | sort | first
+[(2, 'a'), (1, 'b')] | sort | list
+[3, 1, 2] | sort(reverse=true) | last
+[] | sort
+{'b': 1, 'a': 1} | dictsort(by='value')
+{'b': 1, 'a': 2} | dictsort(reverse=true)
+[1, 1.0, true, 2] | unique | list
+dict({'a': 1}, b=2)
+dict(a=1, b=2) == {'b': 2, 'a': 1}
+namespace({'a': 1}, a=2).a
+['a', none] | tojson
+{'k': none} | tojson(indent=2)
+loop is defined"""
 
 
 def run(template, variables):

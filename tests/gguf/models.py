@@ -253,7 +253,7 @@ def write_gguf(path, architecture, tensors, names, pairs=()):
     entries = []
     for name, t in tensors.items():
         layer, base, ending = split_name(name)
-        theirs = name if base.startswith("blk.") else names[architecture, base].replace("{i}", str(layer)) + ending
+        theirs = name if base.startswith(("blk.", "rope_")) else names[architecture, base].replace("{i}", str(layer)) + ending
         entries.append((theirs, list(t.shape), "F32", np.ascontiguousarray(t, "<f4").tobytes()))
     with open(path, "wb") as file:
         file.write(gguf([*pairs, ("general.file_type", U32, 0)], entries))
@@ -399,6 +399,39 @@ def check_imports(lathe, root, work, names):
         wanted = run(lathe, "run", model, "--weights", f"{work}/published.safetensors", *ids)
         found = run(lathe, "run", f"{work}/imported.model", "--weights", f"{work}/tiny.gguf", *ids)
         verdict(f"... has the published model's logits, {checkpoint}", wanted[0] == 0 and wanted == found, (open(f"{work}/imported.model").read(), wanted, found))
+
+
+def check_factors(lathe, root, work, names):
+    """Factors of rotary positions, which a file has as tensors, become numbers of the model."""
+    ordinary, turned = [1.0, 1.5, 2.25, 8.5], [1.0, 2.0, 4.0, 64.0]
+    for added, wanted in (
+        ({"rope_freqs.weight": turned}, "each_divided(by: [1, 2, 4, 64])"),
+        ({"rope_factors_short.weight": ordinary, "rope_factors_long.weight": turned}, "short: [1, 1.5, 2.25, 8.5], long: [1, 2, 4, 64])"),
+    ):
+        spelt, said = STATED["llama"]
+        plain, tensors = published(lathe, root, work, "llama")
+        tensors = converted(ROTATED, tensors, sizes_of(lathe, plain))
+        entries = {name: np.array(numbers, "<f4") for name, numbers in added.items()}
+        write_gguf(f"{work}/factors.gguf", ROWS[0][1], tensors | entries, names, pairs_of(spelt, {k: v for k, v in said.items() if "scaling" not in k}))
+        code, made = run(lathe, "import", "--spec-only", f"{work}/factors.gguf")
+        verdict(f"factors of positions: {', '.join(added)}", code == 0 and wanted in made, made)
+
+
+def check_begin_and_end(lathe, root, work, names):
+    """Tokens that begin and end a text; two keys of one token name it once."""
+    spelt, said = STATED["llama"]
+    plain, tensors = published(lathe, root, work, "llama")
+    tensors = converted(ROTATED, tensors, sizes_of(lathe, plain))
+    for ids, wanted in (
+        ({"bos": 0, "eos": 36, "eot": 3, "eom": 36}, "loop generate { start 0  stop [36, 3] }"),
+        ({"bos": 36, "eot": 0}, "loop generate { start 36  stop 0 }"),
+        ({"eom": 5}, "loop generate { stop 5 }"),
+        ({"bos": 37}, "texts begin with token 37, but the vocabulary has 37"),
+    ):
+        tokens = [(f"tokenizer.ggml.{name}_token_id", U32, id) for name, id in ids.items()]
+        write_gguf(f"{work}/ends.gguf", ROWS[0][1], tensors, names, pairs_of(spelt, said) + tokens)
+        _, made = run(lathe, "import", "--spec-only", f"{work}/ends.gguf")
+        verdict(f"begin and end of texts: {ids}", wanted in made, made)
 
 
 def session(lathe, *words, script):
@@ -580,6 +613,8 @@ def main():
         check_family(lathe, tool, root, work, row, names)
     check_logits(lathe, root, work, names)
     check_imports(lathe, root, work, names)
+    check_factors(lathe, root, work, names)
+    check_begin_and_end(lathe, root, work, names)
     check_commands(lathe, root, work, names)
     check_refused_imports(lathe, root, work, names)
     check_tiny_llama(lathe, work, data, names)

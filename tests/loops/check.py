@@ -128,6 +128,11 @@ with tempfile.TemporaryDirectory() as work:
     def _():
         same([label for _, _, label in sorted(classes("lines", "colour.png")["colour.png"])], ["rot", "grün", "blau"])
         error("labels has 2 labels, one per line, but the model has 3 classes", "run", PICTURES, "told", "colour.png")
+        error("labels has 4 labels, one per line, but the model has 3 classes", "run", PICTURES, "more", "colour.png")
+
+    @check("labels with the ends of lines of Windows")
+    def _():
+        same([label for _, _, label in sorted(classes("windows", "colour.png")["colour.png"])], ["rot", "grün", "blau"])
 
     @check("other inputs are filled, and outputs chosen")
     def _():
@@ -180,6 +185,15 @@ with tempfile.TemporaryDirectory() as work:
         near(embedded("averaged", B)[0], mean)
         same(embedded("first", B)[0], rows[0])
         near(embedded("unit", B)[0], [v / math.sqrt(sum(w * w for w in mean)) for v in mean])
+
+    @check("texts as long as the model takes, and those that its loop cuts")
+    def _():
+        whole = " ".join(str(i % 60) for i in range(32))
+        rows = hidden(whole, "hidden")
+        near(embedded("averaged", whole)[0], [sum(column) / 32 for column in zip(*rows)])
+        same(embedded("four", A, f"{A} 7", B), embedded("averaged", A, A, B.rsplit(" ", 3)[0]))
+        same(embedded("beyond", f"{whole} 7"), embedded("averaged", whole))
+        same(embedded("one", "1", "1 5"), embedded("averaged", "1", "1"))
 
     @check("vectors in a file")
     def _():

@@ -136,6 +136,9 @@ def completion():
     t.answer(":tap final.m\t", "# [")
     t.answer("require softma\t([0]) == [1]")
     t.answer(":tap layer[1].ff\t", "# [")
+    t.answer(":run '1 2 3' 1", "\n")
+    t.answer("layer[1].ffn.dow\t.y.shape", "[40, 96]")
+    t.answer("(1 + layer[1].attn.dot_product.sc\t).shape", "[ 6, 40, 40]")
     t.answer(":plot iota(8) / 4 + window([1, 2], 1, stri\t 1)[0]", "2.75")
     t.send("gated(somewhat_long, \t")  # what a call takes by name
     t.wait("act:", "bias:")
