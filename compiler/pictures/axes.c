@@ -20,8 +20,10 @@ double axis_at(const Axis *x, double value)
 /* Between powers of ten, where they lie apart: at 2 to 9. */
 static void draw_minor_ticks(Text *t, const Axis *x, double at, bool upwards)
 {
+        if (!x->log)
+                return;
         const int first = (int)floor(log_10(x->low) + 1e-9), last = (int)ceil(log_10(x->high) - 1e-9);
-        for (int e = first; x->log && last - first < 9 && e < last; e++)
+        for (int e = first; last - first < 9 && e < last; e++)
                 for (int k = 2; k <= 9; k++) {
                         const double p = axis_at(x, k * real_pow(10, e));
                         if (upwards)

@@ -95,7 +95,6 @@ static void draw_marks(const Roofline *r, int call, const Kernel *k, double row)
         const KernelCost *c = &r->call[call].cost[k->order.step];
         const double part = r->total[call] > 0 ? seconds_of(r, call, k->order.step) / r->total[call] : 0,
                      rate = reached(r, call, k->order.step);
-        const int of_roof = (int)(100 * rate / allowed(r, intensity(c)) + 0.5);
         Arena *a = r->out->arena;
         const char *fill = kind_fill[kind_of_kernel(k)];
         if (c->flops > 0) {
@@ -112,7 +111,8 @@ static void draw_marks(const Roofline *r, int call, const Kernel *k, double row)
         svg_text(r->out, r->x.to + column_width(r) * (call + 1), row + 4, "text end",
                  arena_printf(a, "%.1f %%%s", 100 * part,
                               c->flops <= 0 ? " *"
-                              : r->measured ? arena_printf(a, " at %3d %%", of_roof)
+                              : r->measured ? arena_printf(a, " at %3d %%",
+                                                           (int)(100 * rate / allowed(r, intensity(c)) + 0.5))
                                             : ""));
 }
 
