@@ -1,7 +1,8 @@
-/* Stages: repeats of the top body whose iterations ranks share in turn (runtime/ranks.h).
+/* Stages: ranks divide the iterations of repeats of the top body (runtime/ranks.h).
  *
- * The ranks of a stage run some iterations, one after another, and hand on what the repeat carries; at the end all get it from the last stage.
- * No sum is touched.  All else of what the iterations store must be for themselves: weights, caches and values of theirs. */
+ * The ranks of a stage run consecutive iterations and send the repeat's carried values on; at the end all
+ * ranks get them from the last stage.  No sum is split.  All other data that iterations store must be
+ * private to them: their weights, caches and values. */
 #include "plan_private.h"
 
 const Buffer *carried_buffer(const Plan *p, const Region *r, int carry)
@@ -32,7 +33,7 @@ const Kernel *repeat_around(const Plan *p, const Body *b)
         return NULL;
 }
 
-/* Floats by rows, contiguous. */
+/* Whether a buffer can be sent as it is: floats by rows, contiguous. */
 static bool can_be_handed_on(const Buffer *b)
 {
         int64_t stride = 1;
@@ -62,7 +63,7 @@ bool body_is_inside(const Body *b, const Region *r)
         return false;
 }
 
-/* Does a kernel outside of the repeat read b? */
+/* Whether a kernel outside of the repeat reads b. */
 static bool is_read_outside(const Plan *p, const Region *r, const Buffer *b)
 {
         for (int i = 0; i < p->all.n; i++) {
@@ -107,7 +108,8 @@ static bool is_stored_by(const Plan *p, const Buffer *b, int from)
         return false;
 }
 
-/* Does what is behind the repeat, kernel `at` of the top body, read only what that carries, weights, and what it stored itself? */
+/* Whether the kernels after the repeat, kernel `at` of the top body, read only its carried values,
+ * weights, and values that they store themselves. */
 static bool needs_carried_alone(const Plan *p, int at)
 {
         const KernelList *top = &p->list[0];
@@ -127,7 +129,7 @@ static bool needs_carried_alone(const Plan *p, int at)
         return true;
 }
 
-/* Is an output stored before the end of the repeat? */
+/* Whether an output is stored before the end of the repeat. */
 static bool gives_output_before(const Plan *p, int at)
 {
         for (int i = 0; i < p->all.n; i++) {
@@ -150,7 +152,7 @@ bool rest_is_requested(const Plan *p, const Kernel *k)
         return after && requested;
 }
 
-/* Of a batch the outputs can be taken later, when others have begun. */
+/* Whether the outputs of a batch can be taken after other batches have begun. */
 static bool can_be_under_way(const Plan *p)
 {
         const KernelList *top = &p->list[0];
@@ -166,7 +168,7 @@ static bool can_be_under_way(const Plan *p)
 
 /* --- steps ------------------------------------------------------------------------------------------------------------ */
 
-/* A step for each value that a repeat carries. */
+/* Adds a step for each value that a repeat carries. */
 static void stage_add_values(const Plan *p, StepList *to, const Kernel *repeat, StepOp op, bool last)
 {
         for (int i = 0; i < repeat->repeat.region->ncarry; i++)
@@ -177,7 +179,7 @@ static void stage_add_values(const Plan *p, StepList *to, const Kernel *repeat, 
                                 .last = last});
 }
 
-/* After an iteration, if the caller asks for that: do ranks have the same values? */
+/* After each iteration, ranks compare their values if the caller asks for it. */
 static void stage_add_compare(const Plan *p, Step *step)
 {
         const Kernel *repeat = step->kernel;
@@ -186,8 +188,8 @@ static void stage_add_compare(const Plan *p, Step *step)
                          false);
 }
 
-/* The last stage sends the values to all others.  Of batches under way (NAME_begin, NAME_end) it sends them in NAME_begin, and the others receive
- * them in NAME_end; in all other calls both happen. */
+/* The last stage sends the values to all others.  For batches under way (NAME_begin, NAME_end) it sends
+ * them in NAME_begin, and the others receive them in NAME_end; in all other calls both happen. */
 static void stage_add_last(const Plan *p, StepList *to, const Kernel *repeat, StepOp op, unsigned when)
 {
         if (when)
@@ -210,7 +212,8 @@ static void insert_stage_end(const Plan *p, StepPlace at, const Kernel *repeat, 
         stage_add_last(p, &s->inside, repeat, STEP_RECEIVE, ends);
 }
 
-/* Puts all steps of a list into two conditions, the first of which has those up to `at`; returns the place between them. */
+/* Splits a list after `at` into two conditions, for NAME_begin and NAME_end.  Returns the position between
+ * them. */
 static StepPlace insert_phases(const Plan *p, StepPlace at)
 {
         const StepList all = *at.list;

@@ -1,5 +1,6 @@
-/* Schedule: the program of a plan for one process, without barriers: each kernel in order, with its iterations, views and conditions.
- * Later passes insert steps: spread.c exchanges and stages, rows.c gathers, sync.c barriers. */
+/* Schedule: the program of a plan for one process, without barriers: each kernel in order, with its
+ * iterations, views and conditions.  Later passes insert steps: spread.c exchanges and stages, rows.c
+ * gathers, sync.c barriers. */
 #include "plan_private.h"
 
 #include <string.h>
@@ -64,7 +65,7 @@ StepList *add_views(const Plan *p, StepList *to, const Kernel *k, bool sequences
                         ->inside;
 }
 
-/* Steps between ranks are in conditions with a kernel. */
+/* Whether the step is a condition around steps between ranks: only those have a kernel. */
 static bool is_transfer(const Step *s)
 {
         return s->op == STEP_IF && s->kernel;
