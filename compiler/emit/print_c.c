@@ -1,7 +1,8 @@
 /* Code as C: statements.
  *
- * A vector becomes one `const v16 t<n> = ..;` (w16 where it holds doubles), or, of one that a single statement after it takes, an expression
- * within that statement.  Where vectors are passed by address (libtcc has none), each has a statement, `v16 t<n>; v_add(t<n>, t0, t1);`. */
+ * A vector becomes a variable, `const v16 t<n> = ..;` (w16 if it holds doubles), or, if a single later
+ * statement uses it, an expression in that statement.  Where vectors are passed by address (libtcc has
+ * none), each has a statement, `v16 t<n>; v_add(t<n>, t0, t1);`. */
 #include "print_private.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static const char *number_in_c(const Printer *p, bool far, double value)
         return arena_printf(p->arena, "%s /* %.*g */", c, digits, value);
 }
 
-/* "t3", or the expression that is printed in its place */
+/* "t3", or its inlined expression */
 static const char *vector_text(const Printer *p, int t)
 {
         return p->inlined[t] ? p->inlined[t] : arena_printf(p->arena, "t%d", t);
@@ -49,7 +50,8 @@ static const char *vector_type(bool far)
         return far ? "w16" : "v16";
 }
 
-/* Keeps the expression of a vector that is to be printed where it is taken; false: it is too long for that, or not to be. */
+/* Keeps the expression of a vector that is inlined into its user.  False: it is not to be inlined, or too
+ * long. */
 static bool keep_inlined(const Printer *p, const Stmt *s, const char *expression)
 {
         enum { MOST = 64 };
@@ -75,13 +77,13 @@ static void print_assigned(const Printer *p, const Stmt *s, const char *function
                             comment);
 }
 
-/* What a fold begins with. */
+/* Initial value of a fold. */
 static const char *start_text(const Printer *p, const Stmt *s)
 {
         return s->value == -INFINITY ? "-FLOAT_INF" : number_in_c(p, s->far, s->value);
 }
 
-/* An element among blocks: their type, where they begin, its number. */
+/* Arguments for an element of blocks: type, start, index. */
 static const char *in_blocks(Printer *p, const Stmt *s)
 {
         return arena_printf(p->arena, "%s, %s, %s", storage_text(p->arena, s->buffer),
@@ -196,7 +198,7 @@ static void print_given(Printer *p, const Stmt *s, Text *out)
         text_printf(out, s->of->name ? " /* %s */\n" : "\n", s->of->name);
 }
 
-/* Of a sink the lanes are all the same. */
+/* All lanes of a sink are equal. */
 static void print_result(const Printer *p, const char *t, Text *out)
 {
         bool given_back = p->f->role == SCORE && p->plan->by_address;
@@ -224,7 +226,7 @@ void print_rest(Printer *p, const CodeLoop *lanes, Text *out)
         text_printf(out, "const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", e, e);
 }
 
-/* A loop of one turn, as its inside. */
+/* A loop of one iteration is printed without a loop. */
 static void print_turn(Printer *p, const Stmt *s, int64_t lanes, Text *out)
 {
         const bool around = p->one_turn;
@@ -362,7 +364,7 @@ void printer_begin(Printer *p)
         name_pointers(p);
 }
 
-/* Does the statement define a vector by others and by numbers only? */
+/* Whether the statement defines a vector from other vectors and numbers only. */
 static bool is_of_vectors(const Stmt *s)
 {
         return s->op == STMT_NUMBER || s->op == STMT_COMPUTE || s->op == STMT_MULTIPLY_ADD ||
@@ -370,8 +372,9 @@ static bool is_of_vectors(const Stmt *s)
                s->op == STMT_ACROSS || s->op == STMT_GIVEN;
 }
 
-/* Is the vector of b's statement i to be printed within the statement that takes it?  A number, within all of them.  All are in the same list,
- * with no change of a sum before.  A value with a name has a statement of its own, unless it is just stored. */
+/* Whether the vector of b's statement i is inlined into the statement that uses it; a number is inlined
+ * into all.  Its operands and user must be in the same list, without a change of a sum in between.  A
+ * named value has its own statement, unless it is only stored. */
 static bool is_inlined(const Printer *p, const StmtList *b, int i)
 {
         const Stmt *s = &b->stmt[i];
