@@ -90,8 +90,8 @@ enum { CALLS = -1 }; /* the group of inputs that are passed in each call, not fe
 const char *input_list(const Emit *e, int group, bool types, bool one); /* ", const int32_t *tokens" */
 const char *output_list(const Emit *e, bool types, bool none);
 const char *size_list(const Emit *e, int group, bool types); /* ", int64_t text" */
-bool states_size(const Emit *e, int group,
-                 int size); /* whether the call of the group has the size as an argument */
+/* whether the call of the group has the size as an argument */
+bool states_size(const Emit *e, int group, int size);
 void emit_sizes(const Emit *e, int group, Text *c);
 void emit_input_checks(const Emit *e, int group, Text *c, const char *indent); /* checks for NULL pointers */
 void emit_checks(const Emit *e, int group, Text *c, const char *indent);

@@ -74,8 +74,8 @@ const Buffer *carried_buffer(const Plan *p, const Region *r, int carry);
 /* heads.c: whether a product's store of n columns, 16 at a time, stores them contiguously */
 bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64_t n);
 
-int64_t widest_exchange(
-        const Plan *p); /* floats that ranks exchange at least at once: a row of what a kernel stores */
+/* floats that ranks exchange at least at once: a row of what a kernel stores */
+int64_t widest_exchange(const Plan *p);
 
 /* kernel_cost.c: the cost of one run of a kernel in a call of given sizes, by the rule of cost_flops() */
 typedef struct {
@@ -85,7 +85,9 @@ typedef struct {
         const char *unit;        /* name of the units: "panels of 16 outputs" */
         int64_t blocks; /* attention of one row: blocks of keys, shared if units are uneven; else 1 */
         int64_t runs;   /* in a call: the iterations around it; of those with a gate, the ones in use */
-        int64_t rows; /* of a causal model: positions that a run computes, all of the call or those that its iteration changes */
+        /* of a causal model: positions that a run computes, all of the call or those that its iteration
+         * changes */
+        int64_t rows;
 } KernelCost;
 /* [p->steps], by Kernel.order.step.  size: of the named dimensions; size[NAMED_FIRST]: the first requested
  * row. */

@@ -41,9 +41,8 @@ const char *source_name(const Node *root);
  * "y". */
 bool is_single_letter(const char *name);
 bool is_table(const Fuse *f, const Node *n); /* whether n depends only on constants and indices */
-void fuse_attention(
-        Fuse *f,
-        Node *product); /* fuse_attention.c: makes an attention kernel, if the product is part of attention */
+/* fuse_attention.c: makes an attention kernel, if the product is part of attention */
+void fuse_attention(Fuse *f, Node *product);
 /* Whether n is computed within the attention kernel of this product: the product, its weights, or their
  * scores. */
 bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n);

@@ -48,8 +48,8 @@ struct Step {
         unsigned when; /* BARRIER: WAIT_ bits; IF, ONE_THREAD: WHEN_ bits */
         Dim rows;      /* IF: rows of WHEN_BY_ROWS and WHEN_BY_OUTPUTS */
         int body;      /* BODY: its index in the region */
-        const Kernel
-                *repeat; /* EXCHANGE and its IF: once for all iterations of this repeat; NULL: in each call */
+        /* EXCHANGE and its IF: once for all iterations of this repeat; NULL: in each call */
+        const Kernel *repeat;
         int half; /* REPEAT: 1 or 2 if iterations run in two halves; EXCHANGE: 1 after the first; else 0 */
         bool by_stages;           /* REPEAT: a stage of ranks runs its share of the iterations */
         uint64_t groups;          /* PART: groups of inputs */
