@@ -35,8 +35,8 @@ typedef struct {
         bool m, place, row, head, s, apart, active, lo, hi; /* parameters that are used */
         bool lane, rest;                                    /* j, n */
         bool bare;                    /* callbacks need only the instance, which is their context */
-        bool one_turn;                /* a loop over lanes with one iteration, printed without a loop: */
-        int64_t turn_lanes;           /* then j is 0, n this number */
+        bool one_turn;                /* a loop over lanes has one iteration and is printed without a loop */
+        int64_t turn_lanes;           /* one_turn: the value of n; j is 0 */
         int row_alias;                /* the loop whose counter is `row`, + 1 */
         const SharedFunction *shared; /* its pointers are parameters; NULL: the function of a kernel */
         NamedPointer *pointer;        /* [npointer] */
@@ -45,7 +45,7 @@ typedef struct {
         bool inlines;                 /* the vector of the current statement is inlined */
         int head_loop;                /* kernel shared by heads: its loop over heads, + 1 */
         int row_loop;                 /* kernel shared by rows: its loop over rows, + 1 */
-        const char *first_row;        /* and the rank's first row */
+        const char *first_row;        /* row_loop: the rank's first row */
         const Kernel *all_of;       /* repeat with one exchange for the results of all iterations; or NULL */
         uint32_t loops, iterations; /* that are used: i0 ..; counters of outer repeats, outermost first */
 } Printer;

@@ -250,7 +250,7 @@ struct StateVar {
         const char *name;       /* "layer.attn.k" */
         Type type;              /* of the whole history: the axis has the bound of time */
         int axis;               /* -1: not a history but one value, of a scan or of separately fed inputs */
-        uint64_t groups;        /* then: groups of inputs that it depends on */
+        uint64_t groups;        /* axis -1: groups of inputs that it depends on */
         int64_t late;           /* row i belongs to position i - late, since the value looks ahead */
         int64_t window;         /* 0: all past positions are read; else only this many */
         Storage storage;        /* type of the stored numbers: F32, F16 or Q8 */
@@ -771,9 +771,9 @@ bool key_origin(const Graph *g, const Stage *stage, const int64_t *size, const A
 
 /* scores.c: the scores and weights of attention. */
 typedef struct {
-        Node **node; /* all nodes from the weights */
+        Node **node; /* the nodes from the weights to the core */
         int n;
-        Node *core;    /* to the core, a product of two tensors */
+        Node *core;    /* product of two tensors */
         Node *weights; /* a softmax, or its equivalent; NULL: none */
         /* number of products that mix heads; they are among the nodes, as is the softmax (mixed_heads.c) */
         int mixes;

@@ -15,9 +15,9 @@ typedef struct {
         const int64_t *size;
         const Stage *stage;
         int input;
-        const Node *node;        /* the current element's node, */
-        int64_t index[MAX_RANK]; /* index, */
-        int64_t iteration[4];    /* and iterations of the enclosing repeats */
+        const Node *node;        /* node of the current element */
+        int64_t index[MAX_RANK]; /* index of the element */
+        int64_t iteration[4];    /* its iterations in the enclosing repeats */
 } OriginPath;
 
 static int depth_of(const Body *b)

@@ -3,7 +3,13 @@
  * An iteration after the first is elaborated in scratch memory.  If its body is a known one, that memory
  * is reused, and the constants that differ go into tables; if not, the iteration is undone and elaborated
  * again in permanent memory.  So a repeat costs time for each iteration, and memory for each distinct
- * body. */
+ * body.
+ *
+ * If bodies differ only in the start of slices (gate[.., e..e + 1]), the repeat starts again with those
+ * slices written as gathers by a constant index, which may differ, so that they are one body.
+ *
+ * An iteration whose body is known in advance (index_uses.c) is not run: it takes the slots of weights that
+ * the known one took. */
 #include "elaborate_private.h"
 
 #include <string.h>

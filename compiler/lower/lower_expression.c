@@ -1,6 +1,6 @@
-/* Fused expressions as statements: each value of a kernel's expression becomes one vector, in the row's part
- * if it does not change along the lanes, else in the lanes' part.  A fold opens a loop of its own in the
- * row's part.
+/* Fused expressions as statements: each value of a kernel's expression becomes one vector, in the row's
+ * part if it is the same for all lanes, else in the lanes' part.  A fold has its own loop in the row's
+ * part.
  *
  * A wide integer, beyond the exact range of floats, is a vector of doubles; it is converted for statements
  * that take floats. */
@@ -26,7 +26,7 @@ static int known(const KnownList *list, const Node *n, const Map *m)
         return -1;
 }
 
-/* The statement gets the next number for its vector. */
+/* Adds a statement that defines the next vector. */
 static int lower_define(Lower *l, StmtList *to, Stmt s)
 {
         s.to = l->numbers++;
@@ -39,7 +39,7 @@ static Stmt stmt_compute(Op op, bool far, int a, int b)
         return (Stmt){.op = STMT_COMPUTE, .compute = op, .far = far, .from = {a, b}, .nfrom = b < 0 ? 1 : 2};
 }
 
-/* A value as far integers, or as floats, that is the one or the other. */
+/* Converts a value between far integers and floats if necessary. */
 static int converted(Lower *l, StmtList *to, int number, bool is, bool wanted)
 {
         if (is == wanted || number < 0)
@@ -52,12 +52,12 @@ static bool is_far_here(const Lower *l, const Node *n)
         return is_far(l->plan->of_node.interval, n);
 }
 
-/* The vector's value is that of n at m. */
+/* Records the vector of n at m. */
 static int lower_remember(Lower *l, const Node *n, const Map *m, bool lane, int number)
 {
         KnownList *list = lane ? &l->lane_known : &l->row_known;
         if (list->n == list->cap) {
-                int cap = list->cap ? 2 * list->cap : 4; /* a map is large */
+                int cap = list->cap ? 2 * list->cap : 4; /* small, since a map is large */
                 list->at = arena_grow(l->arena, list->at, list->cap * (int64_t)sizeof *list->at,
                                       cap * (int64_t)sizeof *list->at);
                 list->cap = cap;
@@ -73,7 +73,7 @@ static int lower_value_of(Lower *l, const Node *n, const Map *m, bool lane, Stmt
         return lower_remember(l, n, m, lane, lower_define(l, lane ? l->lanes : l->row, s));
 }
 
-/* The same where the statement gives far integers, or floats, whatever n is. */
+/* The same for a statement whose type is given, whatever n's type is. */
 static int value_from(Lower *l, const Node *n, const Map *m, bool lane, bool far, Stmt s)
 {
         if (far == is_far_here(l, n))
@@ -83,7 +83,7 @@ static int value_from(Lower *l, const Node *n, const Map *m, bool lane, bool far
         return lower_value_of(l, n, m, lane, (Stmt){.op = STMT_CONVERT, .from = {number}, .nfrom = 1});
 }
 
-/* What the caller hands over stands before all else that may use it. */
+/* A value that the caller passes; its statement precedes those that may use it. */
 static int given_value(Lower *l, const Node *n, const Map *m, int which)
 {
         return lower_remember(l, n, m, true,
@@ -97,7 +97,7 @@ static int lower_fail(Lower *l, Node *n)
         return -1;
 }
 
-/* Of all heads' values that the caller hands over those of one; in all else m has to be as it says. */
+/* The value of one head, if the caller passes those of all heads; the rest of m must be the given map. */
 static int given_of_head(Lower *l, Node *n, const Map *m)
 {
         const int axis = n->type.rank - 3;
@@ -109,7 +109,7 @@ static int given_of_head(Lower *l, Node *n, const Map *m)
         return lower_value_of(l, n, m, true, (Stmt){.op = STMT_GIVEN, .at = head});
 }
 
-/* n's value, of 16 elements of b that lie `step` apart, or of one for all lanes. */
+/* n's value, from 16 elements of b that are `step` apart, or from one for all lanes. */
 static int load_elements(Lower *l, const Node *n, const Map *m, Buffer *b, const Index *at, int64_t step)
 {
         bool far = b->storage == STORAGE_F64;
@@ -167,7 +167,7 @@ int near_value(Lower *l, Node *n, const Map *m)
         return converted(l, map_uses(m, l->lane) ? l->lanes : l->row, number, is_far_here(l, n), false);
 }
 
-/* What in[side] of a product is read at for the step'th of its terms. */
+/* The map of in[side] of a product for term number `step`. */
 static Map factor_map(const Map *m, const Node *n, int side, int64_t step)
 {
         const Type *t = &n->in[side]->type;
@@ -176,7 +176,7 @@ static Map factor_map(const Map *m, const Node *n, int side, int64_t step)
         return of;
 }
 
-/* A product that mixes heads: a chain over them, ascending from +0. */
+/* A product that mixes heads: a sum over them, ascending from +0. */
 static int mixed_heads(Lower *l, Node *n, const Map *m)
 {
         const int64_t terms = n->in[0]->type.dim[n->in[0]->type.rank - 1].fixed;
@@ -304,7 +304,8 @@ static int fold(Lower *l, Node *n, const Map *m)
         return fold_loop(l, n, m, size, n->op == OP_MAXOF, value, &outer);
 }
 
-/* What a softmax's folds are known by: its node, at a map whose last axis looks where no tensor has elements. */
+/* Keys under which the folds of a softmax are recorded: its node, at a map whose last axis is beyond any
+ * tensor. */
 enum { MAXIMUM = 1, SUM, ALL_MAXIMUM, ALL_SUM };
 
 static Map fold_key(const Map *row, const Node *n, int which)
@@ -337,7 +338,7 @@ static int softmax_fold(Lower *l, Node *n, const Map *m, const Map *key, int max
         return fold_loop(l, n, key, size, false, e, &outer);
 }
 
-/* The maximum and, where that is given, the sum; a sink takes part in both. */
+/* The maximum and, unless given, the sum; a sink takes part in both. */
 static int softmax_over_row(Lower *l, Node *n, const Map *m, const Map *row, int which, int maximum)
 {
         Map key = fold_key(row, n, which), all_key = fold_key(row, n, which == SUM ? ALL_SUM : ALL_MAXIMUM);
@@ -358,7 +359,7 @@ static int softmax_over_row(Lower *l, Node *n, const Map *m, const Map *row, int
         return value < 0 ? -1 : lower_remember(l, n, &all_key, false, value);
 }
 
-/* exp(x - max) / sum, where nothing lives 0 or, by a quotient as others are, NaN */
+/* exp(x - max) / sum; a row without unmasked elements is 0, or NaN as for other quotients */
 static int softmax(Lower *l, Node *n, const Map *m)
 {
         Map row = *m;
@@ -384,8 +385,8 @@ static int softmax(Lower *l, Node *n, const Map *m)
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */
 
-/* Where the buffer under t (through views) is read, each of the indexed axes walked by a loop of its own, from l->domain.n on: an
- * index's step is that loop's coefficient.  False: not evenly. */
+/* Address of the buffer under t (through views), if each indexed axis is walked by its own loop, from
+ * l->domain.n on: an index's step is that loop's coefficient.  False: not evenly. */
 static bool table_address(Lower *l, Node *t, int indexed, Map at, Address *from, Buffer **b)
 {
         Domain domain = l->domain;
@@ -398,7 +399,7 @@ static bool table_address(Lower *l, Node *t, int indexed, Map at, Address *from,
         return address_through(l->plan, &domain, &at, t, NULL, from, b, &l->refine) == MAP_OK && !(*b)->dense;
 }
 
-/* Is the tiled axis's index that of one indexed axis, as it is? */
+/* Whether the tiled axis's index is that of one indexed axis, unchanged. */
 static bool is_one_index(const Address *at, int first, int indexed)
 {
         int64_t sum = 0;
@@ -411,7 +412,7 @@ static bool is_one_index(const Address *at, int first, int indexed)
         return sum == 1 && dim_is(at->tile_index.offset, 0);
 }
 
-/* Are the elements that the indices choose from further apart than floats can say? */
+/* Whether offsets of selected elements exceed the exact range of floats. */
 static bool spans_far(const Lower *l, const Node *t, int indexed, const int64_t *step)
 {
         double most = 0;
@@ -438,7 +439,7 @@ static int lane_offsets(Lower *l, const Node *n, bool far, const int *v, const i
         return e;
 }
 
-/* The number of a row among those that b holds: of a window, no earlier than the first. */
+/* The index of a row among those that b stores: for a window, relative to the first. */
 static const Index *row_held(const Lower *l, const Buffer *b, int axis, const Index *x)
 {
         int cache = cache_of(b);
@@ -447,7 +448,7 @@ static const Index *row_held(const Lower *l, const Buffer *b, int axis, const In
         return index_two(l->arena, INDEX_MOST, x, index_size(l->arena, dim_named(NAMED_BASE + cache)));
 }
 
-/* Adds a PLACE to those of the row, unless an earlier pass over its lanes has left the same one. */
+/* Adds a PLACE to those of the row, unless an earlier loop over lanes has defined the same one. */
 static int lower_place(Lower *l, Stmt place)
 {
         for (const Stmt *s = l->row->stmt; s < l->row->stmt + l->row->n; s++)
@@ -457,7 +458,7 @@ static int lower_place(Lower *l, Stmt place)
         return lower_define(l, l->row, place);
 }
 
-/* The place in the table of an element, or of a row of them, that the same index chooses for all lanes. */
+/* Offset in the table of an element, or of a row, that is the same for all lanes. */
 static const Index *table_index(Lower *l, const Node *n, const int *v, const Buffer *b, const Address *from)
 {
         const Node *t = n->in[0];
@@ -478,7 +479,7 @@ static const Index *table_index(Lower *l, const Node *n, const int *v, const Buf
         return at;
 }
 
-/* t[a, b, .., rest]: the indexed axes' numbers come from values; the rest is affine. */
+/* t[a, b, .., rest]: the indices of the first axes are values; the rest is affine. */
 static int lower_gather(Lower *l, Node *n, const Map *m)
 {
         Node *t = n->in[0];
@@ -522,7 +523,7 @@ static int lower_gather(Lower *l, Node *n, const Map *m)
 
 /* --- all of them --------------------------------------------------------------------------------------------------- */
 
-/* root: n is what the kernel stores, so not read from where it will lie */
+/* root: the kernel stores n, so it must not read n's buffer */
 static int view_value(Lower *l, Node *n, const Map *m, bool root)
 {
         Map in;
