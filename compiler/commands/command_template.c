@@ -1,4 +1,5 @@
-/* lathe template: the chat template of a published model: a conversation rendered, or the pieces that it is cut into. */
+/* lathe template: the chat template of a published model: prints a rendered conversation, or the pieces of
+ * the template. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static bool read_date(const char *text, ChatDate *date)
 
 /* --- pieces --- */
 
-/* as in the language */
+/* in the syntax of the language */
 static void print_piece(Arena *a, const char *name, const char *text)
 {
         if (text)
@@ -86,7 +87,7 @@ typedef struct {
         int n, cap;
 } TemplateTurns;
 
-/* A line each of standard input: user, answer, user …; false after a message. */
+/* Reads standard input by lines: user, answer, user …; false after a message. */
 static bool read_turns(Arena *a, TemplateTurns *turns)
 {
         char *line = NULL;

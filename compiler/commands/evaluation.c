@@ -90,7 +90,7 @@ static const char *run_once(Evaluation *e, int64_t in_batch)
         return why;
 }
 
-/* How many of the batch go into a call. */
+/* Number of items of the batch per call. */
 static int64_t max_together(const Evaluation *e)
 {
         const Plan *p = e->plan;
@@ -100,7 +100,7 @@ static int64_t max_together(const Evaluation *e)
         return n < p->slots ? n : p->slots;
 }
 
-/* Values of an input for n of the batch, one after another; NULL: no memory is left. */
+/* Values of an input for n items of the batch, concatenated; NULL: out of memory. */
 static void *joined_input(Evaluation *e, int input, int64_t first, int64_t n)
 {
         const size_t bytes = 4 * (size_t)type_count(&e->m->graph->input[input].type, e->given.values.size);
@@ -147,7 +147,7 @@ static int evaluation_run_all(Evaluation *e)
         for (int64_t i = 0; i < e->times; i += n) {
                 n = e->times - i < most ? e->times - i : most;
                 const char *why = n > 1 ? run_together(e, i, n) : run_once(e, i);
-                if (why && n > 1) { /* again, one by one: which is it? */
+                if (why && n > 1) { /* again, one by one, to find the item with the error */
                         most = 1;
                         n = 0;
                         continue;

@@ -14,7 +14,7 @@ typedef struct {
         char *name;
         int rank;
         int64_t dim[MAX_RANK], count;
-        float *value; /* NULL: too many */
+        float *value; /* NULL: too many values */
 } Remembered;
 
 struct Snapshot {
@@ -39,7 +39,7 @@ void snapshot_free(Snapshot *t)
         free(t);
 }
 
-/* By way of a file: glibc's open_memstream() loses text without a word where memory is short. */
+/* Through a file: glibc's open_memstream() drops text silently if memory is short. */
 static char *snapshot_plan_text(const Plan *p)
 {
         FILE *f = tmpfile();
@@ -58,7 +58,7 @@ static char *snapshot_plan_text(const Plan *p)
         return text;
 }
 
-/* The trace's outputs become the snapshot's. */
+/* Moves the trace's outputs to the snapshot. */
 static void snapshot_outputs(Snapshot *to, const Graph *g, Trace *t)
 {
         for (int i = 0; i < g->noutput; i++) {
@@ -139,7 +139,7 @@ static bool same_line(Line a, Line b)
         return a.n == b.n && !memcmp(a.at, b.at, a.n);
 }
 
-/* The longest common subsequence; the other lines with - and +. */
+/* Prints the longest common subsequence; other lines with - and +. */
 static void diff_print_lines(const Line *a, int m, const Line *b, int n, uint16_t *length)
 {
 #define LENGTH(i, j) length[(size_t)(i) * (size_t)(n + 1) + (size_t)(j)]

@@ -29,7 +29,7 @@ static int usage_width(const ReplCommand *c)
         return n;
 }
 
-enum { USAGE_WIDE = 34 }; /* longer ones get a line of their own */
+enum { USAGE_WIDE = 34 }; /* longer ones have a separate line */
 
 static void print_command(const ReplCommand *c, int width)
 {
@@ -51,7 +51,7 @@ static bool list_commands(void)
 
 /* --- definitions ------------------------------------------------------------------------------------------------------ */
 
-/* A stretch of source as one line. */
+/* Prints a part of the source as one line. */
 static void print_joined(FILE *f, Span span)
 {
         bool blank = true;

@@ -76,7 +76,7 @@ void picture_text(Picture *p, int x, int y, const char *text, bool upright)
         static const uint8_t black[3] = {0x20, 0x20, 0x20};
         for (; *text; text++) {
                 unsigned char c = (unsigned char)*text;
-                if ((c & 0xc0) == 0x80) /* the rest of a character that has its box */
+                if ((c & 0xc0) == 0x80) /* continuation bytes of a character, which has its box already */
                         continue;
                 const uint8_t *dots = c >= FIRST_LETTER && c <= LAST_LETTER ? letter[c - FIRST_LETTER] : box;
                 for (int column = 0; column < COLUMNS; column++)

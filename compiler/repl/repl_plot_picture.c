@@ -79,7 +79,7 @@ static int cell_size(int64_t room, int64_t n)
         return n >= room ? 1 : room / n > LARGEST_CELL ? LARGEST_CELL : (int)(room / n);
 }
 
-/* Square cells, unless the map were a thin strip. */
+/* Square cells, unless the map would be a thin strip. */
 static void choose_cells(const Plot *p, int *wide, int *high)
 {
         *wide = cell_size(HEAT_WIDE, p->columns);
