@@ -67,7 +67,7 @@ const char *sound_fault(const Graph *g, const Input *in)
                                                        input_name(in), type);
 }
 
-/* The input that a setting names, or that is called as the setting is. */
+/* The input that a setting names, or that has the setting's name. */
 static const Input *input_of_setting(const Graph *g, const Loop *l, const char *setting, const char **name)
 {
         *name = loop_text_setting(l, setting) ? loop_text_setting(l, setting) : setting;
@@ -111,11 +111,11 @@ static const char *input_fault(const Graph *g, const Loop *l, LoopId id, LoopPar
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* What of an output is a loop's: by its rank, and the columns of its last axis (0: any). */
+/* Requirements on an output of a loop: its rank, and the columns of its last axis (0: any). */
 typedef struct {
         int rank;
         int64_t columns;
-        const char *kind; /* in messages: "an output of .." */
+        const char *kind; /* for messages: "an output of .." */
 } WantedOutput;
 
 static WantedOutput wanted_output(const Graph *g, const Loop *l, LoopId id, const LoopParts *parts)
@@ -151,7 +151,7 @@ static const char *output_of_loop(const Graph *g, const char *name, LoopParts *p
                                       near ? "?" : "");
 }
 
-/* Of denoise: as large as the latent, or twice, with a variance. */
+/* Checks the output of denoise: as large as the latent, or twice as large, with a variance. */
 static const char *latent_output_fault(const Graph *g, const Loop *l, LoopParts *parts)
 {
         const char *name = loop_text_setting(l, "from"), *variance = loop_text_setting(l, "variance");
@@ -187,8 +187,9 @@ static const char *output_fault(const Graph *g, const Loop *l, LoopId id, LoopPa
         const char *name = loop_text_setting(l, "from");
         if (loop_info[id].out == LOOP_OUT_LATENT)
                 return latent_output_fault(g, l, parts);
+        /* run_generate() reports what is missing */
         if (loop_info[id].out == LOOP_OUT_TEXT)
-                return NULL; /* run_generate() reports what is missing */
+                return NULL;
         WantedOutput w = wanted_output(g, l, id, parts);
         const char *why = name ? output_of_loop(g, name, parts) : NULL;
         if (why)
@@ -260,7 +261,7 @@ const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts)
 
 /* --- what is shown -------------------------------------------------------------------------------------------------- */
 
-enum { LONGEST_SETTING = 60 /* columns; of longer ones the beginning is shown */ };
+enum { LONGEST_SETTING = 60 /* columns; longer ones are truncated */ };
 
 static const char *setting_about(LoopId id, const char *name)
 {

@@ -34,7 +34,7 @@ static Storage storage_named(const char *name)
         return s;
 }
 
-/* NULL, or what is wrong with a line; it is cut into its words. */
+/* Parses a line, which is split into words.  Returns NULL, or an error message. */
 static const char *parse_line(Arena *a, char *line, TunedProduct *product)
 {
         char *word[FIELDS + 1], *rest = NULL;
@@ -68,7 +68,7 @@ static const char *parse_line(Arena *a, char *line, TunedProduct *product)
         return tiling_fault(a, t, &product->of, &product->tiling);
 }
 
-/* What the file has, nothing where there is none; NULL after a message. */
+/* The content of the file, empty if it is missing; NULL after a message. */
 static Tuned *read_tuned(Model *m, const char *path)
 {
         Arena *a = &m->arena;
@@ -142,9 +142,9 @@ static bool write_tuned(Arena *a, Tuned *tuned)
 /* --- measuring ------------------------------------------------------------------------------------------------------ */
 
 enum { CANDIDATES = 8, ROUNDS = 7 };
-static const double MOST_WORK = 2e8; /* operations of a call that is measured */
+static const double MOST_WORK = 2e8; /* operations of a measured call */
 
-/* As many panels as make a call short, whole tiles of them and the rest that the product has; of many rows some. */
+/* A shape with fewer panels and rows, for a short call: whole tiles of panels and the product's remainder. */
 static ProductShape shortened(const ProductShape *of)
 {
         const int64_t whole = 12;
@@ -158,7 +158,8 @@ static ProductShape shortened(const ProductShape *of)
         return less;
 }
 
-/* The fastest, of which the first one is hard to beat: time for a row of calls with most rows and, in a batch, of one for each sequence. */
+/* The fastest tiling, with a preference for the first one: by the time of calls with most rows and, in a
+ * batch, of one row per sequence. */
 static ProductTiling fastest(const ProductTimer *timer, const ProductShape *of, const ProductTiling *tiling,
                              int n)
 {
@@ -182,7 +183,7 @@ static ProductTiling fastest(const ProductTimer *timer, const ProductShape *of, 
         return tiling[best];
 }
 
-/* One after the other: tiles, pieces of k, rows at once. */
+/* Measures tiles, then blocks of k, then rows at once. */
 static bool tune_measure(const Target *t, const ProductShape *of, ProductTiling *tiling)
 {
         const ProductShape less = shortened(of);
@@ -198,7 +199,7 @@ static bool tune_measure(const Target *t, const ProductShape *of, ProductTiling 
         return true;
 }
 
-/* Measures what is missing in the file, and writes it. */
+/* Measures tilings that are missing in the file, and writes it. */
 static bool measure_lacking(Model *m, const Plan *p, Tuned *tuned, const ProductShape *shape, int n)
 {
         int env_error = 0, done = 0;

@@ -17,7 +17,7 @@ double axis_at(const Axis *x, double value)
         return x->from + part * (x->to - x->from);
 }
 
-/* Between powers of ten, where they lie apart: at 2 to 9. */
+/* At 2 to 9 between powers of ten, if there is room. */
 static void draw_minor_ticks(Text *t, const Axis *x, double at, bool upwards)
 {
         if (!x->log)
@@ -41,7 +41,7 @@ static double round_step(double range, int about)
         return power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
 }
 
-/* [MOST_TICKS], at round numbers; how many */
+/* Ticks at round numbers, [MOST_TICKS]; returns their number. */
 static int axis_ticks(const Axis *x, int about, double *tick)
 {
         const double step = x->log ? 1 : round_step(x->high - x->low, about);

@@ -16,7 +16,7 @@ bool is_dot_op(const GraphBlock *b)
                (b->op == OP_ADD || b->op == OP_MUL || b->op == OP_SUB);
 }
 
-/* The first is the name. */
+/* The first line is the name. */
 int block_lines(Arena *a, const GraphBlock *b, const char **line)
 {
         int n = 0;
@@ -75,7 +75,7 @@ static void draw_leaf(Text *t, const GraphBlock *b)
                          line[i]);
 }
 
-/* A repeat looks like a pile of sheets. */
+/* A repeat looks like a stack of sheets. */
 static void draw_group(Text *t, const GraphBlock *b, int depth)
 {
         const char *fill = depth % 2 ? "#f1f4f8" : "#ffffff";
@@ -107,7 +107,7 @@ static void draw_blocks(Text *t, const GraphBlock *group, int depth)
         }
 }
 
-/* Names of groups stand over the flows, at their upper left. */
+/* Names of groups are drawn over the flows, at the upper left. */
 static void draw_titles(Text *t, const GraphBlock *group)
 {
         for (int i = 0; i < group->ninside; i++)
