@@ -180,7 +180,7 @@ ChatValue chat_from_json(Chat *c, const json_t *j, int nesting)
         return json_is_boolean(j) ? chat_bool(json_is_true(j)) : chat_none();
 }
 
-/* --- what a value is --- */
+/* --- kinds of values --- */
 
 const char *chat_kind_name(ChatValue v)
 {
@@ -379,7 +379,7 @@ bool chat_contains(Chat *c, ChatValue container, ChatValue v)
         return false;
 }
 
-/* --- what can be run through --- */
+/* --- iteration --- */
 
 static Items *text_characters(Chat *c, ChatValue text)
 {

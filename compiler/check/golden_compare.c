@@ -220,7 +220,7 @@ static bool compare_texts(Text *to, const Golden *was, const Golden *is, double 
         return false;
 }
 
-/* --- what they are of ------------------------------------------------------------------------------------------------- */
+/* --- origin of values ------------------------------------------------------------------------------------------------- */
 
 /* The value of a hyperparameter in "layers 4; eps 1e-05"; NULL: none. */
 static const char *hyper_value(const char *all, const char *name, size_t n, size_t *length)

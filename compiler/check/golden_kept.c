@@ -81,7 +81,7 @@ void golden_write_kept(const GoldenValue *v, Text *t)
                 text_printf(t, " %d%s", v->likeliest[i], i + 1 == v->nlikeliest ? "\n" : "");
 }
 
-/* --- how far two values are apart -------------------------------------------------------------------------------------- */
+/* --- differences of values --------------------------------------------------------------------------------------------- */
 
 /* Number of floats between two; negative ones count downwards. */
 static uint64_t float_units(float a, float b)
@@ -281,7 +281,7 @@ static void say_texts(Text *to, const Golden *was, const Golden *is)
                 text_printf(to, "token %d is the first that differs\n", token);
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------------- */
+/* --- main function ------------------------------------------------------------------------------------------------------------- */
 
 static bool keeps_outputs(const Golden *g)
 {

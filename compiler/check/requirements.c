@@ -66,7 +66,7 @@ static TensorDifference tensors_difference(const Tensor *left, const Tensor *rig
         return d;
 }
 
-/* --- what is said of a failure ------------------------------------------------------------------------------ */
+/* --- messages ----------------------------------------------------------------------------------------------- */
 
 static const char *tensor_text(Arena *a, const Tensor *t)
 {

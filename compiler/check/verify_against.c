@@ -21,7 +21,7 @@ typedef struct {
         json_t *report, *checks; /* --json: results, instead of text, and the checks in it; else NULL */
 } Against;
 
-/* --- what is said -------------------------------------------------------------------------------------------------------- */
+/* --- reports ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
         int name, shape; /* columns of the table */

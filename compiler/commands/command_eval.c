@@ -60,7 +60,7 @@ static int choose_outputs(Evaluation *e)
         return DONE;
 }
 
-/* --- what came out ------------------------------------------------------------------------------------------------------ */
+/* --- outputs ------------------------------------------------------------------------------------------------------------ */
 
 /* The shape, with a leading axis for the batch; returns its rank. */
 static int eval_shape(const Evaluation *e, int output, int64_t *dim)

@@ -155,7 +155,7 @@ static int denoise_ask_model(void *of, const Denoiser *d, const float *x, int wi
         return code;
 }
 
-/* --- what comes of it ------------------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------------------------------- */
 
 /* Maps -1 .. 1 to 0 .. 255, grey or colour. */
 static int denoise_write_picture(const Denoise *w, const char *path)
@@ -201,7 +201,7 @@ static int denoise_finish(Denoise *w)
         return text_ends_with(o->out, ".png") ? denoise_write_picture(w, o->out) : write_values(w, o->out);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+/* --- main function ---------------------------------------------------------------------------------------------------------- */
 
 /* NULL, or an error message. */
 static const char *denoise_run_begin(Denoise *w)

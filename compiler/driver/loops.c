@@ -259,7 +259,7 @@ const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts)
         return knobs_fault(g, l, id, parts);
 }
 
-/* --- what is shown -------------------------------------------------------------------------------------------------- */
+/* --- reports -------------------------------------------------------------------------------------------------------- */
 
 enum { LONGEST_SETTING = 60 /* columns; longer ones are truncated */ };
 

@@ -405,7 +405,7 @@ const Target *chosen_target(const CommandOptions *o)
         return target_find(o->target.n ? o->target.at[0] : "native");
 }
 
-/* --- which option a word is ----------------------------------------------------------------------------------------- */
+/* --- parsing of words ----------------------------------------------------------------------------------------------- */
 
 /* The option of a word, among those that the command accepts (NULL: all), and its joined value: -n4, -n=4,
  * --temp=1, --no-fuse; NULL: the value is the next word; "": the option has none.  OPTIONS: unknown. */

@@ -159,7 +159,7 @@ static json_t *table_json(const RankTable *s)
         return all;
 }
 
-/* --- all of it ----------------------------------------------------------------------------------------------------- */
+/* --- main function ----------------------------------------------------------------------------------------------------- */
 
 static bool make_table(RankTable *s, Model *m, const CommandOptions *o, int time)
 {

@@ -118,7 +118,7 @@ static void emit_generate(const Emit *e, Text *c)
         text_printf(c, "%s\n", function);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------- */
+/* --- main function -------------------------------------------------------------------------------------------------- */
 
 /* Storage type of keys and values, if not all are floats. */
 static const char *narrow_keys(const Emit *e)

@@ -12,7 +12,7 @@ bool denoise_has_inputs(const Graph *g, const EmitLoop *l)
         return false;
 }
 
-/* --- what is given ---------------------------------------------------------------------------------------------------- */
+/* --- inputs of the caller --------------------------------------------------------------------------------------------- */
 
 /* ", int32_t class_input, int64_t words, const float *text" */
 static const char *parameters(const Emit *e, const EmitLoop *l)

@@ -178,7 +178,7 @@ void print_rows(Printer *p, const Stmt *s, Text *out)
         text_printf(out, shared ? "}\n" : "}\nreturn count;\n");
 }
 
-/* --- what a function does without ------------------------------------------------------------------------------------------ */
+/* --- unused parameters ----------------------------------------------------------------------------------------------------- */
 
 /* " UNUSED", which follows the name of a parameter that the function does not use */
 static const char *if_unused(const Printer *p, bool used)

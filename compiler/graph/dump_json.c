@@ -198,7 +198,7 @@ static void json_dump_body(FILE *f, const Graph *g, const Body *body, int indent
         fputc(']', f);
 }
 
-/* --- what stands around the nodes ------------------------------------------------------------------------------- */
+/* --- bodies, weights, states, inputs, outputs ------------------------------------------------------------------- */
 
 static void json_dump_input(FILE *f, const Graph *g, const Input *in)
 {

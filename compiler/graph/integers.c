@@ -339,7 +339,7 @@ Interval *intervals_of(Arena *a, const Graph *g)
         return s.of;
 }
 
-/* --- what follows from the bounds --------------------------------------------------------------------------------- */
+/* --- exactness of integers ---------------------------------------------------------------------------------------- */
 
 bool is_far(const Interval *of, const Node *n)
 {

@@ -66,7 +66,7 @@ static void drop_node(Interp *it, const Node *n)
         it->result[n->id] = NULL;
 }
 
-/* --- what is needed, and how long --- */
+/* --- needed nodes, and their lifetimes --- */
 
 static bool body_keeps_state(const Body *body)
 {

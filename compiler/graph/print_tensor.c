@@ -36,7 +36,7 @@ void print_shortest(FILE *f, double x)
         fputs(text, f);
 }
 
-/* --- how a tensor's numbers are written --------------------------------------------------------------------------- */
+/* --- format of numbers -------------------------------------------------------------------------------------------- */
 
 static int64_t shown_count(const Shown *t)
 {

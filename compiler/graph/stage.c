@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* --- what nodes depend on --- */
+/* --- dependencies of nodes --- */
 
 static void stage_join(Stage *into, const Stage *from)
 {

@@ -140,7 +140,7 @@ Tap *taps_of(Arena *arena, Graph *g, int *n)
         return l.tap;
 }
 
-/* --- a name as it is asked for ------------------------------------------------------------------------------------- */
+/* --- parsing of a name --------------------------------------------------------------------------------------------- */
 
 enum { MAX_PARTS = 128, ALL_ITERATIONS = -1, NO_INDEX = -2 };
 
@@ -343,7 +343,7 @@ static Node *taps_reach(WantedTaps *w, Body *b, const Instance *base, const char
         return w->why ? NULL : n;
 }
 
-/* --- names that are not whole -------------------------------------------------------------------------------------- */
+/* --- abbreviated names --------------------------------------------------------------------------------------------- */
 
 /* End of a path's first part. */
 static const char *part_end(const char *path)

@@ -455,7 +455,7 @@ static const char *name_of_source(PublishedReading *r)
                        : name;
 }
 
-/* ---- all of it ---- */
+/* ---- main function ---- */
 
 /* The library's items, preceded by those of a file. */
 static Program *load_items(PublishedReading *r, const char *items)

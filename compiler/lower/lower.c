@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* --- what every function has ------------------------------------------------------------------------------------- */
+/* --- construction of functions ----------------------------------------------------------------------------------- */
 
 Lower lower_new(Plan *p, Kernel *k, Role role, const char *name)
 {

@@ -216,7 +216,7 @@ static Node *move_product(const void *of, Node *n)
         return s->side == KEYS ? move_keys(m->g, n, &p) : move_values(m->g, n, &p);
 }
 
-/* --- what can be moved ------------------------------------------------------------------------------------------- */
+/* --- movable products -------------------------------------------------------------------------------------------- */
 
 /* Whether a joined key can be made of the kept values of its parts: they have the same leading axes. */
 static bool parts_agree(const CutParts *p)

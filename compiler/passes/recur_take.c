@@ -5,7 +5,7 @@
 
 enum { DEEPEST = 32 };
 
-/* --- what a node is --- */
+/* --- kinds of nodes --- */
 
 Node *recur_refuse(RecurMatch *m, const char *why)
 {

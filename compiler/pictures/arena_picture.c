@@ -49,7 +49,7 @@ static double step_at(const ArenaPicture *d, int step)
         return LEFT + step * d->column;
 }
 
-/* --- what buffers are for --------------------------------------------------------------------------------------------- */
+/* --- kinds of buffers ------------------------------------------------------------------------------------------------- */
 
 static void find_carried(ArenaPicture *d)
 {

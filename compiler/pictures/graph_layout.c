@@ -56,7 +56,7 @@ typedef struct {
         double *height;
 } LayerLayout;
 
-/* --- ports: where what flows from a block crosses the borders of the groups around ---------------------------------------- */
+/* --- ports: where flows cross the borders of groups ----------------------------------------------------------------------- */
 
 /* By group and source block: centre of the port, from the group's left. */
 typedef struct {

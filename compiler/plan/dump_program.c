@@ -47,7 +47,7 @@ const char *barriers_text(const Plan *p)
         return text;
 }
 
-/* --- what is said of a step ---------------------------------------------------------------------------------------------- */
+/* --- facts about a step -------------------------------------------------------------------------------------------------- */
 
 /* A member: its text, or if that is NULL its number. */
 typedef struct {
@@ -257,7 +257,7 @@ static json_t *steps_json(const Plan *p, const StepList *list)
         return all;
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------------------------- */
+/* --- main function --------------------------------------------------------------------------------------------------------------- */
 
 void program_dump(FILE *f, const Plan *p)
 {

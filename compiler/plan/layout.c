@@ -446,7 +446,7 @@ static void lay_output(Fuse *f, int i)
         place_value(f, o->node, b, p->graph->top, 4 * p->graph->top->nnode + 4);
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------ */
+/* --- main function ------------------------------------------------------------------------------------------------ */
 
 static bool is_result_of_attention(const Fuse *f, const Node *n)
 {

@@ -140,7 +140,7 @@ int rank_ranges(const Plan *p, RankPlace place, ByteRange **range)
         return merged(r.range, r.n);
 }
 
-/* --- which programs agree ------------------------------------------------------------------------------------------ */
+/* --- compatible programs ------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_numbers(uint64_t h, int64_t a, int64_t b)
 {

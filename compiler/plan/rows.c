@@ -300,7 +300,7 @@ static void gather_in_body(RowsApart *apart, int body)
         }
 }
 
-/* --- which kernels share rows ------------------------------------------------------------------------------------------ */
+/* --- kernels that share rows ------------------------------------------------------------------------------------------- */
 
 /* Of a part, in the order of execution. */
 static void add_kernels(const Plan *p, int body, uint64_t part, KernelList *to)

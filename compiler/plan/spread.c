@@ -73,7 +73,7 @@ static bool is_spread(const Kernel *k)
                (attention && attention_is_spread(attention->call.attention));
 }
 
-/* --- exchanges that are not needed --------------------------------------------------------------------------------- */
+/* --- redundant exchanges ------------------------------------------------------------------------------------------- */
 
 /* A buffer of which each rank needs only its own heads: element i belongs to a rank by i modulo `modulus` (heads.c). */
 typedef struct {

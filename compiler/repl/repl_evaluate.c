@@ -195,7 +195,7 @@ static void take_result(ReplEvaluation *v, Value value)
                 diag_error(&v->diag, v->line->span, "this is not a value");
 }
 
-/* --- all of it ----------------------------------------------------------------------------------------------------------- */
+/* --- main function ----------------------------------------------------------------------------------------------------------- */
 
 static void evaluation_begin(ReplEvaluation *v)
 {

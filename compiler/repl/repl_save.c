@@ -251,7 +251,7 @@ static void add_variables(Save *v)
                                 add_variable(v, sorted[i].name, sorted[i].value);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------------- */
+/* --- main function ---------------------------------------------------------------------------------------------------------------- */
 
 /* Definitions that may use variables follow them in a script. */
 static bool uses_variables(const Ast *ast)

@@ -58,7 +58,7 @@ static int64_t iteration_of(const CodeFrame *f, const Region *region)
         return iteration;
 }
 
-/* In the repeat itself. */
+/* In the innermost repeat only. */
 static int64_t own_iteration(const CodeFrame *f, const Region *region)
 {
         return iteration_of(f, region) % region->iterations;
@@ -80,7 +80,7 @@ int64_t frame_rows_before(const Plan *p, const EngineInstance *m, Dim rows)
         return rows.fixed * m->number + (size < 0 ? 0 : rows.per[size] * m->before);
 }
 
-/* Where element `at` of a buffer lies. */
+/* Address of element `at` of a buffer. */
 void *frame_element(const CodeFrame *f, Buffer *b, int64_t at)
 {
         const EngineInstance *m = f->m;
@@ -131,7 +131,7 @@ typedef void Gather(void *r, const void *base, const void *index, int64_t stride
 typedef void StoreN(void *p, const void *x, int n);
 typedef void StoreStrided(void *p, int64_t stride, const void *x, int n);
 
-/* set1, iota and clamp's limit take a number of their own kind */
+/* set1, iota and clamp's limit take a number of their type */
 static void with_number(const CodeFrame *f, KernelFunction *const *set, const Stmt *s, double value)
 {
         if (s->far)
@@ -213,7 +213,7 @@ static void run_load(const CodeFrame *f, const Stmt *s)
                 ((LoadN *)f->own->run.load_n[e])(r, p, f->rest);
 }
 
-/* An element that is no double. */
+/* An element that is not a double. */
 static float number_at(const CodeFrame *f, Buffer *b, const Index *at)
 {
         float lane[LANES];
@@ -297,7 +297,7 @@ int64_t frame_rows(const CodeFrame *f, int begin, int end)
         return rows;
 }
 
-/* The loops from `begin` to end - 1 out of one number. */
+/* Computes the counters of loops `begin` to end - 1 from one number. */
 void frame_set_loops(CodeFrame *f, int begin, int end, int64_t number)
 {
         for (int i = end - 1; i >= begin; i--) {
@@ -309,7 +309,7 @@ void frame_set_loops(CodeFrame *f, int begin, int end, int64_t number)
         }
 }
 
-/* The same of any loops, the last lowest. */
+/* The same for a list of loops, the last one lowest. */
 void frame_set_loops_in(CodeFrame *f, const int *loop, int n, int64_t number)
 {
         for (int i = n - 1; i >= 0; i--) {
@@ -462,7 +462,7 @@ static void run_stmt(CodeFrame *f, const Stmt *s)
         case STMT_ARGMAX:
         case STMT_CODES: run_select(f, s); break;
         case STMT_MOVE: run_move(f, s->call.move); break;
-        case STMT_COLLECTIVE: /* of one machine: nothing is to be done */
+        case STMT_COLLECTIVE: /* one machine: nothing to do */
         case STMT_END: break;
         }
 }

@@ -41,7 +41,7 @@ static void put_around(FormReader *r, const SentencePieceModel *p, const json_t 
                 add_around(r, false, p->end, "trainer_spec.eos_id");
 }
 
-/* A token of added_tokens_decoder, which may be a piece. */
+/* Adds a token of added_tokens_decoder, which may be a piece. */
 static void add_further(FormReader *r, const SentencePieceModel *p, const char *number, json_t *row)
 {
         const char *where = arena_printf(r->arena, "tokenizer_config.json: added_tokens_decoder.%s", number);
@@ -84,7 +84,7 @@ static const char *form_of_pieces(TokenizerForm *f, Bytes file, const json_t *co
         if (config)
                 use_config(r, &pieces, config);
         show_sentencepiece(r, &pieces);
-        reader_room(r, f->vocab); /* one more than there are */
+        reader_room(r, f->vocab); /* one more than present */
         return NULL;
 }
 

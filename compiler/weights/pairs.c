@@ -42,7 +42,7 @@ static uint64_t bits_at(const CkPair *pair, int64_t i)
         return bits;
 }
 
-/* The lowest bytes of it, with a sign. */
+/* The lowest bytes as a signed integer. */
 static int64_t signed_of(uint64_t bits, int bytes)
 {
         uint64_t sign = UINT64_C(1) << (8 * bytes - 1);
