@@ -33,7 +33,7 @@ static int next_of(int *n, int most)
 
 static int word_index(const char *name, int64_t n)
 {
-        int at = word_place(word, letters, name, n);
+        int at = word_slot(word, letters, name, n);
         if (word[at].n)
                 return at;
         if (words++ > EMBEDDED_WORDS / 2 || nletters + n >= MAX_LETTERS)

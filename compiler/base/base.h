@@ -320,7 +320,7 @@ extern const int embedded_chunks;
 const EmbeddedFile *embedded_find(const char *name);
 const char *embedded_text(const char *name); /* NULL: none */
 /* Slot of the word in such a table, or of its insertion.  words: texts. */
-int word_place(const EmbeddedWord *table, const char *words, const char *name, int64_t n);
+int word_slot(const EmbeddedWord *table, const char *words, const char *name, int64_t n);
 
 /* Files are written to temporary names; output_finish() renames several when all are complete.  A path
  * that is a symbolic link remains one: its target is replaced. */

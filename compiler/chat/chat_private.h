@@ -237,7 +237,7 @@ typedef struct Chat {
         bool dated;
 } Chat;
 
-enum { MOST_PARAMETERS = 6 };
+enum { MAX_PARAMETERS = 6 };
 
 typedef struct {
         ChatValue *at;
@@ -263,7 +263,7 @@ typedef struct {
         const Routine *routine;
         RoutineUse as;
         ChatValue self;
-        ChatValue arg[MOST_PARAMETERS]; /* V_ABSENT: not given */
+        ChatValue arg[MAX_PARAMETERS]; /* V_ABSENT: not given */
         const Args *all;
 } ChatCall;
 

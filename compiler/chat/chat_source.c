@@ -6,7 +6,7 @@
 
 #include "chat_private.h"
 
-enum { MOST_BYTES = 64 << 20 }; /* of tokenizer_config.json */
+enum { MAX_BYTES = 64 << 20 }; /* of tokenizer_config.json */
 
 /* A text's bytes; NULL with *why, and errno ENOENT where there is no such file. */
 static char *source_read(Arena *a, const char *path, int64_t *n, const char **why)
@@ -17,9 +17,9 @@ static char *source_read(Arena *a, const char *path, int64_t *n, const char **wh
         Text *t = text_new(a);
         char part[1 << 16];
         size_t got;
-        while (t->n <= MOST_BYTES && (got = fread(part, 1, sizeof part, f)) > 0)
+        while (t->n <= MAX_BYTES && (got = fread(part, 1, sizeof part, f)) > 0)
                 text_add(t, part, (int64_t)got);
-        *why = ferror(f) ? strerror(errno) : t->n > MOST_BYTES ? strerror(EFBIG) : NULL;
+        *why = ferror(f) ? strerror(errno) : t->n > MAX_BYTES ? strerror(EFBIG) : NULL;
         fclose(f);
         input_read(path);
         int64_t mark = text_mark(t->data, t->n);

@@ -6,9 +6,9 @@
 #include "build_private.h"
 
 enum {
-        TABLES_IN_C = 1 << 16,       /* maximum of a tokenizer's bytes in the C */
-        MUCH_TEXT = 8 << 20,         /* size of weights as text that compilers take long for */
-        MOST_IN_PROGRAM = 1900000000 /* maximum of bytes that signed 32-bit addresses reach */
+        TABLES_IN_C = 1 << 16,      /* maximum of a tokenizer's bytes in the C */
+        MUCH_TEXT = 8 << 20,        /* size of weights as text that compilers take long for */
+        MAX_IN_PROGRAM = 1900000000 /* maximum of bytes that signed 32-bit addresses reach */
 };
 
 EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer,
@@ -202,7 +202,7 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
         if (!error && o->given[OPT_PYTHON])
                 emit_python(p, &options, module);
         free(packed);
-        if (!error && o->given[OPT_INCBIN] && p->bytes.weights + tail.size > MOST_IN_PROGRAM)
+        if (!error && o->given[OPT_INCBIN] && p->bytes.weights + tail.size > MAX_IN_PROGRAM)
                 error = arena_printf(&m->arena,
                                      "--incbin: the weights take %s, but a program can hold at most 1.9 GB: "
                                      "without --incbin they are mapped",

@@ -7,7 +7,7 @@
 
 #include "commands_private.h"
 
-enum { MOST_PRINTED = 1 << 20 /* maximum of numbers printed as JSON */ };
+enum { MAX_PRINTED = 1 << 20 /* maximum of numbers printed as JSON */ };
 
 /* --- inputs ----------------------------------------------------------------------------------------------------------- */
 
@@ -128,12 +128,12 @@ static int eval_print_json(const Evaluation *e)
         int64_t dim[MAX_RANK + 1], all = 0;
         for (int i = 0; i < e->nwanted; i++)
                 all += evaluation_count(e, e->wanted[i]) * e->times;
-        if (all > MOST_PRINTED) {
+        if (all > MAX_PRINTED) {
                 fprintf(stderr,
                         "lathe eval: --json: the outputs are %" PRId64
                         " numbers, more than %d: write them by -o FILE.safetensors, "
                         "or name some by --output\n",
-                        all, MOST_PRINTED);
+                        all, MAX_PRINTED);
                 return WRONG_USAGE;
         }
         printf("{");

@@ -12,10 +12,10 @@
 #include "commands_private.h"
 
 enum {
-        MOST_IN_PAGE =
+        MAX_IN_PAGE =
                 50000000, /* maximum of bytes of weights in the page; larger ones are in a separate file */
         MOST_ROWS = 16,   /* of a text in a call with attention */
-        MOST_ATTENTION = 64 << 20 /* maximum of bytes of attention */
+        MAX_ATTENTION = 64 << 20 /* maximum of bytes of attention */
 };
 
 /* --- the compiler ------------------------------------------------------------------------------------------------- */
@@ -160,7 +160,7 @@ static int write_page(Model *m, const char *out, const char *folder, Plan *p, We
 {
         Arena *a = &m->arena;
         int64_t layers;
-        const bool beside = p->bytes.weights + tail->size > MOST_IN_PAGE;
+        const bool beside = p->bytes.weights + tail->size > MAX_IN_PAGE;
         const char *stem = page_stem(a, out), *slash = strrchr(stem, '/');
         const char *path =
                 beside ? arena_printf(a, "%s.weights", stem) : arena_printf(a, "%s/model.weights", folder);
@@ -299,7 +299,7 @@ static const char *why_too_large(const Graph *g, const CommandOptions *o)
 {
         int64_t layers = 1;
         const int64_t maps = attention_maps(g, &layers), context = g->named[g->time].bound;
-        const int64_t most = maps > 0 ? MOST_ATTENTION / (4 * o->chunk) / maps : 0;
+        const int64_t most = maps > 0 ? MAX_ATTENTION / (4 * o->chunk) / maps : 0;
         if (maps == 0)
                 return "it has no layout of layers, heads and tokens";
         if (context <= most)
@@ -310,7 +310,7 @@ static const char *why_too_large(const Graph *g, const CommandOptions *o)
                 "for %" PRId64 " tokens, %" PRId64 " layers of %" PRId64
                 " heads and a context of %s it needs %s, and the limit is %s; reduce the context to %s",
                 o->chunk, layers, maps / layers, grouped(g->arena, context), in_units(g->arena, bytes, "B"),
-                in_units(g->arena, MOST_ATTENTION, "B"), grouped(g->arena, most));
+                in_units(g->arena, MAX_ATTENTION, "B"), grouped(g->arena, most));
 }
 
 /* Loads the model with its attention as a further output, after the passes.  Returns why the page can't

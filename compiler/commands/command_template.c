@@ -7,7 +7,7 @@
 #include "commands_private.h"
 #include "import/import.h"
 
-enum { MOST_TURNS = 10000 };
+enum { MAX_TURNS = 10000 };
 
 static void say_fault(Arena *a, const ChatFault *fault)
 {
@@ -97,7 +97,7 @@ static bool read_turns(Arena *a, TemplateTurns *turns)
         while (good && (n = getline(&line, &room, stdin)) > 0) {
                 n -= line[n - 1] == '\n';
                 json_t *text = json_stringn(line, (size_t)n);
-                good = text && turns->n < MOST_TURNS;
+                good = text && turns->n < MAX_TURNS;
                 if (!good) {
                         fprintf(stderr, "lathe template: standard input, line %d: %s\n", turns->n + 1,
                                 text ? "a conversation has at most 10000 lines" : "this is not UTF-8");

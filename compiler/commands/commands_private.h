@@ -12,7 +12,7 @@ typedef struct {
         const char *wants;
         const char *usage, *about, *introduction, *examples;
 } Command;
-enum { MOST_COMMANDS = 32 };
+enum { MAX_COMMANDS = 32 };
 extern const Command command_table[];
 extern const int command_count;
 

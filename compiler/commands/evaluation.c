@@ -7,7 +7,7 @@
 
 #include "commands_private.h"
 
-enum { MOST_TOGETHER = 64 /* sequences of a call */ };
+enum { MAX_TOGETHER = 64 /* sequences of a call */ };
 
 const Type *evaluation_type(const Evaluation *e, int output)
 {
@@ -49,7 +49,7 @@ int evaluation_engine(Evaluation *e)
         const CommandOptions *o = e->o;
         const Target *target = chosen_target(o);
         const int64_t batch = e->given.values.batch;
-        const int slots = batch < MOST_TOGETHER ? (int)batch : MOST_TOGETHER;
+        const int slots = batch < MAX_TOGETHER ? (int)batch : MAX_TOGETHER;
         const char *why;
         CommandOptions several = *o;
         several.slots = batch > 1 && model_takes_several(e->m, o, target, slots) ? slots : 1;
@@ -124,7 +124,7 @@ static const char *run_together(Evaluation *e, int64_t first, int64_t n)
         const Graph *g = e->m->graph;
         void **input = NEW_ARRAY(&e->m->arena, void *, g->ninput);
         float **output = NEW_ARRAY(&e->m->arena, float *, g->noutput);
-        EngineSequence s[MOST_TOGETHER] = {{0}};
+        EngineSequence s[MAX_TOGETHER] = {{0}};
         const char *why = NULL;
         for (int i = 0; i < g->ninput; i++)
                 if (!(input[i] = joined_input(e, i, first, n)))

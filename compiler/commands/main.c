@@ -27,7 +27,7 @@ static const Command *command_find(const char *name)
         for (int i = 0; i < command_count; i++)
                 if (!strcmp(command_table[i].name, name))
                         return &command_table[i];
-        const char *names[MOST_COMMANDS];
+        const char *names[MAX_COMMANDS];
         for (int i = 0; i < command_count; i++)
                 names[i] = command_table[i].name;
         const char *near = nearest_name(name, names, command_count);

@@ -10,7 +10,7 @@
 
 #include "driver.h"
 
-enum { WINDOW = 512, MOST_REPEATS = MAX_RANK };
+enum { WINDOW = 512, MAX_REPEATS = MAX_RANK };
 
 /* For a weight: sums of squares [slots][width], and the number of rows in each [slots]. */
 typedef struct {
@@ -147,15 +147,15 @@ static bool gather_outputs(Gathering *c)
 
 /* The repeats around a product, outermost first, with the current iteration of each. */
 typedef struct {
-        const Body *body[MOST_REPEATS];
-        int64_t iteration[MOST_REPEATS];
+        const Body *body[MAX_REPEATS];
+        int64_t iteration[MAX_REPEATS];
         int n;
 } RepeatIterations;
 
 static RepeatIterations body_iterations(const Body *b)
 {
         RepeatIterations a = {.n = 0};
-        for (const Body *at = b; at->region && a.n < MOST_REPEATS; at = at->region->repeat->body)
+        for (const Body *at = b; at->region && a.n < MAX_REPEATS; at = at->region->repeat->body)
                 a.n++;
         for (int i = a.n; i-- > 0; b = b->region->repeat->body)
                 a.body[i] = b;

@@ -342,7 +342,7 @@ CommandOptions draft_options(Arena *a, const CommandOptions *o);
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
 void draft_model_close(DraftModel *d);
 /* loops.c: inputs and outputs of a loop other than generate, whose tokens why_no_logits() checks. */
-enum { MOST_SIDE = 1 << 14 /* of a model's input picture */ };
+enum { MAX_SIDE = 1 << 14 /* of a model's input picture */ };
 /* likeliest.c: softmax of logits [n], sorted by probability, [n] in the arena; NULL: a logit is NaN or
  * infinite. */
 typedef struct {

@@ -39,9 +39,9 @@ const char *picture_fault(const Graph *g, const Input *in)
                                     "a picture of 1 or 3 channels, grey or red, green, blue, and %s is %s",
                                     input_name(in), type);
         for (int axis = 1; axis < 3; axis++)
-                if (dim_value(in->type.dim[axis], NULL) > MOST_SIDE)
-                        return arena_printf(g->arena, "a picture of at most %d by %d, and %s is %s",
-                                            MOST_SIDE, MOST_SIDE, input_name(in), type);
+                if (dim_value(in->type.dim[axis], NULL) > MAX_SIDE)
+                        return arena_printf(g->arena, "a picture of at most %d by %d, and %s is %s", MAX_SIDE,
+                                            MAX_SIDE, input_name(in), type);
         return NULL;
 }
 

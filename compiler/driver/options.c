@@ -373,7 +373,7 @@ static bool set_link(OptionUse *use)
 static bool set_draft(OptionUse *use)
 {
         static const OptionRow from_text = {.info = {.name = "--draft"},
-                                            NUMBER(INT, draft.tokens, 0, MOST_DRAFTS)};
+                                            NUMBER(INT, draft.tokens, 0, MAX_DRAFTS)};
         char *end;
         (void)strtod(use->value, &end);
         if (end != use->value && !*end)

@@ -11,7 +11,7 @@
 
 #include "driver.h"
 
-enum { LEAST_KEPT = 8 << 20 }; /* bytes; fewer are packed quickly */
+enum { MIN_KEPT = 8 << 20 }; /* bytes; fewer are packed quickly */
 
 static uint64_t hash_text(uint64_t h, const char *text)
 {
@@ -116,7 +116,7 @@ static const char *path_of_kept(Model *m, const CommandOptions *o, const Plan *p
 {
         CkError wrong;
         const char *path =
-                p->bytes.weights < LEAST_KEPT
+                p->bytes.weights < MIN_KEPT
                         ? NULL
                         : kept_path(&m->arena, o,
                                     arena_printf(&m->arena, "%s.%s.packed", m->graph->name, p->target->name));

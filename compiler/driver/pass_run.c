@@ -153,7 +153,7 @@ static bool pass_wide(PassRun *r)
 {
         bool good = integers_check(r->m->graph, &r->m->diag);
         diag_print(&r->m->diag, stderr);
-        r->changed = good && far_operands_as_reals(r->m->graph);
+        r->changed = good && wide_operands_as_reals(r->m->graph);
         return good;
 }
 

@@ -9,7 +9,7 @@
 
 #include "driver.h"
 
-enum { LEAST_KEPT = 1 << 15 }; /* bytes of tables */
+enum { MIN_KEPT = 1 << 15 }; /* bytes of tables */
 
 typedef struct {
         char name[8];
@@ -116,7 +116,7 @@ const char *source_tables(Arena *a, const CommandOptions *o, const char *path, c
                 return NULL;
         TokenBlock *block = NEW(a, TokenBlock);
         const char *why = tokenizer_open(a, path, block, &env_error);
-        if (!why && kept && block->size >= LEAST_KEPT)
+        if (!why && kept && block->size >= MIN_KEPT)
                 tokens_keep(a, kept, key, block);
         *tables = block;
         return why;

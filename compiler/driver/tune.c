@@ -134,7 +134,7 @@ static bool write_tuned(Arena *a, Tuned *tuned)
                 text_printf(text, "%s %s %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d %d %d\n",
                             p->target->name, storage_info[p->of.storage].text, p->of.depth,
                             p->of.panels * LANES, p->of.rows, p->of.slots, p->tiling.rows, p->tiling.panels,
-                            p->tiling.cut, p->tiling.rows_at_once);
+                            p->tiling.k_block, p->tiling.rows_at_once);
         }
         return write_file(tuned->path, text->data, text->n);
 }
@@ -149,7 +149,7 @@ static ProductShape shortened(const ProductShape *of)
 {
         const int64_t whole = 12;
         ProductShape less = *of;
-        less.rows = of->rows < 2 * MOST_AT_ONCE ? of->rows : 2 * MOST_AT_ONCE;
+        less.rows = of->rows < 2 * MAX_AT_ONCE ? of->rows : 2 * MAX_AT_ONCE;
         int64_t most =
                 (int64_t)(MOST_WORK / (2.0 * LANES * (double)of->depth * (double)less.rows)) / whole * whole;
         most = most < whole ? whole : most;
@@ -192,7 +192,7 @@ static bool tune_measure(const Target *t, const ProductShape *of, ProductTiling 
                 return false;
         for (int which = 0; which < 3; which++) {
                 ProductTiling candidate[CANDIDATES] = {*tiling};
-                const int n = 1 + further_tilings(t, of, tiling, which, candidate + 1, CANDIDATES - 1);
+                const int n = 1 + candidate_tilings(t, of, tiling, which, candidate + 1, CANDIDATES - 1);
                 *tiling = n > 1 ? fastest(timer, &less, candidate, n) : *tiling;
         }
         product_timer_free(timer);

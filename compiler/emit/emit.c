@@ -110,7 +110,7 @@ static void emit_generate(const Emit *e, Text *c)
         const char *function =
                 arena_printf(e->arena, "%s%s%s", host_text(e, "model_generate.h"), has_beams(e) ? "\n" : "",
                              has_beams(e) ? host_text(e, "model_beams.h") : "");
-        const int64_t drafts = e->plan->chunk < MOST_DRAFTS ? e->plan->chunk : MOST_DRAFTS;
+        const int64_t drafts = e->plan->chunk < MAX_DRAFTS ? e->plan->chunk : MAX_DRAFTS;
         text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", DRAFTS = %" PRId64 " };\n%s\n",
                     row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound, drafts,
                     loop_tokens_text(e->arena, e->g));

@@ -6,7 +6,7 @@
 #define EMIT_H
 #include "plan/plan.h"
 
-enum { MOST_DRAFTS = 32 }; /* maximum number of drafted tokens */
+enum { MAX_DRAFTS = 32 }; /* maximum number of drafted tokens */
 
 /* The emitted files. */
 

@@ -181,7 +181,7 @@ const char *denoise_header(const Emit *e, const EmitLoop *l)
 /* --- the command line ------------------------------------------------------------------------------------------------- */
 
 /* Index of a size among those that the caller passes. */
-static int place_of_size(const Graph *g, const EmitLoop *l, int size)
+static int index_of_size(const Graph *g, const EmitLoop *l, int size)
 {
         int place = 0;
         for (int i = 0; i < size; i++)
@@ -202,7 +202,7 @@ static void emit_input_form(const Emit *e, const EmitLoop *l, const Input *in, T
                         named++;
                 text_printf(c, "%s%" PRId64, a ? ", " : "",
                             dim_is_fixed(d) ? dim_value(d, NULL)
-                                            : -1 - (int64_t)place_of_size(e->g, l, named));
+                                            : -1 - (int64_t)index_of_size(e->g, l, named));
         }
         text_printf(c, "%s}},\n", in->type.rank ? "" : "0");
 }

@@ -5,7 +5,7 @@
 
 #include "emit_private.h"
 
-enum { MOST_FILE_INPUTS = 64 }; /* of runtime/input_values.h */
+enum { MAX_FILE_INPUTS = 64 }; /* of runtime/input_values.h */
 
 static LoopId id_of(const EmitLoop *l)
 {
@@ -124,8 +124,8 @@ const char *why_no_loop_command(const Graph *g, const EmitLoop *l)
                 const Input *in = &g->input[i];
                 if (!is_callers(g, l, in))
                         continue;
-                if (++n > MOST_FILE_INPUTS)
-                        return arena_printf(g->arena, "has more than %d inputs", MOST_FILE_INPUTS);
+                if (++n > MAX_FILE_INPUTS)
+                        return arena_printf(g->arena, "has more than %d inputs", MAX_FILE_INPUTS);
                 if (!is_said_by_file(g, in))
                         return arena_printf(g->arena, "has an input %s whose sizes are not names",
                                             input_name(in));

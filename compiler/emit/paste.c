@@ -22,7 +22,7 @@ typedef struct {
 
 static int name_index(const char *name, int64_t n)
 {
-        return word_place(embedded_word, embedded_words, name, n);
+        return word_slot(embedded_word, embedded_words, name, n);
 }
 
 static void need_chunk(Paste *p, int number);

@@ -11,17 +11,17 @@
 
 /* --- vectors ---------------------------------------------------------------------------------------------------------- */
 
-const char *literal_in_c(const Printer *p, bool far, double value)
+const char *literal_in_c(const Printer *p, bool f64, double value)
 {
-        return far ? arena_printf(p->arena, "%.1f", value) : float_literal(p->arena, (float)value);
+        return f64 ? arena_printf(p->arena, "%.1f", value) : float_literal(p->arena, (float)value);
 }
 
 /* A number with its decimal value where it is in hex: "0x1p-3f" and 0.125 in a comment. */
-static const char *number_in_c(const Printer *p, bool far, double value)
+static const char *number_in_c(const Printer *p, bool f64, double value)
 {
-        const char *c = literal_in_c(p, far, value);
+        const char *c = literal_in_c(p, f64, value);
         int digits = 1;
-        if (far || p->plan->by_address || !strchr(c, 'p'))
+        if (f64 || p->plan->by_address || !strchr(c, 'p'))
                 return c;
         while (digits < 9 && strtof(arena_printf(p->arena, "%.*g", digits, value), NULL) != (float)value)
                 digits++;
@@ -37,17 +37,17 @@ static const char *vector_text(const Printer *p, int t)
 /* "v_add", "w_add" */
 static const char *op_name(const Printer *p, const Stmt *s)
 {
-        return arena_printf(p->arena, "%c_%s", s->far ? 'w' : 'v', op_info[s->compute].vector);
+        return arena_printf(p->arena, "%c_%s", s->f64 ? 'w' : 'v', op_info[s->compute].vector);
 }
 
-static const char *vector_name(const Printer *p, bool far, const char *name)
+static const char *vector_name(const Printer *p, bool f64, const char *name)
 {
-        return far ? arena_printf(p->arena, "w%s", name + 1) : name;
+        return f64 ? arena_printf(p->arena, "w%s", name + 1) : name;
 }
 
-static const char *vector_type(bool far)
+static const char *vector_type(bool f64)
 {
-        return far ? "w16" : "v16";
+        return f64 ? "w16" : "v16";
 }
 
 /* Keeps the expression of a vector that is inlined into its user.  False: it is not to be inlined, or too
@@ -68,7 +68,7 @@ static void print_assigned(const Printer *p, const Stmt *s, const char *function
         if (keep_inlined(p, s, arena_printf(p->arena, "%s(%s)", function, arguments)))
                 return;
         const char *comment = s->of && s->of->name ? arena_printf(p->arena, " /* %s */", s->of->name) : "";
-        const char *constant = s->op == STMT_START ? "" : "const ", *type = vector_type(s->far);
+        const char *constant = s->op == STMT_START ? "" : "const ", *type = vector_type(s->f64);
         if (p->plan->by_address)
                 text_printf(out, "%s t%d; %s(t%d, %s);%s\n", type, s->to, function, s->to, arguments,
                             comment);
@@ -80,7 +80,7 @@ static void print_assigned(const Printer *p, const Stmt *s, const char *function
 /* Initial value of a fold. */
 static const char *start_text(const Printer *p, const Stmt *s)
 {
-        return s->value == -INFINITY ? "-FLOAT_INF" : number_in_c(p, s->far, s->value);
+        return s->value == -INFINITY ? "-FLOAT_INF" : number_in_c(p, s->f64, s->value);
 }
 
 /* Arguments for an element of blocks: type, start, index. */
@@ -134,7 +134,7 @@ static void print_gather(Printer *p, const Stmt *s, Text *out)
         Storage e = s->buffer->storage;
         const char *at = place_in_c(p, s->buffer, s->at);
         print_assigned(
-                p, s, s->variant ? storage_info[e].gather_far : storage_info[e].gather,
+                p, s, s->variant ? storage_info[e].gather_wide : storage_info[e].gather,
                 arena_printf(p->arena, s->variant ? "%s, %s" : "%s, %s, 1", at, vector_text(p, s->from[0])),
                 out);
 }
@@ -156,12 +156,12 @@ static void print_store(Printer *p, const Stmt *s, Text *out)
 static void print_per_iteration(Printer *p, const Stmt *s, Text *out)
 {
         const Literal *l = s->of->attr.literal;
-        text_printf(out, "static const %s c%d[%lld] = {", s->far ? "double" : "float", s->to,
+        text_printf(out, "static const %s c%d[%lld] = {", s->f64 ? "double" : "float", s->to,
                     (long long)l->iterations);
         for (int64_t i = 0; i < l->iterations; i++)
-                text_printf(out, "%s%s", i ? ", " : "", literal_in_c(p, s->far, l->value[i]));
+                text_printf(out, "%s%s", i ? ", " : "", literal_in_c(p, s->f64, l->value[i]));
         text_printf(out, "};\n");
-        print_assigned(p, s, vector_name(p, s->far, "v_set1"),
+        print_assigned(p, s, vector_name(p, s->f64, "v_set1"),
                        arena_printf(p->arena, "c%d[%s]", s->to, iteration_text(p, s->of->body->region)), out);
 }
 
@@ -174,9 +174,9 @@ static const char *body_arguments(const Printer *p, const Stmt *s)
 }
 
 /* "(float)(i0 + 1)" */
-static const char *as_lane(Printer *p, bool far, const Index *x)
+static const char *as_lane(Printer *p, bool f64, const Index *x)
 {
-        const char *type = far ? "double" : "float", *text = index_text(p, x);
+        const char *type = f64 ? "double" : "float", *text = index_text(p, x);
         return arena_printf(p->arena, x->op == INDEX_LANE ? "(%s)%s" : "(%s)(%s)", type, text);
 }
 
@@ -280,7 +280,7 @@ static void print_integer(Printer *p, const Stmt *s, Text *out)
 {
         if (s->op == STMT_PLACE)
                 text_printf(out, "const int64_t x%d = clamp_index(%s(%s), %s);\n", s->to,
-                            vector_name(p, s->far, "v_first"), vector_text(p, s->from[0]),
+                            vector_name(p, s->f64, "v_first"), vector_text(p, s->from[0]),
                             index_text(p, s->at));
         else
                 text_printf(out, "const int64_t x%d = %s;\n", s->to, index_text(p, s->at));
@@ -289,41 +289,41 @@ static void print_integer(Printer *p, const Stmt *s, Text *out)
 static void print_stmt(Printer *p, const Stmt *s, Text *out)
 {
         Arena *a = p->arena;
-        const char *set = vector_name(p, s->far, "v_set1");
+        const char *set = vector_name(p, s->f64, "v_set1");
         switch (s->op) {
-        case STMT_NUMBER: print_assigned(p, s, set, number_in_c(p, s->far, s->value), out); break;
+        case STMT_NUMBER: print_assigned(p, s, set, number_in_c(p, s->f64, s->value), out); break;
         case STMT_START: print_assigned(p, s, set, start_text(p, s), out); break;
-        case STMT_INDEX: print_assigned(p, s, set, as_lane(p, s->far, s->at), out); break;
+        case STMT_INDEX: print_assigned(p, s, set, as_lane(p, s->f64, s->at), out); break;
         case STMT_PER_ITERATION: print_per_iteration(p, s, out); break;
         case STMT_ELEMENT: print_element(p, s, out); break;
         case STMT_LOAD: print_load(p, s, out); break;
         case STMT_GATHER: print_gather(p, s, out); break;
         case STMT_COUNT:
-                print_assigned(p, s, vector_name(p, s->far, "v_iota"), as_lane(p, s->far, s->at), out);
+                print_assigned(p, s, vector_name(p, s->f64, "v_iota"), as_lane(p, s->f64, s->at), out);
                 break;
         case STMT_GIVEN: print_given(p, s, out); break;
         case STMT_COMPUTE: print_assigned(p, s, op_name(p, s), body_arguments(p, s), out); break;
         case STMT_MULTIPLY_ADD: print_assigned(p, s, "v_fma", body_arguments(p, s), out); break;
         case STMT_CONVERT:
-                print_assigned(p, s, s->far ? "w_of_v" : "v_of_w", body_arguments(p, s), out);
+                print_assigned(p, s, s->f64 ? "w_of_v" : "v_of_w", body_arguments(p, s), out);
                 break;
         case STMT_EXP_DIFF: print_assigned(p, s, "v_soft", body_arguments(p, s), out); break;
         case STMT_SAFE_DIV: print_assigned(p, s, "v_part", body_arguments(p, s), out); break;
         case STMT_KEEP:
-                print_assigned(p, s, vector_name(p, s->far, "v_keep"),
+                print_assigned(p, s, vector_name(p, s->f64, "v_keep"),
                                arena_printf(a, "%s, %s, %s", vector_text(p, s->from[0]), lanes_left(p),
                                             start_text(p, s)),
                                out);
                 break;
         case STMT_CLAMP:
                 print_assigned(
-                        p, s, vector_name(p, s->far, "v_clamp"),
-                        arena_printf(a, "%s, %s", vector_text(p, s->from[0]), as_lane(p, s->far, s->at)),
+                        p, s, vector_name(p, s->f64, "v_clamp"),
+                        arena_printf(a, "%s, %s", vector_text(p, s->from[0]), as_lane(p, s->f64, s->at)),
                         out);
                 break;
         case STMT_ACCUMULATE: print_accumulate(p, s, out); break;
         case STMT_ACROSS: {
-                const char *fold = vector_name(p, s->far, s->compute == OP_MAX ? "v_maxof" : "v_sum");
+                const char *fold = vector_name(p, s->f64, s->compute == OP_MAX ? "v_maxof" : "v_sum");
                 print_assigned(p, s, set, arena_printf(a, "%s(%s)", fold, vector_text(p, s->from[0])), out);
                 break;
         }

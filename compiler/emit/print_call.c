@@ -83,7 +83,7 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
                     (long long)k->product.k, operand_text(p, (Operand){s->w[0], part->w_at}), storage->name,
                     s->nproduct);
         text_printf(call, "%*s&(Tiling){%s, %d, %d}, %s%s, %s%s, m->scratch + thread * SCRATCH);\n",
-                    (int)strlen(function) + 1, "", tile, s->tiling.cut, s->tiling.rows_at_once, twice,
+                    (int)strlen(function) + 1, "", tile, s->tiling.k_block, s->tiling.rows_at_once, twice,
                     part_text(p, part, "from"), twice, part_text(p, part, "to"));
         text_indent(out, call, asked);
 }

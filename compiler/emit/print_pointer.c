@@ -80,14 +80,14 @@ static const char *slot_text(Printer *p, const Buffer *b, Text *before)
 static void literal_array(Printer *p, Buffer *b, Text *out)
 {
         const Literal *l = b->table->attr.literal;
-        bool far = b->storage == STORAGE_F64;
+        bool f64 = b->storage == STORAGE_F64;
         int64_t size = storage_elements(b->storage, b->size);
         text_printf(out, "static const %s %s_all[%lld] = {", storage_info[b->storage].c, pointer_name(p, b),
                     (long long)(b->slots * size + LANES));
         for (int64_t t = 0; t < l->iterations; t++)
                 for (int64_t i = 0; i < size; i++)
                         text_printf(out, "%s%s", t + i ? ", " : "",
-                                    literal_in_c(p, far, i < l->count ? l->value[t * l->count + i] : 0));
+                                    literal_in_c(p, f64, i < l->count ? l->value[t * l->count + i] : 0));
         text_printf(out, "};\n");
 }
 

@@ -76,7 +76,7 @@ void print_pointers(Printer *p, Text *out);
 void print_pointer(Printer *p, Buffer *b, Text *out); /* a single pointer */
 
 /* print_c.c */
-const char *literal_in_c(const Printer *p, bool far, double value);
+const char *literal_in_c(const Printer *p, bool f64, double value);
 const char *element_number(Printer *p, Buffer *b, const Index *at); /* index of an element */
 void print_rest(Printer *p, const CodeLoop *lanes, Text *out);
 void printer_begin(Printer *p); /* after its function is set */

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_CODES = 256 /* of a group of activations */ };
+enum { MAX_CODES = 256 /* of a group of activations */ };
 
 /* Nested loops over up to three arrays: for each loop its count, and its step in each array. */
 enum { MAX_ARRAYS = 3 };
@@ -323,7 +323,7 @@ static void evaluate_round_group(const double *x, double *y, int n)
 static void evaluate_product(const double *restrict a, const double *restrict b, double *restrict y,
                              int64_t m, int64_t k, int64_t n, int zeros, int group)
 {
-        double code[MOST_CODES];
+        double code[MAX_CODES];
         int64_t step = group ? group : k;
         for (int64_t i = 0; i < m * n; i++)
                 y[i] = 0;

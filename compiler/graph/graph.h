@@ -94,7 +94,7 @@ typedef struct {
         int values;
         int64_t bytes;
         int codes;
-        const char *one, *set, *load, *gather, *gather_far, *store; /* see storage.def */
+        const char *one, *set, *load, *gather, *gather_wide, *store; /* see storage.def */
 } StorageInfo;
 extern const StorageInfo storage_info[STORAGE_COUNT];
 #define WEIGHT_STORAGES (STORAGE_Q6_K + 1)          /* the first types are those of weights */
@@ -255,7 +255,7 @@ struct StateVar {
         int64_t window;         /* 0: all past positions are read; else only this many */
         Storage storage;        /* type of the stored numbers: F32, F16 or Q8 */
         int64_t group;          /* Q8: number of neighbours in a row that share a scale; divides the row */
-        bool apart;             /* axis 0 counts heads, each stored separately */
+        bool per_head;          /* axis 0 counts heads, each stored separately */
         Region *region;         /* NULL: top */
         int64_t slots;          /* number of iterations of its regions that have it */
         const int32_t *slot_of; /* [product of iterations]: slot, or -1; NULL: all iterations have it */
@@ -658,7 +658,7 @@ int64_t cache_count(const Graph *g, const int64_t *held);
 /* Integers: the bounds of each node's values, and so the type in which they are exact.
  *
  *   up to 2^24      floats, like other values
- *   below 2^53      doubles: "far" integers
+ *   below 2^53      doubles: "wide" integers
  *   beyond, or of   doubles for floor() of a real without a bound; else an error: the interpreter could not
  *   unknown bound   compute it either
  *
@@ -670,14 +670,14 @@ typedef struct {
 
 /* By node id.  For a node in a repeat: over all iterations. */
 Interval *intervals_of(Arena *a, const Graph *g);
-bool is_far(const Interval *of, const Node *n); /* whether it is an integer that floats may not represent */
+bool is_wide(const Interval *of, const Node *n); /* whether it is an integer that floats may not represent */
 /* whether it is computed in doubles, for itself or for an intermediate value */
-bool computes_far(const Interval *of, const Node *n);
+bool computes_wide(const Interval *of, const Node *n);
 
 /* False: a node may have integers that are not exact; this is reported. */
 bool integers_check(const Graph *g, Diag *diag);
-/* Products take reals: converts their far integers.  Returns whether there were any. */
-bool far_operands_as_reals(Graph *g);
+/* Products take reals: converts their wide integers.  Returns whether there were any. */
+bool wide_operands_as_reals(Graph *g);
 
 /* Gates: factors that a mask sets to 0, and their consequences. */
 
@@ -793,7 +793,8 @@ const char *find_attention(Arena *a, const Graph *g, const Node *product, const 
 /* The same; fails too if its values are used elsewhere, so that they must be stored. */
 const char *why_no_attention(Arena *a, const Graph *g, const Uses *uses, const Node *product,
                              const bool *stored, Scores *s);
-bool lies_in_codes(const Node *n); /* whether it is a weight of few bits whose codes products read directly */
+/* whether it is a weight of few bits whose codes products read directly */
+bool is_read_as_codes(const Node *n);
 
 /* Adds the weights of an attention as the last output.  Returns its index, or -1 with *why.  Before
  * passes, as taps. */

@@ -341,22 +341,22 @@ Interval *intervals_of(Arena *a, const Graph *g)
 
 /* --- exactness of integers ---------------------------------------------------------------------------------------- */
 
-bool is_far(const Interval *of, const Node *n)
+bool is_wide(const Interval *of, const Node *n)
 {
         return n->type.dtype == INT && !is_nothing(of[n->id]) && magnitude(of[n->id]) > float_most;
 }
 
-bool computes_far(const Interval *of, const Node *n)
+bool computes_wide(const Interval *of, const Node *n)
 {
-        bool far = is_far(of, n);
+        bool wide = is_wide(of, n);
         for (int i = 0; i < n->nin; i++) {
                 if (n->in[i]->type.dtype == REAL)
                         return false;
-                far = far || is_far(of, n->in[i]);
+                wide = wide || is_wide(of, n->in[i]);
         }
         if (n->op == OP_MOD && n->type.dtype == INT)
-                far = far || mod_most(of[n->in[0]->id], of[n->in[1]->id]) > float_most;
-        return far && n->type.dtype != REAL;
+                wide = wide || mod_most(of[n->in[0]->id], of[n->in[1]->id]) > float_most;
+        return wide && n->type.dtype != REAL;
 }
 
 /* The largest integer that the node computes, if a bound is known; else 0. */
@@ -392,7 +392,7 @@ static bool goes_beyond(const Interval *of, const Node *n)
 static bool integers_node(const Interval *of, const Node *n, Diag *diag)
 {
         bool beyond = goes_beyond(of, n);
-        bool compares = (n->op == OP_TOP || n->op == OP_ARGMAX) && is_far(of, n->in[0]) &&
+        bool compares = (n->op == OP_TOP || n->op == OP_ARGMAX) && is_wide(of, n->in[0]) &&
                         max_computed(of, n->in[0]) > 0;
         if (beyond)
                 integers_refuse(n, diag, max_computed(of, n), "integers are exact only below 2^53");
@@ -421,7 +421,7 @@ bool integers_check(const Graph *g, Diag *diag)
         bool good = integers_body(of, g->top, diag);
         for (int i = 0; i < g->noutput && good; i++) {
                 const Output *o = &g->output[i];
-                if (o->tap || !is_far(of, o->node) || max_computed(of, o->node) == 0)
+                if (o->tap || !is_wide(of, o->node) || max_computed(of, o->node) == 0)
                         continue;
                 diag_error(diag, o->span,
                            "output %s: integers of up to %.4g, but outputs are floats, exact only up to 2^24",
@@ -445,7 +445,7 @@ static void as_reals(Graph *g, const Interval *of, Body *b)
                 Node *user = node[i];
                 bool reads_floats = user->op == OP_MATMUL || user->op == OP_TOP || user->op == OP_ARGMAX;
                 for (int k = 0; k < user->nin && reads_floats; k++)
-                        if (is_far(of, user->in[k]))
+                        if (is_wide(of, user->in[k]))
                                 user->in[k] = build(g, b, NULL, OP_REAL_OF, 1, &user->in[k], NULL, user->span,
                                                     user->where);
                 body_append(g, b, user);
@@ -454,7 +454,7 @@ static void as_reals(Graph *g, const Interval *of, Body *b)
         }
 }
 
-bool far_operands_as_reals(Graph *g)
+bool wide_operands_as_reals(Graph *g)
 {
         const int old = g->nnode;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};

@@ -48,7 +48,7 @@ static bool path_reaches(const HeadsPath *p, const Node *n);
 static bool is_float_weight(const Node *n)
 {
         n = base_of(n);
-        return n->op == OP_WEIGHT && !lies_in_codes(n);
+        return n->op == OP_WEIGHT && !is_read_as_codes(n);
 }
 
 /* The operand (0 or 1) of a product that mixes heads through which the path to the target leads; -1: it
@@ -173,8 +173,8 @@ const char *find_mixed_heads(Arena *a, const Graph *g, const Node *product, cons
         why = find_in(a, g, &path, OP_MATMUL, s, s->weights->in[0], &s->core);
         if (why)
                 return why;
-        if (!dim_is_fixed(axis_from_last(s->core->in[0], 0)) || lies_in_codes(s->core->in[1]) ||
-            lies_in_codes(product->in[1]))
+        if (!dim_is_fixed(axis_from_last(s->core->in[0], 0)) || is_read_as_codes(s->core->in[1]) ||
+            is_read_as_codes(product->in[1]))
                 return "its keys or values can't be read where they lie";
         const AtZero zero = {s, NEW_ARRAY(a, double, g->nnode), NEW_ARRAY(a, bool, g->nnode)};
         s->all_weigh = value_at_zero(&zero, product->in[0]) != 0;

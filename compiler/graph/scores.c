@@ -90,7 +90,7 @@ static Dim last_dim(const Node *n)
         return n->type.dim[n->type.rank - 1];
 }
 
-bool lies_in_codes(const Node *n)
+bool is_read_as_codes(const Node *n)
 {
         n = base_of(n);
         return n->op == OP_WEIGHT && is_in_blocks(n->attr.weight->storage);
@@ -154,7 +154,7 @@ const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *sco
                 return "the width of its queries is a size of the call";
         if (may_be_nan(product->in[1], NEW_ARRAY(a, bool, g->nnode)))
                 return "its values may be NaN, which a key that is masked must not hide";
-        if (lies_in_codes(s->core->in[1]) || lies_in_codes(product->in[1]))
+        if (is_read_as_codes(s->core->in[1]) || is_read_as_codes(product->in[1]))
                 return "its keys or values are weights in blocks of codes, which products alone read";
         return NULL;
 }

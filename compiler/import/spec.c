@@ -48,7 +48,7 @@ static const Ast *param_default(const Ast *params, const char *name)
 }
 
 /* Whether an argument equals its default in the library. */
-static bool goes_without_saying(Import *m, const Ast *definition, const char *name, ConfigValue v)
+static bool is_default_value(Import *m, const Ast *definition, const char *name, ConfigValue v)
 {
         const Ast *own =
                 name && definition && (definition->kind == AST_BLOCK || definition->kind == AST_SCHEME)
@@ -72,7 +72,7 @@ static Ast *call_tree(Import *m, const ConfigTerm *call)
         Ast *e = ast_new(m->arena, AST_CALL, (Span){0}, 1);
         e->kid[0] = spec_word(m, AST_NAME, call->head);
         for (int i = 0; i < call->n; i++) {
-                if (goes_without_saying(m, definition, call->name[i], call->value[i]))
+                if (is_default_value(m, definition, call->name[i], call->value[i]))
                         continue;
                 Ast *arg = ast_new(m->arena, AST_ARG, (Span){0}, 1);
                 arg->name = call->name[i];

@@ -43,7 +43,7 @@ static const char *const batch_word[] = {"sequence", "sequences", "range", "rang
 /* NULL: not a word of the runtime. */
 static const EmbeddedWord *runtime_word_of(const char *name)
 {
-        int at = word_place(embedded_word, embedded_words, name, (int64_t)strlen(name));
+        int at = word_slot(embedded_word, embedded_words, name, (int64_t)strlen(name));
         return embedded_word[at].named ? &embedded_word[at] : NULL;
 }
 

@@ -29,7 +29,7 @@ typedef struct {
 
 /* Blocking of a product with weights; the same as in runtime/matmul.h. */
 typedef struct {
-        int rows, panels, cut, rows_at_once;
+        int rows, panels, k_block, rows_at_once;
 } ProductTiling;
 
 typedef struct {
@@ -68,8 +68,8 @@ bool target_is_cross(const Target *t); /* for another machine, with a compiler a
 enum {
         MAX_LOOPS = 12, /* one per axis, one that is summed over, and those that splits add */
         LANES = 16,
-        TILE_MOST = 12,     /* maximum of rows in any target's tile */
-        MOST_AT_ONCE = 384, /* maximum of ProductTiling.rows_at_once */
+        TILE_MOST = 12,    /* maximum of rows in any target's tile */
+        MAX_AT_ONCE = 384, /* maximum of ProductTiling.rows_at_once */
         MAX_CACHES = 3,
         CODE_GROUPS = 2,
         NAMED_FIRST = MAX_NAMED - 1, /* the first row that is requested as output */
@@ -450,7 +450,7 @@ bool wants_codes(const Kernel *k, int group); /* MATMUL: whether a part reads it
 
 /* As in runtime/matmul.h: floats of scratch for a product of this number of rows at once. */
 #define PRODUCT_SCRATCH(rows_at_once) (INT64_C(6) * LANES * ((rows_at_once) + TILE_MOST))
-#define PRODUCT_WIDE(cut) (INT64_C(4) * LANES * (cut))
+#define PRODUCT_WIDE(k_block) (INT64_C(4) * LANES * (k_block))
 
 /* c_names.c */
 /* whether it is a keyword, or a word of the runtime or of emitted functions */

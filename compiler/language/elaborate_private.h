@@ -73,9 +73,9 @@ Node *weight_node(Elaborator *e, const char *name, const Type *type, double cent
                   const double *centre_values, Span span);
 int64_t changes_mark(const Elaborator *e);
 void changes_undo(Elaborator *e, int64_t mark, int64_t instances);
-/* Repeats the changes `from` to `to` - 1 for `further` iterations later of the repeat, which is in `depth`
+/* Repeats the changes `from` to `to` - 1 for `later` iterations further on of the repeat, which is in `depth`
  * others. */
-void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t further);
+void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t later);
 void instance_names_pop(Elaborator *e, int64_t mark);
 bool list_instance(Elaborator *e, const PathScope *path);
 PathNode *path_tree(Elaborator *e);

@@ -224,11 +224,11 @@ void changes_undo(Elaborator *e, int64_t mark, int64_t instances)
         instance_names_pop(e, instances);
 }
 
-void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t further)
+void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t later)
 {
         for (int64_t i = from; i < to; i++) {
                 Weight *w = e->change[i].weight;
-                int64_t step = further;
+                int64_t step = later;
                 for (int r = depth + 1; r < w->nregion; r++)
                         step *= w->region[r]->iterations;
                 if (w->nregion > depth) /* else iterations share it */

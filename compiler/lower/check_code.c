@@ -307,10 +307,10 @@ static void check_from(const Check *c, const Stmt *s)
 {
         for (int i = 0; i < s->nfrom; i++) {
                 RegisterKind kind = c->kind[s->from[i]];
-                bool far = s->op == STMT_CONVERT ? !s->far : s->op == STMT_GATHER ? s->variant != 0 : s->far;
+                bool f64 = s->op == STMT_CONVERT ? !s->f64 : s->op == STMT_GATHER ? s->variant != 0 : s->f64;
                 if (kind != FLOATS && kind != DOUBLES)
                         fault(c, "a vector is used before it is defined");
-                if ((kind == DOUBLES) != far && s->op != STMT_RESULT && s->op != STMT_ACTIVE)
+                if ((kind == DOUBLES) != f64 && s->op != STMT_RESULT && s->op != STMT_ACTIVE)
                         fault(c,
                               "a vector of doubles stands where floats are wanted, or the other way round");
         }
@@ -362,10 +362,10 @@ static void check_lanes(Check *c, const Stmt *s)
 static void check_definition(const Check *c, const Stmt *s)
 {
         if (s->op == STMT_ACCUMULATE) {
-                if (c->kind[s->to] != (s->far ? DOUBLES : FLOATS))
+                if (c->kind[s->to] != (s->f64 ? DOUBLES : FLOATS))
                         fault(c, "it adds to what was not begun");
         } else if (s->op <= STMT_ACROSS) {
-                c->kind[s->to] = s->far ? DOUBLES : FLOATS;
+                c->kind[s->to] = s->f64 ? DOUBLES : FLOATS;
         } else if (s->op == STMT_PLACE || s->op == STMT_INTEGER) {
                 c->kind[s->to] = INTEGER;
                 int64_t high = index_range(c, s->at).high;

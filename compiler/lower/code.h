@@ -155,7 +155,7 @@ typedef struct {
 struct Stmt {
         StmtOp op;
         Op compute; /* COMPUTE ACCUMULATE ACROSS */
-        bool far;   /* the vector that it defines or stores has doubles */
+        bool f64;   /* the vector that it defines or stores has doubles */
         int to;     /* number of its vector; PLACE and INTEGER: of x */
         int from[3], nfrom;
         double value;   /* NUMBER KEEP START */

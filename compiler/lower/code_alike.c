@@ -45,7 +45,7 @@ static bool lists_alike(const Function *f, const StmtList *a, const Function *g,
 static bool statements_alike(const Function *f, const Stmt *s, const Function *g, const Stmt *t)
 {
         if (s->op != t->op || s->op >= STMT_BOUNDS || s->op == STMT_PER_ITERATION ||
-            s->compute != t->compute || s->far != t->far || s->to != t->to || s->nfrom != t->nfrom ||
+            s->compute != t->compute || s->f64 != t->f64 || s->to != t->to || s->nfrom != t->nfrom ||
             memcmp(s->from, t->from, (size_t)s->nfrom * sizeof *s->from) != 0 ||
             memcmp(&s->value, &t->value, sizeof s->value) != 0 || s->variant != t->variant ||
             s->step != t->step || s->lanes != t->lanes || s->begin != t->begin || s->end != t->end)

@@ -62,7 +62,7 @@ static bool row_range(const CodeRows *r, const Index *x, RowTerm *place)
         }
 }
 
-static bool knows_no_row(const CodeRows *r, const Index *x)
+static bool is_independent_of_row(const CodeRows *r, const Index *x)
 {
         RowTerm place;
         return !x || (row_range(r, x, &place) && place.row == 0 && place.first == 0);
@@ -88,7 +88,7 @@ static bool is_own_row(const CodeRows *r, Buffer *b, const Index *at)
 {
         RowTerm place;
         if (buffer_is_shared(b))
-                return knows_no_row(r, at);
+                return is_independent_of_row(r, at);
         int64_t row = sequence_row(whole_buffer(b));
         /* from the first requested row */
         bool wanted = r->kernel->rows == ROWS_REQUESTED && whole_buffer(b)->home == IN_OUTPUT;
@@ -189,8 +189,8 @@ static bool is_stmt_alike(const CodeRows *r, const Stmt *s)
 {
         if (!are_loops_alike(r, s) || !is_call_alike(r, s))
                 return false;
-        bool alike = s->buffer ? is_own_row(r, s->buffer, s->at) : knows_no_row(r, s->at);
-        return alike && knows_no_row(r, s->high) && (!s->inside || is_inside_alike(r, s));
+        bool alike = s->buffer ? is_own_row(r, s->buffer, s->at) : is_independent_of_row(r, s->at);
+        return alike && is_independent_of_row(r, s->high) && (!s->inside || is_inside_alike(r, s));
 }
 
 static bool is_list_alike(const CodeRows *r, const StmtList *b)

@@ -123,7 +123,7 @@ static bool takes_groups(const Lower *l, const Buffer *b, const Address *a, int 
 }
 
 /* Keys in rows, or values: one after the other, each contiguous. */
-static bool lies_in_rows(const Address *a)
+static bool is_stored_in_rows(const Address *a)
 {
         return !a->tiled || a->apart;
 }
@@ -147,7 +147,7 @@ static bool reads_queries(const Lower *l, const AttentionWalks *w)
 
 static bool reads_keys(const Lower *l, const AttentionWalks *w)
 {
-        const bool rows = lies_in_rows(&w->k);
+        const bool rows = is_stored_in_rows(&w->k);
         if (w->k.dense || !is_loaded(w->k_buffer))
                 return false;
         /* all equal: a k_key of 0 would mean tiles */
@@ -164,7 +164,7 @@ static bool reads_keys(const Lower *l, const AttentionWalks *w)
 
 static bool reads_values(const Lower *l, const AttentionWalks *w)
 {
-        return lies_in_rows(&w->v) && is_loaded(w->v_buffer) &&
+        return is_stored_in_rows(&w->v) && is_loaded(w->v_buffer) &&
                (loop_is_one(l, w->width) || w->v.coef[w->width] == 1) &&
                takes_groups(l, w->v_buffer, &w->v, w->width) &&
                (!w->v.paged || counts_keys(l, w, w->v_buffer, &w->v));
@@ -355,7 +355,7 @@ static AttentionCall *attention_call(const Lower *l, const AttentionWalks *w)
         bool all_share = !l->kernel->attention.mixes && w->share < 0 && w->head >= 0 &&
                          stride_along(&w->k, w->head) == 0 && stride_along(&w->v, w->head) == 0;
         Address q = w->q, o = w->out, k = w->k, v = w->v;
-        const bool in_rows = lies_in_rows(&k);
+        const bool in_rows = is_stored_in_rows(&k);
         c->first_key = first_held(w->k_buffer);
         c->first_value = first_held(w->v_buffer);
         c->first_held = cache_of(w->k_buffer) >= 0 || cache_of(w->v_buffer) >= 0;

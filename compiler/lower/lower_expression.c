@@ -34,22 +34,22 @@ static int lower_define(Lower *l, StmtList *to, Stmt s)
         return s.to;
 }
 
-static Stmt stmt_compute(Op op, bool far, int a, int b)
+static Stmt stmt_compute(Op op, bool f64, int a, int b)
 {
-        return (Stmt){.op = STMT_COMPUTE, .compute = op, .far = far, .from = {a, b}, .nfrom = b < 0 ? 1 : 2};
+        return (Stmt){.op = STMT_COMPUTE, .compute = op, .f64 = f64, .from = {a, b}, .nfrom = b < 0 ? 1 : 2};
 }
 
-/* Converts a value between far integers and floats if necessary. */
+/* Converts a value between wide integers and floats if necessary. */
 static int converted(Lower *l, StmtList *to, int number, bool is, bool wanted)
 {
         if (is == wanted || number < 0)
                 return number;
-        return lower_define(l, to, (Stmt){.op = STMT_CONVERT, .far = wanted, .from = {number}, .nfrom = 1});
+        return lower_define(l, to, (Stmt){.op = STMT_CONVERT, .f64 = wanted, .from = {number}, .nfrom = 1});
 }
 
-static bool is_far_here(const Lower *l, const Node *n)
+static bool is_wide_here(const Lower *l, const Node *n)
 {
-        return is_far(l->plan->of_node.interval, n);
+        return is_wide(l->plan->of_node.interval, n);
 }
 
 /* Records the vector of n at m. */
@@ -68,17 +68,17 @@ static int lower_remember(Lower *l, const Node *n, const Map *m, bool lane, int 
 
 static int lower_value_of(Lower *l, const Node *n, const Map *m, bool lane, Stmt s)
 {
-        s.far = is_far_here(l, n);
+        s.f64 = is_wide_here(l, n);
         s.of = n;
         return lower_remember(l, n, m, lane, lower_define(l, lane ? l->lanes : l->row, s));
 }
 
 /* The same for a statement whose type is given, whatever n's type is. */
-static int value_from(Lower *l, const Node *n, const Map *m, bool lane, bool far, Stmt s)
+static int value_from(Lower *l, const Node *n, const Map *m, bool lane, bool f64, Stmt s)
 {
-        if (far == is_far_here(l, n))
+        if (f64 == is_wide_here(l, n))
                 return lower_value_of(l, n, m, lane, s);
-        s.far = far;
+        s.f64 = f64;
         int number = lower_define(l, lane ? l->lanes : l->row, s);
         return lower_value_of(l, n, m, lane, (Stmt){.op = STMT_CONVERT, .from = {number}, .nfrom = 1});
 }
@@ -112,12 +112,12 @@ static int given_of_head(Lower *l, Node *n, const Map *m)
 /* n's value, from 16 elements of b that are `step` apart, or from one for all lanes. */
 static int load_elements(Lower *l, const Node *n, const Map *m, Buffer *b, const Index *at, int64_t step)
 {
-        bool far = b->storage == STORAGE_F64;
+        bool f64 = b->storage == STORAGE_F64;
         names_buffer(l, b);
         if (!map_uses(m, l->lane))
-                return value_from(l, n, m, false, far, (Stmt){.op = STMT_ELEMENT, .buffer = b, .at = at});
+                return value_from(l, n, m, false, f64, (Stmt){.op = STMT_ELEMENT, .buffer = b, .at = at});
         bool whole = l->whole_lanes && !(l->rest_is_ours && (step != 1 || b->home == IN_INPUT));
-        return value_from(l, n, m, true, far,
+        return value_from(l, n, m, true, f64,
                           (Stmt){.op = STMT_LOAD,
                                  .buffer = b,
                                  .at = at,
@@ -146,25 +146,25 @@ static int lower_index_value(Lower *l, Node *n, const Map *m)
         const AxisIndex *x = &m->axis[0];
         Dim offset = dim_add(x->offset, n->attr.dim);
         int64_t step = x->coef[l->lane];
-        bool far = is_far_here(l, n);
+        bool f64 = is_wide_here(l, n);
         const Index *at = affine_index(l, offset, x->coef, step == 1);
         if (!step)
                 return lower_value_of(l, n, m, false, (Stmt){.op = STMT_INDEX, .at = at});
         if (step == 1)
                 return lower_value_of(l, n, m, true, (Stmt){.op = STMT_COUNT, .at = at});
-        int first = lower_define(l, l->lanes, (Stmt){.op = STMT_INDEX, .far = far, .at = at});
-        int steps = lower_define(l, l->lanes, (Stmt){.op = STMT_NUMBER, .far = far, .value = (double)step});
+        int first = lower_define(l, l->lanes, (Stmt){.op = STMT_INDEX, .f64 = f64, .at = at});
+        int steps = lower_define(l, l->lanes, (Stmt){.op = STMT_NUMBER, .f64 = f64, .value = (double)step});
         const Index *lane = index_leaf(l->arena, INDEX_LANE, 0);
-        int along = lower_define(l, l->lanes, (Stmt){.op = STMT_COUNT, .far = far, .at = lane});
-        along = lower_define(l, l->lanes, stmt_compute(OP_MUL, far, along, steps));
-        return lower_value_of(l, n, m, true, stmt_compute(OP_ADD, far, first, along));
+        int along = lower_define(l, l->lanes, (Stmt){.op = STMT_COUNT, .f64 = f64, .at = lane});
+        along = lower_define(l, l->lanes, stmt_compute(OP_MUL, f64, along, steps));
+        return lower_value_of(l, n, m, true, stmt_compute(OP_ADD, f64, first, along));
 }
 
 /* n's value as floats */
 int near_value(Lower *l, Node *n, const Map *m)
 {
         int number = lower_value(l, n, m);
-        return converted(l, map_uses(m, l->lane) ? l->lanes : l->row, number, is_far_here(l, n), false);
+        return converted(l, map_uses(m, l->lane) ? l->lanes : l->row, number, is_wide_here(l, n), false);
 }
 
 /* The map of in[side] of a product for term number `step`. */
@@ -211,20 +211,20 @@ static int lower_floored(Lower *l, const Node *n, const Map *m, bool lane, int x
 static int lower_pointwise(Lower *l, Node *n, const Map *m)
 {
         Stmt s = {.op = STMT_COMPUTE, .compute = n->op, .nfrom = n->nin};
-        bool far = computes_far(l->plan->of_node.interval, n), lane = map_uses(m, l->lane);
+        bool f64 = computes_wide(l->plan->of_node.interval, n), lane = map_uses(m, l->lane);
         for (int i = 0; i < n->nin; i++) {
                 Map at = map_broadcast(m, &n->in[i]->type);
                 StmtList *to = map_uses(&at, l->lane) ? l->lanes : l->row;
                 s.from[i] = lower_value(l, n->in[i], &at);
                 if (s.from[i] < 0)
                         return -1;
-                s.from[i] = converted(l, to, s.from[i], is_far_here(l, n->in[i]), far);
+                s.from[i] = converted(l, to, s.from[i], is_wide_here(l, n->in[i]), f64);
         }
         if (n->op == OP_REAL_OF)
                 return lower_remember(l, n, m, lane, s.from[0]);
-        if (!far && (n->op == OP_FLOORDIV || n->op == OP_MOD))
+        if (!f64 && (n->op == OP_FLOORDIV || n->op == OP_MOD))
                 return lower_floored(l, n, m, lane, s.from[0], s.from[1]);
-        return value_from(l, n, m, lane, far, s);
+        return value_from(l, n, m, lane, f64, s);
 }
 
 /* --- folds: a loop over one axis, its result the same in all lanes ----------------------------------------------- */
@@ -260,18 +260,18 @@ static void close_lanes(Lower *l, LaneScope outer)
 static int fold_loop(Lower *l, const Node *n, const Map *m, Dim size, bool maximum, int value,
                      const LaneScope *outer)
 {
-        bool far = is_far_here(l, n);
+        bool f64 = is_wide_here(l, n);
         double start = maximum ? -INFINITY : 0;
         Op op = maximum ? OP_MAX : OP_ADD;
         if (!l->whole_lanes)
                 value = lower_define(
                         l, l->lanes,
-                        (Stmt){.op = STMT_KEEP, .far = far, .from = {value}, .nfrom = 1, .value = start});
-        int sum = lower_define(l, l->row, (Stmt){.op = STMT_START, .far = far, .value = start});
+                        (Stmt){.op = STMT_KEEP, .f64 = f64, .from = {value}, .nfrom = 1, .value = start});
+        int sum = lower_define(l, l->row, (Stmt){.op = STMT_START, .f64 = f64, .value = start});
         add_stmt(l, l->lanes,
                  (Stmt){.op = STMT_ACCUMULATE,
                         .compute = op,
-                        .far = far,
+                        .f64 = f64,
                         .to = sum,
                         .from = {value},
                         .nfrom = 1});
@@ -299,8 +299,8 @@ static int fold(Lower *l, Node *n, const Map *m)
                 close_lanes(l, outer);
                 return -1;
         }
-        value = converted(l, map_uses(&at, l->lane) ? l->lanes : l->row, value, is_far_here(l, n->in[0]),
-                          is_far_here(l, n));
+        value = converted(l, map_uses(&at, l->lane) ? l->lanes : l->row, value, is_wide_here(l, n->in[0]),
+                          is_wide_here(l, n));
         return fold_loop(l, n, m, size, n->op == OP_MAXOF, value, &outer);
 }
 
@@ -413,7 +413,7 @@ static bool is_one_index(const Address *at, int first, int indexed)
 }
 
 /* Whether offsets of selected elements exceed the exact range of floats. */
-static bool spans_far(const Lower *l, const Node *t, int indexed, const int64_t *step)
+static bool spans_wide_range(const Lower *l, const Node *t, int indexed, const int64_t *step)
 {
         double most = 0;
         for (int i = 0; i < indexed; i++)
@@ -423,18 +423,18 @@ static bool spans_far(const Lower *l, const Node *t, int indexed, const int64_t 
 }
 
 /* The offsets of 16 elements, from an index in each lane for each indexed axis. */
-static int lane_offsets(Lower *l, const Node *n, bool far, const int *v, const int64_t *step)
+static int lane_offsets(Lower *l, const Node *n, bool f64, const int *v, const int64_t *step)
 {
         int e = -1;
         for (int i = 0; i < n->nin - 1; i++) {
-                bool own = is_far_here(l, n->in[i + 1]);
-                Stmt clamp = {.op = STMT_CLAMP, .far = own, .from = {v[i]}, .nfrom = 1};
+                bool own = is_wide_here(l, n->in[i + 1]);
+                Stmt clamp = {.op = STMT_CLAMP, .f64 = own, .from = {v[i]}, .nfrom = 1};
                 clamp.at = index_size(l->arena, dim_sub(n->in[0]->type.dim[i], dim_fixed(1)));
-                int kept = converted(l, l->lanes, lower_define(l, l->lanes, clamp), own, far);
+                int kept = converted(l, l->lanes, lower_define(l, l->lanes, clamp), own, f64);
                 int stride = lower_define(l, l->row,
-                                          (Stmt){.op = STMT_NUMBER, .far = far, .value = (double)step[i]});
-                int term = lower_define(l, l->lanes, stmt_compute(OP_MUL, far, kept, stride));
-                e = e < 0 ? term : lower_define(l, l->lanes, stmt_compute(OP_ADD, far, e, term));
+                                          (Stmt){.op = STMT_NUMBER, .f64 = f64, .value = (double)step[i]});
+                int term = lower_define(l, l->lanes, stmt_compute(OP_MUL, f64, kept, stride));
+                e = e < 0 ? term : lower_define(l, l->lanes, stmt_compute(OP_ADD, f64, e, term));
         }
         return e;
 }
@@ -452,7 +452,7 @@ static const Index *row_held(const Lower *l, const Buffer *b, int axis, const In
 static int lower_place(Lower *l, Stmt place)
 {
         for (const Stmt *s = l->row->stmt; s < l->row->stmt + l->row->n; s++)
-                if (s->op == STMT_PLACE && s->far == place.far && s->from[0] == place.from[0] &&
+                if (s->op == STMT_PLACE && s->f64 == place.f64 && s->from[0] == place.from[0] &&
                     index_same(s->at, place.at))
                         return s->to;
         return lower_define(l, l->row, place);
@@ -468,7 +468,7 @@ static const Index *table_index(Lower *l, const Node *n, const int *v, const Buf
         const int64_t *step = from->coef + l->domain.n, *tile_step = from->tile_index.coef + l->domain.n;
         for (int i = 0; i < n->nin - 1; i++) {
                 Stmt place = {
-                        .op = STMT_PLACE, .far = is_far_here(l, n->in[i + 1]), .from = {v[i]}, .nfrom = 1};
+                        .op = STMT_PLACE, .f64 = is_wide_here(l, n->in[i + 1]), .from = {v[i]}, .nfrom = 1};
                 place.at = index_size(l->arena, t->type.dim[i]);
                 const Index *x = row_held(l, b, i, index_leaf(l->arena, INDEX_PLACE, lower_place(l, place)));
                 at = tile_step[i] ? tiled_index(l->arena, at, x, from->tile)
@@ -508,8 +508,8 @@ static int lower_gather(Lower *l, Node *n, const Map *m)
         if (!in_lanes)
                 return load_elements(l, n, m, b, table_index(l, n, v, b, &from), from.coef[l->lane]);
         const int64_t *step = from.coef + l->domain.n;
-        bool far = b->storage == STORAGE_F64 || spans_far(l, t, indexed, step);
-        int e = lane_offsets(l, n, far, v, step);
+        bool f64 = b->storage == STORAGE_F64 || spans_wide_range(l, t, indexed, step);
+        int e = lane_offsets(l, n, f64, v, step);
         assert(!is_in_blocks(b->storage)); /* weights in blocks are tiled */
         names_buffer(l, b);
         return value_from(l, n, m, true, b->storage == STORAGE_F64,
@@ -518,7 +518,7 @@ static int lower_gather(Lower *l, Node *n, const Map *m)
                                  .at = address_index(l, &from, false),
                                  .from = {e},
                                  .nfrom = 1,
-                                 .variant = far});
+                                 .variant = f64});
 }
 
 /* --- all of them --------------------------------------------------------------------------------------------------- */
@@ -586,14 +586,14 @@ bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value,
         Address at = address_of(to, map);
         names_buffer(l, to);
         int64_t step;
-        bool single = dim_is(l->domain.loop[l->lane].size, 1), far = to->storage == STORAGE_F64;
+        bool single = dim_is(l->domain.loop[l->lane].size, 1), f64 = to->storage == STORAGE_F64;
         assert(to->storage != STORAGE_I32);
         if (!lane_step(l, &at, &step) && !single)
                 return false;
-        value = converted(l, out, value, is_far_here(l, n), far);
+        value = converted(l, out, value, is_wide_here(l, n), f64);
         add_stmt(l, out,
                  (Stmt){.op = STMT_STORE,
-                        .far = far,
+                        .f64 = f64,
                         .from = {value},
                         .nfrom = 1,
                         .buffer = to,
@@ -607,5 +607,5 @@ bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value,
 
 int lower_constant(Lower *l, const Node *n, double value)
 {
-        return lower_define(l, l->row, (Stmt){.op = STMT_NUMBER, .far = is_far_here(l, n), .value = value});
+        return lower_define(l, l->row, (Stmt){.op = STMT_NUMBER, .f64 = is_wide_here(l, n), .value = value});
 }

@@ -17,8 +17,8 @@ enum {
         BAND = 15,
         HIGH = 440,
         WIDE = 960,
-        LEAST_COLUMN = 15,
-        MOST_COLUMN = 76,
+        MIN_COLUMN = 15,
+        MAX_COLUMN = 76,
         LEGEND = 64
 };
 
@@ -309,7 +309,7 @@ void draw_arena(Text *out, const Plan *p)
         Arena *a = out->arena;
         ArenaPicture d = {.out = out, .plan = p};
         const double top = HEAD + 8 + BAND * deepest_repeat(p, 0);
-        d.column = fmin(fmax((double)WIDE / (p->steps > 0 ? p->steps : 1), LEAST_COLUMN), MOST_COLUMN);
+        d.column = fmin(fmax((double)WIDE / (p->steps > 0 ? p->steps : 1), MIN_COLUMN), MAX_COLUMN);
         d.bytes = (Axis){.low = 0,
                          .high = p->bytes.arena > 0 ? (double)p->bytes.arena * 1.02 : 1,
                          .from = top + HIGH,

@@ -272,9 +272,9 @@ static void block_add_weight(Arena *a, const Graph *g, GraphBlock *b, const Weig
         for (int i = 0; i < b->nweight; i++)
                 if (b->weight[i] == w)
                         return;
-        if (b->nweight < MOST_WEIGHTS)
+        if (b->nweight < MAX_WEIGHTS)
                 b->weight_text[b->nweight] = text;
-        if (b->nweight < MOST_WEIGHTS)
+        if (b->nweight < MAX_WEIGHTS)
                 b->weight[b->nweight++] = w;
         else
                 b->more_weights++;

@@ -37,7 +37,7 @@ int block_lines(Arena *a, const GraphBlock *b, const char **line)
 
 void size_block(Arena *a, GraphBlock *b)
 {
-        const char *line[MOST_LINES];
+        const char *line[MAX_LINES];
         const int n = block_lines(a, b, line);
         b->width = 40;
         b->height = n * LINE + 11;
@@ -62,7 +62,7 @@ static void draw_circle(Text *t, const GraphBlock *b)
 
 static void draw_leaf(Text *t, const GraphBlock *b)
 {
-        const char *line[MOST_LINES];
+        const char *line[MAX_LINES];
         const int n = block_lines(t->arena, b, line);
         const bool end = b->kind == BLOCK_INPUT || b->kind == BLOCK_OUTPUT;
         text_printf(t,

@@ -4,7 +4,7 @@
 #define GRAPH_PRIVATE_H
 #include "pictures_private.h"
 
-enum { MOST_NESTED = 64, MOST_WEIGHTS = 2 /* that a block shows */ };
+enum { MOST_NESTED = 64, MAX_WEIGHTS = 2 /* that a block shows */ };
 
 typedef enum {
         BLOCK_GROUP,  /* contains others: an instance, or the whole */
@@ -28,8 +28,8 @@ struct GraphBlock {
         Op op;        /* OPS: the last one */
         int inputs;   /* number of incoming flows */
         int64_t runs; /* REPEAT: iterations with the body */
-        const Weight *weight[MOST_WEIGHTS];
-        const char *weight_text[MOST_WEIGHTS]; /* "w [96, 96]" */
+        const Weight *weight[MAX_WEIGHTS];
+        const char *weight_text[MAX_WEIGHTS]; /* "w [96, 96]" */
         int nweight, more_weights;
         GraphBlock **inside; /* of a group */
         int ninside, cap_inside;
@@ -73,8 +73,8 @@ GraphBlock *counterpart(const BlockGraph *g, const GraphBlock *last, GraphBlock 
 void drop_last_body(BlockGraph *g, GraphBlock *last);
 bool is_group(const GraphBlock *b);
 /* graph_picture.c: the lines of a block that is not a group. */
-int block_lines(Arena *a, const GraphBlock *b, const char **line); /* [MOST_LINES] */
-enum { MOST_LINES = 6 };
+int block_lines(Arena *a, const GraphBlock *b, const char **line); /* [MAX_LINES] */
+enum { MAX_LINES = 6 };
 bool is_dot_op(const GraphBlock *b);      /* +, - or ×: drawn as a circle */
 void size_block(Arena *a, GraphBlock *b); /* width and height of a block that is not a group */
 /* graph_layout.c: sizes and positions of all blocks, and paths of all flows. */

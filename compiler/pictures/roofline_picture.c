@@ -23,8 +23,8 @@ enum {
         LINE = 17,
         COLUMN = 84,
         WIDE_COLUMN = 136,
-        LEAST_MARK = 3,
-        MOST_MARK = 9
+        MIN_MARK = 3,
+        MAX_MARK = 9
 };
 
 typedef struct {
@@ -98,8 +98,7 @@ static void draw_marks(const Roofline *r, int call, const Kernel *k, double row)
         Arena *a = r->out->arena;
         const char *fill = kind_fill[kind_of_kernel(k)];
         if (c->flops > 0) {
-                const double x = axis_at(&r->x, intensity(c)),
-                             size = fmax(LEAST_MARK, MOST_MARK * sqrt(part));
+                const double x = axis_at(&r->x, intensity(c)), size = fmax(MIN_MARK, MAX_MARK * sqrt(part));
                 const char *text = arena_printf(
                         a, "%s, %s: %.3g FLOP/byte, %s%s, %.1f %% of the time", k->name, r->call[call].name,
                         intensity(c), r->measured ? "" : "at most ", in_units(a, rate, "FLOP/s"), 100 * part);

@@ -114,9 +114,9 @@ static uint64_t outputs_reading(const Plan *p, const Kernel *k, const Buffer *b)
         const Stmt *s = k->op == K_MATMUL ? only_statement(own_function(k), STMT_MATMUL) : NULL;
         uint64_t outputs = 0;
         for (int i = 0; s && i < s->call.matmul->npart; i++)
-                if (function_names(s->call.matmul->part[i].epilogue, b))
+                if (function_accesses(s->call.matmul->part[i].epilogue, b))
                         outputs |= p->graph->wanted[s->call.matmul->part[i].segment->store.node->id];
-        return !s || function_names(own_function(k), b) ? k->wanted : outputs;
+        return !s || function_accesses(own_function(k), b) ? k->wanted : outputs;
 }
 
 /* Checks that for each output one of the steps that store b has run.  Others may run later, or store parts

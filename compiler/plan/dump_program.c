@@ -55,10 +55,10 @@ typedef struct {
         int64_t number;
 } StepFact;
 
-enum { MOST_FACTS = 8 };
+enum { MAX_FACTS = 8 };
 typedef struct {
         const Plan *plan;
-        StepFact of[MOST_FACTS];
+        StepFact of[MAX_FACTS];
         int n;
 } StepFacts;
 

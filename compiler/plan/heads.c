@@ -270,7 +270,7 @@ int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
         const Function *f = k->code->function[k->code->n - 1];
         Seen s = {.plan = p, .f = f, .buffer = b};
         for (int i = 0; i < k->code->n - 1; i++)
-                if (function_names(k->code->function[i], b))
+                if (function_accesses(k->code->function[i], b))
                         return 0;
         for (int i = 0; i < f->body.n; i++)
                 if (!(k->op == K_ATTENTION ? heads_see_attention(&s, attention_of(k))
@@ -279,7 +279,7 @@ int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
         return s.modulus > 0 ? s.modulus : 0;
 }
 
-bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n)
+bool stores_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n)
 {
         const Seen s = {.plan = p, .f = f, .head = -1};
         HeadRest rest = {0};
@@ -289,7 +289,7 @@ bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_
 
 bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64_t n)
 {
-        return lane_coefficient(store->at, 1) == 1 && lies_by_columns(p, f, store, n);
+        return lane_coefficient(store->at, 1) == 1 && stores_by_columns(p, f, store, n);
 }
 
 void find_heads(Plan *p)

@@ -27,7 +27,7 @@ Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
 
 Storage storage_of(const Plan *p, const Node *n)
 {
-        return is_far(p->of_node.interval, n) ? STORAGE_F64 : STORAGE_F32;
+        return is_wide(p->of_node.interval, n) ? STORAGE_F64 : STORAGE_F32;
 }
 
 /* Number of elements along an axis for which the buffer has room. */

@@ -41,8 +41,8 @@ const TunedProduct *tuned_find(const Tuned *tuned, const Target *t, const Produc
 ProductTiling estimated_tiling(const Plan *p, const ProductShape *of, const char **why);
 /* Other tilings that may be faster: with other tiles (which 0), blocks of k (1), rows at once (2).  Returns
  * their number, at most `most`. */
-int further_tilings(const Target *t, const ProductShape *of, const ProductTiling *tiling, int which,
-                    ProductTiling *further, int most);
+int candidate_tilings(const Target *t, const ProductShape *of, const ProductTiling *tiling, int which,
+                      ProductTiling *further, int most);
 /* NULL, or the reason why a product can't have this tiling. */
 const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, const ProductTiling *tiling);
 

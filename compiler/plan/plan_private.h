@@ -11,8 +11,8 @@ typedef struct {
         Kernel **owner;      /* by id: the kernel whose expression contains the node */
         bool *needs_buffer;  /* by id: the value is stored in a buffer */
         bool *force_buffer;  /* by id: has a buffer because no expression could compute it */
-        bool *tower;         /* by id: needs a buffer because its expression would be too deep */
-        bool *apart;         /* by id: a product that cannot be part of an attention kernel */
+        bool *too_deep;      /* by id: needs a buffer because its expression would be too deep */
+        bool *separate;      /* by id: a product that cannot be part of an attention kernel */
         bool *bare;          /* by id: a product that is stored without an epilogue */
         Kernel *stuck;       /* the kernel that could not be lowered in the last attempt */
         bool *table;         /* by id: precomputed */
@@ -55,10 +55,10 @@ void merge_matmuls(Fuse *f);
 void find_lives(Plan *p);
 
 /* own.c: whether a function of a kernel's Code accesses a buffer. */
-bool function_names(const Function *f, const Buffer *b);
+bool function_accesses(const Function *f, const Buffer *b);
 
 /* heads.c: whether a product of n columns stores column c at an offset that is c modulo n. */
-bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n);
+bool stores_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n);
 
 /* heads.c: decides how threads divide kernels by heads in a call of one row.  Sets Plan.heads and
  * Kernel.one_row. */
@@ -87,7 +87,7 @@ typedef struct Accesses {
 Accesses accesses_of(Arena *arena, const Kernel *k, bool stores);
 /* Whether tiles of 16 of the rows of loop `row` are consecutive and each access remains in the tile of its
  * row. */
-bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to);
+bool access_is_by_rows(const Plan *p, const Access *a, int row, SharedRows *to);
 
 typedef struct {
         SharedRows *of;
@@ -118,8 +118,8 @@ StepList *add_views(const Plan *p, StepList *to, const Kernel *k, bool sequences
 typedef struct {
         StepList *list;
         int at;
-} StepPlace;
-StepPlace place_of_kernel(StepList *list, const Kernel *k);
+} StepPosition;
+StepPosition find_kernel_step(StepList *list, const Kernel *k);
 /* Adds a condition with a ONE_THREAD step for steps between ranks: at an index, or before or after all
  * steps of a kernel. Returns the inner list.  sync adds the barriers. */
 StepList *add_transfer(const Plan *p, StepList *to, int at, Step condition);
@@ -129,7 +129,7 @@ StepList *insert_transfer(const Plan *p, const Kernel *k, bool after, Step condi
 const Kernel *repeat_around(const Plan *p, const Body *b);
 bool is_by_stages(const Plan *p, const Kernel *repeat); /* whether stages of ranks share its iterations */
 bool body_is_inside(const Body *b, const Region *r);
-bool is_carried_on(const Plan *p, const Region *r, const Buffer *b);
+bool is_carried_value(const Plan *p, const Region *r, const Buffer *b);
 /* Whether all kernels of the top body after k compute only requested rows. */
 bool rest_is_requested(const Plan *p, const Kernel *k);
 void insert_stages(Plan *p);

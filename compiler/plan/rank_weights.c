@@ -28,7 +28,7 @@ static bool is_read_by_panels(const Kernel *k, const Buffer *whole)
 {
         bool alone = k->op == K_MATMUL && k->ranks.sharded && !k->ranks.by_rows && is_multiplied(k, whole);
         for (int i = 0; i < k->code->n - 1 && alone; i++)
-                alone = !function_names(k->code->function[i], whole);
+                alone = !function_accesses(k->code->function[i], whole);
         return alone;
 }
 

@@ -134,7 +134,7 @@ static bool has_heads(ApartBuffers *a, const MatmulPart *part, int64_t heads)
         const Stmt *store = only_statement(part->epilogue, STMT_STORE);
         if (part->segment->nproduct != 1 || part->panels % heads ||
             part->panels * LANES != part->segment->n ||
-            !lies_by_columns(a->plan, part->epilogue, store, part->segment->n))
+            !stores_by_columns(a->plan, part->epilogue, store, part->segment->n))
                 return false;
         return keep_apart(a, whole_buffer(store->buffer), part->segment->n);
 }

@@ -6,7 +6,7 @@
 
 #include "repl_attention_private.h"
 
-enum { MOST_SHOWN = 96, TWO_WIDE = 40, MOST_MAPS = 64 };
+enum { MOST_SHOWN = 96, TWO_WIDE = 40, MAX_MAPS = 64 };
 
 /* --- maps ------------------------------------------------------------------------------------------------------------- */
 
@@ -203,7 +203,7 @@ static bool heat_fits(const Heat *h)
                 return repl_error("%s has no windows", *h->name ? h->name : "the attention");
         if (!is_below("windows", h->window, h->windows))
                 return false;
-        if (heat_maps(h) <= MOST_MAPS)
+        if (heat_maps(h) <= MAX_MAPS)
                 return true;
         return repl_error("there are %" PRId64 " heads in %" PRId64
                           " windows, more than are shown at once: give a head or --window W, or both",

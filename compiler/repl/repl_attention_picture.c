@@ -12,7 +12,7 @@ enum {
         TITLE = 36,
         BAR_WIDE = 22,
         BAR_ROOM = 110,
-        LEAST_BAR = 160,
+        MIN_BAR = 160,
         NUMBER_ROOM = 30 /* for a number along an axis */
 };
 
@@ -93,8 +93,8 @@ static HeatLayout place_maps(const Heat *h)
         l.high = h->rows * l.cell;
         l.width = l.left + l.across * (l.wide + GAP) + BAR_ROOM;
         l.height = l.top + l.down * (l.high + CAPTION) + MARGIN + CAPTION;
-        if (l.height < l.top + CAPTION + LEAST_BAR + MARGIN)
-                l.height = l.top + CAPTION + LEAST_BAR + MARGIN;
+        if (l.height < l.top + CAPTION + MIN_BAR + MARGIN)
+                l.height = l.top + CAPTION + MIN_BAR + MARGIN;
         return l;
 }
 
@@ -190,7 +190,7 @@ static void paint_captions(const HeatLayout *l, Picture *p, const char *title)
         picture_text(p, MARGIN,
                      (int)(l->top + high / 2 + (int64_t)strlen("query") * FRAME_LETTERS * LETTER_WIDTH / 2),
                      "query", true);
-        const int64_t bar = l->high > LEAST_BAR ? l->high : high > LEAST_BAR ? high : LEAST_BAR;
+        const int64_t bar = l->high > MIN_BAR ? l->high : high > MIN_BAR ? high : MIN_BAR;
         heat_bar(p, (PlotBox){(int)(l->left + maps + GAP), l->top, BAR_WIDE, (int)bar}, (double)l->most,
                  colour_of_share);
 }

@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CANDIDATES = 4096 };
+enum { MAX_CANDIDATES = 4096 };
 
 typedef struct {
         Arena *arena;
         const char *begin; /* start of the completed word */
         size_t length;
-        const char *found[MOST_CANDIDATES];
+        const char *found[MAX_CANDIDATES];
         int n;
 } Candidates;
 
 static void offer(Candidates *c, const char *name)
 {
-        if (c->n == MOST_CANDIDATES || strncmp(name, c->begin, c->length) != 0)
+        if (c->n == MAX_CANDIDATES || strncmp(name, c->begin, c->length) != 0)
                 return;
         for (int i = 0; i < c->n; i++)
                 if (!strcmp(c->found[i], name))

@@ -6,7 +6,7 @@
 
 #include "repl_plot_private.h"
 
-enum { USUAL_PICTURES = 8, MOST_PICTURES = 64 };
+enum { USUAL_PICTURES = 8, MAX_PICTURES = 64 };
 
 /* x after a step; step 0: the noise. */
 typedef struct {
@@ -310,8 +310,8 @@ bool show_denoising(ReplSession *s, const Words *w)
         char *end = "";
         const int64_t pictures = o.nfile ? strtoll(o.file[0], &end, 10)
                                  : o.out ? USUAL_PICTURES
-                                         : MOST_PICTURES;
-        if (o.nfile > 1 || *end || pictures < 1 || pictures > MOST_PICTURES)
+                                         : MAX_PICTURES;
+        if (o.nfile > 1 || *end || pictures < 1 || pictures > MAX_PICTURES)
                 return repl_error("the number of pictures is 1 to 64");
         if (o.out && !is_picture_name(o.out))
                 return repl_error("-o must name a file that ends in .png");

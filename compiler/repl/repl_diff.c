@@ -8,7 +8,7 @@
 
 #include "repl_private.h"
 
-enum { MOST_ELEMENTS = 1 << 24, MOST_LINES = 3000 };
+enum { MOST_ELEMENTS = 1 << 24, MAX_LINES = 3000 };
 
 typedef struct {
         char *name;
@@ -126,7 +126,7 @@ typedef struct {
 static int cut_lines(const char *text, Line *line)
 {
         int n = 0;
-        for (; *text && n < MOST_LINES; n++) {
+        for (; *text && n < MAX_LINES; n++) {
                 size_t length = strcspn(text, "\n");
                 line[n] = (Line){text, length};
                 text += length + (text[length] == '\n');
@@ -171,7 +171,7 @@ static bool print_plans(const char *before, const char *now)
                 printf("the same plan\n");
                 return true;
         }
-        Line *a = calloc((size_t)2 * MOST_LINES, sizeof *a), *b = a + MOST_LINES;
+        Line *a = calloc((size_t)2 * MAX_LINES, sizeof *a), *b = a + MAX_LINES;
         int m = a ? cut_lines(before, a) : 0, n = a ? cut_lines(now, b) : 0;
         uint16_t *length = calloc((size_t)(m + 1) * (size_t)(n + 1), sizeof *length);
         if (a && length)

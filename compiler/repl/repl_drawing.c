@@ -53,7 +53,7 @@ static bool read_bins(const char *text, int64_t *bins)
 {
         char *end;
         *bins = strtoll(text, &end, 10);
-        return (!*end && end != text && *bins >= 1 && *bins <= MOST_BINS) ||
+        return (!*end && end != text && *bins >= 1 && *bins <= MAX_BINS) ||
                drawing_refuse("--bins must be a number from 1 to 1000", *text ? text : "nothing");
 }
 

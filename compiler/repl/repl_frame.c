@@ -15,7 +15,7 @@ enum {
         BAR_RIGHT = 170,
         BOTTOM = 72,
         TICK = 6,
-        MOST_TICKS = 32,
+        MAX_TICKS = 32,
         BAR_GAP = 24,
         BAR_WIDE = 22
 };
@@ -48,7 +48,7 @@ static int text_width(const char *text)
 void frame_x_axis(PlotFrame *f, bool whole, bool grid)
 {
         const double range = f->right - f->left, step = tick_step(range, 7, whole);
-        for (int k = 0; k < MOST_TICKS; k++) {
+        for (int k = 0; k < MAX_TICKS; k++) {
                 const double v = (ceil(f->left / step) + k) * step;
                 char text[32];
                 if (v > f->right + step * 1e-6)
@@ -67,7 +67,7 @@ void frame_y_axis(PlotFrame *f, int x, int side, bool whole, bool grid)
 {
         const double low = f->bottom < f->top ? f->bottom : f->top, high = f->bottom + f->top - low,
                      step = tick_step(high - low, 5, whole);
-        for (int k = 0; k < MOST_TICKS; k++) {
+        for (int k = 0; k < MAX_TICKS; k++) {
                 const double v = (ceil(low / step) + k) * step;
                 char text[32];
                 if (v > high + step * 1e-6)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_LETTER = ' ', LAST_LETTER = '~', COLUMNS = 5, ROWS = 7, MOST_PIXELS = 1 << 28 };
+enum { FIRST_LETTER = ' ', LAST_LETTER = '~', COLUMNS = 5, ROWS = 7, MAX_PIXELS = 1 << 28 };
 
 /* [letter][column]: dots from the top, the lowest bit first */
 static const uint8_t letter[LAST_LETTER - FIRST_LETTER + 1][COLUMNS] = {
@@ -46,7 +46,7 @@ static const uint8_t box[COLUMNS] = {0x7f, 0x41, 0x41, 0x41, 0x7f};
 bool picture_new(Picture *p, int64_t width, int64_t height)
 {
         *p = (Picture){0};
-        if (width < 1 || height < 1 || width > MOST_PIXELS / height)
+        if (width < 1 || height < 1 || width > MAX_PIXELS / height)
                 return false;
         p->pixel = malloc((size_t)(3 * width * height));
         if (!p->pixel)

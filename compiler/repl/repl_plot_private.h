@@ -15,7 +15,7 @@ typedef struct {
         double from, to;       /* bars: range of the values */
 } Plot;
 
-enum { MOST_BINS = 1000 };
+enum { MAX_BINS = 1000 };
 
 /* repl_drawing.c: the drawing of a command, and its destination. */
 typedef struct {

@@ -14,7 +14,7 @@ enum {
         LABEL_COLUMNS = 10,
         DOTS_WIDE = 2 * WIDE,
         DOTS_HIGH = 4 * HIGH,
-        MOST_CELLS = 64,
+        MAX_CELLS = 64,
         DOUBLE_CELLS = 32
 };
 
@@ -149,7 +149,7 @@ static bool print_heat(Plot *p)
 {
         const int64_t rows = p->rows, columns = p->columns;
         const bool coloured = has_colours();
-        if (!plot_pool(p, MOST_CELLS, MOST_CELLS))
+        if (!plot_pool(p, MAX_CELLS, MAX_CELLS))
                 return false;
         const int width = p->columns <= DOUBLE_CELLS ? 2 : 1;
         const int64_t each = (rows + p->rows - 1) / p->rows;

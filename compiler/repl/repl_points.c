@@ -186,8 +186,8 @@ bool points_print(const Points *p)
 
 enum {
         WIDE = 760,
-        LEAST_HIGH = 320,
-        MOST_HIGH = 680,
+        MIN_HIGH = 320,
+        MAX_HIGH = 680,
         RADIUS = 4,
         FURTHEST = 5,
         FEW = 150 /* with more points, letters and points are small */
@@ -205,7 +205,7 @@ static void paint_point(Picture *p, int x, int y, int radius)
 static int height_of(const PlotRange *r)
 {
         const double high = WIDE * (r->most[1] - r->least[1]) / (r->most[0] - r->least[0]);
-        return high < LEAST_HIGH ? LEAST_HIGH : high > MOST_HIGH ? MOST_HIGH : (int)high;
+        return high < MIN_HIGH ? MIN_HIGH : high > MAX_HIGH ? MAX_HIGH : (int)high;
 }
 
 /* Draws a line from a point to a distant label. */

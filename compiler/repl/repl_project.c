@@ -7,7 +7,7 @@
 
 #include "repl_plot_private.h"
 
-enum { MOST_SIDE_OF_AXES = 2048 /* maximum of the smaller of rows and columns: the time is cubic */ };
+enum { MAX_SIDE_OF_AXES = 2048 /* maximum of the smaller of rows and columns: the time is cubic */ };
 
 /* --- labels ----------------------------------------------------------------------------------------------------------- */
 
@@ -101,7 +101,7 @@ static bool take_matrix(Projection *q, const KeptValue *k)
                                           k->rank);
         if (q->rows < 2 || q->columns < 2)
                 return repl_error("at least two rows and two columns are required");
-        if (q->rows > MOST_SIDE_OF_AXES && q->columns > MOST_SIDE_OF_AXES)
+        if (q->rows > MAX_SIDE_OF_AXES && q->columns > MAX_SIDE_OF_AXES)
                 return repl_error(
                         "at most 2048 rows or 2048 columns are possible: x[0 .. 2048] takes a part");
         const size_t n = (size_t)(q->rows * q->columns);

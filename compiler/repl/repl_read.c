@@ -260,12 +260,12 @@ static void repl_read_all(LineReader *r)
 
 /* --- the command ------------------------------------------------------------------------------------------------- */
 
-enum { MOST_SCRIPTS = 16 };
+enum { MAX_SCRIPTS = 16 };
 
 static int run_script(ReplSession *s, const char *path, bool echo)
 {
-        if (s->scripts == MOST_SCRIPTS) {
-                repl_error("scripts load one another more than %d deep: %s", MOST_SCRIPTS, path);
+        if (s->scripts == MAX_SCRIPTS) {
+                repl_error("scripts load one another more than %d deep: %s", MAX_SCRIPTS, path);
                 return WRONG_INPUT;
         }
         const char *why;

@@ -64,9 +64,9 @@ static bool rotate(double *p, double *q, int64_t n)
 /* Rotates the rows of g [rows][columns] until all are orthogonal. */
 static void orthogonalise(double *g, int64_t rows, int64_t columns)
 {
-        enum { MOST_SWEEPS = 60 };
+        enum { MAX_SWEEPS = 60 };
         bool moved = true;
-        for (int sweep = 0; moved && sweep < MOST_SWEEPS; sweep++) {
+        for (int sweep = 0; moved && sweep < MAX_SWEEPS; sweep++) {
                 moved = false;
                 for (int64_t p = 0; p < rows; p++)
                         for (int64_t q = p + 1; q < rows; q++)

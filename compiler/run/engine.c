@@ -133,14 +133,14 @@ static const char *take_memory(Engine *e, const float *weights, int threads)
         return NULL;
 }
 
-enum { MOST_NOISE = 1 << 26 }; /* bytes: not more, since a context may have gigabytes */
+enum { MAX_NOISE = 1 << 26 }; /* bytes: not more, since a context may have gigabytes */
 
 void engine_forget(Engine *e)
 {
         const Plan *p = e->plan;
         float *arena = e->instance->arena;
         size_t n = (engine_arena_floats(p) + slot_floats(p) * (size_t)p->slots) * sizeof *arena;
-        memset(arena, 0x4b, n < MOST_NOISE ? n : MOST_NOISE); /* 13323083, which stays finite */
+        memset(arena, 0x4b, n < MAX_NOISE ? n : MAX_NOISE); /* 13323083, which stays finite */
 }
 
 Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, const char **why)

@@ -124,7 +124,7 @@ typedef void Ternary(void *r, const void *a, const void *b, const void *c);
 typedef void Keep(float *r, const float *x, int n, float rest);
 typedef void FarKeep(double *r, const double *x, int n, double rest);
 typedef float Fold(const float *x);
-typedef double FarFold(const double *x);
+typedef double WideFold(const double *x);
 typedef void LoadN(void *r, const void *p, int n);
 typedef void LoadStrided(void *r, const void *p, int64_t stride, int n);
 typedef void Gather(void *r, const void *base, const void *index, int64_t stride);
@@ -134,7 +134,7 @@ typedef void StoreStrided(void *p, int64_t stride, const void *x, int n);
 /* set1, iota and clamp's limit take a number of their type */
 static void with_number(const CodeFrame *f, KernelFunction *const *set, const Stmt *s, double value)
 {
-        if (s->far)
+        if (s->f64)
                 ((FarSet1 *)set[1])(f->t[s->to].w, value);
         else
                 ((Set1 *)set[0])(f->t[s->to].v, (float)value);
@@ -142,7 +142,7 @@ static void with_number(const CodeFrame *f, KernelFunction *const *set, const St
 
 static void run_compute(const CodeFrame *f, const Stmt *s)
 {
-        KernelFunction *compute = f->own->run.compute[s->compute][s->far];
+        KernelFunction *compute = f->own->run.compute[s->compute][s->f64];
         Vector *t = f->t, *r = &t[s->to];
         if (s->nfrom == 1)
                 ((Unary *)compute)(r, &t[s->from[0]]);
@@ -156,14 +156,14 @@ static void run_across(const CodeFrame *f, const Stmt *s)
 {
         KernelFunction *const *fold = s->compute == OP_MAX ? f->own->run.most : f->own->run.sum;
         const Vector *x = &f->t[s->from[0]];
-        double value = s->far ? ((FarFold *)fold[1])(x->w) : (double)((Fold *)fold[0])(x->v);
+        double value = s->f64 ? ((WideFold *)fold[1])(x->w) : (double)((Fold *)fold[0])(x->v);
         with_number(f, f->own->run.set, s, value);
 }
 
 static void run_keep(const CodeFrame *f, const Stmt *s)
 {
         const Vector *x = &f->t[s->from[0]];
-        if (s->far)
+        if (s->f64)
                 ((FarKeep *)f->own->run.keep[1])(f->t[s->to].w, x->w, f->rest, s->value);
         else
                 ((Keep *)f->own->run.keep[0])(f->t[s->to].v, x->v, f->rest, (float)s->value);
@@ -176,7 +176,7 @@ static void run_clamp(const CodeFrame *f, const Stmt *s)
 {
         const Vector *x = &f->t[s->from[0]];
         double last = (double)frame_integer(f, s->at);
-        if (s->far)
+        if (s->f64)
                 ((FarClamp *)f->own->run.clamp[1])(f->t[s->to].w, x->w, last);
         else
                 ((Clamp *)f->own->run.clamp[0])(f->t[s->to].v, x->v, (float)last);
@@ -261,7 +261,7 @@ static void run_store(const CodeFrame *f, const Stmt *s)
 static double first_lane(const CodeFrame *f, const Stmt *s)
 {
         const Vector *x = &f->t[s->from[0]];
-        return s->far ? ((FarFold *)f->own->run.first[1])(x->w)
+        return s->f64 ? ((WideFold *)f->own->run.first[1])(x->w)
                       : (double)((Fold *)f->own->run.first[0])(x->v);
 }
 
@@ -354,12 +354,12 @@ static void run_select(const CodeFrame *f, const Stmt *s)
 
 static void run_move(const CodeFrame *f, const MoveCall *c)
 {
-        bool far = c->from.buffer->storage == STORAGE_F64;
+        bool f64 = c->from.buffer->storage == STORAGE_F64;
         void *to = frame_place(f, c->to);
-        if (far && c->to.buffer->storage == STORAGE_F64)
+        if (f64 && c->to.buffer->storage == STORAGE_F64)
                 *(double *)to = *(const double *)frame_place(f, c->from);
         else {
-                float one[LANES] = {far ? (float)*(const double *)frame_place(f, c->from)
+                float one[LANES] = {f64 ? (float)*(const double *)frame_place(f, c->from)
                                         : number_at(f, c->from.buffer, c->from.at)};
                 ((StoreN *)f->own->run.store_n[c->to.buffer->storage])(to, one, 1);
         }
@@ -424,13 +424,13 @@ static void run_stmt(CodeFrame *f, const Stmt *s)
         case STMT_MULTIPLY_ADD:
                 ((Ternary *)run->multiply_add)(&t[s->to], &t[s->from[0]], &t[s->from[1]], &t[s->from[2]]);
                 break;
-        case STMT_CONVERT: ((Unary *)run->convert[s->far])(&t[s->to], &t[s->from[0]]); break;
+        case STMT_CONVERT: ((Unary *)run->convert[s->f64])(&t[s->to], &t[s->from[0]]); break;
         case STMT_EXP_DIFF: ((BinaryFunction *)run->soft)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;
         case STMT_SAFE_DIV: ((BinaryFunction *)run->part)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;
         case STMT_KEEP: run_keep(f, s); break;
         case STMT_CLAMP: run_clamp(f, s); break;
         case STMT_ACCUMULATE:
-                ((BinaryFunction *)run->compute[s->compute][s->far])(&t[s->to], &t[s->to], &t[s->from[0]]);
+                ((BinaryFunction *)run->compute[s->compute][s->f64])(&t[s->to], &t[s->to], &t[s->from[0]]);
                 break;
         case STMT_ACROSS: run_across(f, s); break;
         case STMT_STORE: run_store(f, s); break;

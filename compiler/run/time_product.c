@@ -31,7 +31,7 @@ ProductTimer *product_timer_new(const Target *t, const ProductShape *of)
         timer->of = *of;
         timer->x = filled(of->rows * of->depth * 4);
         timer->y = filled(of->rows * of->panels * LANES * 4);
-        timer->scratch = filled((PRODUCT_SCRATCH(MOST_AT_ONCE) + PRODUCT_WIDE(of->depth)) * 4);
+        timer->scratch = filled((PRODUCT_SCRATCH(MAX_AT_ONCE) + PRODUCT_WIDE(of->depth)) * 4);
         timer->codes = filled(of->rows * CODES_BYTES(of->depth));
         timer->weights = filled(storage_size(of->storage, of->panels * LANES * of->depth));
         if (!timer->x || !timer->y || !timer->scratch || !timer->codes || !timer->weights) {

@@ -82,7 +82,7 @@ static void set_pieces(FormReader *r, const SentencePieceModel *p)
         f->vocab = p->n;
         f->score = NEW_ARRAY(r->arena, double, p->n);
         f->scored = p->n;
-        f->added = NEW_ARRAY(r->arena, FormAdded, (int64_t)p->n + p->further + 1);
+        f->added = NEW_ARRAY(r->arena, FormAdded, (int64_t)p->n + p->nlater + 1);
         for (int32_t i = 0; i < p->n; i++)
                 set_piece(r, p, i);
 }

@@ -97,7 +97,7 @@ typedef struct {
         Bytes charsmap; /* empty: none */
         Bytes unknown_shown;
         int32_t begin, end; /* tokens that may be added to a text */
-        int32_t further;    /* number of tokens that are added later */
+        int32_t nlater;     /* number of tokens that are added later */
 } SentencePieceModel;
 
 void read_protobuf(FormReader *r, Bytes file, SentencePieceModel *out);
