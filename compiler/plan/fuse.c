@@ -470,9 +470,7 @@ static bool relieve(Fuse *f, Node *stuck)
 {
         const Kernel *k = f->stuck;
         const Node *root = k->op == K_MATMUL ? k->product.segment[0].product[0] : k->stores.of[0].node;
-        bool *next = k->op == K_ATTENTION ? f->separate
-                     : k->op == K_MATMUL  ? f->bare
-                                          : f->plan->of_node.single;
+        bool *next = k->op == K_ATTENTION ? f->split : k->op == K_MATMUL ? f->bare : f->plan->of_node.single;
         const bool within = k->op == K_ATTENTION && is_part_of_scores(f, root, stuck);
         if (!within && !f->force_buffer[stuck->id]) {
                 f->force_buffer[stuck->id] = true;
@@ -532,7 +530,7 @@ static Fuse fuse_new(Plan *p)
         f.too_deep = NEW_ARRAY(a, bool, g->nnode);
         p->of_node.copy = NEW_ARRAY(a, bool, g->nnode);
         p->of_node.single = NEW_ARRAY(a, bool, g->nnode);
-        f.separate = NEW_ARRAY(a, bool, g->nnode);
+        f.split = NEW_ARRAY(a, bool, g->nnode);
         f.bare = NEW_ARRAY(a, bool, g->nnode);
         f.is_dead = NEW_ARRAY(a, bool, g->nnode);
         f.trivial = NEW_ARRAY(a, bool, g->nnode);

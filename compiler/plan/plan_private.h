@@ -12,7 +12,7 @@ typedef struct {
         bool *needs_buffer;  /* by id: the value is stored in a buffer */
         bool *force_buffer;  /* by id: has a buffer because no expression could compute it */
         bool *too_deep;      /* by id: needs a buffer because its expression would be too deep */
-        bool *separate;      /* by id: a product that cannot be part of an attention kernel */
+        bool *split;         /* by id: a product that cannot be part of an attention kernel */
         bool *bare;          /* by id: a product that is stored without an epilogue */
         Kernel *stuck;       /* the kernel that could not be lowered in the last attempt */
         bool *table;         /* by id: precomputed */
