@@ -360,11 +360,11 @@ int64_t text_mark(const char *text, int64_t n);
 void input_read(const char *path);
 const char *const *inputs_read(int *count);
 
-/* What must not outlive the process: files written aside, folders for a while, processes that work for us.
+/* Resources that must not outlive the process: temporary files and folders, child processes.
  *
- * A signal, memory that is short in the middle of a pass, libtcc that gives up, a mapped file that has become shorter: whatever
- * ends the process early ends those processes and removes those files first.  The table is for the whole process, since signals
- * are; what was forked owns nothing of its parent's.  What is added has to stay where it is until it is removed. */
+ * Whatever ends the process early (a signal, out of memory in the middle of a pass, libtcc, a truncated
+ * mapped file) ends those processes and removes those files first.  The table is global, as signals are; a
+ * forked child owns nothing of its parent's.  Added paths must stay valid until they are removed. */
 
 /* Each returns a number for ending_forget(); -1, which that ignores, if the table is full. */
 int ending_file(const char *path);

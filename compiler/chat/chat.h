@@ -91,36 +91,38 @@ typedef enum {
 typedef struct {
         const char *head;           /* text before the first turn without a system message; "": none */
         const char *system;         /* text before the first turn with one */
-        const char *default_system; /* with no message given, this is said: the head is system with it */
+        const char *default_system; /* default system message, with which head is system */
         const char *user, *answer, *open;
         const char *first_user; /* the first turn with a system message in it: `{system}` */
         ChatTrim trims_system, trims_user, trims_answer;
-        /* an earlier answer up to the last of these is left out; NULL: all of it stays */
+        /* an earlier answer up to the last occurrence is dropped; NULL: answers are complete */
         const char *thought_end;
         ChatWhite thought_white;
         const char *partly; /* difference between the template and the pieces, in words; NULL: none known */
         bool dated;
-        const char *reason; /* why it can't be cut; NULL: it can */
+        const char *reason; /* why the template can't be split, or NULL */
         ChatFault fault;    /* the template's error for it, or none */
 } ChatPieces;
-/* as the knob thought_white has it: newlines, start, ends; "" */
+/* value of the setting thought_white: newlines, start, ends; or "" */
 const char *chat_white_name(ChatWhite white);
 ChatPieces chat_cut(Arena *a, const ChatWriter *w);
 
-/* chat_source.c: the template of chat_template.jinja, tokenizer_config.json or a directory, and the tokens that it may name. */
+/* chat_source.c: the template of chat_template.jinja, tokenizer_config.json or a directory, and the tokens
+ * that it may use. */
 typedef struct {
         const char *path; /* for messages */
-        const char *text; /* NULL: there is none, and `wrong` says why */
+        const char *text; /* NULL: none, and `wrong` is the reason */
         int64_t n;
         const char *left_out; /* names of the other templates; NULL: none */
         json_t *variables;    /* bos_token and the like */
         json_t *config;       /* tokenizer_config.json, or NULL */
-        bool absent;          /* there is no template, and nothing is wrong with that */
+        bool absent;          /* there is no template, which is not an error */
         char *wrong;
         bool env_error; /* a file can't be read */
 } ChatSource;
 ChatSource chat_source(Arena *a, const char *path);
-/* The same of a template at hand, text [n], NULL: there is none; config as tokenizer_config.json has it, which the source keeps. */
+/* The same for a given template, text [n], NULL: none; config: content of a tokenizer_config.json, owned
+ * by the source. */
 ChatSource chat_source_of(Arena *a, const char *path, const char *text, int64_t n, json_t *config);
 void chat_source_free(ChatSource *s);
 ChatDate chat_today(void);

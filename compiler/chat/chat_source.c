@@ -42,7 +42,7 @@ static const char *source_token_text(const json_t *j)
         return json_is_object(j) ? json_string_value(json_object_get(j, "content")) : json_string_value(j);
 }
 
-/* What every template sees beside the messages. */
+/* Variables of every template, in addition to the messages. */
 static json_t *variables_of(const json_t *config)
 {
         static const char *const name[] = {"bos_token", "eos_token", "unk_token", "sep_token",
@@ -96,7 +96,7 @@ static json_t *read_config(Arena *a, const char *path, bool needed, ChatSource *
         return j;
 }
 
-/* "tool_use, rag" of a list of templates, but for the one that is taken; NULL: there are none. */
+/* "tool_use, rag": names of the other templates in a list; NULL: none. */
 static const char *other_names(Arena *a, const json_t *list, const json_t *taken)
 {
         const char *names = NULL;

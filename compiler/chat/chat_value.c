@@ -299,7 +299,7 @@ static bool equal_dicts(Chat *c, const Dict *a, const Dict *b)
         return true;
 }
 
-/* Of two numbers: -1, 0, 1; 2 where one is not a number.  Whole ones are not rounded. */
+/* Compares two numbers: -1, 0, 1; 2 if one is not a number.  Integers are not rounded. */
 static int order_numbers(ChatValue a, ChatValue b)
 {
         if (a.kind != V_FLOAT && b.kind != V_FLOAT)

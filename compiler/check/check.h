@@ -244,7 +244,7 @@ typedef struct Golden {
 /* golden_file.c */
 bool golden_read(Golden *g, const char *path); /* false with g->why */
 bool golden_write(Golden *g);                  /* false after a message */
-const char *golden_text(Golden *g);            /* as it stands in the file */
+const char *golden_text(Golden *g);            /* text of the file */
 GoldenValue *golden_value_new(Golden *g);      /* appended */
 
 /* golden_run.c: converts a published model to options, unless done before.  False after a message, with

@@ -298,10 +298,11 @@ static void emit_step(const Emit *e, const Step *s, const char *instance, Text *
         case STEP_SEND:
         case STEP_RECEIVE:
         case STEP_COMPARE: emit_carried(e, s, t); break;
+        /* only their number */
         case STEP_BODY:
         case STEP_ACTIVE:
         case STEP_PART:
-        case STEP_COUNT: break; /* only their number */
+        case STEP_COUNT: break;
         }
 }
 
@@ -309,7 +310,7 @@ static void emit_step(const Emit *e, const Step *s, const char *instance, Text *
 
 static void emit_functions(const Emit *e, const StepList *list, Text *c);
 
-/* Does C text contain this identifier? */
+/* Whether C text contains this identifier. */
 static bool text_mentions(const Text *t, const char *name)
 {
         CScan s = {.at = t->data, .end = t->data + t->n};

@@ -13,7 +13,7 @@ enum {
 
 typedef enum {
         ITEM_SET,      /* one character of a set */
-        ITEM_RULE,     /* what a rule allows */
+        ITEM_RULE,     /* texts of a rule */
         ITEM_SEQUENCE, /* kids in order; no kids: the empty text */
         ITEM_EITHER,   /* one of the kids */
         ITEM_TIMES     /* the kid, repeated */

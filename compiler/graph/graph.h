@@ -160,7 +160,8 @@ struct Instance {
         bool is_whole; /* the call is all of the block that makes it: no path element of its own */
 };
 
-/* What a model file calls a value: a variable, or an instance, whose name is that of its result.  See tap_add(). */
+/* A name in a model file: of a variable, or of an instance, which has the name of its result.  See
+ * tap_add(). */
 typedef enum { VARIABLE, INSTANCE, INNER_REPEAT } NamedKind;
 typedef struct {
         NamedKind kind;

@@ -8,7 +8,7 @@
 
 static const int64_t MAX_BYTES = INT64_C(1) << 46; /* 64 TiB: an address has 47 bits */
 
-/* A value that lies in the buffer; NULL: none does by itself. */
+/* A value in the buffer; NULL: none has it for itself. */
 static const Node *node_in(const Plan *p, const Buffer *b)
 {
         for (int i = 0; i < p->nbody; i++)
@@ -32,7 +32,7 @@ static int64_t buffer_bytes(const Buffer *b)
         return n > MAX_BYTES / slots ? MAX_BYTES + 1 : n * slots;
 }
 
-/* Whether a section holds more than can be; *largest: what takes most of it. */
+/* Whether a section exceeds its limit; *largest: its largest part. */
 static bool is_too_large(const Plan *p, Home home, const Buffer **largest)
 {
         int64_t sum = 0, most = 0;

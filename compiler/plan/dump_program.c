@@ -1,4 +1,4 @@
-/* A program as text and as JSON.  One function lists what is said of a step; each format only spells that. */
+/* A program as text and as JSON.  One function lists the facts about a step, which each format prints. */
 #include "plan.h"
 
 #include <inttypes.h>

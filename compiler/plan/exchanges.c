@@ -12,7 +12,7 @@
 
 /* --- exchanges after a repeat ------------------------------------------------------------------------------------------ */
 
-/* Does k read of b only the elements that it stores there? */
+/* Whether k reads only those elements of b that it stores. */
 bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b)
 {
         const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;
@@ -26,8 +26,8 @@ bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b)
         return true;
 }
 
-/* Is k a product that adds to a carried sum, as experts do, which no other kernel reads before the last iteration?
- * repeat: has one body, without repeats. */
+/* Whether k is a product that adds to a carried sum, as experts do, which no other kernel reads before the
+ * last iteration. repeat: has one body, without inner repeats. */
 static bool can_be_exchanged_after(const Plan *p, const Kernel *repeat, const Kernel *k)
 {
         const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
@@ -47,7 +47,7 @@ static bool can_be_exchanged_after(const Plan *p, const Kernel *repeat, const Ke
 
 /* --- loop split --------------------------------------------------------------------------------------------------------- */
 
-/* Does only kernel `reader` read b, apart from the arena's reuse? */
+/* Whether only kernel `reader` reads b, except for the arena's reuse. */
 static bool is_read_by_one(const Plan *p, const Kernel *reader, const Buffer *b)
 {
         for (int i = 0; i < p->nbuffer; i++)

@@ -333,7 +333,7 @@ static Buffer *layout_weight(const Fuse *f, const Node *n)
         return weight_buffer(f->plan, w, storage, is_in_blocks(storage) ? 1 - w->contracted : -1);
 }
 
-/* Is a weight the keys or the values of attention? */
+/* Whether a weight is the keys or the values of attention. */
 static bool is_attended(const Fuse *f, const Weight *w)
 {
         for (int i = 0; i < f->nkernel; i++)

@@ -39,8 +39,8 @@ const TunedProduct *tuned_find(const Tuned *tuned, const Target *t, const Produc
 
 /* tile_cost.c: the tiling with the lowest estimate; *why: the estimates of all tiles, or "" */
 ProductTiling estimated_tiling(const Plan *p, const ProductShape *of, const char **why);
-/* Other tilings that may be faster: with other tiles (which 0), blocks of k (1), rows at once (2).  Returns
- * their number, at most `most`. */
+/* Other tilings that may be faster: with other tiles (which 0), blocks of k (1), rows at once (2).
+ * Returns their number, at most `most`. */
 int candidate_tilings(const Target *t, const ProductShape *of, const ProductTiling *tiling, int which,
                       ProductTiling *further, int most);
 /* NULL, or the reason why a product can't have this tiling. */
@@ -55,7 +55,7 @@ const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, cons
 #include "passes/passes.def"
 #undef PASS
 
-/* buffer_names.c: sets Buffer.role and Buffer.offset_name of all buffers */
+/* buffer_names.c: sets Buffer.role and Buffer.offset_name of all buffers. */
 void name_buffers(Plan *p);
 
 /* heads.c: if the number of threads divides Plan.heads and they run k for one row, thread t of T accesses
@@ -98,13 +98,14 @@ KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);
 typedef struct {
         int64_t weights, caches, read, flops, gathers, floats, carried;
 } RankCost;
-bool calls_share_rows(const Plan *p); /* .. if they have enough of them, not only parts do */
+bool calls_share_rows(const Plan *p); /* whole calls, not only parts of them */
 /* Whether this many ranks divide rows in a call of these sizes (size: as for kernel_costs()). */
 bool shares_rows(const Plan *p, const int64_t *size, int ranks);
 bool is_exchanged(const Kernel *k); /* its stores are sent to all ranks */
 RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, int stages, bool by_rows);
 
-/* rank_weights.c: which bytes of the packed weights a rank of a stage reads, in ascending order; how many ranges */
+/* rank_weights.c: byte ranges of the packed weights that a rank of a stage reads, in ascending order;
+ * returns their number. */
 typedef struct {
         int rank, ranks, stage, stages; /* stages: 1 or more */
 } RankPlace;

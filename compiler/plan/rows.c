@@ -141,7 +141,7 @@ static bool rows_overlap(const Plan *p, const SharedRows *a, const SharedRows *b
         return whole_buffer(a->buffer) == whole_buffer(b->buffer) && a->base < b_end && b->base < a_end;
 }
 
-/* The gathers of a kernel, before or after it; NULL: there are none. */
+/* The gathers of a kernel, before or after it; NULL: none. */
 static StepList *gathers_of(Plan *p, const Kernel *k, bool after)
 {
         const StepPosition place = find_kernel_step(p->program, k);
@@ -302,7 +302,7 @@ static void gather_in_body(RowsApart *apart, int body)
 
 /* --- kernels that share rows ------------------------------------------------------------------------------------------- */
 
-/* Of a part, in the order of execution. */
+/* Kernels of a part, in the order of execution. */
 static void add_kernels(const Plan *p, int body, uint64_t part, KernelList *to)
 {
         for (int i = 0; i < p->list[body].n; i++) {

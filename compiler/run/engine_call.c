@@ -240,7 +240,7 @@ static const char *set_sizes(Engine *e, const EngineCall *call)
         return NULL;
 }
 
-/* Whether ids are in range: of the inputs where they lie, and these sizes. */
+/* Whether ids, at the inputs' addresses and of these sizes, are in range. */
 static const char *check_ids(const Graph *g, const void *const *input, const int64_t *size)
 {
         for (int i = 0; i < g->ninput; i++) {

@@ -33,8 +33,8 @@ struct Engine {
         KeptSlot *kept;    /* [slots] */
         int slot;          /* the selected one */
         CachedState *held; /* [cached_states(), or paged_states()] */
-        PageTable pages;   /* of Plan.pages .. */
-        int32_t *numbers;  /* .. in this memory */
+        PageTable pages;   /* of Plan.pages */
+        int32_t *numbers;  /* memory of `pages` */
         double compile_seconds;
         atomic_bool interrupted;
         EngineRank *rank; /* [Plan.sharing: stages * ranks], stage by stage; NULL: there is one */

@@ -74,7 +74,7 @@ static void find_functions(Functions *run, const Target *t)
         run->argmax = kernel_find(t, "argmax_of");
 }
 
-/* A literal's values as they lie in memory, with room behind for loads of whole vectors. */
+/* A literal's values as in memory, with padding for loads of whole vectors. */
 static void *literal_values(Arena *a, const Buffer *b)
 {
         const Literal *l = b->table->attr.literal;

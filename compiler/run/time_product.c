@@ -1,4 +1,4 @@
-/* The time of a product with weights, by the kernels that are compiled into lathe. */
+/* The time of a product with weights, with the kernels compiled into lathe. */
 #define _POSIX_C_SOURCE 200809L
 #include "jit_private.h"
 

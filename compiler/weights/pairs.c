@@ -110,7 +110,7 @@ bool pair_texts(const CkPair *pair, CkText *out)
 
 /* ---- JSON ---- */
 
-/* Of the numbers that are rounded to x the one with the fewest digits. */
+/* The number with the fewest digits that is rounded to x. */
 static double shortest(float x)
 {
         char digits[32];

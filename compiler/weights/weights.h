@@ -290,9 +290,9 @@ typedef struct WeightPool WeightPool;
 WeightPool *pool_new(void); /* NULL: no address space */
 void pool_free(WeightPool *pool);
 
-/* Lays the plan's weights and tables out in the pool: sets the offsets of its buffers, packs what is not there yet or has
- * another origin (a number for where values come from: each checkpoint that is opened another), and works tables out anew.
- * *base is then the plan's weights.  NULL, or what is wrong. */
+/* Places the plan's weights and tables in the pool: sets the offsets of its buffers, packs weights that are
+ * missing or have another origin (a number for each opened checkpoint), and computes tables again.  *base: the
+ * plan's weights.  NULL, or an error message. */
 const char *pool_fit(WeightPool *pool, Plan *p, Weights *from, uint64_t origin, const float **base);
 
 /* A file of packed weights (`lathe build` writes it) mapped for the plan it was written for. */
@@ -310,18 +310,19 @@ enum {
         STORAGES_IN_FILE = 2560, /* weights whose storage is stored; those after them are floats */
         RUNS_IN_FILE = 256       /* runs of slots of one storage, of a mixture */
 };
-bool is_packed_file(const char *path, const char **why); /* *why: if that can't be told */
-/* Sets the storage of each weight as the file has it; false: it is none of this model. */
+bool is_packed_file(const char *path, const char **why); /* *why: if unknown */
+/* Sets the storage type of each weight from the file; false: it is not for this model. */
 bool packed_file_storage(const char *path, const Graph *g);
-/* The file's Graph.mixture for a graph as elaborated, with this number of slots; NULL: it has none. */
+/* The file's Graph.mixture for an elaborated graph with this number of slots; NULL: none. */
 uint8_t *packed_file_mixture(Arena *arena, const char *path, int64_t slots);
-/* Maps it while there is no plan yet; where that can't be, packed_file_open() says why. */
+/* Maps it before there is a plan; a failure is reported by packed_file_open(). */
 void packed_file_begin(const char *path, PackedFile *file);
 /* file: begun, or zero.  key 0: any.  NULL, or a message. */
 const char *packed_file_open(const char *path, const Plan *p, uint64_t key, PackedFile *file);
 /* Starts threads that compare the mapped file with the hashes of its blocks; nothing if it is not mapped. */
 void packed_check_begin(PackedFile *file);
-/* Waits for them, and starts them if need be.  Must precede any use of the weights.  NULL, or a message about the damage. */
+/* Waits for them, and starts them if necessary.  Must precede any use of the weights.  NULL, or a message
+ * about the damage. */
 const char *packed_file_check(const char *path, Arena *a, PackedFile *file);
 void packed_file_close(PackedFile *file);
 
@@ -329,7 +330,7 @@ void packed_file_close(PackedFile *file);
 bool output_rank_file(WrittenFile *o, const char *path, const Plan *p, const PackedFile *from,
                       RankPlace place);
 
-/* Values of a model that something else made: inputs, outputs and other values by their names (taps.c), from files or given in memory.
+/* Recorded values of a model: inputs, outputs and other values by name (taps.c), from files or memory.
  * Sizes of named dimensions follow from their shapes. */
 
 bool is_values_file(const char *path); /* by its name: .npy, .safetensors */
@@ -338,7 +339,8 @@ typedef struct {
         int64_t dim[CK_MAX_RANK];
         double *value; /* malloc'd */
 } NamedValues;
-/* Of a file the tensor of that name, or the only one: integers, bools or floats.  false after an error, with nothing to free. */
+/* A tensor of a file by name, or the only one: integers, bools or floats.  False after an error, with
+ * nothing to free. */
 bool values_load(const char *path, const char *name, NamedValues *values, CkError *err);
 /* of a group's field also as step.t; NULL: none */
 const Input *input_named(const Graph *g, const char *name);
@@ -347,8 +349,8 @@ typedef struct {
         const CkTensor *given; /* NULL: nothing, of SOME_INPUTS */
         const Type *type;      /* the model's */
         int output;            /* of the graph; -1: an input */
-        double *value; /* what is given: of an input in a batch one after another, else as the model has it */
-        int64_t count; /* of one in a batch */
+        double *value;         /* values: of an input in a batch concatenated, else in the model's shape */
+        int64_t count;         /* of one item of a batch */
         bool batched;
 } Record;
 
@@ -361,36 +363,37 @@ typedef struct {
         int nfile;
         CkTensor made[MAX_GIVEN]; /* in memory, malloc'd F64: by the name of an input */
         int nmade;
-        Record *record; /* in the order of the model: all its inputs, its outputs, then other values */
+        Record *record; /* in the model's order: all inputs, all outputs, then other values */
         int n;
         int64_t size[MAX_NAMED]; /* 0, while reading: not known yet */
-        int64_t batch;           /* inputs have an axis more, of this size; 0: none has */
+        int64_t batch;           /* size of the leading axis of inputs; 0: none */
         const char *why;
 } Recorded;
 
-/* IN_BATCHES: inputs alone, each of which may have an axis more before its own.  SOME_INPUTS: those that are there; sizes that none
- * tells are 0.  In both a single number fills an input. */
+/* IN_BATCHES: only inputs, each maybe with a leading batch axis.  SOME_INPUTS: those that are present;
+ * unknown sizes are 0.  In both a single number fills an input. */
 typedef enum { INPUTS_ALONE, INPUTS_AND_VALUES, IN_BATCHES, SOME_INPUTS } WhatIsRecorded;
 
-/* Reads a file for g; values besides inputs become taps of g.  NULL, or a message about the file. */
+/* Reads a file for g; other values than inputs become taps of g.  NULL, or a message about the file. */
 const char *recorded_read(Recorded *r, Graph *g, const char *path, WhatIsRecorded what);
-/* The same of r->file and r->made, which are there. */
+/* The same for r->file and r->made. */
 const char *recorded_gather(Recorded *r, Graph *g, const char *path, WhatIsRecorded what);
-/* Its inputs [ninput], whose data stay r's. */
+/* Its inputs [ninput], whose data are owned by r. */
 Tensor *recorded_inputs(const Recorded *r);
-/* Input i of one in a batch as an engine takes it, malloc'd: int32_t or float; NULL: out of memory. */
+/* Input i for one item of a batch in the form of an engine, malloc'd: int32_t or float; NULL: out of memory. */
 void *recorded_input(const Recorded *r, int i, int64_t in_batch);
-/* Once all sizes are known: a single number becomes all of input i.  false: out of memory, which why says. */
+/* After all sizes are known: a single number fills input i.  False: out of memory, in `why`. */
 bool recorded_fill(Recorded *r, int i);
-/* Adds a tensor in memory; takes value, which is malloc'd.  false: there are too many, and value is freed. */
+/* Adds a tensor in memory; takes ownership of value, which is malloc'd.  False: too many; value is freed. */
 bool recorded_add(Recorded *r, const char *name, int rank, const int64_t *dim, double *value);
 void recorded_free(Recorded *r);
 
 /* Inputs generated from a hash, which verify, goldens and the REPL use by default. */
 
-enum { HASHED_POSITIONS = 40 }; /* where nobody says how many */
+enum { HASHED_POSITIONS = 40 }; /* default number */
 
-/* Sizes [nnamed] of named dimensions: so many positions, of each further one 7 fewer, or as many as there may be. */
+/* Sizes [nnamed] of named dimensions: this number of positions, and 7 fewer for each further one, within
+ * bounds. */
 void hashed_sizes(const Graph *g, int64_t positions, int64_t *size);
 /* Element i of an input: an id below its bound, a float from -1 to 1, or 0 or 1. */
 double hashed_input(const Input *in, uint64_t i);
