@@ -7,7 +7,7 @@
     PROCESSES: how many at a time, if not two
 
 Each model is printed from its tree and parsed again (`lathe parse --check`), then verified with libtcc on every target that runs
-here, with each pass off in turn (in the quick form of the tests on scalar and, in turn, one other target), and with batches of three
+here, with each pass off in turn (in the quick form of the tests on one of them, in turn), and with batches of three
 sequences; three in eight by 2 and 3 ranks, with the errors of all values; every seventh has its weights from a
 checkpoint, in turn of f32, f16 and bf16; every twentieth's C is built by the system's compiler too, for scalar and in turn for another
 target, 64-bit ARM among them. A model that fails is kept with what was said of it, under TMPDIR, and with --seconds is made small there
@@ -69,16 +69,18 @@ class Drive:
         """The options of each run of verify."""
         own = shrink.options_in(text)
         each = own if "--jit" in own else own + ["--jit", "tcc", "--each-pass"]
+        turned = []
         if os.environ.get("LATHE_TESTS") == "quick" and self.natives and "--jit" not in own and "--target" not in own:
             yield own + ["--jit", "tcc"]
             turn = seed if seed is not None else sum(os.path.basename(path).encode())
-            each = each + ["--target", "scalar", "--target", self.natives[turn % len(self.natives)]]
+            turned = ["--target", ["scalar", *self.natives][turn % (1 + len(self.natives))]]
+            each = each + turned
         yield each
         if seed is not None and seed % 20 == 10:
             others = [w for t in self.others[seed // 20 % max(len(self.others), 1):][:1] for w in ("--target", t)]
             yield own + ["--target", "scalar"] + others
         if seed is not None and seed % 5 == 2:
-            yield own + ["--jit", "tcc", "--each-pass", "--kv", ["f16", "q8"][seed // 5 % 2]]
+            yield own + ["--jit", "tcc", "--each-pass", "--kv", ["f16", "q8"][seed // 5 % 2], *turned]
         if seed is not None and seed % 8 in (3, 4, 6):
             ranks = own + ["--jit", "tcc", "--target", "scalar", "--ranks", "2,3"]
             yield from (ranks, ranks + ["--slots", "3"])
