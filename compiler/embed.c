@@ -1,9 +1,10 @@
-/* embed: a program that runs while lathe is built, and writes build/embedded.c.
+/* embed: a program that runs during the build, and writes build/embedded.c.
  *
  *   embed FILE… > embedded.c
  *
- * Files become C strings.  Headers, the runtime's, are also read: their chunks, the words of each and what each declares, so that
- * paste.c and c_names.c need not read them whenever a model is compiled. */
+ * Files become C strings.  For headers, those of the runtime, it also writes tables of chunks, of the
+ * words in each and of the names that each declares, so that paste.c and c_names.c need not parse them for
+ * each model. */
 #include "base/base.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ enum { MAX_FILES = 256, MAX_CHUNKS = 1 << 14, MAX_USES = 1 << 18, MAX_LETTERS = 
 static EmbeddedWord word[EMBEDDED_WORDS];
 static char letters[MAX_LETTERS];
 static EmbeddedChunk chunk[MAX_CHUNKS];
-static int use[MAX_USES], declared[MAX_USES]; /* declared: a word's place, and behind it the chunk */
+static int use[MAX_USES], declared[MAX_USES]; /* declared: pairs of a word's index and a chunk */
 static int words, nletters, nchunk, nuse, ndeclared;
 
 static void embed_fail(const char *what)
@@ -22,7 +23,7 @@ static void embed_fail(const char *what)
         exit(1);
 }
 
-/* An array's next element. */
+/* Index of a new element. */
 static int next_of(int *n, int most)
 {
         if (*n == most)
@@ -32,7 +33,7 @@ static int next_of(int *n, int most)
 
 static int word_index(const char *name, int64_t n)
 {
-        int at = word_place(word, letters, name, n);
+        int at = word_slot(word, letters, name, n);
         if (word[at].n)
                 return at;
         if (words++ > EMBEDDED_WORDS / 2 || nletters + n >= MAX_LETTERS)
@@ -45,7 +46,7 @@ static int word_index(const char *name, int64_t n)
 
 /* --- words ----------------------------------------------------------------------------------------------------- */
 
-/* "} v16;" or "typedef __m512 v16;" */
+/* Whether the name is at the end of a typedef: "} v16;" or "typedef __m512 v16;" */
 static bool ends_typedef(const char *text, const char *at, int64_t n)
 {
         if (at[n] != ';' || at - text < 2 || at[-1] != ' ')
@@ -56,7 +57,7 @@ static bool ends_typedef(const char *text, const char *at, int64_t n)
         return at[-2] == '}' || !strncmp(line, "typedef ", 8);
 }
 
-/* A macro, as far as a name tells: "NULL", "TILE_ROWS" */
+/* Whether the name looks like a macro: "NULL", "TILE_ROWS" */
 static bool is_capital(const char *at, int64_t n)
 {
         for (int64_t i = 0; i < n; i++)
@@ -113,7 +114,7 @@ static void add_chunk(const char *text, const CChunk *c, int file)
         to->declares = ndeclared > before;
 }
 
-/* --- what is written ------------------------------------------------------------------------------------------- */
+/* --- output ---------------------------------------------------------------------------------------------------- */
 
 static void print_string(const char *text)
 {
@@ -150,7 +151,7 @@ static void print_file(const char *path, int file)
         printf(", %d, %d},\n", first, nchunk - first);
 }
 
-/* Chunks by the words that they declare: [ndeclared / 2] */
+/* Chunks sorted by the words that they declare: [ndeclared / 2] */
 static void print_declarations(void)
 {
         int n = 0;

@@ -59,7 +59,7 @@ static ArenaChunk *chunk_new(Arena *arena, int64_t size)
         return chunk;
 }
 
-/* A chunk with room for size bytes: the newest, a new newest, or one of its own behind the newest. */
+/* A chunk with room for size bytes: the newest, a new one, or a separate one after the newest. */
 static ArenaChunk *chunk_for(Arena *arena, int64_t size)
 {
         ArenaChunk *newest = arena->chunk;
@@ -174,7 +174,7 @@ uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
         return h;
 }
 
-/* Where the text is, or the free slot where it belongs. */
+/* Slot of the text, or the free slot for it. */
 static const char **find_slot(const Interner *interner, const char *text, size_t length)
 {
         uint64_t mask = (uint64_t)interner->slots - 1;
@@ -192,7 +192,7 @@ static void grow_slots(Interner *interner)
         int64_t old_slots = interner->slots;
         interner->slots = old_slots ? 2 * old_slots : FIRST_SLOTS;
         interner->slot = NEW_ARRAY(interner->arena, const char *, interner->slots);
-        /* written before it is read: a page that is read first is mapped to zeros, and again when it is written */
+        /* written first: a page that is read first is mapped to zeros, and again when it is written */
         memset(interner->slot, 0, (size_t)interner->slots * sizeof *interner->slot);
         for (int64_t i = 0; i < old_slots; i++)
                 if (old[i])

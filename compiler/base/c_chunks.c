@@ -1,5 +1,5 @@
-/* Chunks of C text: a file of the runtime is a sequence of top-level declarations, each with the comment above it, set apart by blank
- * lines outside of braces. */
+/* Chunks of C text: a file of the runtime is a sequence of top-level declarations, each with its comment,
+ * separated by blank lines outside of braces. */
 #include "base.h"
 
 #include <string.h>

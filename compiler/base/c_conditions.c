@@ -9,8 +9,8 @@
 typedef struct {
         bool known;
         int64_t value;
-        const char *text; /* where it is not known */
-        bool joined;      /* the text joins others by && or || */
+        const char *text; /* if unknown */
+        bool joined;      /* the text contains && or || at its outermost level */
 } CCondition;
 
 typedef struct {
@@ -100,7 +100,7 @@ static CCondition condition_compared(CConditionScan *s)
         return a;
 }
 
-/* Conditions joined by && or by ||, whose value `decides`: 0 or 1. */
+/* Conditions joined by && or by ||, where one with value `decides` (0 or 1) decides. */
 static CCondition condition_join(CConditionScan *s, const char *mark, bool decides,
                                  CCondition (*next)(CConditionScan *s))
 {
@@ -132,7 +132,7 @@ static CCondition condition_any(CConditionScan *s)
 
 enum { MAX_CONDITIONS = 16 };
 
-/* An #if, on the way to its #endif. */
+/* An #if, up to its #endif. */
 typedef struct {
         bool outside; /* the surrounding branch is taken */
         bool taken;   /* this branch may be taken */
@@ -148,7 +148,7 @@ static const char *line_end(const char *at, const char *end)
         return at < end ? at + 1 : end;
 }
 
-/* Begins a branch, and adds the directive that replaces its line. */
+/* Begins a branch, and adds its directive. */
 static void branch_begin(CBranch *b, const CCondition *c, bool otherwise, Text *out)
 {
         const bool certain = c->known && c->value;
@@ -163,7 +163,7 @@ static void branch_begin(CBranch *b, const CCondition *c, bool otherwise, Text *
         b->open = true;
 }
 
-/* The directive that a line begins with, "" if it is no condition. */
+/* The directive of a line, "" if it is not a condition. */
 static const char *condition_word_of(const char *line)
 {
         static const char *const word[] = {"ifdef ", "ifndef ", "if ", "elif ", "else", "endif"};
@@ -222,5 +222,5 @@ void resolve_conditions(Text *out, const char *text, int64_t n, const CFact *fac
                 }
         }
         if (depth)
-                abort(); /* a condition ends in another text */
+                abort(); /* a condition does not end in this text */
 }

@@ -1,4 +1,4 @@
-/* Identifiers of C text, passing over comments, strings and characters. */
+/* Identifiers of C text, outside of comments, strings and characters. */
 #include "base.h"
 
 #include <stddef.h>

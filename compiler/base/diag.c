@@ -1,8 +1,8 @@
-/* Diagnostics: sources, spans, and errors as gcc and clang print them. See base.h.
+/* Diagnostics: sources, spans, and errors in the format of gcc and clang. See base.h.
  *
- * A source line is shown as a terminal would: tabs to columns of 8, UTF-8 by display width, what can't be
- * shown as <1b>. Of a line wider than the window only the part around the span is shown, with … at the cuts.
- */
+ * A source line is printed as on a terminal: tabs to columns of 8, UTF-8 by display width, unprintable
+ * bytes as <1b>. Of a line wider than the window only the part around the span is printed, with … at the
+ * cuts. */
 #include "base.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ const char *source_line_text(const Source *source, int line, int32_t *length)
         return source->text + begin;
 }
 
-/* Where the line of a byte begins. */
+/* Start of the line that contains a byte. */
 static int32_t line_start(const Source *source, int32_t offset)
 {
         return source->line[source_line(source, offset) - source->before - 1];
@@ -161,14 +161,14 @@ void diag_clear(Diag *diag)
 
 /* --- showing a line ------------------------------------------------------------------------------------ */
 
-/* What a terminal shows for one character of a line. */
+/* The display of one character of a line. */
 typedef struct Glyph {
-        int bytes; /* taken from the line */
+        int bytes; /* bytes in the line */
         int width; /* columns */
         char shown[16];
 } Glyph;
 
-/* Columns of a character: none for marks set over the one before, two for wide East Asian and pictographs. */
+/* Columns of a character: 0 for combining marks, 2 for wide East Asian characters and pictographs. */
 static int display_width(uint32_t code)
 {
         if ((code >= 0x300 && code < 0x370) || code == 0x200d || (code >= 0xfe00 && code < 0xfe10))
@@ -199,7 +199,7 @@ static Glyph glyph_at(const char *text, int32_t length, int column)
         return glyph;
 }
 
-/* The display column of a byte of a line; of the line's end where at == length. */
+/* The display column of a byte of a line; of the line's end if at == length. */
 static int display_column(const char *text, int32_t length, int32_t at)
 {
         int column = 0;
@@ -211,7 +211,7 @@ static int display_column(const char *text, int32_t length, int32_t at)
         return column;
 }
 
-/* The columns of a line that are shown: left … right - 1. */
+/* The visible columns of a line: left … right - 1. */
 typedef struct Window {
         int left, right;
 } Window;
@@ -309,7 +309,7 @@ static int least(int a, int b)
         return a < b ? a : b;
 }
 
-/* Optimal string alignment (Damerau 1964 without edits inside a swap), three rows of the table at a time. */
+/* Optimal string alignment (Damerau 1964 without edits inside a swap), with three rows of the table. */
 static int edit_distance(const char *a, int m, const char *b, int n)
 {
         int row[3][LONGEST_NAME + 1];
@@ -344,7 +344,7 @@ const char *nearest_name(const char *name, const char *const *candidate, int n)
                 int distance = edit_distance(name, (int)length, candidate[i], (int)other);
                 if (distance > allowed || (nearest && distance > nearest_distance))
                         continue;
-                /* of equals the first by name: the order of candidates may be that of addresses */
+                /* of equal ones the first by name: the order of candidates may depend on addresses */
                 if (nearest && distance == nearest_distance && strcmp(candidate[i], nearest) > 0)
                         continue;
                 nearest = candidate[i];

@@ -26,7 +26,7 @@ typedef struct {
         size_t size;
 } EndingEntry;
 
-enum { MOST = 256, PATIENCE = 2000 /* ms that a process may take to end */ };
+enum { MOST = 256, PATIENCE = 2000 /* PATIENCE: ms after SIGTERM */ };
 static EndingEntry table[MOST];
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ void ending_forget(int entry)
 void end_process(pid_t process)
 {
         pid_t child = process < 0 ? -process : process, ended = 0;
-        kill(process, SIGTERM); /* not KILL: it removes what it has written */
+        kill(process, SIGTERM); /* not SIGKILL: it removes its own files */
         for (int waited = 0; ended == 0 && waited < PATIENCE; waited += 5) {
                 ended = waitpid(child, NULL, WNOHANG);
                 if (ended == 0)
@@ -94,7 +94,7 @@ void end_process(pid_t process)
                 ;
 }
 
-/* The names that are known are removed here: no process is needed for them, nor memory. */
+/* Known names are removed directly, which needs no process or memory. */
 void remove_folder(const char *folder, const char *const *inside)
 {
         char path[4096];
@@ -119,7 +119,7 @@ void remove_folder(const char *folder, const char *const *inside)
                 ;
 }
 
-/* Processes first, for they write into the folders; folders last, for files lie in them. */
+/* Processes first, since they write into folders; folders last, since they contain files. */
 static void clean_up(void)
 {
         static const EndingKind order[] = {A_PROCESS, A_FILE, A_FOLDER};
@@ -153,7 +153,7 @@ static void on_signal(int number)
         raise(number);
 }
 
-/* A page that can't be had: of a mapped file it has been cut off, or the disk fails; else it is a bug of ours. */
+/* A missing page: a mapped file was truncated, or the disk failed; else it is a bug in lathe. */
 static void ending_on_bus_error(int number, siginfo_t *about, void *context)
 {
         const char *at = about->si_addr;
@@ -173,7 +173,7 @@ static void ending_on_bus_error(int number, siginfo_t *about, void *context)
 
 /* --- libtcc ------------------------------------------------------------------------------------------------------- */
 
-static const char *const *said_by_tcc; /* set while libtcc is at work */
+static const char *const *said_by_tcc; /* set while libtcc runs */
 
 void ending_enter_tcc(const char *const *said)
 {
@@ -196,7 +196,7 @@ static void on_exit_from_tcc(void)
         _exit(WRONG_ENVIRONMENT);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- setup ---------------------------------------------------------------------------------------------------- */
 
 void ending_catch(int signal_number)
 {

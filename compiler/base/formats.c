@@ -1,5 +1,4 @@
-/* File formats by their first bytes: those that lathe reads, those that are given by mistake, and the advice
- * for each. */
+/* File formats by their first bytes: supported ones, and common unsupported ones with advice. */
 #include "base.h"
 
 #include <ctype.h>
@@ -35,7 +34,7 @@ static bool is_tokenizer_json(const unsigned char *data, int64_t n)
                (has(data, n, "\"added_tokens\"") || has(data, n, "\"model\""));
 }
 
-/* what came before GGUF: ggml, ggmf, ggjt, as numbers */
+/* predecessors of GGUF: ggml, ggmf, ggjt, as numbers */
 static bool is_ggml(const unsigned char *data, int64_t n)
 {
         return data_begins(data, n, "lmgg") || data_begins(data, n, "fmgg") || data_begins(data, n, "tjgg");
@@ -59,7 +58,7 @@ static bool is_sentencepiece(const unsigned char *data, int64_t n)
                data[3] < data[1];
 }
 
-/* Lines of a token in base 64 and its number. */
+/* Lines with a token in base 64 and its number. */
 static bool is_tiktoken(const unsigned char *data, int64_t n)
 {
         int64_t at = 0;
@@ -107,8 +106,8 @@ static bool data_is_printable(const unsigned char *data, int64_t n)
         return n > 0;
 }
 
-/* A message of protocol buffers: the version of its form, then who made it, a text shorter than 128 bytes; or its graph, or its
- * operators. */
+/* A message of protocol buffers: the format's version, then the producer, a text shorter than 128 bytes;
+ * or its graph, or its operators. */
 static bool is_onnx(const unsigned char *data, int64_t n)
 {
         if (n < 8 || data[0] != 0x08 || data[1] < 1 || data[1] > 32)
@@ -118,13 +117,13 @@ static bool is_onnx(const unsigned char *data, int64_t n)
         return named || data[2] == 0x3a || data[2] == 0x42;
 }
 
-/* The same of one version, then a graph of more than 127 bytes. */
+/* The same with version 1, then a graph of more than 127 bytes. */
 static bool is_saved_model(const unsigned char *data, int64_t n)
 {
         return n > 8 && data[0] == 0x08 && data[1] == 1 && data[2] == 0x12 && data[3] >= 0x80;
 }
 
-/* A map of one byte or three whose first key is a text. */
+/* A map with a length in one or three bytes, whose first key is a text. */
 static bool is_msgpack(const unsigned char *data, int64_t n)
 {
         int64_t at = n > 3 && data[0] == 0xde ? 3 : 1;
@@ -177,7 +176,8 @@ static bool is_packed(const unsigned char *data, int64_t n)
         return data_begins(data, n, "lathe 1\n");
 }
 
-/* The longest token's length; of the first token its score, which is no tiny number as the bits of an integer are, and its length. */
+/* The longest token's length; the first token's score, which is not tiny, as an integer's bits would be,
+ * and its length. */
 static bool is_llama2c_tokenizer(const unsigned char *data, int64_t n)
 {
         int32_t longest, length;
@@ -191,7 +191,7 @@ static bool is_llama2c_tokenizer(const unsigned char *data, int64_t n)
                (score == 0 || isnormal(score));
 }
 
-/* Where a model's file in another format may be had in one that is read. */
+/* Where to get the model in a supported format. */
 static const char in_transformers[] =
         "transformers reads it (from_tf, from_flax), and its save_pretrained() writes safetensors";
 static const char fetch_again[] = "it was fetched in place of the file: fetch the file itself, and compare "

@@ -1,4 +1,4 @@
-/* Files that are read.  A pipe, a socket or a device may never end, or wait for someone who never comes, so only regular files are opened. */
+/* Input files.  A pipe, a socket or a device may block or never end, so only regular files are opened. */
 #define _XOPEN_SOURCE 700 /* S_ISSOCK */
 #include "base.h"
 

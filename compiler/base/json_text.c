@@ -1,5 +1,5 @@
-/* Reading JSON.  If memory is short, jansson reports invalid text or nothing at all, and 2.14 may even use a
- * failed allocation.  So reading ends at once if there is a handler. */
+/* Reads JSON.  If memory is short, jansson reports invalid text or nothing, and 2.14 may even use a failed
+ * allocation.  So reading ends at once if there is a handler. */
 #include "base.h"
 
 #include <float.h>
@@ -30,8 +30,8 @@ bool json_out_of_memory(void)
         return out_of_memory;
 }
 
-/* The words that Python writes where a number is not finite, and texts of as many bytes, which stand in their place: so errors keep
- * their lines and columns. */
+/* Words that Python writes for numbers that are not finite, and texts of the same length that replace
+ * them, so that errors keep their positions. */
 static const struct {
         const char *word, *text;
         double value;
@@ -59,7 +59,7 @@ bool json_not_finite(const json_t *value, double *x)
         return false;
 }
 
-/* Which of the words stands at text[at], as a whole value; -1: none. */
+/* Index of the word at text[at], as a whole value; -1: none. */
 static int not_finite_at(const char *text, size_t length, size_t at, char before)
 {
         if (!strchr(":[,", before))
@@ -73,7 +73,7 @@ static int not_finite_at(const char *text, size_t length, size_t at, char before
         return -1;
 }
 
-/* A copy with such texts, to free(); NULL where there is nothing to replace, or no memory. */
+/* A copy with such texts, for free(); NULL: nothing to replace, or out of memory. */
 static char *json_of_python(const char *text, size_t length)
 {
         char *copy = NULL, before = ' ';
@@ -107,9 +107,9 @@ static json_t *json_load_text(const char *text, size_t length, size_t flags, jso
 
 /* --- numbers of any size ---------------------------------------------------------------------------------------------- */
 
-enum { WIDEST_INTEGER = 18 }; /* digits that int64 surely has room for */
+enum { WIDEST_INTEGER = 18 }; /* digits that always fit an int64 */
 
-/* A number as jansson takes it: an integer of many digits as a real number, one beyond double as the largest that there is. */
+/* A number for jansson: an integer of many digits as a real, one beyond double as the largest double. */
 static void copy_number(Text *to, const char *number, size_t n)
 {
         const bool integer = strcspn(number, ".eE") >= n;
@@ -122,7 +122,7 @@ static void copy_number(Text *to, const char *number, size_t n)
                 text_add(to, number, (int64_t)n);
 }
 
-/* The same text with such numbers; text[length] is 0. */
+/* The text with such numbers; text[length] is 0. */
 static Text *with_bounded_numbers(Arena *a, const char *text, size_t length)
 {
         Text *to = text_new(a);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* The first line that fits; -1: none */
+/* The first matching line; -1: none */
 static int64_t proc_number(const char *path, const char *format)
 {
         FILE *f = fopen(path, "r");
@@ -31,7 +31,7 @@ int64_t memory_available(void)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-void memory_limit(void) /* the sanitizer reserves terabytes itself */
+void memory_limit(void) /* the sanitizer reserves terabytes */
 {
 }
 #else

@@ -1,4 +1,5 @@
-/* Files are written aside and renamed when complete: an error leaves what was there, and nothing half-written. */
+/* Files are written to temporary names and renamed when complete: after an error the old file is
+ * unchanged. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "base.h"
 
@@ -9,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* false with o->error: a link that leads nowhere */
+/* false with o->error: a broken link */
 static bool follow_link(WrittenFile *o)
 {
         struct stat status;
@@ -22,7 +23,7 @@ static bool follow_link(WrittenFile *o)
         return o->linked != NULL;
 }
 
-/* The file is our own by its name, which a process that was killed may have left. */
+/* The temporary file has a name of ours; a killed process may have left it. */
 bool output_begin(WrittenFile *o, const char *path)
 {
         struct stat status;

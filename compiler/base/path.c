@@ -1,4 +1,4 @@
-/* Paths that a file names, as seen from its own folder; names in a folder. */
+/* Paths relative to the folder of another file; names in a folder. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <dirent.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ bool path_is_folder(const char *path)
         return !stat(path, &about) && S_ISDIR(about.st_mode);
 }
 
-/* NULL: there is nothing. */
+/* NULL: does not exist. */
 static const char *path_absolute(Arena *a, const char *path)
 {
         char *real = realpath(path, NULL);
@@ -47,7 +47,7 @@ const char *path_from(Arena *a, const char *file, const char *path)
                 if (*up == '/')
                         text_printf(t, "../");
         text_printf(t, "%s", to + common + (to[common] == '/'));
-        return t->n ? t->data : "."; /* a folder of weights may be this one */
+        return t->n ? t->data : "."; /* the folder of weights may be the current one */
 }
 
 const char *name_in_folder(Arena *a, const char *folder, const char *begin, const char *end)

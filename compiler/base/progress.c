@@ -1,4 +1,4 @@
-/* Progress of long work: a bar on a terminal, with how much is done, how fast, and the time left. */
+/* Progress of long work: a bar on a terminal, with the done part, the rate, and the remaining time. */
 #include "base.h"
 
 #include <unistd.h>
@@ -37,8 +37,9 @@ void progress(const char *what, ProgressUnit unit, int64_t done, int64_t total)
         if (!isatty(STDERR_FILENO) || total < 1)
                 return;
         double now = seconds(), time;
+        /* part of the work that is shown */
         if (work && strcmp(what, work) != 0)
-                return; /* a part of what is shown */
+                return;
         if (!work || done < before) {
                 work = what;
                 begun = now;

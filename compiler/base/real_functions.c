@@ -45,7 +45,8 @@ static double pow_of_positive(double x, double y)
 {
         RealPair log = pair_log(x);
         double about = y * log.high;
-        if (!(fabs(about) > 0x1p-60 && fabs(about) < 800)) /* what pair_product can't take, too */
+        if (!(fabs(about) > 0x1p-60 &&
+              fabs(about) < 800)) /* also the cases that pair_product does not support */
                 return pair_exp((RealPair){about, 0});
         return pair_exp(pair_times_double(log, y));
 }

@@ -96,7 +96,7 @@ const char *float_literal(Arena *a, float x)
         return arena_printf(a, "%af", (double)x);
 }
 
-/* As it stands between quotes; returns how many bytes. */
+/* Adds a byte as within quotes; returns the number of bytes read. */
 static int escaped(char *out, char c)
 {
         if (c == '\n' || c == '\t')

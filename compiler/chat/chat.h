@@ -17,8 +17,8 @@
 
 enum {
         CHAT_STEPS = 1000000, /* of an evaluation; long texts and lists take more than one */
-        CHAT_BYTES = 1 << 20, /* of a template, of what is rendered, of any text between */
-        CHAT_NESTING = 64,    /* blocks, brackets, macros that call each other, lists in lists */
+        CHAT_BYTES = 1 << 20, /* of a template, of a rendered text, and of any text in between */
+        CHAT_NESTING = 64,    /* nested blocks, brackets, macro calls, lists */
         CHAT_HEIGHT = 256,    /* of an expression: a + b + … */
 };
 
@@ -35,14 +35,14 @@ typedef struct {
 
 typedef struct ChatTemplate ChatTemplate;
 
-/* chat_parse.c: NULL with the fault.  Nothing of text is kept. */
+/* chat_parse.c: NULL with the fault.  text need not outlive the call. */
 ChatTemplate *chat_parse(Arena *a, const char *path, const char *text, int64_t n, ChatFault *fault);
 
-/* chat_render.c: with the variables of an object: messages, bos_token, add_generation_prompt … */
+/* chat_render.c: rendered with the variables of an object: messages, bos_token, add_generation_prompt … */
 typedef struct {
         const char *text; /* n bytes and a NUL */
         int64_t n;
-        bool dated; /* the date was asked for */
+        bool dated; /* it depends on the date */
 } ChatText;
 bool chat_render(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date, ChatText *out,
                  ChatFault *fault);
@@ -54,31 +54,33 @@ typedef struct {
 } ChatSaid;
 typedef struct {
         const ChatTemplate *template;
-        const json_t *variables; /* besides messages; NULL: none */
+        const json_t *variables; /* in addition to messages; NULL: none */
         ChatDate date;
-        bool parts; /* each content is a list of parts, [{"type": "text", "text": …}], as a text is left out */
+        /* each content is a list of parts, [{"type": "text", "text": …}], because the template skips plain
+         * texts */
+        bool parts;
 } ChatWriter;
 ChatWriter chat_writer(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date);
-/* The system's message, NULL: none; then turns [n]: user, answer, user …  opens: the text ends where the next answer begins.  Texts are
- * UTF-8. */
+/* The system's message, NULL: none; then turns [n]: user, answer, user …  opens: the text ends at the
+ * start of the next answer.  Texts are UTF-8. */
 bool chat_write(Arena *a, const ChatWriter *w, const ChatSaid *system, const ChatSaid *turn, int64_t n,
                 bool opens, ChatText *out, ChatFault *fault);
-/* Whether a message of the system is written. */
+/* Whether the template writes a system message. */
 bool chat_takes_system(Arena *a, const ChatWriter *w);
-/* Text right after an earlier answer; NULL: it can't be told. */
+/* Text directly after an earlier answer; NULL: unknown. */
 const char *chat_after_answer(Arena *a, const ChatWriter *w);
 
-/* chat_compare.c: the literals of the template that it may compare messages with; those that it only prints are left out. */
+/* chat_compare.c: literals with which the template may compare messages, without those that it only
+ * prints. */
 const char *const *chat_literals(Arena *a, const ChatTemplate *t, int *n);
 
-/* chat_pieces.c: a conversation is
- *     head, or system with the message in it; user and answer for each turn; user; open
- * where `{}` is the place of the message.  Texts that a template has no use for are NULL. */
+/* chat_pieces.c: a conversation is head, or system with its message; user and answer for each turn; user;
+ * open.  `{}` is the place of the message.  Unused texts are NULL. */
 typedef enum {
         CHAT_KEEPS,
         CHAT_TRIMS_LINES,
         CHAT_TRIMS
-} ChatTrim; /* newlines, or all that is white, off both ends */
+} ChatTrim; /* newlines, or all white space, at both ends */
 /* White space that is stripped from the text after a thought. */
 typedef enum {
         CHAT_WHITE_STAYS,
@@ -89,36 +91,38 @@ typedef enum {
 typedef struct {
         const char *head;           /* text before the first turn without a system message; "": none */
         const char *system;         /* text before the first turn with one */
-        const char *default_system; /* with no message given, this is said: the head is system with it */
+        const char *default_system; /* default system message, with which head is system */
         const char *user, *answer, *open;
         const char *first_user; /* the first turn with a system message in it: `{system}` */
         ChatTrim trims_system, trims_user, trims_answer;
-        const char *
-                thought_end; /* an earlier answer up to the last of these is left out; NULL: all of it stays */
+        /* an earlier answer up to the last occurrence is dropped; NULL: answers are complete */
+        const char *thought_end;
         ChatWhite thought_white;
         const char *partly; /* difference between the template and the pieces, in words; NULL: none known */
         bool dated;
-        const char *reason; /* why it can't be cut; NULL: it can */
+        const char *reason; /* why the template can't be split, or NULL */
         ChatFault fault;    /* the template's error for it, or none */
 } ChatPieces;
-const char *
-chat_white_name(ChatWhite white); /* as the knob thought_white has it: newlines, start, ends; "" */
+/* value of the setting thought_white: newlines, start, ends; or "" */
+const char *chat_white_name(ChatWhite white);
 ChatPieces chat_cut(Arena *a, const ChatWriter *w);
 
-/* chat_source.c: the template of chat_template.jinja, tokenizer_config.json or a directory, and the tokens that it may name. */
+/* chat_source.c: the template of chat_template.jinja, tokenizer_config.json or a directory, and the tokens
+ * that it may use. */
 typedef struct {
         const char *path; /* for messages */
-        const char *text; /* NULL: there is none, and `wrong` says why */
+        const char *text; /* NULL: none, and `wrong` is the reason */
         int64_t n;
         const char *left_out; /* names of the other templates; NULL: none */
         json_t *variables;    /* bos_token and the like */
         json_t *config;       /* tokenizer_config.json, or NULL */
-        bool absent;          /* there is no template, and nothing is wrong with that */
+        bool absent;          /* there is no template, which is not an error */
         char *wrong;
         bool env_error; /* a file can't be read */
 } ChatSource;
 ChatSource chat_source(Arena *a, const char *path);
-/* The same of a template at hand, text [n], NULL: there is none; config as tokenizer_config.json has it, which the source keeps. */
+/* The same for a given template, text [n], NULL: none; config: content of a tokenizer_config.json, owned
+ * by the source. */
 ChatSource chat_source_of(Arena *a, const char *path, const char *text, int64_t n, json_t *config);
 void chat_source_free(ChatSource *s);
 ChatDate chat_today(void);

@@ -218,8 +218,9 @@ static ChatValue loop_attribute(Chat *c, const ChatLoop *l, const char *name)
                 return chat_bool(i == n - 1);
         if (!strcmp(name, "length"))
                 return chat_int(n);
+        /* only recursive loops are deeper */
         if (!strcmp(name, "depth") || !strcmp(name, "depth0"))
-                return chat_int(name[5] == 0); /* only recursive loops have a deeper one */
+                return chat_int(name[5] == 0);
         if (!strcmp(name, "previtem") && i > 0)
                 return l->items->at[i - 1];
         if (!strcmp(name, "nextitem") && i + 1 < n)
@@ -260,7 +261,7 @@ ChatValue chat_item(Chat *c, ChatValue v, ChatValue key)
         return chat_undefined(c, "a %s has no such item", chat_kind_name(v));
 }
 
-/* A bound of a slice, moved into [low, high]. */
+/* A bound of a slice, clamped to [low, high]. */
 static int64_t slice_bound(Chat *c, const ChatNode *node, int64_t n, int64_t low, int64_t high,
                            int64_t absent)
 {

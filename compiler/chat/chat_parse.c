@@ -18,7 +18,7 @@ static ChatNode *body(ChatParser *p, const char *const *ends)
         return block(p, ends);
 }
 
-/* The statements up to {% END; the name is read.  What can't be left by break. */
+/* The statements up to {% END; also skips the name.  break can't leave them. */
 static ChatNode *closed_body(ChatParser *p, const char *end)
 {
         bool in_loop = p->in_loop;
@@ -265,7 +265,7 @@ static _Noreturn void fail_open(ChatParser *p, const ChatToken *tag_end, const c
         chat_fail(p->work, "the statement of this tag has no end: expected {%% %s %%}", *ends);
 }
 
-/* Statements up to {% with one of the names, or to the end where there are none. */
+/* Statements up to {% with one of the names, or to the end without names. */
 static ChatNode *block(ChatParser *p, const char *const *ends)
 {
         ChatNode *node = chat_node(p, N_BLOCK);
@@ -292,7 +292,7 @@ static ChatNode *block(ChatParser *p, const char *const *ends)
         return node;
 }
 
-/* The text with \n at its lines' ends, without the last of them. */
+/* The text with \n as line ends, without the last one. */
 static char *with_newlines(Arena *a, const char *text, int64_t *n)
 {
         char *copy = arena_alloc(a, *n + 1);

@@ -129,7 +129,7 @@ static ChatNode *name_or_word(ChatParser *p)
         return node;
 }
 
-/* adjacent texts are joined */
+/* adjacent texts are concatenated */
 static ChatNode *text_constant(ChatParser *p)
 {
         ChatNode *node = chat_node(p, N_CONSTANT);
@@ -321,7 +321,7 @@ ChatNode *chat_filters_of(ChatParser *p, ChatNode *subject)
         return subject;
 }
 
-/* Whether what follows `is name` is its argument without parentheses. */
+/* Whether the token after `is name` starts an argument without parentheses. */
 static bool argument_of_test(const ChatParser *p)
 {
         TokenKind kind = p->token->kind;
@@ -384,7 +384,7 @@ typedef struct {
         Operator op;
 } ComparisonRow;
 
-/* The row of the operator here, skipped; a NULL sign: none. */
+/* Skips an operator, and returns its row; a NULL sign: none. */
 static const ComparisonRow *operator_of(ChatParser *p, const ComparisonRow *row)
 {
         while (row->sign && !chat_skips(p, row->sign))
@@ -521,7 +521,7 @@ static bool tuple_ends(const ChatParser *p)
         return p->token->kind == T_PRINT_END || p->token->kind == T_BLOCK_END || chat_sees(p, ")");
 }
 
-/* An expression, or several with commas between. */
+/* An expression, or several separated by commas. */
 ChatNode *chat_tuple(ChatParser *p, bool with_choice)
 {
         ChatNode *tuple = chat_node(p, N_TUPLE);

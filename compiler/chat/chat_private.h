@@ -6,7 +6,7 @@
 /* --- values ---------------------------------------------------------------------------------------------------------- */
 
 typedef enum {
-        V_ABSENT, /* an argument that was not given; never a value */
+        V_ABSENT, /* a missing argument; never a value */
         V_UNDEFINED,
         V_NONE,
         V_BOOL,
@@ -16,7 +16,7 @@ typedef enum {
         V_LIST,
         V_TUPLE,
         V_RANGE,
-        V_VIEW,      /* keys(), values(), items() of a dict: can be counted, has no places */
+        V_VIEW,      /* keys(), values(), items() of a dict: has a length, but no indices */
         V_GENERATOR, /* result of map and similar filters: can be iterated once */
         V_DICT,
         V_NAMESPACE,
@@ -36,7 +36,7 @@ typedef struct Routine Routine;
 
 struct ChatValue {
         ChatKind kind;
-        bool safe; /* of a text: it went through `safe`; what is added with + is escaped */
+        bool safe; /* text: passed through `safe`; texts that are added with + are escaped */
         int64_t n; /* of a text: its bytes */
         union {
                 bool truth;
@@ -54,7 +54,7 @@ struct ChatValue {
 struct Items {
         ChatValue *at;
         int64_t n, cap;
-        int nesting; /* lists in lists */
+        int nesting; /* nested lists */
 };
 
 struct Dict {
@@ -168,7 +168,7 @@ typedef struct {
         const char *name; /* of names, interned, and of signs */
 } ChatToken;
 
-/* What parsing and evaluating have in common: where they are, and the way out. */
+/* Shared by parsing and evaluating: current position, and target after an error. */
 typedef struct {
         Arena *arena;
         const Source *source;
@@ -237,7 +237,7 @@ typedef struct Chat {
         bool dated;
 } Chat;
 
-enum { MOST_PARAMETERS = 6 };
+enum { MAX_PARAMETERS = 6 };
 
 typedef struct {
         ChatValue *at;
@@ -247,7 +247,7 @@ typedef struct {
         int nnamed;
 } Args;
 
-/* What a routine is there as. */
+/* Uses of a routine. */
 typedef enum {
         A_FILTER = 1,
         A_TEST = 2,
@@ -263,17 +263,17 @@ typedef struct {
         const Routine *routine;
         RoutineUse as;
         ChatValue self;
-        ChatValue arg[MOST_PARAMETERS]; /* V_ABSENT: not given */
+        ChatValue arg[MAX_PARAMETERS]; /* V_ABSENT: not given */
         const Args *all;
 } ChatCall;
 
-/* names, parameters: with a blank between; parameters "*": any.  run NULL: known, and not supported. */
+/* names, parameters: separated by blanks; parameters "*": any.  run NULL: known, but not supported. */
 struct Routine {
         int uses;
         const char *names, *parameters;
         int required;
         ChatValue (*run)(const ChatCall *k);
-        int variant; /* of several that the function does */
+        int variant; /* of several in one function */
 };
 
 /* A method of a value, a function. */
@@ -303,19 +303,19 @@ const ChatValue *chat_dict_get(Chat *c, const Dict *d, ChatValue key);
 void chat_charge(Chat *c, int64_t steps);
 void chat_charge_bytes(Chat *c, int64_t bytes);
 const char *chat_kind_name(ChatValue v);
-bool chat_is_number(ChatValue v); /* truths are */
+bool chat_is_number(ChatValue v); /* includes bools */
 double chat_real(ChatValue v);
-bool chat_is_list(ChatValue v); /* places in a row: list, tuple, range */
+bool chat_is_list(ChatValue v); /* indexed: list, tuple, range */
 bool chat_is_word(ChatValue v, const char *word);
 bool chat_truth(ChatValue v);
 bool chat_hashable(ChatValue v);
 bool chat_equal(Chat *c, ChatValue a, ChatValue b);
-int chat_order(Chat *c, ChatValue a, ChatValue b); /* fails where Python does not compare them */
+int chat_order(Chat *c, ChatValue a, ChatValue b); /* fails if Python can't compare them */
 bool chat_contains(Chat *c, ChatValue container, ChatValue v);
 int64_t chat_length(Chat *c, ChatValue v);
 Items *chat_iterate(Chat *c, ChatValue v);
 void chat_sort(Chat *c, Items *items, Items *keys, bool reverse); /* stable */
-/* of a text that must not be undefined: fails with its reason */
+/* Fails for an undefined value, with its reason. */
 void chat_need(Chat *c, ChatValue v);
 int64_t chat_integer(Chat *c, ChatValue v, const char *what);
 ChatValue chat_from_json(Chat *c, const json_t *j, int nesting);
@@ -323,7 +323,7 @@ ChatValue chat_from_json(Chat *c, const json_t *j, int nesting);
 /* chat_text.c */
 int64_t chat_points(ChatValue text);                                    /* code points */
 ChatValue chat_part(Chat *c, ChatValue text, int64_t from, int64_t to); /* by bytes */
-int64_t chat_offset(ChatValue text, int64_t point);                     /* where a code point begins */
+int64_t chat_offset(ChatValue text, int64_t point);                     /* offset of a code point */
 ChatValue chat_copy(Chat *c, const Text *t);
 void chat_add(Chat *c, Text *t, const char *bytes, int64_t n);
 ChatValue chat_str(Chat *c, ChatValue v); /* as Python's str() */
@@ -336,7 +336,7 @@ ChatValue chat_replace(Chat *c, ChatValue text, ChatValue old, ChatValue new, in
 typedef enum { CASE_LOWER, CASE_UPPER, CASE_CAPITAL } LetterCase;
 ChatValue chat_cased(Chat *c, ChatValue text, LetterCase to);
 Items *chat_lines(Chat *c, ChatValue text);
-int64_t chat_white_at(const char *text, int64_t n, int64_t at); /* bytes of what is white there, or 0 */
+int64_t chat_white_at(const char *text, int64_t n, int64_t at); /* length of white space, or 0 */
 
 /* chat_evaluate.c */
 ChatValue chat_evaluate(Chat *c, const ChatNode *node);
@@ -348,21 +348,21 @@ Args chat_args(Chat *c, const ChatNode *call);
 ChatValue chat_call(Chat *c, ChatValue callee, const Args *args);
 ChatValue chat_apply(Chat *c, const char *filter, ChatValue v, const Args *args);
 bool chat_test(Chat *c, const char *test, ChatValue v, const Args *args);
-ChatValue chat_function(Chat *c, const char *name);               /* V_ABSENT: none is named so */
-ChatValue chat_method(Chat *c, ChatValue self, const char *name); /* V_ABSENT: it has none that is named so */
+ChatValue chat_function(Chat *c, const char *name);               /* V_ABSENT: unknown */
+ChatValue chat_method(Chat *c, ChatValue self, const char *name); /* V_ABSENT: unknown */
 
 /* chat_text_routines.c, chat_value_routines.c, chat_tests.c: tables, each ends with a NULL name */
 extern const Routine chat_text_routines[], chat_value_routines[], chat_test_routines[];
-/* What "a.b.0" names in a value; none is the value itself. */
+/* The value of "a.b.0" in a value; none: the value itself. */
 ChatValue chat_attribute(Chat *c, ChatValue v, ChatValue attribute);
 
 /* chat_render.c */
 ChatValue chat_expand(Chat *c, const Macro *m, const Args *args);
-/* chat_conversation.c: the conversation as the pieces write it. */
+/* chat_conversation.c: writes the conversation with the pieces. */
 const char *chat_by_pieces(Arena *a, const ChatPieces *p, const ChatSaid *system, const ChatSaid *turn,
                            int n);
 
-/* chat_compare.c: conversations as the template and as the pieces write them. */
+/* chat_compare.c: compares conversations written by the template and by the pieces. */
 typedef struct {
         Arena *arena;
         Arena scratch;
@@ -372,10 +372,10 @@ typedef struct {
         int nliteral;
 } Comparison;
 bool chat_agrees(Comparison *c, const ChatPieces *p, const char *system, const char *const *said, int n);
-void chat_find_gaps(Arena *a, const ChatWriter *w,
-                    ChatPieces *p); /* sets thought_end, thought_white, partly */
-/* chat_thoughts.c: sets the rule of the pieces that drops thoughts, if the template drops them; whether template and pieces write answers
- * that contain `text` alike. */
+/* sets thought_end, thought_white, partly */
+void chat_find_gaps(Arena *a, const ChatWriter *w, ChatPieces *p);
+/* chat_thoughts.c: finds the rule of the pieces that drops thoughts, if the template drops them; whether
+ * template and pieces agree on answers that contain `text`. */
 void chat_find_thoughts(Comparison *c);
 bool chat_answers_agree(Comparison *c, const ChatPieces *p, const char *text);
 #endif

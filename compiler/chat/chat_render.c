@@ -12,7 +12,7 @@ static ChatScope *scope_within(Chat *c, ChatScope *outer)
         return s;
 }
 
-/* In the innermost scope. */
+/* Sets a variable in the innermost scope. */
 static void set_name(Chat *c, const char *name, ChatValue v)
 {
         chat_charge(c, 1);
@@ -55,7 +55,7 @@ static void assign(Chat *c, const ChatNode *target, ChatValue v)
                 assign(c, target->child[i], items->at[i]);
 }
 
-/* What a block prints, in a scope of its own. */
+/* The output of a block, in its own scope. */
 static ChatValue printed(Chat *c, const ChatNode *block)
 {
         Text *out = c->out;
@@ -69,7 +69,7 @@ static ChatValue printed(Chat *c, const ChatNode *block)
         return v;
 }
 
-/* What a block prints, through filters. */
+/* The output of a block, after filters. */
 static ChatValue printed_through(Chat *c, const ChatNode *filters, const ChatNode *block)
 {
         ChatValue text = printed(c, block), outer = c->block;
@@ -89,7 +89,7 @@ static void render_print(Chat *c, ChatValue v)
 
 /* --- loops --- */
 
-/* Those for which the condition of the loop holds. */
+/* The items that meet the condition of the loop. */
 static Items *chosen(Chat *c, const ChatNode *node, Items *all)
 {
         Items *items = chat_items_new(c);
@@ -165,7 +165,7 @@ static void macro_check_names(Chat *c, const ChatNode *macro, const Args *args)
         }
 }
 
-/* A default sees all given arguments; a parameter's name never refers to a variable outside the macro. */
+/* A default may use all given arguments; a parameter's name never refers to a variable outside the macro. */
 static void macro_bind(Chat *c, const ChatNode *macro, const Args *args)
 {
         for (int i = 0; i < macro->n; i++) {
@@ -220,7 +220,7 @@ static ControlFlow render_block(Chat *c, const ChatNode *node)
         return flow;
 }
 
-/* {% with %}: values of the scope outside */
+/* {% with %}: values are evaluated in the outer scope */
 static void run_scope(Chat *c, const ChatNode *node)
 {
         ChatScope *outer = c->scope, *inner = scope_within(c, outer);

@@ -10,7 +10,7 @@ typedef struct {
         int64_t n, at;
         ChatToken *token;
         int64_t tokens, cap;
-        char open[CHAT_NESTING]; /* brackets that wait for their ends */
+        char open[CHAT_NESTING]; /* open brackets */
         int nopen;
 } ChatScan;
 
@@ -42,7 +42,7 @@ static int64_t after_white(const ChatScan *s, int64_t at)
         return at;
 }
 
-/* where the white at the end of text [from, to) begins */
+/* start of the white space at the end of text [from, to) */
 static int64_t before_white(const ChatScan *s, int64_t from, int64_t to)
 {
         int64_t end = from;
@@ -54,7 +54,8 @@ static int64_t before_white(const ChatScan *s, int64_t from, int64_t to)
         return end;
 }
 
-/* Text up to a tag, without what the tag takes of it: all white before `-`; a line's indent before a block. */
+/* Text up to a tag, without the part that the tag strips: white space before `-`; indentation before a
+ * block. */
 static void scan_data(ChatScan *s, int64_t from, int64_t to, char sign, bool block)
 {
         int64_t end = to;
@@ -72,7 +73,7 @@ static void scan_data(ChatScan *s, int64_t from, int64_t to, char sign, bool blo
                 scan_add(s, T_DATA, from, end)->value = chat_text(s->text + from, end - from);
 }
 
-/* Behind the end of a block or a comment: its sign, then the newline that goes with it. */
+/* Position after the end of a block or a comment, with its sign and a newline. */
 static int64_t after_end(const ChatScan *s, int64_t at, char sign)
 {
         if (sign == '-')
@@ -85,7 +86,7 @@ static char sign_at(const ChatScan *s, int64_t at)
         return at < s->n && (s->text[at] == '-' || s->text[at] == '+') ? s->text[at] : 0;
 }
 
-/* The end `end` of a tag at s->at, with its sign before it; -1: not found. */
+/* The end `end` of a tag at s->at, with its sign; -1: not found. */
 static int64_t tag_end(const ChatScan *s, const char *end)
 {
         char sign = sign_at(s, s->at);
@@ -121,7 +122,7 @@ static int64_t after_digits(const ChatScan *s, int64_t at)
         return at;
 }
 
-/* Where a float at s->at ends; s->at: there is none. */
+/* End of a float at s->at; s->at: none. */
 static int64_t after_float(const ChatScan *s)
 {
         int64_t whole = after_digits(s, s->at), at = whole;
@@ -209,7 +210,7 @@ static int64_t hex_escape(ChatScan *s, Text *t, int64_t at, int count)
         return at;
 }
 
-/* A backslash before what is no ASCII: Jinja2 reads the code of it as letters. */
+/* A backslash before a non-ASCII character: Jinja2 reads its code as letters. */
 static int64_t odd_escape(ChatScan *s, Text *t, int64_t at)
 {
         uint32_t code = 0;
@@ -227,7 +228,7 @@ static int64_t octal_escape(ChatScan *s, Text *t, int64_t at)
         return at;
 }
 
-/* What follows a backslash at `at`. */
+/* The escape at `at`, after its backslash. */
 static int64_t scan_escape(ChatScan *s, Text *t, int64_t at)
 {
         static const char from[] = "\\'\"abfnrtv", to[] = "\\'\"\a\b\f\n\r\t\v";

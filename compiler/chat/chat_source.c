@@ -6,7 +6,7 @@
 
 #include "chat_private.h"
 
-enum { MOST_BYTES = 64 << 20 }; /* of tokenizer_config.json */
+enum { MAX_BYTES = 64 << 20 }; /* of tokenizer_config.json */
 
 /* A text's bytes; NULL with *why, and errno ENOENT where there is no such file. */
 static char *source_read(Arena *a, const char *path, int64_t *n, const char **why)
@@ -17,9 +17,9 @@ static char *source_read(Arena *a, const char *path, int64_t *n, const char **wh
         Text *t = text_new(a);
         char part[1 << 16];
         size_t got;
-        while (t->n <= MOST_BYTES && (got = fread(part, 1, sizeof part, f)) > 0)
+        while (t->n <= MAX_BYTES && (got = fread(part, 1, sizeof part, f)) > 0)
                 text_add(t, part, (int64_t)got);
-        *why = ferror(f) ? strerror(errno) : t->n > MOST_BYTES ? strerror(EFBIG) : NULL;
+        *why = ferror(f) ? strerror(errno) : t->n > MAX_BYTES ? strerror(EFBIG) : NULL;
         fclose(f);
         input_read(path);
         int64_t mark = text_mark(t->data, t->n);
@@ -42,7 +42,7 @@ static const char *source_token_text(const json_t *j)
         return json_is_object(j) ? json_string_value(json_object_get(j, "content")) : json_string_value(j);
 }
 
-/* What every template sees beside the messages. */
+/* Variables of every template, in addition to the messages. */
 static json_t *variables_of(const json_t *config)
 {
         static const char *const name[] = {"bos_token", "eos_token", "unk_token", "sep_token",
@@ -96,7 +96,7 @@ static json_t *read_config(Arena *a, const char *path, bool needed, ChatSource *
         return j;
 }
 
-/* "tool_use, rag" of a list of templates, but for the one that is taken; NULL: there are none. */
+/* "tool_use, rag": names of the other templates in a list; NULL: none. */
 static const char *other_names(Arena *a, const json_t *list, const json_t *taken)
 {
         const char *names = NULL;

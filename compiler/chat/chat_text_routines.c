@@ -11,7 +11,7 @@ static ChatValue plain_text(Chat *c, ChatValue v, const char *what)
         return v;
 }
 
-/* A safe text escapes what its methods are given, which is not done here. */
+/* Methods of a safe text would escape their arguments, which is not supported. */
 static ChatValue call_self(const ChatCall *k)
 {
         if (k->as == A_FILTER)
@@ -156,7 +156,7 @@ static ChatValue call_without_end(const ChatCall *k)
         return chat_part(k->chat, text, right ? 0 : gone, text.n - (right ? gone : 0));
 }
 
-/* The method joins texts alone; the filter what it makes texts of, or an attribute of each. */
+/* The method joins only texts; the filter converts items, or an attribute of each, to texts. */
 static ChatValue call_join(const ChatCall *k)
 {
         Chat *c = k->chat;

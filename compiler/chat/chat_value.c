@@ -180,7 +180,7 @@ ChatValue chat_from_json(Chat *c, const json_t *j, int nesting)
         return json_is_boolean(j) ? chat_bool(json_is_true(j)) : chat_none();
 }
 
-/* --- what a value is --- */
+/* --- kinds of values --- */
 
 const char *chat_kind_name(ChatValue v)
 {
@@ -299,7 +299,7 @@ static bool equal_dicts(Chat *c, const Dict *a, const Dict *b)
         return true;
 }
 
-/* Of two numbers: -1, 0, 1; 2 where one is not a number.  Whole ones are not rounded. */
+/* Compares two numbers: -1, 0, 1; 2 if one is not a number.  Integers are not rounded. */
 static int order_numbers(ChatValue a, ChatValue b)
 {
         if (a.kind != V_FLOAT && b.kind != V_FLOAT)
@@ -379,7 +379,7 @@ bool chat_contains(Chat *c, ChatValue container, ChatValue v)
         return false;
 }
 
-/* --- what can be run through --- */
+/* --- iteration --- */
 
 static Items *text_characters(Chat *c, ChatValue text)
 {

@@ -150,7 +150,7 @@ static ChatValue call_reverse(const ChatCall *k)
         return k->self.kind == V_TEXT ? chat_copy(c, t) : chat_list(V_GENERATOR, back);
 }
 
-/* What sorting and the like go by: an attribute, texts in lower case. */
+/* The key for sorting: an attribute, texts in lower case. */
 static ChatValue sort_key(Chat *c, ChatValue v, ChatValue attribute, ChatValue with_case)
 {
         ChatValue key = chat_attribute(c, v, attribute);
@@ -190,7 +190,7 @@ static ChatValue call_unique(const ChatCall *k)
         return chat_list(V_GENERATOR, kept);
 }
 
-/* The first one that all others are behind, or (1) before. */
+/* The first item that precedes all others, or (1) follows them. */
 static ChatValue call_extreme(const ChatCall *k)
 {
         Chat *c = k->chat;
@@ -299,7 +299,7 @@ static ChatValue call_map(const ChatCall *k)
 
 enum { KEEP = 1, BY_ATTRIBUTE = 2 };
 
-/* Those for which a test (by default truth) of them, or of an attribute, holds; or does not. */
+/* The items for which a test (default: truth) of them, or of an attribute, succeeds or fails. */
 static ChatValue call_select(const ChatCall *k)
 {
         Chat *c = k->chat;

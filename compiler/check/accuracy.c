@@ -24,7 +24,7 @@ static int accuracy_fail(const char *why, int code)
 
 /* --- variants ------------------------------------------------------------------------------------------------------ */
 
-/* The model stays. */
+/* The model is kept. */
 static void stop_variant(Variant *v)
 {
         engine_free(v->engine);
@@ -39,7 +39,7 @@ static void close_variant(Variant *v)
         *v = (Variant){0};
 }
 
-/* From the file to the passes; an exit code. */
+/* From the file through the passes; returns an exit code. */
 static int load_variant(Variant *v, const CommandOptions *o)
 {
         int code;
@@ -61,7 +61,7 @@ static int compile_variant(Variant *v, const CommandOptions *o, const float *wei
         return v->engine ? DONE : accuracy_fail(why, WRONG_ENVIRONMENT);
 }
 
-/* The weights as the options have them. */
+/* Opens the weights of the options. */
 static int open_variant(Variant *v, const CommandOptions *o)
 {
         int code = plan_variant(v, o);
@@ -102,7 +102,7 @@ static int accuracy_read_tokens(Accuracy *a)
         return DONE;
 }
 
-/* The text's windows; an exit code. */
+/* Splits the text into windows; returns an exit code. */
 static int cut_text(Accuracy *a)
 {
         Windows *t = &a->text;
@@ -140,7 +140,8 @@ static int cut_text(Accuracy *a)
         return t->window ? DONE : accuracy_fail(no_memory, WRONG_ENVIRONMENT);
 }
 
-/* The window whose own tokens begin at `at`: its positions, of which the last `own` predict these. */
+/* Fills the window whose own tokens begin at `at`.  Returns its positions, of which the last `own` predict
+ * these. */
 static int64_t fill_window(const Windows *t, int64_t at, int64_t own)
 {
         memcpy(t->window, t->is_fixed ? t->token : t->token + at - t->lead,
@@ -151,13 +152,13 @@ static int64_t fill_window(const Windows *t, int64_t at, int64_t own)
 
 /* --- measuring ------------------------------------------------------------------------------------------------------ */
 
-/* Positions done of the work that is shown. */
+/* Progress: number of positions. */
 typedef struct {
         const char *name;
         int64_t before, total;
 } MeasuredWork;
 
-/* Logits of positions of a window, `n` of them from the first wanted on, to what is known of them. */
+/* Adds the logits of `n` positions of a window, from the first requested one on, to the statistics. */
 static void compare_rows(Accuracy *a, const Variant *exact, const Variant *narrow, const int32_t *next,
                          int64_t n, Predictions *p)
 {
@@ -170,7 +171,7 @@ static void compare_rows(Accuracy *a, const Variant *exact, const Variant *narro
         }
 }
 
-/* A window through the engines, as many positions at once as a call takes. */
+/* Runs a window through the engines, with the maximum of positions per call. */
 static const char *measure_window(Accuracy *a, const Variant *exact, const Variant *narrow, int64_t at,
                                   int64_t own, Predictions *p)
 {
@@ -196,7 +197,8 @@ static const char *measure_window(Accuracy *a, const Variant *exact, const Varia
         return NULL;
 }
 
-/* The first p->room predictions.  exact NULL: its logits are those kept; narrow NULL: there is none to compare. */
+/* Measures the first p->room predictions.  exact NULL: its logits are the kept ones; narrow NULL: no
+ * comparison. */
 static const char *accuracy_measure(Accuracy *a, const Variant *exact, const Variant *narrow,
                                     const MeasuredWork *work, Predictions *p)
 {
@@ -214,7 +216,7 @@ static const char *accuracy_measure(Accuracy *a, const Variant *exact, const Var
 
 /* --- contributors ---------------------------------------------------------------------------------------------------- */
 
-/* A weight with other slots in another storage is named with its iterations. */
+/* Name of a weight, with its iterations if other slots have another storage type. */
 static const char *weight_named(Arena *arena, const Weight *w, const Graph *g)
 {
         for (int i = 0; i < g->nweight; i++)
@@ -223,7 +225,7 @@ static const char *weight_named(Arena *arena, const Weight *w, const Graph *g)
         return arena_strdup(arena, w->path);
 }
 
-/* Those weights whose storage differs between the two. */
+/* Finds the weights whose storage differs between the variants. */
 static void find_contributors(Accuracy *a)
 {
         const Graph *exact = a->exact.m.graph, *narrow = a->narrow.m.graph;
@@ -256,8 +258,8 @@ static void add_difference(void *to, int64_t first, int64_t step, int64_t n, con
         }
 }
 
-/* Narrows a weight of a model whose weights are exact; how far off its values are then, relative to their size.  False: its values
- * can't be read. */
+/* Narrows a weight of a model with exact weights.  *error: relative to the size of its values.  False:
+ * they can't be read. */
 static bool narrow_weight(Weights *weights, Weight *w, Storage narrow, double *error)
 {
         Storage exact = w->storage;
@@ -275,8 +277,8 @@ static bool narrow_weight(Weights *weights, Weight *w, Storage narrow, double *e
         return good;
 }
 
-/* A variant in which this weight alone is narrow; an exit code.  It is compiled at once: the system's compiler takes longer than a
- * few positions. */
+/* A variant in which only this weight is narrow; returns an exit code.  Compiled by libtcc, since a C
+ * compiler takes longer than a few positions. */
 static int open_alone(Accuracy *a, Contributor *c, Variant *v)
 {
         Checkpoint *checkpoint;
@@ -352,7 +354,7 @@ static bool accuracy_text_fits(const CommandOptions *o)
         return false;
 }
 
-/* The model with exact weights, its tokenizer and the text. */
+/* Opens the model with exact weights, its tokenizer and the text. */
 static int open_exact(Accuracy *a)
 {
         Model *m = &a->exact.m;
@@ -375,12 +377,14 @@ static int open_exact(Accuracy *a)
         if (code)
                 return code;
         note_hashed(m, &a->o, "verify");
+        /* a cached file would replace that of the model whose weights are not split */
         if (a->o.quant && m->graph->mixture)
-                a->exact_o.cache = "off"; /* what is kept has the place of weights that are in fewer parts */
+                a->exact_o.cache = "off";
         return open_variant(&a->exact, &a->exact_o);
 }
 
-/* What --quant and --kv make of it.  Nothing of it is kept for the next start: that has the place of the exact weights. */
+/* Opens the model with --quant and --kv.  It is not cached, since the cached file is that of the exact
+ * weights. */
 static int open_narrow(Accuracy *a)
 {
         CommandOptions o = a->o;

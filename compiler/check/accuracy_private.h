@@ -12,11 +12,11 @@ typedef struct {
 } Variant;
 
 typedef struct {
-        int32_t *token; /* [n]: of the text, behind what the tokenizer puts before it; malloc'd */
+        int32_t *token; /* [n]: tokens of the text, after those that the tokenizer adds; malloc'd */
         int64_t n;
         int64_t lead;    /* positions of a window before its own tokens */
-        bool is_fixed;   /* they are the first ones of all; else those before the window's own */
-        int64_t most;    /* positions of a window */
+        bool is_fixed;   /* they are the first ones of the text; else those before the window's own */
+        int64_t most;    /* maximum of positions of a window */
         int32_t *window; /* [most] */
 } Windows;
 
@@ -40,10 +40,10 @@ typedef struct {
         Contributor *weight; /* [nweight] */
         int nweight;
         WeightPool *pool; /* of variants with one narrow weight */
-        json_t *report;   /* --json: what is found, in place of text; else NULL */
+        json_t *report;   /* --json: results, instead of text; else NULL */
 } Accuracy;
 
-/* Is there a narrow variant? */
+/* Whether there is a narrow variant. */
 static inline bool has_narrow(const CommandOptions *o)
 {
         return o->quant || o->kv != STORAGE_F32;
@@ -54,8 +54,8 @@ static inline int64_t tokens_predicted(const Windows *t)
         return t->n - t->lead;
 }
 
-/* accuracy_report.c: texts, or a->report */
+/* accuracy_report.c: prints, or adds to a->report. */
 void report_accuracy(Accuracy *a, Predictions *p);
 void report_contributors(Accuracy *a);
-bool report_accuracy_end(Accuracy *a); /* false: memory is short */
+bool report_accuracy_end(Accuracy *a); /* false: out of memory */
 #endif

@@ -45,7 +45,7 @@ static void report_whole_text(const Accuracy *a, Predictions *p)
                p->changed, p->n, 100 * (double)p->changed / (double)p->n);
 }
 
-/* Of those that cost most. */
+/* Number of weights shown, of those with the largest effect. */
 static int contributors_shown(const Accuracy *a)
 {
         return a->nweight < a->o.top ? a->nweight : a->o.top;
@@ -69,7 +69,7 @@ static void print_contributors(const Accuracy *a)
 
 /* --- as JSON --- */
 
-/* {"exact": .., "narrow": ..}; takes both */
+/* {"exact": .., "narrow": ..}; takes ownership of both */
 static void report_pair(json_t *to, const char *name, json_t *exact, json_t *narrow)
 {
         json_object_set_new(to, name, json_pack("{s:o, s:o}", "exact", exact, "narrow", narrow));

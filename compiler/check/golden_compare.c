@@ -1,4 +1,4 @@
-/* Compares a recorded golden with one of a new run.  Every field is compared to the bit: recording again
+/* Compares a recorded golden with one of a new run.  Every field is compared exactly: recording again
  * would write the same file. */
 #include <inttypes.h>
 #include <math.h>
@@ -10,9 +10,9 @@
 
 /* --- values --------------------------------------------------------------------------------------------------------- */
 
-enum { MANY_UNITS = 1000 }; /* of a double: more say nothing to a reader */
+enum { MANY_UNITS = 1000 }; /* of a double; larger numbers are not useful */
 
-/* Doubles between two: negative ones count downwards. */
+/* Number of doubles between two; negative ones count downwards. */
 static uint64_t double_units(double a, double b)
 {
         int64_t x, y;
@@ -36,13 +36,13 @@ static bool close_enough(double was, double is, double most)
         return was == is || (isnan(was) && isnan(is)) || fabs(was - is) <= most;
 }
 
-/* Values may be this far off: `bound` of their root mean square. */
+/* Maximum error of values: `bound` times their root mean square. */
 static double max_off(const GoldenValue *was, double bound)
 {
         return bound * was->norm / sqrt(fmax(shape_elements(was->shape), 1));
 }
 
-/* The norm by `bound` of itself, and the values at either end. */
+/* Compares the norm, with relative error `bound`, and the values at either end. */
 static bool value_is_within(const GoldenValue *was, const GoldenValue *is, double bound)
 {
         const double most = max_off(was, bound);
@@ -61,8 +61,8 @@ static void say_value(Text *to, const char *which, int i, float was, float is)
         arena_free(&arena);
 }
 
-/* The first that differs, or that is further off than the bound; the norm, in which every value has a part, where none that is
- * kept does. */
+/* Reports the first value that differs, or exceeds the bound; or the norm, to which all values contribute,
+ * if no kept value does. */
 static void say_where(Text *to, const GoldenValue *was, const GoldenValue *is, double bound)
 {
         for (int end = 0; end < 2; end++)
@@ -111,7 +111,7 @@ __attribute__((format(printf, 3, 4))) static bool refuse_field(Text *to, const G
         return false;
 }
 
-/* The norm and the values at either end, to the bit and in lathe's own spelling. */
+/* Compares the norm and the values at either end, exactly, and their spelling. */
 static bool same_ends(Text *to, const GoldenValue *was, const GoldenValue *is)
 {
         for (int end = 0; end < 2; end++)
@@ -151,7 +151,8 @@ static bool compare_kept(Text *to, const GoldenValue *was, const GoldenValue *is
         return true;
 }
 
-/* By a bound another token may be the likeliest: the recorded one is then at most twice the bound below it. */
+/* With a bound another token may be the most likely: then the recorded one is at most twice the bound
+ * below it. */
 static bool same_likeliest(Text *to, const GoldenValue *was, const GoldenValue *is, double bound,
                            bool may_lack)
 {
@@ -199,7 +200,7 @@ static bool compare_outputs(Text *to, const Golden *was, const Golden *is, doubl
 
 /* --- the text ---------------------------------------------------------------------------------------------------- */
 
-/* To the letter, and without a bound.  The texts themselves are shown with what has become of the outputs. */
+/* Compares exactly, even with a bound.  The texts are shown with the changes of outputs. */
 static bool compare_texts(Text *to, const Golden *was, const Golden *is, double bound)
 {
         const char *a = was->text ? was->text : "", *b = is->text ? is->text : "";
@@ -219,9 +220,9 @@ static bool compare_texts(Text *to, const Golden *was, const Golden *is, double 
         return false;
 }
 
-/* --- what they are of ------------------------------------------------------------------------------------------------- */
+/* --- origin of values ------------------------------------------------------------------------------------------------- */
 
-/* The value of a hyperparameter in "layers 4; eps 1e-05"; NULL: it has none. */
+/* The value of a hyperparameter in "layers 4; eps 1e-05"; NULL: none. */
 static const char *hyper_value(const char *all, const char *name, size_t n, size_t *length)
 {
         for (const char *at = all; at; at = strstr(at, "; ") ? strstr(at, "; ") + 2 : NULL)
@@ -233,7 +234,7 @@ static const char *hyper_value(const char *all, const char *name, size_t n, size
         return NULL;
 }
 
-/* Hyperparameters whose values differ; whether there is any. */
+/* Reports hyperparameters whose values differ; returns whether there are any. */
 static bool say_hypers(Text *to, const char *was, const char *is)
 {
         bool any = false;
@@ -250,7 +251,7 @@ static bool say_hypers(Text *to, const char *was, const char *is)
         return any;
 }
 
-/* The graph and its hyperparameters.  By a bound the graph may be another, and they with it. */
+/* Compares the graph and its hyperparameters.  With a bound both may differ. */
 static bool same_model(Text *to, const Golden *was, const Golden *is, double bound)
 {
         const char *hyper = is->hyper ? is->hyper : "";
@@ -264,7 +265,7 @@ static bool same_model(Text *to, const Golden *was, const Golden *is, double bou
         return was->spec != is->spec ? bound > 0 : same_hypers;
 }
 
-/* A file that the golden names, by its hash. */
+/* Compares a file of the golden by its hash. */
 static bool same_file(Text *to, const char *path, uint64_t was, uint64_t is)
 {
         if (path && was != is)
@@ -328,7 +329,7 @@ static TextLines lines_of(Arena *a, const char *text)
         return l;
 }
 
-/* Of values that are kept the line is long, and says nothing to a reader. */
+/* Lines of kept values are long, and are shortened. */
 static void compare_print_line(FILE *to, char sign, const char *line)
 {
         const size_t n = strlen(line);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLOAT_DIGITS = 9, NORM_DIGITS = 17 }; /* enough for every bit */
+enum { FLOAT_DIGITS = 9, NORM_DIGITS = 17 }; /* sufficient for every bit */
 
 /* --- paths: in the file relative to its folder ------------------------------------------------------------------- */
 
@@ -25,11 +25,11 @@ static void golden_write_bytes(Text *t, const char *bytes)
                 text_printf(t, "%02X", *b);
 }
 
-/* Options that are recorded as they are, and with a hash of the file that they name. */
+/* Options that are recorded unchanged, and with a hash of their file. */
 static const struct {
         const char *key;
         OptionId id;
-        size_t hash; /* offset in Golden; 0: it names no file */
+        size_t hash; /* offset in Golden; 0: not a file */
 } recorded_option[] = {
         {"weights", OPT_WEIGHTS, offsetof(Golden, weights_hash)},
         {"quant", OPT_QUANT, 0},
@@ -125,10 +125,10 @@ bool golden_write(Golden *g)
 
 typedef struct {
         Golden *g;
-        char *at; /* the rest of the line, NUL behind it */
+        char *at; /* the rest of the line, ended by NUL */
         int line;
-        bool values;   /* an empty line has ended the head */
-        unsigned seen; /* of head_line */
+        bool values;   /* after the empty line that ends the head */
+        unsigned seen; /* set of head_line */
         const char *wrong;
 } GoldenReading;
 
@@ -139,7 +139,7 @@ static bool golden_refuse(GoldenReading *r, const char *what)
         return false;
 }
 
-/* The next word of the line, "" at its end. */
+/* The next word of the line; "" at its end. */
 static char *golden_word(GoldenReading *r)
 {
         r->at += strspn(r->at, " ");
@@ -150,7 +150,7 @@ static char *golden_word(GoldenReading *r)
         return begin;
 }
 
-/* Nothing follows: a word that is not read would not be checked either. */
+/* Rejects further words, since they would not be checked. */
 static bool line_ends(GoldenReading *r)
 {
         const char *rest = r->at + strspn(r->at, " ");
@@ -175,7 +175,8 @@ static bool golden_read_number(GoldenReading *r, double *x)
         return (*text && !*end) || golden_refuse(r, "expected a number");
 }
 
-/* A number of a value.  One in another spelling than that of golden_text() is remembered: it may be another number to a reader. */
+/* Reads a number of a value.  Another spelling than that of golden_text() is recorded, since it may
+ * mislead a reader. */
 static bool read_field(GoldenReading *r, GoldenValue *v, const char *field, int digits, double *x)
 {
         const char *text = r->at + strspn(r->at, " ");
@@ -209,7 +210,7 @@ static bool golden_read_prompt(GoldenReading *r)
         return (n % 2 == 0 || golden_refuse(r, "the prompt has half a byte")) && line_ends(r);
 }
 
-/* A path, and the hash behind it. */
+/* A path, followed by its hash. */
 static bool read_file_line(GoldenReading *r, const char **path, uint64_t *hash)
 {
         char *last = strrchr(r->at, ' ');
@@ -243,7 +244,7 @@ static bool read_setting(GoldenReading *r)
         return true;
 }
 
-/* A whole number up to 1000000000. */
+/* An integer up to 1000000000. */
 static bool golden_read_count(GoldenReading *r, int64_t *n)
 {
         double x = 0;
@@ -299,8 +300,8 @@ static bool read_tap(GoldenReading *r)
 
 static const struct {
         const char *key;
-        bool (*read)(GoldenReading *r); /* reads what follows the key; NULL: it is of recorded_option */
-        bool repeats;                   /* may stand in several lines */
+        bool (*read)(GoldenReading *r); /* reads the rest of the line; NULL: a recorded_option */
+        bool repeats;                   /* may be repeated */
 } head_line[] = {
         {"model", golden_read_model, false},
         {"set", read_setting, true},
@@ -385,7 +386,7 @@ static bool golden_read_value(GoldenReading *r, const char *name)
         return shown == v->shown || golden_refuse(r, "expected as many last values as first ones");
 }
 
-/* Whole numbers up to the line's end; how many. */
+/* Integers up to the line's end; returns their number. */
 static int64_t read_counts(GoldenReading *r, int32_t **to)
 {
         int64_t n = 0;
@@ -419,7 +420,7 @@ static bool read_kept(GoldenReading *r, GoldenValue *v)
                line_ends(r);
 }
 
-/* What stands behind a value or the text, and is about it; false: it is no such line. */
+/* A line about the preceding value or text; false: another line. */
 static bool is_about_last(GoldenReading *r, const char *key)
 {
         Golden *g = r->g;
@@ -435,7 +436,7 @@ static bool is_about_last(GoldenReading *r, const char *key)
         return false;
 }
 
-/* In quotes, once, and its pieces are as long as it. */
+/* A quoted text, only once, with the length of its pieces. */
 static bool golden_read_text(GoldenReading *r)
 {
         Golden *g = r->g;
@@ -479,7 +480,7 @@ static bool golden_read_line(GoldenReading *r)
         return golden_read_value(r, key);
 }
 
-/* The lines of a text; of an editor's a mark of UTF-8 may be before the first, and a carriage return behind each. */
+/* The lines of a text.  An editor may have added a byte order mark, or carriage returns. */
 static void golden_read_lines(GoldenReading *r, char *line, int64_t length)
 {
         if ((int64_t)strlen(line) != length)

@@ -21,7 +21,7 @@ void golden_keep(Golden *g, GoldenValue *v, const float *x, int64_t n)
                 v->kept[i] = x[i * v->every];
 }
 
-/* Of equals the first; NaN is none. */
+/* The first of equal ones; NaN is ignored. */
 static int64_t largest_index(const float *x, int64_t n)
 {
         int64_t best = 0;
@@ -39,7 +39,7 @@ static const GoldenValue *value_named(const Golden *g, const GoldenValue *like)
         return NULL;
 }
 
-/* How far the logit of the token that was recorded for each row is below that of the likeliest. */
+/* The distance of the logit of each row's recorded token from the largest. */
 static void keep_behind(Golden *g, GoldenValue *v, const float *x, int64_t columns)
 {
         const GoldenValue *was = g->recorded ? value_named(g->recorded, v) : NULL;
@@ -81,9 +81,9 @@ void golden_write_kept(const GoldenValue *v, Text *t)
                 text_printf(t, " %d%s", v->likeliest[i], i + 1 == v->nlikeliest ? "\n" : "");
 }
 
-/* --- how far two values are apart -------------------------------------------------------------------------------------- */
+/* --- differences of values --------------------------------------------------------------------------------------------- */
 
-/* Floats between two: negative ones count downwards. */
+/* Number of floats between two; negative ones count downwards. */
 static uint64_t float_units(float a, float b)
 {
         int32_t x, y;
@@ -93,7 +93,7 @@ static uint64_t float_units(float a, float b)
         return (uint64_t)(p > q ? p - q : q - p);
 }
 
-enum { FEW_UNITS = 100 }; /* a thousandth of a percent, about; more are told in percent */
+enum { FEW_UNITS = 100 }; /* about a thousandth of a percent; larger changes are printed in percent */
 
 static const char *percent(Arena *a, double part)
 {
@@ -116,8 +116,8 @@ const char *golden_apart(Arena *a, float was, float is)
 /* --- outputs ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-        int64_t changed, at;  /* kept values; of the largest change */
-        double most, largest; /* change; finite value of before */
+        int64_t changed, at;  /* number of changed kept values; index of the largest change */
+        double most, largest; /* largest change; largest finite value before */
 } OutputChange;
 
 static bool same_bits(float a, float b)
@@ -125,7 +125,7 @@ static bool same_bits(float a, float b)
         return !memcmp(&a, &b, sizeof a) || (isnan(a) && isnan(b));
 }
 
-/* What becomes or was no finite number has changed most. */
+/* A change from or to a value that is not finite is the largest. */
 static OutputChange find_change(const GoldenValue *was, const GoldenValue *is)
 {
         OutputChange c = {.at = -1};
@@ -144,7 +144,7 @@ static OutputChange find_change(const GoldenValue *was, const GoldenValue *is)
         return c;
 }
 
-/* "[3, 17]": where the k-th element of a shape "[5, 31]" is. */
+/* "[3, 17]": index of element k in a shape "[5, 31]". */
 static const char *kept_index_text(Arena *a, const char *shape, int64_t k)
 {
         int64_t dim[MAX_RANK];
@@ -194,7 +194,7 @@ static const char *kept_token_text(Arena *a, const Tokenizer *t, int32_t token)
 static void say_likeliest(Text *to, Arena *a, const GoldenValue *was, const GoldenValue *is,
                           const Tokenizer *t)
 {
-        const bool alone = !strchr(was->shape, ','); /* of one position, or of classes */
+        const bool alone = !strchr(was->shape, ','); /* a single position, or classes */
         int64_t changed = 0, first = 0;
         for (int64_t i = was->nlikeliest; i-- > 0;)
                 if (was->likeliest[i] != is->likeliest[i]) {
@@ -244,7 +244,7 @@ static int columns_of(const char *shape)
 
 /* --- the text ------------------------------------------------------------------------------------------------------------ */
 
-/* Where the token begins in which the texts part, and its number; without tokens the character. */
+/* Offset of the token in which the texts first differ, and its index; without tokens, of the character. */
 static int64_t parting(const Golden *was, const Golden *is, int *token)
 {
         int64_t at = 0, begin = 1;
@@ -281,7 +281,7 @@ static void say_texts(Text *to, const Golden *was, const Golden *is)
                 text_printf(to, "token %d is the first that differs\n", token);
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------------- */
+/* --- main function ------------------------------------------------------------------------------------------------------------- */
 
 static bool keeps_outputs(const Golden *g)
 {

@@ -11,7 +11,7 @@ static void xml(Text *t, const char *text)
                 case '<': text_add(t, "&lt;", 4); break;
                 case '>': text_add(t, "&gt;", 4); break;
                 case '"': text_add(t, "&quot;", 6); break;
-                default: /* of control characters XML has these two, and a carriage return */
+                default: /* of the control characters, XML has only these two and a carriage return */
                         text_add(t, (unsigned char)*text < ' ' && *text != '\n' && *text != '\t' ? "?" : text,
                                  1);
                 }
@@ -62,7 +62,7 @@ bool golden_junit(const char *path, const GoldenCheck *check, int n)
         return good;
 }
 
-/* The lines that a check has said; bytes that are no UTF-8 are "?". */
+/* The output lines of a check; invalid UTF-8 is "?". */
 static json_t *lines_said(Arena *a, FILE *said)
 {
         char line[4096];

@@ -8,7 +8,7 @@
 #include "check.h"
 #include "import/import.h"
 
-/* All of it, released in one place. */
+/* All resources, freed in one function. */
 typedef struct {
         Golden *golden;
         Model m;
@@ -21,7 +21,7 @@ typedef struct {
         int64_t size[MAX_NAMED];
         int32_t *token; /* of the prompt */
         int64_t ntoken;
-        Tensor *input, *test_run_input; /* made here; what is taken */
+        Tensor *input, *test_run_input; /* created here; ownership passed to */
         TestRun test_run;
 } GoldenRun;
 
@@ -39,7 +39,7 @@ static bool hash_file(const char *path, uint64_t *hash)
         return good;
 }
 
-/* Of the file, if it is one alone, or of the tables that are made of several, wherever they lie. */
+/* Hash of the file, or, if there are several, of the tables made from them. */
 static bool hash_tokenizer(const Tokenizer *t, const char *path, uint64_t *hash)
 {
         if (t->block.is_open_ended)
@@ -48,7 +48,7 @@ static bool hash_tokenizer(const Tokenizer *t, const char *path, uint64_t *hash)
         return true;
 }
 
-/* Of the graph as its dump shows it.  Not by open_memstream(): glibc's loses text without a word where memory is short. */
+/* Hash of the graph's dump.  Not by open_memstream(): glibc's drops text silently if memory is short. */
 bool golden_hash(const Graph *g, uint64_t *hash)
 {
         FILE *f = tmpfile();
@@ -67,7 +67,7 @@ bool golden_hash(const Graph *g, uint64_t *hash)
 
 /* --- making ready --------------------------------------------------------------------------------------------------- */
 
-/* A prompt is tokens, by the tokenizer or as numbers. */
+/* Tokens of a prompt, by the tokenizer or as numbers. */
 static const char *golden_prompt_tokens(GoldenRun *r, const Graph *g)
 {
         const CommandOptions *o = &r->golden->o;
@@ -118,7 +118,7 @@ static const char *make_inputs(GoldenRun *r)
         return t->data ? NULL : no_memory;
 }
 
-/* Of the model whatever is tapped. */
+/* Hash of the model without taps. */
 static const char *hash_untapped(Golden *golden)
 {
         CommandOptions plain = golden->o;
@@ -189,8 +189,8 @@ static const char *golden_load(GoldenRun *r, const Target *target, When when)
 
 /* --- values ------------------------------------------------------------------------------------------------------------ */
 
-/* x [n] as it comes out of an output from element `at` on, without the columns after a row's position that a call has nothing
- * in; how many are left. */
+/* Removes from x [n], an output from element `at` on, the columns after a row's position, which a call
+ * does not compute. Returns the number of remaining values. */
 static int64_t drop_later(const GoldenRun *r, int output, int64_t at, float *x, int64_t n)
 {
         const Output *o = &r->m.graph->output[output];
@@ -229,14 +229,14 @@ static const char *value_shape(Arena *a, const Type *t, const int64_t *size, int
         return shape_text(a, t->rank - from, dim);
 }
 
-/* Of all iterations of one repeat, stacked: the length of "layer" in "layer[i].attn"; else 0. */
+/* Length of "layer" in "layer[i].attn", if the tap is stacked over one repeat; else 0. */
 static int stacked(const Output *o)
 {
         const char *name = output_name(o), *all = strstr(name, "[i]");
         return all && o->node->type.rank > 0 && !strstr(all + 3, "[i]") ? (int)(all - name) : 0;
 }
 
-/* Has it a column for each token that an input may have, or for each class of a picture? */
+/* Whether it has a column for each token of an input, or for each class. */
 static bool is_of_logits(const Graph *g, int output)
 {
         const Type *t = &g->output[output].node->type;
@@ -271,7 +271,7 @@ static void add_output(GoldenRun *r, int output)
         }
 }
 
-/* "layer[i].attn" of all iterations is a value for each iteration: "layer[0].attn". */
+/* Adds iteration `iteration` of the stacked tap "layer[i].attn" as "layer[0].attn". */
 static void add_iteration(GoldenRun *r, int output, int64_t iteration)
 {
         Arena *a = &r->golden->arena;
@@ -286,7 +286,7 @@ static void add_iteration(GoldenRun *r, int output, int64_t iteration)
                          value_shape(a, t, r->size, 1), x, drop_later(r, output, iteration * n, x, n));
 }
 
-/* Taps before outputs, and those of one repeat iteration by iteration: as they are computed. */
+/* Adds taps before outputs, and stacked ones iteration by iteration, in the order of computation. */
 static void golden_add_outputs(GoldenRun *r)
 {
         const Graph *g = r->m.graph;
@@ -313,13 +313,13 @@ static void golden_add_outputs(GoldenRun *r)
 
 /* --- text -------------------------------------------------------------------------------------------------------------- */
 
-/* Greedy text as a golden file has it, and where in it tokens begin. */
+/* Greedy text in the form of a golden file, with the offsets of tokens. */
 typedef struct {
         Golden *golden;
         Text *text;
 } SpelledText;
 
-/* As in quotes, in a line of UTF-8. */
+/* Escaped for a quoted line of UTF-8. */
 static void spelled_add(Text *t, const char *text, int64_t n)
 {
         int bytes;
@@ -335,7 +335,7 @@ static void spelled_add(Text *t, const char *text, int64_t n)
         }
 }
 
-/* A token's text. */
+/* Adds a token's text. */
 static bool golden_gather(void *to, const char *text, int64_t n)
 {
         SpelledText *s = to;
@@ -349,7 +349,7 @@ static bool golden_gather(void *to, const char *text, int64_t n)
         return true;
 }
 
-/* Just in time by an engine. */
+/* Generates just in time, by an engine. */
 static const char *golden_generate(GoldenRun *r, SpelledText *t)
 {
         const char *wrong;
@@ -364,7 +364,7 @@ static const char *golden_generate(GoldenRun *r, SpelledText *t)
         return wrong;
 }
 
-/* Ahead of time: what the program of the test run has made, up to a stop token. */
+/* Ahead of time: the text of the test run's program, up to a stop token. */
 static const char *text_of_test_run(GoldenRun *r, SpelledText *t)
 {
         const LoopTokens loop = {.stop = loop_tokens(r->m.graph, "stop")};
@@ -389,7 +389,7 @@ static const char *text_of_test_run(GoldenRun *r, SpelledText *t)
         return NULL;
 }
 
-/* The steps that fit behind the prompt. */
+/* The number of steps that fit after the prompt. */
 static int64_t golden_steps(const GoldenRun *r)
 {
         const Graph *g = r->m.graph;

@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-/* Without --tap: what each block called in an outermost repeat gives, position by position. */
+/* Default taps: the results by position of each block called in an outermost repeat. */
 static bool is_block_output(const Graph *g, const Tap *t)
 {
         const char *all = strstr(t->name, "[i].");
@@ -37,14 +37,14 @@ bool golden_choose_taps(Golden *g)
         return good;
 }
 
-/* "layer[0].attn" is a value of the tap layer[i].attn. */
+/* Whether "layer[0].attn" is a value of the tap layer[i].attn. */
 static bool value_is_of_tap(const GoldenValue *v, const char *tap)
 {
         const char *all = strstr(tap, "[i]"), *close = strchr(v->name, ']');
         return all && close && !strncmp(v->name, tap, (size_t)(all - tap) + 1) && !strcmp(close + 1, all + 3);
 }
 
-/* Does an earlier tap have the same values all through?  `x` after an identity is the same value by another name. */
+/* Whether an earlier tap has the same values, such as `x` after an identity. */
 static bool repeats_another(const Golden *g, const char *tap)
 {
         bool any = false;
@@ -61,7 +61,7 @@ static bool repeats_another(const Golden *g, const char *tap)
         return any;
 }
 
-/* Of the taps that nobody asked for, those that say nothing new. */
+/* Drops default taps with repeated values. */
 void golden_drop_repeated(Golden *g)
 {
         bool drop[MAX_TAPS];

@@ -17,7 +17,7 @@ static const Buffer *buffer_of(const Plan *p, const StateVar *s)
         return NULL;
 }
 
-/* Element `at` of codes with scales, as runtime/kept.h has them. */
+/* Element `at` of codes with scales, as in runtime/kept.h. */
 static double kept_code(const Buffer *b, const float *begin, int64_t at, double *scale)
 {
         int64_t lanes = b->layout.tiled >= 0 ? LANES : 1, block = b->group * lanes;

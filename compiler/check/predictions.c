@@ -30,8 +30,8 @@ static int64_t likeliest_token(const float *logits, int64_t n)
         return best;
 }
 
-/* exp(x) for x <= 0, within 3 units of the last place: 2^n exp(r), |r| <= log(2)/2, by Taylor's polynomial.  The parts of log(2) are
- * those of Cody and Waite: n times the first is exact. */
+/* exp(x) for x <= 0, within 3 units in the last place: 2^n exp(r), |r| <= log(2)/2, by Taylor's
+ * polynomial.  log(2) is split as by Cody and Waite: n times the first part is exact. */
 static double exp_of_difference(double x)
 {
         static const double inverse_factorials[] = {1.0 / 6227020800,
@@ -48,7 +48,7 @@ static double exp_of_difference(double x)
                                                     1.0 / 2,
                                                     1,
                                                     1};
-        if (!(x > -700)) /* NaN stays NaN; what is less than 1e-304 of the largest adds nothing */
+        if (!(x > -700)) /* NaN remains NaN; less than 1e-304 of the largest has no effect */
                 return x <= -700 ? 0 : x;
         double n = rint(x * 0x1.71547652b82fep0);
         double r = (x - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33, sum = 0;
@@ -87,7 +87,7 @@ void predictions_add(Predictions *p, const float *exact, const float *narrow, in
                 p->loss[1] += narrow_all - narrow[next];
                 p->changed += best != other;
         }
-        p->divergence[p->n++] = divergence < 0 ? 0 : divergence; /* rounding */
+        p->divergence[p->n++] = divergence < 0 ? 0 : divergence; /* negative by rounding */
 }
 
 double predictions_perplexity(const Predictions *p, bool narrow)
@@ -103,7 +103,7 @@ double predictions_divergence(const Predictions *p)
         return sum / (double)p->n;
 }
 
-/* NaN behind all numbers. */
+/* NaN follows all numbers. */
 static int compare_ranks(const void *x, const void *y)
 {
         double a, b;

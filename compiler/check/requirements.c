@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 typedef struct {
-        int64_t compared, apart; /* elements; and those further from each other than allowed */
-        int64_t first;           /* of those, the first: where .. */
-        double left, right;      /* .. and what is there */
-        double most;             /* the largest distance */
+        int64_t compared, apart; /* number of elements, and of those that differ by more than the bound */
+        int64_t first;           /* index of the first of those */
+        double left, right;      /* its values */
+        double most;             /* the largest difference */
 } TensorDifference;
 
 /* --- comparing ------------------------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ static double distance(double a, double b)
         return isnan(d) ? INFINITY : d;
 }
 
-/* Storage i of the two's common shape, in one that may be 1 along some axes, or a scalar. */
+/* Element i of the common shape, in a tensor with axes of size 1, or a scalar. */
 static double broadcast_at(const Tensor *t, const Tensor *wide, int64_t i)
 {
         int64_t at = 0, stride = 1;
@@ -66,7 +66,7 @@ static TensorDifference tensors_difference(const Tensor *left, const Tensor *rig
         return d;
 }
 
-/* --- what is said of a failure ------------------------------------------------------------------------------ */
+/* --- messages ----------------------------------------------------------------------------------------------- */
 
 static const char *tensor_text(Arena *a, const Tensor *t)
 {
@@ -78,7 +78,7 @@ static const char *at_index(Arena *a, const Tensor *t, int64_t i)
         return t->rank ? arena_printf(a, " at %s", element_index_text(a, t->rank, t->dim, i)) : "";
 }
 
-/* The shortest text that is read back as the same number. */
+/* The shortest text that reads back as the same number. */
 static const char *requirement_number(Arena *a, double x)
 {
         const char *text = "";

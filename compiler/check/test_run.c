@@ -32,7 +32,8 @@ bool is_later_spoilt(TestRunCall call)
         return call == TEST_LATER_HUGE || call == TEST_LATER_NAN;
 }
 
-/* In place of x: other ids and truths; reals that are huge or NaN, or such as x where only finite ones are proved for. */
+/* Replacement for x: other ids and bools; huge reals or NaN, or finite ones if the proof is only for
+ * these. */
 static double spoilt_input(const Input *in, bool finite, TestRunCall call, int64_t k, double x)
 {
         static const double huge[] = {1e38, -INFINITY, -1e38, INFINITY};
@@ -171,7 +172,7 @@ static bool write_inputs_of(FILE *f, const Graph *g, const TestRun *test_run, Te
         return good;
 }
 
-/* The inputs, and behind them those whose second half is another. */
+/* Writes the inputs, followed by those with another second half. */
 static bool write_inputs(const char *path, const Graph *g, const TestRun *test_run)
 {
         FILE *f = fopen(path, "wb");
@@ -198,7 +199,8 @@ static bool read_outputs(const char *path, const Graph *g, TestRun *test_run)
         return good;
 }
 
-/* Lines of differences, of which the first counts, and of tokens; "end" behind them: without it they are not all there. */
+/* Reads lines of differences, of which the first counts, and of tokens, followed by "end": without it the
+ * output is incomplete. */
 static bool read_said(const char *path, Arena *a, TestRun *test_run)
 {
         long at;

@@ -1,4 +1,4 @@
-/* Test runs of code in this process: the same calls as of the emitted program, through an engine. */
+/* Test runs of code in this process: the calls of the emitted program, through an engine. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,11 @@ typedef struct {
         TestRun *test_run;
         Engine *engine;
         void **input;          /* [ninput]: floats or int32_t */
-        const void **input_at; /* those of a call */
+        const void **input_at; /* inputs of the current call */
         float **output, **output_at;
-        void **together; /* [ninput]: of a batch, row after row .. */
-        float **given;   /* [noutput]: .. and what it gives */
-        int half;        /* every second output is wanted, from this one on; -1: all */
+        void **together; /* [ninput]: inputs of a batch, in rows */
+        float **given;   /* [noutput]: outputs of a batch */
+        int half;        /* every second output is requested, from this one on; -1: all */
 } TestRunJit;
 
 static int64_t jit_elements(const TestRunJit *t, const Type *type)
@@ -28,7 +28,7 @@ static int64_t positions(const TestRunJit *t)
         return t->g->time >= 0 ? t->test_run->size[t->g->time] : 1;
 }
 
-/* Elements of one position, or of all where it does not run over positions. */
+/* Elements of one position; all elements if it does not run over positions. */
 static int64_t jit_row_elements(const TestRunJit *t, const Type *type)
 {
         return grows(t->g, type) ? jit_elements(t, type) / positions(t) : jit_elements(t, type);
@@ -50,7 +50,7 @@ static bool jit_take_outputs(TestRunJit *t)
         return true;
 }
 
-/* Room for a batch of whole sequences. */
+/* Allocates a batch of whole sequences. */
 static bool take_batch_wholes(TestRunJit *t)
 {
         const int slots = t->plan->slots;
@@ -65,7 +65,7 @@ static bool take_batch_wholes(TestRunJit *t)
         return good;
 }
 
-/* Room for the rows of a batch. */
+/* Allocates the rows of a batch. */
 static bool take_batch_rows(TestRunJit *t)
 {
         if (has_whole_sequences(t->plan))
@@ -109,7 +109,7 @@ static bool jit_take_inputs(TestRunJit *t)
         return jit_take_outputs(t) && (t->plan->slots == 1 || take_batch_rows(t));
 }
 
-/* Positions run along an inner axis: pieces give it in pieces, which are not compared. */
+/* Positions are an inner axis, so that the results of pieces are split, and not compared. */
 static bool is_dense(const Graph *g, const Type *type)
 {
         for (int a = 1; a < type->rank && g->time >= 0; a++)
@@ -118,14 +118,14 @@ static bool is_dense(const Graph *g, const Type *type)
         return false;
 }
 
-/* Whose rows of a piece lie as those of the whole call do; of an output with another inner size of the call, such as pages of each
- * position, only where all of its rows are wanted. */
+/* Whether rows of a piece have the same layout as in the whole call.  An output with another inner size of
+ * the call, such as pages of each position, has it only if all of its rows are requested. */
 static bool jit_is_given(const TestRunJit *t, const Type *type, int64_t n, int64_t first)
 {
         return n - first == positions(t) || (!is_dense(t->g, type) && (first == 0 || !type_is_dense(type)));
 }
 
-/* Positions from `at` on, n of them; the outputs of those from the first on are wanted. */
+/* Runs n positions from `at` on, with the outputs from `first` on requested. */
 static const char *jit_piece(TestRunJit *t, int64_t at, int64_t n, int64_t first)
 {
         const Graph *g = t->g;
@@ -147,7 +147,7 @@ static const char *jit_piece(TestRunJit *t, int64_t at, int64_t n, int64_t first
         return g->past >= 0 ? engine_advance(t->engine, &call, n, first) : engine_forward(t->engine, &call);
 }
 
-/* The inputs of n positions from `at` on, or of as many from the last but `at` back, as rows of a batch. */
+/* Copies the inputs of n positions from `at` on, or in reverse from the last but `at`, to rows of a batch. */
 static void jit_join_calls(TestRunJit *t, int64_t to, int64_t at, int64_t n, bool backwards)
 {
         for (int i = 0; i < t->g->ninput; i++) {
@@ -163,13 +163,13 @@ static void jit_join_calls(TestRunJit *t, int64_t to, int64_t at, int64_t n, boo
 }
 
 typedef struct {
-        int64_t *at;  /* [slots]: positions taken */
-        int shown;    /* the slot whose outputs count .. */
-        int64_t n;    /* .. of which this call takes so many .. */
-        int64_t from; /* .. whose outputs stand behind so many rows */
+        int64_t *at;  /* [slots]: number of positions taken */
+        int shown;    /* the slot whose outputs are compared */
+        int64_t n;    /* its positions in this call */
+        int64_t from; /* its outputs follow this many rows */
 } TestRunBatch;
 
-/* Each slot takes of what is left at a pace of its own: as in test_run.h of the runtime. */
+/* Each slot takes positions at its own pace: as in test_run.h of the runtime. */
 static int plan_batch(TestRunJit *t, TestRunBatch *b, int call, EngineSequence *s)
 {
         int slots = t->plan->slots, n = 0;
@@ -207,7 +207,7 @@ static void take_batch(TestRunJit *t, TestRunBatch *b, const EngineSequence *s, 
                 b->at[s[i].slot] += s[i].n;
 }
 
-/* One position of a slot, whose inputs that are fed separately are taken with it. */
+/* Runs one position of a slot, which takes the separately fed inputs too. */
 static const char *begin_slot(TestRunJit *t, TestRunBatch *b, int slot)
 {
         const char *error = engine_select(t->engine, slot);
@@ -240,7 +240,7 @@ static const char *run_batch(TestRunJit *t, int shown)
         return error;
 }
 
-/* The inputs of a whole sequence of that size, behind those of others: all of them, or as many from the last one back. */
+/* Appends the inputs of a whole sequence of that size, in order or in reverse. */
 static void put_whole(TestRunJit *t, int64_t *at, const int64_t *size, bool backwards)
 {
         for (int i = 0; i < t->g->ninput; i++) {
@@ -254,7 +254,7 @@ static void put_whole(TestRunJit *t, int64_t *at, const int64_t *size, bool back
         }
 }
 
-/* Whole sequences of several sizes in one call. */
+/* Runs whole sequences of several sizes in one call. */
 static const char *jit_run_wholes(TestRunJit *t, int shown)
 {
         Arena *a = t->g->arena;
@@ -282,7 +282,7 @@ static const char *jit_run_wholes(TestRunJit *t, int shown)
         return error;
 }
 
-/* Where the last third of the positions begins. */
+/* Start of the last third of the positions. */
 static int64_t tail(const TestRunJit *t)
 {
         return positions(t) - (positions(t) + 2) / 3;
@@ -317,7 +317,7 @@ static const char *run_calls(TestRunJit *t, TestRunCall call)
         return error;
 }
 
-/* The first element that differs from the first run's. */
+/* Compares with the first run; records the first difference. */
 static void jit_compare(TestRunJit *t, int run)
 {
         TestRun *test_run = t->test_run;
@@ -350,7 +350,7 @@ static void jit_compare(TestRunJit *t, int run)
         }
 }
 
-/* The first run's outputs become the test run's, and others take their place. */
+/* Moves the first run's outputs to the test run, and allocates others. */
 static bool keep_first(TestRunJit *t)
 {
         for (int i = 0; i < t->g->noutput; i++) {
@@ -389,7 +389,7 @@ static const char *jit_run_all(TestRunJit *t)
                 if (is_later_spoilt(test_run_case[i].call) ||
                     (i > 0 && is_later_spoilt(test_run_case[i - 1].call)))
                         fill_inputs(t, test_run_case[i].call);
-                for (int k = 0; k < t->g->noutput; k++) /* as NaN, so that what is not written shows */
+                for (int k = 0; k < t->g->noutput; k++) /* NaN, so that missing stores are detected */
                         memset(t->output[k], 0xff,
                                (size_t)jit_elements(t, &t->g->output[k].node->type) * sizeof(float));
                 error = engine_set_threads(t->engine, test_run_threads(t->test_run, &test_run_case[i]));

@@ -1,4 +1,4 @@
-/* The program of a test run: runtime/test_run.h with its placeholders filled in, after the arrays for this
+/* The program of a test run: runtime/test_run.h with its placeholders replaced, after arrays for this
  * model's inputs. */
 #include "check.h"
 
@@ -69,7 +69,7 @@ static int64_t program_elements(const ProgramWriter *w, const Type *t)
         return type_count(t, w->test_run->size);
 }
 
-/* Elements of one position, or of all where it does not run over positions. */
+/* Elements of one position; all elements if it does not run over positions. */
 static int64_t program_row_elements(const ProgramWriter *w, const Type *t)
 {
         return grows(w->g, t) ? program_elements(w, t) / w->n : program_elements(w, t);
@@ -82,7 +82,7 @@ static const Type *output_type(const ProgramWriter *w, int i)
 
 /* --- arguments ------------------------------------------------------------------------------------------- */
 
-/* Whether an input has the size: of the group, or of any that is fed separately. */
+/* Whether an input of the group, or any separately fed one, has the size. */
 static bool program_has_size(const ProgramWriter *w, int group, int size)
 {
         for (int i = 0; i < w->g->ninput; i++) {
@@ -94,7 +94,7 @@ static bool program_has_size(const ProgramWriter *w, int group, int size)
         return false;
 }
 
-/* ", 33": sizes that a call states */
+/* ", 33": sizes that a call has as arguments */
 static void program_sizes(const ProgramWriter *w, Text *t)
 {
         for (int i = 0; i < w->g->nnamed; i++)
@@ -114,7 +114,7 @@ static const char *count_text(const ProgramWriter *w, const Type *type)
         return count;
 }
 
-/* The inputs of a batch of whole sequences, how one's are put behind others', and how large its outputs are. */
+/* The inputs of a batch of whole sequences, a function that appends one, and the sizes of outputs. */
 static void add_wholes(const ProgramWriter *w, Text *t)
 {
         Text *copies = text_new(w->p->graph->arena);
@@ -151,7 +151,7 @@ static void add_wholes(const ProgramWriter *w, Text *t)
                     w->g->ninput);
 }
 
-/* The inputs of a batch, row after row, and how a sequence's are put there. */
+/* The inputs of a batch in rows, and a function that appends a sequence. */
 static void add_batch(const ProgramWriter *w, Text *t)
 {
         text_printf(t, "#define SLOTS %d\n", w->p->slots);
@@ -339,7 +339,7 @@ const char *test_run_program(Arena *a, const Plan *p, const TestRun *test_run, c
                 text_printf(t, "%s\n", loop_tokens_text(a, g));
         }
         const char *at = embedded_text("test_run.h");
-        for (at = strstr(at, "*/") + 2; *at;) { /* its first comment is about the words */
+        for (at = strstr(at, "*/") + 2; *at;) { /* its first comment describes the placeholders */
                 size_t n = strcspn(at, "$");
                 text_add(t, at, (int64_t)n);
                 at += n;

@@ -53,7 +53,7 @@ const char *test_run_text(Arena *a, const Target *target, When when)
         return arena_printf(a, "%s%s", target->name, how[when]);
 }
 
-/* A hash of all that a test run depends on besides its inputs: the code, and the weights as it reads them. */
+/* Hash of everything on which a test run depends besides its inputs: code, and packed weights. */
 static const char *hash_program(Plan *p, Weights *weights, uint64_t *hash)
 {
         float *packed = calloc((size_t)FLOATS(p->bytes.weights) + 1, sizeof *packed);
@@ -69,7 +69,7 @@ static const char *hash_program(Plan *p, Weights *weights, uint64_t *hash)
         return error;
 }
 
-/* Whether the plan's program is the one that is known, if it is to be told. */
+/* Whether the plan's program is the known one, if there is one. */
 static bool compare_program(Plan *p, const CommandOptions *o, Weights *weights, TestRun *t)
 {
         const char *error = o->given[OPT_EACH_PASS] ? hash_program(p, weights, &t->program) : NULL;

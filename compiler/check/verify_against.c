@@ -18,11 +18,10 @@ typedef struct {
         const CommandOptions *o;
         Recorded file;
         bool failed;
-        json_t *report,
-                *checks; /* --json: what is found, in place of text, and the checks in it; else NULL */
+        json_t *report, *checks; /* --json: results, instead of text, and the checks in it; else NULL */
 } Against;
 
-/* --- what is said -------------------------------------------------------------------------------------------------------- */
+/* --- reports ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
         int name, shape; /* columns of the table */
@@ -64,7 +63,7 @@ static json_t *indices_as_json(const CkTensor *t, int64_t at)
         return list;
 }
 
-/* Where nothing differs there is no place to tell of. */
+/* Without a difference there is no position. */
 static void add_compared(json_t *values, const Compared *c)
 {
         const CkTensor *t = c->of->given;
@@ -93,7 +92,7 @@ static AgainstTable against_table(const Against *v, double bound)
         return table;
 }
 
-/* A check begins: "interpreted". */
+/* Starts a check: "interpreted". */
 static void say_check(Against *v, const char *what, double bound)
 {
         if (v->report)
@@ -108,7 +107,7 @@ static json_t *last_check(const Against *v)
         return json_array_get(v->checks, json_array_size(v->checks) - 1);
 }
 
-/* Called another way the model gave other bits. */
+/* Reports that another way of calling the model gave other bits. */
 static void say_otherwise(Against *v, const TestRun *t)
 {
         const char *name = output_name(&v->m.graph->output[t->at_output]);
@@ -125,7 +124,7 @@ static void say_otherwise(Against *v, const TestRun *t)
 
 /* --- comparing -------------------------------------------------------------------------------------------------------- */
 
-/* Outputs of v->m.graph, as doubles or as floats. */
+/* Compares outputs of v->m.graph, as doubles or as floats. */
 static void compare_values(Against *v, const char *what, const Tensor *wide, float *const *narrow,
                            double bound)
 {
@@ -173,7 +172,7 @@ static bool interpret_against(Against *v)
         return source.from && !why;
 }
 
-/* The graph once more, through its passes, with the same outputs. */
+/* Builds the graph again, through its passes, with the same outputs. */
 static bool graph_for_code(Against *v)
 {
         const char *why;
@@ -215,7 +214,7 @@ static void begin_report(Against *v)
         v->checks = json_object_get(v->report, "checks");
 }
 
-/* false after a message: memory is short. */
+/* False after a message: out of memory. */
 static bool end_report(Against *v)
 {
         json_t *all = v->report;

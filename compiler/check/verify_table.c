@@ -24,10 +24,10 @@
 typedef struct {
         const char *name, *row; /* "layer[2].attn", "layer[2]" */
         int output;
-        int64_t iteration, from, n; /* elements `from` on, n of them */
+        int64_t iteration, from, n; /* elements `from` to `from` + n - 1 */
         int rank;
         int64_t dim[MAX_RANK];
-        const Node *node; /* what computed it */
+        const Node *node; /* its node */
         double error;
         int64_t at;
 } NamedValue;
@@ -36,13 +36,13 @@ typedef struct {
         Model *m;
         const CommandOptions *o;
         const int64_t *size;
-        Tap *tap; /* in the order in which they are computed */
+        Tap *tap; /* in the order of computation */
         int ntap, refused;
         NamedValue *value;
         int n, cap;
 } VerifyTable;
 
-/* --- which values ------------------------------------------------------------------------------------------------- */
+/* --- choice of values --------------------------------------------------------------------------------------------- */
 
 static int compare_tap_rows(const void *a, const void *b)
 {
@@ -64,7 +64,7 @@ static int64_t tap_iterations(const Tap *tap)
         return strstr(tap->name, "[i]") ? tap->type.dim[0].fixed : 1;
 }
 
-/* Makes every one an output, iteration by iteration where not all iterations have it. */
+/* Makes all values outputs, by iteration if not all iterations have them. */
 static void add_taps(VerifyTable *t)
 {
         const char *why;
@@ -92,7 +92,7 @@ static void drop_tap(VerifyTable *t, const char *name)
         t->refused++;
 }
 
-/* Of a causal model what can't be given position by position. */
+/* Drops values of a causal model that are not available by position. */
 static bool drop_acausal(VerifyTable *t)
 {
         Model *m = t->m;
@@ -130,7 +130,7 @@ static bool choose_taps(VerifyTable *t)
 
 /* --- the list ------------------------------------------------------------------------------------------------------- */
 
-/* What computed a value, in an iteration of an outermost repeat. */
+/* The node of a value, in an iteration of an outermost repeat. */
 static const Node *origin(const Node *n, int64_t iteration)
 {
         for (int steps = 0; steps < 256; steps++) {
@@ -164,7 +164,7 @@ static int verified_output(const Graph *g, const char *name)
         return -1;
 }
 
-/* Up to the iteration of an outermost repeat, else the first part. */
+/* The name up to the iteration of an outermost repeat, else its first part. */
 static const char *table_row_of(Arena *a, const char *name)
 {
         const char *bracket = strchr(name, ']');
@@ -195,7 +195,7 @@ static void list_iteration(VerifyTable *t, const Tap *tap, int64_t iteration)
                 table_value(t, name, output, iteration, tap->in_all_iterations ? tap_iterations(tap) : 1);
 }
 
-/* Values of one repeat iteration by iteration. */
+/* Values of one repeat by iteration. */
 static void table_values(VerifyTable *t)
 {
         const Graph *g = t->m->graph;
@@ -238,7 +238,7 @@ static bool is_new(const VerifyTable *t, int i, bool row)
         return true;
 }
 
-/* The largest of a row and an op; -1: there is none. */
+/* The largest error of a row and an op; -1: none. */
 static double cell(const VerifyTable *t, const char *row, Op op)
 {
         double most = -1;
@@ -250,7 +250,7 @@ static double cell(const VerifyTable *t, const char *row, Op op)
 
 enum { CELL = 8 };
 
-/* Without the spaces at its end. */
+/* Without trailing spaces. */
 static void table_print_line(const char *line)
 {
         size_t n = strlen(line);
@@ -289,7 +289,7 @@ static void print_errors(const VerifyTable *t)
                         table_print_row(t, t->value[i].row, width);
 }
 
-/* Where in v its error is largest. */
+/* Index of the largest error in v. */
 static int64_t *index_of_error(Arena *a, const NamedValue *v)
 {
         int64_t *index = NEW_ARRAY(a, int64_t, v->rank + 1), rest = v->at;
@@ -337,7 +337,7 @@ static void table_report(const VerifyTable *t, const char *how, const Tensor *ex
         fflush(stdout);
 }
 
-/* A value: where it is in the model, its error, and where in it that is. */
+/* A value: its name, its error, and the index of that. */
 static json_t *value_json(const VerifyTable *t, const NamedValue *v, const Tensor *expected,
                           float *const *found)
 {
@@ -372,7 +372,7 @@ static void report_json(const VerifyTable *t, const char *how, const Tensor *exp
 
 /* --- the whole ----------------------------------------------------------------------------------------------------------- */
 
-/* Before the passes, or after them as compiled code rounds what it keeps. */
+/* Before passes; or after them, with state rounded as in compiled code. */
 static const char *interpret_values(VerifyTable *t, KeptState *kept, const Tensor *input, Tensor *expected)
 {
         const Graph *g = t->m->graph;
@@ -402,13 +402,13 @@ bool verify_table(Model *m, const CommandOptions *o, const Target *target, When 
         TestRun test_run = {.size = size, .input = input, .kept = o->kv ? &kept : NULL};
         CommandOptions alone = *o;
         alone.slots = 1;                                /* values are not rows of a batch */
-        alone.off[PASS_window] |= o->kv != STORAGE_F32; /* all that is kept is there in the end */
+        alone.off[PASS_window] |= o->kv != STORAGE_F32; /* the complete state is needed */
         if (!choose_taps(&t))
                 return false;
         table_values(&t);
         int n = m->graph->noutput;
         Tensor *expected = NEW_ARRAY(&m->arena, Tensor, n);
-        bool first = o->kv != STORAGE_F32; /* there is something to follow then */
+        bool first = o->kv != STORAGE_F32; /* only then there is state to follow */
         bool good = !first || (model_passes(m, o) && test_run_of_model(m, &alone, target, when, &test_run));
         const char *why = good ? interpret_values(&t, &kept, input, expected) : NULL;
         if (why)

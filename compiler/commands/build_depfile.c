@@ -3,7 +3,7 @@
 
 #include "build_private.h"
 
-/* A name as make reads it. */
+/* A name in make's syntax. */
 static void depfile_name(Text *t, const char *name)
 {
         for (; *name; name++) {
@@ -29,7 +29,7 @@ bool build_depfile(Arena *a, WrittenFile *to, const char *path, const WrittenFil
                 text_put(t, " \\\n  ");
                 depfile_name(t, input[i]);
         }
-        /* a file that goes is no reason to stop */
+        /* missing files are not an error */
         for (int i = 0; i < inputs; i++) {
                 text_put(t, i ? "\n" : "\n\n");
                 depfile_name(t, input[i]);

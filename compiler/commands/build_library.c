@@ -9,7 +9,7 @@
 
 enum { MOST_WORDS = 64, MESSAGE = 4000 };
 
-/* A folder for a while, and the names in it. */
+/* A temporary folder, and the names in it. */
 typedef struct {
         Arena *arena;
         const LibraryParts *parts;
@@ -30,7 +30,7 @@ static const char *command_of(const char *variable, const char *otherwise)
         return said && *said ? said : otherwise;
 }
 
-/* Runs it with further words, NULL behind them; false after a message. */
+/* Runs a command with further words, ended by NULL; false after a message. */
 static bool library_run(Workshop *w, const char *variable, const char *otherwise, const char *flags,
                         const char *const *word)
 {
@@ -55,7 +55,7 @@ static bool library_run(Workshop *w, const char *variable, const char *otherwise
         return !error && !*w->message;
 }
 
-/* What is compiled, and the weights under the name that the C knows them by. */
+/* Writes the sources, and links the weights under the name that the C uses. */
 static bool set_up(Workshop *w)
 {
         const LibraryParts *p = w->parts;

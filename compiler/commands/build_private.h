@@ -6,29 +6,31 @@
 enum { LIBRARY_FILES = 3 };
 
 typedef struct {
-        const char *base, *model; /* the files' name; the model's */
+        const char *base, *model; /* base name of the files; name of the model */
         const Text *c, *h;
-        const char *weights; /* a file that the assembler puts into the program; NULL: none */
-        bool weights_beside; /* there is a weight file, which is mapped */
+        const char *weights; /* file of weights for the assembler; NULL: none */
+        bool weights_beside; /* there is a weight file that is mapped */
         const Target *target;
 } LibraryParts;
-/* Adds libNAME.a, libNAME.so and NAME.pc of the folder, "" or with a slash at its end, to file [*n], for output_finish().  An exit code. */
+/* Adds libNAME.a, libNAME.so and NAME.pc in the folder, "" or with a slash at its end, to file[*n], for
+ * output_finish(). Returns an exit code. */
 int build_library(Arena *a, const LibraryParts *parts, const char *folder, WrittenFile *file, int *n);
 
-/* build_python.c: adds the files of a package, PYTHON_FILES, in the C's folder; false where one has an error. */
+/* build_python.c: adds the files of a package, PYTHON_FILES, in the C's folder; false if one has an error. */
 enum { PYTHON_FILES = 3 };
 typedef struct {
-        const char *base, *name; /* the files' name; the model's in C, which is the package's */
+        const char *base, *name; /* base name of the files; the model's C name, which is the package's */
         const Text *module;
-        const char *weights;   /* the file's name; NULL: they are in the C */
-        const char *c_weights; /* that of a file which the assembler takes; NULL: there is none */
+        const char *weights;   /* name of the file; NULL: weights are in the C */
+        const char *c_weights; /* name of the file for the assembler; NULL: none */
         const Target *target;
 } PythonParts;
 bool build_python(Arena *a, const PythonParts *parts, const char *folder, WrittenFile *file, int *n);
-/* There is a folder for it, and no file of others stands there; Python can call it so.  false after a message. */
+/* Whether the package has a folder without files of others, and Python can use its name.  False after a
+ * message. */
 bool python_fits(const CommandOptions *o);
 bool python_name_fits(const char *name);
 
-/* --depfile: the files that the others depend on, all that were read, as make reads it. */
+/* --depfile: prints the files on which the outputs depend, all that were read, in make's syntax. */
 bool build_depfile(Arena *a, WrittenFile *to, const char *path, const WrittenFile *made, int n);
 #endif

@@ -1,4 +1,4 @@
-/* lathe build --python: a package around the module, which pip installs: it compiles the C. */
+/* lathe build --python: a package for the module, which pip installs, and compiles the C. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 static const char *const file_name[PYTHON_FILES] = {"__init__.py", "pyproject.toml", "setup.py"};
 static const char mark[] = "# A Python package that lathe wrote.\n";
 
-/* Whether it is not there, or as we have written it. */
+/* Whether it is missing, or was written by lathe. */
 static bool is_ours(const char *path)
 {
         char head[sizeof mark] = {0};

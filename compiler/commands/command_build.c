@@ -6,9 +6,9 @@
 #include "build_private.h"
 
 enum {
-        TABLES_IN_C = 1 << 16,       /* bytes of a tokenizer */
-        MUCH_TEXT = 8 << 20,         /* of weights, which compilers take long for */
-        MOST_IN_PROGRAM = 1900000000 /* addresses of 32 bits with a sign reach all of it */
+        TABLES_IN_C = 1 << 16,      /* maximum of a tokenizer's bytes in the C */
+        MUCH_TEXT = 8 << 20,        /* size of weights as text that compilers take long for */
+        MAX_IN_PROGRAM = 1900000000 /* maximum of bytes that signed 32-bit addresses reach */
 };
 
 EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer,
@@ -24,7 +24,7 @@ EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Token
                                .text_room = tokenizer ? tokenizer->longest : 0,
                                .parameters = parameter_count(m->graph),
                                .flops_token = cost_per_token(m->graph)};
-        /* small tables are no reason for a file to differ, and large ones none for a compiler to take long */
+        /* the weight file does not depend on small tables, and compilers need not process large ones */
         *tail = (WeightTail){options.tables, options.tables_size, 0};
         options.tables_apart = options.tables && home != WEIGHTS_AS_TEXT && options.tables_size > TABLES_IN_C;
         if (options.tables_apart)
@@ -48,7 +48,7 @@ static bool is_stream(const CommandOptions *o)
         return o->out && !strcmp(o->out, "-");
 }
 
-/* -o names the C file; others take its name, so that it can have no suffix but that of C. */
+/* -o names the C file; names of other files are derived from it, so its suffix must be that of C. */
 static bool out_fits(const CommandOptions *o)
 {
         const char *slash = o->out ? strrchr(o->out, '/') : NULL, *name = slash ? slash + 1 : o->out;
@@ -84,7 +84,7 @@ static void note_name(const char *what, const char *name, const char *in_c, cons
                         name, kind ? kind : "another's", more);
 }
 
-/* Names that C could not bear have become others. */
+/* Notes names that are not valid in C and were changed. */
 static void note_renamed(const Plan *p, const CommandOptions *o)
 {
         const Graph *g = p->graph;
@@ -114,12 +114,12 @@ static void note_large(Model *m, const Plan *p)
                         in_units(&m->arena, (double)p->bytes.weights, "B"));
 }
 
-/* What is written. */
+/* The files to be written. */
 typedef struct {
         Plan *plan;
         Weights *weights;
         const WeightTail *tail;
-        const Text *c, *h, *module; /* module: in Python, or NULL */
+        const Text *c, *h, *module; /* module: for Python, or NULL */
         const char *stem, *base;
 } BuiltFile;
 
@@ -127,7 +127,7 @@ static int write_files(Model *m, const CommandOptions *o, const BuiltFile *w)
 {
         Arena *a = &m->arena;
         const bool apart = !o->given[OPT_EMBED] && !o->given[OPT_CODE_ONLY];
-        /* C, header, weights: ninja knows the rule of a depfile by its first file */
+        /* C, header, weights: the first file is the target of the depfile's rule for ninja */
         WrittenFile file[4 + LIBRARY_FILES + PYTHON_FILES] = {{.entry = -1}, {.entry = -1}};
         int n = apart ? 3 : 2, code = DONE;
         bool good = (!apart || output_weights(&file[2],
@@ -176,7 +176,7 @@ static WeightHome weight_home(const CommandOptions *o)
                                       : WEIGHTS_MAPPED;
 }
 
-/* Packs, emits and writes; the tokenizer may be NULL. */
+/* Packs, emits and writes; tokenizer may be NULL. */
 static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokenizer *tokenizer,
                        Weights *weights, const EmittedLoops *loops, const Grammar *grammar)
 {
@@ -202,7 +202,7 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
         if (!error && o->given[OPT_PYTHON])
                 emit_python(p, &options, module);
         free(packed);
-        if (!error && o->given[OPT_INCBIN] && p->bytes.weights + tail.size > MOST_IN_PROGRAM)
+        if (!error && o->given[OPT_INCBIN] && p->bytes.weights + tail.size > MAX_IN_PROGRAM)
                 error = arena_printf(&m->arena,
                                      "--incbin: the weights take %s, but a program can hold at most 1.9 GB: "
                                      "without --incbin they are mapped",
@@ -219,7 +219,7 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
         return code != DONE && weights_why(weights) ? WRONG_INPUT : code;
 }
 
-/* The loops of its C: none, unless something asks for them; an exit code. */
+/* The loops of its C: only if an option requires them.  Returns an exit code. */
 static int choose_loops(Model *m, const CommandOptions *o, EmittedLoops *loops)
 {
         *loops = (EmittedLoops){0};
@@ -243,7 +243,7 @@ static int choose_loops(Model *m, const CommandOptions *o, EmittedLoops *loops)
         return WRONG_INPUT;
 }
 
-/* The grammar of its texts, or NULL; an exit code. */
+/* The grammar of its texts, or NULL.  Returns an exit code. */
 static int choose_grammar(Model *m, const CommandOptions *o, const Grammar **grammar)
 {
         *grammar = NULL;
@@ -255,7 +255,7 @@ static int choose_grammar(Model *m, const CommandOptions *o, const Grammar **gra
         return grammar_open(&m->arena, o->grammar, grammar);
 }
 
-/* A model whose passes have been run. */
+/* Builds a model after its passes. */
 static int build_model(Model *m, const CommandOptions *o, const EmittedLoops *loops, const Grammar *grammar)
 {
         Checkpoint *checkpoint = NULL;

@@ -1,6 +1,6 @@
-/* lathe check: parse, elaborate, prove; silent when all is well.
+/* lathe check: parses, elaborates, proves; prints only errors.
  *
- * It checks every model of each file that lacks no hyperparameter, or the one of -m, and every test; of the
+ * It checks every model of each file without a missing hyperparameter, or that of -m, and every test; of
  * other models only their settings. */
 #include <stdio.h>
 

@@ -4,7 +4,8 @@
 
 #include "commands_private.h"
 
-/* What is known of a command's first word, or of an option's value: words with a space behind each; NULL: a file, or anything. */
+/* Values of a command's first word, or of an option: words with a space after each; NULL: a file, or any
+ * text. */
 static const char *command_words(Arena *a, const Command *c)
 {
         const char *const *part;
@@ -20,7 +21,7 @@ static const char *command_words(Arena *a, const Command *c)
         return t->data;
 }
 
-/* The values of an option: those that its placeholder lists, or those of a table that it names. */
+/* The values of an option: listed in its placeholder, or in the table that it names. */
 static const char *option_values(Arena *a, OptionId id)
 {
         const char *value = option_info(id)->value;
@@ -39,7 +40,7 @@ static const char *option_values(Arena *a, OptionId id)
         return t->n ? t->data : NULL;
 }
 
-/* All that may begin with - behind a command. */
+/* All words with - that may follow a command. */
 static const char *options_of(Arena *a, const Command *c)
 {
         Text *t = text_new(a);

@@ -8,7 +8,7 @@
 #include "commands_private.h"
 #include "run/run.h"
 
-/* A tokenizer, and room for the line at hand. */
+/* A tokenizer, and buffers for the current line. */
 typedef struct {
         const char *command;
         Arena arena;
@@ -21,7 +21,7 @@ typedef struct {
         int64_t scratch_size;
         int32_t *ids; /* [ids_room] */
         int64_t ids_room;
-        int64_t number; /* of the line */
+        int64_t number; /* number of the line */
 } EncodeLines;
 
 static int encode_fail(const EncodeLines *l, const char *wrong, int code)
@@ -43,7 +43,7 @@ static int encode_open(EncodeLines *l, const char *path)
                        : encode_fail(l, no_memory, WRONG_ENVIRONMENT);
 }
 
-/* *block has at least `size` bytes. */
+/* Grows *block to at least `size` bytes. */
 static bool encode_room(void **block, int64_t *has, int64_t size)
 {
         if (size <= *has)
@@ -95,7 +95,7 @@ static int encode_line(EncodeLines *l, int64_t n)
         return code;
 }
 
-/* All that a line decodes to. */
+/* Prints the decoded text of a line. */
 static void encode_show(const EncodeLines *l, const char *text, int64_t n)
 {
         if (l->json)

@@ -1,4 +1,4 @@
-/* lathe eval: a model's outputs and taps for inputs that are given, from files, as expressions of the language or as a text. */
+/* lathe eval: a model's outputs and taps for inputs from files, expressions of the language or a text. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "commands_private.h"
 
-enum { MOST_PRINTED = 1 << 20 /* numbers that are shown as JSON */ };
+enum { MAX_PRINTED = 1 << 20 /* maximum of numbers printed as JSON */ };
 
 /* --- inputs ----------------------------------------------------------------------------------------------------------- */
 
@@ -60,9 +60,9 @@ static int choose_outputs(Evaluation *e)
         return DONE;
 }
 
-/* --- what came out ------------------------------------------------------------------------------------------------------ */
+/* --- outputs ------------------------------------------------------------------------------------------------------------ */
 
-/* The shape, with the batch's axis before; its rank. */
+/* The shape, with a leading axis for the batch; returns its rank. */
 static int eval_shape(const Evaluation *e, int output, int64_t *dim)
 {
         const Type *t = evaluation_type(e, output);
@@ -97,7 +97,7 @@ static int eval_write_outputs(Evaluation *e)
         return command_file_error("eval", &error);
 }
 
-/* Nine digits give the float back; what JSON has no number for is null. */
+/* Nine digits restore the float; numbers that JSON lacks are null. */
 static void eval_print_number(DType dtype, float x)
 {
         if (dtype == BOOL)
@@ -128,12 +128,12 @@ static int eval_print_json(const Evaluation *e)
         int64_t dim[MAX_RANK + 1], all = 0;
         for (int i = 0; i < e->nwanted; i++)
                 all += evaluation_count(e, e->wanted[i]) * e->times;
-        if (all > MOST_PRINTED) {
+        if (all > MAX_PRINTED) {
                 fprintf(stderr,
                         "lathe eval: --json: the outputs are %" PRId64
                         " numbers, more than %d: write them by -o FILE.safetensors, "
                         "or name some by --output\n",
-                        all, MOST_PRINTED);
+                        all, MAX_PRINTED);
                 return WRONG_USAGE;
         }
         printf("{");

@@ -80,7 +80,7 @@ bool golden_read_twice(const char *path, const CommandOptions *o, Golden *was, G
         return true;
 }
 
-/* In batches there are outputs, and no taps. */
+/* Batches have outputs, and no taps. */
 static void keep_outputs(Golden *was, const Golden *is)
 {
         int n = 0;
@@ -138,7 +138,7 @@ static void say_failure(FILE *to, const GoldenCheck *c, const char *why)
         fprintf(to, "FAIL %s %s %s: %s\n", c->path, c->target->name, golden_how(c), why);
 }
 
-/* Both say the same behind their first lines, which name target and way. */
+/* Whether both have the same text after their first lines, which name target and way. */
 static bool says_the_same(FILE *a, FILE *b)
 {
         int x, y;
@@ -155,7 +155,7 @@ static bool says_the_same(FILE *a, FILE *b)
         return x == y;
 }
 
-/* An earlier check of the file that failed with these very words; NULL: there is none. */
+/* An earlier check of the file that failed with the same message; NULL: none. */
 static const GoldenCheck *like_before(const GoldenCheck *first, const GoldenCheck *c)
 {
         for (const GoldenCheck *b = first; c->code && c->said && b < c; b++)
@@ -164,7 +164,8 @@ static const GoldenCheck *like_before(const GoldenCheck *first, const GoldenChec
         return NULL;
 }
 
-/* What the process of a check has said; the words of an earlier one are not repeated.  Whether it has said anything. */
+/* Prints the output of a check's process, unless an earlier check had the same.  Returns whether there was
+ * any. */
 static bool show_said(FILE *to, const GoldenCheck *first, const GoldenCheck *c)
 {
         const GoldenCheck *before = like_before(first, c);
@@ -179,7 +180,7 @@ static bool show_said(FILE *to, const GoldenCheck *first, const GoldenCheck *c)
         return any;
 }
 
-/* Of the checks that begin with `first` one that was begun. */
+/* Waits for one of the running checks from `first` on. */
 static void golden_end(FILE *to, const GoldenCheck *first, GoldenCheck *c)
 {
         int status = WRONG_ENVIRONMENT << 8;
@@ -204,7 +205,7 @@ static void golden_end(FILE *to, const GoldenCheck *first, GoldenCheck *c)
         fflush(to);
 }
 
-/* As many at once as there are cores; in their order. */
+/* Runs as many checks at once as there are cores; reports in their order. */
 static int run_checks(FILE *to, GoldenCheck *c, int n, const CommandOptions *o)
 {
         int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), begun = 0, passed = 0, skipped = 0, worst = DONE;
@@ -229,7 +230,7 @@ static int run_checks(FILE *to, GoldenCheck *c, int n, const CommandOptions *o)
         return worst;
 }
 
-/* What is found takes the place of what was; lines that change are shown. */
+/* Replaces the file by current results, and prints changed lines. */
 static int update(const char *path, const CommandOptions *o)
 {
         Golden was, is;
@@ -249,7 +250,7 @@ static int update(const char *path, const CommandOptions *o)
 
 /* --- the command ------------------------------------------------------------------------------------------------------ */
 
-/* What a target lacks to be tried so; NULL: nothing. */
+/* The reason why a target can't be run this way; NULL: it can. */
 static const char *lacks(Arena *a, const Target *t, When when)
 {
         if (when == AHEAD_OF_TIME)
@@ -257,8 +258,8 @@ static const char *lacks(Arena *a, const Target *t, When when)
         return test_run_jit_runs(t) ? NULL : "libtcc's kernels for it";
 }
 
-/* Just in time on every target that runs here; ahead of time, which takes the system's compiler its time, on the native one. Named
- * targets in both ways, or in those that are possible. */
+/* Just in time on every target that runs here; ahead of time, which takes a C compiler and time, on the
+ * native one. Named targets in both ways, or in those that are possible. */
 static bool target_is_asked(const CommandOptions *o, const Target *t, When when)
 {
         bool named = false;
@@ -272,10 +273,10 @@ static bool target_is_asked(const CommandOptions *o, const Target *t, When when)
 typedef struct {
         const Target *target;
         When when;
-        const char *lack; /* missing here, so that it is skipped; NULL: nothing */
+        const char *lack; /* why it is skipped, or NULL */
 } GoldenWay;
 
-/* Ways to check a file, of each target at least one that is not skipped; 0 after a message. */
+/* Ways to check a file; at least one way of each target is not skipped.  0 after a message. */
 static int choose_ways(Arena *a, const CommandOptions *o, GoldenWay *way)
 {
         int n = 0;
@@ -303,7 +304,7 @@ static int choose_ways(Arena *a, const CommandOptions *o, GoldenWay *way)
         return n;
 }
 
-/* If it is not, one check says so. */
+/* An unreadable file is reported by a single check. */
 static bool is_readable(const char *path)
 {
         Golden g;
@@ -312,7 +313,8 @@ static bool is_readable(const char *path)
         return good;
 }
 
-/* Of each file each way; of one that can't be read the first that is not skipped.  How many. */
+/* Lists each way for each file; for an unreadable file only the first that is not skipped.  Returns their
+ * number. */
 static int list_checks(const CommandOptions *o, const GoldenWay *way, int ways, GoldenCheck *c)
 {
         int n = 0;
@@ -335,7 +337,7 @@ static int list_checks(const CommandOptions *o, const GoldenWay *way, int ways, 
 
 static int report_checks(const CommandOptions *o, GoldenCheck *c, int n)
 {
-        FILE *to = o->given[OPT_JSON] ? fopen("/dev/null", "w") : stdout; /* the list says it all */
+        FILE *to = o->given[OPT_JSON] ? fopen("/dev/null", "w") : stdout; /* the list has all results */
         if (!to) {
                 fprintf(stderr, "lathe golden: /dev/null: %s\n", strerror(errno));
                 return WRONG_ENVIRONMENT;

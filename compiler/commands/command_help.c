@@ -1,4 +1,4 @@
-/* lathe help COMMAND: its row of the table, and the options that it accepts, by groups. */
+/* lathe help COMMAND: its row of the table, and its options, in groups. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static const char *const group_heading[] = {
         [GROUP_CHECKING] = "Checking", [GROUP_MEASURING] = "Measuring", [GROUP_PASSES] = "Passes",
 };
 
-/* Characters of UTF-8. */
+/* Number of characters in UTF-8. */
 static int help_width(const char *text, size_t n)
 {
         int width = 0;
@@ -21,7 +21,7 @@ static int help_width(const char *text, size_t n)
         return width;
 }
 
-/* From a column on; further lines begin with `indent` spaces. */
+/* Prints from a column on; further lines begin with `indent` spaces. */
 static void print_wrapped(const char *text, int column, int indent)
 {
         while (*text) {
@@ -50,7 +50,7 @@ static int print_option_name(const OptionInfo *info)
                help_width(value, strlen(value));
 }
 
-/* Whether the help of a part before this one has the option, with the same text. */
+/* Whether the help of an earlier part has the option with the same text. */
 static bool is_told_before(const CommandPart *part, OptionId id)
 {
         const size_t command = strcspn(part->name, " ");
@@ -70,7 +70,7 @@ static void print_option(const char *command, OptionId id)
         print_wrapped(option_text(id, command), TEXT_COLUMN, TEXT_COLUMN);
 }
 
-/* Those of a command, or of a part of it that is not NULL: then those of parts before it are only listed. */
+/* Options of a command, or of one of its parts, in which those of earlier parts are only listed. */
 static void print_options(const char *name, const CommandPart *part)
 {
         Arena a = {0};

@@ -24,11 +24,11 @@ static bool spec_holds(const Spec *spec, const CommandOptions *o, int64_t *param
 {
         Model m;
         CommandOptions plain = *o;
-        plain.noverride = 0; /* they are in the text */
+        plain.noverride = 0; /* already in the text */
         bool good = model_open_text(&m, spec->model, spec->text) && model_check(&m, &plain, spec->model);
         if (good) {
                 *parameters = parameter_count(m.oracle);
-                EmittedLoops emitted; /* the build that follows prints their notes */
+                EmittedLoops emitted; /* the build afterwards prints their notes */
                 good = emitted_loops(&m, "import", &emitted) == DONE;
                 *runs = good && !emitted.why_no_main;
                 *loops = has_loops(m.graph);
@@ -58,7 +58,7 @@ static int build_imported(Arena *arena, const CommandOptions *o, const Spec *spe
         build.file[0] = arena_printf(arena, "%s.model", stem);
         build.weights = spec->weights;
         build.out = arena_printf(arena, "%s.c", stem);
-        build.source.text = spec->text; /* the model file takes its place when all is written */
+        build.source.text = spec->text; /* the model file replaces it after all files are written */
         build.noverride = 0;
         build.given[OPT_LOOPS] = loops;
         build.given[OPT_MAIN] = runs;

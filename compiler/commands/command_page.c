@@ -1,7 +1,8 @@
-/* lathe page: a model as one file that a browser opens.
+/* lathe page: a model as a single file for a browser.
  *
- * The model's C is compiled twice for WebAssembly: with the multiply-add of relaxed SIMD, and for machines that round that twice with one of
- * doubles.  Both, the weights and runtime/page_*.js go into the file. */
+ * The model's C is compiled twice for WebAssembly: with the multiply-add of relaxed SIMD, and, for
+ * machines on which that rounds twice, with one of doubles.  Both, the weights and runtime/page_*.js are
+ * put into the file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,16 +12,17 @@
 #include "commands_private.h"
 
 enum {
-        MOST_IN_PAGE = 50000000,  /* bytes of weights; more stand beside it */
-        MOST_ROWS = 16,           /* of a text in a call, and of its attention */
-        MOST_ATTENTION = 64 << 20 /* bytes of those */
+        MAX_IN_PAGE =
+                50000000, /* maximum of bytes of weights in the page; larger ones are in a separate file */
+        MOST_ROWS = 16,   /* of a text in a call with attention */
+        MAX_ATTENTION = 64 << 20 /* maximum of bytes of attention */
 };
 
 /* --- the compiler ------------------------------------------------------------------------------------------------- */
 
 static const char *const packages = "clang-16 lld-16 libclang-rt-16-dev-wasm32 wasi-libc";
 
-/* Whether it is clang 16 or later with what WebAssembly needs. */
+/* Whether it is clang 16 or later with support for WebAssembly. */
 static bool compiles(Arena *a, const char *folder, const char *clang)
 {
         return shell(folder, arena_printf(a,
@@ -75,7 +77,7 @@ static bool compile_modules(Arena *a, const char *folder)
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
 
-/* A file of the folder, in the arena; false after a message. */
+/* Reads a file of the folder into the arena; false after a message. */
 static bool read_part(Arena *a, const char *folder, const char *name, PagePart *to)
 {
         const char *path = arena_printf(a, "%s/%s", folder, name);
@@ -91,14 +93,14 @@ static bool read_part(Arena *a, const char *folder, const char *name, PagePart *
         return good;
 }
 
-/* What is told on a page, besides its loop: a conversation, and the attention of its texts. */
+/* Settings of a page in addition to its loop: a conversation, and the attention of its texts. */
 typedef struct {
         const TalkForm *talk; /* NULL: none */
-        const char *system;   /* the message of the system that stands in the form; NULL: none does */
-        const char *no_look;  /* why it shows no attention; NULL: it does, or is of no such loop */
+        const char *system;   /* message of the system in the form; NULL: none */
+        const char *no_look;  /* why it shows no attention; NULL: it does, or its loop has none */
 } PageTold;
 
-/* Of a page that goes on from a text, or talks. */
+/* Settings of a page that continues a text, or has a conversation. */
 static void tale_settings(const Graph *g, const EmittedLoops *loops, const PageTold *told, Text *to)
 {
         int64_t layers = 0;
@@ -117,7 +119,7 @@ static void tale_settings(const Graph *g, const EmittedLoops *loops, const PageT
                 page_say(to, "own_system", told->talk->default_system);
 }
 
-/* What the page's form has to know of the loop. */
+/* Settings of the loop for the page's form. */
 static const char *page_settings(const Graph *g, const EmittedLoops *loops, const PageTold *told)
 {
         const EmitLoop *l = loops->main;
@@ -136,7 +138,7 @@ static const char *page_settings(const Graph *g, const EmittedLoops *loops, cons
         return t->data;
 }
 
-/* A file's name as a link has it. */
+/* A file's name as a link. */
 static const char *link_of(Arena *a, const char *name)
 {
         Text *t = text_new(a);
@@ -158,7 +160,7 @@ static int write_page(Model *m, const char *out, const char *folder, Plan *p, We
 {
         Arena *a = &m->arena;
         int64_t layers;
-        const bool beside = p->bytes.weights + tail->size > MOST_IN_PAGE;
+        const bool beside = p->bytes.weights + tail->size > MAX_IN_PAGE;
         const char *stem = page_stem(a, out), *slash = strrchr(stem, '/');
         const char *path =
                 beside ? arena_printf(a, "%s.weights", stem) : arena_printf(a, "%s/model.weights", folder);
@@ -191,7 +193,7 @@ static int write_page(Model *m, const char *out, const char *folder, Plan *p, We
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* NULL, or why there is no page of the model. */
+/* NULL, or why the model can't have a page. */
 static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const CommandOptions *o)
 {
         const EmitLoop *l = loops->main;
@@ -213,7 +215,7 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
         return NULL;
 }
 
-/* The conversation of the page, if it is of one; false after a message. */
+/* The conversation of the page, if any; false after a message. */
 static bool choose_talk(Model *m, const CommandOptions *o, const EmittedLoops *loops,
                         const Tokenizer *tokenizer, PageTold *told)
 {
@@ -292,12 +294,12 @@ static int page_of(Model *m, const CommandOptions *o, const char *no_look)
         return code;
 }
 
-/* NULL, or why a text's attention, of a piece of it, takes more room than a page gives it. */
+/* NULL, or why the attention of a text exceeds the memory of a page. */
 static const char *why_too_large(const Graph *g, const CommandOptions *o)
 {
         int64_t layers = 1;
         const int64_t maps = attention_maps(g, &layers), context = g->named[g->time].bound;
-        const int64_t most = maps > 0 ? MOST_ATTENTION / (4 * o->chunk) / maps : 0;
+        const int64_t most = maps > 0 ? MAX_ATTENTION / (4 * o->chunk) / maps : 0;
         if (maps == 0)
                 return "it has no layout of layers, heads and tokens";
         if (context <= most)
@@ -308,10 +310,11 @@ static const char *why_too_large(const Graph *g, const CommandOptions *o)
                 "for %" PRId64 " tokens, %" PRId64 " layers of %" PRId64
                 " heads and a context of %s it needs %s, and the limit is %s; reduce the context to %s",
                 o->chunk, layers, maps / layers, grouped(g->arena, context), in_units(g->arena, bytes, "B"),
-                in_units(g->arena, MOST_ATTENTION, "B"), grouped(g->arena, most));
+                in_units(g->arena, MAX_ATTENTION, "B"), grouped(g->arena, most));
 }
 
-/* The model with its attention as a further output, after the passes; or why it has none that a page can show. */
+/* Loads the model with its attention as a further output, after the passes.  Returns why the page can't
+ * show it, or NULL. */
 static const char *load_with_attention(Model *m, const CommandOptions *o)
 {
         int code;

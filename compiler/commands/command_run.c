@@ -4,13 +4,13 @@
 
 #include "commands_private.h"
 
-/* What runs the loops besides generate, by their number. */
+/* Functions for loops other than generate, by number. */
 static int (*const loop_function[LOOPS])(LoopRun *r) = {
         [LOOP_classify] = run_classify, [LOOP_embed] = run_embed,           [LOOP_denoise] = run_denoise,
         [LOOP_fill] = run_fill,         [LOOP_transcribe] = run_transcribe,
 };
 
-/* The loop of --loop, or the last that the model states; NULL: it has none.  false after a message. */
+/* The loop of --loop, or the last one of the model; NULL: none.  False after a message. */
 static bool choose_loop(const Model *m, const CommandOptions *o, const Loop **loop)
 {
         const Graph *g = m->graph;

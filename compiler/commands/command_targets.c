@@ -13,7 +13,7 @@ static const char *where(Arena *arena, const Target *t)
                                                                  : "";
 }
 
-/* A list of them all.  runs: "native", "here", "emulated" or null. */
+/* Prints all targets.  runs: "native", "here", "emulated" or null. */
 static int targets_print_json(Arena *arena)
 {
         json_begin();

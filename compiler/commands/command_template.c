@@ -1,4 +1,5 @@
-/* lathe template: the chat template of a published model: a conversation rendered, or the pieces that it is cut into. */
+/* lathe template: the chat template of a published model: prints a rendered conversation, or the pieces of
+ * the template. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "commands_private.h"
 #include "import/import.h"
 
-enum { MOST_TURNS = 10000 };
+enum { MAX_TURNS = 10000 };
 
 static void say_fault(Arena *a, const ChatFault *fault)
 {
@@ -35,7 +36,7 @@ static bool read_date(const char *text, ChatDate *date)
 
 /* --- pieces --- */
 
-/* as in the language */
+/* in the syntax of the language */
 static void print_piece(Arena *a, const char *name, const char *text)
 {
         if (text)
@@ -86,7 +87,7 @@ typedef struct {
         int n, cap;
 } TemplateTurns;
 
-/* A line each of standard input: user, answer, user …; false after a message. */
+/* Reads standard input by lines: user, answer, user …; false after a message. */
 static bool read_turns(Arena *a, TemplateTurns *turns)
 {
         char *line = NULL;
@@ -96,7 +97,7 @@ static bool read_turns(Arena *a, TemplateTurns *turns)
         while (good && (n = getline(&line, &room, stdin)) > 0) {
                 n -= line[n - 1] == '\n';
                 json_t *text = json_stringn(line, (size_t)n);
-                good = text && turns->n < MOST_TURNS;
+                good = text && turns->n < MAX_TURNS;
                 if (!good) {
                         fprintf(stderr, "lathe template: standard input, line %d: %s\n", turns->n + 1,
                                 text ? "a conversation has at most 10000 lines" : "this is not UTF-8");

@@ -1,5 +1,5 @@
-/* lathe test: the tests written in the language, run by the interpreter with weights made by hash.
- * Named dimensions have their bounds. */
+/* lathe test: the tests written in the language, run by the interpreter with hash weights. Named
+ * dimensions have their bounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "check/check.h"
 #include "commands_private.h"
 
-/* Whatever fails is in diag. */
+/* Errors are added to diag. */
 static void run_test(Model *m, Graph *g, Diag *diag)
 {
         int64_t size[MAX_NAMED] = {0};

@@ -14,7 +14,7 @@
 
 static const double max_error = 1e-5, max_pass_error = 1e-9;
 
-/* -n: a sequence of the model may have so many positions. */
+/* -n: whether a sequence of the model may have this length. */
 static bool length_fits(const Verify *v)
 {
         const Graph *g = v->oracle;
@@ -101,7 +101,7 @@ int verify_command(const CommandOptions *o)
                 return verify_accuracy(o);
         if (model_load(&v.m, o, &code))
                 code = verify_model(&v);
-        progress("verifying", PROGRESS_STEPS, v.steps, v.steps); /* the bar goes, after an error too */
+        progress("verifying", PROGRESS_STEPS, v.steps, v.steps); /* removes the bar, also after an error */
         free_tensors(v.input, v.oracle ? v.oracle->ninput : 0);
         free_tensors(v.exact, v.oracle ? v.oracle->noutput : 0);
         if (v.expected != v.exact)

@@ -1,4 +1,5 @@
-/* lathe weights: a model's weights under their published names, by hash or from a checkpoint; or what one rank reads of packed ones. */
+/* lathe weights: a model's weights under their published names, from hashes or a checkpoint; or the packed
+ * weights that one rank reads. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -36,7 +37,7 @@ static int write_published(Model *m, const CommandOptions *o)
         return code;
 }
 
-/* Of a model for ranks: one rank's share of a packed file. */
+/* For a model with ranks: writes one rank's share of a packed file. */
 static int write_share(Model *m, const CommandOptions *o)
 {
         PackedFile whole = {0};

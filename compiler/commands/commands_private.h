@@ -4,15 +4,15 @@
 #include "check/check.h"
 #include "driver/driver.h"
 
-/* command_table.c.  Texts are paragraphs, wrapped when they are printed. */
+/* command_table.c.  Texts are paragraphs, wrapped when printed. */
 typedef struct {
         const char *name;
         int (*run)(const CommandOptions *o);
-        int least, most; /* number of words that are no options, and what they are */
+        int least, most; /* number of words that are not options, and their meaning */
         const char *wants;
         const char *usage, *about, *introduction, *examples;
 } Command;
-enum { MOST_COMMANDS = 32 };
+enum { MAX_COMMANDS = 32 };
 extern const Command command_table[];
 extern const int command_count;
 
@@ -26,7 +26,7 @@ extern const int part_count;
 
 void command_help(const Command *c); /* command_help.c: prints it */
 
-/* each returns an exit code */
+/* Each returns an exit code. */
 int build_command(const CommandOptions *o);
 int page_command(const CommandOptions *o);
 int import_command(const CommandOptions *o);
@@ -44,85 +44,87 @@ int targets_command(const CommandOptions *o);
 int completion_command(const CommandOptions *o);
 int template_command(const CommandOptions *o);
 
-/* command_build.c: what is emitted of a model, but for its name and for what stands around it; and what stands behind its weights. */
+/* command_build.c: the emission of a model, except for its name and surrounding files; and the data after
+ * its weights. */
 EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer,
                           WeightHome home, WeightTail *tail);
 
-/* page_file.c: the page around compiled modules and the weights, or a link to them where weights is NULL. */
+/* page_file.c: a page with compiled modules and weights; weights NULL: with a link to them. */
 typedef struct {
         const void *bytes;
         int64_t n;
 } PagePart;
 typedef struct {
         const char *name, *about; /* the title, and a line below it */
-        const char *kind;         /* whose runtime/page_KIND.html and .js they are: a loop, or talk */
-        const char *link;         /* to the weights beside the page; NULL: they stand in it */
+        const char *kind;         /* prefix of its runtime/page_KIND.html and .js: a loop, or talk */
+        const char *link;         /* link to a separate file of weights; NULL: they are in the page */
         const char *settings;     /* of the loop, items of JSON */
         bool attends;             /* it shows attention */
         PagePart relaxed, exact, weights;
 } Page;
 void page_text(const Page *page, Text *to);
-/* Adds to the settings: a text under a name. */
+/* Adds a named text to the settings. */
 void page_say(Text *settings, const char *name, const char *text);
 
-/* command_golden.c: a golden file as it stands, and what it is to become, with what the command says instead; false after a message. */
+/* command_golden.c: the current golden file, and the new one, with the command's output in place of
+ * messages; false after a message. */
 bool golden_read_twice(const char *path, const CommandOptions *o, Golden *was, Golden *is);
 int golden_review(const CommandOptions *o); /* golden_review.c: an exit code */
 
-/* given.c: what a model is given, by --inputs, -I and a text. */
+/* given.c: the inputs of a model, from --inputs, -I and a text. */
 typedef struct {
         const CommandOptions *o;
         const char *command;  /* in messages */
-        Model *m;             /* its passes have been run */
-        Tokenizer *tokenizer; /* loaded for the text, if it is not yet */
+        Model *m;             /* after its passes */
+        Tokenizer *tokenizer; /* loaded for the text if necessary */
         const char *text;     /* [ntext], for the input of token ids; NULL: none */
         int64_t ntext;
-        const char *where;        /* the text's place, for messages; NULL: it is not one of several */
-        int64_t longest;          /* tokens of a text of a loop, at most; 0: not a loop's */
-        int64_t max_tokens;       /* a longer text is cut to this number of tokens; 0: none is */
-        bool text_fault, was_cut; /* after a fault: the text caused it; the text was truncated */
-        const char *sound;        /* a file, for the input of a sound; NULL: none */
+        const char *where;        /* source of the text for messages; NULL: it is not one of several */
+        int64_t longest;          /* maximum of tokens for a text of a loop; 0: not a loop's */
+        int64_t max_tokens;       /* a longer text is truncated to this number of tokens; 0: never */
+        bool text_fault, was_cut; /* after an error: caused by the text; the text was truncated */
+        const char *sound;        /* a sound file; NULL: none */
         Recorded values;          /* recorded_free() */
 } Given;
-/* An exit code, after a message if it is none. */
+/* Returns an exit code, after a message if it is not 0. */
 int given_gather(Given *e, WhatIsRecorded what);
 
-/* evaluation.c: a model that is run once for each set of inputs. */
+/* evaluation.c: runs a model once for each set of inputs. */
 typedef struct {
         const CommandOptions *o;
         const char *command; /* in messages */
-        Model *m;            /* its passes have been run */
+        Model *m;            /* after its passes */
         Given given;
         Tokenizer tokenizer;
         PackedWeights packed;
         Plan *plan;
         Engine *engine;
-        int *wanted, nwanted; /* outputs of the graph that are given out, in this order */
-        int64_t times;        /* how often the model is run: once, or for each in a batch */
-        float **output;       /* [noutput]: of all of a batch, one after another; NULL: not wanted */
+        int *wanted, nwanted; /* outputs of the graph that are returned, in this order */
+        int64_t times;        /* number of runs: 1, or the size of a batch */
+        float **output;       /* [noutput]: for the whole batch, concatenated; NULL: not wanted */
 } Evaluation;
-/* Each an exit code, after a message if it is none. */
-int evaluation_engine(Evaluation *e); /* its plan and weights too */
-int evaluation_run(Evaluation *e);    /* for what was gathered in `given` */
-/* Once there are inputs: an output's type, and its elements for one in a batch. */
+/* Each returns an exit code, after a message if it is not 0. */
+int evaluation_engine(Evaluation *e); /* makes its plan and weights too */
+int evaluation_run(Evaluation *e);    /* for the inputs in `given` */
+/* After inputs were gathered: an output's type, and its number of elements for one item of a batch. */
 const Type *evaluation_type(const Evaluation *e, int output);
 int64_t evaluation_count(const Evaluation *e, int output);
-void evaluation_forget(Evaluation *e); /* inputs and outputs, before the next ones are given */
+void evaluation_forget(Evaluation *e); /* drops inputs and outputs, before the next ones are gathered */
 void evaluation_free(Evaluation *e);
 
-/* Loops, on a model whose passes have been run: each an exit code.  command_run.c chooses among them.
- * begun: packed_weights_begin(), which becomes theirs. */
-int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun,
-                 const char *sound); /* a file that is fed; NULL: none */
+/* Loops, on a model after its passes.  Each returns an exit code.  command_run.c selects one.  begun: from
+ * packed_weights_begin(); ownership passes to the callee. */
+/* a sound file to be fed; NULL: none */
+int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, const char *sound);
 typedef struct {
         Evaluation e;
         const Loop *loop;
         LoopParts parts;
-        const char *prompt;             /* before each text; NULL: none */
-        char where[48];                 /* the place of the text at work: "standard input, line 3" */
-        bool text_fault;                /* that text caused the fault; the others are still processed */
-        bool finished;                  /* all texts were taken, perhaps some with faults */
-        int64_t texts, cut, max_tokens; /* texts that were taken; those that were cut, to how many tokens */
+        const char *prompt; /* prefix of each text; NULL: none */
+        char where[48];     /* source of the current text: "standard input, line 3" */
+        bool text_fault;    /* the current text caused the error; the others are still processed */
+        bool finished;      /* all texts were processed, maybe some with errors */
+        int64_t texts, cut, max_tokens; /* number of texts; number of truncated texts, and their length */
 } LoopRun;
 int run_classify(LoopRun *r);
 int run_embed(LoopRun *r);
@@ -130,19 +132,20 @@ int run_fill(LoopRun *r);
 int run_denoise(LoopRun *r);
 int run_transcribe(LoopRun *r);
 
-/* loop_run.c: what they share. */
-int loop_wrong(const char *message);                  /* prints it; an exit code */
-int loop_wrong_text(LoopRun *r, const char *message); /* the same of the text at work */
-bool loop_reads_once(const LoopRun *r); /* false after a message: standard input is named twice */
-/* Gives the inputs that settings are called as; -I goes before them.  false: out of memory */
+/* loop_run.c: shared functions. */
+int loop_wrong(const char *message);                  /* prints a message; returns an exit code */
+int loop_wrong_text(LoopRun *r, const char *message); /* the same for the current text */
+bool loop_reads_once(const LoopRun *r); /* false after a message: standard input is used twice */
+/* Fills the inputs that settings name, unless -I does.  False: out of memory. */
 bool loop_fill_inputs(LoopRun *r);
-/* Runs the model on what e.given has by then, and on what the settings of the loop fill: its output follows. */
+/* Runs the model on e.given and the inputs that settings fill; then the output is available. */
 int loop_run_once(LoopRun *r);
 const float *loop_output(const LoopRun *r, int64_t *n); /* [*n] values */
-/* The texts that are given, words behind the model's, -p, or for - the lines of standard input, to `take` one by one.  An exit code of
- * `take` ends that, unless what is wrong is the text (text_fault): then the others are taken, and the exit code is WRONG_INPUT. */
+/* Passes each text to `take`: words after the model's name, -p, or for - the lines of standard input.  An
+ * exit code of `take` ends the loop, except for an error of the text (text_fault): then the others are
+ * processed, and the result is WRONG_INPUT. */
 int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, int64_t n), void *of);
-/* The text as tokens, and loop_run_once() on it. */
+/* Converts the text to tokens and calls loop_run_once(). */
 int loop_run_text(LoopRun *r, const char *text, int64_t n);
-const double *loop_tokens_given(const LoopRun *r, int64_t *n); /* then: the tokens */
+const double *loop_tokens_given(const LoopRun *r, int64_t *n); /* after that: the tokens */
 #endif

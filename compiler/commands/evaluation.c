@@ -7,7 +7,7 @@
 
 #include "commands_private.h"
 
-enum { MOST_TOGETHER = 64 /* sequences of a call */ };
+enum { MAX_TOGETHER = 64 /* sequences of a call */ };
 
 const Type *evaluation_type(const Evaluation *e, int output)
 {
@@ -49,7 +49,7 @@ int evaluation_engine(Evaluation *e)
         const CommandOptions *o = e->o;
         const Target *target = chosen_target(o);
         const int64_t batch = e->given.values.batch;
-        const int slots = batch < MOST_TOGETHER ? (int)batch : MOST_TOGETHER;
+        const int slots = batch < MAX_TOGETHER ? (int)batch : MAX_TOGETHER;
         const char *why;
         CommandOptions several = *o;
         several.slots = batch > 1 && model_takes_several(e->m, o, target, slots) ? slots : 1;
@@ -90,7 +90,7 @@ static const char *run_once(Evaluation *e, int64_t in_batch)
         return why;
 }
 
-/* How many of the batch go into a call. */
+/* Number of items of the batch per call. */
 static int64_t max_together(const Evaluation *e)
 {
         const Plan *p = e->plan;
@@ -100,7 +100,7 @@ static int64_t max_together(const Evaluation *e)
         return n < p->slots ? n : p->slots;
 }
 
-/* Values of an input for n of the batch, one after another; NULL: no memory is left. */
+/* Values of an input for n items of the batch, concatenated; NULL: out of memory. */
 static void *joined_input(Evaluation *e, int input, int64_t first, int64_t n)
 {
         const size_t bytes = 4 * (size_t)type_count(&e->m->graph->input[input].type, e->given.values.size);
@@ -124,7 +124,7 @@ static const char *run_together(Evaluation *e, int64_t first, int64_t n)
         const Graph *g = e->m->graph;
         void **input = NEW_ARRAY(&e->m->arena, void *, g->ninput);
         float **output = NEW_ARRAY(&e->m->arena, float *, g->noutput);
-        EngineSequence s[MOST_TOGETHER] = {{0}};
+        EngineSequence s[MAX_TOGETHER] = {{0}};
         const char *why = NULL;
         for (int i = 0; i < g->ninput; i++)
                 if (!(input[i] = joined_input(e, i, first, n)))
@@ -147,7 +147,7 @@ static int evaluation_run_all(Evaluation *e)
         for (int64_t i = 0; i < e->times; i += n) {
                 n = e->times - i < most ? e->times - i : most;
                 const char *why = n > 1 ? run_together(e, i, n) : run_once(e, i);
-                if (why && n > 1) { /* again, one by one: which is it? */
+                if (why && n > 1) { /* again, one by one, to find the item with the error */
                         most = 1;
                         n = 0;
                         continue;

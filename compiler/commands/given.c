@@ -20,7 +20,7 @@ static int open_values(Given *e, const char *path)
         return command_file_error(e->command, &error);
 }
 
-/* Takes value, which is malloc'd. */
+/* Takes ownership of value, which is malloc'd. */
 static int add_made(Given *e, const char *name, int rank, const int64_t *dim, double *value)
 {
         return recorded_add(&e->values, name, rank, dim, value)
@@ -36,7 +36,7 @@ static int given_add_file(Given *e, const char *name, const char *path)
                                                    : command_file_error(e->command, &error);
 }
 
-/* A picture or a sound; in NULL: the model has no input that can be one. */
+/* Adds a picture or a sound.  in NULL: the model has no input for it. */
 static int add_medium(Given *e, const Input *in, const char *path, bool is_sound)
 {
         const Graph *g = e->m->oracle;
@@ -50,7 +50,7 @@ static int add_medium(Given *e, const Input *in, const char *path, bool is_sound
         return v.env_error ? WRONG_ENVIRONMENT : code;
 }
 
-/* An expression is the output of a model that has no inputs. */
+/* Evaluates an expression as the output of a model without inputs. */
 static int add_expression(Given *e, const char *name, const char *text)
 {
         Model m = {.arena = {0}};
@@ -95,7 +95,7 @@ static int add_named(Given *e, const char *text)
                                           : add_expression(e, name, equals + 1);
 }
 
-/* What is wrong is the text. */
+/* Reports an error in the text. */
 static int wrong_text(Given *e, const char *message)
 {
         e->text_fault = !lacks_memory(message);
@@ -103,7 +103,7 @@ static int wrong_text(Given *e, const char *message)
                              e->where ? arena_printf(&e->m->arena, "%s: %s", e->where, message) : message);
 }
 
-/* Cuts a loop's text where that is asked for, and holds it to the model's limit. */
+/* Truncates a loop's text if requested, and checks the model's limit. */
 static int fit_text(Given *e, int32_t *tokens, int64_t *count)
 {
         if (e->max_tokens && *count > e->max_tokens) {

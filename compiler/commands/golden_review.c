@@ -1,5 +1,4 @@
-/* lathe golden check --review: shows the changes of golden files one by one, and writes those that are
- * accepted. */
+/* lathe golden check --review: shows the changes of golden files one by one, and writes the accepted ones. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,9 +9,9 @@ typedef enum { ACCEPT, KEEP, QUIT } ReviewAnswer;
 
 typedef struct {
         const CommandOptions *o;
-        bool all;                     /* what comes now is accepted */
-        int same, accepted, left, at; /* files */
-        int code;                     /* the worst so far, of what can't be worked out or written */
+        bool all;                     /* all further changes are accepted */
+        int same, accepted, left, at; /* numbers of files */
+        int code;                     /* the worst exit code of results that can't be computed or written */
 } Review;
 
 static void review_explain(void)
@@ -23,7 +22,7 @@ static void review_explain(void)
                "q  quit: this one and all that come stay; what was accepted before is written\n");
 }
 
-/* The end of input quits. */
+/* At the end of input: quit. */
 static ReviewAnswer review_ask(Review *r)
 {
         char line[256];
@@ -59,7 +58,7 @@ static void worse(Review *r, int code)
         r->code = code > r->code ? code : r->code;
 }
 
-/* Shows what has changed, and does what is answered; false: that is the end. */
+/* Shows the changes and handles the answer; false: quit. */
 static bool review_decide(Review *r, Golden *was, Golden *is, const Text *log)
 {
         printf("changed %s (%d of %d)\n%s", was->path, r->at, r->o->nfile - 1, log->data ? log->data : "");

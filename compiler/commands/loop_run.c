@@ -70,7 +70,7 @@ int loop_wrong_text(LoopRun *r, const char *message)
         return loop_wrong(arena_printf(&r->e.m->arena, "%s: %s", r->where, message));
 }
 
-/* Tokens that the model takes at most; 0: no limit. */
+/* Maximum of tokens that the model accepts; 0: no limit. */
 static int64_t loop_longest_text(const LoopRun *r)
 {
         const Graph *g = r->e.m->graph;
@@ -80,7 +80,7 @@ static int64_t loop_longest_text(const LoopRun *r)
         return dim_is_fixed(r->parts.input->type.dim[0]) ? dim_value(r->parts.input->type.dim[0], NULL) : 0;
 }
 
-/* Tokens that a text is cut to: as the loop says, or with --truncate those that the model takes; 0: it is not cut. */
+/* Length to which a text is truncated: by the loop, or with --truncate by the model's limit; 0: never. */
 static int64_t cut_length(const LoopRun *r)
 {
         const Setting *s = loop_setting(r->loop, "max_tokens");
@@ -127,7 +127,7 @@ const double *loop_tokens_given(const LoopRun *r, int64_t *n)
 
 typedef int TakeText(LoopRun *r, void *of, const char *text, int64_t n);
 
-/* A text; *faults counts those that can't be taken. */
+/* Processes a text; *faults counts the rejected ones. */
 static int take_one(LoopRun *r, TakeText *take, void *of, const char *text, int64_t n, int64_t *faults)
 {
         r->text_fault = false;

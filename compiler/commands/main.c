@@ -1,7 +1,7 @@
-/* lathe: compiles a transformer, written down as its formulas, into C.
+/* lathe: compiles a transformer, given as formulas, to C.
  *
- * Here: which command is meant; command_table.c has them.  Exit codes: 0 done, 1 the input is wrong, 2 wrong usage, 3 the
- * environment failed. */
+ * This file selects the command; command_table.c has them.  Exit codes: 0 success, 1 invalid input, 2
+ * wrong usage, 3 an error of the environment. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const Command *command_find(const char *name)
         for (int i = 0; i < command_count; i++)
                 if (!strcmp(command_table[i].name, name))
                         return &command_table[i];
-        const char *names[MOST_COMMANDS];
+        const char *names[MAX_COMMANDS];
         for (int i = 0; i < command_count; i++)
                 names[i] = command_table[i].name;
         const char *near = nearest_name(name, names, command_count);
@@ -61,7 +61,7 @@ static bool asks_help(int argc, char **argv)
         return false;
 }
 
-/* Commands on one model take a published one in place of its file. */
+/* Whether the command accepts a published model in place of a model file. */
 static bool takes_source(const Command *c, const CommandOptions *o)
 {
         if (c->run == show_command)
@@ -70,7 +70,7 @@ static bool takes_source(const Command *c, const CommandOptions *o)
                c->run == eval_command || c->run == verify_command || c->run == weights_command;
 }
 
-/* Its tokenizer is for a program or a prompt. */
+/* Parts of a source that a command needs: the tokenizer, for a program or a prompt. */
 static SourceParts source_parts(const Command *c, const CommandOptions *o)
 {
         const bool text = o->given[OPT_MAIN] || o->text_file || c->run == page_command ||
@@ -129,13 +129,13 @@ static int run_lathe(int argc, char **argv)
 int main(int argc, char **argv)
 {
 #ifdef SIGXFSZ
-        signal(SIGXFSZ, SIG_IGN); /* a limit on files is reported as an error of the write */
+        signal(SIGXFSZ, SIG_IGN); /* exceeding a limit on file sizes is reported as a write error */
 #endif
         arena_without_memory = end_without_memory;
         ending_watch();
         guard_terminals();
         int code = run_lathe(argc, argv);
-        errno = 0; /* of what was written before nothing else is known */
+        errno = 0; /* errors of earlier writes are unknown */
         if (!fflush(stdout) && !ferror(stdout))
                 return code;
         fprintf(stderr, "lathe: standard output: %s\n", errno ? strerror(errno) : "it can't be written");

@@ -1,5 +1,5 @@
-/* The page: runtime/page.html with its placeholders filled in; after it modules and weights in base64, each
- * with a length and a check, so that a truncated file is detected. */
+/* The page: runtime/page.html with its placeholders replaced, followed by modules and weights in base64,
+ * each with a length and a check, so that a truncated file is detected. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void add_base64(const PagePart *part, Text *to)
         }
 }
 
-/* FNV-1a of 32 bits, which a script works out fast. */
+/* FNV-1a of 32 bits, which is fast in a script. */
 static uint32_t check_of(const PagePart *part)
 {
         const unsigned char *byte = part->bytes;
@@ -74,8 +74,9 @@ static void page_add_data(const Page *p, Text *to)
         }
 }
 
-/* Of the page's own parts all that it needs, and nothing from outside but weights that lie beside it: a text that a model makes could not
- * load or send anything even if it became markup.  Workers that are made of a text inherit this. */
+/* Content security policy: allows the page's own parts, and nothing from outside except separate weights.
+ * A model's text could not load or send anything even if it became markup.  Workers made from a text
+ * inherit the policy. */
 static void add_policy(const Page *p, Text *to)
 {
         text_printf(to,

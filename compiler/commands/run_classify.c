@@ -1,4 +1,4 @@
-/* lathe run, loop classify: the likeliest classes of pictures. */
+/* lathe run, loop classify: the most likely classes of pictures. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 typedef struct {
         LoopRun *r;
-        const char *const *label; /* [classes]; NULL: they have numbers alone */
+        const char *const *label; /* [classes]; NULL: only numbers */
         int64_t classes;
 } Classes;
 

@@ -1,4 +1,4 @@
-/* lathe run, loop denoise: from noise to a picture, or to the latent that another model makes a picture of. */
+/* lathe run, loop denoise: from noise to a picture, or to a latent for another model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ typedef struct {
         int64_t dim[MAX_RANK], n;
         float *x; /* [n] */
         DenoiserCalls calls;
-        Given without;       /* inputs for guidance, if --without gives some */
-        double wanted, none; /* the class, and what stands for none */
+        Given without;       /* inputs for guidance, by --without */
+        double wanted, none; /* the class, and the value for no class */
 } Denoise;
 
 /* --- inputs ------------------------------------------------------------------------------------------------------------ */
@@ -30,7 +30,7 @@ static Record *record_of(const Denoise *w, const Input *in)
 
 static const char by_loop[] = "by the loop";
 
-/* Values for an input that nobody has given. */
+/* Values for an input that is not given. */
 static bool denoise_give(const Denoise *w, const Input *in, int64_t n)
 {
         static const CkTensor ours = {.name = by_loop};
@@ -48,7 +48,7 @@ static void denoise_set(const Denoise *w, const Input *in, const float *x, doubl
                 r->value[i] = x ? (double)x[i] : all;
 }
 
-/* All inputs, with values for those that the loop gives.  An exit code. */
+/* All inputs, including those from the loop.  Returns an exit code. */
 static int denoise_given(Denoise *w, const CommandOptions *o)
 {
         LoopRun *r = w->r;
@@ -75,7 +75,7 @@ static int denoise_given(Denoise *w, const CommandOptions *o)
         return DONE;
 }
 
-/* The options with each input of --without in the place of that of -I. */
+/* The options with the inputs of --without in place of those of -I. */
 static CommandOptions options_without(const CommandOptions *o)
 {
         CommandOptions own = *o;
@@ -93,7 +93,7 @@ static CommandOptions options_without(const CommandOptions *o)
         return own;
 }
 
-/* The first latent is what -I or --inputs give, or noise.  An exit code. */
+/* The first latent is given by -I or --inputs, or is noise.  Returns an exit code. */
 static int gather_all(Denoise *w, const CommandOptions *without)
 {
         LoopRun *r = w->r;
@@ -131,7 +131,7 @@ static int run_denoiser(Denoise *w, const float *x, double class)
         return evaluation_run(&w->r->e);
 }
 
-/* Runs the model on the inputs of --without, and on no class. */
+/* Runs the model on the inputs of --without, without a class. */
 static int run_without(Denoise *w, const float *x)
 {
         const Given wanted = w->r->e.given;
@@ -144,7 +144,7 @@ static int run_without(Denoise *w, const float *x)
         return code;
 }
 
-/* Of DenoiserCalls; an exit code. */
+/* Callback of DenoiserCalls; returns an exit code. */
 static int denoise_ask_model(void *of, const Denoiser *d, const float *x, int without, const float **told)
 {
         Denoise *w = of;
@@ -155,9 +155,9 @@ static int denoise_ask_model(void *of, const Denoiser *d, const float *x, int wi
         return code;
 }
 
-/* --- what comes of it ------------------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------------------------------- */
 
-/* -1 to 1 as 0 to 255, grey or in colours. */
+/* Maps -1 .. 1 to 0 .. 255, grey or colour. */
 static int denoise_write_picture(const Denoise *w, const char *path)
 {
         const int64_t channels = w->dim[0], height = w->dim[1], width = w->dim[2], plane = height * width;
@@ -201,9 +201,9 @@ static int denoise_finish(Denoise *w)
         return text_ends_with(o->out, ".png") ? denoise_write_picture(w, o->out) : write_values(w, o->out);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+/* --- main function ---------------------------------------------------------------------------------------------------------- */
 
-/* NULL, or what is wrong. */
+/* NULL, or an error message. */
 static const char *denoise_run_begin(Denoise *w)
 {
         LoopRun *r = w->r;

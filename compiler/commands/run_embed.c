@@ -8,7 +8,7 @@
 
 #include "../../runtime/pooling.h"
 
-/* Vectors are kept where they are written to a file or compared; else each is printed. */
+/* Vectors are kept if they are written to a file or compared; else each is printed. */
 typedef struct {
         bool keeps;
         float *vector; /* [n][width] */
@@ -24,7 +24,7 @@ static double dot(int64_t n, const float *x, const float *y)
         return sum;
 }
 
-/* As the loop says, into out [width]. */
+/* The vector that the loop defines, into out [width]. */
 static void make_vector(const LoopRun *r, int64_t width, float *out)
 {
         const char *pool = loop_text_setting(r->loop, "pool");
@@ -44,7 +44,7 @@ static void print_vector(const float *x, int64_t n)
         printf("]\n");
 }
 
-/* Room for one vector more. */
+/* Makes room for another vector. */
 static bool vectors_grow(Vectors *v)
 {
         if (v->n < v->cap)
@@ -71,9 +71,10 @@ static int embed_take_text(LoopRun *r, void *of, const char *text, int64_t n)
         if (!vectors_grow(v))
                 return loop_wrong(no_memory);
         float *vector = v->vector + v->n * v->width;
+        /* keeps its row, so that rows match texts */
         if (code)
                 for (int64_t i = 0; i < v->width; i++)
-                        vector[i] = NAN; /* its row stays, so that rows and texts are as many */
+                        vector[i] = NAN;
         else
                 make_vector(r, v->width, vector);
         if (!v->keeps && code)
@@ -85,7 +86,7 @@ static int embed_take_text(LoopRun *r, void *of, const char *text, int64_t n)
         return code;
 }
 
-/* The prompt of that name, or the loop's own; *prompt NULL: none.  An exit code. */
+/* The prompt of that name, or the loop's own; *prompt NULL: none.  Returns an exit code. */
 static int choose_prompt(const LoopRun *r, const char **prompt)
 {
         Arena *a = &r->e.m->arena;
@@ -107,7 +108,7 @@ static int choose_prompt(const LoopRun *r, const char **prompt)
                                               *list ? "; there are " : ", and no other", list));
 }
 
-/* A row for each text, with the cosine of its vector and that of each in turn, and the text. */
+/* A row for each text: the cosines with every vector, and the text. */
 static void print_cosines(const Vectors *v)
 {
         for (int64_t i = 0; i < v->n; i++) {

@@ -1,4 +1,4 @@
-/* lathe run, loop fill: the likeliest tokens for each mask of a text. */
+/* lathe run, loop fill: the most likely tokens for each mask of a text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 typedef struct {
         const char *text;
-        int64_t mask, masks, at; /* which one, of how many; its position */
+        int64_t mask, masks, at; /* index and number of masks; position */
 } Blank;
 
 static int64_t count_masks(const LoopRun *r, int32_t mask)
@@ -19,7 +19,7 @@ static int64_t count_masks(const LoopRun *r, int32_t mask)
         return found;
 }
 
-/* A token by itself, as text, into out [longest + TOKEN_RESIDUE]; its bytes, 0 where there is no tokenizer. */
+/* Text of a single token, into out [longest + TOKEN_RESIDUE].  Returns its length, 0 without a tokenizer. */
 static int64_t fill_token_text(const LoopRun *r, int64_t token, char *out)
 {
         const Tokenizer *t = &r->e.tokenizer;
@@ -116,6 +116,6 @@ int run_fill(LoopRun *r)
                         mask->number, r->e.m->graph->name, (long long)r->parts.input->bound - 1));
         if (o->tokenizer && !load_tokenizer(r->e.m, o, &r->e.tokenizer))
                 return failure_code(r->e.m);
-        r->e.tokenizer.flags = TOKENS_CONTROL; /* the mask is one */
+        r->e.tokenizer.flags = TOKENS_CONTROL; /* the mask is a control token */
         return loop_texts(r, fill_take_text, NULL);
 }

@@ -1,4 +1,4 @@
-/* lathe run, loop generate: a model that makes text, compiled in memory and run at once. */
+/* lathe run, loop generate: generates text with a model that is compiled in memory. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -18,10 +18,10 @@ static void generate_on_interrupt(int number)
 {
         (void)number;
         atomic_store(&interrupted, true);
-        ending_catch(SIGINT); /* a second one ends the program */
+        ending_catch(SIGINT); /* the second one ends the program */
 }
 
-/* Where it is ignored it stays so. */
+/* Unless it is ignored. */
 static void catch_interrupt(void)
 {
         struct sigaction act = {.sa_handler = generate_on_interrupt, .sa_flags = SA_RESTART}, before;
@@ -29,7 +29,7 @@ static void catch_interrupt(void)
                 sigaction(SIGINT, &act, NULL);
 }
 
-/* What a run is made of, released in one place. */
+/* The resources of a run, freed in one function. */
 typedef struct {
         const CommandOptions *o;
         Generation how;
@@ -39,10 +39,10 @@ typedef struct {
         PackedWeights packed;
         Engine *engine;
         DraftModel draft;
-        const char *sound;             /* a file that is fed; NULL: none */
-        ChatSource chat;               /* the chat template of a published model, */
-        ChatWriter writer;             /* as it writes conversations; its template NULL: there is none */
-        Given given;                   /* to a model with inputs that are fed separately */
+        const char *sound;             /* a sound file to be fed; NULL: none */
+        ChatSource chat;               /* chat template of a published model */
+        ChatWriter writer;             /* writes conversations with the template; its template NULL: none */
+        Given given;                   /* inputs that are fed separately */
         double begin, planned, loaded; /* seconds */
 } GenerateSession;
 
@@ -79,7 +79,7 @@ static int start_engine(GenerateSession *s)
         return DONE;
 }
 
-/* Tokens whose text is this, into tokens, or NULL: how many. */
+/* Tokens of a text, into tokens; returns their number.  tokens may be NULL. */
 static int64_t generate_text_tokens(const void *of, const char *text, int64_t n, int32_t *tokens)
 {
         const GenerateSession *s = of;
@@ -87,7 +87,7 @@ static int64_t generate_text_tokens(const void *of, const char *text, int64_t n,
                                : 0;
 }
 
-/* --suppress becomes tokens; false after a message. */
+/* Converts --suppress to tokens; false after a message. */
 static bool read_suppressed(GenerateSession *s)
 {
         const char *list = s->o->suppress;
@@ -111,13 +111,13 @@ static bool read_suppressed(GenerateSession *s)
 
 /* --- the prompt ------------------------------------------------------------------------------------------------- */
 
-/* Behind the model's name, or behind -p. */
+/* After the model's name, or after -p. */
 static const char *prompt_given(const CommandOptions *o)
 {
         return o->nfile > 1 ? o->file[1] : o->prompt;
 }
 
-/* There is one prompt, and one standard input. */
+/* Only one prompt, and one use of standard input. */
 static bool prompt_fits(const CommandOptions *o)
 {
         const char *given = prompt_given(o);
@@ -139,7 +139,7 @@ static bool prompt_fits(const CommandOptions *o)
         return false;
 }
 
-/* What the prompt says, "" without one; NULL after a message. */
+/* The prompt, "" if none; NULL after a message. */
 static const char *prompt_text(GenerateSession *s, int64_t *n)
 {
         const CommandOptions *o = s->o;
@@ -157,7 +157,7 @@ static const char *prompt_text(GenerateSession *s, int64_t *n)
 
 /* --- inputs that are fed separately ------------------------------------------------------------------------------- */
 
-/* Is the prompt for an encoder?  Then the text that is made begins anew. */
+/* Whether the prompt is for an encoder, so that the generated text does not continue it. */
 static bool feeds_prompt(const GenerateSession *s)
 {
         const Graph *g = s->m->graph;
@@ -165,7 +165,7 @@ static bool feeds_prompt(const GenerateSession *s)
         return ids && is_fed_separately(g, ids->group);
 }
 
-/* All that is fed, as the engine takes it; an exit code. */
+/* Prepares fed inputs for the engine; returns an exit code. */
 static int keep_fed(GenerateSession *s)
 {
         const Graph *g = s->m->graph;
@@ -211,7 +211,7 @@ static int generate_feed(GenerateSession *s)
         return code ? code : keep_fed(s);
 }
 
-/* An exit code. */
+/* Returns an exit code. */
 static int open_draft(GenerateSession *s)
 {
         const CommandOptions *o = s->o;
@@ -307,7 +307,7 @@ static void generate_report(const GenerateSession *s, const Generated *g)
         fprintf(stderr, " (at the end by %s)\n", engine_tier(s->engine));
 }
 
-/* Goes on from tokens and shows that; an exit code. */
+/* Generates from tokens and prints; returns an exit code. */
 static int generate_show_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
 {
         GenerateSession *s = of;
@@ -348,7 +348,7 @@ static void rewind_to(void *of, int64_t n)
                 engine_rewind(e, 0);
 }
 
-/* Of a published model with a tokenizer: its template writes the conversation. */
+/* For a published model with a tokenizer: its template writes the conversation. */
 static void open_chat(GenerateSession *s)
 {
         const CommandOptions *o = s->o;
@@ -362,7 +362,7 @@ static void open_chat(GenerateSession *s)
                 s->writer = chat_writer(a, t, s->chat.variables, chat_today());
 }
 
-/* Whether --system has a place, if it is given. */
+/* Whether the form has a place for --system. */
 static bool system_fits(const GenerateSession *s, const TalkForm *form)
 {
         Arena *a = &s->m->arena;
@@ -463,7 +463,7 @@ static int run_generate_text(GenerateSession *s)
         return complete_text(s);
 }
 
-/* At most one word behind the model is no option. */
+/* Whether at most one word follows the model's name. */
 static bool is_one_prompt(const CommandOptions *o)
 {
         if (o->nfile > 2)

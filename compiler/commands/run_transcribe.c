@@ -1,4 +1,5 @@
-/* lathe run, loop transcribe: a sound becomes text.  It is fed, and loop generate writes. */
+/* lathe run, loop transcribe: converts a sound to text.  The sound is fed, and loop generate produces the
+ * text. */
 #include <stdio.h>
 
 #include "commands_private.h"
@@ -6,7 +7,7 @@
 int run_transcribe(LoopRun *r)
 {
         CommandOptions own = *r->e.o;
-        PackedWeights begun = r->e.packed; /* becomes run_generate's */
+        PackedWeights begun = r->e.packed; /* ownership passes to run_generate */
         const char *sound = own.file[1];
         if (own.nfile != 2) {
                 fprintf(stderr, "lathe run: loop transcribe requires one sound after the model: a WAV file, "
@@ -15,7 +16,7 @@ int run_transcribe(LoopRun *r)
         }
         if (!loop_reads_once(r))
                 return WRONG_USAGE;
-        own.nfile = 1; /* what is behind the model is no prompt */
+        own.nfile = 1; /* words after the model are no prompt */
         r->e.packed = (PackedWeights){0};
         return run_generate(r->e.m, &own, &begun, sound);
 }

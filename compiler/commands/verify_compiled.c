@@ -1,4 +1,5 @@
-/* lathe verify: compiled code, each target's ahead of time, just in time, and statement by statement; with all passes, and with one off. */
+/* lathe verify: compiled code of each target: ahead of time, just in time, and interpreted; with all
+ * passes, and without one. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ static const char *calls_text(const Verify *v, const TestRun *t)
                                                  : "the same by 1, 2 and 3 threads";
 }
 
-/* Whether a target's own calls, and this target and the first, give the same bits; *said is how, or where they differ. */
+/* Whether all calls of a target, and this target and the first one, give the same bits; *said: the modes,
+ * or where they differ. */
 static bool compare_bits(Verify *v, const TestRun *t, const char *target, const char **said)
 {
         Arena *a = &v->m.arena;
@@ -61,7 +63,7 @@ static bool compare_bits(Verify *v, const TestRun *t, const char *target, const 
         return true;
 }
 
-/* The test run of the same program with no pass off is this one's too.  False: out of memory. */
+/* Reuses the test run of the same program with all passes, if there is one.  False: out of memory. */
 static bool take_known(const Verify *v, const TestRun *known, TestRun *t)
 {
         float **output = t->output;
@@ -143,7 +145,7 @@ bool verify_target(Verify *v, const Target *target)
                (!interpreted || verify_code(v, target, BY_STATEMENT));
 }
 
-/* By what the target's first test run was made without a C compiler; WAYS: by nothing. */
+/* The way of the target's first test run that needed no C compiler; WAYS: none. */
 static When quick_way(const Verify *v, const Target *target)
 {
         return is_tried(v->o, target, JUST_IN_TIME)   ? JUST_IN_TIME
@@ -151,7 +153,7 @@ static When quick_way(const Verify *v, const Target *target)
                                                       : WAYS;
 }
 
-/* The most positions in one go that are tried besides those of the options; 0: none, for a model that takes the whole. */
+/* Another maximum of positions per call to test; 0: none, for a model that needs whole inputs. */
 static int64_t other_chunk(const Verify *v)
 {
         return v->m.graph->past < 0 ? 0 : v->o->chunk > 1 ? 1 : 64;
@@ -162,7 +164,8 @@ int other_plans(const Verify *v, const Target *target)
         return quick_way(v, target) == WAYS ? 0 : 1 + (v->o->ranks.n == 0);
 }
 
-/* Plans for calls of another size, and for ranks: what is fused, and each order of sums, is for the graph to decide. */
+/* Tests plans for calls of another size, and for ranks: fusion and the order of sums must depend only on
+ * the graph. */
 bool verify_plans(Verify *v, const Target *target)
 {
         const When when = quick_way(v, target);
@@ -197,7 +200,7 @@ bool ranks_can_be_tried(const Verify *v, const Target *const *target, int n)
         return !n || !v->o->ranks.n;
 }
 
-/* The bits of several ranks, each an instance of its own in this process, for the first target that runs here. */
+/* Compares the bits of several ranks, instances in this process, on the first target that runs here. */
 bool verify_ranks(Verify *v, const Target *const *target, int n)
 {
         bool good = true;
@@ -223,7 +226,7 @@ void forget_bits(Verify *v)
         v->first = NULL;
 }
 
-/* What compiled code keeps of the keys and values of this graph: every target keeps the same bits. */
+/* Keeps the rounded keys and values of compiled code: every target has the same bits. */
 static bool keep_compiled(Verify *v)
 {
         free(v->kept.state);
@@ -239,8 +242,9 @@ static bool keep_compiled(Verify *v)
         return good;
 }
 
-/* What compiled code is compared with where --kv rounds keys and values: the interpreter on the graph with state, which must give the
- * same in pieces.  It follows one program; one with its sums in another order is followed anew. */
+/* The reference for compiled code if --kv rounds keys and values: the interpreter on the graph with state,
+ * which must also agree when run in pieces.  It follows the state of one program; a program with another
+ * order of sums needs a new one. */
 bool interpret_narrow(Verify *v)
 {
         Checkpoint *checkpoint;
@@ -272,15 +276,16 @@ bool interpret_narrow(Verify *v)
         return true;
 }
 
-/* All of it once more with a pass off. */
+/* Repeats all tests without a pass. */
 bool verify_without(Verify *v, PassId pass, const Target *const *target, int n)
 {
         if (v->o->off[pass] || v->idle[pass])
                 return true;
         v->without = pass;
         bool good = pass >= GRAPH_PASSES || verify_graph(v, GRAPH_PASSES, pass);
+        /* without state nothing is rounded */
         if (v->o->kv && (pass == PASS_causal || pass == PASS_phases))
-                return good; /* without the state there is nothing to round */
+                return good;
         if (v->o->kv && pass_table[pass].sums == REORDERED)
                 good = good && interpret_narrow(v);
         for (int k = 0; k < n && good; k++)
@@ -288,7 +293,7 @@ bool verify_without(Verify *v, PassId pass, const Target *const *target, int n)
         return good;
 }
 
-/* Each pass off in turn: first those that change no bit, then those without which bits are compared anew. */
+/* Disables each pass in turn: first those that change no bit, then those that do, with a new comparison. */
 bool verify_each_pass(Verify *v, const Target *const *target, int n)
 {
         bool good = true;

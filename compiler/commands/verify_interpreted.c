@@ -1,4 +1,4 @@
-/* lathe verify: the interpreter, on the graph as elaborated and after each pass. */
+/* lathe verify: the interpreter, on the elaborated graph and after each pass. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ double output_error(const Verify *v, const Tensor *expected, int i, Values found
         const Type *t = &v->oracle->output[i].node->type;
         OutputShape shape = output_shape(g, &g->output[i].node->type, v->size);
         int64_t at;
-        /* in columns after a row's position a call of compiled code has nothing */
+        /* compiled code does not compute columns after a row's position */
         return largest_error(found, expected[i].data, type_count(t, v->size),
                              isnan(g->output[i].later) ? &shape : NULL, &at);
 }
@@ -23,13 +23,13 @@ void free_tensors(Tensor *t, int n)
                 tensor_free(&t[i]);
 }
 
-/* Elements of a position, or all where the tensor has none. */
+/* Elements of one position; all elements if the tensor has no positions. */
 static int64_t elements_of_row(const Graph *g, const Type *t, const int64_t *size)
 {
         return grows(g, t) ? type_count(t, size) / size[g->time] : type_count(t, size);
 }
 
-/* The rows of n positions from `at` on to their places among all. */
+/* Copies the rows of n positions from `at` on to their offsets in the whole output. */
 static void place_rows(const OutputShape *s, int64_t at, int64_t n, double later, const double *from,
                        double *all)
 {
@@ -44,7 +44,7 @@ static void place_rows(const OutputShape *s, int64_t at, int64_t n, double later
                 }
 }
 
-/* Where keys and values are rounded, as compiled code rounds them.  NULL: out of memory. */
+/* State that rounds keys and values like compiled code.  NULL: out of memory. */
 static InterpState *verified_state(const Verify *v, const Graph *g, KeptSource *follows)
 {
         InterpState *state = interp_state_new(g);
@@ -54,7 +54,7 @@ static InterpState *verified_state(const Verify *v, const Graph *g, KeptSource *
         return state;
 }
 
-/* Positions from `at` on, `n` of them, into whole outputs. */
+/* Runs n positions from `at` on, and stores them in whole outputs. */
 static const char *interpret_piece(const Verify *v, const Graph *g, const WeightSource *w, InterpState *state,
                                    int64_t at, int64_t n, double **whole)
 {
@@ -80,7 +80,7 @@ static const char *interpret_piece(const Verify *v, const Graph *g, const Weight
         return error;
 }
 
-/* The largest error of the interpreter on g, its positions taken `piece` at a time. */
+/* The largest error of the interpreter on g, run in pieces of `piece` positions. */
 const char *interpret_pieces(const Verify *v, const Graph *g, const WeightSource *w, int64_t piece,
                              const Tensor *expected, double *error)
 {
@@ -99,7 +99,7 @@ const char *interpret_pieces(const Verify *v, const Graph *g, const WeightSource
         return why;
 }
 
-/* The outputs of the interpreter on g, all at once; rounded: each of its values to float. */
+/* The outputs of the interpreter on g in one call.  rounded: each value is rounded to float. */
 const char *interpret_whole(const Verify *v, const Graph *g, const WeightSource *w, bool rounded,
                             Tensor *output)
 {
@@ -116,7 +116,7 @@ const char *interpret_whole(const Verify *v, const Graph *g, const WeightSource 
         return why;
 }
 
-/* Their largest error. */
+/* The largest error of these outputs. */
 static const char *interpret_whole_error(const Verify *v, const Graph *g, const WeightSource *w, bool rounded,
                                          const Tensor *expected, double *error)
 {
@@ -128,7 +128,7 @@ static const char *interpret_whole_error(const Verify *v, const Graph *g, const 
         return why;
 }
 
-/* The options, with another pass off. */
+/* The options with another pass disabled. */
 CommandOptions pass_options(const Verify *v)
 {
         CommandOptions o = *v->o;
@@ -140,7 +140,7 @@ CommandOptions pass_options(const Verify *v)
         return o;
 }
 
-/* The graph once more, with the first n passes done. */
+/* Builds the graph again, with the first n passes. */
 bool pass_graph(Verify *v, int n, Storage kv)
 {
         CommandOptions o = pass_options(v);
@@ -152,7 +152,7 @@ bool pass_graph(Verify *v, int n, Storage kv)
         return model_elaborate(&v->m, v->o, v->o->model) && model_passes(&v->m, &o);
 }
 
-/* The interpreter after the first n graph passes; `pass` is the last of them, or the one left out. */
+/* Tests the interpreter after the first n graph passes; `pass` is the last one, or the disabled one. */
 bool verify_graph(Verify *v, int n, int pass)
 {
         Checkpoint *checkpoint;
@@ -200,9 +200,10 @@ bool verify_pass(Verify *v, int n)
         return !pass_is_verified(v, n) || verify_graph(v, n + 1, n);
 }
 
-/* After a failure: how far off the interpreter is where each of its values is rounded to float.  If that is about as much,
- * the model asks for more than floats can give: a difference of almost equal values, or a choice between them.  Masks
- * hide what floats cannot hold, as in compiled code: so it is the graph after the causal pass. */
+/* After a failure: prints the error of the interpreter with each value rounded to float.  If it is
+ * similar, the model needs more than the precision of floats: it subtracts almost equal values, or selects
+ * between them.  Masks hide values that floats can't represent, as in compiled code, so this uses the
+ * graph after the causal pass. */
 void report_rounded(Verify *v)
 {
         Checkpoint *checkpoint;

@@ -31,8 +31,8 @@ static void print_check(Arena *a, const char *what, double error, double most, b
 
 void report_check(Verify *v, const char *what, double error, double most, bool agrees, const char *bits)
 {
-        /* A code of 8 bits is one more or less where double and float round apart: such outputs are no measure of compiled code, which is
-         * checked product by product in tests/blocks. */
+        /* An 8-bit code may differ by one if double and float round differently: such outputs do not
+         * measure compiled code, whose products are tested in tests/blocks. */
         bool flips = graph_has_blocks(v->oracle) && error > most && !isnan(error);
         bool good = error <= most || flips;
         v->failed |= !good || !agrees;

@@ -10,9 +10,9 @@
 
 #include "driver.h"
 
-enum { WINDOW = 512, MOST_REPEATS = MAX_RANK };
+enum { WINDOW = 512, MAX_REPEATS = MAX_RANK };
 
-/* Of a weight: sums of squares [slots][width], and how many rows they are of [slots]. */
+/* For a weight: sums of squares [slots][width], and the number of rows in each [slots]. */
 typedef struct {
         double *sum;
         int64_t *rows;
@@ -25,18 +25,18 @@ typedef struct {
         CommandOptions o; /* of the exact model */
         ProductTap *tap;
         int ntap;
-        Squares *of; /* by the weight's id, in the graph as elaborated */
+        Squares *of; /* by the weight's id in the elaborated graph */
         Plan *plan;
         PackedWeights packed;
         Engine *engine;
         Tokenizer tokenizer;
         int32_t *token, *window; /* [n], malloc'd; [most] */
-        int64_t n, lead,
-                most;   /* lead: tokens that the tokenizer puts before a text, and so before each window */
-        float **output; /* [noutput], malloc'd: a chunk's */
+        /* lead: tokens that the tokenizer adds before a text, and so before each window */
+        int64_t n, lead, most;
+        float **output; /* [noutput], malloc'd: outputs of a chunk */
 } Gathering;
 
-/* The last that was gathered. */
+/* The last result. */
 static struct {
         Arena arena;
         uint64_t key;
@@ -145,24 +145,24 @@ static bool gather_outputs(Gathering *c)
 
 /* --- sums --------------------------------------------------------------------------------------------------------------- */
 
-/* The repeats around a product, outermost first, and the current iteration of each. */
+/* The repeats around a product, outermost first, with the current iteration of each. */
 typedef struct {
-        const Body *body[MOST_REPEATS];
-        int64_t iteration[MOST_REPEATS];
+        const Body *body[MAX_REPEATS];
+        int64_t iteration[MAX_REPEATS];
         int n;
 } RepeatIterations;
 
 static RepeatIterations body_iterations(const Body *b)
 {
         RepeatIterations a = {.n = 0};
-        for (const Body *at = b; at->region && a.n < MOST_REPEATS; at = at->region->repeat->body)
+        for (const Body *at = b; at->region && a.n < MAX_REPEATS; at = at->region->repeat->body)
                 a.n++;
         for (int i = a.n; i-- > 0; b = b->region->repeat->body)
                 a.body[i] = b;
         return a;
 }
 
-/* false: that was the last */
+/* False: the last iteration was reached. */
 static bool next_iteration(RepeatIterations *a)
 {
         for (int i = a->n; i-- > 0; a->iteration[i] = 0)
@@ -171,7 +171,7 @@ static bool next_iteration(RepeatIterations *a)
         return false;
 }
 
-/* The iteration, counted over the n outermost repeats. */
+/* Number of the iteration, counted over the n outermost repeats. */
 static int64_t repeat_iteration_count(const RepeatIterations *a, int n)
 {
         int64_t at = 0;
@@ -180,7 +180,7 @@ static int64_t repeat_iteration_count(const RepeatIterations *a, int n)
         return at;
 }
 
-/* Whether the bodies that the iteration runs are those of the product. */
+/* Whether the iteration runs the bodies that contain the product. */
 static bool is_run(const RepeatIterations *a)
 {
         for (int i = 0; i < a->n; i++) {
@@ -213,7 +213,7 @@ static void squares_add_rows(Squares *to, int64_t slot, const float *row, int64_
         to->rows[slot] += rows;
 }
 
-/* What n positions' values of a tap add to the slots that they meet. */
+/* Adds the values of a tap at n positions to the slots of their iterations. */
 static void add_tap(Gathering *c, const ProductTap *t, int64_t n)
 {
         const Graph *g = c->m->graph;
@@ -349,7 +349,7 @@ const Importance *calibrated(Model *m, const CommandOptions *o)
                     gather_squares(&c) && keep_means(&c, m->oracle);
         kept.key = good ? key : 0;
         close_gathering(&c);
-        /* temporary data stays in the arena */
+        /* temporary data remains in the arena */
         was.arena = m->arena;
         was.names = m->names;
         was.diag = m->diag;

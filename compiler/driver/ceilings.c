@@ -9,7 +9,7 @@
 
 enum { READ_BYTES = 1 << 27, PEAK_ROWS = 64, PEAK_WIDTH = 256 };
 
-/* Bytes a second, in four streams, asked for ahead; 0: out of memory. */
+/* Bytes per second, read in four prefetched streams; 0: out of memory. */
 static double read_ceiling(void)
 {
         typedef uint64_t Line __attribute__((vector_size(64), may_alias));
@@ -32,14 +32,14 @@ static double read_ceiling(void)
                 double rate = READ_BYTES / (seconds() - begin);
                 best = rate > best ? rate : best;
         }
-        uint64_t odd = 0; /* of an even number of equal lines nothing is left */
+        uint64_t odd = 0; /* an even number of equal lines cancels out */
         for (int j = 0; j < STREAMS; j++)
                 odd ^= sum[j][0];
         free(x);
         return odd ? 0 : best;
 }
 
-/* FLOPs a second of one product, through an engine of its own; 0: it can't be made. */
+/* FLOPs per second of a product, in a separate engine; 0: it can't be made. */
 static double run_peak(Engine *e)
 {
         double best = 0;

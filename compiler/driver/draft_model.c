@@ -1,14 +1,15 @@
-/* The model of --draft, which proposes tokens for another: compiled in addition to it, with its own weights,
- * memory and threads.
+/* The model of --draft, which proposes tokens for another one: compiled in addition to it, with its own
+ * weights, memory and threads.
  *
- * Both have the same vocabulary: as many tokens and, where both have a tokenizer, the same texts. */
+ * Both must have the same vocabulary: the same number of tokens and, if both have a tokenizer, the same
+ * texts. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
 
-/* The first type of --quant, which is of all weights; NULL: none is. */
+/* The first type of --quant, if it is for all weights; else NULL. */
 static const char *type_of_all(Arena *a, const char *quant)
 {
         const size_t n = quant ? strcspn(quant, ",") : 0;
@@ -37,14 +38,14 @@ static const char *name_of(const DraftModel *d)
         return d->o.source.path ? d->o.source.path : d->o.file[0];
 }
 
-/* After a message that ends with `more`. */
+/* Prints a message that ends with `more`; returns an exit code. */
 static int draft_refuse(const DraftModel *d, const char *why, const char *more)
 {
         fprintf(stderr, "lathe: --draft %s %s%s%s\n", name_of(d), why, more ? ": " : "", more ? more : "");
         return lacks_memory(more) ? WRONG_ENVIRONMENT : WRONG_INPUT;
 }
 
-/* What a token's text is in both, if they differ; a message's end, or NULL. */
+/* Compares the texts of tokens; returns the end of a message, or NULL. */
 static const char *other_text(DraftModel *d, const Tokenizer *t)
 {
         const Tokenizer *own = &d->tokenizer;
@@ -61,7 +62,7 @@ static const char *other_text(DraftModel *d, const Tokenizer *t)
         return NULL;
 }
 
-/* An exit code: of a draft whose tokens are not the model's. */
+/* Checks that the draft's tokens are the model's; returns an exit code. */
 static int check_vocabulary(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t)
 {
         const Output *of_draft = &d->m.graph->output[0], *of_model = &m->graph->output[0];
@@ -91,7 +92,7 @@ static void note_hashed_draft(const DraftModel *d)
                         name_of(d));
 }
 
-/* Does the file have weights in blocks, or packed ones?  They stay as they are. */
+/* Whether the file has weights in blocks, or packed ones, whose types are kept. */
 static bool has_chosen_types(const char *path)
 {
         const char *why;

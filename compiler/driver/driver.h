@@ -1,4 +1,5 @@
-/* driver: shared by all commands on a model file: options, the path from file to plan, weights and tokenizer, reports. */
+/* driver: functions for all commands on a model file: options, the steps from file to plan, weights and
+ * tokenizer, reports. */
 #ifndef DRIVER_H
 #define DRIVER_H
 #include "language/language.h"
@@ -26,7 +27,7 @@ typedef enum {
         OPTIONS
 } OptionId;
 
-/* Of options.def.  LIST and EACH: may be repeated; PREFIX: --no-PASS */
+/* Kinds of options in options.def.  LIST and EACH: may be repeated; PREFIX: --no-PASS. */
 typedef enum {
         OPTION_FLAG,
         OPTION_TEXT,
@@ -42,10 +43,10 @@ typedef enum {
         OPTION_PREFIX
 } OptionKind;
 
-/* Parts of `lathe show` that plan kernels, in a list of commands of options.def. */
+/* Parts of `lathe show` that plan kernels, as a list of commands in options.def. */
 #define PLANNED_PARTS "show cost, show plan, show program, show threads, show roofline, show code, show c"
 
-/* Groups of the help, in its order. */
+/* Groups of the help, in order. */
 typedef enum {
         GROUP_MODEL,
         GROUP_WEIGHTS,
@@ -59,7 +60,7 @@ typedef enum {
 } OptionGroup;
 
 typedef struct {
-        const char *name, *value; /* value: its placeholder; NULL: it has none */
+        const char *name, *value; /* value: its placeholder; NULL: none */
         const char *commands, *text;
         OptionGroup group;
 } OptionInfo;
@@ -72,37 +73,36 @@ typedef struct {
 
 /* A published model in place of a model file. */
 typedef struct {
-        const char *path;         /* as it was given; NULL: the first file is a model file */
-        const char *text;         /* of the model file that was made of it */
-        const char *chat;         /* the file with a chat template; NULL: there is none */
-        const char *chat_fault;   /* why `loop generate` can't express the template; NULL: it can */
-        const TokenBlock *tables; /* of its tokenizer, read already; or NULL */
+        const char *path;         /* as given; NULL: the first file is a model file */
+        const char *text;         /* the converted model file */
+        const char *chat;         /* the file with a chat template; NULL: none */
+        const char *chat_fault;   /* why `loop generate` can't express the template, or NULL */
+        const TokenBlock *tables; /* of its tokenizer, if already read; or NULL */
 } SourceModel;
 
 typedef struct {
-        int count[MAX_TARGETS], n; /* ranks of an engine; verify and show cost: one number after another */
-        int stages;                /* pipeline stages, each of this many ranks; 0: one stage */
+        int count[MAX_TARGETS], n; /* ranks of an engine; for verify and show cost: several numbers */
+        int stages;                /* pipeline stages, each with these ranks; 0: one stage */
         RankPlace place; /* weights: the rank whose share is written; ranks 0: all published tensors */
 } RankOptions;
 
-/* --draft */
+/* Settings of --draft. */
 typedef struct {
-        int tokens;          /* drafted at a time */
-        const char *model;   /* NULL: they are drafted from earlier text */
+        int tokens;          /* drafted tokens per call */
+        const char *model;   /* NULL: drafts are taken from earlier text */
         const char *weights; /* of the model */
 } DraftOptions;
 
-/* --roof, --link: of one thread, or rank, in 10^9 a second; of a link between ranks, in 10^9 bytes a second and microseconds.
- * 0: not given */
+/* --roof: ceilings of a thread or rank, in 10^9 per second.  --link: a link between ranks, in 10^9 bytes
+ * per second and microseconds.  0: not given. */
 typedef struct {
         float gflops, gbytes, link, latency;
 } SpeedOptions;
 
-/* Options of a command line.  Flags have no member: given[] has them. */
+/* Options of a command line.  Flags have no member, only given[]. */
 typedef struct {
-        int given[OPTIONS]; /* how often */
-        const char
-                *file[MAX_FILES]; /* the words that are no options: model files, and words of the command */
+        int given[OPTIONS];          /* number of times */
+        const char *file[MAX_FILES]; /* words that are not options: model files, and words of the command */
         int nfile;
         SourceModel source;
         const char *model, *loop;
@@ -116,15 +116,15 @@ typedef struct {
         int64_t pages; /* 0: each slot has room for all positions */
         RankOptions ranks;
         JitMode jit;
-        const char *quant; /* NULL: weights have the types of the checkpoint */
-        const char *
-                quant_beside; /* another list: weights are split as that one ("": the checkpoint) needs it, too */
+        const char *quant; /* NULL: weights keep the types of the checkpoint */
+        /* a second list: weights must also be split as it requires ("": the checkpoint) */
+        const char *quant_beside;
         const char *calibrate;
         Storage kv;
         const char *against, *text_file; /* verify */
         int top;
         int64_t sample, keep;
-        double bound; /* 0: the command's own */
+        double bound; /* 0: the command's default */
         const char *prompt, *prompt_file, *system, *date, *prompt_name, *suppress, *grammar;
         int64_t steps; /* -n */
         Sampler sampler;
@@ -133,32 +133,32 @@ typedef struct {
         float guidance;
         DraftOptions draft;
         SpeedOptions speed;
-        double begun; /* seconds(): when the command began */
+        double begun; /* seconds(): start of the command */
 } CommandOptions;
 
-/* A model on its way: everything lives in the arena. */
+/* A model in the pipeline; all memory is in the arena. */
 typedef struct {
         Arena arena;
         Interner names;
         Diag diag;
         Program *program;
-        Graph *graph;           /* as elaborated, then as the passes leave it */
+        Graph *graph;           /* as elaborated, later as changed by passes */
         Graph *oracle;          /* as elaborated */
-        const Node *not_causal; /* where the proof failed; NULL: causal, or nothing grows */
+        const Node *not_causal; /* where the proof failed; NULL: causal, or no size grows */
         const char *why_not;
-        int64_t delay;     /* as of CausalResult */
+        int64_t delay;     /* as in CausalResult */
         CutLines cut;      /* report of the cut pass */
-        const Node *rests; /* causal, if values are finite: where it rests on that; or NULL */
+        const Node *rests; /* causal if values are finite: a node that requires it; or NULL */
         const char *why_rests;
         Text *recurrences;        /* report of the recur pass; NULL: none */
         uint32_t properties;      /* of the graph, by PropertyId */
-        Checkpoint *checkpoint;   /* of --weights, open until open_weights() returns it; or NULL */
+        Checkpoint *checkpoint;   /* of --weights, open until open_weights() takes it; or NULL */
         bool changed[PASS_COUNT]; /* passes that changed the graph */
-        bool taps_may_fail;       /* of a causal model, by position: it is tried, and nothing is said */
-        bool env_error;           /* open_weights() or load_tokenizer() failed by the environment */
+        bool taps_may_fail;       /* for causal models called by position: a failure is not reported */
+        bool env_error; /* the error of open_weights() or load_tokenizer() was one of the environment */
 } Model;
 
-/* The exit code of a failed part of a model. */
+/* The exit code of a failed step. */
 static inline int failure_code(const Model *m)
 {
         return m->env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;
@@ -168,23 +168,23 @@ static inline int failure_code(const Model *m)
 int command_error(const char *command, const char *message);
 int command_file_error(const char *command, const CkError *error);
 
-/* options.c.  A command is named as in options.def: "run", or a part of it, as "run embed". */
+/* options.c.  Names of commands are those of options.def: "run", or a part of it, "run embed". */
 const OptionInfo *option_info(OptionId id);
-bool option_has_value(OptionId id);  /* in a word of its own */
+bool option_has_value(OptionId id);  /* in a separate word */
 bool option_has_choice(OptionId id); /* its placeholder lists all values: f32|f16|q8 */
-/* Whether a list of options.def has the command, or with `parts` a part of it. */
+/* Whether a list of options.def contains the command; parts: or a part of it. */
 bool commands_have(const char *commands, const char *command, bool parts);
 bool option_is_taken(OptionId id, const char *command); /* by the command, or a part of it */
 const char *option_text(OptionId id, const char *command);
-const char **option_value(CommandOptions *o, OptionId id); /* of kind TEXT; of LIST, the first */
-void options_begin(CommandOptions *o);                     /* nothing is given */
-/* Reads the options that `takes` accepts, for messages of the command; false after a message: wrong usage. */
+const char **option_value(CommandOptions *o, OptionId id); /* kind TEXT; for LIST, the first value */
+void options_begin(CommandOptions *o);                     /* resets all options */
+/* Reads the options that `takes` accepts.  False after a message: wrong usage. */
 bool options_read(CommandOptions *o, const char *command, const char *takes, int argc, char **argv);
 /* Rejects options that would have no effect: false after a message.  option_rules.c: those that need, or exclude, others. */
 bool options_fit(const CommandOptions *o, const char *command);
 bool rules_fit(const CommandOptions *o, const char *command);
-const Target *chosen_target(const CommandOptions *o); /* the first of --target; native if there is none */
-/* Of a value of --kv; false: it is none. */
+const Target *chosen_target(const CommandOptions *o); /* the first of --target; default native */
+/* Storage type of a value of --kv.  False: unknown. */
 bool kv_storage(const char *name, Storage *storage);
 
 /* pass_run.c */
@@ -201,9 +201,9 @@ typedef struct {
         const CommandOptions *o;
         Plan *p; /* NULL: the passes are over graphs */
         uint32_t properties;
-        bool changed; /* by the pass that is run */
+        bool changed; /* by the current pass */
 } PassRun;
-/* Those of the table; false: one failed.  What the model's graph has of properties is the caller's to keep. */
+/* Runs passes of the table.  False: one failed.  The caller keeps the properties of the graph. */
 bool passes_run(PassRun *r, PassId first, PassId last);
 static inline bool model_has(const Model *m, PropertyId id)
 {
@@ -211,115 +211,121 @@ static inline bool model_has(const Model *m, PropertyId id)
 }
 
 /* pipeline.c */
-/* Parses a file, or standard input for -, and what it imports; false after the messages were printed, with *code. */
+/* Parses a file, or standard input for -, with its imports; false after messages, with *code. */
 bool model_open(Model *m, const char *path, int *code);
 /* Like model_open, from a string. */
 bool model_open_text(Model *m, const char *path, const char *text);
-/* One of its models (NULL: the last that lacks no hyperparameter). */
+/* Elaborates one of its models (NULL: the last one without a missing hyperparameter). */
 bool model_elaborate(Model *m, const CommandOptions *o, const char *which);
-/* Both, for the first file and the model that the options name. */
+/* Opens the first file and elaborates the model of the options. */
 bool model_load(Model *m, const CommandOptions *o, int *code);
-/* The passes over graphs, and whether the loops can be run on the result. */
+/* Runs the passes over graphs, and checks the loops on the result. */
 bool model_passes(Model *m, const CommandOptions *o);
-/* The causal proof, and the form with state, NULL if there is none.  False: a tap can't be had, which is reported. */
+/* The causal proof, and the form with state, or NULL.  False: a tap is not available, which is reported. */
 bool make_causal(Model *m, Graph **steps);
 int ranks_of(const CommandOptions *o);
-/* Prints where and why a model is not causal, if it is not: below a message that says so. */
+/* Notes where and why a model is not causal, after a message. */
 void note_not_causal(Model *m);
-/* As lathe check: elaborated, mapped onto its weights, and through the graph passes. */
+/* Checks a model: elaboration, mapping to its weights, graph passes. */
 bool model_check(Model *m, const CommandOptions *o, const char *which);
-/* Kernels, memory and barriers for a target; NULL after a message. */
+/* Plans kernels, memory and barriers for a target; NULL after a message. */
 Plan *model_plan(Model *m, const CommandOptions *o, const Target *t);
-/* Whether up to so many whole texts can go into a call, of a model that is not causal and has one size that varies: the call has rows for
- * the longest text, or --chunk's if these are more.  Nothing is said. */
+/* Whether a call can have up to `slots` whole texts, for a model that is not causal and has one varying
+ * size: the call has rows for the longest text, or those of --chunk if they are more.  Prints nothing. */
 bool model_takes_several(Model *m, const CommandOptions *o, const Target *t, int slots);
-/* tune.c: gives a plan, before its passes, the tilings of the file that the options name, which are measured where it lacks them; false
- * after a message. */
+/* tune.c: sets the tilings of a plan, before its passes, from the file of the options; missing ones are
+ * measured.  False after a message. */
 bool tune(Model *m, const CommandOptions *o, Plan *p);
 void model_free(Model *m);
 int64_t parameter_count(const Graph *g);
 /* model.c */
-/* Of the file that the options name, or made by the hash; NULL after a message.  The checkpoint stays open for them. */
+/* Weights from the file of the options, or hash weights; NULL after a message.  The checkpoint remains
+ * open for them. */
 Weights *open_weights(Model *m, const CommandOptions *o, Checkpoint **checkpoint);
-/* Before the passes: weights whose slots get several storages become several.  False after a message. */
+/* Before passes: splits weights whose slots have several storage types.  False after a message. */
 bool split_storages(Model *m, const CommandOptions *o);
-/* Before a plan is made: the storage of each weight, as the checkpoint, the packed file or the options say; false after a message. */
+/* Before planning: sets the storage type of each weight, from the checkpoint, the packed file or the
+ * options.  False after a message. */
 bool settle_storage(Model *m, const CommandOptions *o);
-/* Says so if the weights are made by the hash and there are any. */
+/* Prints a note if there are weights and they are hash weights. */
 void note_hashed(const Model *m, const CommandOptions *o, const char *command);
 
-/* talk_form(), and notes: that its conversation has no tokenizer to be written with, or that the tokenizer lacks tokens of it. */
+/* talk_form(), with notes if its conversation has no tokenizer, or the tokenizer lacks some of its tokens. */
 const TalkForm *model_talks(Model *m, const CommandOptions *o, const Tokenizer *t, const char *command);
 
-/* show.c: "layer[0, 2..4].attn.v.w", with the iterations that have the weight; a range ends before its second number */
+/* show.c: "layer[0, 2..4].attn.v.w", with the iterations that have the weight; a range ends before its
+ * second number. */
 const char *weight_text(Arena *a, const Weight *w);
-/* Where matrices are of several types: those of each, and their sizes. */
+/* Shows the number and size of matrices by type, if there are several types. */
 void show_mixture(FILE *f, Arena *a, const Graph *g);
 
-/* quant.c: a list of --quant.  Whether it is one; the storage of a graph's weights as it says, false after a message. */
+/* quant.c: whether a text is a list of --quant; sets the storage types of a graph's weights, false after a
+ * message. */
 enum { QUANT_WHY = 256 };
 bool quant_fits(const char *list, char why[QUANT_WHY]);
-/* A slot's, as the checkpoint has it, as the list (NULL: none) wants it, and as it becomes. */
+/* Storage types of a slot: in the checkpoint, in the list (NULL: none), and the resulting one. */
 typedef struct {
         uint8_t exact, asked, is;
 } SlotStorage;
-SlotStorage **quant_slots(Arena *arena, const Graph *g, const Weights *from,
-                          const char *list); /* [weight][slot]; NULL after a message */
+/* [weight][slot]; NULL after a message */
+SlotStorage **quant_slots(Arena *arena, const Graph *g, const Weights *from, const char *list);
 bool quant_weights(Arena *arena, const Graph *g, const Weights *from, const char *list);
 
-/* calibrate.c: weights of the errors of the model's weights by the text of --calibrate, measured once and cached for later calls; NULL after
- * a message. */
+/* calibrate.c: weights of the quantisation errors, measured on the text of --calibrate once, and cached;
+ * NULL after a message. */
 const Importance *calibrated(Model *m, const CommandOptions *o);
 
-/* kept.c: the path of a file that is kept of the source for the next start, beside it or in the user's folder; NULL: nothing is kept. */
+/* kept.c: path of a cached file of the source, in its folder or the user's; NULL: no cache. */
 const char *kept_path(Arena *a, const CommandOptions *o, const char *name);
-/* Keys of kept files are made of these: a file's inode, size and time to the nanosecond, however its path is spelled; and this lathe,
- * since another may pack in another way. */
+/* Parts of keys of cached files: a file's inode, size and time in nanoseconds, independent of the spelling
+ * of its path; and this program, since another version may pack differently. */
 uint64_t hash_file_identity(uint64_t h, const char *path);
 uint64_t hash_lathe(uint64_t h);
-/* packed.c: of the model's files and what the command says instead; of --calibrate, the tokenizer with it. */
+/* packed.c: hash of the model's files and overrides; with --calibrate, of the tokenizer too. */
 uint64_t hash_model(uint64_t h, const Model *m, const CommandOptions *o);
 uint64_t hash_calibration(uint64_t h, const CommandOptions *o);
 
-/* tokens.c: the tables of a source's tokenizer, in the arena.  name: what they are kept under for the next start; NULL: they are not.  NULL, or
- * what is wrong. */
+/* tokens.c: the tables of a source's tokenizer, in the arena.  name: name of the cached file; NULL: no
+ * cache.  Returns NULL, or an error message. */
 const char *source_tables(Arena *a, const CommandOptions *o, const char *path, const char *name,
                           const TokenBlock **tables);
 
 /* packed.c: the weights that the options name, or hash weights, packed for a plan. */
 typedef struct {
-        const float *weights; /* NULL: there are none, after a message or with one */
+        const float *weights; /* NULL: none, after a message or with an error message */
         PackedFile file;
         WeightPool *pool;
         int code; /* exit code of the error */
 } PackedWeights;
-/* A packed file that the options name is mapped, and its check is started, before there is a plan.  Then packed_weights(). */
+/* Maps a packed file of the options, and starts its check, before planning.  Then packed_weights(). */
 void packed_weights_begin(const CommandOptions *o, PackedWeights *packed);
-/* packed: begun, or zero.  NULL, or what is wrong. */
+/* packed: begun, or zero.  Returns NULL, or an error message. */
 const char *packed_weights(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed);
-/* The same, while the check of a file still runs in the background.  packed_weights_check() must precede any use of the weights: it waits,
- * and if the file is damaged it packs the weights again (*changed: packed->weights is another then) or returns what is wrong. */
+/* The same, while the check of a file may still run in the background.  packed_weights_check() must precede
+ * any use of the weights: it waits, and if the file is damaged it packs the weights again (*changed:
+ * packed->weights is new) or returns an error message. */
 const char *packed_weights_unchecked(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed);
 const char *packed_weights_check(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed,
                                  bool *changed);
-/* Of a source, from the file that is kept, which is made where there is none that fits; false: pack them, or m has messages. */
+/* Weights of a source from the cached file, which is made if it is missing or outdated.  False: they must
+ * be packed, or m has messages. */
 bool packed_weights_kept(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed);
-/* false after a message: --cache is given, and no source. */
+/* False after a message: --cache without a source. */
 bool cache_has_effect(const CommandOptions *o, const char *command);
 void packed_weights_close(PackedWeights *packed);
 
 /* For a model with an input of token ids; false after a message. */
 bool load_tokenizer(Model *m, const CommandOptions *o, Tokenizer *t);
 
-/* grammar_option.c: of --grammar (NULL: nothing), for a model's graph and its tokenizer (NULL: none), made in the arena.  Exit codes, after
- * messages. */
+/* grammar_option.c: the grammar of --grammar (NULL: none), for a model's graph and its tokenizer (NULL:
+ * none), in the arena. Return exit codes, after messages. */
 int grammar_open(Arena *a, const char *name, const Grammar **grammar);
-int grammar_needs_text(const Graph *g, const char *name, bool has_text); /* a tokenizer */
+int grammar_needs_text(const Graph *g, const char *name, bool has_text); /* a tokenizer is required */
 int constraint_open(Arena *a, const Graph *g, const char *name, const Tokenizer *t, Constraint **constraint);
 
 /* draft_model.c: the model of --draft. */
 typedef struct {
-        CommandOptions o; /* draft_options(), a source opened */
+        CommandOptions o; /* draft_options(), after opening a source */
         Model m;
         Plan *plan;
         PackedWeights packed;
@@ -327,80 +333,86 @@ typedef struct {
         Engine *engine;
         Draft *draft;
 } DraftModel;
-enum { DRAFTS_OF_MODEL = 5 }; /* without --drafts */
-/* Its own file and weights, and what is about the machine and about storage: threads, target, --quant, --kv .. */
+enum { DRAFTS_OF_MODEL = 5 }; /* default of --drafts */
+/* Options of the draft model: its file and weights, and those for machine and storage: threads, target,
+ * --quant, --kv .. */
 CommandOptions draft_options(Arena *a, const CommandOptions *o);
-/* For a model, with its plan and its tokenizer (NULL: none).  An exit code, after messages; draft_model_close() in any case. */
+/* Opens the draft for a model with its plan and tokenizer (NULL: none).  Returns an exit code, after
+ * messages; draft_model_close() is required in any case. */
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
 void draft_model_close(DraftModel *d);
-/* loops.c: what a loop takes of a model, besides generate, whose tokens why_no_logits() judges. */
-enum { MOST_SIDE = 1 << 14 /* of a picture that a model takes */ };
-/* likeliest.c: logits [n] by softmax, the likeliest first, [n] in the arena; NULL: they give no probabilities, one is NaN or infinite */
+/* loops.c: inputs and outputs of a loop other than generate, whose tokens why_no_logits() checks. */
+enum { MAX_SIDE = 1 << 14 /* of a model's input picture */ };
+/* likeliest.c: softmax of logits [n], sorted by probability, [n] in the arena; NULL: a logit is NaN or
+ * infinite. */
 typedef struct {
         int64_t number;
         double probability;
 } Likely;
 const Likely *likeliest_first(Arena *a, const float *logits, int64_t n);
-/* labels.c: the labels of loop classify, [classes] in the model's arena; NULL: it names none.  An exit code, after a message of the
- * command's if it is none. */
+/* labels.c: the labels of loop classify, [classes] in the model's arena; NULL: none.  Returns an exit
+ * code, after a message if it is not 0. */
 int loop_labels(Model *m, const Loop *l, int64_t classes, const char *command, const char *const **label);
-/* loop_form.c: the input has the value of the loop's setting that is called as it is, if there is one; false: out of memory. */
+/* loop_form.c: fills the input with the number of the loop's setting of the same name, if there is one.
+ * False: out of memory. */
 bool loop_fill(const Loop *l, const Input *in, Recorded *r);
-/* What loop classify makes of a picture for an input [dim[0]: channels][rows][columns]. */
+/* The conversion of a picture to an input [dim[0]: channels][rows][columns] of loop classify. */
 PictureForm picture_form(Arena *a, const Loop *l, const int64_t *dim);
-/* Of a latent, the values that the guidance of loop denoise is for: those of its first channels. */
+/* Number of values of a latent that guidance changes: those of its first channels. */
 int64_t guided_values(const Loop *l, const Type *latent);
-bool is_without(const CommandOptions *o, const Input *in); /* --without gives the input */
-/* The constants that its file of runtime/ goes by, as C.  label [classes]: of classify, or NULL. */
+bool is_without(const CommandOptions *o, const Input *in); /* whether --without gives the input */
+/* Constants for the loop's file of runtime/, as C.  label [classes]: of classify, or NULL. */
 const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label);
-/* emitted_loops.c: what of a model's loops its C does; all 0: nothing. */
+/* emitted_loops.c: the loops in a model's C; all 0: none. */
 typedef struct {
-        bool generates; /* tokens go in, logits alone come out: it has a function that generates */
-        EmitLoop *loop; /* [nloop]: those that are functions */
+        bool generates; /* has a function that generates: tokens are the input, logits the only output */
+        EmitLoop *loop; /* [nloop] loops with a function */
         int nloop;
-        const EmitLoop *main;      /* that of a command line; NULL: it generates */
+        const EmitLoop *main;      /* loop of the command line; NULL: generation */
         const Input *feeds_prompt; /* input of the prompt or sound; NULL: none */
-        const char *why_no_main;   /* NULL: there can be a command line */
-        Text *notes;               /* lines for the user: loops that are no functions, and why */
+        const char *why_no_main;   /* NULL: a command line is possible */
+        Text *notes;               /* lines for the user: loops without a function, with reasons */
 } EmittedLoops;
-int emitted_loops(Model *m, const char *command,
-                  EmittedLoops *out); /* an exit code, after a message if it is none */
-bool has_loops(const Graph *g);       /* in its file, or it generates text */
-/* What the loop requires and the model lacks; NULL: nothing is missing. */
+/* returns an exit code, after a message if it is not 0 */
+int emitted_loops(Model *m, const char *command, EmittedLoops *out);
+bool has_loops(const Graph *g); /* stated in its file, or it generates text */
+/* A requirement of the loop that the model lacks; NULL: none. */
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
-/* picture_input.c: a picture's values as an input of the dimensions [channels, height, width], as the loop says, NULL: stretched, from 0
- * to 1.  malloc'd; or what is wrong.  *env_error: the file can't be read. */
+/* picture_input.c: a picture's values as an input with dimensions [channels, height, width], as the loop
+ * (NULL: stretched, from 0 to 1) prescribes.  *value is malloc'd.  Returns NULL, or an error message.
+ * *env_error: the file can't be read. */
 const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
                            bool *env_error);
-bool is_picture_file(const char *path); /* by its name: .png, .ppm, .pgm */
-/* sound_input.c: likewise a sound's values, of the dimension [samples], padded with silence.  Without a loop it may have any rate. */
+bool is_picture_file(const char *path); /* by its suffix: .png, .ppm, .pgm */
+/* sound_input.c: the same for a sound's values, of dimension [samples], padded with silence.  Without a
+ * loop it may have any rate. */
 const char *sound_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
                          bool *env_error);
-bool is_sound_file(const char *path); /* by its name: .wav */
-/* medium_input.c: either of them as an input. */
+bool is_sound_file(const char *path); /* by its suffix: .wav */
+/* medium_input.c: a picture or a sound as an input. */
 typedef struct {
         int rank;
         int64_t dim[3];
         double *value;    /* malloc'd */
         bool env_error;   /* the file can't be read */
-        bool wrong_shape; /* the input can't be of this kind: the message contains the kind that is expected */
+        bool wrong_shape; /* the input is of another kind; the message contains the expected one */
 } MediumValues;
-bool is_medium_file(const char *path); /* by its name */
-/* Of such a file; is_sound: it is one, whatever its name, also standard input, -.  NULL, or what is wrong.  in: NULL, there is no such
- * input. */
+bool is_medium_file(const char *path); /* by its suffix */
+/* Values of a picture or sound.  is_sound: it is a sound, whatever its name, also standard input, -.
+ * Returns NULL, or an error message.  in NULL: no such input. */
 const char *medium_values(const Graph *g, const Input *in, const char *path, bool is_sound,
                           MediumValues *out);
-/* NULL, or which input a picture can be, and why this one (NULL: there is none) is not that. */
+/* NULL, or which input a picture can be, and why this one (NULL: none) can't. */
 const char *picture_fault(const Graph *g, const Input *in);
-/* Likewise of a sound; and the first input that can be one, NULL: there is none. */
+/* The same for a sound; and the first input that can be one, or NULL. */
 const char *sound_fault(const Graph *g, const Input *in);
 const Input *sound_input(const Graph *g);
-/* The input that a text is for: that of token ids, of an encoder and a decoder the encoder's; NULL: there is none. */
+/* The input for a text: the one of token ids; with an encoder and a decoder, the encoder's; NULL: none. */
 const Input *text_input(const Graph *g);
-int show_loops(const Model *m); /* those that it states, with their settings; an exit code */
+int show_loops(const Model *m); /* loops of the file with their settings; returns an exit code */
 
 /* ceilings.c: the ceilings of this machine, with products on this many threads */
-bool ceilings_measure(Ceilings *c, int threads); /* false: memory is short, or no code can be made */
+bool ceilings_measure(Ceilings *c, int threads); /* false: out of memory, or no code can be made */
 
 /* show.c: reports on a model */
 typedef enum {
@@ -418,42 +430,41 @@ typedef enum {
         PART_PASSES, /* needs no model */
         PART_C
 } ModelPart;
-int model_parts(const char *const **name);                         /* how many, and their names */
+int model_parts(const char *const **name);                         /* returns their number */
 int model_part(const char *name);                                  /* -1 after a message */
 int show_model(Model *m, const CommandOptions *o, ModelPart part); /* an exit code */
 const char *grouped(Arena *a, int64_t n);                          /* "124,439,808" */
 
-/* Of a weight "layer.{i}.attn.q.w": the iterations of a repeat stand after its name. */
+/* Name of a weight "layer.{i}.attn.q.w": iterations follow the name of their repeat. */
 const char *name_pattern(Arena *a, const Weight *w);
-/* Those that one position takes part with: of experts, the ones that its gates choose. */
+/* Parameters used for one position: of experts, those that the gates select. */
 int64_t parameters_in_use(const Graph *g);
-/* What calls cost, by the positions of `time` (-1: it is fixed), which are `bound` at most. */
+/* Costs of calls, by the positions of `time` (-1: fixed), at most `bound`. */
 typedef struct {
         int time;
         int64_t bound;
-        Flops whole, step; /* step: of a causal model, after this many positions */
-        const int64_t *
-                held; /* by number of the state: positions that compiled code holds; 0: all.  NULL: there is none */
+        Flops whole, step;   /* step: of a causal model, after this many positions */
+        const int64_t *held; /* by state: positions that compiled code stores; 0: all.  NULL: no state */
 } CallCosts;
 
-/* Sizes for a call: of what grows, one new position (dimension `time`, or -1) after none. */
+/* Sizes of a call: one new position in dimension `time` (or -1), no past one. */
 void whole_call(const Graph *g, int time, int64_t *size);
-/* show_ranks.c: work that each number of ranks shares; false after a message. */
+/* show_ranks.c: work of ranks, for each number of ranks; false after a message. */
 bool show_ranks(Model *m, const CommandOptions *o, int time);
-json_t *ranks_json(Model *m, const CommandOptions *o,
-                   int time); /* the same for programs; NULL after a message */
-/* show_json.c: the same for programs; exit codes */
+json_t *ranks_json(Model *m, const CommandOptions *o, int time); /* the same as JSON; NULL after a message */
+/* show_json.c: the same as JSON; return exit codes. */
 int json_of_params(Model *m);
 int json_of_taps(Model *m);
 int json_of_cost(Model *m, const CommandOptions *o, const CallCosts *c);
 int json_of_loops(const Model *m);
 int json_of_plan(const Plan *p, ModelPart part, int threads); /* of plan, threads and roofline */
 
-/* show_picture.c: the same as SVG (of a graph also as a text for Graphviz), into the file of -o */
-bool picture_name_fits(const CommandOptions *o,
-                       ModelPart part); /* false after a message; without -o nothing is asked */
-int picture_of_graph(Model *m, const CommandOptions *o);                               /* an exit code */
-int picture_of_plan(Model *m, const CommandOptions *o, ModelPart part, const Plan *p); /* likewise */
+/* show_picture.c: the same as SVG (of a graph also as a text for Graphviz), in the file of -o. */
+/* false after a message; without -o always true */
+bool picture_name_fits(const CommandOptions *o, ModelPart part);
+int picture_of_graph(Model *m, const CommandOptions *o); /* an exit code */
+/* returns an exit code */
+int picture_of_plan(Model *m, const CommandOptions *o, ModelPart part, const Plan *p);
 int shown_threads(const CommandOptions *o);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "driver.h"
 
-/* The loop as functions of the C; why not among out->notes where it can be none.  An exit code. */
+/* Makes the loop a function of the C, or notes in out->notes why it can't be one.  Returns an exit code. */
 static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops *out)
 {
         const Graph *g = m->graph;
@@ -35,7 +35,7 @@ static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops 
         return DONE;
 }
 
-/* NULL, or why there can be no command line that generates. */
+/* NULL, or why no command line can generate. */
 static const char *why_no_generation(const Graph *g, const EmitLoop *hears, const Input **feeds)
 {
         const char *why = why_not_generating(g);

@@ -1,4 +1,4 @@
-/* The grammar of --grammar: one that lathe is built with, by its name, or a file. */
+/* The grammar of --grammar: a built-in one by name, or a file. */
 #include <string.h>
 
 #include "driver.h"

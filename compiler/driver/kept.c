@@ -1,4 +1,4 @@
-/* Where the packed form of a source is cached: in its folder, or in the user's. */
+/* Location of the cached form of a source: in its folder, or in the user's. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ typedef enum { BESIDE, IN_USERS_FOLDER, NOWHERE } KeptPlace;
 
 static const char *const place_name[] = {"beside", "user", "off"};
 
-/* A value of --cache; -1: it is none. */
+/* A value of --cache; -1: unknown. */
 static int kept_place(const char *name)
 {
         for (int i = 0; i < 3; i++)
@@ -25,7 +25,7 @@ static KeptPlace chosen_place(const CommandOptions *o)
 {
         const char *variable = getenv("LATHE_CACHE");
         int place = o->cache ? kept_place(o->cache) : variable && *variable ? kept_place(variable) : BESIDE;
-        static bool said; /* once a process */
+        static bool said; /* printed once per process */
         if (place < 0 && !said)
                 fprintf(stderr,
                         "lathe: note: LATHE_CACHE must be beside, user or off, not %s; nothing is stored\n",
@@ -49,7 +49,7 @@ uint64_t hash_lathe(uint64_t h)
         return hash_file_identity(hash_bytes(h, LATHE_VERSION, sizeof LATHE_VERSION), "/proc/self/exe");
 }
 
-/* Makes the folders that a path leads through. */
+/* Creates the folders of a path. */
 static bool make_folder(char *path)
 {
         for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -62,7 +62,7 @@ static bool make_folder(char *path)
         return true;
 }
 
-/* With a slash at its end; NULL: it can't be had. */
+/* With a slash at its end; NULL: not available. */
 static const char *users_folder(Arena *a)
 {
         const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -72,7 +72,7 @@ static const char *users_folder(Arena *a)
         return path && make_folder(path) && !access(path, W_OK) ? path : NULL;
 }
 
-/* Whatever the path of the source looks like (relative, with .., through links), its files are kept in one place. */
+/* Files of a source have one place, however its path is spelled (relative, with .., through links). */
 const char *kept_path(Arena *a, const CommandOptions *o, const char *name)
 {
         KeptPlace place = chosen_place(o);

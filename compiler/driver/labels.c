@@ -1,4 +1,5 @@
-/* The labels of `loop classify`: a file with a line for each class, Hugging Face's config.json, or lines in the model file itself. */
+/* The labels of `loop classify`: a file with a line for each class, Hugging Face's config.json, or lines
+ * in the model file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static const char *labels_of_json(Labels *c, const Source *s)
         return why;
 }
 
-/* The file that the setting names, beside the one that states it; or the lines that it is. */
+/* The file of the setting, relative to the model file; or the text of the setting. */
 static const Source *labels_source(const Labels *c, const Setting *s, const char **path, const char **why)
 {
         Arena *a = &c->m->arena;

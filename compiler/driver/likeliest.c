@@ -5,7 +5,7 @@
 
 #include "../../runtime/likely.h"
 
-/* The larger probability first; of equals the smaller number. */
+/* The larger probability first; of equal ones, the smaller index. */
 static int compare_likely(const void *a, const void *b)
 {
         const Likely *x = a, *y = b;

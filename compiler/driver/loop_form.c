@@ -1,10 +1,10 @@
-/* The inputs, outputs and settings of a loop in the form that runtime/ takes. */
+/* The inputs, outputs and settings of a loop in the form of runtime/. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
 
-/* The setting's number for a channel, or the default. */
+/* The setting's number for a channel, or the default `without`. */
 static float of_channel(const Loop *l, const char *name, int channel, double without)
 {
         const Setting *s = loop_setting(l, name);

@@ -39,9 +39,9 @@ const char *picture_fault(const Graph *g, const Input *in)
                                     "a picture of 1 or 3 channels, grey or red, green, blue, and %s is %s",
                                     input_name(in), type);
         for (int axis = 1; axis < 3; axis++)
-                if (dim_value(in->type.dim[axis], NULL) > MOST_SIDE)
-                        return arena_printf(g->arena, "a picture of at most %d by %d, and %s is %s",
-                                            MOST_SIDE, MOST_SIDE, input_name(in), type);
+                if (dim_value(in->type.dim[axis], NULL) > MAX_SIDE)
+                        return arena_printf(g->arena, "a picture of at most %d by %d, and %s is %s", MAX_SIDE,
+                                            MAX_SIDE, input_name(in), type);
         return NULL;
 }
 
@@ -67,7 +67,7 @@ const char *sound_fault(const Graph *g, const Input *in)
                                                        input_name(in), type);
 }
 
-/* The input that a setting names, or that is called as the setting is. */
+/* The input that a setting names, or that has the setting's name. */
 static const Input *input_of_setting(const Graph *g, const Loop *l, const char *setting, const char **name)
 {
         *name = loop_text_setting(l, setting) ? loop_text_setting(l, setting) : setting;
@@ -111,11 +111,11 @@ static const char *input_fault(const Graph *g, const Loop *l, LoopId id, LoopPar
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* What of an output is a loop's: by its rank, and the columns of its last axis (0: any). */
+/* Requirements on an output of a loop: its rank, and the columns of its last axis (0: any). */
 typedef struct {
         int rank;
         int64_t columns;
-        const char *kind; /* in messages: "an output of .." */
+        const char *kind; /* for messages: "an output of .." */
 } WantedOutput;
 
 static WantedOutput wanted_output(const Graph *g, const Loop *l, LoopId id, const LoopParts *parts)
@@ -151,7 +151,7 @@ static const char *output_of_loop(const Graph *g, const char *name, LoopParts *p
                                       near ? "?" : "");
 }
 
-/* Of denoise: as large as the latent, or twice, with a variance. */
+/* Checks the output of denoise: as large as the latent, or twice as large, with a variance. */
 static const char *latent_output_fault(const Graph *g, const Loop *l, LoopParts *parts)
 {
         const char *name = loop_text_setting(l, "from"), *variance = loop_text_setting(l, "variance");
@@ -187,8 +187,9 @@ static const char *output_fault(const Graph *g, const Loop *l, LoopId id, LoopPa
         const char *name = loop_text_setting(l, "from");
         if (loop_info[id].out == LOOP_OUT_LATENT)
                 return latent_output_fault(g, l, parts);
+        /* run_generate() reports what is missing */
         if (loop_info[id].out == LOOP_OUT_TEXT)
-                return NULL; /* run_generate() reports what is missing */
+                return NULL;
         WantedOutput w = wanted_output(g, l, id, parts);
         const char *why = name ? output_of_loop(g, name, parts) : NULL;
         if (why)
@@ -258,9 +259,9 @@ const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts)
         return knobs_fault(g, l, id, parts);
 }
 
-/* --- what is shown -------------------------------------------------------------------------------------------------- */
+/* --- reports -------------------------------------------------------------------------------------------------------- */
 
-enum { LONGEST_SETTING = 60 /* columns; of longer ones the beginning is shown */ };
+enum { LONGEST_SETTING = 60 /* columns; longer ones are truncated */ };
 
 static const char *setting_about(LoopId id, const char *name)
 {

@@ -1,4 +1,4 @@
-/* Files that a loop of the model turns into an input: pictures and sounds. */
+/* Files that a loop of the model converts to an input: pictures and sounds. */
 #include "driver.h"
 
 static const struct {
@@ -12,7 +12,7 @@ static const struct {
               {"transcribe", 1, is_sound_file, sound_fault, sound_values}};
 enum { MEDIA = sizeof medium / sizeof *medium };
 
-/* MEDIA: it is none */
+/* MEDIA: none */
 static int medium_of(const char *path)
 {
         int i = 0;

@@ -83,7 +83,7 @@ static int64_t slots_of(const Graph *g)
         return n;
 }
 
-/* kind: of each slot; storage: Graph.mixture.  Nothing is split where no weight has slots of two kinds. */
+/* kind: of each slot; storage: Graph.mixture.  Only weights with slots of two kinds are split. */
 static void split_graph(Graph *g, const uint8_t *kind, uint8_t *storage)
 {
         const uint8_t **of = NEW_ARRAY(g->arena, const uint8_t *, g->nweight);
@@ -121,7 +121,7 @@ static bool split_by_options(Model *m, const CommandOptions *o, const Weights *w
         return of && with;
 }
 
-/* That of the options, which stays open for later calls.  NULL: it can't be read. */
+/* The checkpoint of the options, which remains open for later calls.  NULL: it can't be read. */
 static Checkpoint *model_checkpoint(Model *m, const CommandOptions *o, CkError *error)
 {
         if (m->checkpoint && strcmp(checkpoint_path(m->checkpoint), o->weights) != 0) {
@@ -152,12 +152,12 @@ bool split_storages(Model *m, const CommandOptions *o)
                      : !o->weights ? weights_hashed(&scratch, m->graph)
                                    : NULL;
         bool good = !w || split_by_options(m, o, w);
-        diag_clear(&m->diag); /* they are reported when the weights are opened */
+        diag_clear(&m->diag); /* reported when the weights are opened */
         arena_free(&scratch);
         return good;
 }
 
-/* To the storage that the options ask for, if they do; NULL after a message. */
+/* Weights rounded to the storage that the options request, if any; NULL after a message. */
 static Weights *rounded_weights(Model *m, const CommandOptions *o, Weights *w)
 {
         bool good = w && (!o->quant || quant_weights(&m->arena, m->graph, w, o->quant));
@@ -166,7 +166,7 @@ static Weights *rounded_weights(Model *m, const CommandOptions *o, Weights *w)
         return good ? w : NULL;
 }
 
-/* Errors of its blocks weigh as --calibrate says; NULL after a message. */
+/* Sets the weights of quantisation errors by --calibrate; NULL after a message. */
 static Weights *weights_weighed(Model *m, const CommandOptions *o, Weights *w)
 {
         if (w && o->quant && o->calibrate && !graph_has_blocks(m->graph)) {
@@ -191,7 +191,7 @@ Weights *open_weights(Model *m, const CommandOptions *o, Checkpoint **checkpoint
                 return weights_weighed(m, o, rounded_weights(m, o, weights_hashed(&m->arena, m->graph)));
         CkError error;
         *checkpoint = model_checkpoint(m, o, &error);
-        m->checkpoint = NULL; /* the caller's */
+        m->checkpoint = NULL; /* owned by the caller */
         if (!*checkpoint) {
                 fprintf(stderr, "lathe: %s\n", error.message);
                 m->env_error = error.environment;
@@ -219,7 +219,7 @@ bool settle_storage(Model *m, const CommandOptions *o)
         Checkpoint *checkpoint = model_checkpoint(m, o, &error);
         Weights *w = checkpoint ? weights_loaded(&scratch, m->graph, checkpoint, &m->diag) : NULL;
         bool good = !w || rounded_weights(m, o, w);
-        diag_clear(&m->diag); /* they are reported when the weights are opened */
+        diag_clear(&m->diag); /* reported when the weights are opened */
         arena_free(&scratch);
         return good;
 }

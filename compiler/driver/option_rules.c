@@ -4,7 +4,7 @@
 
 #include "driver.h"
 
-/* The options of a rule need another option, or have no effect with it. */
+/* Options that need another one, or have no effect with it. */
 typedef enum { WANTS, WITHOUT } RuleKind;
 typedef struct {
         const char *commands;
@@ -29,7 +29,7 @@ static bool option_is_given(const CommandOptions *o, OptionId id)
                                  : o->given[id] > 0;
 }
 
-/* Whether the option that a rule names is given; --draft counts only with a model. */
+/* Whether the rule's option is given; --draft counts only with a model. */
 static bool is_there_for(const CommandOptions *o, const Rule *r)
 {
         return r->other == OPT_DRAFT ? o->draft.model != NULL : option_is_given(o, r->other);
@@ -50,7 +50,7 @@ static bool rule_follows(const CommandOptions *o, const char *command, const Rul
 /* Commands that plan kernels, and so run all passes. */
 static const char plans[] = "build, page, run, eval, weights, verify, " PLANNED_PARTS;
 
-/* Passes that are named must run, and be of a kind that does. */
+/* Passes that are named must be run by the command. */
 static bool passes_fit(const CommandOptions *o, const char *command)
 {
         const bool planned = commands_have(plans, command, true) && !o->given[OPT_INTERPRETER];
@@ -78,7 +78,7 @@ static bool ranks_fit(const CommandOptions *o, const char *command)
         return false;
 }
 
-/* NULL, or why values of options do not fit. */
+/* NULL, or why values of options conflict. */
 static const char *other_fault(const CommandOptions *o, const char *command)
 {
         const bool tries_each = (!strcmp(command, "verify") && !o->text_file) || !strcmp(command, "golden") ||

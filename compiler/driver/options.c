@@ -22,9 +22,9 @@ typedef struct {
 struct OptionRow {
         OptionInfo info;
         OptionKind kind;
-        size_t member;               /* offset in CommandOptions; of SET, EACH and PREFIX none */
-        double low, high;            /* of a number; high, of a list: its length */
-        bool (*set)(OptionUse *use); /* sets it, or checks the text that is set; false after a message */
+        size_t member;               /* offset in CommandOptions; SET, EACH and PREFIX: none */
+        double low, high;            /* range of a number; high: length of a list */
+        bool (*set)(OptionUse *use); /* sets the value, or checks a text; false after a message */
 };
 
 static bool set_override(OptionUse *use), check_quant(OptionUse *use), check_calibrate(OptionUse *use),
@@ -54,7 +54,7 @@ static const OptionRow option_table[OPTIONS] = {
 #undef HELP
 };
 
-/* Other texts of options, by the commands that they are for. */
+/* Texts of options that differ between commands. */
 static const struct {
         OptionId id;
         const char *commands, *text;
@@ -94,7 +94,7 @@ const char **option_value(CommandOptions *o, OptionId id)
         return option_table[id].kind == OPTION_LIST ? ((OptionList *)member)->at : member;
 }
 
-/* "run" begins "run embed", and is it. */
+/* Whether `name` is the command, or one of its parts: "run", "run embed". */
 static bool begins_name(const char *begin, size_t n, const char *name)
 {
         return !strncmp(begin, name, n) && (!name[n] || name[n] == ' ');
@@ -139,7 +139,7 @@ static bool option_error(const char *command, const char *format, ...)
         return false;
 }
 
-/* false after a message: too many are given, or an empty one. */
+/* False after a message: too many values, or an empty one. */
 static bool option_list_add(OptionUse *use, OptionList *list, int most, const char *value)
 {
         const char *name = use->row->info.name;
@@ -165,7 +165,7 @@ static bool option_read_number(OptionUse *use, double *x)
         return true;
 }
 
-/* The position of the value among those of the placeholder; -1 after a message. */
+/* The index of the value in the placeholder; -1 after a message. */
 static int option_choice(OptionUse *use)
 {
         char list[64];
@@ -188,7 +188,7 @@ static int option_choice(OptionUse *use)
         return -1;
 }
 
-/* What is wrong leaves the member as it was. */
+/* An invalid value leaves the member unchanged. */
 static bool option_set(OptionUse *use)
 {
         const OptionRow *row = use->row;
@@ -216,7 +216,7 @@ static bool option_set(OptionUse *use)
 
 /* --- values with a form of their own -------------------------------------------------------------------------------- */
 
-/* NAME=VALUE is cut in two in argv. */
+/* NAME=VALUE is split in argv. */
 static bool set_override(OptionUse *use)
 {
         CommandOptions *o = use->o;
@@ -323,7 +323,7 @@ static bool set_ranks(OptionUse *use)
         }
 }
 
-/* R/N: number R, from 0 on, of N. */
+/* R/N: number R, counted from 0, of N. */
 static bool set_place(OptionUse *use, int *number, int *of)
 {
         char *slash, *end = NULL;
@@ -369,11 +369,11 @@ static bool set_link(OptionUse *use)
         return set_pair(use, &use->o->speed.link, &use->o->speed.latency);
 }
 
-/* A number: of tokens, drafted from the text.  Otherwise the model that drafts them. */
+/* A number: of tokens drafted from the text.  Else the model that drafts. */
 static bool set_draft(OptionUse *use)
 {
         static const OptionRow from_text = {.info = {.name = "--draft"},
-                                            NUMBER(INT, draft.tokens, 0, MOST_DRAFTS)};
+                                            NUMBER(INT, draft.tokens, 0, MAX_DRAFTS)};
         char *end;
         (void)strtod(use->value, &end);
         if (end != use->value && !*end)
@@ -405,10 +405,10 @@ const Target *chosen_target(const CommandOptions *o)
         return target_find(o->target.n ? o->target.at[0] : "native");
 }
 
-/* --- which option a word is ----------------------------------------------------------------------------------------- */
+/* --- parsing of words ----------------------------------------------------------------------------------------------- */
 
-/* An option of those that the command accepts (NULL: of any), and its value: what is joined to it, -n4, -n=4, --temp=1, --no-fuse;
- * NULL if that is the next word; "" of an option that has none.  OPTIONS: there is none. */
+/* The option of a word, among those that the command accepts (NULL: all), and its joined value: -n4, -n=4,
+ * --temp=1, --no-fuse; NULL: the value is the next word; "": the option has none.  OPTIONS: unknown. */
 static OptionId find_option(const char *command, const char *arg, const char **joined)
 {
         *joined = NULL;
@@ -448,7 +448,7 @@ static bool option_unknown(const char *command, const char *takes, const char *a
         return false;
 }
 
-/* A word after an option that takes a value, which looks like an option itself. */
+/* A word after an option that needs a value, which looks like an option. */
 static bool is_like_option(const char *word)
 {
         const char *name = word + strspn(word, "-");
@@ -501,7 +501,7 @@ void options_begin(CommandOptions *o)
 
 bool options_read(CommandOptions *o, const char *command, const char *takes, int argc, char **argv)
 {
-        bool ended = false; /* by -- */
+        bool ended = false; /* after -- */
         options_begin(o);
         for (int i = 0; i < argc; i++) {
                 const char *arg = argv[i], *value;

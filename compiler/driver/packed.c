@@ -11,14 +11,15 @@
 
 #include "driver.h"
 
-enum { LEAST_KEPT = 8 << 20 }; /* bytes: less is packed in no time */
+enum { MIN_KEPT = 8 << 20 }; /* bytes; fewer are packed quickly */
 
 static uint64_t hash_text(uint64_t h, const char *text)
 {
         return hash_bytes(h, text, strlen(text) + 1);
 }
 
-/* The lines of a model file but for those that are comments: one that is made of a source names the source's path in a comment. */
+/* Hashes the lines of a model file except comments, since a converted one has its source's path in a
+ * comment. */
 static uint64_t hash_lines(uint64_t h, const char *text)
 {
         for (size_t n; *text; text += n) {
@@ -49,7 +50,7 @@ uint64_t hash_calibration(uint64_t h, const CommandOptions *o)
         return o->tokenizer ? hash_file_identity(h, o->tokenizer) : h;
 }
 
-/* 0: there is none. */
+/* 0: no key. */
 static uint64_t packed_key(const Model *m, const CommandOptions *o, const Plan *p,
                            const Checkpoint *checkpoint)
 {
@@ -87,7 +88,8 @@ static const char *packed_keep(Model *m, const CommandOptions *o, Plan *p, const
         return error;
 }
 
-/* Of the target that was asked for, or this machine's.  What tapped values or a missing pass change takes no other's place. */
+/* Whether the packed file can be cached: for the requested target, or this machine's.  Taps or disabled
+ * passes must not replace other files. */
 static bool may_keep(const CommandOptions *o, const Plan *p, const char *path)
 {
         bool plain = true;
@@ -99,7 +101,7 @@ static bool may_keep(const CommandOptions *o, const Plan *p, const char *path)
         return meant && (plain || access(path, F_OK) != 0);
 }
 
-/* Starts the check of an open file; wait: until that is done.  The file is closed if it is damaged. */
+/* Starts the check of an open file; wait: and waits for it.  The file is closed if it is damaged. */
 static const char *check_file(const char *path, const Plan *p, PackedFile *file, bool wait)
 {
         packed_check_begin(file);
@@ -109,12 +111,12 @@ static const char *check_file(const char *path, const Plan *p, PackedFile *file,
         return error;
 }
 
-/* The kept file, or NULL: none is kept, or m has messages; *key of its contents. */
+/* Path of the cached file, and *key.  NULL: no cache, or m has messages. */
 static const char *path_of_kept(Model *m, const CommandOptions *o, const Plan *p, uint64_t *key)
 {
         CkError wrong;
         const char *path =
-                p->bytes.weights < LEAST_KEPT
+                p->bytes.weights < MIN_KEPT
                         ? NULL
                         : kept_path(&m->arena, o,
                                     arena_printf(&m->arena, "%s.%s.packed", m->graph->name, p->target->name));
@@ -184,7 +186,7 @@ void packed_weights_begin(const CommandOptions *o, PackedWeights *packed)
         packed_check_begin(&packed->file);
 }
 
-/* Of a packed file that the options name. */
+/* Opens a packed file of the options. */
 static const char *open_named(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed, bool wait)
 {
         packed->code = WRONG_USAGE;

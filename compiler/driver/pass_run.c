@@ -1,7 +1,8 @@
-/* Runs the table of passes (passes.def): those over graphs for model_passes(), the others for model_plan().
+/* Runs the table of passes (passes.def): those over graphs for model_passes(), the others for
+ * model_plan().
  *
- * Before each pass its required properties are asserted, and after it those that are cheap to check.  A pass
- * out of order ends with a message that names it and the property.  Every graph is verified. */
+ * Before each pass its required properties are asserted, and after it those that are cheap to check.  A
+ * pass in the wrong order aborts with a message that names it and the property.  Every graph is verified. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static const struct {
 #undef PROPERTY
 };
 
-/* The names that the columns of passes.def have. */
+/* Names in the columns of passes.def. */
 enum {
 #define PROPERTY(name, about) name = 1 << PROPERTY_##name,
 #include "passes/properties.def"
@@ -32,7 +33,7 @@ const PassInfo pass_table[PASS_COUNT] = {
 #undef PASS
 };
 
-/* False: it can be seen at once that the graph, or the plan, does not have the property. */
+/* False: a quick check shows that the graph or plan lacks the property. */
 static bool property_may_hold(const PassRun *r, PropertyId id)
 {
         const Graph *g = r->m->graph;
@@ -79,7 +80,7 @@ static bool pass_changes(PassRun *r, bool changed)
 
 static bool pass_mixture(PassRun *r)
 {
-        r->changed = false; /* a graph that is split is still as the file means it */
+        r->changed = false; /* splitting does not change the graph's meaning */
         return split_storages(r->m, r->o);
 }
 
@@ -147,12 +148,12 @@ static bool pass_phases(PassRun *r)
         return pass_changes(r, phases(r->m->graph));
 }
 
-/* Bounds of integers may be wider than those of the graph as it was elaborated. */
+/* Bounds of integers may be wider than those of the elaborated graph. */
 static bool pass_wide(PassRun *r)
 {
         bool good = integers_check(r->m->graph, &r->m->diag);
         diag_print(&r->m->diag, stderr);
-        r->changed = good && far_operands_as_reals(r->m->graph);
+        r->changed = good && wide_operands_as_reals(r->m->graph);
         return good;
 }
 
@@ -224,7 +225,7 @@ static bool (*const over_kernels[PASS_COUNT])(Plan *p, Diag *diag) = {
 };
 #undef PASS
 
-/* What it leaves; of those over kernels the plan is printed once, after all of them. */
+/* Prints the result of a pass; for passes over kernels, the plan is printed after the last one. */
 static void pass_dump(const PassRun *r, PassId pass)
 {
         if (!r->o->dump[pass])

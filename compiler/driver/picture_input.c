@@ -1,4 +1,5 @@
-/* A picture as an input of a model, by its `loop classify`: resized, cropped, each channel centred and scaled. */
+/* A picture as an input of a model, as `loop classify` prescribes: resized, cropped, each channel centred
+ * and scaled. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The pipeline: from a file to a graph, and by the passes (pass_run.c) to a plan. */
+/* The pipeline: from a file to a graph, and through the passes (pass_run.c) to a plan. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,7 +99,7 @@ static bool refuse_loop(Model *m, const Loop *l, const char *why)
         return false;
 }
 
-/* Each output is causal, but its operands are not available call by call. */
+/* Why there is no state form although each output is causal: its operands are not available call by call. */
 static const char *no_state_of(Model *m, const Stuck *stuck)
 {
         const char *op = op_info[stuck->node->op].text, *name = stuck->node->name;
@@ -131,7 +131,7 @@ bool make_causal(Model *m, Graph **steps)
         return true;
 }
 
-/* Outputs that read a bounded future are causal if they come later by as much. */
+/* Hints that outputs which read a bounded future are causal if they are delayed. */
 static void hint_delay(Model *m)
 {
         const Graph *g = m->graph;
@@ -151,7 +151,7 @@ static void hint_delay(Model *m)
                   behind);
 }
 
-/* Where and why the model is not causal, as notes. */
+/* Notes where and why the model is not causal. */
 static void add_why_not_causal(Model *m)
 {
         const Output *first = &m->graph->output[0];
@@ -176,7 +176,7 @@ void note_not_causal(Model *m)
         diag_print(&m->diag, stderr);
 }
 
-/* Whether tokens can be chosen as `loop generate` says; else it is reported. */
+/* Whether tokens can be selected as `loop generate` states; else reports it. */
 static bool generation_stands(Model *m, const CommandOptions *o, const Loop *l)
 {
         const char *why = why_no_logits(m->oracle, growing_dimension(m->oracle));
@@ -194,8 +194,8 @@ static bool generation_stands(Model *m, const CommandOptions *o, const Loop *l)
         return false;
 }
 
-/* Whether the model has what the loops want that it states itself, and loop generate; else it is reported.  What others want is asked for
- * when they are run: a descendant may do without an output. */
+/* Whether the model meets the requirements of its own loops, and of generate; else reports it.  Those of
+ * inherited loops are checked when they run: a descendant may lack an output. */
 static bool loops_stand(Model *m, const CommandOptions *o)
 {
         for (int i = 0; i < m->graph->nloop; i++) {
@@ -221,7 +221,7 @@ int ranks_of(const CommandOptions *o)
         return o->ranks.n ? o->ranks.count[0] : o->given[OPT_RANKED];
 }
 
-/* States that --kv does not change. */
+/* Explains states that --kv does not change. */
 static void explain_states(const Graph *g, Storage storage)
 {
         for (int i = 0; i < g->nstate && storage != STORAGE_F32; i++)
@@ -231,7 +231,8 @@ static void explain_states(const Graph *g, Storage storage)
                                 g->state[i]->name);
 }
 
-/* Whether --kv changes a state; false after a message.  With passes off there may be none of keys and values. */
+/* Whether --kv changes a state; false after a message.  With disabled passes there may be no keys and
+ * values. */
 static bool kv_has_effect(Model *m, const CommandOptions *o)
 {
         const Graph *g = m->graph;
@@ -278,7 +279,7 @@ bool model_check(Model *m, const CommandOptions *o, const char *which)
 
 /* --- plans ----------------------------------------------------------------------------------------------------------- */
 
-/* What the recur pass said, a line each, is explained with what is fused. */
+/* Adds the report of the recur pass, by lines, to the explanations of fusion. */
 static void explain_recurrences(Model *m, Plan *p)
 {
         if (!m->recurrences)
@@ -302,7 +303,7 @@ static Plan *plan_begin(Model *m, const CommandOptions *o, const Target *t)
         return p;
 }
 
-/* All passes; false: no code can be made, which is reported. */
+/* Runs all passes; false: no code is possible, which is reported. */
 static bool plan_passes(Model *m, const CommandOptions *o, Plan *p)
 {
         PassRun r = {.m = m, .o = o, .p = p, .properties = m->properties};
@@ -323,7 +324,7 @@ static bool plan_passes(Model *m, const CommandOptions *o, Plan *p)
         return true;
 }
 
-/* NULL, or why an option that was given changes nothing in the plan. */
+/* NULL, or why an option has no effect on the plan. */
 static const char *plan_fault(Model *m, const CommandOptions *o, const Plan *p)
 {
         if (p->pages && !paged_states(p))

@@ -1,8 +1,8 @@
 /* --quant TYPE[,PATH=TYPE…]: the storage types of weights.
  *
- * A path is that of a weight as `lathe show MODEL params` prints it, or its first parts: head, layer.attn,
- * layer[*].ffn.down, layer[3].attn.v, layer[0..4].  A part may have wildcards of the shell.  Later entries of
- * the list have precedence; weights without an entry keep the storage of the checkpoint.  The first type may
+ * A path is that of a weight as in `lathe show MODEL params`, or its first parts: head, layer.attn,
+ * layer[*].ffn.down, layer[3].attn.v, layer[0..4].  A part may have shell wildcards.  Later entries of the
+ * list have precedence; weights without an entry keep the storage of the checkpoint.  The first type may
  * be the name of a mixture (mixtures.def). */
 #define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
@@ -60,7 +60,7 @@ static Storage weight_storage(const char *name, size_t n)
         return STORAGE_COUNT;
 }
 
-/* -1: it is none. */
+/* -1: unknown. */
 static int mixture_of(const char *name, size_t n)
 {
         for (int i = 0; i < MIXTURES; i++)
@@ -69,7 +69,7 @@ static int mixture_of(const char *name, size_t n)
         return -1;
 }
 
-/* One of the list: its path [path_n] and type. */
+/* An entry of the list: path [path_n] and type. */
 typedef struct {
         const char *path, *type;
         size_t path_n, type_n;
@@ -121,13 +121,13 @@ bool quant_fits(const char *list, char why[QUANT_WHY])
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* IterationRange that a part of a path names: [*], [3], [0..4], which ends before 4. */
+/* Iterations of a part of a path: [*], [3], [0..4], which ends before 4. */
 typedef struct {
         long long first, end;
-        bool any; /* [*], or none are named */
+        bool any; /* [*], or not given */
 } IterationRange;
 
-/* Reads them off the end of a part, which gets shorter. */
+/* Reads and removes them from the end of a part. */
 static void read_iterations(char *part, IterationRange *is)
 {
         char *bracket = strrchr(part, '[');
@@ -147,7 +147,7 @@ static void read_iterations(char *part, IterationRange *is)
         }
 }
 
-/* The path's next part, up to a dot in no brackets; false: too long. */
+/* The path's next part, up to a dot outside of brackets; false: too long. */
 static bool next_path_part(const char **at, const char *end, char *part)
 {
         size_t n = 0;

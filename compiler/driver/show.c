@@ -115,7 +115,7 @@ typedef struct {
         const Polynomial *p;
 } CostRow;
 
-/* One kind of call: each part as a formula, and at `at` exactly. */
+/* Prints a kind of call: each part as a formula, and its exact value at `at`. */
 static void show_flops(Arena *a, const char *title, const Flops *f, const char *variable, int64_t at)
 {
         Polynomial total = {{0}};
@@ -150,7 +150,7 @@ static void show_bytes(Arena *a, const char *what, int64_t count)
                in_units(a, (double)(2 * count), "B"));
 }
 
-/* count: values by their storage */
+/* count: number of values by storage type. */
 static void show_storage(Arena *a, const int64_t count[STORAGE_COUNT], int64_t bytes)
 {
         printf("  %-11s  %s bytes  %s:", "here", grouped(a, bytes), in_units(a, (double)bytes, "B"));
@@ -163,7 +163,7 @@ static void show_storage(Arena *a, const int64_t count[STORAGE_COUNT], int64_t b
         printf("\n");
 }
 
-/* "[0, 2..4]": the iterations of a weight's region r; a range ends before its second number. */
+/* "[0, 2..4]": iterations of a weight's region r; a range ends before its second number. */
 static const char *weight_iterations_text(Arena *a, const Weight *w, int r)
 {
         int64_t n = w->region[r]->iterations, in = 0, iteration[4];
@@ -219,7 +219,7 @@ void show_mixture(FILE *f, Arena *a, const Graph *g)
         }
 }
 
-/* In the storage that a checkpoint or --quant gives them. */
+/* In the types of the checkpoint or of --quant. */
 static void show_weight_storage(Arena *a, const Graph *g)
 {
         int64_t count[STORAGE_COUNT] = {0}, bytes = 0;
@@ -244,7 +244,7 @@ static void show_state_storage(Arena *a, const Graph *g, const int64_t *held)
         show_storage(a, count, bytes);
 }
 
-/* By number of the state: how many positions compiled code holds of it; 0: all. */
+/* By state: number of positions that compiled code stores; 0: all. */
 static const int64_t *show_positions_held(Model *m, const CommandOptions *o)
 {
         Graph *g = m->graph;
@@ -258,7 +258,7 @@ static const int64_t *show_positions_held(Model *m, const CommandOptions *o)
                 windows |= g->state[i]->window > 0;
         memcpy(named, g->named, sizeof named);
         Plan *p = windows ? model_plan(m, &quiet, chosen_target(o)) : NULL;
-        memcpy(g->named, named, sizeof named); /* which a plan gives names for C */
+        memcpy(g->named, named, sizeof named); /* the plan gives them names for C */
         for (int i = 0; p && i < g->nstate; i++)
                 held[i] = p->windows.of_state[i] >= 0 ? p->windows.cache[p->windows.of_state[i]].size : 0;
         return held;

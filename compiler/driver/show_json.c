@@ -1,4 +1,4 @@
-/* `lathe show --json`: a model's weights, the names of its values, and the cost of a call, for programs. */
+/* `lathe show --json`: a model's weights, the names of its values, and the cost of a call. */
 #include <math.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ static json_t *polynomial_json(const Polynomial *p)
         return list;
 }
 
-/* A kind of call: FLOP by a number of positions, and at `at` of them. */
+/* A kind of call: FLOPs by the number of positions, and at `at`. */
 static json_t *call_json(const char *name, const Flops *f, int64_t at)
 {
         json_t *one = json_object();
@@ -124,7 +124,7 @@ static json_t *states_json(Arena *a, const Graph *g, const int64_t *held)
         return list;
 }
 
-/* How many values are of each type, as a checkpoint or --quant gives them, and their bytes. */
+/* Number and bytes of values by type, as in the checkpoint or --quant. */
 static json_t *stored_json(const Graph *g)
 {
         int64_t count[STORAGE_COUNT] = {0}, bytes = 0;

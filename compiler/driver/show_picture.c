@@ -5,7 +5,7 @@
 #include "driver.h"
 #include "pictures/pictures.h"
 
-enum { THREADS_SHOWN = 4 /* without --threads */ };
+enum { THREADS_SHOWN = 4 /* default of --threads */ };
 
 static bool ends_in(const char *name, const char *end)
 {
@@ -33,7 +33,7 @@ int shown_threads(const CommandOptions *o)
         return o->given[OPT_THREADS] ? o->threads : THREADS_SHOWN;
 }
 
-/* As given, or measured; false after a message. */
+/* The given ceilings, or measured ones; false after a message. */
 static bool find_roof(const CommandOptions *o, const Target *t, Roof *roof)
 {
         if (o->speed.gflops > 0) {

@@ -1,4 +1,4 @@
-/* `lathe show cost --ranks`: memory, traffic and waits of ranks (docs/ranks.md). */
+/* `lathe show cost --ranks`: memory, traffic and waiting times of ranks (docs/ranks.md). */
 #include <stdio.h>
 
 #include "driver.h"
@@ -25,7 +25,7 @@ static int width_of(const RankTable *s)
 
 /* --- bytes --------------------------------------------------------------------------------------------------------- */
 
-/* The gathers of a call, and what each number of ranks stores, sends and receives. */
+/* Prints the gathers of a call, and the amounts that each number of ranks stores, sends and receives. */
 static void show_shares(const RankTable *s, bool by_rows)
 {
         Arena *a = s->arena;
@@ -60,7 +60,7 @@ static double all_of(const RankTime *t)
         return (t->read > t->computed ? t->read : t->computed) + t->sent + t->waited;
 }
 
-/* By what ranks and the links between them do at most; a gather waits for the latency as often as it takes hops among ranks. */
+/* By the ceilings of ranks and links; a gather waits for the latency of each hop among ranks. */
 static RankTime rank_time(const CommandOptions *o, const RankCost *c, int ranks)
 {
         int hops = 0;
@@ -78,8 +78,8 @@ static const char *ranks_rows_text(Arena *a, int64_t rows)
 }
 
 typedef struct {
-        double alone; /* seconds: of all stages, one after another */
-        double each;  /* of as many calls under way, from the end of one to that of the next */
+        double alone; /* seconds of all stages, one after another */
+        double each;  /* seconds between the ends of calls, with as many calls under way as stages */
 } StageTime;
 
 static StageTime stage_time(const RankTable *s, int ranks, bool by_rows)
@@ -147,7 +147,7 @@ static json_t *call_json_of(const RankTable *s, int ranks, bool by_rows)
         return one;
 }
 
-/* What a call costs each number of ranks, as they share it. */
+/* Costs of a call for each number of ranks. */
 static json_t *table_json(const RankTable *s)
 {
         json_t *all = json_array();
@@ -159,7 +159,7 @@ static json_t *table_json(const RankTable *s)
         return all;
 }
 
-/* --- all of it ----------------------------------------------------------------------------------------------------- */
+/* --- main function ----------------------------------------------------------------------------------------------------- */
 
 static bool make_table(RankTable *s, Model *m, const CommandOptions *o, int time)
 {
@@ -169,7 +169,7 @@ static bool make_table(RankTable *s, Model *m, const CommandOptions *o, int time
         return s->plan != NULL;
 }
 
-/* Rows of a call, if these grow: -n, or so many. */
+/* Sets the rows of a call, if their number varies: -n, or the default. */
 static void set_rows(RankTable *s, int time, int64_t unless_given)
 {
         if (time >= 0)

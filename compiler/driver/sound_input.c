@@ -1,4 +1,4 @@
-/* A sound as an input of a model, by its `loop transcribe`: resampled to its rate, padded with silence. */
+/* A sound as an input of a model, as `loop transcribe` prescribes: resampled, padded with silence. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ bool is_sound_file(const char *path)
         return n > 4 && (!strcmp(path + n - 4, ".wav") || !strcmp(path + n - 4, ".WAV"));
 }
 
-/* Nothing of a sound is left out: a model that hears less of it would answer for all of it. */
+/* A sound is never truncated: the result would be for a part of it. */
 static const char *sound_too_long(Arena *a, const char *path, const Sound *s, int64_t most)
 {
         double seconds = (double)most / s->rate;

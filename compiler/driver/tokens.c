@@ -1,4 +1,5 @@
-/* A cache of a source's tokenizer as tables: reading tokenizer.json would take most of the time of a start.
+/* A cache of a source's tokenizer as tables, since reading tokenizer.json would take most of the time of a
+ * start.
  *
  * The file: a head, then the tables.  Its key identifies their source files and lathe's version. */
 #include <dirent.h>
@@ -8,7 +9,7 @@
 
 #include "driver.h"
 
-enum { LEAST_KEPT = 1 << 15 }; /* bytes of tables */
+enum { MIN_KEPT = 1 << 15 }; /* bytes of tables */
 
 typedef struct {
         char name[8];
@@ -30,7 +31,7 @@ static bool ends_so(const char *name)
         return false;
 }
 
-/* Of a file, or of those in a folder that a tokenizer may be read from, in whatever order they come. */
+/* Key of a file, or of the files in a folder from which a tokenizer may be read, in any order. */
 static uint64_t files_key(Arena *a, const char *path)
 {
         DIR *folder = opendir(path);
@@ -60,8 +61,8 @@ static const TokenBlock *tokens_open_kept(Arena *a, const char *path, uint64_t k
         KeptHead head;
         struct stat about;
         TokenTables tables;
-        bool regular =
-                !stat(path, &about) && S_ISREG(about.st_mode); /* opening a pipe would wait for a writer */
+        /* opening a pipe would wait for a writer */
+        bool regular = !stat(path, &about) && S_ISREG(about.st_mode);
         FILE *file = regular ? fopen(path, "rb") : NULL;
         void *block = NULL;
         bool good = file && !fstat(fileno(file), &about) && fread(&head, sizeof head, 1, file) == 1 &&
@@ -87,7 +88,7 @@ static const TokenBlock *tokens_open_kept(Arena *a, const char *path, uint64_t k
         return kept;
 }
 
-/* Without a word where it can't be: the next start takes longer. */
+/* Failures are ignored: the next start takes longer. */
 static void tokens_keep(Arena *a, const char *path, uint64_t key, const TokenBlock *block)
 {
         KeptHead head = {.key = key, .size = (uint64_t)block->size, .vocab = block->vocab};
@@ -115,7 +116,7 @@ const char *source_tables(Arena *a, const CommandOptions *o, const char *path, c
                 return NULL;
         TokenBlock *block = NEW(a, TokenBlock);
         const char *why = tokenizer_open(a, path, block, &env_error);
-        if (!why && kept && block->size >= LEAST_KEPT)
+        if (!why && kept && block->size >= MIN_KEPT)
                 tokens_keep(a, kept, key, block);
         *tables = block;
         return why;

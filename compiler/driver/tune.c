@@ -34,7 +34,7 @@ static Storage storage_named(const char *name)
         return s;
 }
 
-/* NULL, or what is wrong with a line; it is cut into its words. */
+/* Parses a line, which is split into words.  Returns NULL, or an error message. */
 static const char *parse_line(Arena *a, char *line, TunedProduct *product)
 {
         char *word[FIELDS + 1], *rest = NULL;
@@ -68,7 +68,7 @@ static const char *parse_line(Arena *a, char *line, TunedProduct *product)
         return tiling_fault(a, t, &product->of, &product->tiling);
 }
 
-/* What the file has, nothing where there is none; NULL after a message. */
+/* The content of the file, empty if it is missing; NULL after a message. */
 static Tuned *read_tuned(Model *m, const char *path)
 {
         Arena *a = &m->arena;
@@ -134,7 +134,7 @@ static bool write_tuned(Arena *a, Tuned *tuned)
                 text_printf(text, "%s %s %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d %d %d\n",
                             p->target->name, storage_info[p->of.storage].text, p->of.depth,
                             p->of.panels * LANES, p->of.rows, p->of.slots, p->tiling.rows, p->tiling.panels,
-                            p->tiling.cut, p->tiling.rows_at_once);
+                            p->tiling.k_block, p->tiling.rows_at_once);
         }
         return write_file(tuned->path, text->data, text->n);
 }
@@ -142,14 +142,14 @@ static bool write_tuned(Arena *a, Tuned *tuned)
 /* --- measuring ------------------------------------------------------------------------------------------------------ */
 
 enum { CANDIDATES = 8, ROUNDS = 7 };
-static const double MOST_WORK = 2e8; /* operations of a call that is measured */
+static const double MOST_WORK = 2e8; /* operations of a measured call */
 
-/* As many panels as make a call short, whole tiles of them and the rest that the product has; of many rows some. */
+/* A shape with fewer panels and rows, for a short call: whole tiles of panels and the product's remainder. */
 static ProductShape shortened(const ProductShape *of)
 {
         const int64_t whole = 12;
         ProductShape less = *of;
-        less.rows = of->rows < 2 * MOST_AT_ONCE ? of->rows : 2 * MOST_AT_ONCE;
+        less.rows = of->rows < 2 * MAX_AT_ONCE ? of->rows : 2 * MAX_AT_ONCE;
         int64_t most =
                 (int64_t)(MOST_WORK / (2.0 * LANES * (double)of->depth * (double)less.rows)) / whole * whole;
         most = most < whole ? whole : most;
@@ -158,7 +158,8 @@ static ProductShape shortened(const ProductShape *of)
         return less;
 }
 
-/* The fastest, of which the first one is hard to beat: time for a row of calls with most rows and, in a batch, of one for each sequence. */
+/* The fastest tiling, with a preference for the first one: by the time of calls with most rows and, in a
+ * batch, of one row per sequence. */
 static ProductTiling fastest(const ProductTimer *timer, const ProductShape *of, const ProductTiling *tiling,
                              int n)
 {
@@ -182,7 +183,7 @@ static ProductTiling fastest(const ProductTimer *timer, const ProductShape *of, 
         return tiling[best];
 }
 
-/* One after the other: tiles, pieces of k, rows at once. */
+/* Measures tiles, then blocks of k, then rows at once. */
 static bool tune_measure(const Target *t, const ProductShape *of, ProductTiling *tiling)
 {
         const ProductShape less = shortened(of);
@@ -191,14 +192,14 @@ static bool tune_measure(const Target *t, const ProductShape *of, ProductTiling 
                 return false;
         for (int which = 0; which < 3; which++) {
                 ProductTiling candidate[CANDIDATES] = {*tiling};
-                const int n = 1 + further_tilings(t, of, tiling, which, candidate + 1, CANDIDATES - 1);
+                const int n = 1 + candidate_tilings(t, of, tiling, which, candidate + 1, CANDIDATES - 1);
                 *tiling = n > 1 ? fastest(timer, &less, candidate, n) : *tiling;
         }
         product_timer_free(timer);
         return true;
 }
 
-/* Measures what is missing in the file, and writes it. */
+/* Measures tilings that are missing in the file, and writes it. */
 static bool measure_lacking(Model *m, const Plan *p, Tuned *tuned, const ProductShape *shape, int n)
 {
         int env_error = 0, done = 0;

@@ -11,7 +11,7 @@
 
 #include "emit_private.h"
 
-/* Counts the ways in which runtime/blocks.h has laid out blocks. */
+/* Version of the layout of blocks in runtime/blocks.h. */
 enum { BLOCK_LAYOUTS = 2 };
 
 uint64_t layout_hash(const Plan *p)
@@ -31,7 +31,7 @@ uint64_t layout_hash(const Plan *p)
         return h;
 }
 
-/* ", NULL": taps that are not requested, after the model's own outputs. */
+/* ", NULL" for each tap: taps follow the model's own outputs, and are not requested. */
 static const char *no_taps(const Emit *e)
 {
         Text *t = text_new(e->arena);
@@ -40,14 +40,15 @@ static const char *no_taps(const Emit *e)
         return t->data;
 }
 
-/* A model may lack it: then only a comment that is left out speaks of it. */
+/* Name of a size, or "" if the model lacks it: then only an omitted comment mentions it. */
 static const char *named_size(const Emit *e, int which)
 {
         return which < 0 ? "" : e->g->named[which].name;
 }
 
-/* Text with $model and $MODEL replaced by the model's name, $program by what threads run, $time and $past by the members
- * that count new rows and positions taken, $size by that of the size that differs between sequences, $taps by a NULL for each tap. */
+/* Replaces $model and $MODEL by the model's name, $program by the function that threads run, $time and
+ * $past by the members that count new rows and previous positions, $size by the size that differs between
+ * sequences, $taps by a NULL for each tap. */
 const char *model_text(const Emit *e, const char *text)
 {
         Text *t = text_new(e->arena);
@@ -95,7 +96,7 @@ const char *loop_tokens_text(Arena *a, const Graph *g)
 
 const char *host_text(const Emit *e, const char *file)
 {
-        const char *text = model_text(e, embedded_text(file)); /* first: conditions may ask for such names */
+        const char *text = model_text(e, embedded_text(file)); /* first: conditions may contain such names */
         const char *end = strncmp(text, "/*", 2) ? NULL : strstr(text, "*/\n");
         Text *t = text_new(e->arena);
         text = end ? end + 3 : text;
@@ -109,7 +110,7 @@ static void emit_generate(const Emit *e, Text *c)
         const char *function =
                 arena_printf(e->arena, "%s%s%s", host_text(e, "model_generate.h"), has_beams(e) ? "\n" : "",
                              has_beams(e) ? host_text(e, "model_beams.h") : "");
-        const int64_t drafts = e->plan->chunk < MOST_DRAFTS ? e->plan->chunk : MOST_DRAFTS;
+        const int64_t drafts = e->plan->chunk < MAX_DRAFTS ? e->plan->chunk : MAX_DRAFTS;
         text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", DRAFTS = %" PRId64 " };\n%s\n",
                     row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound, drafts,
                     loop_tokens_text(e->arena, e->g));
@@ -117,9 +118,9 @@ static void emit_generate(const Emit *e, Text *c)
         text_printf(c, "%s\n", function);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------- */
+/* --- main function -------------------------------------------------------------------------------------------------- */
 
-/* What keys and values are kept in, if not all are floats. */
+/* Storage type of keys and values, if not all are floats. */
 static const char *narrow_keys(const Emit *e)
 {
         Storage s = STORAGE_F32;
@@ -129,7 +130,7 @@ static const char *narrow_keys(const Emit *e)
                                 : arena_printf(e->arena, " (keys and values in %s)", storage_info[s].text);
 }
 
-/* What weights are stored in, as "f32, q4_k". */
+/* Storage types of weights: "f32, q4_k". */
 static const char *weight_types(const Emit *e)
 {
         bool used[STORAGE_COUNT] = {false};
@@ -216,7 +217,7 @@ void emit_guard_macros(const Emit *e, Text *c)
                             missing->data, t->name, *t->flags ? t->flags : "a compiler for that processor");
 }
 
-/* The arena, the pool of pages behind it, and the pages' table behind that. */
+/* Floats of the arena, the pool of pages after it, and the table of pages. */
 static int64_t arena_floats(const Emit *e)
 {
         const Plan *p = e->plan;
@@ -257,13 +258,14 @@ static void emit_constants(const Emit *e, Text *c)
                     e->o->tables_apart ? e->o->tables_hash : 0, is_batched(e) ? batch_constants(e) : "");
 }
 
-/* Each further instruction set of a portable file, if the code differs: its own copy of kernels and program, with names of its own. */
+/* Whether a portable file has its own copy of kernels and program for this instruction set, with other
+ * names. */
 static bool is_section(const Emit *e, const Target *t)
 {
         return *t->machine->condition && (target_has_own_vectors(t) || graph_has_blocks(e->g));
 }
 
-/* A target's features in GCC's words. */
+/* The target's features as GCC spells them. */
 static const char *gcc_features(const Emit *e, const Target *t)
 {
         if (!*t->machine->base)
@@ -316,7 +318,7 @@ static void emit_choice(const Emit *e, const char *kernels, Text *c)
         text_printf(c, "        return program;\n}\n\n");
 }
 
-/* Between kernels and command line: weights, instance, the model's functions. */
+/* The text between kernels and command line: weights, instance, the model's functions. */
 static void emit_instance(const Emit *e, Text *c)
 {
         text_printf(c, "%s\n", host_text(e, "model_begin.h"));
@@ -460,7 +462,7 @@ static void emit_offset(const Emit *e, const Buffer *b, int width, Text *c)
                     about_buffer(e, b));
 }
 
-/* A line for each buffer, those of the arena in the order in which they are filled. */
+/* A line for each buffer; those of the arena in the order in which they are stored. */
 static void emit_offsets(const Emit *e, Home home, const char *about, Text *c)
 {
         const Plan *p = e->plan;

@@ -7,7 +7,7 @@
 
 /* --- comments of the model file ----------------------------------------------------------------------------------- */
 
-/* Where a comment begins in the rest of a line, outside of strings; NULL: there is none. */
+/* Start of the comment in the rest of a line, outside of strings.  NULL: no comment. */
 static const char *comment_in(const char *at, const char *end)
 {
         bool quoted = false;
@@ -22,7 +22,7 @@ static const char *comment_in(const char *at, const char *end)
         return NULL;
 }
 
-/* The line, if it holds a comment alone; *indent: how far in. */
+/* The line, if it contains only a comment.  *indent: its column. */
 static const char *comment_line(const Source *source, int line, int32_t *indent, int32_t *n)
 {
         const char *text = line >= 1 ? source_line_text(source, line, n) : "";
@@ -38,7 +38,7 @@ static void about_line(const Emit *e, Text *t, const char *at, const char *end)
                 text_printf(t, "\n *     %s", comment_text(e->arena, at, end - at));
 }
 
-/* What stands behind a shape, as in "# [time, vocab]: logits": the header has it in numbers. */
+/* The text after a shape, as in "# [time, vocab]: logits".  The header prints the shape in numbers. */
 static const char *behind_shape(const char *at, const char *end)
 {
         const char *shape = at + strspn(at, "# \t");
@@ -51,7 +51,8 @@ static const char *behind_shape(const char *at, const char *end)
         return close < end ? at : end;
 }
 
-/* The comment about a declaration: behind it, with the lines under it that go on in the same column; else in the lines right above it. */
+/* Comment of a declaration: after it, with continuation lines in the same column; else in the lines
+ * directly above. */
 static void about_comment(const Emit *e, Text *t, Span span)
 {
         const Source *source = span.source;
@@ -86,7 +87,7 @@ static bool is_same_line(Span a, Span b)
 
 /* --- sizes and tensors -------------------------------------------------------------------------------------------- */
 
-/* " [3, time]"; of a single number ", one number" */
+/* " [3, time]", or ", one number" for a scalar */
 static const char *shape_said(const Emit *e, const Type *t)
 {
         return t->rank ? arena_printf(e->arena, " %s", type_text(e->arena, e->g, t)) : ", one number";
@@ -112,7 +113,7 @@ static const char *output_text(const Emit *e, const Output *o)
         return text;
 }
 
-/* Of what is given and taken something has a column for each position so far. */
+/* Whether an input or output has a column for each past position. */
 static bool has_past(const Emit *e)
 {
         for (int i = 0; i < e->g->noutput; i++) {

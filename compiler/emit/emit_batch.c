@@ -1,4 +1,4 @@
-/* The interface of an instance that holds several sequences: a slot for each, and calls that take positions of many. */
+/* The interface of an instance with several sequences: a slot for each, and calls with positions of many. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ void declare_batch(const Emit *e, Text *h)
                 declare_under_way(e, h);
 }
 
-/* The members that differ from slot to slot, from `from` to `to`. */
+/* Copies the members that differ between slots. */
 static void move_members(const Emit *e, const char *from, const char *to, Text *c)
 {
         bool keeps = to[0] == 'm';
@@ -83,7 +83,7 @@ void emit_slots(const Emit *e, Text *c)
         text_printf(c, "}\n\n");
 }
 
-/* What a view takes and gives lies behind rows of others. */
+/* A view's inputs and outputs follow the rows of other sequences. */
 static void emit_skip_rows(const Emit *e, Text *c)
 {
         text_printf(c,
@@ -137,7 +137,7 @@ void emit_batch_call(const Emit *e, const char *name, bool way, Text *c)
                 way ? "        m->way = way;\n" : "", way ? "        m->way = 0;\n" : "", outcome(e));
 }
 
-/* Room in a slot's window caches for what a call brings. */
+/* Makes room in a slot's window caches for the positions of a call. */
 static void emit_make_room(const Emit *e, Text *c)
 {
         if (e->plan->windows.n)
@@ -152,7 +152,7 @@ static void emit_make_room(const Emit *e, Text *c)
                         e->name, e->plan->windows.n, cached_states(e->plan));
 }
 
-/* The states that lie in pages, as a table, and what takes pages. */
+/* Table of the states that are stored in pages, and the functions that allocate pages. */
 static void emit_pages(const Emit *e, Text *c)
 {
         const Plan *p = e->plan;
@@ -226,7 +226,7 @@ void emit_sequence_of(const Emit *e, Text *c)
         text_put(c, host_text(e, "sequence_of.h"));
 }
 
-/* A view of a sequence becomes one that takes and gives what lies behind that. */
+/* Moves a view to the inputs and outputs of the next sequence. */
 static void emit_next_sequence(const Emit *e, Text *c)
 {
         text_printf(c,
@@ -256,7 +256,7 @@ static void emit_check_sequence(const Emit *e, Text *c)
         text_printf(c, "        return %s_OK;\n}\n\n", e->upper);
 }
 
-/* A sequence alone is a batch of one. */
+/* A single sequence is a batch of one. */
 static void emit_whole_forward(const Emit *e, Text *c)
 {
         const int size = varying_size(e->g);

@@ -1,9 +1,9 @@
-/* The command line: what of runtime/ it is made of, for each loop. */
+/* The command line: its files of runtime/, for each loop. */
 #include <inttypes.h>
 
 #include "emit_private.h"
 
-/* What else a command line of a loop is made of, in order; NULL: it generates. */
+/* Further files of the command line of a loop, in order.  NULL: generation. */
 static const char *const command_file[LOOPS][2] = {[LOOP_classify] = {"main_classify.h"},
                                                    [LOOP_embed] = {"main_texts.h", "main_embed.h"},
                                                    [LOOP_fill] = {"main_texts.h", "main_fill.h"},
@@ -71,7 +71,7 @@ static void emit_feed_prompt(const Emit *e, Text *c)
                 *size_list(e, e->o->feeds_prompt->group, false) ? ", n" : "");
 }
 
-/* The end of the program, and before it what ranks need. */
+/* The end of the program, after the functions that ranks need. */
 static void emit_main(const Emit *e, Text *c)
 {
         text_printf(c, "%s\n%s", e->plan->sharing.ranks ? host_text(e, "main_ranks.h") : "",
@@ -113,13 +113,12 @@ static void emit_generate_command(const Emit *e, bool hears, Text *c)
                 text_printf(c, "\n%s", host_text(e, "main_talk.h"));
 }
 
-/* What a page calls, for each loop. */
+/* Functions that a page calls, for each loop. */
 static const char *const page_file[LOOPS] = {
         [LOOP_generate] = "page_generate.h", [LOOP_classify] = "page_classify.h",
         [LOOP_embed] = "page_embed.h",       [LOOP_fill] = "page_fill.h",
         [LOOP_denoise] = "page_denoise.h",   [LOOP_transcribe] = "page_transcribe.h"};
 
-/* Of the attentions that a graph's taps are: layers times heads; and layers.  0: they are none that a page shows. */
 int64_t attention_maps(const Graph *g, int64_t *layers)
 {
         const Output *o = &g->output[g->noutput - 1];

@@ -1,5 +1,5 @@
-/* Loop denoise as C: the model's other inputs, which its caller gives, and what guidance leads away from.  The steps are
- * runtime/model_denoise.h, the command line runtime/main_denoise.h. */
+/* Loop denoise as C: the model's other inputs, which its caller passes, and the neutral inputs of
+ * guidance.  The steps are runtime/model_denoise.h, the command line runtime/main_denoise.h. */
 #include <inttypes.h>
 
 #include "emit_private.h"
@@ -12,7 +12,7 @@ bool denoise_has_inputs(const Graph *g, const EmitLoop *l)
         return false;
 }
 
-/* --- what is given ---------------------------------------------------------------------------------------------------- */
+/* --- inputs of the caller --------------------------------------------------------------------------------------------- */
 
 /* ", int32_t class_input, int64_t words, const float *text" */
 static const char *parameters(const Emit *e, const EmitLoop *l)
@@ -31,7 +31,7 @@ static const char *parameters(const Emit *e, const EmitLoop *l)
         return t->data;
 }
 
-/* NAME_inputs, if there are any, which the header declares. */
+/* NAME_inputs, declared by the header if there are such inputs. */
 static const char *given_struct(const Emit *e, const EmitLoop *l)
 {
         Text *t = text_new(e->arena);
@@ -50,7 +50,7 @@ static const char *given_struct(const Emit *e, const EmitLoop *l)
         return t->data;
 }
 
-/* "        if (how->without->text)\n                out->text = how->without->text;" and the like; then its size is another one, too. */
+/* Statements that replace inputs and sizes by those of `others`, if set. */
 static void emit_replaced(const Emit *e, const EmitLoop *l, Text *c)
 {
         for (int i = 0; i < e->g->ninput; i++) {
@@ -180,8 +180,8 @@ const char *denoise_header(const Emit *e, const EmitLoop *l)
 
 /* --- the command line ------------------------------------------------------------------------------------------------- */
 
-/* The place of a size among those that the caller gives. */
-static int place_of_size(const Graph *g, const EmitLoop *l, int size)
+/* Index of a size among those that the caller passes. */
+static int index_of_size(const Graph *g, const EmitLoop *l, int size)
 {
         int place = 0;
         for (int i = 0; i < size; i++)
@@ -189,7 +189,7 @@ static int place_of_size(const Graph *g, const EmitLoop *l, int size)
         return place;
 }
 
-/* "{"text", "[words, 8]", 0, 0, 2, {-1, 8}}", of InputForm. */
+/* An InputForm: {"text", "[words, 8]", 0, 0, 2, {-1, 8}} */
 static void emit_input_form(const Emit *e, const EmitLoop *l, const Input *in, Text *c)
 {
         text_printf(c, "        {\"%s\", \"%s\", %d, %" PRId64 ", %d, {", input_name(in),
@@ -202,7 +202,7 @@ static void emit_input_form(const Emit *e, const EmitLoop *l, const Input *in, T
                         named++;
                 text_printf(c, "%s%" PRId64, a ? ", " : "",
                             dim_is_fixed(d) ? dim_value(d, NULL)
-                                            : -1 - (int64_t)place_of_size(e->g, l, named));
+                                            : -1 - (int64_t)index_of_size(e->g, l, named));
         }
         text_printf(c, "%s}},\n", in->type.rank ? "" : "0");
 }

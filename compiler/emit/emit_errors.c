@@ -1,4 +1,4 @@
-/* Error codes of the model's functions, with a name and a sentence each; and the description of the file. */
+/* Error codes of the model's functions, each with a name and a message; and the version of the file. */
 #include <inttypes.h>
 
 #include "emit_private.h"
@@ -30,10 +30,10 @@ static bool has_rule(const Emit *e)
         return e->o->generates;
 }
 
-/* In the order of their codes, from 1 on. */
+/* In the order of their codes, which begin at 1. */
 static const struct {
         const char *name, *said;
-        IsPossible *possible; /* NULL: in every model */
+        IsPossible *possible; /* whether the model can return it; NULL: every model can */
 } error_table[] = {
         {"FILE", "the weights can't be opened or read", NULL},
         {"WEIGHTS", "this is not the weight file that was written with this program", NULL},
@@ -76,7 +76,7 @@ void declare_errors(const Emit *e, Text *h)
         text_printf(h, "};\n\n");
 }
 
-/* The same for all files that belong together: another has other weights, or takes and gives other things. */
+/* Files that belong together have the same version.  It changes with the weights, inputs or outputs. */
 const char *version_text(const Emit *e)
 {
         return arena_printf(e->arena, "lathe %s, layout %016" PRIx64, LATHE_VERSION, layout_hash(e->plan));

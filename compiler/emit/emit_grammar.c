@@ -1,4 +1,4 @@
-/* A grammar that texts are made by, as tables, and the functions of runtime/model_grammar.h. */
+/* A grammar that restricts texts, as tables, and the functions of runtime/model_grammar.h. */
 #include <inttypes.h>
 
 #include "emit_private.h"

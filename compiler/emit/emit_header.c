@@ -1,4 +1,5 @@
-/* The header of the interface: what is taken and given, sizes as enumerators, and the functions' declarations. */
+/* The header of the interface: a description of inputs and outputs, sizes as enumerators, and
+ * declarations. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +21,7 @@ static bool name_is_in(const Enumerators *sizes, const char *name)
         return false;
 }
 
-/* An enumerator; one more _ behind each name that is taken already. */
+/* Declares an enumerator; appends _ to its name until it is unique. */
 static void emit_size(const Emit *e, const char *name, int64_t value, Enumerators *sizes)
 {
         Text *own = text_new(e->arena);
@@ -36,7 +37,7 @@ static void emit_size(const Emit *e, const char *name, int64_t value, Enumerator
         text_printf(sizes->text, "        %s = %" PRId64 ",\n", own->data, value);
 }
 
-/* Whole hyperparameters and the bounds of ids, as enumerators. */
+/* Integer hyperparameters and bounds of ids, as enumerators. */
 static void declare_sizes(const Emit *e, Text *h)
 {
         Enumerators sizes = {text_new(e->arena),
@@ -65,7 +66,7 @@ static void declare_sizes(const Emit *e, Text *h)
                 text_printf(h, "/* The model's whole numbers. */\nenum {\n%s};\n\n", sizes.text->data);
 }
 
-/* How far back positions can be taken where windows or sums move on. */
+/* Number of positions that can be taken back, if windows or sums limit it. */
 static const char *rewind_text(const Emit *e)
 {
         const char *text = "";

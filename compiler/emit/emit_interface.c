@@ -1,4 +1,4 @@
-/* The interface as C: the functions that callers see. */
+/* The interface as C: the public functions. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ const char *element_count(const Emit *e, const Type *t)
                 Dim rest = t->dim[a];
                 bool time = e->causal && rest.per[e->g->time] == 1;
                 if (time)
-                        rest.per[e->g->time] = 0; /* n counts the whole call, m->time the piece at hand */
+                        rest.per[e->g->time] = 0; /* n counts the whole call, m->time the current piece */
                 const char *size = time && dim_is(rest, 0) ? "n" : dim_expression(e->arena, e->g, rest);
                 text_printf(count, "%s", a ? " * " : "");
                 text_printf(count,
@@ -72,7 +72,7 @@ const char *output_list(const Emit *e, bool types, bool none)
         return t->data;
 }
 
-/* The groups fed separately whose inputs have the size. */
+/* The separately fed groups whose inputs have the size. */
 static uint64_t groups_of_size(const Emit *e, int size)
 {
         uint64_t groups = 0;
@@ -90,7 +90,8 @@ bool size_is_kept(const Emit *e, int size)
         return groups_of_size(e, size) != 0;
 }
 
-/* Whether a call states the size: all named dimensions but time and past, if what is fed separately has not stated them. */
+/* Whether a call has the size as an argument: all named dimensions except time and past, unless a
+ * separately fed group has it. */
 bool states_size(const Emit *e, int group, int size)
 {
         if (e->causal && (size == e->g->time || size == e->g->past))
@@ -117,7 +118,8 @@ const char *group_name(const Emit *e, int group)
         return e->g->input[i].group_name;
 }
 
-/* "!tokens || !keep": the group's inputs that a call needs only if it takes positions, or the others; *n: how many. */
+/* "!tokens || !keep": inputs of the group that are required only for positions, or the others.  *n: their
+ * number. */
 static const char *inputs_missing(const Emit *e, int group, bool by_position, int *n)
 {
         Text *t = text_new(e->arena);
@@ -160,7 +162,7 @@ void emit_checks(const Emit *e, int group, Text *c, const char *indent)
         }
 }
 
-/* Where the inputs of a group lie; and the outputs, which calls give. */
+/* Stores the pointers to a group's inputs; and to the outputs, which calls pass. */
 void emit_output_pointers(const Emit *e, Text *c, const char *indent)
 {
         for (int i = 0; i < e->g->noutput; i++)
@@ -210,7 +212,7 @@ int64_t elements_passed(const Plan *p, const Type *t)
         return n * rows;
 }
 
-/* Do strides of t follow from the positions of the whole call? */
+/* Whether strides of t depend on the number of positions in the whole call. */
 static bool is_dense_over_time(const Plan *p, const Type *t)
 {
         const Graph *g = p->graph;
@@ -241,7 +243,7 @@ const char *wanted_outputs(const Emit *e)
         return e->g->noutput > 1 ? arena_printf(e->arena, "(%s)", t->data) : t->data;
 }
 
-/* Columns that no piece of the call computes, since their positions come after all of its rows. */
+/* Fills columns that no piece of the call computes, since their positions are after all of its rows. */
 static void emit_later(const Emit *e, Text *c)
 {
         for (int i = 0; i < e->g->noutput; i++) {
@@ -258,7 +260,7 @@ static void emit_later(const Emit *e, Text *c)
         }
 }
 
-/* The parts that have waited for a group, which runs when all of their groups are fed. */
+/* Runs the parts that need the group, once all of their groups are fed. */
 static void emit_part_runs(const Emit *e, uint64_t bit, Text *c)
 {
         for (int i = 0; i < e->g->npart; i++) {
@@ -274,7 +276,7 @@ static void emit_part_runs(const Emit *e, uint64_t bit, Text *c)
         }
 }
 
-/* A function that takes a group of inputs that is fed separately. */
+/* A function that feeds a group of inputs. */
 static void emit_feed(const Emit *e, int group, Text *c)
 {
         uint64_t bit = UINT64_C(1) << group;
@@ -306,7 +308,7 @@ static void emit_feeds(const Emit *e, Text *c)
                         emit_feed(e, group, c);
 }
 
-/* Every call that runs threads, before it takes anything. */
+/* Threads are renewed before each call that runs them. */
 void emit_renewal(const Emit *e, Text *c)
 {
         text_printf(c, "%s",
@@ -314,7 +316,7 @@ void emit_renewal(const Emit *e, Text *c)
                                   "$MODEL_ERROR_THREADS;\n"));
 }
 
-/* What is fed separately has to be there, and is not computed again. */
+/* Checks that separately fed inputs are there, and marks them as computed. */
 static void emit_fed_check(const Emit *e, Text *c)
 {
         if (e->g->fed_separately)
@@ -354,7 +356,7 @@ static const char *rows_times(const Emit *e, const char *rows, int64_t elements)
         return elements == 1 ? rows : arena_printf(e->arena, "%s * %" PRId64, rows, elements);
 }
 
-/* Moves the callers' pointers on to the rows of the next chunk. */
+/* Advances the caller's pointers to the rows of the next chunk. */
 static void emit_next_rows(const Emit *e, Text *c)
 {
         for (int i = 0; i < e->g->noutput; i++)
@@ -427,7 +429,7 @@ static void emit_advance(const Emit *e, Text *c)
                     past, outcome(e));
 }
 
-/* The pages of what is taken back. */
+/* Releases the pages of positions that are taken back. */
 static void emit_pages_back(const Emit *e, const char *n, Text *c)
 {
         if (has_pages(e))

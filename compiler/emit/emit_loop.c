@@ -1,11 +1,11 @@
-/* Loops besides generate as functions of the model's: what is declared of them, and how they call the model.  The functions themselves are
- * runtime/model_*.h. */
+/* Loops other than generate as functions of the model: their declarations and their calls of the model.
+ * The functions are in runtime/model_*.h. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "emit_private.h"
 
-enum { MOST_FILE_INPUTS = 64 }; /* of runtime/input_values.h */
+enum { MAX_FILE_INPUTS = 64 }; /* of runtime/input_values.h */
 
 static LoopId id_of(const EmitLoop *l)
 {
@@ -14,10 +14,10 @@ static LoopId id_of(const EmitLoop *l)
 
 /* --- inputs ------------------------------------------------------------------------------------------------------ */
 
-/* Where an input's values come from. */
+/* Source of an input's values. */
 typedef enum { FROM_LOOP, FROM_SETTING, FROM_CALLER, FED_BEFORE } From;
 
-/* Is nothing in the group the loop's own?  Then the caller feeds it before. */
+/* Whether the caller feeds the group before: it has no input of the loop. */
 static bool is_fed_before(const Graph *g, const EmitLoop *l, int group)
 {
         if (!is_fed_separately(g, group))
@@ -54,7 +54,7 @@ bool is_callers_size(const Graph *g, const EmitLoop *l, int size)
         return false;
 }
 
-/* The size that grows with a text, -1: there is none. */
+/* The size that grows with a text; -1: none. */
 static int size_of_text(const Graph *g, const EmitLoop *l)
 {
         for (int i = 0; i < g->nnamed && loop_info[id_of(l)].in == LOOP_IN_TOKENS; i++)
@@ -63,7 +63,8 @@ static int size_of_text(const Graph *g, const EmitLoop *l)
         return -1;
 }
 
-/* "4 * n": elements of an input that a setting fills; NULL: it has another size than the text's. */
+/* "4 * n": number of elements of an input that a setting fills.  NULL: it has a size that is not the
+ * text's. */
 static const char *filled_count(const Graph *g, const EmitLoop *l, const Input *in)
 {
         const int text = size_of_text(g, l);
@@ -103,7 +104,7 @@ const char *why_no_loop_function(const Graph *g, const EmitLoop *l)
         return NULL;
 }
 
-/* Does a file say all sizes of the input, and are there not too many? */
+/* Whether a file can give all sizes of the input: each is a number or a name. */
 static bool is_said_by_file(const Graph *g, const Input *in)
 {
         for (int a = 0; a < in->type.rank; a++) {
@@ -123,8 +124,8 @@ const char *why_no_loop_command(const Graph *g, const EmitLoop *l)
                 const Input *in = &g->input[i];
                 if (!is_callers(g, l, in))
                         continue;
-                if (++n > MOST_FILE_INPUTS)
-                        return arena_printf(g->arena, "has more than %d inputs", MOST_FILE_INPUTS);
+                if (++n > MAX_FILE_INPUTS)
+                        return arena_printf(g->arena, "has more than %d inputs", MAX_FILE_INPUTS);
                 if (!is_said_by_file(g, in))
                         return arena_printf(g->arena, "has an input %s whose sizes are not names",
                                             input_name(in));
@@ -143,13 +144,13 @@ const char *why_no_generate_command(const Graph *g, const Input *fed)
 
 /* --- a call of the model ------------------------------------------------------------------------------------------- */
 
-/* Of x0, x1, ..: as an input's type. */
+/* Input x0, x1, ..: cast to its type. */
 static const char *loop_filled_input(const Emit *e, const Input *in, int i)
 {
         return arena_printf(e->arena, in->type.dtype == REAL ? "(const float *)(const void *)x%d" : "x%d", i);
 }
 
-/* What stands for an input in a call. */
+/* Argument of a call for an input. */
 static const char *loop_argument(const Emit *e, const EmitLoop *l, int i)
 {
         const Input *in = &e->g->input[i];
@@ -191,7 +192,7 @@ static void emit_filled(const Emit *e, const EmitLoop *l, Text *c)
         }
 }
 
-/* Elements of scratch that a call takes. */
+/* Number of elements of scratch for a call. */
 static void emit_call_room(const Emit *e, const EmitLoop *l, Text *c)
 {
         Text *total = text_new(e->arena);
@@ -211,7 +212,8 @@ static const char *loop_outputs(const Emit *e, const EmitLoop *l)
         return t->data;
 }
 
-/* "        if (!fed || fed->text != given->text)\n        ": what a group is fed is kept, so it is fed when it is another one. */
+/* "        if (!fed || fed->text != given->text)\n        ": a fed group is kept, so it is fed again only
+ * if it changed. */
 static const char *when_fed(const Emit *e, const EmitLoop *l, int group)
 {
         Text *t = text_new(e->arena);
@@ -228,7 +230,7 @@ static const char *when_fed(const Emit *e, const EmitLoop *l, int group)
         return arena_printf(e->arena, "        if (!fed%s)\n        ", t->data);
 }
 
-/* CLASSIFY_call(m, from, n, to, scratch) and the like: the loop's input in, its output out. */
+/* CLASSIFY_call(m, from, n, to, scratch) and the like: computes the loop's output from its input. */
 static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
 {
         const char *name = l->loop->name;

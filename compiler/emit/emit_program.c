@@ -1,11 +1,11 @@
-/* The program as C: the instance's struct, a function for each body, the order of kernels and barriers; and the program alone,
- * for an engine. */
+/* The program as C: the instance's struct, a function for each body, the order of kernels and barriers;
+ * and only the program, for an engine. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "emit_private.h"
 
-/* What a slot keeps from call to call. */
+/* Members that a slot keeps between calls. */
 static void emit_kept(const Emit *e, Text *c)
 {
         text_printf(c, "        struct {\n                int64_t past;\n");
@@ -23,7 +23,7 @@ typedef struct {
         bool has;
 } InstanceMember;
 
-/* Those of instance.def, in order, NULL at the end. */
+/* Members of instance.def, in order, NULL at the end. */
 static const InstanceMember *instance_members(const Emit *e)
 {
         const InstanceMember all[] = {
@@ -36,7 +36,7 @@ static const InstanceMember *instance_members(const Emit *e)
         return copy;
 }
 
-/* `int64_t first; / * .. * /`; one that the program does not have gets a name that no size has */
+/* `int64_t first; / * .. * /`; a member that the program lacks gets a name that no size has. */
 static void emit_member(const Emit *e, Text *c, const InstanceMember *m)
 {
         const bool view = !strcmp(m->type, "INSTANCE *"), pointer = strchr(m->type, '*') != NULL;
@@ -50,7 +50,7 @@ static void emit_member(const Emit *e, Text *c, const InstanceMember *m)
         text_printf(c, "; /* %s */\n", m->about);
 }
 
-/* Of a program alone it is an EngineInstance (run/jit_private.h). */
+/* For an engine it is an EngineInstance (run/jit_private.h). */
 void emit_struct(const Emit *e, Text *c)
 {
         text_printf(c,

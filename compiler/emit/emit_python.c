@@ -1,10 +1,10 @@
-/* The model as a Python module: what packaging/module.py goes by, and that file. */
+/* The model as a Python module: tables for packaging/module.py, and that file. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "emit_private.h"
 
-/* [[1, {}], [0, {"time": 1}]]: of each axis what is fixed, and how often it has each size. */
+/* [[1, {}], [0, {"time": 1}]]: for each axis the fixed part, and the coefficient of each size. */
 static void add_shape(const Emit *e, const Type *t, Text *py)
 {
         text_put(py, "[");
@@ -81,7 +81,7 @@ static void add_calls(const Emit *e, Text *py)
         text_put(py, "],\n");
 }
 
-/* Of denoise what it is given, and the sizes of that. */
+/* Inputs of denoise that the caller passes, and their sizes. */
 static void add_denoise(const Emit *e, const EmitLoop *l, Text *py)
 {
         text_put(py, "{\"given\": ");
@@ -95,7 +95,7 @@ static void add_denoise(const Emit *e, const EmitLoop *l, Text *py)
                     l->parts.input->name);
 }
 
-/* Of each loop how many values it gives; None: tokens. */
+/* Number of values of each loop's output; None: tokens. */
 static void python_loops(const Emit *e, Text *py)
 {
         text_put(py, "    \"loops\": {");

@@ -1,4 +1,4 @@
-/* A model for ranks: what is declared of them, and the functions of runtime/model_ranks.h. */
+/* A model for ranks: its declarations, and the functions of runtime/model_ranks.h. */
 #include <inttypes.h>
 
 #include "emit_private.h"

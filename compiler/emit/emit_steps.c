@@ -72,7 +72,7 @@ static const char *body_name(const Emit *e, const Step *repeat, const Step *body
         return arena_printf(e->arena, "%s_body%s%s", r->name, number, repeat->half == 2 ? "_rest" : "");
 }
 
-/* The rows that an iteration changes, where kernels compute only these. */
+/* Parameters for the active rows, in iterations whose kernels compute only these. */
 static const char *body_rows(const Step *body, bool types)
 {
         return body->inside.n ? row_parameters(body->inside.step[0]->kernel, types) : "";
@@ -125,7 +125,7 @@ static void emit_repeat(const Emit *e, const Step *s, Text *t)
         text_printf(t, "}\n");
 }
 
-/* Which body each iteration has, before the first step that is for a repeat. */
+/* Table of each iteration's body, before the first step of a repeat. */
 static void emit_body_numbers(const Kernel *repeat, Text *t)
 {
         const Region *r = repeat->repeat.region;
@@ -151,7 +151,7 @@ static void emit_gather(const Emit *e, const Step *s, Text *t)
                     offset, r->base, dim_expression(e->arena, e->g, r->rows), r->tile, r->whole_tiles);
 }
 
-/* A call of a function of the runtime for a value that a repeat carries. */
+/* Calls a function of the runtime for a value that a repeat carries. */
 static void emit_carried(const Emit *e, const Step *s, Text *t)
 {
         const Region *r = s->kernel->repeat.region;
@@ -177,13 +177,14 @@ static bool is_timed(const Plan *p)
         return p->timed && p->by_address;
 }
 
-/* A kernel's time ends here. */
+/* Ends the time measurement of a kernel. */
 static void emit_mark(const Kernel *k, Text *t)
 {
         text_printf(t, "if (thread == 0)\n        profile_mark(%d);\n", k->order.step);
 }
 
-/* Is it the first step of a repeat: itself, or the condition in which its stage receives values? */
+/* Whether it is the first step of a repeat: the repeat, or the condition in which its stage receives
+ * values. */
 static bool begins_repeat(const StepList *list, int i)
 {
         const Step *s = list->step[i], *next = i + 1 < list->n ? list->step[i + 1] : NULL;
@@ -203,7 +204,7 @@ static void emit_steps(const Emit *e, const StepList *list, const char *instance
         }
 }
 
-/* The steps of a function: each kernel's time is taken where that is asked for. */
+/* The steps of a function, with time marks of kernels if requested. */
 static void emit_function_steps(const Emit *e, const StepList *list, Text *t)
 {
         for (int i = 0; i < list->n; i++) {
@@ -247,8 +248,8 @@ static const char *any_requested(const Emit *e, const Step *s, const char *insta
         return t->data;
 }
 
-/* Steps that only some outputs need.  Those that all outputs need are unconditional: a call runs only if one is requested, or for the
- * positions that it takes. */
+/* Steps that only some outputs need.  Those that all outputs need are unconditional: a call runs only if
+ * an output is requested, or for the positions that it takes. */
 static void emit_wanted(const Emit *e, const Step *s, const char *instance, Text *t)
 {
         Text *inside = text_new(e->arena);
@@ -259,13 +260,13 @@ static void emit_wanted(const Emit *e, const Step *s, const char *instance, Text
         text_printf(t, braces ? "}\n" : "");
 }
 
-/* Is one statement all that it has inside? */
+/* Whether it contains a single statement. */
 static bool is_exchange(const Step *s)
 {
         return s->op == STEP_EXCHANGE || (s->inside.n == 1 && is_exchange(s->inside.step[0]));
 }
 
-/* thread: "", or a condition before the step's own */
+/* thread: "", or a condition before that of the step */
 static void emit_if(const Emit *e, const Step *s, const char *thread, Text *t)
 {
         const bool braces = !is_exchange(s);
@@ -297,10 +298,11 @@ static void emit_step(const Emit *e, const Step *s, const char *instance, Text *
         case STEP_SEND:
         case STEP_RECEIVE:
         case STEP_COMPARE: emit_carried(e, s, t); break;
+        /* only their number */
         case STEP_BODY:
         case STEP_ACTIVE:
         case STEP_PART:
-        case STEP_COUNT: break; /* where they are */
+        case STEP_COUNT: break;
         }
 }
 
@@ -308,7 +310,7 @@ static void emit_step(const Emit *e, const Step *s, const char *instance, Text *
 
 static void emit_functions(const Emit *e, const StepList *list, Text *c);
 
-/* Does C text contain this identifier? */
+/* Whether C text contains this identifier. */
 static bool text_mentions(const Text *t, const char *name)
 {
         CScan s = {.at = t->data, .end = t->data + t->n};
@@ -320,7 +322,8 @@ static bool text_mentions(const Text *t, const char *name)
         return false;
 }
 
-/* ", int64_t layer" for each repeat around a body; the steps of an iteration may be the same in all, by shared functions */
+/* ", int64_t layer" for each repeat around a body that the steps use.  Shared functions can make steps
+ * independent of the iteration. */
 static const char *body_parameters(const Emit *e, const Body *b, const Text *steps)
 {
         const Region *nest[MAX_NEST];
@@ -345,7 +348,7 @@ static void emit_body_function(const Emit *e, const Step *repeat, const Step *bo
         text_printf(c, "}\n\n");
 }
 
-/* The bodies of a repeat, and of its second half, or NULL: kernels before the bodies that call them. */
+/* Functions of the bodies of a repeat and of its second half (or NULL), after their kernels. */
 static void emit_repeat_functions(const Emit *e, const Step *repeat, const Step *rest, Text *c)
 {
         const StepList *bodies = bodies_of(repeat), *others = rest ? bodies_of(rest) : NULL;
@@ -399,7 +402,7 @@ static bool asks_for_taps(const StepList *list)
         return false;
 }
 
-/* The ranks that share a call, by what they share. */
+/* The number of ranks that share a call, for each way of sharing. */
 static void emit_ranks_by(const Emit *e, Text *c)
 {
         text_printf(c,
@@ -424,7 +427,7 @@ static const char *names_of_groups(const Emit *e, uint64_t groups)
         return names;
 }
 
-/* Part `number` of the program, in a function of its own but for the calls'. */
+/* Part `number` of the program, in its own function unless it is the calls'. */
 static void emit_part(const Emit *e, const Step *part, int number, Text *calls, Text *c)
 {
         Text *steps = text_new(e->arena);
@@ -444,7 +447,7 @@ static void emit_part(const Emit *e, const Step *part, int number, Text *calls, 
                     number, number);
 }
 
-/* Does an epilogue look up the sequence of its row? */
+/* Whether an epilogue looks up the sequence of its row. */
 static bool any_looks_up(const Plan *p)
 {
         for (int i = 0; i < p->all.n; i++)

@@ -17,7 +17,7 @@ bool has_tile(const Plan *p, Tile tile)
         return false;
 }
 
-/* The tiles that a file's products take with weights as numbers, and those that they take with codes. */
+/* The tiles of a file's products, for weights as numbers and for codes. */
 static void emit_tiles(const Plan *p, const Target *t, Text *c)
 {
         text_printf(c, "#define TILES(T, of)");
@@ -37,7 +37,7 @@ static void emit_tiles(const Plan *p, const Target *t, Text *c)
         text_printf(c, "\n");
 }
 
-/* What the weights of products are stored in. */
+/* Storage types of the weights of products. */
 static void emit_storages(const Plan *p, Text *c)
 {
         bool used[STORAGE_COUNT] = {false};
@@ -45,7 +45,7 @@ static void emit_storages(const Plan *p, Text *c)
                 for (int s = 0; s < p->all.kernel[i]->product.nsegment; s++)
                         used[p->all.kernel[i]->product.segment[s].w[0]->storage] = true;
         used[STORAGE_F32] =
-                used[STORAGE_F32] || used[STORAGE_F16] || used[STORAGE_BF16]; /* many rows take them wide */
+                used[STORAGE_F32] || used[STORAGE_F16] || used[STORAGE_BF16]; /* widened for many rows */
         text_printf(c, "#define STORAGES(S)");
         for (int s = 0; s < STORAGE_COUNT; s++)
                 if (used[s])
@@ -54,7 +54,7 @@ static void emit_storages(const Plan *p, Text *c)
         text_printf(c, "\n\n");
 }
 
-/* What keys, values and the right sides of activations' products are stored in. */
+/* Adds the storage types of keys, values and right operands of products of activations. */
 static void add_states(const Plan *p, const StmtList *list, Text *states)
 {
         for (int i = 0; i < list->n; i++) {

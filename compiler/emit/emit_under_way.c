@@ -1,4 +1,4 @@
-/* Batches under way among stages of ranks: NAME_begin and NAME_end (runtime/batch_under_way.h). */
+/* Batches under way in stages of ranks: NAME_begin and NAME_end (runtime/batch_under_way.h). */
 #include <string.h>
 
 #include "emit_private.h"

@@ -1,4 +1,4 @@
-/* Access to the weights and the tokenizer's tables: in a mapped file, or in the program, as text or by the
+/* Access to weights and tokenizer tables: in a mapped file, or in the program, as text or by the
  * assembler. */
 #include <inttypes.h>
 #include <string.h>
@@ -23,10 +23,11 @@ static void emit_tables(const Emit *e, Text *c)
         text_printf(c, "\n};\n\n");
 }
 
-/* What the four bytes of a word of the weights are; it is how many numbers they hold. */
+/* Content of a 4-byte word of the weights; the value is the number of elements. */
 typedef enum { ONE_FLOAT = 1, TWO_HALVES = 2, FOUR_BYTES = 4 } Word;
 
-/* Bytes at the beginning of a block of 16 outputs (runtime/blocks.h) that are numbers of 16 bits; behind them are bytes. */
+/* Bytes at the start of a block of 16 outputs (runtime/blocks.h) that are 16-bit numbers.  The rest is
+ * bytes. */
 static int64_t block_halves(Storage s)
 {
         return s == STORAGE_Q4_1 || s == STORAGE_Q4_K || s == STORAGE_Q5_K ? 64 : 32;
@@ -41,7 +42,7 @@ static Word word_at(Storage s, int64_t byte)
                                                                 : FOUR_BYTES;
 }
 
-/* [words of the weights]; `narrow` becomes whether some are no floats. */
+/* Content of each word.  *narrow: whether some are not floats. */
 static unsigned char *weight_words(const Emit *e, bool *narrow)
 {
         const Plan *p = e->plan;
@@ -62,7 +63,7 @@ static unsigned char *weight_words(const Emit *e, bool *narrow)
         return word;
 }
 
-/* Words of bytes and of halves have their first one in the lowest bits. */
+/* The first byte or half of a word is in its lowest bits. */
 static const char word_macros[] =
         "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
         "#define HALVES(w) (w##u >> 16 | w##u << 16)\n"
@@ -94,7 +95,7 @@ static void emit_values(const Emit *e, Text *c)
                                   "        return $MODEL_OK;\n}\n\n"));
 }
 
-/* weights_open(): the weights, then the tables. */
+/* weights_open(): opens the weights, then the tables. */
 static void emit_opening(const Emit *e, Text *c)
 {
         const bool mapped = e->o->home == WEIGHTS_MAPPED;

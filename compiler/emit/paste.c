@@ -12,22 +12,22 @@
 #include <string.h>
 
 typedef struct {
-        bool *listed, *used; /* [files]: to be pasted from; something in it is needed */
+        bool *listed, *used; /* [files]: may be pasted; contains a needed chunk */
         bool *needed;        /* [embedded_chunks] */
-        const char **text;   /* [embedded_chunks]: of one with conditions, without them */
+        const char **text;   /* [embedded_chunks]: text of a chunk after resolving its conditions */
         const CFact *facts;
         Arena *arena;
-        bool *hidden; /* [EMBEDDED_WORDS]: what is given defines it */
+        bool *hidden; /* [EMBEDDED_WORDS]: defined by the given text */
 } Paste;
 
 static int name_index(const char *name, int64_t n)
 {
-        return word_place(embedded_word, embedded_words, name, n);
+        return word_slot(embedded_word, embedded_words, name, n);
 }
 
 static void need_chunk(Paste *p, int number);
 
-/* Marks what defines a name; what is given stands before all else, and hides it. */
+/* Marks the chunks that define a name, unless the given text defines it. */
 static void need_word(Paste *p, int at)
 {
         const EmbeddedWord *w = &embedded_word[at];
@@ -44,7 +44,7 @@ static void need_text(Paste *p, const char *text)
                 need_word(p, name_index(name, n));
 }
 
-/* Of a chunk with conditions what the facts leave. */
+/* Text of a chunk after its conditions are resolved by the facts. */
 static const char *chunk_text(const Paste *p, const EmbeddedChunk *c)
 {
         Text *t = text_new(p->arena);
@@ -69,7 +69,7 @@ static void need_chunk(Paste *p, int number)
                 need_word(p, embedded_use[c->use + i]);
 }
 
-/* What is given defines its names; it is not pasted. */
+/* Hides the names that the given text defines: it is not pasted, but replaces their chunks. */
 static void paste_define(Paste *p, const char *given)
 {
         CDeclared d = {.text = given};
@@ -97,7 +97,7 @@ static Paste paste_new(Arena *a, const char *const *files, const CFact *facts)
         return p;
 }
 
-/* What defines nothing comes along with its file. */
+/* Adds chunks that define nothing, of files that are used. */
 static void need_rest(Paste *p, const EmbeddedFile *f)
 {
         for (int i = f->chunk; i < f->chunk + f->chunks; i++)

@@ -1,7 +1,8 @@
 /* Code as C: statements.
  *
- * A vector becomes one `const v16 t<n> = ..;` (w16 where it holds doubles), or, of one that a single statement after it takes, an expression
- * within that statement.  Where vectors are passed by address (libtcc has none), each has a statement, `v16 t<n>; v_add(t<n>, t0, t1);`. */
+ * A vector becomes a variable, `const v16 t<n> = ..;` (w16 if it holds doubles), or, if a single later
+ * statement uses it, an expression in that statement.  Where vectors are passed by address (libtcc has
+ * none), each has a statement, `v16 t<n>; v_add(t<n>, t0, t1);`. */
 #include "print_private.h"
 
 #include <math.h>
@@ -10,24 +11,24 @@
 
 /* --- vectors ---------------------------------------------------------------------------------------------------------- */
 
-const char *literal_in_c(const Printer *p, bool far, double value)
+const char *literal_in_c(const Printer *p, bool f64, double value)
 {
-        return far ? arena_printf(p->arena, "%.1f", value) : float_literal(p->arena, (float)value);
+        return f64 ? arena_printf(p->arena, "%.1f", value) : float_literal(p->arena, (float)value);
 }
 
 /* A number with its decimal value where it is in hex: "0x1p-3f" and 0.125 in a comment. */
-static const char *number_in_c(const Printer *p, bool far, double value)
+static const char *number_in_c(const Printer *p, bool f64, double value)
 {
-        const char *c = literal_in_c(p, far, value);
+        const char *c = literal_in_c(p, f64, value);
         int digits = 1;
-        if (far || p->plan->by_address || !strchr(c, 'p'))
+        if (f64 || p->plan->by_address || !strchr(c, 'p'))
                 return c;
         while (digits < 9 && strtof(arena_printf(p->arena, "%.*g", digits, value), NULL) != (float)value)
                 digits++;
         return arena_printf(p->arena, "%s /* %.*g */", c, digits, value);
 }
 
-/* "t3", or the expression that is printed in its place */
+/* "t3", or its inlined expression */
 static const char *vector_text(const Printer *p, int t)
 {
         return p->inlined[t] ? p->inlined[t] : arena_printf(p->arena, "t%d", t);
@@ -36,20 +37,21 @@ static const char *vector_text(const Printer *p, int t)
 /* "v_add", "w_add" */
 static const char *op_name(const Printer *p, const Stmt *s)
 {
-        return arena_printf(p->arena, "%c_%s", s->far ? 'w' : 'v', op_info[s->compute].vector);
+        return arena_printf(p->arena, "%c_%s", s->f64 ? 'w' : 'v', op_info[s->compute].vector);
 }
 
-static const char *vector_name(const Printer *p, bool far, const char *name)
+static const char *vector_name(const Printer *p, bool f64, const char *name)
 {
-        return far ? arena_printf(p->arena, "w%s", name + 1) : name;
+        return f64 ? arena_printf(p->arena, "w%s", name + 1) : name;
 }
 
-static const char *vector_type(bool far)
+static const char *vector_type(bool f64)
 {
-        return far ? "w16" : "v16";
+        return f64 ? "w16" : "v16";
 }
 
-/* Keeps the expression of a vector that is to be printed where it is taken; false: it is too long for that, or not to be. */
+/* Keeps the expression of a vector that is inlined into its user.  False: it is not to be inlined, or too
+ * long. */
 static bool keep_inlined(const Printer *p, const Stmt *s, const char *expression)
 {
         enum { MOST = 64 };
@@ -66,7 +68,7 @@ static void print_assigned(const Printer *p, const Stmt *s, const char *function
         if (keep_inlined(p, s, arena_printf(p->arena, "%s(%s)", function, arguments)))
                 return;
         const char *comment = s->of && s->of->name ? arena_printf(p->arena, " /* %s */", s->of->name) : "";
-        const char *constant = s->op == STMT_START ? "" : "const ", *type = vector_type(s->far);
+        const char *constant = s->op == STMT_START ? "" : "const ", *type = vector_type(s->f64);
         if (p->plan->by_address)
                 text_printf(out, "%s t%d; %s(t%d, %s);%s\n", type, s->to, function, s->to, arguments,
                             comment);
@@ -75,13 +77,13 @@ static void print_assigned(const Printer *p, const Stmt *s, const char *function
                             comment);
 }
 
-/* What a fold begins with. */
+/* Initial value of a fold. */
 static const char *start_text(const Printer *p, const Stmt *s)
 {
-        return s->value == -INFINITY ? "-FLOAT_INF" : number_in_c(p, s->far, s->value);
+        return s->value == -INFINITY ? "-FLOAT_INF" : number_in_c(p, s->f64, s->value);
 }
 
-/* An element among blocks: their type, where they begin, its number. */
+/* Arguments for an element of blocks: type, start, index. */
 static const char *in_blocks(Printer *p, const Stmt *s)
 {
         return arena_printf(p->arena, "%s, %s, %s", storage_text(p->arena, s->buffer),
@@ -132,7 +134,7 @@ static void print_gather(Printer *p, const Stmt *s, Text *out)
         Storage e = s->buffer->storage;
         const char *at = place_in_c(p, s->buffer, s->at);
         print_assigned(
-                p, s, s->variant ? storage_info[e].gather_far : storage_info[e].gather,
+                p, s, s->variant ? storage_info[e].gather_wide : storage_info[e].gather,
                 arena_printf(p->arena, s->variant ? "%s, %s" : "%s, %s, 1", at, vector_text(p, s->from[0])),
                 out);
 }
@@ -154,12 +156,12 @@ static void print_store(Printer *p, const Stmt *s, Text *out)
 static void print_per_iteration(Printer *p, const Stmt *s, Text *out)
 {
         const Literal *l = s->of->attr.literal;
-        text_printf(out, "static const %s c%d[%lld] = {", s->far ? "double" : "float", s->to,
+        text_printf(out, "static const %s c%d[%lld] = {", s->f64 ? "double" : "float", s->to,
                     (long long)l->iterations);
         for (int64_t i = 0; i < l->iterations; i++)
-                text_printf(out, "%s%s", i ? ", " : "", literal_in_c(p, s->far, l->value[i]));
+                text_printf(out, "%s%s", i ? ", " : "", literal_in_c(p, s->f64, l->value[i]));
         text_printf(out, "};\n");
-        print_assigned(p, s, vector_name(p, s->far, "v_set1"),
+        print_assigned(p, s, vector_name(p, s->f64, "v_set1"),
                        arena_printf(p->arena, "c%d[%s]", s->to, iteration_text(p, s->of->body->region)), out);
 }
 
@@ -172,9 +174,9 @@ static const char *body_arguments(const Printer *p, const Stmt *s)
 }
 
 /* "(float)(i0 + 1)" */
-static const char *as_lane(Printer *p, bool far, const Index *x)
+static const char *as_lane(Printer *p, bool f64, const Index *x)
 {
-        const char *type = far ? "double" : "float", *text = index_text(p, x);
+        const char *type = f64 ? "double" : "float", *text = index_text(p, x);
         return arena_printf(p->arena, x->op == INDEX_LANE ? "(%s)%s" : "(%s)(%s)", type, text);
 }
 
@@ -196,7 +198,7 @@ static void print_given(Printer *p, const Stmt *s, Text *out)
         text_printf(out, s->of->name ? " /* %s */\n" : "\n", s->of->name);
 }
 
-/* Of a sink the lanes are all the same. */
+/* All lanes of a sink are equal. */
 static void print_result(const Printer *p, const char *t, Text *out)
 {
         bool given_back = p->f->role == SCORE && p->plan->by_address;
@@ -224,7 +226,7 @@ void print_rest(Printer *p, const CodeLoop *lanes, Text *out)
         text_printf(out, "const int n = %s - j < 16 ? (int)(%s - j) : 16;\n", e, e);
 }
 
-/* A loop of one turn, as its inside. */
+/* A loop of one iteration is printed without a loop. */
 static void print_turn(Printer *p, const Stmt *s, int64_t lanes, Text *out)
 {
         const bool around = p->one_turn;
@@ -278,7 +280,7 @@ static void print_integer(Printer *p, const Stmt *s, Text *out)
 {
         if (s->op == STMT_PLACE)
                 text_printf(out, "const int64_t x%d = clamp_index(%s(%s), %s);\n", s->to,
-                            vector_name(p, s->far, "v_first"), vector_text(p, s->from[0]),
+                            vector_name(p, s->f64, "v_first"), vector_text(p, s->from[0]),
                             index_text(p, s->at));
         else
                 text_printf(out, "const int64_t x%d = %s;\n", s->to, index_text(p, s->at));
@@ -287,41 +289,41 @@ static void print_integer(Printer *p, const Stmt *s, Text *out)
 static void print_stmt(Printer *p, const Stmt *s, Text *out)
 {
         Arena *a = p->arena;
-        const char *set = vector_name(p, s->far, "v_set1");
+        const char *set = vector_name(p, s->f64, "v_set1");
         switch (s->op) {
-        case STMT_NUMBER: print_assigned(p, s, set, number_in_c(p, s->far, s->value), out); break;
+        case STMT_NUMBER: print_assigned(p, s, set, number_in_c(p, s->f64, s->value), out); break;
         case STMT_START: print_assigned(p, s, set, start_text(p, s), out); break;
-        case STMT_INDEX: print_assigned(p, s, set, as_lane(p, s->far, s->at), out); break;
+        case STMT_INDEX: print_assigned(p, s, set, as_lane(p, s->f64, s->at), out); break;
         case STMT_PER_ITERATION: print_per_iteration(p, s, out); break;
         case STMT_ELEMENT: print_element(p, s, out); break;
         case STMT_LOAD: print_load(p, s, out); break;
         case STMT_GATHER: print_gather(p, s, out); break;
         case STMT_COUNT:
-                print_assigned(p, s, vector_name(p, s->far, "v_iota"), as_lane(p, s->far, s->at), out);
+                print_assigned(p, s, vector_name(p, s->f64, "v_iota"), as_lane(p, s->f64, s->at), out);
                 break;
         case STMT_GIVEN: print_given(p, s, out); break;
         case STMT_COMPUTE: print_assigned(p, s, op_name(p, s), body_arguments(p, s), out); break;
         case STMT_MULTIPLY_ADD: print_assigned(p, s, "v_fma", body_arguments(p, s), out); break;
         case STMT_CONVERT:
-                print_assigned(p, s, s->far ? "w_of_v" : "v_of_w", body_arguments(p, s), out);
+                print_assigned(p, s, s->f64 ? "w_of_v" : "v_of_w", body_arguments(p, s), out);
                 break;
         case STMT_EXP_DIFF: print_assigned(p, s, "v_soft", body_arguments(p, s), out); break;
         case STMT_SAFE_DIV: print_assigned(p, s, "v_part", body_arguments(p, s), out); break;
         case STMT_KEEP:
-                print_assigned(p, s, vector_name(p, s->far, "v_keep"),
+                print_assigned(p, s, vector_name(p, s->f64, "v_keep"),
                                arena_printf(a, "%s, %s, %s", vector_text(p, s->from[0]), lanes_left(p),
                                             start_text(p, s)),
                                out);
                 break;
         case STMT_CLAMP:
                 print_assigned(
-                        p, s, vector_name(p, s->far, "v_clamp"),
-                        arena_printf(a, "%s, %s", vector_text(p, s->from[0]), as_lane(p, s->far, s->at)),
+                        p, s, vector_name(p, s->f64, "v_clamp"),
+                        arena_printf(a, "%s, %s", vector_text(p, s->from[0]), as_lane(p, s->f64, s->at)),
                         out);
                 break;
         case STMT_ACCUMULATE: print_accumulate(p, s, out); break;
         case STMT_ACROSS: {
-                const char *fold = vector_name(p, s->far, s->compute == OP_MAX ? "v_maxof" : "v_sum");
+                const char *fold = vector_name(p, s->f64, s->compute == OP_MAX ? "v_maxof" : "v_sum");
                 print_assigned(p, s, set, arena_printf(a, "%s(%s)", fold, vector_text(p, s->from[0])), out);
                 break;
         }
@@ -362,7 +364,7 @@ void printer_begin(Printer *p)
         name_pointers(p);
 }
 
-/* Does the statement define a vector by others and by numbers only? */
+/* Whether the statement defines a vector from other vectors and numbers only. */
 static bool is_of_vectors(const Stmt *s)
 {
         return s->op == STMT_NUMBER || s->op == STMT_COMPUTE || s->op == STMT_MULTIPLY_ADD ||
@@ -370,8 +372,9 @@ static bool is_of_vectors(const Stmt *s)
                s->op == STMT_ACROSS || s->op == STMT_GIVEN;
 }
 
-/* Is the vector of b's statement i to be printed within the statement that takes it?  A number, within all of them.  All are in the same list,
- * with no change of a sum before.  A value with a name has a statement of its own, unless it is just stored. */
+/* Whether the vector of b's statement i is inlined into the statement that uses it; a number is inlined
+ * into all.  Its operands and user must be in the same list, without a change of a sum in between.  A
+ * named value has its own statement, unless it is only stored. */
 static bool is_inlined(const Printer *p, const StmtList *b, int i)
 {
         const Stmt *s = &b->stmt[i];

@@ -1,17 +1,17 @@
-/* Calls of the runtime's kernels as C: products, attention, choices among a row's elements, moves. */
+/* Code as C: calls of the runtime's kernels: products, attention, selections, moves. */
 #include "print_private.h"
 
 #include <string.h>
 
 /* --- products ------------------------------------------------------------------------------------------------------ */
 
-/* Which rows, and how many. */
+/* Arguments for the rows of a call. */
 static const char *call_rows_text(const Kernel *k)
 {
         return k->rows == ROWS_ACTIVE ? "active, count" : "NULL, rows";
 }
 
-/* Where the rows of a rank begin, `ldr` elements apart. */
+/* Pointer to a rank's rows, which are `ldr` elements apart. */
 static const char *own_operand(Printer *p, Operand o, int64_t ldr)
 {
         const char *all = operand_text(p, o);
@@ -25,7 +25,8 @@ static void print_no_rows(const Printer *p, Text *out)
                                  "rows */\n");
 }
 
-/* Rows of the left operand as codes, for parts whose weights lie in blocks: each thread makes its own. */
+/* Converts rows of the left operand to codes, for parts with weights in blocks.  Each thread converts its
+ * own. */
 static void print_codes(Printer *p, const MatmulCall *c, Text *out)
 {
         const Kernel *k = p->kernel;
@@ -39,7 +40,8 @@ static void print_codes(Printer *p, const MatmulCall *c, Text *out)
                                     (long long)k->product.k, code_group[i]);
 }
 
-/* The panels of a part up to an end of a thread's share; of a rank's heads, behind those of heads before them. */
+/* End of a thread's share of panels, relative to a part.  If ranks share heads, panels of earlier heads
+ * come first. */
 static const char *part_text(Printer *p, const MatmulPart *part, const char *end)
 {
         const int64_t heads = p->kernel->ranks.heads;
@@ -53,7 +55,7 @@ static const char *part_text(Printer *p, const MatmulPart *part, const char *end
                             (long long)(part->panels / heads));
 }
 
-/* The call for one part. */
+/* Prints the call for one part. */
 static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, Text *out)
 {
         const Kernel *k = p->kernel;
@@ -81,12 +83,12 @@ static void print_part(Printer *p, const MatmulCall *c, const MatmulPart *part, 
                     (long long)k->product.k, operand_text(p, (Operand){s->w[0], part->w_at}), storage->name,
                     s->nproduct);
         text_printf(call, "%*s&(Tiling){%s, %d, %d}, %s%s, %s%s, m->scratch + thread * SCRATCH);\n",
-                    (int)strlen(function) + 1, "", tile, s->tiling.cut, s->tiling.rows_at_once, twice,
+                    (int)strlen(function) + 1, "", tile, s->tiling.k_block, s->tiling.rows_at_once, twice,
                     part_text(p, part, "from"), twice, part_text(p, part, "to"));
         text_indent(out, call, asked);
 }
 
-/* The loops around the calls; threads share the panels of all their turns. */
+/* Prints the outer loops of a product.  Threads share the panels of all their iterations. */
 static void print_around(Printer *p, const MatmulCall *c, const Text *calls, Text *out)
 {
         Text *inner = text_new(p->arena);
@@ -109,7 +111,7 @@ static void print_around(Printer *p, const MatmulCall *c, const Text *calls, Tex
         text_printf(out, "}\n");
 }
 
-/* A thread's share of all panels: of its rank's, by panels or by heads. */
+/* Prints a thread's share of the panels of its rank, by panels or by heads. */
 static void print_panels(Printer *p, const MatmulCall *c, Text *out)
 {
         const char *share = p->kernel->ranks.sharded && !p->kernel->ranks.heads
@@ -155,7 +157,7 @@ static const char *size_of_loop(Printer *p, const CodeLoop *loop)
         return strchr(e, ' ') ? arena_printf(p->arena, "(%s)", e) : e;
 }
 
-/* "16 * m->frames": how often loops come together */
+/* "16 * m->frames": product of the loops' sizes */
 static const char *times_around(Printer *p, const int *around, int naround)
 {
         const char *times = naround ? loop_size(p, around[0]) : "1";
@@ -198,7 +200,7 @@ static void print_activations(Printer *p, const ActivationCall *c, Text *out)
 
 /* --- attention --------------------------------------------------------------------------------------------------------- */
 
-/* " + 64 * first_head": where a rank's heads begin, which lie `apart` from each other, counted by heads of keys */
+/* " + 64 * first_head": offset of a rank's heads, which are `apart` elements apart, counted in KV heads */
 static const char *own_heads(Printer *p, const Buffer *b, int64_t apart)
 {
         const char *elements = arena_printf(p->arena, "%lld * first_head", (long long)apart);
@@ -264,13 +266,13 @@ static void print_descriptor(Printer *p, const AttentionCall *c, Text *out)
                     p->bare ? "m" : "&place");
 }
 
-/* Rows of a tile: 16 where keys lie in rows. */
+/* Rows of a tile: 16 if keys are stored by rows. */
 static const char *tile_rows(const AttentionCall *c)
 {
         return c->k_key ? "16" : "TILE_ROWS";
 }
 
-/* The call for a share s. */
+/* Prints the call for a share s. */
 static void print_attend(const AttentionCall *c, const char *rows, const char *team, Text *out)
 {
         if (c->weigh)
@@ -283,7 +285,8 @@ static void print_attend(const AttentionCall *c, const char *rows, const char *t
                             c->score->name, c->live->name, rows);
 }
 
-/* A thread's share; of one row, perhaps by blocks of keys, which are then joined. */
+/* Prints a thread's share.  In a call of one row it may be a block of keys, whose results are joined
+ * afterwards. */
 static void print_share(const Kernel *k, const AttentionCall *c, const char *rows, Text *out)
 {
         if (k->scratch.all || c->weigh)
@@ -426,6 +429,6 @@ void print_call(Printer *p, const Stmt *s, Text *out)
         case STMT_ARGMAX:
         case STMT_CODES: print_select(p, s, out); break;
         case STMT_MOVE: print_move(p, s->call.move, out); break;
-        default: break; /* COLLECTIVE: one machine has nothing to do */
+        default: break; /* COLLECTIVE: no code for one machine */
         }
 }

@@ -1,9 +1,9 @@
 /* Code as C: functions.
  *
- *   STEP void layer_ln1(const tale *m, int64_t layer, int thread)
+ *      STEP void layer_ln1(const tale *m, int64_t layer, int thread)
  *
- * Every kernel's function does the share of one thread.  What is called back (a product's results, a score) is a static inline
- * function before it. */
+ * Every kernel's function computes the share of one thread.  Its callbacks (for a product's results, or
+ * scores) are static inline functions before it. */
 #include "print_private.h"
 
 #include <string.h>
@@ -28,20 +28,20 @@ const char *row_parameters(const Kernel *k, bool types)
 
 /* --- loops ------------------------------------------------------------------------------------------------------------- */
 
-/* "4 * first_head": of a loop over heads, of which so many belong to each head of keys. */
+/* "4 * first_head": iterations of a loop over heads, for a number of KV heads. */
 static const char *turns_of_heads(const Printer *p, const char *heads)
 {
         const int64_t each = p->f->loop[p->head_loop - 1].size.fixed / p->kernel->ranks.heads;
         return each == 1 ? heads : arena_printf(p->arena, "%lld * %s", (long long)each, heads);
 }
 
-/* Is the loop's first row a parameter? */
+/* Whether the loop's first row is a parameter. */
 static bool takes_first(const Printer *p, int loop)
 {
         return p->shared && p->shared->takes_first && loop == p->f->body.stmt[0].begin;
 }
 
-/* A size as an expression, the rows before the first wanted one left out. */
+/* A loop's size as an expression, without the rows before the first requested one. */
 const char *loop_size(Printer *p, int loop)
 {
         const CodeLoop *l = &p->f->loop[loop];
@@ -62,7 +62,7 @@ const char *loop_size(Printer *p, int loop)
         return strchr(e, ' ') ? arena_printf(p->arena, "(%s)", e) : e;
 }
 
-/* Of the loops from `begin` to end - 1, which one number counts: the one whose counter is that number, + 1; or 0. */
+/* The loop whose counter is the row number, + 1, if it is the only one from `begin` to end - 1; else 0. */
 static int plain_row(const Printer *p, int begin, int end)
 {
         const CodeLoop *l = &p->f->loop[begin];
@@ -108,7 +108,7 @@ void print_loops_of(Printer *p, int begin, int end, const char *from, Text *out)
 
 void print_loops_in(Printer *p, const int *loop, int n, const char *number, Text *out)
 {
-        const char *lower = NULL; /* how many values the loops after this one have */
+        const char *lower = NULL; /* number of iterations of the loops after this one */
         for (int i = n - 1; i >= 0; i--) {
                 bool used = p->loops >> loop[i] & 1, m = p->m;
                 const char *size = loop_size(p, loop[i]);
@@ -178,7 +178,7 @@ void print_rows(Printer *p, const Stmt *s, Text *out)
         text_printf(out, shared ? "}\n" : "}\nreturn count;\n");
 }
 
-/* --- what a function does without ------------------------------------------------------------------------------------------ */
+/* --- unused parameters ----------------------------------------------------------------------------------------------------- */
 
 /* " UNUSED", which follows the name of a parameter that the function does not use */
 static const char *if_unused(const Printer *p, bool used)
@@ -199,7 +199,7 @@ static const char *iterations_taken(const Printer *p)
 
 /* --- functions -------------------------------------------------------------------------------------------------------------- */
 
-/* A line of a model file without its own comment, cut behind a word where it is long. */
+/* A line of a model file without its comment, shortened after a word if it is long. */
 static const char *shown_line(Arena *a, const char *text, int32_t length)
 {
         enum { MAX_SHOWN = 96 };
@@ -215,7 +215,7 @@ static const char *shown_line(Arena *a, const char *text, int32_t length)
         return arena_printf(a, "%s%s", comment_text(a, text, n), cut ? " .." : "");
 }
 
-/* "rmsnorm, ": the block whose formula a kernel is of; "" in the model itself. */
+/* "rmsnorm, ": the block that contains a kernel's formula; "" directly in the model. */
 static const char *block_of(Arena *a, const Kernel *k)
 {
         return k->where && k->where->block ? arena_printf(a, "%s, ", k->where->block) : "";
@@ -291,7 +291,7 @@ void print_place(Printer *p, const char *around, Text *out)
                                               : ", 0");
 }
 
-/* The view of a product's row, whose number counts the first loops together. */
+/* The view of the sequence of a product's row, whose number counts all outer loops. */
 static const char *instance_of_row(Printer *p)
 {
         Text *row = text_new(p->arena);
@@ -335,13 +335,14 @@ static bool uses_loops(const Printer *p, const int *loop, int n)
         return used;
 }
 
-/* A parameter of a function that is called back. */
+/* A parameter of a callback. */
 typedef struct {
         const char *text;
         bool used;
 } Parameter;
 
-/* result: type and name, "void NAME". parameter: those after the context; the list ends with a NULL text. */
+/* Prints a callback.  result: type and name, "void NAME".  parameter: those after the context; the list
+ * ends with a NULL text. */
 static void print_called_back(Printer *p, const char *result, const Parameter *parameter, const Text *body,
                               Text *out)
 {
@@ -381,7 +382,7 @@ static void print_epilogue(Printer *p, Text *out)
         print_called_back(p, arena_printf(p->arena, "void %s", f->name), taken, body, out);
 }
 
-/* The loops that the numbers of head and row give. */
+/* Loops whose counters are computed from the arguments head and row. */
 static void print_head_loops(Printer *p, Text *out)
 {
         const Function *f = p->f;
@@ -426,7 +427,7 @@ static void print_sink(Printer *p, Text *out)
         print_called_back(p, arena_printf(p->arena, "float %s", p->f->name), taken, body, out);
 }
 
-/* The tables of whole numbers that an integer reads, each once. */
+/* Prints the integer tables that an index reads, each once. */
 static void print_tables(const Index *x, uint64_t *seen, Text *out)
 {
         if (!x)
@@ -463,7 +464,7 @@ static void print_live(Printer *p, Text *out)
         print_called_back(p, arena_printf(p->arena, "void %s", f->name), taken, body, out);
 }
 
-/* Prints the functions of a kernel, and returns whether one that is called back needs a Place. */
+/* Prints the functions of a kernel.  Returns whether a callback needs a Place. */
 static bool print_functions(Plan *p, const Kernel *k, bool bare, Text *out)
 {
         bool place = k->batching == BATCH_ROWS_LOOKED_UP || p->sharing.ranks;

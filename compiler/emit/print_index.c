@@ -1,4 +1,4 @@
-/* Code as C: integers and sizes, with no more brackets than C needs. */
+/* Code as C: integers and sizes, with a minimum of parentheses. */
 #include "print_private.h"
 
 const char *dim_expression(Arena *a, const Graph *g, Dim d)
@@ -54,7 +54,7 @@ const char *rows_before(Printer *p, Dim rows)
         return per ? arena_printf(p->arena, "%s + %s", named, each) : each;
 }
 
-/* How tightly an expression binds: what stands around it may want it in brackets. */
+/* Precedence of an expression, from which parentheses are decided. */
 typedef enum { CHOICE, ADDITION, PRODUCT, ATOM } Precedence;
 
 typedef struct {

@@ -1,9 +1,10 @@
-/* Code as C: pointers to what a kernel reads and writes, each declared where its function begins, `const float *x = m->arena + 768; [96]`. */
+/* Code as C: pointers to the buffers of a kernel, declared at the start of its function: `const float *x =
+ * m->arena + 768; [96]`. */
 #include "print_private.h"
 
 #include <string.h>
 
-/* The iteration of a repeat around the kernel? */
+/* Whether it is the counter of a repeat around the kernel. */
 static bool is_iteration(const Kernel *k, const char *name)
 {
         for (const Region *r = k->body->region; r; r = r->repeat->body->region)
@@ -46,14 +47,15 @@ const char *iteration_text(Printer *p, const Region *r)
         return r->name;
 }
 
-/* " + slot * stride" for a buffer that has a slot for each iteration; in floats, or elements of an array of its own */
+/* " + slot * stride" for a buffer with a slot for each iteration; in floats, or in elements of its own
+ * array */
 static const char *slot_text(Printer *p, const Buffer *b, Text *before)
 {
         long long stride =
                 b->home == IN_LITERAL ? storage_elements(b->storage, b->slot_stride) : FLOATS(b->slot_stride);
         if (!b->region || b->slots == 1)
                 return "";
-        /* what a repeat stacks: made anew in each iteration of the repeats around it */
+        /* stacked values of a repeat, which are new in each iteration of its outer repeats */
         if (b->home == IN_ARENA)
                 return arena_printf(p->arena, " + %s * %lld", iteration_text(p, b->region), stride);
         const Region *nest[MAX_NEST];
@@ -78,14 +80,14 @@ static const char *slot_text(Printer *p, const Buffer *b, Text *before)
 static void literal_array(Printer *p, Buffer *b, Text *out)
 {
         const Literal *l = b->table->attr.literal;
-        bool far = b->storage == STORAGE_F64;
+        bool f64 = b->storage == STORAGE_F64;
         int64_t size = storage_elements(b->storage, b->size);
         text_printf(out, "static const %s %s_all[%lld] = {", storage_info[b->storage].c, pointer_name(p, b),
                     (long long)(b->slots * size + LANES));
         for (int64_t t = 0; t < l->iterations; t++)
                 for (int64_t i = 0; i < size; i++)
                         text_printf(out, "%s%s", t + i ? ", " : "",
-                                    literal_in_c(p, far, i < l->count ? l->value[t * l->count + i] : 0));
+                                    literal_in_c(p, f64, i < l->count ? l->value[t * l->count + i] : 0));
         text_printf(out, "};\n");
 }
 
@@ -108,7 +110,7 @@ static const char *shape_comment(const Printer *p, const Buffer *b)
         return arena_printf(p->arena, "%s, tiled by 16 along axis %d", t, b->layout.tiled);
 }
 
-/* " + 768 * m->first": what lies before a sequence's rows; of tiles, a sequence begins with one of its own. */
+/* " + 768 * m->first": rows of earlier sequences; with tiles, each sequence starts in a new one. */
 static const char *before_text(Printer *p, const Buffer *whole)
 {
         const char *rows = rows_before(p, sequence_rows(p->plan, whole));
@@ -127,7 +129,7 @@ const char *offset_text(const Plan *p, const Buffer *b)
                        : arena_printf(p->graph->arena, "%lld", (long long)FLOATS(b->offset));
 }
 
-/* Where a buffer of the arena, the weights or the state begins. */
+/* Address of a buffer in the arena, the weights or the state. */
 static const char *home_text(Printer *p, Buffer *b, const char *constant, const char *slot)
 {
         static const char *home[] = {[IN_ARENA] = "arena", [IN_WEIGHTS] = "weights", [IN_STATE] = "state"};
@@ -156,7 +158,7 @@ static const char *address_text(Printer *p, Buffer *b)
         return home_text(p, b, "", slot_text(p, b, text_new(p->arena)));
 }
 
-/* "q", or where that has another meaning "q_12" */
+/* "q", or "q_12" if the name is taken */
 static const char *unlike_others(const Printer *p, const Buffer *b, int before)
 {
         bool taken =
@@ -166,7 +168,7 @@ static const char *unlike_others(const Printer *p, const Buffer *b, int before)
         return taken ? arena_printf(p->arena, "%s_%d", b->role, b->id) : b->role;
 }
 
-/* Gives pointer i a name that no other has. */
+/* Renames pointer i, unless another one has the name. */
 static void rename_pointer(Printer *p, int i, const char *name)
 {
         for (int k = 0; k < p->f->npointer; k++)
@@ -175,7 +177,7 @@ static void rename_pointer(Printer *p, int i, const char *name)
         p->pointer[i].name = name;
 }
 
-/* Parameters of a function of several kernels: its only input is x, its result out. */
+/* Names the parameters of a shared function: its only input is x, its result out. */
 static void name_parameters(Printer *p)
 {
         int taken = 0, last = 0;
@@ -190,7 +192,7 @@ static void name_parameters(Printer *p)
                 rename_pointer(p, last, "x");
 }
 
-/* Buffers in the same place have one pointer, but in a function of several kernels. */
+/* Buffers at the same address have one pointer, except in a shared function. */
 void name_pointers(Printer *p)
 {
         const Printer uses = *p;

@@ -1,5 +1,5 @@
-/* What a kernel that ranks share has besides: functions that carry its results between memory and a block, and one that exchanges them
- * (runtime/ranks.h). */
+/* Further functions of a kernel that ranks share: they copy its results between memory and a block, and
+ * exchange them (runtime/ranks.h). */
 #include <string.h>
 
 #include "print_private.h"
@@ -35,7 +35,7 @@ void print_own_rows(Printer *p, Text *out)
         p->first_row = "first_row";
 }
 
-/* A function called back: its head, what it finds behind its context, a buffer, loops, and what it does. */
+/* Prints a callback: its head, the context, a buffer's pointer, loops, and a body. */
 static void print_called(Printer *p, const char *head, Buffer *b, const char *unwanted, const Text *loops,
                          const Text *does, Text *out)
 {
@@ -53,7 +53,7 @@ static void print_called(Printer *p, const char *head, Buffer *b, const char *un
         text_printf(out, "}\n\n");
 }
 
-/* "for (..) into ? .. : .." for `n` elements of a buffer. */
+/* Copies `n` elements of a buffer: "for (..) into ? .. : ..". */
 static void print_carried(Printer *p, const Buffer *b, const char *pointer, const char *at, int64_t step,
                           const char *n, Text *out)
 {
@@ -75,7 +75,7 @@ static void print_carry(Printer *p, const char *name, Buffer *b, const Text *loo
                      b, "", loops, move, out);
 }
 
-/* Where a row lies, all panels of which are side by side. */
+/* Prints a callback that returns the address of a row whose panels are adjacent. */
 static void print_rank_row(Printer *p, const char *name, Buffer *b, const Text *loops, const char *at,
                            Text *out)
 {
@@ -85,7 +85,7 @@ static void print_rank_row(Printer *p, const char *name, Buffer *b, const Text *
                      " NULL", loops, does, out);
 }
 
-/* Of the same kernel, with nothing used yet. */
+/* A printer for the same kernel with no name used yet. */
 static Printer unprinted(const Printer *of, const Function *f)
 {
         Printer p = {.plan = of->plan, .kernel = of->kernel, .code = of->code, .f = f, .arena = of->arena};
@@ -98,7 +98,7 @@ static const Step *exchange_of(const Printer *p)
         return find_step(p->plan->program, STEP_EXCHANGE, p->kernel);
 }
 
-/* Of a product's part: what its epilogue stores. */
+/* Prints the callback that copies the results of a product's part. */
 static void print_product_carry(const Printer *of, const Function *f, Text *out)
 {
         Printer printer = unprinted(of, f), *p = &printer;
@@ -135,7 +135,7 @@ static void print_product_row(const Printer *of, const Function *f, Text *out)
         print_rank_row(p, p->kernel->name, s->buffer, loops, at, out);
 }
 
-/* Does a row of it, whole panels of floats, lie in one piece? */
+/* Whether a row of results is contiguous: whole panels of floats. */
 static bool product_rows_are_one_piece(const Plan *p, const MatmulCall *c)
 {
         const Function *f = c->part[0].epilogue;
@@ -144,7 +144,7 @@ static bool product_rows_are_one_piece(const Plan *p, const MatmulCall *c)
                row_is_one_piece(p, f, s, c->panels * LANES);
 }
 
-/* Of an attention: a head of keys' part of its results. */
+/* Prints the callback that copies the results of a KV head of attention. */
 static void print_attention_carry(const Printer *of, const AttentionCall *c, Text *out)
 {
         Printer printer = unprinted(of, of->f), *p = &printer;
@@ -181,7 +181,7 @@ typedef struct {
         const char *rows;
 } Exchange;
 
-/* Rows that iterations change, those of all as one list: 32 * iteration + row.  A long one goes in pieces. */
+/* Exchanges the active rows of all iterations as one list, 32 * iteration + row.  A long list is split. */
 static void print_rows_of_all(Printer *p, const char *exchange, Text *out)
 {
         enum { PIECE = 4096 };
@@ -227,7 +227,7 @@ static void print_exchange(Printer *p, const Exchange *x, Text *out)
         text_printf(out, "}\n\n");
 }
 
-/* "m->time", or several sizes: rows of a product, those of all sequences of a call, and those too that no iteration changes. */
+/* "m->time", or several sizes: rows of a product, for all sequences of a call, active or not. */
 static const char *rows_of_product(Printer *p, int outer)
 {
         const char *rows = "1";

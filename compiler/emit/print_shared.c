@@ -1,8 +1,9 @@
-/* A function that several kernels call: those whose Code is alike, each with its own buffers.
+/* A function that several kernels call: kernels whose Code is equal except for the buffers.
  *
- *   STEP void rmsnorm_96(const tale *m, const float *x, const float *gain, float *out, int64_t first, int thread)
+ *      STEP void rmsnorm_96(const tale *m, const float *x, const float *gain, float *out, int64_t first,
+ *      int thread)
  *
- * It is printed where the first of them would be, called after the block that they are of and the width of its rows. */
+ * It is printed before the first of them, and named after their block and the width of its rows. */
 #include <string.h>
 
 #include "print_private.h"

@@ -3,7 +3,7 @@
 
 #include "../../runtime/attention_call.h"
 
-/* What the kernels of a plan do. */
+/* Features that the kernels of a plan use. */
 typedef struct {
         bool storage[STORAGE_COUNT], weight[STORAGE_COUNT],
                 state[STORAGE_COUNT]; /* of any buffer, and of operands of products */
@@ -67,7 +67,7 @@ static bool is_odd(int panels)
         return panels == 2 || panels == 3;
 }
 
-/* May a register tile have panels that a product's last ones do not fill? */
+/* Whether a register tile may have more panels than a product's remainder. */
 static bool has_odd_panels(const Plan *p)
 {
         bool odd = target_is_portable(p->target) || is_odd(p->target->panels);
@@ -89,7 +89,8 @@ static bool prescribes(const Graph *g)
                *loop_tokens(g, "forbid_first") >= 0;
 }
 
-/* Every fact: its name, and what says it of a program e, of its plan p, the uses u of that, and the options o, NULL for an engine's. */
+/* Every fact: its name and value.  e: the program; p: its plan; u: uses of kernels; o: options, NULL for
+ * an engine. */
 #define FACTS(FACT)                                                                                          \
         FACT(STORAGES, wide || narrow)                                                                       \
         FACT(F16, u.weight[STORAGE_F16] || u.state[STORAGE_F16])                                             \
@@ -140,14 +141,15 @@ static bool prescribes(const Graph *g)
 #define FACT_HOLDS(name, holds) {"HAS_" #name, 1},
 const CFact all_facts[] = {FACTS(FACT_HOLDS){"EMITTED", 1}, {NULL, 0}};
 
-/* Macros of machines and compilers, of which a program for one machine knows whether they are defined; the last two only that they are. */
+/* Macros of machines and compilers whose definition is known for a program for one machine.  Of the last
+ * two only a definition is known. */
 static const char *const machine_macro[] = {
         "__x86_64__", "__i386__",        "_M_IX86",  "__SSE__",   "__aarch64__",
         "__wasm__",   "__s390__",        "__GNUC__", "__TINYC__", "__STDC_NO_ATOMICS__",
         "__clang__",  "LATHE_NO_THREADS"};
 enum { MACHINE_MACROS = sizeof machine_macro / sizeof *machine_macro, MAYBE_DEFINED = 2 };
 
-/* What is known of the machine; facts behind `list`. */
+/* Adds the known macros of the machine to `list`. */
 static void add_machine(const Target *t, CFact *list)
 {
         for (int i = 0; i < MACHINE_MACROS && *t->machine->defined; i++) {

@@ -7,14 +7,14 @@ enum { MAX_INCLUDES = 64 };
 
 typedef struct {
         const char *at;
-        int64_t n; /* with the end of line */
+        int64_t n; /* length, with the line break */
 } TidyLine;
 
 typedef struct {
         Text *out;
-        TidyLine include[MAX_INCLUDES]; /* those outside of conditions */
+        TidyLine include[MAX_INCLUDES]; /* includes outside of conditions */
         int includes, conditions;
-        TidyLine before, empty; /* the last line that is not empty; n 0: none stands between */
+        TidyLine before, empty; /* the last line that is not empty; the empty one after it, n 0: none */
 } Tidy;
 
 static bool line_begins(TidyLine l, const char *word)

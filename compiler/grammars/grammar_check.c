@@ -1,5 +1,5 @@
-/* Checks that a grammar can be matched from left to right and always ends: names are defined, no rule begins
- * with itself, and each rule allows some text. */
+/* Checks that a grammar can be matched from left to right and always ends: names are defined, no rule is
+ * left-recursive, and each rule allows some text. */
 #include "grammars_private.h"
 
 static int rule_named(const Grammar *g, const char *name)
@@ -32,7 +32,7 @@ static void resolve_names(Arena *a, Diag *diag, const Grammar *g, GrammarItem *i
                 resolve_names(a, diag, g, item->kid[i]);
 }
 
-/* Does it allow the empty text, as far as is known of rules? */
+/* Whether it allows the empty text, by the current knowledge of rules. */
 static bool item_may_be_empty(const Grammar *g, const GrammarItem *item)
 {
         bool all = true, one = false;
@@ -51,7 +51,7 @@ static bool item_may_be_empty(const Grammar *g, const GrammarItem *item)
         return false;
 }
 
-/* Does it allow any text at all, as far as is known of rules? */
+/* Whether it allows any text at all, by the current knowledge of rules. */
 static bool allows_some(const bool *rule, const GrammarItem *item)
 {
         bool all = true, one = false;
@@ -108,7 +108,7 @@ typedef struct {
         Diag *diag;
         const Grammar *g;
         enum { UNSEEN, OPEN, CLOSED } * rule;
-        const GrammarItem **by; /* by which an open rule named the next one */
+        const GrammarItem **by; /* item by which an open rule refers to the next one */
         int *open, nopen, depth;
 } LeftWalk;
 
@@ -128,7 +128,7 @@ static void refuse_left(LeftWalk *w, const GrammarItem *item)
                           w->g->rule[w->open[first]].name, w->by[first]->name);
 }
 
-/* What an item may begin with. */
+/* Visits the items that may come first in an item. */
 static void walk_item(LeftWalk *w, const GrammarItem *item)
 {
         if (w->depth == MAX_DEPTH_OF_WALK) {

@@ -29,7 +29,7 @@ static _Noreturn void refuse_at(GrammarReader *r, int32_t begin, int32_t end, co
 
 /* --- characters ------------------------------------------------------------------------------------------------------ */
 
-/* 0 at the end; what is not allowed is told by its place. */
+/* 0 at the end.  Invalid bytes are detected by their position. */
 static char peek_byte(const GrammarReader *r)
 {
         return r->at < r->source->length ? r->source->text[r->at] : 0;
@@ -127,7 +127,7 @@ static GrammarItem *read_literal(GrammarReader *r)
         return all;
 }
 
-/* Surrogates are no characters of UTF-8. */
+/* Without surrogates, which are not valid in UTF-8. */
 static CharSet all_but(Arena *a, CharSet set)
 {
         const CharRange surrogates = {0xd800, 0xdfff};
@@ -172,7 +172,7 @@ static bool is_name_byte(char c, bool first)
                (!first && ((c >= '0' && c <= '9') || c == '-'));
 }
 
-/* Takes a name, if one stands here; NULL: none. */
+/* Reads a name; NULL: none. */
 static const char *grammar_read_name(GrammarReader *r)
 {
         const int32_t begin = r->at;
@@ -189,7 +189,7 @@ static bool takes_sign(GrammarReader *r)
         return true;
 }
 
-/* Does the next rule begin here, or the file end? */
+/* Whether the next rule begins here, or the file ends. */
 static bool ends_rule(GrammarReader *r)
 {
         const int32_t here = r->at;
@@ -336,7 +336,7 @@ static void read_rule(GrammarReader *r)
         g->rule[g->nrule++] = (GrammarRuleText){.name = name, .span = span, .body = body};
 }
 
-/* A JSON schema begins with a { or a [, which no grammar does. */
+/* A JSON schema begins with { or [, unlike any grammar. */
 static void refuse_schema(GrammarReader *r)
 {
         if (peek_byte(r) == '{' || peek_byte(r) == '[')

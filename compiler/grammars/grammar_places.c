@@ -11,8 +11,8 @@
 typedef struct {
         Arena *arena;
         Grammar *g;
-        int32_t set_slot[2 * MAX_SETS]; /* numbers of sets, from 1 on, by their hash; 0: free */
-        int most;                       /* of what there is no room for, and its name; or 0 */
+        int32_t set_slot[2 * MAX_SETS]; /* numbers of sets, from 1, by their hash; 0: free */
+        int most;                       /* the exceeded limit and its name; or 0 */
         const char *full;
 } PlaceLayout;
 
@@ -39,7 +39,7 @@ static int place_either(PlaceLayout *l, int one, int other)
         return one < 0 ? other : other < 0 ? one : place_add(l, (GrammarPlace){GRAMMAR_EITHER, one, other});
 }
 
-/* The number of a set of bytes. */
+/* Number of a set of bytes. */
 static int32_t character_set_number(PlaceLayout *l, const uint64_t set[4])
 {
         Grammar *g = l->g;
@@ -73,12 +73,12 @@ static int bytes_from_to(PlaceLayout *l, unsigned low, unsigned high, int next)
 
 /* --- UTF-8 ---------------------------------------------------------------------------------------------------------------- */
 
-/* The lowest n groups of 6 bits, from low to high, as bytes that follow a first one. */
+/* The lowest n groups of 6 bits, from low to high, as continuation bytes. */
 static int continuation(PlaceLayout *l, uint32_t low, uint32_t high, int n, int next)
 {
         if (n == 0)
                 return next;
-        const uint32_t below = (UINT32_C(1) << 6 * (n - 1)) - 1; /* what the other bytes count up to */
+        const uint32_t below = (UINT32_C(1) << 6 * (n - 1)) - 1; /* maximum of the other bytes */
         const uint32_t first = low >> 6 * (n - 1), last = high >> 6 * (n - 1);
         if (first == last || ((low & below) == 0 && (high & below) == below))
                 return bytes_from_to(l, 0x80 | first, 0x80 | last,
@@ -134,7 +134,7 @@ static int set_of_characters(PlaceLayout *l, CharSet set, int next)
 
 static int item_place(PlaceLayout *l, const GrammarItem *item, int next);
 
-/* least times, and then up to most times more, or without a limit */
+/* `least` times, then up to `most`, or without a limit */
 static int times_place(PlaceLayout *l, const GrammarItem *item, int next)
 {
         const GrammarItem *kid = item->kid[0];
@@ -153,7 +153,7 @@ static int times_place(PlaceLayout *l, const GrammarItem *item, int next)
         return at;
 }
 
-/* The place where the item begins, `next` being behind it. */
+/* The place where the item begins; `next` follows it. */
 static int item_place(PlaceLayout *l, const GrammarItem *item, int next)
 {
         int at = next;
@@ -176,15 +176,14 @@ static int item_place(PlaceLayout *l, const GrammarItem *item, int next)
         return next;
 }
 
-/* Bytes that stand in the same sets are one group; how many there are. */
+/* Bytes in the same sets form a group.  Returns the number of groups. */
 static int group_bytes(PlaceLayout *l)
 {
         Grammar *g = l->g;
         int head[256], *of = NEW_ARRAY(l->arena, int, 512), groups = 1;
         for (int i = 0; i < g->nset && groups < 256; i++) {
                 int n = 0;
-                memset(of, 0,
-                       512 * sizeof *of); /* by group and whether the byte is taken: the new group, from 1 on */
+                memset(of, 0, 512 * sizeof *of); /* [group][in the set]: the new group, from 1 */
                 for (unsigned b = 0; b < 256; b++) {
                         int *to = &of[2 * g->group[b] + (g->set[i][b / 64] >> b % 64 & 1)];
                         if (!*to)
@@ -198,7 +197,7 @@ static int group_bytes(PlaceLayout *l)
         return groups;
 }
 
-/* Rules that are named become the places where they begin. */
+/* References to rules become the places where they begin. */
 static void resolve_rules(Grammar *g)
 {
         for (int i = 0; i < g->nplace; i++)
@@ -227,7 +226,7 @@ static bool make_places(Arena *a, Diag *diag, Grammar *g)
         return diag->count == 0;
 }
 
-/* Some byte may come first. */
+/* Whether some byte may come first. */
 static bool allows_more(Diag *diag, const Grammar *g)
 {
         GrammarStates s;

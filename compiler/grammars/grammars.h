@@ -12,9 +12,9 @@
 
 typedef struct Grammar Grammar;
 
-/* Of a source, which must outlive it; NULL after errors were added to diag. */
+/* Parses a source, which must outlive the grammar.  NULL after errors were added to diag. */
 const Grammar *grammar_read(Arena *a, Diag *diag, const Source *source);
 
-/* What its states are made by; it lives as long as the grammar. */
+/* Tables for its states; they live as long as the grammar. */
 const GrammarTables *grammar_tables(const Grammar *g);
 #endif

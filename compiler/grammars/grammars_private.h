@@ -5,7 +5,7 @@
 
 enum {
         MAX_RULES = 1 << 12,
-        MAX_NESTING = 100, /* groups in groups */
+        MAX_NESTING = 100, /* nested groups */
         MAX_TIMES = 1000,  /* in { } */
         MAX_PLACES = 1 << 20,
         MAX_SETS = 1 << 15 /* of bytes */
@@ -13,10 +13,10 @@ enum {
 
 typedef enum {
         ITEM_SET,      /* one character of a set */
-        ITEM_RULE,     /* what a rule allows */
-        ITEM_SEQUENCE, /* kids one after another; without any: nothing, the empty text */
+        ITEM_RULE,     /* texts of a rule */
+        ITEM_SEQUENCE, /* kids in order; no kids: the empty text */
         ITEM_EITHER,   /* one of the kids */
-        ITEM_TIMES     /* the kid, so many times */
+        ITEM_TIMES     /* the kid, repeated */
 } GrammarItemKind;
 
 typedef struct GrammarItem {
@@ -51,8 +51,8 @@ struct Grammar {
         GrammarTables tables; /* of places, sets and groups */
 };
 
-/* grammar_parse.c: rules, their bodies not checked; false after errors. */
+/* grammar_parse.c: parses rules without checking their bodies; false after errors. */
 bool grammar_parse(Arena *a, Diag *diag, const Source *source, Grammar *g);
-/* grammar_check.c: numbers of rules that are named; false after errors. */
+/* grammar_check.c: resolves names of rules; false after errors. */
 bool grammar_check(Arena *a, Diag *diag, const Source *source, Grammar *g);
 #endif

@@ -1,4 +1,4 @@
-/* See graph.h.  Gives a softmax a name in its body, and taps it by that name. */
+/* See graph.h.  Names a softmax in its body, and taps it by that name. */
 #include "graph.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 typedef struct {
         Arena *arena;
         int wanted, n;
-        AttentionSite *found; /* NULL: only count */
+        AttentionSite *found; /* NULL: only counts */
         bool has_found;
         int64_t iteration[4];
 } AttentionSearch;
@@ -19,7 +19,7 @@ static bool weighs_values(const Body *b, const Node *softmax)
         return false;
 }
 
-/* "encoder.layer" of a repeat as its body names it */
+/* "encoder.layer": path of a repeat in its body */
 static const char *repeat_path(Arena *a, const Body *b, const Node *repeat, const Instance *base)
 {
         const char *path = repeat->attr.region->name;
@@ -41,7 +41,8 @@ static const Instance *repeat_base(const Body *b, const Node *repeat)
         return NULL;
 }
 
-/* "layer[2].attn.dot_product" of a node, from what stands before the names of its body, and the instance that this begins behind. */
+/* "layer[2].attn.dot_product": path of a node's block.  path: prefix of its body; base: the instance in
+ * which the body's names begin. */
 static const char *block_name(Arena *a, const char *path, const Node *n, const Instance *base)
 {
         const char *name = NULL;
@@ -49,7 +50,7 @@ static const char *block_name(Arena *a, const char *path, const Node *n, const I
                 if (!w->is_whole)
                         name = name ? arena_printf(a, "%s.%s", w->name, name) : w->name;
         const size_t length = strlen(path);
-        if (!name && length) /* without the point at the end */
+        if (!name && length) /* without the final dot */
                 return arena_strndup(a, path, (int64_t)length - 1);
         return arena_printf(a, "%s%s", path, name ? name : "");
 }
@@ -86,7 +87,7 @@ bool attention_find(Graph *g, Arena *a, int which, AttentionSite *found, int *n)
         return s.has_found;
 }
 
-static const char own_name[] = "_attention"; /* which no file can give */
+static const char own_name[] = "_attention"; /* no valid name in a file */
 
 static const char *name_in_body(Graph *g, const AttentionSite *at)
 {
@@ -116,7 +117,7 @@ int attention_tap_add(Graph *g, int which, const char **why)
         return tap_add(g, arena_printf(g->arena, "%s%s", at.path, name_in_body(g, &at)), why);
 }
 
-/* NULL: none has been given a name. */
+/* NULL: none has a name. */
 static const Node *named_in_body(const Body *b)
 {
         for (int i = 0; i < b->nnamed; i++)
@@ -155,7 +156,8 @@ int attention_taps_add(Graph *g, const char **why)
         }
         const int before = g->noutput,
                   output = tap_add(g, arena_printf(g->arena, "%s%s", path, own_name), why);
+        /* a valid name in C */
         if (output == before)
-                g->output[output].name = "attention"; /* one that C can bear */
+                g->output[output].name = "attention";
         return output;
 }

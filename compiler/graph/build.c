@@ -1,16 +1,15 @@
-/* Building nodes: every op's rule for the dtype and shape of its result, and the error messages for inputs
- * that do not fit.
+/* Building nodes: for every op the rule for its dtype and shape, and the error messages for invalid
+ * inputs.
  *
- * infer_type works on a draft, a node that is in no body yet, so that the verifier can ask the same question
- * about finished nodes.  A message gives the op, both shapes and what was expected; notes give the chain of
- * blocks. */
+ * infer_type works on a draft, a node that is in no body yet, so that the verifier can use it for finished
+ * nodes.  A message gives the op, both shapes and the expected ones; notes give the chain of blocks. */
 #include "graph.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* No tensor has more elements, whatever the named sizes. */
+/* Maximum number of elements of a tensor, for any named sizes. */
 static const int64_t MAX_ELEMENTS = INT64_C(1) << 42;
 
 typedef struct {
@@ -68,7 +67,7 @@ static DType join_dtypes(DType a, DType b)
         return a == REAL || b == REAL ? REAL : INT;
 }
 
-/* Joined, but bools stay bools. */
+/* The joined type; two bools remain a bool. */
 static DType choose_dtypes(DType a, DType b)
 {
         return a == b ? a : join_dtypes(a, b);
@@ -91,7 +90,7 @@ static bool check_dtype(const BuildContext *c, int i, DType want)
 
 /* --- pointwise --- */
 
-/* The first pair of sizes, from the right, that stops two shapes from broadcasting. */
+/* Reports the first pair of sizes, from the right, that prevents broadcasting. */
 static bool fail_broadcast(const BuildContext *c, const Type *a, const Type *b)
 {
         for (int i = 1; i <= a->rank && i <= b->rank; i++) {

@@ -1,4 +1,4 @@
-/* Finds the axis of a weight over which products sum: blocks of codes run along it. */
+/* Finds the axis of a weight over which products sum.  Blocks of codes run along it. */
 #include "graph.h"
 
 Node *product_weight(Node *right, int *contracted)
@@ -74,7 +74,7 @@ void find_contracted(const Graph *g)
                         w->contracted = agrees && !has_rows_in_turns(n->in[0]) ? axis : NONE;
                 }
         }
-        /* what is looked up alone, by rows, is one that products would sum over its last axis */
+        /* a weight that is only looked up by rows: as if products summed over its last axis */
         for (int i = 0; i < u->n; i++) {
                 const Node *n = u->all[i];
                 if (n->op == OP_GATHER && n->in[0]->op == OP_WEIGHT && n->in[0]->type.rank == 2 &&

@@ -3,7 +3,7 @@
  * A size is affine in each named dimension, so the cost of an op is a product of such forms, a polynomial.
  * The costs of a body's nodes are added, and multiplied by the number of iterations with that body.
  *
- * Expects any graph; one in its state form has `time` new positions and `past` ones, and its cache. */
+ * Accepts any graph.  One in its state form has `time` new positions, `past` earlier ones, and a cache. */
 #include "graph.h"
 
 /* --- numbers that stay at INT64_MAX --- */
@@ -36,7 +36,7 @@ static void polynomial_add(Polynomial *into, const Polynomial *p, int64_t by)
                 into->factor[i] = plus(into->factor[i], times(p->factor[i], by));
 }
 
-/* p (fixed + per n); d is n's affine form. */
+/* p (fixed + per n), where n has the affine form fixed + per n. */
 static Polynomial polynomial_times(const Polynomial *p, int64_t fixed, int64_t per)
 {
         Polynomial product = {{0}};
@@ -78,7 +78,8 @@ static bool cost_is_computed(const Count *c, const Node *n)
         return c->stage[n->id].groups || c->stage[n->id].state;
 }
 
-/* Of each row: scores of a block of keys, what these weigh, the sum before the block, and what the row adds to the next one. */
+/* For each row: scores of a block of keys, their weighted sum, the sum before the block, and the update of
+ * the sum. */
 static void count_scan(Count *c, const Node *n, int64_t iterations)
 {
         ScanInputs s = scan_of(n);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* -- a line is made in the scratch arena, so that its columns can be padded -- */
+/* -- a line is built in the scratch arena, so that its columns can be padded -- */
 
 static const char *literal_text(Arena *a, const Literal *literal)
 {
@@ -44,13 +44,13 @@ static const char *region_iterations_text(Arena *a, const Region *region)
         return text;
 }
 
-/* What is kept is rounded so. */
+/* Storage type of a state. */
 static const char *rounding_text(Arena *a, const StateVar *s)
 {
         return s->storage == STORAGE_F32 ? "" : arena_printf(a, " in %s", storage_info[s->storage].text);
 }
 
-/* "(8 axis 1 by 64)(time axis 0)": one group of brackets an atom, output axes apart by commas. */
+/* "(8 axis 1 by 64)(time axis 0)": one pair of parentheses per atom; output axes are separated by commas. */
 static const char *view_text(Arena *a, const Graph *g, const View *v, int rank_in)
 {
         const char *text = "";

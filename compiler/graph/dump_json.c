@@ -10,7 +10,7 @@
 
 enum { MAX_NESTED = sizeof((Weight *)0)->region / sizeof(Region *) }; /* repeats inside repeats */
 
-/* "a, b, c": what stands before item i of a list */
+/* "a, b, c": separator before item i of a list */
 static const char *comma(int64_t i)
 {
         return i ? ", " : "";
@@ -172,7 +172,7 @@ static void print_attributes(FILE *f, const Graph *g, const Node *n, int indent)
         case OP_REPEAT: print_repeat(f, g, attr->region, indent); break;
         case OP_CARRY:
         case OP_RESULT: fprintf(f, ", \"index\": %d", attr->index); break;
-        default: break; /* the others' inputs say all */
+        default: break; /* no other attributes */
         }
 }
 
@@ -198,7 +198,7 @@ static void json_dump_body(FILE *f, const Graph *g, const Body *body, int indent
         fputc(']', f);
 }
 
-/* --- what stands around the nodes ------------------------------------------------------------------------------- */
+/* --- bodies, weights, states, inputs, outputs ------------------------------------------------------------------- */
 
 static void json_dump_input(FILE *f, const Graph *g, const Input *in)
 {
@@ -207,7 +207,7 @@ static void json_dump_input(FILE *f, const Graph *g, const Input *in)
         fprintf(f, ", \"bound\": %" PRId64 "}", in->bound);
 }
 
-/* The repeats around it, and for each of their iterations together its slot. */
+/* The enclosing repeats, and the slot for each combination of their iterations. */
 static void print_slots(FILE *f, Region *const *region, int nregion, const int32_t *slot_of)
 {
         int64_t iterations = 1;

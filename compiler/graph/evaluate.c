@@ -1,15 +1,14 @@
 /* The definition of each op, in double precision: plain loops over row-major arrays.
  *
- * Compiled code is checked against this definition, so it is written for readability, not for speed.  Details
- * that the equations in ops.def leave open are defined here:
+ * Compiled code is checked against this definition, so it is written for readability, not for speed.
+ * Details that the equations in ops.def leave open are defined here:
  *
  *   sums           ascending from +0
  *   max, maxof     a > b ? a : b, so that of a NaN and b, b is taken
  *   softmax        a row in which every score is -inf is 0
- *   matmul         past zeros (attr.index), a term whose left, or right, factor is 0 adds nothing, even if
- *                  the other is infinite or NaN: a masked position, of weight 0, does not leak what
- *                  stands there
- *   scan           row after row, the sum of those before times c first
+ *   matmul         with skipped zeros (attr.index), a term whose left, or right, factor is 0 adds nothing,
+ *                  even if the other is infinite or NaN: a masked position, of weight 0, has no effect
+ *   scan           row by row, the sum of earlier rows times c first
  *   gather         an index below 0 reads element 0, one beyond the axis the last element
  *   equal          NaN equals NaN
  *   pow            exponents -1, -1/2, 1/2, 1, 2 and 3 are 1 / a, 1 / sqrt a, sqrt a, a, a a and (a a) a */
@@ -18,20 +17,19 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_CODES = 256 /* of a group of activations */ };
+enum { MAX_CODES = 256 /* of a group of activations */ };
 
-/* Nested loops over up to three arrays at once: for each loop its count, and how far it moves in each
- * array. */
+/* Nested loops over up to three arrays: for each loop its count, and its step in each array. */
 enum { MAX_ARRAYS = 3 };
 typedef struct {
         int nloop;
         int64_t count[MAX_ATOM];
         int64_t step[MAX_ARRAYS][MAX_ATOM];
         int64_t index[MAX_ATOM];
-        int64_t at[MAX_ARRAYS]; /* where each array stands */
+        int64_t at[MAX_ARRAYS]; /* current offset in each array */
 } Loops;
 
-/* One step of all loops but the innermost `inner`; false: they are through. */
+/* Advances all loops except the innermost `inner`.  False: the end is reached. */
 static bool advance(Loops *loops, int inner)
 {
         for (int i = loops->nloop - 1 - inner; i >= 0; i--) {
@@ -64,8 +62,8 @@ static void strides(const Type *t, const int64_t *size, int64_t *stride)
         }
 }
 
-/* Loops over the first `rank` axes of `over`, moving in array k as `part`, right-aligned under them, is
- * broadcast. part_rank leading axes of part take part. */
+/* Loops over the first `rank` axes of `over`.  Sets the steps of array k for `part`, broadcast with its
+ * axes aligned at the right; only its first part_rank axes are used. */
 static void broadcast_loops(Loops *loops, int k, const Type *over, int rank, const Type *part, int part_rank,
                             const int64_t *size)
 {
@@ -79,7 +77,7 @@ static void broadcast_loops(Loops *loops, int k, const Type *over, int rank, con
         }
 }
 
-/* The array as [outer][n][inner] around one axis. */
+/* An array as [outer][n][inner] around one axis. */
 typedef struct {
         int64_t outer, n, inner;
 } AxisSplit;
@@ -153,7 +151,7 @@ static int64_t clamped_index(double index, int64_t n)
         return index < (double)(n - 1) ? (int64_t)index : n - 1;
 }
 
-/* in[1 ..]: an index for each leading axis of the table in[0]; all the same shape once broadcast. */
+/* in[1 ..]: an index for each leading axis of the table in[0], broadcast to one shape. */
 static void evaluate_gather(const Node *n, const int64_t *size, const double *const *in, double *y)
 {
         const Type *table = &n->in[0]->type;
@@ -245,7 +243,7 @@ static void evaluate_pointwise(const Node *n, const int64_t *size, const double 
         }
         if (loops_total(&loops) == 0)
                 return;
-        int last = loops.nloop - 1; /* rows of the last axis */
+        int last = loops.nloop - 1; /* loops over rows, without the last axis */
         int64_t count = last < 0 ? 1 : loops.count[last], step[MAX_ARRAYS];
         for (int k = 0; k < MAX_ARRAYS; k++)
                 step[k] = last < 0 ? 0 : loops.step[k][last];
@@ -256,7 +254,7 @@ static void evaluate_pointwise(const Node *n, const int64_t *size, const double 
         } while (advance(&loops, 1));
 }
 
-/* Element i of a row is chosen if fewer than k elements are larger, or as large and before it. */
+/* Element i of a row is chosen if fewer than k elements are larger, or equal and before it. */
 static void evaluate_top(const Node *n, const int64_t *size, const double *x, double *y)
 {
         AxisSplit a = axis_around(&n->type, n->type.rank - 1, size);
@@ -308,7 +306,7 @@ static void add_scaled_row(double factor, const double *restrict b, double *rest
                         y[j] = b[j] != 0 ? y[j] + factor * b[j] : y[j];
 }
 
-/* What a group of activations is as codes of 8 bits with one scale (runtime/blocks.h). */
+/* Rounds a group of activations to 8-bit codes with one scale (runtime/blocks.h). */
 static void evaluate_round_group(const double *x, double *y, int n)
 {
         double most = 0;
@@ -321,11 +319,11 @@ static void evaluate_round_group(const double *x, double *y, int n)
                 y[i] = !finite ? NAN : most < 1e-30 ? 0 : nearbyint(x[i] * (127 / most)) * (most / 127);
 }
 
-/* y [m][n] = a [m][k] b [k][n]; group: that of a's codes, or 0 */
+/* y [m][n] = a [m][k] b [k][n].  group: size of groups in which a is rounded to codes, or 0. */
 static void evaluate_product(const double *restrict a, const double *restrict b, double *restrict y,
                              int64_t m, int64_t k, int64_t n, int zeros, int group)
 {
-        double code[MOST_CODES];
+        double code[MAX_CODES];
         int64_t step = group ? group : k;
         for (int64_t i = 0; i < m * n; i++)
                 y[i] = 0;
@@ -341,7 +339,7 @@ static void evaluate_product(const double *restrict a, const double *restrict b,
         }
 }
 
-/* Groups in which a product with weights in blocks reads its left operand; 0: as it is. */
+/* Size of the groups in which a product with weights in blocks rounds its left operand; 0: not rounded. */
 static int quantised_group(const Node *node)
 {
         int axis;
@@ -372,7 +370,8 @@ static double larger(double a, double b)
         return a > b ? a : b;
 }
 
-/* sink: NULL, or one more score, whose share goes nowhere; dead: what a row without a live element becomes */
+/* sink: NULL, or a further score whose share is dropped.  dead: value of a row in which every score is
+ * -inf. */
 static void softmax_row(const double *x, const double *sink, double dead, double *y, int64_t n)
 {
         double most = sink ? *sink : -INFINITY, sum = 0;
@@ -408,7 +407,7 @@ static void evaluate_softmax(const Node *n, const int64_t *size, const double *c
         } while (advance(&loops, 1));
 }
 
-/* Without a past. */
+/* A scan without an initial state. */
 static void evaluate_scan_alone(const Node *n, const int64_t *size, const double *const *in, double *y)
 {
         Arena scratch = {0};

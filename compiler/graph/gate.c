@@ -1,18 +1,18 @@
-/* Gates: where a factor is 0, outside its mask, the other factors of the product have no effect.
+/* Gates: if a factor is 0, outside its mask, the other factors of the product have no effect.
  *
- *      gate = where(top(p, 2), p, 0)         0 but for two experts in each row
- *      gate[.., e..e+1] * f(x)               so is this; f(x) need not be known
+ *      gate = where(top(p, 2), p, 0)         0 except for two experts in each row
+ *      gate[.., e..e+1] * f(x)               0 for the other experts, whatever f(x) is
  *
- * Zeros are tracked from where(mask, a, 0) and softmax(where(mask, a, -inf)) through ops that keep a 0:
- * products, the dividend of a quotient, a sign, and every view and gather. */
+ * Zeros are tracked from where(mask, a, 0) and softmax(where(mask, a, -inf)) through ops that preserve a
+ * 0: products, the dividend of a quotient, a sign, and every view and gather. */
 #include "graph.h"
 
 #include <math.h>
 
-/* Nodes that are looked at for one gate: what is longer has none. */
+/* Maximum number of nodes in the search for a gate. */
 enum { LONGEST = 500 };
 
-/* The TOP node without which n is false; NULL: there is none.  *left: nodes that may yet be looked at. */
+/* The TOP node outside of which n is false; NULL: none.  *left: remaining number of nodes to search. */
 static const Node *mask_of(const Node *n, int *left)
 {
         if (--*left < 0)
@@ -46,7 +46,7 @@ static bool is_minus_inf(const Node *n)
                n->attr.literal->value[0] == -INFINITY;
 }
 
-/* The TOP node without which n is 0; NULL: there is none. */
+/* The TOP node outside of which n is 0; NULL: none. */
 static const Node *zero_off(const Node *n, int *left)
 {
         if (--*left < 0)
@@ -79,7 +79,7 @@ static const Node *zero_off(const Node *n, int *left)
         }
 }
 
-/* One factor for each row of `rows`. */
+/* Whether x has one factor for each row of `rows`. */
 static bool is_row_factor(const Node *n, const Type *rows)
 {
         const Type *t = &n->type;
@@ -117,7 +117,7 @@ bool find_gate(Node *value, Gate *gate)
 Node *added_to_carry(const Body *b, int index)
 {
         const Node *next = b->next[index];
-        if (next->op == OP_WHERE) /* as accumulate leaves it */
+        if (next->op == OP_WHERE) /* the form that accumulate makes */
                 next = next->in[1];
         for (int i = 0; next->op == OP_ADD && i < 2; i++)
                 if (next->in[i]->op == OP_CARRY && next->in[i]->body == b && next->in[i]->attr.index == index)

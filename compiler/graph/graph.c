@@ -1,4 +1,4 @@
-/* The graph's storage: graphs, bodies, nodes, the op table, and the names of weights' slots. */
+/* Storage of graphs: graphs, bodies, nodes, the op table, and the names of weights' slots. */
 #include "graph.h"
 
 #include <string.h>
@@ -50,7 +50,8 @@ Graph *graph_new(Arena *arena, const char *name)
         return g;
 }
 
-/* The body is not entered in region->body: the elaborator makes one an iteration and keeps the distinct ones. */
+/* The body is not added to region->body: the elaborator makes one for each iteration and keeps the
+ * distinct ones. */
 Body *body_new(Graph *g, Region *region)
 {
         Body *body = NEW(g->arena, Body);
@@ -89,7 +90,7 @@ uint64_t output_bit(const Graph *g, int output)
         int before = 0;
         for (int i = 0; i < output; i++)
                 before += !g->output[i].tap;
-        return UINT64_C(1) << (before < 62 ? before : 62); /* the 63rd and those after it are one */
+        return UINT64_C(1) << (before < 62 ? before : 62); /* outputs from the 63rd on share a bit */
 }
 
 bool is_tapped(const Graph *g, const Node *n)

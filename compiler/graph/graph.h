@@ -14,12 +14,14 @@
 #define GRAPH_H
 #include "base/base.h"
 
-/* A model declares at most MAX_DECLARED named dimensions; the rest of a size's are of passes: past, and those of kernels.h. */
+/* A model declares at most MAX_DECLARED named dimensions.  Passes add the others: past, and those of
+ * kernels.h. */
 enum { MAX_DECLARED = 6, MAX_NAMED = 11, MAX_RANK = 8, MAX_ATOM = 16 };
 
 typedef enum { REAL, INT, BOOL } DType;
 
-/* A size: fixed + sum over named dimensions of per[i] * its size.  Named dimensions have a bound; see Graph.named. */
+/* A size: fixed + the sum over named dimensions of per[i] * its size.  Named dimensions have a bound; see
+ * Graph.named. */
 typedef struct {
         int64_t fixed;
         int64_t per[MAX_NAMED];
@@ -46,7 +48,7 @@ typedef struct {
         OpFamily family;
         int min_in, max_in;
         OpResult result;
-        const char *vector; /* "add": v_add() computes it by lane; "": nothing does */
+        const char *vector; /* "add": v_add() computes it by lane; "": no vector function */
         const char *equation;
 } OpInfo;
 extern const OpInfo op_info[OP_COUNT];
@@ -80,7 +82,7 @@ typedef struct Body Body;
 typedef struct Region Region;
 typedef struct Graph Graph;
 typedef struct Instance Instance;
-/* How numbers lie in memory: those of weights, of buffers; every load and store asks. */
+/* Storage type of numbers in memory: weights, buffers.  Loads and stores depend on it. */
 typedef enum {
 #define STORAGE(name, ...) STORAGE_##name,
 #include "storage.def"
@@ -92,31 +94,31 @@ typedef struct {
         int values;
         int64_t bytes;
         int codes;
-        const char *one, *set, *load, *gather, *gather_far, *store; /* see storage.def */
+        const char *one, *set, *load, *gather, *gather_wide, *store; /* see storage.def */
 } StorageInfo;
 extern const StorageInfo storage_info[STORAGE_COUNT];
-#define WEIGHT_STORAGES (STORAGE_Q6_K + 1)          /* the first ones are those of weights */
-bool is_in_blocks(Storage s);                       /* several elements have one scale */
-int64_t storage_size(Storage s, int64_t elements);  /* bytes of whole blocks that hold them */
-int64_t storage_elements(Storage s, int64_t bytes); /* in whole blocks */
+#define WEIGHT_STORAGES (STORAGE_Q6_K + 1)          /* the first types are those of weights */
+bool is_in_blocks(Storage s);                       /* whether several elements share a scale */
+int64_t storage_size(Storage s, int64_t elements);  /* bytes of whole blocks with this number of elements */
+int64_t storage_elements(Storage s, int64_t bytes); /* number of elements in whole blocks */
 
-/* What a product with a weight is for, as the graph shows it: see roles.c. */
+/* Purpose of the product with a weight, derived from the graph: roles.c. */
 typedef enum { ROLE_NONE, ROLE_HEAD, ROLE_DOWN, ROLE_JOINT, ROLE_VALUES } WeightRole;
 
 typedef struct Weight Weight;
 typedef struct StateVar StateVar;
 
-/* A constant's values, row-major; every dim of its type is fixed.  iterations > 1: the values of each iteration of the region that
- * the node stands in, one after another (the iteration is that of the innermost region). */
+/* A constant's values, row-major; every dim of its type is fixed.  iterations > 1: the values of each
+ * iteration of the node's region, in order (the innermost region). */
 typedef struct {
         int64_t iterations; /* 1: the same in every iteration */
-        int64_t count;      /* elements an iteration */
+        int64_t count;      /* elements of one iteration */
         double *value;      /* [iterations][count] */
 } Literal;
 
-/* A product that passes over terms whose left or right factor is 0, whatever the other factor is: 0 x NaN is not added. */
+/* A product that skips terms whose left or right factor is 0, even if the other factor is infinite or NaN. */
 enum { ZEROS_LEFT = 1, ZEROS_RIGHT = 2 };
-enum { DEAD_ROWS_NAN = 1 }; /* a row that is -inf throughout becomes NaN, not 0 */
+enum { DEAD_ROWS_NAN = 1 }; /* a row of only -inf becomes NaN, not 0 */
 /* Kinds of scans. */
 enum { SCAN_SUMS, SCAN_MAXIMA };
 
@@ -124,28 +126,28 @@ typedef struct {
         int axis;  /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
         int index; /* INPUT CARRY RESULT; TOP: k; MATMUL: ZEROS_..; SOFTMAX: DEAD_ROWS_NAN; SCAN: its kind */
         int slot;  /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
-        Dim dim;   /* SIZE; INDEX: what is added */
+        Dim dim;   /* SIZE; INDEX: offset */
         Dim before, after; /* PAD */
         double value;      /* PAD */
         View *view;        /* VIEW */
         Weight *weight;    /* WEIGHT */
         Literal *literal;  /* CONST */
-        StateVar *state;   /* READ APPEND; SCAN: NULL, or what it goes on from */
+        StateVar *state;   /* READ APPEND; SCAN: initial state, or NULL */
         Region *region;    /* REPEAT */
 } Attr;
 
 struct Node {
         Op op;
         int id;    /* unique in the graph, < graph->nnode */
-        int depth; /* as it was made: how many nodes stand one on another, up to it */
+        int depth; /* when made: length of the longest path to it */
         int nin;
         Node **in;
         Attr attr;
         Type type;
-        Body *body;       /* where it stands */
+        Body *body;       /* the body that contains it */
         Span span;        /* source text */
-        Instance *where;  /* the chain of blocks it was elaborated through; NULL at the top */
-        const char *name; /* the variable or `as` name that first held it; may be NULL */
+        Instance *where;  /* the innermost block call that created it; NULL at the top */
+        const char *name; /* the first variable or `as` name that held it; may be NULL */
 };
 
 /* One call of a block: notes about a node print the chain, innermost first. */
@@ -158,29 +160,30 @@ struct Instance {
         bool is_whole; /* the call is all of the block that makes it: no path element of its own */
 };
 
-/* What a model file calls a value: a variable, or an instance, whose name is that of its result.  See tap_add(). */
+/* A name in a model file: of a variable, or of an instance, which has the name of its result.  See
+ * tap_add(). */
 typedef enum { VARIABLE, INSTANCE, INNER_REPEAT } NamedKind;
 typedef struct {
         NamedKind kind;
         const char *name;
-        const Instance
-                *where; /* the instance whose variable it is, or in which the call or the repeat stands */
-        Node *node;     /* the value; INNER_REPEAT: the repeat, whose bodies have names of their own */
+        /* the instance of the variable, or the one that contains the call or repeat */
+        const Instance *where;
+        Node *node; /* the value; INNER_REPEAT: the repeat, whose bodies have their own names */
 } ValueName;
 
 struct Body {
         Region *region; /* NULL: the top */
         Node **node;    /* in order */
         int nnode, cap;
-        Node **next;      /* [region->ncarry] the carried values as they leave the iteration */
+        Node **next;      /* [region->ncarry] carried values at the end of the iteration */
         Node **stack;     /* [region->nstack] values stacked over the iterations */
-        ValueName *named; /* as elaborated, in the order of the file; passes do not keep them */
+        ValueName *named; /* as elaborated, in the order of the file; passes do not maintain them */
         int nnamed, cap_named;
 };
 
 struct Region {
         const char *name; /* "layer" */
-        Node *repeat;     /* its REPEAT node; repeat->body is the body around it; NULL: nothing needed it */
+        Node *repeat;     /* its REPEAT node; repeat->body is the outer body; NULL: no node needs it */
         int64_t iterations;
         Body **body; /* the distinct bodies */
         int nbody;
@@ -188,33 +191,34 @@ struct Region {
         int ncarry, nstack;
 };
 
-/* A tensor of the model: one slot for each iteration of the regions around it that has it. */
+/* A tensor of the model, with one slot for each iteration of its regions that has it. */
 struct Weight {
         int id;            /* index in graph->weight */
-        const char *path;  /* "layer.attn.q.w"; slot names insert the iteration: weight_slot_name */
-        const char **part; /* path elements, and for each whether it is a region's name: see region_part */
+        const char *path;  /* "layer.attn.q.w"; slot names contain the iteration: weight_slot_name */
+        const char **part; /* path elements; region_part gives those that are names of regions */
         int npart;
         Type type;       /* of one slot; every dim fixed */
-        Storage storage; /* what its numbers are rounded to */
-        Storage asked;   /* what --quant wanted, which its shape or its use may not allow */
+        Storage storage; /* its numbers are rounded to this type */
+        Storage asked;   /* as requested by --quant; shape or use may not permit it */
         WeightRole role;
-        int64_t layer,
-                layers; /* of all layers with a weight of the role: its first iteration's, and how many there are */
-        int contracted; /* the axis that products sum over, if it is one: blocks run along it; else -1 */
-        double centre;  /* declared default: hash weights are centred on it */
+        /* layer of its first iteration, and number of layers, among weights of the same role */
+        int64_t layer, layers;
+        int contracted;              /* the axis that products sum over, along which blocks run; -1: none */
+        double centre;               /* declared default: centre of the hash weights */
         const double *centre_values; /* or NULL: a default given as a tensor, row-major */
-        int nregion;                 /* 0: a weight of the top */
+        int nregion;                 /* 0: a weight outside of repeats */
         Region *region[4];           /* outermost first */
-        int region_part[4];          /* which part each region's name is */
-        int64_t slots;               /* how many iterations have it */
-        /* [product of iterations, outermost slowest]: slot, or -1 where an iteration's body lacks it; NULL for the top */
+        int region_part[4];          /* for each region: index of its name in `part` */
+        int64_t slots;               /* number of iterations that have it */
+        /* [product of iterations, outermost slowest]: slot, or -1 if an iteration's body lacks it; NULL at
+         * the top */
         int32_t *slot_of;
-        int32_t *iteration_of; /* [slots]: the iteration that has it; NULL for the top */
+        int32_t *iteration_of; /* [slots]: the slot's iteration; NULL at the top */
         Span span;
 };
 
 typedef struct {
-        const char *name;       /* in the model; from planning on, in C */
+        const char *name;       /* in the model; after planning, in C */
         const char *model_name; /* NULL before planning */
         Type type;
         int64_t bound; /* id(n): values are 0 .. bound - 1; 0: reals */
@@ -224,36 +228,37 @@ typedef struct {
 } Input;
 
 typedef struct {
-        const char *name;       /* in the model; from planning on, in C */
+        const char *name;       /* in the model; after planning, in C */
         const char *model_name; /* NULL before planning */
         Node *node;
         Span span;
-        const char *tap; /* NULL; or its name in the file: what else is computed does not depend on it */
-        double later; /* of a tap with two growing axes, in state form: what stands in columns after the row's position */
+        const char *tap; /* name in the file, or NULL; no other value depends on a tap */
+        /* a tap with two growing axes, in state form: value of the columns after the row's position */
+        double later;
 } Output;
 
 typedef struct {
-        const char *name;       /* in the model; from planning on, in C */
+        const char *name;       /* in the model; after planning, in C */
         const char *model_name; /* NULL before planning */
         int64_t bound;          /* 1 .. bound */
         Span span;
 } Named;
 
-/* What an instance keeps between calls: rows of `time` along axis, or what was computed of inputs that are fed separately; in a
- * slot for each iteration of the regions around it. */
+/* Data that an instance keeps between calls: rows of `time` along axis, or values computed from inputs
+ * that are fed separately.  One slot for each iteration of its regions. */
 struct StateVar {
         int id;
         const char *name;       /* "layer.attn.k" */
         Type type;              /* of the whole history: the axis has the bound of time */
-        int axis;               /* -1: no history but one value, a scan's or of what is fed separately: */
-        uint64_t groups;        /* the groups that it depends on */
-        int64_t late;           /* row i is of position i - late: what is kept looks ahead by that much */
-        int64_t window;         /* 0: all of the past; else only this many positions back are read */
-        Storage storage;        /* what its numbers are rounded to when they are kept: F32, F16 or Q8 */
-        int64_t group;          /* Q8: how many neighbours in a row share a scale, which they divide */
-        bool apart;             /* axis 0 counts heads, each of which lies by itself */
+        int axis;               /* -1: not a history but one value, of a scan or of separately fed inputs */
+        uint64_t groups;        /* axis -1: groups of inputs that it depends on */
+        int64_t late;           /* row i belongs to position i - late, since the value looks ahead */
+        int64_t window;         /* 0: all past positions are read; else only this many */
+        Storage storage;        /* type of the stored numbers: F32, F16 or Q8 */
+        int64_t group;          /* Q8: number of neighbours in a row that share a scale; divides the row */
+        bool per_head;          /* axis 0 counts heads, each stored separately */
         Region *region;         /* NULL: top */
-        int64_t slots;          /* iterations of the regions around it that have it */
+        int64_t slots;          /* number of iterations of its regions that have it */
         const int32_t *slot_of; /* [product of iterations]: slot, or -1; NULL: all iterations have it */
 };
 
@@ -261,7 +266,7 @@ typedef enum { SETTING_NUMBER, SETTING_LIST, SETTING_TEXT, SETTING_BOOL } Settin
 typedef struct {
         const char *name;
         SettingKind kind;
-        double number; /* bools too */
+        double number; /* also for bools */
         const char *text;
         double *list;
         int nlist;
@@ -273,51 +278,51 @@ typedef struct {
         const char *name;
         Setting *setting;
         int nsetting;
-        bool inherited; /* the model itself says nothing of it */
+        bool inherited; /* not declared by the model itself */
         Span span;
 } Loop;
 
-/* What of a model is a loop's, as driver/loops.c finds it. */
+/* The parts of a model that a loop uses, found by driver/loops.c. */
 typedef struct {
         const Input *input;
-        int output;                /* of the graph */
-        const Input *step, *class; /* of denoise; class: NULL, there is none */
+        int output;                /* index in the graph */
+        const Input *step, *class; /* of denoise; class: may be NULL */
 } LoopParts;
 
-/* A checkpoint entry: the published tensor `name` is `expr`, made of WEIGHT nodes with a fixed slot, views, joins,
- * + constant and x constant. */
+/* A checkpoint entry: the published tensor `name` equals `expr`, composed of WEIGHT nodes with a fixed
+ * slot, views, joins, + constant and x constant. */
 typedef enum { CK_MAP, CK_DROP, CK_OPTIONAL } CkKind;
 typedef struct {
         CkKind kind;
-        const char *name; /* {i} filled in */
+        const char *name; /* with {i} replaced */
         Node *expr;       /* NULL for drop and optional */
         Span span;
 } CkEntry;
 
 typedef struct {
-        Node *left,
-                *right; /* left NULL: `require condition`, right is the condition (a scalar bool or a tensor of them) */
+        /* left NULL: `require condition`, right is the condition (a scalar bool or a tensor of bools) */
+        Node *left, *right;
         double within;   /* < 0: exact */
-        bool want_equal; /* false: `!=`, i.e. must differ by more than `within` somewhere */
+        bool want_equal; /* false: `!=`, at least one element differs by more than `within` */
         const char *message;
         Span span;
 } Requirement;
 
 struct Graph {
         Arena *arena;
-        const char *name; /* the model's, or the test's */
+        const char *name; /* of the model or the test */
         const Source *source;
         Body *top;
-        int nnode;   /* ids given out */
+        int nnode;   /* number of ids in use */
         int deepest; /* the largest Node.depth */
         Named named[MAX_NAMED];
         int nnamed;
-        int time, past; /* after the causal pass: which named dimensions; -1 before */
+        int time, past; /* named dimensions after the causal pass; -1 before */
         Input *input;
         int ninput, ngroup;
-        uint64_t fed_separately; /* after entries: the groups that are given once for many calls; */
-        uint64_t *
-                part; /* [npart] the sets of groups that have a part of the top body, in its order; the calls last */
+        uint64_t fed_separately; /* after entries: groups of inputs that are fed separately */
+        /* [npart] sets of groups that have a part of the top body, in its order; the calls are last */
+        uint64_t *part;
         int npart;
         Output *output;
         int noutput;
@@ -325,23 +330,25 @@ struct Graph {
         int nweight;
         StateVar **state;
         int nstate;
-        Setting *hyper; /* the model's hyperparameters with their values, in order of declaration */
+        Setting *hyper; /* the model's hyperparameters and their values, in order of declaration */
         int nhyper;
         Loop *loop;
         int nloop;
-        CkEntry *entry; /* empty: tensors are published under our own names */
+        CkEntry *entry; /* empty: tensors have the model's names */
         int nentry;
         Requirement *require; /* tests only */
         int nrequire;
-        uint64_t *wanted;  /* by id: the outputs that need it (output_bit); all, where a state does */
-        int nwanted;       /* nodes that `wanted` is for */
+        /* by id: set of outputs that need the node (output_bit); all outputs, if a state needs it */
+        uint64_t *wanted;
+        int nwanted;       /* number of nodes in `wanted` */
         Node **stands_for; /* by id: the node that it is a copy of, for taps, or NULL */
-        /* [nmixture] the storage of each slot of each weight, as elaborated; NULL: no weight has several (see passes/mixture.c) */
+        /* [nmixture] storage type of each slot of each weight, as elaborated; NULL: no weight has several
+         * (passes/mixture.c) */
         uint8_t *mixture;
         int64_t nmixture;
 };
 
-/* What the model calls them; an output that is a tap by its tap. */
+/* Names in the model file.  An output that is a tap has the tap's name. */
 static inline const char *input_name(const Input *in)
 {
         return in->model_name ? in->model_name : in->name;
@@ -353,7 +360,7 @@ static inline const char *output_name(const Output *o)
 }
 
 #define WANTED_BY_TAPS (UINT64_C(1) << 63)
-/* Of a node that nothing needs, which is computed in all calls. */
+/* Nodes that no output needs; they are computed in all calls. */
 #define WANTED_BY_NOTHING (~(UINT64_C(1) << 62))
 
 /* graph.c */
@@ -361,26 +368,27 @@ Graph *graph_new(Arena *arena, const char *name);
 Body *body_new(Graph *g, Region *region);
 Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr, Type type, Span span,
                Instance *where);
-/* The slots of what stands in the body: how many of the iterations around it take it, and the slot of each (StateVar.slot_of). */
+/* Slots of a value in the body: the number of outer iterations that contain it, and the slot of each
+ * (StateVar.slot_of). */
 int64_t iteration_slots(Arena *a, const Body *body, const int32_t **slot_of);
-void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new does it itself */
-/* An output's bit in sets of outputs; all taps are one, WANTED_BY_TAPS. */
+void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new calls it */
+/* An output's bit in sets of outputs.  All taps share the bit WANTED_BY_TAPS. */
 uint64_t output_bit(const Graph *g, int output);
-bool graph_has_blocks(const Graph *g);             /* a weight is in blocks of codes */
-bool is_tapped(const Graph *g, const Node *n);     /* computed for taps alone */
-bool is_fed_separately(const Graph *g, int group); /* its inputs are given once for many calls */
-/* Whether it leaves something to the next call, or is computed from what one left: a SCAN in state form. */
+bool graph_has_blocks(const Graph *g);             /* whether a weight is in blocks of codes */
+bool is_tapped(const Graph *g, const Node *n);     /* whether it is computed only for taps */
+bool is_fed_separately(const Graph *g, int group); /* whether its inputs are constant over many calls */
+/* Whether a SCAN is in state form: it reads or stores data between calls. */
 bool keeps_scan(const Node *n);
-bool is_visible_from(const Node *n, const Body *from);        /* n stands in `from` or in a body around it */
-const Loop *graph_loop(const Graph *g, const char *name);     /* NULL: it has none */
-const Setting *loop_setting(const Loop *l, const char *name); /* NULL: it has none, or l is NULL */
-const char *loop_text_setting(const Loop *l, const char *name); /* the same of a text */
-/* ids that a setting of `loop generate` lists, -1 behind them; in the graph's arena */
+bool is_visible_from(const Node *n, const Body *from);        /* whether n's body is `from` or an outer one */
+const Loop *graph_loop(const Graph *g, const char *name);     /* NULL: the model has no such loop */
+const Setting *loop_setting(const Loop *l, const char *name); /* NULL: not set, or l is NULL */
+const char *loop_text_setting(const Loop *l, const char *name); /* the same for a text */
+/* List of ids in a setting of `loop generate`, ended by -1; in the graph's arena. */
 const int32_t *loop_tokens(const Graph *g, const char *setting);
-/* what a text begins with where there is no tokenizer: the loop's start, else 1, or 0 where that is the only id */
+/* First token of a text without a tokenizer: the loop's start, else 1, or 0 if that is the only id. */
 int32_t start_token(const Graph *g);
-double literal_at(const Node *n, int64_t iteration,
-                  int64_t i); /* element i of a CONST in an iteration of its region */
+/* element i of a CONST in an iteration of its region */
+double literal_at(const Node *n, int64_t iteration, int64_t i);
 
 /* type.c: dims, shapes */
 Dim dim_fixed(int64_t n);
@@ -390,33 +398,34 @@ Dim dim_sub(Dim a, Dim b);
 Dim dim_scale(Dim a, int64_t by);
 bool dim_equal(Dim a, Dim b);
 bool dim_is_fixed(Dim a);
-bool dim_is(Dim a, int64_t n);                 /* fixed and equal to n */
+bool dim_is(Dim a, int64_t n);                 /* whether a is fixed and equal to n */
 bool dim_mul(Dim a, Dim b, Dim *product);      /* false: not affine, or too large */
 bool dim_div(Dim a, Dim b, Dim *quotient);     /* false: not exact */
-int64_t dim_value(Dim a, const int64_t *size); /* size[MAX_NAMED] of the named dimensions */
-int64_t dim_bound(const Graph *g, Dim a);      /* the largest value for any sizes */
-int64_t dim_least(const Graph *g, Dim a);      /* the smallest; `past` may be 0, other names are at least 1 */
-bool dim_is_positions(const Graph *g, Dim d);  /* of a causal graph, the positions of a call */
+int64_t dim_value(Dim a, const int64_t *size); /* size[MAX_NAMED]: sizes of the named dimensions */
+int64_t dim_bound(const Graph *g, Dim a);      /* maximum over all sizes */
+int64_t dim_least(const Graph *g, Dim a);      /* minimum; `past` may be 0, other sizes are at least 1 */
+bool dim_is_positions(const Graph *g, Dim d);  /* whether d is the positions of a call of a causal graph */
 bool type_has_positions(const Graph *g, const Type *t);
-bool type_is_dense(const Type *t); /* an inner axis is named: row-major strides follow from the call */
+bool type_is_dense(const Type *t); /* whether an inner axis is named: row-major strides depend on the call */
 int64_t type_count(const Type *t, const int64_t *size); /* elements */
-bool type_is_bounded(const Graph *g, const Type *t,
-                     int64_t times); /* at most 2^42 elements in all `times` of it */
+/* whether `times` of it have at most 2^42 elements */
+bool type_is_bounded(const Graph *g, const Type *t, int64_t times);
 bool type_is_fixed(const Type *t);
-bool type_equal(const Type *a, const Type *b);                /* dtype and shape */
-bool same_dims(const Type *a, const Type *b);                 /* shape */
-bool type_broadcast(const Type *a, const Type *b, Type *out); /* shapes right-aligned; false: do not fit */
-const char *dim_text(Arena *a, const Graph *g, Dim d);        /* "time + 4" */
-const char *type_text(Arena *a, const Graph *g,
-                      const Type *t); /* "[heads, time, 64]" with numbers for fixed dims */
+bool type_equal(const Type *a, const Type *b); /* dtype and shape */
+bool same_dims(const Type *a, const Type *b);  /* shape */
+/* shapes aligned at the right; false: they do not match */
+bool type_broadcast(const Type *a, const Type *b, Type *out);
+const char *dim_text(Arena *a, const Graph *g, Dim d); /* "time + 4" */
+/* "[heads, time, 64]" with numbers for fixed dims */
+const char *type_text(Arena *a, const Graph *g, const Type *t);
 const char *shape_text(Arena *a, int rank, const int64_t *shape); /* "[64, 172]" */
-const char *element_index_text(Arena *a, int rank, const int64_t *shape,
-                               int64_t i); /* "[2, 3]" of element i, row-major */
+/* "[2, 3]" of element i, row-major */
+const char *element_index_text(Arena *a, int rank, const int64_t *shape, int64_t i);
 const char *dtype_name(DType dtype);
-const char *setting_text(Arena *a, const Setting *s); /* dump.c: its value, as a model file has it */
+const char *setting_text(Arena *a, const Setting *s); /* dump.c: its value, as in a model file */
 
-/* print_tensor.c: in the language, the shape behind `#`, so that it may be typed in again; large ones abridged.  indent: columns that
- * precede it on its line. */
+/* print_tensor.c: prints in the language, with the shape after `#`, so that the text is valid input.
+ * Large tensors are abridged.  indent: columns before it on the line. */
 typedef struct {
         DType dtype;
         int rank;
@@ -426,66 +435,72 @@ typedef struct {
 void print_tensor(FILE *f, const Shown *t, int indent);
 void print_shortest(FILE *f, double x);
 
-/* view.c: making and combining affine maps.  The makers return x itself where nothing changes, one map where x is a view
- * already and the two combine, and NULL where the move cannot be expressed or leaves the bounds of x. */
-Node *base_of(const Node *n); /* the node that n is a view of, through all views; n if it is none */
+/* view.c: makes and combines affine maps.  Functions return x itself if nothing changes, one map if x is a
+ * view that can be combined with the new one, and NULL if the move cannot be expressed or exceeds the
+ * bounds of x. */
+Node *base_of(const Node *n); /* the node that n is a view of, through all views; else n */
 View *view_identity(Arena *a, const Type *in);
-bool view_equal(const View *a, const View *b,
-                int rank_in); /* views are kept canonical: equal maps compare equal */
-bool view_type(const View *v, const Type *in, Type *out); /* the output's; false: a size is not affine */
-/* any map from rank_out axes onto x: made canonical, combined with x's own */
+/* canonical form: equal maps compare equal */
+bool view_equal(const View *a, const View *b, int rank_in);
+/* type of the output; false: a size is not affine */
+bool view_type(const View *v, const Type *in, Type *out);
+/* Any map from rank_out axes to x, made canonical and combined with x's own map. */
 Node *view_apply(Graph *g, Body *b, Node *x, const View *v, int rank_out, Span span, Instance *where);
-bool view_compose(Arena *a, const View *outer, const View *inner, const Type *mid,
-                  View *out); /* outer after inner; false: not one map */
+/* outer after inner; false: not a single map */
+bool view_compose(Arena *a, const View *outer, const View *inner, const Type *mid, View *out);
 void view_index(const View *v, const int64_t *size, const int64_t *out_index, int rank_out, int rank_in,
                 int64_t *in_index);
-Node *view_transpose(Graph *g, Body *b, Node *x, const int *perm, Span span,
-                     Instance *where); /* perm[out axis] = in axis */
+/* perm[output axis] = input axis */
+Node *view_transpose(Graph *g, Body *b, Node *x, const int *perm, Span span, Instance *where);
 Node *view_slice(Graph *g, Body *b, Node *x, int axis, Dim first, Dim count, Span span, Instance *where);
-Node *view_reshape(Graph *g, Body *b, Node *x, const Type *to, Span span,
-                   Instance *where); /* NULL: cannot be expressed */
-Node *view_split(Graph *g, Body *b, Node *x, int64_t n, Span span,
-                 Instance *where);                                        /* [.., n*d] -> [n, .., d] */
+/* NULL: not expressible */
+Node *view_reshape(Graph *g, Body *b, Node *x, const Type *to, Span span, Instance *where);
+/* [.., n*d] -> [n, .., d] */
+Node *view_split(Graph *g, Body *b, Node *x, int64_t n, Span span, Instance *where);
 Node *view_merge(Graph *g, Body *b, Node *x, Span span, Instance *where); /* [n, .., d] -> [.., n*d] */
-Node *view_spread(Graph *g, Body *b, Node *x, int64_t n, Span span,
-                  Instance *where); /* [g, ..] -> [n, ..], each repeated n/g times */
-Node *view_rank(Graph *g, Body *b, Node *x, int rank, Span span,
-                Instance *where); /* leading axes of size 1 added */
-Node *view_drop(Graph *g, Body *b, Node *x, int axis, Span span,
-                Instance *where); /* an axis of size 1 removed */
+/* [g, ..] -> [n, ..], each repeated n/g times */
+Node *view_spread(Graph *g, Body *b, Node *x, int64_t n, Span span, Instance *where);
+/* adds leading axes of size 1 */
+Node *view_rank(Graph *g, Body *b, Node *x, int rank, Span span, Instance *where);
+/* removes an axis of size 1 */
+Node *view_drop(Graph *g, Body *b, Node *x, int axis, Span span, Instance *where);
 Node *view_broadcast(Graph *g, Body *b, Node *x, const Type *to, Span span, Instance *where);
 
-/* build.c: a node with its shape inferred; on a shape error reports it with both shapes and the chain of instances and
- * returns NULL.  `attr` may be NULL where the op needs none.  CONST, INDEX and CARRY carry their own type: node_new. */
+/* build.c: makes a node and infers its shape.  On a shape error it reports both shapes and the chain of
+ * instances, and returns NULL.  `attr` may be NULL if the op needs none.  CONST, INDEX and CARRY have
+ * their own type: node_new. */
 Node *build(Graph *g, Body *b, Diag *diag, Op op, int nin, Node *const *in, const Attr *attr, Span span,
             Instance *where);
-Node *build_number(Graph *g, Body *b, double value, DType dtype, Span span,
-                   Instance *where);                    /* a scalar CONST, rank 0 */
+/* a scalar CONST, rank 0 */
+Node *build_number(Graph *g, Body *b, double value, DType dtype, Span span, Instance *where);
 void note_instances(Diag *diag, const Instance *where); /* "in attention, called here as attn" ... */
-bool infer_type(Graph *g, Diag *diag, const Node *draft, Type *type); /* the type of a node not yet made */
+/* type of a node that is not yet made */
+bool infer_type(Graph *g, Diag *diag, const Node *draft, Type *type);
 
-/* verify.c: asserts the graph's invariants after a pass; prints the node and aborts on a broken one (a bug of ours) */
+/* verify.c: checks the graph's invariants after a pass; on a violation, a bug in lathe, prints the node
+ * and aborts. */
 void verify(const Graph *g, const char *after);
 
 /* dump.c */
 void graph_dump(FILE *f, const Graph *g);
 void graph_dump_json(FILE *f, const Graph *g); /* dump_json.c */
-/* A shape for programs: numbers, and texts as "time" where a size is known only when the model runs. */
+/* A shape as numbers, and texts such as "time" for sizes that are known only at run time. */
 json_t *shape_json(Arena *a, const Graph *g, const Type *t);
 void graph_print_node(FILE *f, const Graph *g, const Node *n);
 
-const char *weight_slot_name(Arena *a, const Weight *w,
-                             int64_t slot); /* "layer.3.attn.q.w": the iteration after the region's name */
+/* "layer.3.attn.q.w": the iteration follows the region's name */
+const char *weight_slot_name(Arena *a, const Weight *w, int64_t slot);
 void weight_iterations(const Weight *w, int64_t slot, int64_t iteration[4]); /* [nregion], outermost first */
 
-/* Whether a finite number rounds to an infinite f32: it is at least halfway from the largest f32 to the power of two after it. */
+/* Whether a finite number rounds to an infinite f32: it is at least halfway from the largest f32 to the
+ * next power of two. */
 static inline bool beyond_f32(double x)
 {
         double size = x < 0 ? -x : x;
         return size >= 0x1.ffffffp+127 && size <= 0x1.fffffffffffffp+1023;
 }
 
-/* interpret.c: the meaning of a graph, in double precision */
+/* interpret.c: evaluates a graph in double precision. */
 typedef struct {
         int rank;
         int64_t dim[MAX_RANK];
@@ -493,119 +508,126 @@ typedef struct {
 } Tensor;
 typedef struct {
         void *from;
-        /* fills value[count of w->type] with slot `slot` of w; false on error */
+        /* Fills value[count of w->type] with slot `slot` of w.  False on error. */
         bool (*weight)(void *from, const Weight *w, int64_t slot, double *value);
-        const char *(*why)(
-                const void *
-                        from); /* why the last one was false, where memory or the file's length is not to blame; may be NULL */
+        /* reason of the last failure, unless memory or a truncated file is the cause; may be NULL */
+        const char *(*why)(const void *from);
 } WeightSource;
-typedef struct InterpState InterpState; /* what state variables hold, for graphs after the causal pass */
+typedef struct InterpState InterpState; /* values of state variables, for graphs after the causal pass */
 InterpState *interp_state_new(const Graph *g);
 void interp_state_free(InterpState *s);
-/* What something else keeps in a state that is rounded: element index[] of a slot and, of Q8, its scale; NAN: nothing is known. */
+/* The rounded state of another program: element index[] of a slot and, of Q8, its scale.  NAN: unknown. */
 typedef struct {
         void *from;
         double (*value)(void *from, const StateVar *s, int64_t slot, const int64_t *index, double *scale);
 } KeptSource;
-/* Where a number lies so near to the middle of two that another one, off by the error of floats, is rounded the other way, the state
- * takes what the source has.  NULL: it does not. */
+/* If a number is so close to the middle of two rounded ones that float errors decide between them, the
+ * state takes the number of the source.  NULL: it does not. */
 void interp_state_follow(InterpState *s, const KeptSource *kept);
-/* input[i] for graph->input[i], shapes as given by size[]; output[i] is filled (malloc'd data: tensor_free).  Returns NULL, or
- * an error message in the arena (out of memory, bad index ...). */
+/* input[i] is for graph->input[i], with shapes given by size[]; output[i] is filled (malloc'd data:
+ * tensor_free). Returns NULL, or an error message in the arena (out of memory, bad index ...). */
 const char *interpret(const Graph *g, const int64_t *size, const Tensor *input, const WeightSource *weights,
                       InterpState *state, Tensor *output);
-/* as interpret, for any nodes of the top body */
+/* The same for any nodes of the top body. */
 const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *input,
                             const WeightSource *weights, InterpState *state, Node *const *want, int nwant,
                             Tensor *output);
-/* as interpret, but every value that is computed is rounded to float: how far off floats alone are */
+/* The same, with every computed value rounded to float: shows the error of float arithmetic. */
 const char *interpret_rounded(const Graph *g, const int64_t *size, const Tensor *input,
                               const WeightSource *weights, InterpState *state, Tensor *output);
 void tensor_free(Tensor *t);
 
-/* evaluate.c: what one op makes of its inputs, in double precision.  For every op whose answer depends on its inputs, the
- * sizes and its attributes alone: SIZE, INDEX and the families MOVE, POINT, REDUCE and CONTRACT.  in[i] and out: row-major,
- * of the nodes' types. */
+/* evaluate.c: computes one op in double precision, for every op whose result depends only on its inputs,
+ * the sizes and its attributes: SIZE, INDEX and the families MOVE, POINT, REDUCE and CONTRACT.  in[i] and
+ * out: row-major, of the nodes' types. */
 void evaluate(const Node *n, const int64_t *size, const double *const *in, double *out);
 
-/* scan.c: what a SCAN reads, seen through its inputs' order */
+/* scan.c: the inputs of a SCAN by name. */
 typedef struct {
         Node *v, *q, *k, *powers; /* [.., T, width], [.., T, depth] or NULL, [.., 1, SCAN_POWERS] or NULL */
-        int64_t heads, depth, width; /* heads: all leading axes together; depth 0: without q and k */
+        int64_t heads, depth, width; /* heads: product of the leading axes; depth 0: without q and k */
         bool maxima;
 } ScanInputs;
 enum { SCAN_POWERS = 65 }; /* c^0 to c^64 */
 ScanInputs scan_of(const Node *n);
-Type scan_state(
-        const Node
-                *n); /* of what an instance keeps for it: [units, floats], as runtime/scan_state.h has it */
+/* shape of the state that an instance keeps for it: [units, floats], as in runtime/scan_state.h */
+Type scan_state(const Node *n);
 int64_t scan_sum_count(const Node *n);        /* elements of `sums` */
-void scan_start(const Node *n, double *sums); /* without a row before */
-/* sums: of all rows before, for each head [depth][width]; they become those with these rows. */
+void scan_start(const Node *n, double *sums); /* sums of no rows */
+/* sums: of all earlier rows, for each head [depth][width]; updated to include these rows. */
 void evaluate_scan(const Node *n, const int64_t *size, const double *const *in, double *sums, double *y);
 
-/* The meaning of an op on numbers, for whoever computes, folds or proves; NaN for what is not pointwise. */
+/* Value of a pointwise op on numbers; NaN for other ops. */
 double op_of(Op op, double a, double b, double c);
 
-/* contracted.c: the weight that a product's right operand is, whole, straight or turned, and the axis that it sums over; or NULL */
+/* contracted.c: the weight that is a product's right operand, whole, maybe transposed, and the axis that
+ * is summed over; or NULL. */
 Node *product_weight(Node *right, int *contracted);
-/* Is a product's left operand one whose rows two sizes of the call count?  It is computed in turns, each over a part of them, and its weight has no
- * blocks. */
+/* Whether the rows of a product's left operand are counted by two sizes of the call.  Such a product is
+ * computed in several passes over its rows, and its weight has no blocks. */
 bool has_rows_in_turns(const Node *left);
-/* A product's right operand [heads.., depth, outputs] that is a weight seen by heads: for each of them another part of `axis`, which is
- * the one that is summed over (depth) or that of the outputs; the weight's other axis is whole. */
+/* A product's right operand [heads.., depth, outputs] that is a weight split by heads: each head has a
+ * part of `axis`, which is the summed one (depth) or that of the outputs.  The weight's other axis is
+ * whole. */
 typedef struct {
         Node *weight;
-        int axis;                      /* of the weight: that of which each head has a part */
-        bool is_depth;                 /* it is summed over */
-        int64_t first, step[MAX_RANK]; /* a part begins at first + step * index, by axes in front */
+        int axis;                      /* the weight's axis that heads divide */
+        bool is_depth;                 /* whether it is summed over */
+        int64_t first, step[MAX_RANK]; /* a part begins at first + step * index, by leading axes */
         int64_t depth, outputs;
 } WeightByHeads;
 bool weight_by_heads(const Node *right, WeightByHeads *found); /* contracted.c */
-void find_contracted(const Graph *g);                          /* sets Weight.contracted of all */
-void find_roles(const Graph *g); /* roles.c: sets Weight.role of all, of a graph as elaborated */
+void find_contracted(const Graph *g);                          /* sets Weight.contracted of all weights */
+void find_roles(const Graph *g); /* roles.c: sets Weight.role of all weights of an elaborated graph */
 
-/* uses.c: who uses what */
+/* uses.c: users of each node. */
 typedef struct {
-        Node ***user; /* by id: the nodes that have it as an input */
+        Node ***user; /* by id: nodes that have it as an input */
         int *nuser;
-        bool *leaves; /* by id: leaves an iteration, which may be another body than its own */
-        bool *pinned; /* by id: that, or an output */
-        int *place;   /* by id: where it stands in its body */
-        Node **all;   /* every node, bodies after the body around them */
+        bool *leaves; /* by id: leaves an iteration, maybe that of an outer body */
+        bool *pinned; /* by id: leaves an iteration, or is an output */
+        int *place;   /* by id: index in its body */
+        Node **all;   /* every node; a body's nodes follow those of its outer body */
         int n;
 } Uses;
 Uses *uses_of(Arena *a, const Graph *g);
 
-/* Stages: what each node depends on, and so how early it can be computed. */
+/* Stages: the dependencies of each node, which decide how early it can be computed. */
 
 typedef struct {
         bool weights;     /* on weights */
-        uint64_t groups;  /* on inputs: a set of groups (Input.group) */
-        bool state;       /* on what earlier calls left */
-        unsigned named;   /* on indices along named dimensions, a set; past rows count as time */
-        unsigned lengths; /* on the lengths themselves: sizes, and folds over such axes */
-        bool iterations; /* on the iteration of a repeat around it: weights with slots, constants per iteration, what is carried */
+        uint64_t groups;  /* on inputs: set of groups (Input.group) */
+        bool state;       /* on data of earlier calls */
+        unsigned named;   /* on indices along these named dimensions; past rows count as time */
+        unsigned lengths; /* on these lengths: sizes, and folds over such axes */
+        /* on the iteration of an outer repeat: weights with slots, constants per iteration, carried values */
+        bool iterations;
 } Stage;
 
-/* The lengths, a set of named dimensions, that an op's answer depends on: it folds over them, or counts from their ends. */
+/* The named dimensions on whose lengths an op depends: it folds over them, or counts from their ends. */
 unsigned stage_lengths(const Graph *g, const Node *n);
 
 /* [g->nnode], by id */
 Stage *stage_of(Arena *arena, const Graph *g);
 
-/* Moves every node that does not depend on the iteration, and whose inputs stand outside, out of its repeat.  Changes g. */
+/* Moves every node that does not depend on the iteration, and whose inputs are outside, out of its repeat.
+ * Changes g. */
 Graph *hoist(Graph *g);
 
-/* What a model costs, counted exactly from its graph; nothing is run.
+/* Costs of a model, counted exactly from its graph without running it.
  *
- * The counting rule.  A multiply-add is 2 FLOPs.  Counted apart:
- *   product    x @ weights
- *   pair       products of two computed tensors: attention's scores and its weighted sum.  Masked positions count
- *   pointwise  1 for each element that an elementwise op gives or a sum or maximum takes; 5 for each of a softmax
- * What depends on no input (tables, folded weights) is made once and not counted.  Moving elements is free.
+ * The counting rule.  A multiply-add is 2 FLOPs.  Counted separately:
  *
- * All in int64_t; what does not fit stays at INT64_MAX. */
+ *      product    x @ weights
+ *      pair       products of two computed tensors: attention's scores and its weighted sum.  Masked
+ *      positions count.
+ *      pointwise  1 for each output element of an elementwise op and each input element of a sum or
+ *      maximum; 5 for each element of a softmax
+ *
+ * Values that depend on no input (tables, folded weights) are computed once and not counted.  Moving
+ * elements is free.
+ *
+ * All numbers are int64_t; on overflow they stay at INT64_MAX. */
 
 enum { COST_DEGREE = MAX_RANK + 2 };
 
@@ -618,154 +640,167 @@ typedef struct {
         Polynomial product, pair, pointwise;
 } Flops;
 
-/* Of one call, as polynomials in the named dimension `over` (-1: all constant); the others have the sizes given. */
+/* FLOPs of a call, as polynomials in the named dimension `over` (-1: constants); the other sizes are
+ * given. */
 Flops cost_flops(const Graph *g, const int64_t *size, int over);
 int64_t polynomial_at(const Polynomial *p, int64_t n);
-/* By node id: those of one iteration, for these sizes (factor[0] alone). */
+/* By node id: FLOPs of one iteration, for these sizes (only factor[0]). */
 Flops *flops_by_node(Arena *a, const Graph *g, const int64_t *size);
 
-/* Of the first position: products and pairs where time = 1, past = 0, all else at its bound. */
+/* FLOPs of the first position: products and pairs with time = 1, past = 0, and other sizes at their
+ * bounds. */
 int64_t cost_per_token(const Graph *g);
 
-/* Values that an instance keeps between calls, at the bound of time, in one state and in all.  held: positions that are held of
- * the state, by its number; 0: all. */
+/* Number of values that an instance keeps between calls, at the bound of time, in one state and in all.
+ * held: number of positions that are held, by state; 0: all. */
 int64_t state_count(const Graph *g, const StateVar *s, int64_t held);
 int64_t cache_count(const Graph *g, const int64_t *held);
 
-/* Integers: between which bounds the values of each node lie, and so what they are exact in.
+/* Integers: the bounds of each node's values, and so the type in which they are exact.
  *
- *   to 2^24         floats, as all else
- *   below 2^53      doubles: "far" integers
- *   beyond, or a    doubles, where floor() of a real has no bound; all else is reported: the interpreter could not
- *   bound unknown   compute it either
+ *   up to 2^24      floats, like other values
+ *   below 2^53      doubles: "wide" integers
+ *   beyond, or of   doubles for floor() of a real without a bound; else an error: the interpreter could not
+ *   unknown bound   compute it either
  *
- * The bounds are those of float arithmetic and of exact integers; they do not count NaN, nor a division by zero. */
+ * The bounds are those of float arithmetic and of exact integers; NaN and divisions by zero are ignored. */
 
 typedef struct {
         double low, high;
 } Interval;
 
-/* By node id.  A node in a repeat: of all iterations. */
+/* By node id.  For a node in a repeat: over all iterations. */
 Interval *intervals_of(Arena *a, const Graph *g);
-bool is_far(const Interval *of, const Node *n);       /* an integer that floats may not hold */
-bool computes_far(const Interval *of, const Node *n); /* in doubles, for it or for what stands between */
+bool is_wide(const Interval *of, const Node *n); /* whether it is an integer that floats may not represent */
+/* whether it is computed in doubles, for itself or for an intermediate value */
+bool computes_wide(const Interval *of, const Node *n);
 
-/* false: a node may hold integers that are not exact; reported. */
+/* False: a node may have integers that are not exact; this is reported. */
 bool integers_check(const Graph *g, Diag *diag);
-/* Products take reals: far integers are made ones before them. */
-bool far_operands_as_reals(Graph *g); /* whether there are any */
+/* Products take reals: converts their wide integers.  Returns whether there were any. */
+bool wide_operands_as_reals(Graph *g);
 
-/* Gates: factors that a mask makes 0, and what follows from them. */
+/* Gates: factors that a mask sets to 0, and their consequences. */
 
-/* A factor of some value [.., d], itself [.., 1], that is exactly 0 wherever `top` is false. */
+/* A factor of a value [.., d], itself [.., 1], that is exactly 0 wherever `top` is false. */
 typedef struct {
         Node *factor;
-        const Node *top; /* the TOP node behind its mask */
+        const Node *top; /* the TOP node of its mask */
 } Gate;
 
-bool find_gate(Node *value, Gate *gate); /* false: there is none */
+bool find_gate(Node *value, Gate *gate); /* false: no gate */
 
-/* What an iteration adds to a value that it carries: v of carry + v, in all rows or some; NULL: it does something else with it. */
+/* The value v that an iteration adds to a carried value: carry + v, in all rows or some.  NULL: it does
+ * not add. */
 Node *added_to_carry(const Body *b, int index);
 
-/* How many of the region's iterations add anything at one position: k of `top`, where it chooses among as many; else iterations. */
+/* Number of the region's iterations that add anything at one position: k of `top` if it selects among as
+ * many iterations; else iterations. */
 int64_t iterations_in_use(const Region *r);
 
-/* Taps: values of a model by the names that its file gives them, as further outputs.
+/* Taps: values of a model by their names in its file, as further outputs.
  *
- * A name is the path of instances and a variable of the last, with an iteration for each repeat on the way:
+ * A name is the path of instances and a variable of the last one, with an iteration for each repeat on the
+ * way:
  *
- *   x                       a variable of the model
- *   layer[1].x              .. of a repeat, as iteration 1 leaves it; layer[i].x (or layer.x): of all iterations, stacked outermost
- *   layer[1].attn.scores    a variable of the block called as attn
- *   layer[1].attn           what that block returned
+ *      x                       a variable of the model
+ *      layer[1].x              a variable of a repeat, at the end of iteration 1; layer[i].x (or layer.x):
+ *      of all iterations, stacked, outermost first
+ *      layer[1].attn.scores    a variable of the block called as attn
+ *      layer[1].attn           the value that this block returned
  *
- * Parts on the way may be left out where one value alone can be meant: layer[1].scores, scores.
+ * Parts of a path may be omitted if only one value is possible: layer[1].scores, scores.
  *
- * A variable that is assigned more than once is what it was last; a variable's name goes before an instance's.  A name that
- * stands for several values, as two calls of one block without weights have, is none.
+ * A variable that is assigned more than once has its last value; variables take precedence over instances.
+ * A name with several values, as of two calls of one block without weights, is not valid.
  *
- * Names are those of the graph as elaborated; passes do not keep them, so taps are added before. */
+ * Names are those of the elaborated graph; passes do not maintain them, so taps are added before. */
 
 typedef struct {
         const char *name; /* "layer[i].attn.scores" */
-        Type type;        /* of all iterations: an axis in front for each repeat */
-        int at;           /* a later one is computed later */
-        bool in_all_iterations; /* false: some iterations lack it, or have it in another shape; it is tapped iteration by iteration */
+        Type type;        /* of all iterations: with a leading axis for each repeat */
+        int at;           /* order of computation */
+        /* false: some iterations lack it, or have another shape; it is tapped by iteration */
+        bool in_all_iterations;
 } Tap;
 
-/* All names but those of inputs, outputs and weights, in the order of the file; *n of them. */
+/* All names except those of inputs, outputs and weights, in the order of the file.  *n: their number. */
 Tap *taps_of(Arena *arena, Graph *g, int *n);
 
-/* Makes the value an output, the last, marked as a tap; its index in g->output, or that of an output of this name that is
- * there already.  -1: *why says why not, with a suggestion if some name is near. */
+/* Makes the value the last output, marked as a tap.  Returns its index in g->output, or that of an
+ * existing output of this name.  -1: error, with the reason in *why and a suggestion if a name is similar. */
 int tap_add(Graph *g, const char *name, const char **why);
 /* The same for a list "layer[0].attn.weights,final". */
 bool taps_add(Graph *g, const char *names, const char **why);
 
-/* lens.c: the first output's last row [1, ..] as it were if the layers, its last repeat at the top, ended after each iteration: so many
- * outputs more, marked as taps, the first layer's first; *layers is the repeat's name.  Before passes.  -1: *why says why not. */
+/* lens.c: adds outputs for the logit lens: the first output's last row [1, ..], computed as if the last
+ * repeat at the top ended after each iteration.  They are taps, first layer first; *layers is the repeat's
+ * name.  Returns their number, or -1 with the reason in *why.  Before passes. */
 enum { MAX_LENS = 1024 };
 int lens_add(Graph *g, const char **layers, const char **why);
 
-/* product_taps.c: what meets weights in products, as outputs that are taps.  Before passes. */
+/* product_taps.c: the operands that products multiply with weights, as taps.  Before passes. */
 typedef struct {
         const Node *weight, *product;
-        int output; /* its index: the product's left operand, with an axis in front for each repeat around that */
+        /* index of the output: the product's left operand, with a leading axis for each outer repeat */
+        int output;
 } ProductTap;
 ProductTap *product_taps_add(Graph *g, int *n); /* [*n] */
 
-/* A model's attentions, found by what they compute: softmaxes that a product weighs values with. */
+/* A model's attentions, found by their formula: softmaxes that weigh values in a product. */
 
-/* One in the order in which they are run, counted from 0 over the iterations of repeats. */
+/* One attention, in the order of execution, counted from 0 over the iterations of repeats. */
 typedef struct {
         Node *softmax;
         Body *body;
-        int64_t iteration[4]; /* of the repeats around, outermost first */
+        int64_t iteration[4]; /* of outer repeats, outermost first */
         int niteration;
-        const char *path; /* what stands before the names of its body: "layer[2]." */
-        const char *
-                name; /* of the block that it stands in: "layer[2].attn.dot_product"; "": of the model itself */
+        const char *path; /* prefix of names in its body: "layer[2]." */
+        /* name of its block: "layer[2].attn.dot_product"; "": the model itself */
+        const char *name;
 } AttentionSite;
-bool attention_find(Graph *g, Arena *a, int which, AttentionSite *found, int *n); /* *n: how many there are */
+/* *n: number of attentions */
+bool attention_find(Graph *g, Arena *a, int which, AttentionSite *found, int *n);
 
-/* origin.c: where in an input the query of a row of an attention's weights comes from, and the key of a column: the element of the input that
- * its token is about.  index, origin: [MAX_RANK], of the softmax and of the input; stage: of stage_of().  False: from no place, as a class
- * token does, or by an op that hides it. */
+/* origin.c: the input element to which the query of a row of attention weights corresponds, and the key of
+ * a column. index, origin: [MAX_RANK], of the softmax and of the input; stage: of stage_of().  False: no
+ * input element, as for a class token, or an op that hides it. */
 bool query_origin(const Graph *g, const Stage *stage, const int64_t *size, const AttentionSite *at, int input,
                   const int64_t *index, int64_t *origin);
 bool key_origin(const Graph *g, const Stage *stage, const int64_t *size, const AttentionSite *at, int input,
                 const int64_t *index, int64_t *origin);
 
-/* The scores whose weights a product multiplies by values: scores.c. */
+/* scores.c: the scores and weights of attention. */
 typedef struct {
-        Node **node; /* all from the weights to .. */
+        Node **node; /* the nodes from the weights to the core */
         int n;
-        Node *core;    /* .. the product of two tensors */
-        Node *weights; /* a softmax, or what stands for itself; NULL: there are none */
-        int mixes; /* products that mix heads, which are among the nodes, as is the softmax (mixed_heads.c) */
-        bool all_weigh; /* .. so that a key has a weight even where it is masked */
+        Node *core;    /* product of two tensors */
+        Node *weights; /* a softmax, or its equivalent; NULL: none */
+        /* number of products that mix heads; they are among the nodes, as is the softmax (mixed_heads.c) */
+        int mixes;
+        bool all_weigh; /* a key has a weight even if it is masked, because heads are mixed */
 } Scores;
-Node *scores_under(
-        const Node
-                *weights); /* a softmax's, or those that stand for themselves; NULL: these are no weights */
+/* scores of a softmax, or scores that are the weights; NULL: not weights */
+Node *scores_under(const Node *weights);
 bool scores_hold(const Scores *s, const Node *n);
-/* NULL, or why no attention can be made of the product, whose left side has these scores.  stored: by id, what is no part of an
- * expression; or NULL. */
+/* NULL, or the reason why the product, whose left operand has these scores, is not attention.  stored: by
+ * id, nodes that are not part of an expression; or NULL. */
 const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *scores, const bool *stored,
                         Scores *s);
 
 const char *find_mixed_heads(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s);
-const char *find_attention(Arena *a, const Graph *g, const Node *product, const bool *stored,
-                           Scores *s); /* the one or the other */
-/* The same, or which of its values are used elsewhere, so that they have to be stored. */
+/* find_scores or find_mixed_heads */
+const char *find_attention(Arena *a, const Graph *g, const Node *product, const bool *stored, Scores *s);
+/* The same; fails too if its values are used elsewhere, so that they must be stored. */
 const char *why_no_attention(Arena *a, const Graph *g, const Uses *uses, const Node *product,
                              const bool *stored, Scores *s);
-bool lies_in_codes(const Node *n); /* a weight of few bits, whose codes products take as they are */
+/* whether it is a weight of few bits whose codes products read directly */
+bool is_read_as_codes(const Node *n);
 
-/* Its weights as the last output; its index, or -1 with *why.  Before passes, as taps. */
+/* Adds the weights of an attention as the last output.  Returns its index, or -1 with *why.  Before
+ * passes, as taps. */
 int attention_tap_add(Graph *g, int which, const char **why);
-/* The same of all attentions, one in each iteration of a repeat, or a single one: [iterations, heads, rows, columns], or without the first
- * axis. */
+/* The same for all attentions, one in each iteration of a repeat, or a single one: [iterations, heads,
+ * rows, columns], or without the first axis. */
 int attention_taps_add(Graph *g, const char **why);
 #endif

@@ -1,28 +1,28 @@
 /* Bounds of values, by interval arithmetic in the order of the nodes.
  *
  * Bounds of carried values, and of state, begin empty and grow until they no longer change.  Integers that
- * grow in every iteration are followed through all iterations; reals that do have no bound.
+ * grow in every iteration are followed through all iterations; such reals have no bound.
  *
- * Bounds of integers are exact below 2^53.  Those of reals are widened by more than an operation can
- * round. */
+ * Bounds of integers are exact below 2^53.  Those of reals are widened by more than the rounding error of
+ * an operation. */
 #include "graph.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double float_most = 16777216, double_most = 9007199254740992.0; /* 2^24, 2^53 */
-static const double too_much = 1e300; /* a bound that was not waited for */
-enum { MOST_STEPS = 20000000 };       /* nodes looked at */
+static const double too_much = 1e300;                                        /* a bound after MOST_STEPS */
+enum { MOST_STEPS = 20000000 }; /* maximum number of visited nodes */
 
 typedef struct {
         const Graph *graph;
-        Interval *now;      /* by id: of the iteration that is looked at */
-        Interval *of;       /* by id: of all iterations */
+        Interval *now;      /* by id: in the current iteration */
+        Interval *of;       /* by id: in all iterations */
         Interval **leaving; /* by id of a repeat: carried values, then stacked ones */
-        Interval *state;    /* by id of the state */
+        Interval *state;    /* by id of the state variable */
         int64_t steps;
         int rounds;
-        bool grown; /* a state */
+        bool grown; /* a state has changed */
 } IntervalScan;
 
 static const Interval nothing = {INFINITY, -INFINITY}, anything = {-INFINITY, INFINITY};
@@ -52,7 +52,8 @@ static double magnitude(Interval x)
         return fmax(fabs(x.low), fabs(x.high));
 }
 
-/* Of a real: more than an operation on floats, or a function, is off.  What may overflow has no bound. */
+/* Widens a real's bounds by more than the rounding error of an operation or function.  A value that may
+ * overflow has no bound. */
 static Interval interval_widened(Interval x, double terms)
 {
         double by = magnitude(x) * terms * 0x1p-20 + 1e-30;
@@ -75,7 +76,7 @@ static Interval multiplied(Interval a, Interval b)
                        bound_product(a.high, b.low), bound_product(a.high, b.high));
 }
 
-/* By what is not 0 and has one sign. */
+/* Quotient by an interval without 0. */
 static Interval interval_divided(Interval a, Interval b)
 {
         return corners(bound_product(a.low, 1 / b.low), bound_product(a.low, 1 / b.high),
@@ -87,7 +88,7 @@ static Interval interval_floored(Interval x)
         return interval(floor(x.low), floor(x.high));
 }
 
-/* a // b of integers, but for b = 0; of a quotient that is whole, 1 / b may be off. */
+/* a // b of integers, b not 0.  The quotient may be an integer, and 1 / b inexact. */
 static Interval floor_quotient(Interval a, Interval b)
 {
         Interval q = nothing;
@@ -110,7 +111,7 @@ static Interval remainder_of(Interval a, Interval b)
         return r;
 }
 
-/* The values that stand between: b floor(a / b) is a less the remainder. */
+/* Magnitude of intermediate values: b floor(a / b) is a minus the remainder. */
 static double mod_most(Interval a, Interval b)
 {
         return a.low >= 0 && b.low >= 0 ? fmax(a.high, b.high) : magnitude(a) + magnitude(b);
@@ -125,7 +126,7 @@ static Interval interval_summed(const IntervalScan *s, const Node *n, Interval x
         return n->type.dtype == REAL ? interval_widened(sum, most) : sum;
 }
 
-/* Of all rows that there can be. */
+/* Bounds for any number of rows. */
 static Interval scanned(const IntervalScan *s, const Node *n, Interval x)
 {
         Dim rows = n->type.dim[n->type.rank - 2];
@@ -201,7 +202,7 @@ static void interval_keep(IntervalScan *s, const Node *n, Interval x)
 
 static void scan_repeat(IntervalScan *s, const Node *repeat);
 
-/* Of all ops but those below a repeat. */
+/* Bounds of any op except a repeat. */
 static Interval of_node(IntervalScan *s, const Node *n)
 {
         Interval in[3] = {nothing, nothing, nothing}, all = nothing;
@@ -269,7 +270,7 @@ static void scan_body(IntervalScan *s, const Body *b, const Interval *carried)
         }
 }
 
-/* What is carried grows by what an iteration leaves. */
+/* Widens the carried bounds by the values at the end of an iteration. */
 static bool carry_on(const IntervalScan *s, const Region *r, const Body *b, Interval *carried)
 {
         bool grown = false;
@@ -287,7 +288,7 @@ static bool carry_on(const IntervalScan *s, const Region *r, const Body *b, Inte
         return grown;
 }
 
-/* A body is looked at again if what is carried has grown since. */
+/* Visits a body again if carried bounds have grown since. */
 static void scan_repeat(IntervalScan *s, const Node *repeat)
 {
         const Region *r = repeat->attr.region;
@@ -338,27 +339,27 @@ Interval *intervals_of(Arena *a, const Graph *g)
         return s.of;
 }
 
-/* --- what follows from the bounds --------------------------------------------------------------------------------- */
+/* --- exactness of integers ---------------------------------------------------------------------------------------- */
 
-bool is_far(const Interval *of, const Node *n)
+bool is_wide(const Interval *of, const Node *n)
 {
         return n->type.dtype == INT && !is_nothing(of[n->id]) && magnitude(of[n->id]) > float_most;
 }
 
-bool computes_far(const Interval *of, const Node *n)
+bool computes_wide(const Interval *of, const Node *n)
 {
-        bool far = is_far(of, n);
+        bool wide = is_wide(of, n);
         for (int i = 0; i < n->nin; i++) {
                 if (n->in[i]->type.dtype == REAL)
                         return false;
-                far = far || is_far(of, n->in[i]);
+                wide = wide || is_wide(of, n->in[i]);
         }
         if (n->op == OP_MOD && n->type.dtype == INT)
-                far = far || mod_most(of[n->in[0]->id], of[n->in[1]->id]) > float_most;
-        return far && n->type.dtype != REAL;
+                wide = wide || mod_most(of[n->in[0]->id], of[n->in[1]->id]) > float_most;
+        return wide && n->type.dtype != REAL;
 }
 
-/* The largest integer that the node computes, where a bound of it is known; else 0. */
+/* The largest integer that the node computes, if a bound is known; else 0. */
 static double max_computed(const Interval *of, const Node *n)
 {
         double most = is_nothing(of[n->id]) ? 0 : magnitude(of[n->id]);
@@ -376,7 +377,7 @@ static void integers_refuse(const Node *n, Diag *diag, double most, const char *
         note_instances(diag, n->where);
 }
 
-/* Is it the first that goes beyond, not one that is made of such integers? */
+/* Whether the node exceeds 2^53 and none of its operands does. */
 static bool goes_beyond(const Interval *of, const Node *n)
 {
         OpFamily family = op_info[n->op].family;
@@ -391,7 +392,7 @@ static bool goes_beyond(const Interval *of, const Node *n)
 static bool integers_node(const Interval *of, const Node *n, Diag *diag)
 {
         bool beyond = goes_beyond(of, n);
-        bool compares = (n->op == OP_TOP || n->op == OP_ARGMAX) && is_far(of, n->in[0]) &&
+        bool compares = (n->op == OP_TOP || n->op == OP_ARGMAX) && is_wide(of, n->in[0]) &&
                         max_computed(of, n->in[0]) > 0;
         if (beyond)
                 integers_refuse(n, diag, max_computed(of, n), "integers are exact only below 2^53");
@@ -420,7 +421,7 @@ bool integers_check(const Graph *g, Diag *diag)
         bool good = integers_body(of, g->top, diag);
         for (int i = 0; i < g->noutput && good; i++) {
                 const Output *o = &g->output[i];
-                if (o->tap || !is_far(of, o->node) || max_computed(of, o->node) == 0)
+                if (o->tap || !is_wide(of, o->node) || max_computed(of, o->node) == 0)
                         continue;
                 diag_error(diag, o->span,
                            "output %s: integers of up to %.4g, but outputs are floats, exact only up to 2^24",
@@ -435,7 +436,7 @@ bool integers_check(const Graph *g, Diag *diag)
 static void as_reals(Graph *g, const Interval *of, Body *b)
 {
         int n = b->nnode;
-        if (n == 0) /* an output may be an input, and nothing is computed */
+        if (n == 0) /* an output may be an input, so that nothing is computed */
                 return;
         Node **node = NEW_ARRAY(g->arena, Node *, n);
         memcpy(node, b->node, (size_t)n * sizeof *node);
@@ -444,7 +445,7 @@ static void as_reals(Graph *g, const Interval *of, Body *b)
                 Node *user = node[i];
                 bool reads_floats = user->op == OP_MATMUL || user->op == OP_TOP || user->op == OP_ARGMAX;
                 for (int k = 0; k < user->nin && reads_floats; k++)
-                        if (is_far(of, user->in[k]))
+                        if (is_wide(of, user->in[k]))
                                 user->in[k] = build(g, b, NULL, OP_REAL_OF, 1, &user->in[k], NULL, user->span,
                                                     user->where);
                 body_append(g, b, user);
@@ -453,7 +454,7 @@ static void as_reals(Graph *g, const Interval *of, Body *b)
         }
 }
 
-bool far_operands_as_reals(Graph *g)
+bool wide_operands_as_reals(Graph *g)
 {
         const int old = g->nnode;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};

@@ -66,7 +66,7 @@ static void drop_node(Interp *it, const Node *n)
         it->result[n->id] = NULL;
 }
 
-/* --- what is needed, and how long --- */
+/* --- needed nodes, and their lifetimes --- */
 
 static bool body_keeps_state(const Body *body)
 {
@@ -91,7 +91,7 @@ static bool keeps_state(const Node *n)
         return false;
 }
 
-/* Backwards, since inputs stand before their uses. */
+/* Backwards, since inputs precede their users. */
 static void interp_mark_needed(Interp *it, const Body *body)
 {
         for (int i = body->nnode - 1; i >= 0; i--) {
@@ -113,8 +113,7 @@ static void interp_mark_needed(Interp *it, const Body *body)
         }
 }
 
-/* The node of the used one's own body that stands for a use: the use itself, or the repeat that it stands
- * in. */
+/* The user of a node within its own body: the user itself, or the repeat that contains it. */
 static const Node *user_in_body(const Node *used, const Body *from, const Node *user)
 {
         while (from && from != used->body) {
@@ -124,7 +123,7 @@ static const Node *user_in_body(const Node *used, const Body *from, const Node *
         return user;
 }
 
-/* last_user[id]: NULL where the value must stay until its body's end */
+/* last_user[id]: NULL if the value is needed until the end of its body. */
 static void find_last_uses(const Interp *it, const Body *body, const Node **last_user)
 {
         for (int i = 0; i < body->nnode; i++) {
@@ -161,7 +160,7 @@ static void list_dead(Interp *it, const Body *body, const Node *const *last_user
 
 /* --- leaves --- */
 
-/* The iteration counted over the regions around the frame down to `region`, the outermost slowest. */
+/* Number of the iteration, counted over the regions of the frame down to `region`, outermost slowest. */
 int64_t interpreted_iteration(const InterpFrame *frame, const Region *region)
 {
         while (frame && frame->region != region)
@@ -234,7 +233,7 @@ static bool interp_check_input(Interp *it, const Input *input, const Tensor *t)
 
 static void interpret_body(Interp *it, const Body *body);
 
-/* in: the inputs' values.  An append joins its inputs as JOIN does. */
+/* in: values of the inputs.  An append joins its inputs as JOIN does. */
 static InterpValue *run_op(Interp *it, const Node *n)
 {
         InterpValue *out = interpreted_new(it, type_count(&n->type, it->size));
@@ -280,7 +279,7 @@ static InterpValue *run_op(Interp *it, const Node *n)
         return out;
 }
 
-/* One iteration: carry[] goes in, what leaves comes back in its place. */
+/* Runs one iteration.  carry[]: carried values, replaced by those at its end. */
 static void interp_iteration(Interp *it, const Region *region, int64_t iteration, InterpValue **carry,
                              InterpValue **stack)
 {
@@ -296,8 +295,7 @@ static void interp_iteration(Interp *it, const Region *region, int64_t iteration
                                (size_t)each->count * sizeof(double));
         }
         for (int i = 0; !it->error && i < region->ncarry; i++)
-                interpreted_share(
-                        it->value[body->next[i]->id]); /* all, before any that one may come from is dropped */
+                interpreted_share(it->value[body->next[i]->id]); /* before any of the values is released */
         for (int i = 0; !it->error && i < region->ncarry; i++) {
                 interpreted_drop(carry[i]);
                 carry[i] = it->value[body->next[i]->id];
@@ -351,7 +349,7 @@ static void interpret_body(Interp *it, const Body *body)
 
 /* --- the whole --- */
 
-/* The tables by id; false: out of memory. */
+/* Allocates the tables by id.  False: out of memory. */
 static bool interp_prepare(Interp *it, Node *const *want, int nwant)
 {
         size_t n = (size_t)it->g->nnode + 1;

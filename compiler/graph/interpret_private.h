@@ -3,24 +3,25 @@
 #define INTERPRET_PRIVATE_H
 #include "graph.h"
 
-/* A value, shared by `refs` owners; on the list of all so that nothing leaks after an error. */
+/* A value, shared by `refs` owners.  All values are in one list, so that none leaks after an error. */
 typedef struct InterpValue InterpValue;
 struct InterpValue {
-        InterpValue **from, *after; /* *from is this value: the list's head, or `after` of the one before */
+        /* *from points to this value: the list's head, or `after` of the value before */
+        InterpValue **from, *after;
         int64_t refs, count;
         double data[];
 };
 
-/* The iteration that is being evaluated, and those around it. */
+/* The current iteration, and the enclosing ones. */
 typedef struct InterpFrame InterpFrame;
 struct InterpFrame {
         InterpFrame *outer; /* NULL: the top */
         const Region *region;
         int64_t iteration;
-        InterpValue **carry; /* [region->ncarry] as they enter the iteration */
+        InterpValue **carry; /* [region->ncarry] values at its start */
 };
 
-/* What a state variable holds in one slot: `rows` positions along its axis, the first of `stride`. */
+/* One slot of a state variable: `rows` positions along its axis, out of `stride`. */
 typedef struct {
         int64_t rows, stride, count;
         double *data;
@@ -33,7 +34,7 @@ struct InterpState {
         const KeptSource *follows; /* or NULL */
 };
 
-/* What an append will leave in a slot if the run ends well. */
+/* The new content of a slot if the run succeeds. */
 typedef struct PendingAppend PendingAppend;
 struct PendingAppend {
         PendingAppend *next;
@@ -48,14 +49,14 @@ typedef struct {
         const Tensor *input;
         const WeightSource *weights;
         InterpState *state;
-        bool rounded;      /* every value to float */
+        bool rounded;      /* every value is rounded to float */
         const char *error; /* the first one, in the graph's arena */
-        bool *needed;      /* by id, as all below */
+        bool *needed;      /* by id, as the following ones */
         InterpValue **value;
         InterpValue ***result; /* of a repeat: carried values, then stacked ones */
-        int *first_dead;       /* the values last used by this node, as a list: */
+        int *first_dead;       /* first value whose last user is this node */
         int *next_dead;
-        InterpValue *all; /* a list */
+        InterpValue *all; /* list of all values */
         PendingAppend *pending;
         InterpFrame *frame;
 } Interp;
@@ -66,12 +67,12 @@ InterpValue *interpreted_share(InterpValue *v);
 void interpreted_drop(InterpValue *v);
 int64_t interpreted_iteration(const InterpFrame *frame, const Region *region);
 
-/* interpret_state.c: what a state holds into out, of a node that reads it and of one that keeps; what an append will leave there; and
- * now leaves. */
+/* interpret_state.c: read a state into out (of a reading or a keeping node); record the rows of an append;
+ * store all recorded rows. */
 void interpret_read_state(Interp *it, const Node *n, double *out);
 void interpret_read_kept(Interp *it, const Node *n, InterpValue *out);
 void interpret_append(Interp *it, const Node *n, InterpValue *value);
-/* A scan goes on from the sums that its state holds, and leaves new ones. */
+/* Continues a scan from the sums in its state, and records new ones. */
 void interpret_scan(Interp *it, const Node *n, const double *const *in, double *y);
 void interpret_settle(Interp *it);
 #endif

@@ -1,4 +1,4 @@
-/* State of the interpreter: the rows that appends keep from run to run. */
+/* State of the interpreter: rows that appends keep between runs. */
 #include "interpret_private.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ void interp_state_follow(InterpState *s, const KeptSource *kept)
         s->follows = kept;
 }
 
-/* region: of the node that reads or keeps it */
+/* region: of the node that reads or keeps the state */
 static int64_t state_var_slot(const Interp *it, const StateVar *var, const Region *region)
 {
         int64_t iteration = region ? interpreted_iteration(it->frame, region) : 0;
@@ -83,7 +83,7 @@ void interpret_read_state(Interp *it, const Node *n, double *out)
                        (size_t)(past * inner) * sizeof *out);
 }
 
-/* What a keep of this run will leave, or one of an earlier run left. */
+/* The value that a keep of this run will store, or that an earlier run stored. */
 void interpret_read_kept(Interp *it, const Node *n, InterpValue *out)
 {
         const StateSlot *kept = kept_slot(it, n->attr.state, n->body->region);
@@ -103,7 +103,7 @@ void interpret_read_kept(Interp *it, const Node *n, InterpValue *out)
 
 /* --- rounding --- */
 
-static const double float_error = 1e-5; /* of the largest value, as `lathe verify` has it */
+static const double float_error = 1e-5; /* relative to the largest value, as in `lathe verify` */
 
 static double round_f16(double x)
 {
@@ -119,7 +119,7 @@ static double largest(const InterpValue *value)
         return most;
 }
 
-/* What the one that the state follows keeps as element i of n's value; NAN: nothing is known. */
+/* Element i of n's value in the state that is followed; NAN: unknown. */
 static double kept_elsewhere(const Interp *it, const Node *n, int64_t i, double *scale)
 {
         int64_t index[MAX_RANK];
@@ -135,7 +135,7 @@ static double kept_elsewhere(const Interp *it, const Node *n, int64_t i, double 
                              index, scale);
 }
 
-/* own: what x is rounded to; the other's number if one within `error` of x may be rounded to that. */
+/* own: x rounded.  Returns the other number if a value within `error` of x may be rounded to it. */
 static double followed(double x, double own, double other, double error)
 {
         return fabs(other - x) - fabs(own - x) <= 2 * error ? other : own;
@@ -149,7 +149,7 @@ static void round_f16_value(const Interp *it, const Node *n, InterpValue *value,
         }
 }
 
-/* The least f16 from most / 127 on; NAN: there is none. */
+/* The smallest f16 of at least most / 127; NAN: none. */
 static double state_scale(double most)
 {
         float least = (float)most / 127.0f;
@@ -158,7 +158,7 @@ static double state_scale(double most)
         return half < 0x7c00 ? f16_to_f32(half) : NAN;
 }
 
-/* Elements i to i + group - 1 have one scale (runtime/kept.h). */
+/* Rounds elements i to i + group - 1, which share a scale (runtime/kept.h). */
 static void state_round_group(const Interp *it, const Node *n, double *x, int64_t i, double error)
 {
         double most = 0, other = NAN;
@@ -174,7 +174,7 @@ static void state_round_group(const Interp *it, const Node *n, double *x, int64_
         }
 }
 
-/* Of an append the new rows alone: codes of what codes stand for may have another scale. */
+/* Rounds only the new rows of an append: rounding codes again could change their scale. */
 static void round_q8_value(const Interp *it, const Node *n, InterpValue *value, double error)
 {
         int64_t inner = 1, rows = 1, old = 0;
@@ -189,7 +189,7 @@ static void round_q8_value(const Interp *it, const Node *n, InterpValue *value, 
                         state_round_group(it, n, value->data + i, i, error);
 }
 
-/* What is rounded already stays as it is. */
+/* Rows that are already rounded remain unchanged. */
 static void round_kept(const Interp *it, const Node *n, InterpValue *value)
 {
         double error = float_error * largest(value);
@@ -199,8 +199,9 @@ static void round_kept(const Interp *it, const Node *n, InterpValue *value)
                 round_q8_value(it, n, value, error);
 }
 
-/* The value is the join of past and new, and is rounded as the state is; it becomes the state when all has gone well.  Of an axis that is longer than time
- * by n, its last n positions will be new again in the next call. */
+/* The value joins past and new rows, and is rounded as the state is.  It becomes the state at the end of a
+ * successful run.  If the axis is longer than time by n, its last n positions are new again in the next
+ * call. */
 void interpret_append(Interp *it, const Node *n, InterpValue *value)
 {
         StateSlot *kept = kept_slot(it, n->attr.state, n->body->region);
@@ -251,7 +252,7 @@ static bool keep_pending(const PendingAppend *p)
         return true;
 }
 
-/* Keeps what is pending, or drops it after an error. */
+/* Stores the pending rows, or drops them after an error. */
 void interpret_settle(Interp *it)
 {
         for (PendingAppend *p = it->pending, *next; p; p = next) {

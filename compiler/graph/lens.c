@@ -1,10 +1,11 @@
 /* The logit lens (nostalgebraist 2020): applies a model's head to the value after each layer.
  *
- *   layers -> RESULT h -> norm, head -> logits       h becomes stacked values h[0], h[1], …, and for each iteration t
+ *   layers -> RESULT h -> norm, head -> logits       h becomes stacked values h[0], h[1], ..;
+ *                                                    for each iteration t:
  *                                                    h[t] -> a copy of norm, head -> lens[t]
  *
  * The layers are the last repeat of the top body on which the first output depends.  The nodes of the top
- * body between its carried values and that output are copied.  So the lens of the last iteration equals the
+ * body between its carried values and that output are copied, so the lens of the last iteration equals the
  * output.  Runs before passes, as taps do. */
 #include "taps_private.h"
 
@@ -14,12 +15,12 @@ typedef struct {
         Graph *g;
         Node *repeat;
         const Node *out;
-        bool *between; /* [nnode] a value of the repeat's, or computed of one, and the output depends on it */
+        bool *between; /* [nnode] a result of the repeat, or computed from one, and needed by the output */
         Node *all[MAX_LENS];
         const char *why;
 } Lens;
 
-/* Marks what the output depends on. */
+/* Marks the nodes that the output needs. */
 static void lens_mark_needed(const Node *n, bool *needed)
 {
         if (needed[n->id])
@@ -57,7 +58,7 @@ static bool find_between(Lens *l)
         return true;
 }
 
-/* What the repeat carries, as each iteration leaves it. */
+/* Stacks the carried values at the end of each iteration. */
 static void stack_carried(Lens *l)
 {
         const Region *r = l->repeat->attr.region;
@@ -75,7 +76,7 @@ static Node *at_iteration(Graph *g, Node *all, int64_t t)
         return view_drop(g, all->body, one, 0, all->span, all->where);
 }
 
-/* The output as it were after iteration t. */
+/* The output as if the repeat ended after iteration t. */
 static Node *copy_between(const Lens *l, Node *const *node, int n, int64_t t, Node **copy)
 {
         Graph *g = l->g;

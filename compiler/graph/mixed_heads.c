@@ -19,7 +19,7 @@ typedef enum { UNKNOWN, NO, YES } PathAnswer;
 
 typedef struct {
         const Node *product;
-        const bool *stored; /* by id: no part of an expression; or NULL */
+        const bool *stored; /* by id: not part of an expression; or NULL */
         Op target;
         uint8_t *known; /* by id: Answer */
 } HeadsPath;
@@ -29,7 +29,7 @@ static Dim axis_from_last(const Node *n, int back)
         return n->type.dim[n->type.rank - 1 - back];
 }
 
-/* Has n a number for each head, row and key, in any order? */
+/* Whether n has one element for each head, row and key, in any order. */
 static bool is_of_rows_and_keys(const HeadsPath *p, const Node *n)
 {
         const Node *weights = p->product->in[0];
@@ -48,10 +48,11 @@ static bool path_reaches(const HeadsPath *p, const Node *n);
 static bool is_float_weight(const Node *n)
 {
         n = base_of(n);
-        return n->op == OP_WEIGHT && !lies_in_codes(n);
+        return n->op == OP_WEIGHT && !is_read_as_codes(n);
 }
 
-/* The operand of a product that mixes heads, 0 or 1, which leads to the target; -1: it is none. */
+/* The operand (0 or 1) of a product that mixes heads through which the path to the target leads; -1: it
+ * does not mix heads. */
 static int mixed_operand(const HeadsPath *p, const Node *n)
 {
         for (int i = 0; n->op == OP_MATMUL && i < 2; i++)
@@ -82,7 +83,7 @@ static bool path_reaches(const HeadsPath *p, const Node *n)
         return found;
 }
 
-/* Collects the expression from n down to the target.  terms: of each of its values. */
+/* Collects the expression from n down to the target.  terms: number of terms of each of its values. */
 static const char *mixed_collect(const HeadsPath *p, Scores *s, Node *n, int64_t terms, Node **target)
 {
         const int mixed = mixed_operand(p, n);
@@ -111,8 +112,8 @@ static const char *mixed_collect(const HeadsPath *p, Scores *s, Node *n, int64_t
 
 typedef struct {
         const Scores *scores;
-        double *known; /* by id .. */
-        bool *done;    /* .. where it is */
+        double *known; /* by id */
+        bool *done;    /* by id: `known` is set */
 } AtZero;
 
 static double value_at_zero(const AtZero *z, const Node *n);
@@ -134,7 +135,7 @@ static double compute_at_zero(const AtZero *z, const Node *n)
         }
 }
 
-/* The value of n where those of the softmax are 0; NaN: it depends on more. */
+/* The value of n where the softmax is 0; NaN: it depends on other values too. */
 static double value_at_zero(const AtZero *z, const Node *n)
 {
         const Literal *l = n->op == OP_CONST ? n->attr.literal : NULL;
@@ -172,8 +173,8 @@ const char *find_mixed_heads(Arena *a, const Graph *g, const Node *product, cons
         why = find_in(a, g, &path, OP_MATMUL, s, s->weights->in[0], &s->core);
         if (why)
                 return why;
-        if (!dim_is_fixed(axis_from_last(s->core->in[0], 0)) || lies_in_codes(s->core->in[1]) ||
-            lies_in_codes(product->in[1]))
+        if (!dim_is_fixed(axis_from_last(s->core->in[0], 0)) || is_read_as_codes(s->core->in[1]) ||
+            is_read_as_codes(product->in[1]))
                 return "its keys or values can't be read where they lie";
         const AtZero zero = {s, NEW_ARRAY(a, double, g->nnode), NEW_ARRAY(a, bool, g->nnode)};
         s->all_weigh = value_at_zero(&zero, product->in[0]) != 0;

@@ -1,11 +1,11 @@
 /* The origin of an element: the element of an input to which it corresponds.
  *
- * The search is a path back through the graph.  Moves determine the source element.  For a sum over an axis
- * the path takes the first element, for a product the row of the left operand, for elementwise ops the first
- * operand that depends on the input's group.  So an element of a token's row leads to the token, through
- * residuals, norms, projections and earlier attention, whose rows are those of the queries; and to its
- * original position if tokens are reordered, joined or merged.  An element of a weight, such as a class
- * token, has no origin. */
+ * The search is a path back through the graph.  Moves determine the source element.  For a sum over an
+ * axis the path takes the first element, for a product the row of the left operand, for elementwise ops
+ * the first operand that depends on the input's group.  So an element of a token's row leads to the token,
+ * through residuals, norms, projections and earlier attention, whose rows are those of the queries; and to
+ * its original position if tokens are reordered, joined or merged.  An element of a weight, such as a
+ * class token, has no origin. */
 #include <string.h>
 
 #include "graph.h"
@@ -15,9 +15,9 @@ typedef struct {
         const int64_t *size;
         const Stage *stage;
         int input;
-        const Node *node;        /* the element: of this, .. */
-        int64_t index[MAX_RANK]; /* .. here, .. */
-        int64_t iteration[4];    /* .. in these iterations of the repeats around */
+        const Node *node;        /* node of the current element */
+        int64_t index[MAX_RANK]; /* index of the element */
+        int64_t iteration[4];    /* its iterations in the enclosing repeats */
 } OriginPath;
 
 static int depth_of(const Body *b)
@@ -33,7 +33,7 @@ static bool depends(const OriginPath *p, const Node *n)
         return p->stage[n->id].groups >> p->g->input[p->input].group & 1;
 }
 
-/* To an operand with the same axes at the right; those of size 1 there are broadcast. */
+/* Goes to an operand, whose axes are aligned at the right and may be broadcast. */
 static void go_to_operand(OriginPath *p, const Node *to)
 {
         const int more = p->node->type.rank - to->type.rank;
@@ -54,7 +54,8 @@ static bool go_into_part(OriginPath *p)
         return false;
 }
 
-/* To a row of the left operand, or where it does not depend on the input to a column of the right one. */
+/* Goes to a row of the left operand, or, if that does not depend on the input, to a column of the right
+ * one. */
 static bool go_into_product(OriginPath *p)
 {
         const Node *n = p->node;
@@ -83,7 +84,8 @@ static bool go_into_pad(OriginPath *p)
         return *at >= 0 && *at < dim_value(from->type.dim[n->attr.axis], p->size);
 }
 
-/* From what enters an iteration to what left the one before, or entered the repeat. */
+/* From a carried value at the start of an iteration to its value at the end of the previous one, or before
+ * the repeat. */
 static bool go_before_iteration(OriginPath *p)
 {
         const Region *r = p->node->body->region;
@@ -95,7 +97,7 @@ static bool go_before_iteration(OriginPath *p)
         return true;
 }
 
-/* From what a repeat gives to what leaves its last iteration, or was stacked by one of them. */
+/* From a result of a repeat to the value at the end of its last iteration, or to a stacked one. */
 static bool go_into_repeat(OriginPath *p)
 {
         const Region *r = p->node->in[0]->attr.region;
@@ -119,7 +121,7 @@ static bool go_into_pointwise(OriginPath *p)
         return false;
 }
 
-/* One op further back; false: there is no place. */
+/* One op back.  False: there is no origin. */
 static bool go_back(OriginPath *p)
 {
         const Node *n = p->node;

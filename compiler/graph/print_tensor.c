@@ -13,8 +13,8 @@ typedef struct {
         const Shown *t;
         int64_t stride[MAX_RANK];
         bool abridged;
-        const char *format; /* of a number; NULL: true and false */
-        int cell;           /* columns of an element */
+        const char *format; /* format of a number; NULL: true and false */
+        int cell;           /* width of an element in columns */
         int indent, width;
 } Print;
 
@@ -36,7 +36,7 @@ void print_shortest(FILE *f, double x)
         fputs(text, f);
 }
 
-/* --- how a tensor's numbers are written --------------------------------------------------------------------------- */
+/* --- format of numbers -------------------------------------------------------------------------------------------- */
 
 static int64_t shown_count(const Shown *t)
 {
@@ -65,7 +65,7 @@ static const char *format_for(const Shown *t)
         return most >= 1e5 || most < 1e-2 ? "%.4e" : "%.4f";
 }
 
-/* Whether index i of an axis is left out; *next is then the first that is not. */
+/* Whether index i of an axis is omitted; *next is the first one that is not. */
 static bool index_is_left_out(const Print *p, int axis, int64_t i, int64_t *next)
 {
         int64_t n = p->t->dim[axis];
@@ -134,7 +134,7 @@ static void print_axis(const Print *p, int axis, const double *at)
         fputc(']', p->f);
 }
 
-/* Answers are as wide as a narrower terminal, else of one width. */
+/* Width of output: that of a narrower terminal, else fixed. */
 static int line_width(FILE *f)
 {
         struct winsize size;

@@ -6,7 +6,7 @@
  * rows of pairs of positions: it stays in floats (contracted.c). */
 #include "taps_private.h"
 
-/* In the top; NULL: more axes than a tensor has. */
+/* The value stacked at the top; NULL: it would have too many axes. */
 static Node *stacked_at_top(Graph *g, Node *n)
 {
         while (n->body->region) {
@@ -21,7 +21,7 @@ static Node *stacked_at_top(Graph *g, Node *n)
         return n;
 }
 
-/* -1: it is no value that could be a tap. */
+/* -1: the value cannot be a tap. */
 static int output_of(Graph *g, Node *left, const ProductTap *tap, int n)
 {
         for (int i = 0; i < n; i++)

@@ -1,14 +1,16 @@
 /* Roles: the purpose of the product with a weight, derived only from the graph.
  *
  *   head      an output is computed from the product, element by element
- *   down      it sums over an elementwise, not linear function of products with weights: the hidden units of a feed-forward network
- *   values    the values that a softmax weights are computed from it
+ *   down      it sums over a nonlinear elementwise function of products with weights: the hidden units of
+ *             a feed-forward network
+ *   values    the values that a softmax weighs are computed from it
  *   joint     values and also keys or queries are computed from it
  *
- * A weight with several roles has the first of these, but for joint, which is values and scores at once.
+ * A weight with several roles has the first of these, except for joint, which is values and scores
+ * together.
  *
- * Layers are the iterations of the outermost repeats with a weight of the role, counted through all repeats;
- * a weight outside repeats is a separate layer.
+ * Layers are the iterations of the outermost repeats with a weight of the role, counted through all
+ * repeats; a weight outside repeats is a separate layer.
  *
  * Before: a graph as elaborated.  After: role, layer and layers of all weights. */
 #include "graph.h"
@@ -16,13 +18,13 @@
 #include <string.h>
 
 typedef enum { TO_HEAD = 1, TO_DOWN = 2, TO_VALUES = 4, TO_SCORES = 8 } WeightUse;
-/* What an expression is made of. */
+/* Content of an expression. */
 typedef enum { PRODUCT = 1, NOT_LINEAR = 2, OTHER = 4, KNOWN = 8 } Made;
 
 typedef struct {
         unsigned *use; /* by id of the weight */
-        bool *seen;    /* by id: of the walk at hand */
-        bool *walked;  /* by id: on the way to scores */
+        bool *seen;    /* by id: in the current walk */
+        bool *walked;  /* by id: on a path to scores */
         uint8_t *made; /* by id */
         int nnode;
 } Roles;
@@ -34,7 +36,8 @@ static Weight *node_weight(const Node *n)
         return of ? of->attr.weight : NULL;
 }
 
-/* Notes the use of the products that n is made of; through: by reductions and moves too, not elementwise alone. */
+/* Notes the use of the products in n.  through: also through reductions and moves, not only elementwise
+ * ops. */
 static void note_products(Roles *r, const Node *n, WeightUse use, bool through)
 {
         OpFamily family = op_info[n->op].family;
@@ -56,7 +59,7 @@ static void roles_note(Roles *r, const Node *n, WeightUse use, bool through)
         note_products(r, n, use, through);
 }
 
-/* The scores that a softmax is taken of: products of two computed values. */
+/* Notes the scores of a softmax: products of two computed values. */
 static void note_scores(Roles *r, const Node *n)
 {
         if (r->walked[n->id])
@@ -104,7 +107,7 @@ static WeightRole role_of(unsigned use)
         return ROLE_NONE;
 }
 
-/* An earlier weight of the role and of the same outermost repeat. */
+/* An earlier weight with the same role and outermost repeat. */
 static const Weight *weight_beside(const Graph *g, const Weight *w)
 {
         for (int i = 0; i < w->id && w->nregion; i++) {

@@ -57,7 +57,7 @@ void scan_start(const Node *n, double *sums)
                 sums[i] = n->attr.index == SCAN_MAXIMA ? -INFINITY : 0;
 }
 
-/* Where head number `head` of n begins in an operand, whose leading axes are broadcast. */
+/* Offset of a head of n in an operand, whose leading axes are broadcast. */
 static int64_t scan_head_at(const Node *n, const Node *x, int64_t head, const int64_t *size)
 {
         int64_t at = 0, stride = 1;
@@ -75,7 +75,7 @@ static int64_t scan_head_at(const Node *n, const Node *x, int64_t head, const in
         return at;
 }
 
-/* One row of one head.  sum [depth][width], of the rows before, becomes that up to this row. */
+/* Computes one row of one head.  sum [depth][width]: of earlier rows, updated to include this one. */
 static void next_row(const ScanInputs *s, double decay, const double *q, const double *k, const double *v,
                      double *sum, double *y)
 {

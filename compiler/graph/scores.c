@@ -4,13 +4,13 @@
  *        q     k'
  *         \   /
  *          core ── scale, cap, bias, mask ── weights ── product ── v
- *          └────────── Scores.node ───────┘
+ *                └────────── Scores.node ───────┘
  *
  * Weights are a softmax of scores, or the scores themselves with 0 in place of -inf
  * (passes/masked_weights.c).
  *
- * Attention is found only by this shape.  Fusion makes one kernel of it (plan/fuse_attention.c); parts with
- * other users have been copied before (passes/scores_apart.c). */
+ * Attention is found only by this shape.  Fusion makes one kernel of it (plan/fuse_attention.c); parts
+ * with other users have been copied before (passes/scores_apart.c). */
 #include "graph.h"
 
 #include <math.h>
@@ -40,14 +40,14 @@ bool scores_hold(const Scores *s, const Node *n)
 }
 
 typedef struct {
-        const Type *type;   /* of the scores */
-        const bool *stored; /* by id: no part of an expression; or NULL */
+        const Type *type;   /* shape of the scores */
+        const bool *stored; /* by id: not part of an expression; or NULL */
         uint8_t *known;     /* by id: Answer */
 } ScoresSearch;
 
 typedef enum { UNKNOWN, NO, YES } ScoresAnswer;
 
-/* Does n depend on a product of two tensors of the scores' shape?  Then the path to it is the expression. */
+/* Whether n depends on a product of two tensors with the scores' shape.  The path to it is the expression. */
 static bool reaches_core(const ScoresSearch *s, const Node *n)
 {
         if (s->known[n->id])
@@ -61,7 +61,7 @@ static bool reaches_core(const ScoresSearch *s, const Node *n)
         return reaches;
 }
 
-/* Collects the expression from n down to the core.  NULL, or why not. */
+/* Collects the expression from n down to the core.  Returns NULL, or the reason why it is not attention. */
 static const char *scores_collect(const ScoresSearch *search, Scores *s, Node *n)
 {
         if (scores_hold(s, n))
@@ -90,13 +90,13 @@ static Dim last_dim(const Node *n)
         return n->type.dim[n->type.rank - 1];
 }
 
-bool lies_in_codes(const Node *n)
+bool is_read_as_codes(const Node *n)
 {
         n = base_of(n);
         return n->op == OP_WEIGHT && is_in_blocks(n->attr.weight->storage);
 }
 
-/* Is n made of a mask: a `where` with a constant, or truths as numbers? */
+/* Whether n contains a mask: a `where` with a constant, or bools as numbers. */
 static bool is_masked(const Node *n, int *left)
 {
         bool masked = --*left >= 0 &&
@@ -107,7 +107,7 @@ static bool is_masked(const Node *n, int *left)
         return masked;
 }
 
-/* Is n a quotient by the sum of a masked row, which is NaN if the mask leaves nothing of the row? */
+/* Whether n divides by the sum of a masked row, which gives NaN if the whole row is masked. */
 static bool divides_by_masked(const Node *n)
 {
         const Node *by = n->op == OP_DIV ? n->in[1] : NULL;
@@ -117,7 +117,8 @@ static bool divides_by_masked(const Node *n)
                (by && by->op == OP_SUM && is_masked(by->in[0], &(int){64}));
 }
 
-/* May values be NaN by their formula?  Then so is their product with a weight of 0, which attention passes over. */
+/* Whether values may be NaN by their formula.  Their product with a weight of 0 is NaN too, but attention
+ * skips it. */
 static bool may_be_nan(const Node *n, bool *seen)
 {
         bool may = !seen[n->id] && divides_by_masked(n);
@@ -146,13 +147,14 @@ const char *find_scores(Arena *a, const Graph *g, const Node *product, Node *sco
         const char *why = scores_collect(&search, s, scores);
         if (why)
                 return why;
+        /* for the test of -inf */
         if (weights->op == OP_WHERE && weights != scores)
-                s->node[s->n++] = weights->in[0]; /* which asks whether they are -inf */
+                s->node[s->n++] = weights->in[0];
         if (!dim_is_fixed(last_dim(s->core->in[0])))
                 return "the width of its queries is a size of the call";
         if (may_be_nan(product->in[1], NEW_ARRAY(a, bool, g->nnode)))
                 return "its values may be NaN, which a key that is masked must not hide";
-        if (lies_in_codes(s->core->in[1]) || lies_in_codes(product->in[1]))
+        if (is_read_as_codes(s->core->in[1]) || is_read_as_codes(product->in[1]))
                 return "its keys or values are weights in blocks of codes, which products alone read";
         return NULL;
 }
@@ -170,7 +172,7 @@ const char *find_attention(Arena *a, const Graph *g, const Node *product, const 
         return scores && !mixed.mixes ? why : not_mixed;
 }
 
-/* Does anything else use the scores? */
+/* Whether the scores have other users. */
 static bool scores_leave(const Uses *uses, const Scores *s, const Node *product)
 {
         for (int i = 0; i < s->n; i++) {

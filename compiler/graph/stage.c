@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* --- what nodes depend on --- */
+/* --- dependencies of nodes --- */
 
 static void stage_join(Stage *into, const Stage *from)
 {
@@ -42,7 +42,7 @@ static unsigned named_in_type(const Graph *g, const Type *t)
         return named;
 }
 
-/* An offset from an end; the place of what is merged with a length inside of it. */
+/* Lengths for a view: offsets from an end, and merged axes that contain a length. */
 static unsigned view_lengths(const Graph *g, const Node *n)
 {
         const View *v = n->attr.view;
@@ -78,7 +78,7 @@ unsigned stage_lengths(const Graph *g, const Node *n)
         }
 }
 
-/* What the op itself adds to what its inputs depend on. */
+/* Dependencies that the op adds to those of its inputs. */
 static Stage own_stage(const Graph *g, const Node *n)
 {
         Stage s = {.named = named_in_type(g, &n->type), .lengths = stage_lengths(g, n)};
@@ -108,7 +108,7 @@ static Stage own_stage(const Graph *g, const Node *n)
 typedef struct {
         const Graph *g;
         Stage *of;     /* by id */
-        Stage **leave; /* [nnode] of a repeat: of what leaves it */
+        Stage **leave; /* [nnode] of a repeat: stages of its results */
         Arena *arena;
 } Stages;
 
@@ -120,7 +120,7 @@ static bool stage_equal(const Stage *a, const Stage *b)
                a->named == b->named && a->lengths == b->lengths && a->iterations == b->iterations;
 }
 
-/* What is carried grows until it no longer does. */
+/* Dependencies of carried values grow until they no longer change. */
 static void repeat_stages(Stages *s, const Node *n)
 {
         const Region *r = n->attr.region;
@@ -160,7 +160,8 @@ static void body_stages(Stages *s, const Body *body, const Stage *carry)
                         stage_join(&stage, &s->of[n->in[k]->id]);
                 if (n->op == OP_RESULT) {
                         Stage left = s->leave[n->in[0]->id][n->attr.index];
-                        left.iterations = n->body->region != NULL; /* of the repeats around, to be safe */
+                        /* of the enclosing repeats; a safe assumption */
+                        left.iterations = n->body->region != NULL;
                         stage_join(&stage, &left);
                 }
                 s->of[n->id] = stage;
@@ -178,7 +179,7 @@ Stage *stage_of(Arena *arena, const Graph *g)
 
 /* --- hoisting --- */
 
-/* Whether the node only makes sense where it stands. */
+/* Whether the node must stay in its body. */
 static bool stage_is_bound(const Node *n)
 {
         return n->op == OP_CARRY || n->op == OP_REPEAT || n->op == OP_RESULT || n->op == OP_READ ||
@@ -212,7 +213,7 @@ static void move_node(Graph *g, Body *to, Node *n)
         body_append(g, to, n);
 }
 
-/* Moves what can leave `body` to the end of `to`, and closes the gaps. */
+/* Moves the nodes that can leave `body` to the end of `to`, and closes the gaps. */
 static void hoist_body(Graph *g, const Stage *stage, Body *body, Body *to)
 {
         for (int i = 0; i < body->nnode; i++) {
@@ -231,8 +232,8 @@ static void hoist_body(Graph *g, const Stage *stage, Body *body, Body *to)
         body->nnode = kept;
 }
 
-/* A body's nodes again, with what leaves each repeat put in front of it: inner repeats first, so that what leaves them
- * may leave further. */
+/* Rebuilds a body's node list with hoisted nodes before each repeat; inner repeats first, so that nodes
+ * can leave several. */
 static void hoist_repeats(Graph *g, const Stage *stage, Body *body)
 {
         Body old = *body;

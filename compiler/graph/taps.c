@@ -10,7 +10,7 @@
 
 /* --- paths ---------------------------------------------------------------------------------------------------- */
 
-/* "attn.q" for a name of q, called in attn; instances are counted up to `base`, where the body's repeat stands. */
+/* "attn.q": path of q in an instance attn.  base: instance of the body's repeat, where paths begin. */
 static const char *instance_path(Arena *a, const Instance *where, const Instance *base, const char *name)
 {
         for (; where && where != base; where = where->outer)
@@ -27,7 +27,7 @@ static const char **paths_in(Arena *a, const Body *b, const Instance *base)
         return path;
 }
 
-/* What a path stands for in its body; NULL: nothing, or *several values. */
+/* The value of a path in its body; NULL: none, or *several. */
 static Node *value_at(const Body *b, const char *const *path, const char *wanted, bool *several)
 {
         const ValueName *found = NULL;
@@ -74,7 +74,7 @@ static void tap_list_add(TapList *l, Tap tap)
 
 static void list_body(TapList *l, const Body *b, const Instance *base, int depth);
 
-/* The names of all bodies, those that all have as one. */
+/* Adds the names in all bodies; names that all have are one. */
 static void list_repeat(TapList *l, const ValueName *repeat, const char *path, int depth)
 {
         const Region *r = repeat->node->attr.region;
@@ -140,17 +140,17 @@ Tap *taps_of(Arena *arena, Graph *g, int *n)
         return l.tap;
 }
 
-/* --- a name as it is asked for ------------------------------------------------------------------------------------- */
+/* --- parsing of a name --------------------------------------------------------------------------------------------- */
 
 enum { MAX_PARTS = 128, ALL_ITERATIONS = -1, NO_INDEX = -2 };
 
 typedef struct {
         Graph *g;
         Arena *arena;
-        const char *name; /* as given */
+        const char *name; /* as passed */
         char *path;       /* "layer.attn.scores" */
         int npart;
-        int64_t index[MAX_PARTS]; /* what stood in brackets behind each part */
+        int64_t index[MAX_PARTS]; /* index in brackets after each part */
         const char *why;
 } WantedTaps;
 
@@ -161,7 +161,7 @@ static bool taps_refuse(WantedTaps *w, const char *why)
         return false;
 }
 
-/* "[12]", "[i]", "[]" or nothing; *at is moved behind it. */
+/* Reads "[12]", "[i]", "[]" or nothing, and advances *at. */
 static bool read_index(const char **at, int64_t *index)
 {
         const char *c = *at;
@@ -241,7 +241,7 @@ Node *tap_stack(Graph *g, Node *repeat, Node *const *value)
         return result;
 }
 
-/* The value that iteration `index` has, or all have; NULL: they have none, or no common one. */
+/* The value in iteration `index`, or a common one of all; NULL: none. */
 static const Node *model_of(WantedTaps *w, const Region *r, Node *const *value, int64_t index)
 {
         const Node *first = NULL;
@@ -310,7 +310,7 @@ static bool has_index(const WantedTaps *w, int from)
         return false;
 }
 
-/* What `rest` of the path, whose parts begin with number `part`, stands for in a body. */
+/* The value in a body of the rest of a path, which begins with part number `part`. */
 static Node *taps_reach(WantedTaps *w, Body *b, const Instance *base, const char *rest, int part)
 {
         const char **path = paths_in(w->arena, b, base);
@@ -343,9 +343,9 @@ static Node *taps_reach(WantedTaps *w, Body *b, const Instance *base, const char
         return w->why ? NULL : n;
 }
 
-/* --- names that are not whole -------------------------------------------------------------------------------------- */
+/* --- abbreviated names --------------------------------------------------------------------------------------------- */
 
-/* The end of a path's first part. */
+/* End of a path's first part. */
 static const char *part_end(const char *path)
 {
         return path + strcspn(path, ".[");
@@ -363,8 +363,8 @@ static bool same_part(const char *a, const char *b)
         return n == (size_t)(part_end(b) - b) && !strncmp(a, b, n);
 }
 
-/* Whether `name` has all parts of the path that is wanted, in order, and its last part.  *full: that path with the parts
- * that were left out, of all iterations where these are repeats'. */
+/* Whether `name` contains the parts of the requested path in order and ends with its last part.  *full:
+ * the path with the omitted parts, in all iterations of their repeats. */
 static bool is_short_for(const WantedTaps *w, const char *name, WantedTaps *full)
 {
         const char *wanted = w->path;
@@ -388,7 +388,7 @@ static bool is_short_for(const WantedTaps *w, const char *name, WantedTaps *full
         return !wanted;
 }
 
-/* Makes w the one name that it is short for, if there is one. */
+/* Completes w if it abbreviates exactly one name. */
 static void taps_complete(WantedTaps *w)
 {
         int n, found = 0;
@@ -408,7 +408,7 @@ static void taps_complete(WantedTaps *w)
                 *w = whole;
 }
 
-/* The indices as they were asked for: "layer[i].attn" becomes "layer[3].attn". */
+/* The name with the requested indices: "layer[i].attn" becomes "layer[3].attn". */
 static const char *with_indices(const WantedTaps *w, const char *pattern)
 {
         const char *text = "", *from = w->name;
@@ -425,7 +425,7 @@ static const char *with_indices(const WantedTaps *w, const char *pattern)
         return text;
 }
 
-/* The nearest of those with the same last part, or of all. */
+/* The most similar name among those with the same last part, or among all. */
 static const char *nearest_path(const WantedTaps *w, const char **name, int n)
 {
         const char **same = NEW_ARRAY(w->arena, const char *, n);
@@ -461,7 +461,7 @@ static const char *taps_unknown(const WantedTaps *w)
 
 /* --- outputs ----------------------------------------------------------------------------------------------------------- */
 
-/* Outputs are reals. */
+/* Outputs are real. */
 static Node *tap_as_real(Graph *g, Node *n)
 {
         if (n->type.dtype == REAL)

@@ -3,10 +3,10 @@
 #define TAPS_PRIVATE_H
 #include "graph.h"
 
-/* A value of each body, made a further stacked one: its result in the body around. */
+/* Stacks a value of each body over the iterations: its result in the outer body. */
 Node *tap_stack(Graph *g, Node *repeat, Node *const *value);
-/* What stands for a value in a body that lacks it. */
+/* Zeros in place of a value that a body lacks. */
 Node *tap_zeros(Graph *g, Body *b, const Node *like);
-/* A real of the top as the last output, marked as a tap; its index. */
+/* Adds a real of the top body as the last output, a tap.  Returns its index. */
 int tap_output(Graph *g, const char *name, Node *n);
 #endif

@@ -1,14 +1,13 @@
-/* Dimensions and types: arithmetic on affine sizes, broadcasting, and how both are printed.
+/* Dimensions and types: arithmetic on affine sizes, broadcasting, and printing.
  *
- * A size is fixed + sum of per[i] * the size of named dimension i.  Sums and differences of sizes are sizes;
- * a product is one only if a side is fixed, a quotient only if it has no remainder for any size.  Two names
- * never unify, so equality is equality of all coefficients. */
+ * A size is fixed + sum of per[i] * the size of named dimension i.  Sums and differences of sizes are
+ * sizes; a product is one only if a side is fixed, a quotient only if it has no remainder for any size.
+ * Two names never unify, so equality is equality of all coefficients. */
 #include "graph.h"
 
 #include <string.h>
 
-/* Coefficients stay below this, so that a product of two dims and a sum over a view's digits fit in an
- * int64_t. */
+/* Limit of coefficients, so that a product of two dims and a sum over a view's digits fit in an int64_t. */
 static const int64_t DIM_LIMIT = INT64_C(1) << 40;
 
 Dim dim_fixed(int64_t n)
@@ -82,7 +81,7 @@ bool dim_mul(Dim a, Dim b, Dim *product)
         return true;
 }
 
-/* a / by, where by divides every coefficient. */
+/* a / by, if `by` divides every coefficient. */
 static bool divide_by_number(Dim a, int64_t by, Dim *quotient)
 {
         if (by == 0 || a.fixed % by != 0)
@@ -100,7 +99,7 @@ bool dim_div(Dim a, Dim b, Dim *quotient)
 {
         if (dim_is_fixed(b))
                 return divide_by_number(a, b.fixed, quotient);
-        /* a affine form is a multiple of another only by a number, which any coefficient tells */
+        /* if an affine form is a multiple of another, the factor is a number, which any coefficient gives */
         int64_t part = b.fixed, whole = a.fixed;
         for (int i = 0; part == 0 && i < MAX_NAMED; i++) {
                 part = b.per[i];
@@ -122,7 +121,7 @@ int64_t dim_value(Dim a, const int64_t *size)
         return value;
 }
 
-/* value + factor * n; what does not fit stays at the largest, or the smallest. */
+/* value + factor * n, saturated. */
 static int64_t add_product(int64_t value, int64_t factor, int64_t n)
 {
         int64_t product, sum;
@@ -133,7 +132,7 @@ static int64_t add_product(int64_t value, int64_t factor, int64_t n)
         return sum;
 }
 
-/* An affine form is extreme in a corner of what the sizes may be: 1 .. bound for each name, but for `time`
+/* An affine form has its extremes at the corners of the sizes: 1 .. bound for each name, but for `time`
  * and `past` the triangle time >= 1, past >= 0, time + past <= bound of time. */
 static int64_t dim_extreme(const Graph *g, Dim a, int sign)
 {
@@ -235,7 +234,7 @@ bool type_broadcast(const Type *a, const Type *b, Type *out)
         return true;
 }
 
-/* One term of a dim after `text`: " + 8 time", or without its plus sign in front of everything. */
+/* Appends a term of a dim: " + 8 time", without the plus sign at the beginning. */
 static const char *append_term(Arena *a, const char *text, int64_t factor, const char *name)
 {
         const char *sign = factor < 0 ? (*text ? " - " : "-") : (*text ? " + " : "");

@@ -1,12 +1,12 @@
 /* The graph's invariants, checked after every pass.
  *
- *   nodes      ids unique and below nnode; inputs stand before their uses, in the same body or one around
- *              it; the type is the one that build would infer
+ *   nodes      ids unique and below nnode; inputs precede their users, in the same body or an outer one;
+ *              the type is the one that build infers
  *   views      atoms in order of their output axis; for all sizes the map stays within its input
- *   constants  as many values as elements, for one iteration or for each iteration of the region
- *   weights    a slot for every iteration whose bodies hold the node
- *   regions    every iteration has a body; what leaves an iteration has the type of what enters; stacked values agree
- *              over bodies
+ *   constants  one value per element, for one iteration or for each iteration of the region
+ *   weights    a slot for every iteration whose bodies contain the node
+ *   regions    every iteration has a body; carried values have the same type at the start and end of an
+ *              iteration; stacked values have the same type in all bodies
  *   graph      outputs are in the top body
  *
  * A violation is a bug in lathe: the node is printed with its source line, and the program aborts. */
@@ -43,7 +43,7 @@ static void verify_that(const Verifier *v, const Node *n, bool holds, const char
                 broken(v, n, what);
 }
 
-/* The body around a body, or NULL. */
+/* The enclosing body, or NULL. */
 static const Body *outer_body(const Body *body)
 {
         return body->region && body->region->repeat ? body->region->repeat->body : NULL;
@@ -106,8 +106,8 @@ static void check_literal(const Verifier *v, const Node *n)
                     "a constant's table does not have one row for each iteration");
 }
 
-/* Whether a combination of iterations reaches the node: in every region around it, the iteration's body is the one
- * it stands in. */
+/* Whether a combination of iterations contains the node: in every outer region, the iteration's body is
+ * the node's. */
 static bool weight_is_reached(const Weight *w, const Body *const *around, const int64_t *iteration)
 {
         for (int r = 0; r < w->nregion; r++)

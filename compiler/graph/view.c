@@ -1,17 +1,17 @@
 /* Views: construction and composition of the affine maps of VIEW nodes.
  *
- * A map is canonical, so that equal maps compare equal: adjacent atoms of one output axis that together count
- * through one input axis are merged; atoms of size 1 are dropped, unless an output axis has no other, which
- * then has one with axis -1; an atom without effect has axis -1 and stride 0.
+ * A map is canonical, so that equal maps compare equal: adjacent atoms of one output axis that together
+ * count through one input axis are merged; atoms of size 1 are dropped, unless an output axis has no other
+ * atom, which then has axis -1; an atom without effect has axis -1 and stride 0.
  *
- * Two maps combine into one if the outer's atoms can be split where the inner's digits carry: each outer atom
- * counts in steps of a power of the inner's mixed radix, and no sum of digits overflows its position.  With
- * named sizes the proof must hold for every size; if it fails, the view of a view stays two nodes. */
+ * Two maps combine into one if the outer's atoms can be split where the inner's digits carry: each outer
+ * atom counts in steps of a power of the inner's mixed radix, and no sum of digits overflows its position.
+ * With named sizes the proof must hold for every size; if it fails, the view of a view stays two nodes. */
 #include "graph.h"
 
 #include <string.h>
 
-/* A map in the making: atoms outermost first, more than a view may keep. */
+/* Room for atoms of a map under construction, outermost first; more than a view may have. */
 enum { DRAFT_ATOMS = 64 };
 typedef struct {
         int natom;
@@ -23,7 +23,7 @@ static bool add_atom(ViewDraft *d, Dim size, int out, int axis, int64_t stride)
 {
         if (d->natom == DRAFT_ATOMS)
                 return false;
-        bool moves = axis >= 0 && stride != 0; /* parts of an empty axis lie 0 apart */
+        bool moves = axis >= 0 && stride != 0; /* an empty axis has stride 0 */
         d->atom[d->natom++] = (Atom){size, out, moves ? axis : -1, moves ? stride : 0};
         return true;
 }
@@ -37,7 +37,7 @@ static void reverse_atoms(Atom *atom, int n)
         }
 }
 
-/* Whether outer, standing right before inner, counts on where inner ends: then it is made to hold both. */
+/* Whether outer, directly before inner, continues its count; then outer is extended to both. */
 static bool merge_atoms(Atom *outer, const Atom *inner)
 {
         Dim span, size;
@@ -51,7 +51,7 @@ static bool merge_atoms(Atom *outer, const Atom *inner)
         return true;
 }
 
-/* The canonical view of a draft; false: more atoms than a view can hold. */
+/* The canonical view of a draft.  False: too many atoms. */
 static bool make_canonical(const ViewDraft *d, int rank_out, View *v)
 {
         memset(v, 0, sizeof *v);
@@ -147,15 +147,15 @@ void view_index(const View *v, const int64_t *size, const int64_t *out_index, in
 
 /* --- an outer map after an inner one --- */
 
-/* One axis between the two maps: the inner atoms that make it up, outermost first, and for each the largest
- * digit that the outer map asks for. */
+/* An axis between two maps: the inner atoms of which it consists, outermost first, and the largest digit
+ * of each that the outer map uses. */
 typedef struct {
         const Atom *atom;
         int natom;
         Dim most[MAX_ATOM];
 } Digits;
 
-/* a <= b for all sizes, as far as signs tell. */
+/* Whether a <= b is proved for all sizes by their signs. */
 static bool view_at_most(Dim a, Dim b)
 {
         Dim room = dim_sub(b, a);
@@ -165,7 +165,7 @@ static bool view_at_most(Dim a, Dim b)
         return room.fixed >= 0;
 }
 
-/* A number to count by: not of a named size, not of an empty axis. */
+/* Whether a size can be a radix: fixed and not empty. */
 static bool is_radix(Dim size)
 {
         return dim_is_fixed(size) && size.fixed > 0;
@@ -180,7 +180,7 @@ static Digits axis_digits(const View *inner, int axis)
         return digits;
 }
 
-/* Splits an offset along an axis into digits: what the digits' atoms move is added to out->offset. */
+/* Splits an offset along an axis into digits, and adds the offsets of their atoms to out->offset. */
 static void place_offset(Digits *digits, Dim offset, ViewDraft *out)
 {
         for (int j = digits->natom - 1; j >= 0; j--) {
@@ -204,7 +204,7 @@ static void place_offset(Digits *digits, Dim offset, ViewDraft *out)
         }
 }
 
-/* Cuts one outer atom into pieces that each stay within one digit. */
+/* Splits an outer atom into pieces that each stay within one digit. */
 static bool place_atom(Digits *digits, const Atom *outer, ViewDraft *out)
 {
         int first = out->natom, j = digits->natom - 1;
@@ -234,7 +234,7 @@ static bool place_atom(Digits *digits, const Atom *outer, ViewDraft *out)
 
 static bool digits_in_place(const Digits *digits)
 {
-        for (int j = 1; j < digits->natom; j++) /* the outermost has nothing to carry into */
+        for (int j = 1; j < digits->natom; j++) /* the outermost digit does not carry */
                 if (!view_at_most(digits->most[j], dim_sub(digits->atom[j].size, dim_fixed(1))))
                         return false;
         return true;
@@ -316,8 +316,8 @@ Node *view_slice(Graph *g, Body *b, Node *x, int axis, Dim first, Dim count, Spa
         return apply_draft(g, b, x, &d, x->type.rank, span, where);
 }
 
-/* Row-major order is kept: both shapes are walked from the innermost axis, and each step takes as much as
- * the shorter of the two remainders, which must divide the other. */
+/* Row-major order is preserved: both shapes are walked from the innermost axis, and each step takes the
+ * shorter of the two remainders, which must divide the other. */
 static bool reshape_draft(const Type *in, const Type *to, ViewDraft *d)
 {
         int axis = in->rank;
@@ -367,7 +367,7 @@ Node *view_split(Graph *g, Body *b, Node *x, int64_t n, Span span, Instance *whe
         Dim part;
         if (rank == 0 || rank == MAX_RANK || n < 1 || !dim_div(x->type.dim[rank - 1], dim_fixed(n), &part))
                 return NULL;
-        if (n > 1 && !dim_is_fixed(part)) /* the parts would lie a named size apart */
+        if (n > 1 && !dim_is_fixed(part)) /* the stride of the parts would be a named size */
                 return NULL;
         ViewDraft d = {0};
         add_atom(&d, dim_fixed(n), 0, rank - 1, part.fixed);

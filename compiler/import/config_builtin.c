@@ -18,8 +18,8 @@ typedef struct {
 
 struct ConfigBuiltin {
         const char *name;
-        int least, most;     /* arguments; most -1: any number */
-        const char *by_name; /* the last one's name, or NULL: all by position */
+        int least, most;     /* number of arguments; most -1: any number */
+        const char *by_name; /* name of the last argument, or NULL: all are positional */
         ConfigValue (*run)(const ConfigCall *c);
 };
 
@@ -71,13 +71,13 @@ static ConfigValue config_covers(const ConfigCall *c)
         return config_bool(true);
 }
 
-/* A list as it is, of all else none. */
+/* A list unchanged; other values become none. */
 static ConfigValue config_elements(const ConfigCall *c)
 {
         return c->value[0].kind == CONFIG_LIST ? c->value[0] : (ConfigValue){0};
 }
 
-/* An object as it is, of all else none. */
+/* An object unchanged; other values become none. */
 static ConfigValue config_fields(const ConfigCall *c)
 {
         return c->value[0].kind == CONFIG_OBJECT ? c->value[0] : (ConfigValue){0};
@@ -115,7 +115,7 @@ static ConfigValue config_range(const ConfigCall *c)
         return new_list(c->m, (int)n.number, item);
 }
 
-/* f of each element: a block of an item is run, one of the library becomes a call. */
+/* f of each element: a block of an item is evaluated, one of the library becomes a call. */
 static ConfigValue config_each(const ConfigCall *c)
 {
         ConfigValue list = c->value[0], f = c->value[1];
@@ -130,7 +130,7 @@ static ConfigValue config_each(const ConfigCall *c)
         return new_list(c->m, list.list->n, item);
 }
 
-/* The elements of lists, one list after another. */
+/* The elements of lists, concatenated. */
 static ConfigValue config_joined(const ConfigCall *c)
 {
         if (c->value[0].kind != CONFIG_LIST)
@@ -168,15 +168,16 @@ static ConfigValue config_repeated(const ConfigCall *c)
         return new_list(c->m, n, item);
 }
 
-/* The shortest part that, repeated and cut to length, is the list; of one element that element, as of what is no
- * list.  What begins the list and ends it too is as long as the list less that part (Knuth, Morris and Pratt 1977). */
+/* The shortest part that, repeated and truncated to length, is the list; the element, if there is only
+ * one.  A value that is not a list is returned unchanged.  The longest proper prefix that is also a suffix
+ * gives the part (Knuth, Morris and Pratt 1977). */
 static ConfigValue config_period(const ConfigCall *c)
 {
         if (c->value[0].kind != CONFIG_LIST)
                 return c->value[0];
         const ConfigList *l = c->value[0].list;
-        int *border = NEW_ARRAY(c->m->arena, int,
-                                l->n + 1); /* of the first i + 1 elements: the longest such part */
+        /* length of that prefix for the first i + 1 elements */
+        int *border = NEW_ARRAY(c->m->arena, int, l->n + 1);
         for (int i = 1; i < l->n; i++) {
                 int k = border[i - 1];
                 while (k && !config_same(l->item[i], l->item[k]))
@@ -289,7 +290,7 @@ static ConfigValue config_numbers(const ConfigCall *c)
         return new_list(c->m, (int)t->count, item);
 }
 
-/* Whether two tensors hold the same numbers, read up to the first block that differs. */
+/* Whether two tensors contain the same numbers; stops at the first block that differs. */
 static bool same_numbers(Import *m, const CkTensor *a, const CkTensor *b)
 {
         if (a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0)
@@ -304,7 +305,7 @@ static bool same_numbers(Import *m, const CkTensor *a, const CkTensor *b)
         return true;
 }
 
-/* Missing weights do not affect any answer, so none is marked as used. */
+/* Missing weights do not affect the result, so none is marked as used. */
 static ConfigValue config_differ(const ConfigCall *c)
 {
         const CkTensor *a = nth_tensor(c, 0), *b = nth_tensor(c, 1);
@@ -324,7 +325,7 @@ static const TokenTables *tables_beside(Import *m)
         return m->tokens;
 }
 
-/* The id of a control token by its text; none, where the tokenizer beside the file has no such token or can't be read. */
+/* The id of a control token by its text; none if the tokenizer lacks it or can't be read. */
 static ConfigValue config_token(const ConfigCall *c)
 {
         if (c->value[0].kind != CONFIG_TEXT)
@@ -342,7 +343,7 @@ static ConfigValue config_token(const ConfigCall *c)
         return is_it ? config_number(id[0], true) : (ConfigValue){0};
 }
 
-/* The texts of an object {"0": .., "1": ..}, a line each; none, if those numbers are not all of its keys. */
+/* The texts of an object {"0": .., "1": ..}, one per line; none if its keys are not these numbers. */
 static ConfigValue config_lines(const ConfigCall *c)
 {
         const ConfigObject *o = c->value[0].kind == CONFIG_OBJECT ? c->value[0].object : NULL;

@@ -138,7 +138,8 @@ static ConfigField *key_in_file(const Import *m, const char *key)
         return f ? f : object_find(m->beside, key);
 }
 
-/* A key's value is of its type, or of its default's kind: 64 where a number is the default.  none fits all. */
+/* Whether a key's value has its type, or the kind of its default: a number, if that is 64.  none always
+ * fits. */
 static bool key_fits(Import *m, const Ast *key, const ConfigField *f)
 {
         const Ast *type = key->kid[1], *otherwise = key->kid[2];
@@ -352,7 +353,7 @@ static ConfigValue list_value(Import *m, Locals *local, const Ast *e)
 
 /* ---- calls ---- */
 
-/* The value of a block: of its first return.  *done: it has returned. */
+/* The value of a block's first return.  *done: it has returned. */
 static ConfigValue config_body(Import *m, Locals *local, const Ast *body, bool *done);
 
 static void config_require(Import *m, Locals *local, const Ast *require)
@@ -399,7 +400,7 @@ static ConfigValue config_body(Import *m, Locals *local, const Ast *body, bool *
         return value;
 }
 
-/* Gives parameters their values: by name, by position in the first list, or the default. */
+/* Binds parameters: by name, by position in the first list, or to the default. */
 static void bind(Import *m, Locals *local, const Ast *list, bool by_position, int n, const char *const *name,
                  const ConfigValue *value, bool *used, Span span)
 {
@@ -468,7 +469,8 @@ static ConfigValue config_apply(Import *m, Locals *local, const Ast *e)
                               .name_span = arg->span,
                               .depth = 1};
                 name[i] = arg->name;
-                m->passed_over += taken; /* evaluated all the same: fields are seen, mistakes found */
+                /* also evaluated, so that its fields count as read, and errors are found */
+                m->passed_over += taken;
                 value[i] = config_evaluate(m, local, arg->kid[0] ? arg->kid[0] : &itself);
                 m->passed_over -= taken;
                 taken |= given && value[i].kind != CONFIG_NONE;

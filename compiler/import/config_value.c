@@ -11,7 +11,7 @@ ConfigValue config_bool(bool b)
         return (ConfigValue){.kind = CONFIG_BOOL, .number = b};
 }
 
-/* An integer that a double can't hold exactly is a real. */
+/* An integer that a double can't represent exactly is a real. */
 ConfigValue config_number(double x, bool is_int)
 {
         return (ConfigValue){
@@ -85,7 +85,7 @@ const char *config_kind_name(ConfigValue v)
         return "";
 }
 
-/* Only one level: nested values are left out. */
+/* Only one level: nested values are omitted. */
 static void config_value_show(Text *t, ConfigValue v, int depth)
 {
         if (depth > 2 && (v.kind == CONFIG_LIST || v.kind == CONFIG_OBJECT)) {
@@ -120,7 +120,7 @@ static void config_value_show(Text *t, ConfigValue v, int depth)
         }
 }
 
-/* Of a long object its texts: a quantization_config's method is one. */
+/* The texts of a long object, such as the method of a quantization_config. */
 static ConfigValue texts_of(Arena *arena, const ConfigObject *o)
 {
         ConfigObject *texts = NEW(arena, ConfigObject);
@@ -131,7 +131,7 @@ static ConfigValue texts_of(Arena *arena, const ConfigObject *o)
         return (ConfigValue){.kind = CONFIG_OBJECT, .object = texts->n ? texts : (ConfigObject *)o};
 }
 
-/* The fewest digits that name the number, as one writes it: 32000, 5e5, 1e-5. */
+/* The shortest form of the number: 32000, 5e5, 1e-5. */
 const char *shortest_number(Arena *arena, double x)
 {
         char text[40];

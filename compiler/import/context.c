@@ -57,7 +57,7 @@ const char *context_bounded(Import *m, const char *model, const char *text, cons
                         return bounded;
                 }
         }
-        s->value = stated; /* something else is wrong, which is told of the model as it is */
+        s->value = stated; /* the model has another error, which is reported as usual */
         m->context_note = NULL;
         return text;
 }

@@ -1,11 +1,12 @@
-/* Finds how a directory's model writes conversations: the chat template, converted to settings of `loop
- * generate`, and the token that ends an answer. */
+/* Conversations of a directory's model: its chat template, converted to settings of `loop generate`, and
+ * the token that ends an answer. */
 #include <stdlib.h>
 
 #include "chat/chat.h"
 #include "import_private.h"
 
-/* The special token that a text begins with, or is: its id by added_tokens_decoder, the longest; -1: there is none. */
+/* Id of the longest special token that the text begins with, or is (whole), by added_tokens_decoder; -1:
+ * none. */
 static int64_t token_at(const json_t *config, const char *text, bool whole)
 {
         const json_t *all = json_object_get(config, "added_tokens_decoder");
@@ -92,7 +93,7 @@ static int64_t token_after_answer(const Import *m, const ChatSource *s, const Ch
         return after ? token_at(s->config, after, false) : -1;
 }
 
-/* The pieces; false: none, perhaps with a note. */
+/* Splits the template into pieces; false: not possible, maybe with a note. */
 static bool cut(Import *m, const ChatSource *s, ChatPieces *p)
 {
         ChatFault fault = {0};
@@ -126,7 +127,7 @@ static bool cut(Import *m, const ChatSource *s, ChatPieces *p)
         return !p->reason;
 }
 
-/* The id of bos_token or the like, -1 */
+/* Id of bos_token or another token, or -1. */
 static int64_t conversation_token(const ChatSource *s, const char *name)
 {
         const char *text = json_string_value(json_object_get(s->variables, name));

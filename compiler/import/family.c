@@ -77,7 +77,7 @@ static const Ast *own_expression(const Import *m, Definition *family, const char
         return !s ? NULL : s->kind == AST_SETTING ? s->kid[0] : s->kind == AST_LET ? s->kid[1] : s->kid[2];
 }
 
-/* Gives names in an expression that no setting states the family's own values. */
+/* Binds the names in an expression that no setting states to the family's values. */
 static void add_own(Import *m, Definition *family, const Ast *e, Locals *local, int depth)
 {
         if (e->kind == AST_NAME && depth < MAX_CALLS) {
@@ -102,9 +102,9 @@ bool family_gives(Import *m, Definition *family, const StatedSetting *s)
         const Ast *own = own_expression(m, family, s->name);
         Diag *diag = m->diag;
         Locals local = {0};
-        if (!own || m->failed || own->kind == AST_NUMBER) /* a number is worth reading */
+        if (!own || m->failed || own->kind == AST_NUMBER) /* only a number has an effect */
                 return false;
-        m->diag = NULL; /* faults found here are not faults of the family */
+        m->diag = NULL; /* errors here are not errors of the family */
         for (int i = 0; i < m->nsetting; i++)
                 if (m->setting[i].name != s->name && !m->setting[i].given)
                         local_set(m, &local, m->setting[i].name, m->setting[i].value);

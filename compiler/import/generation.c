@@ -27,7 +27,7 @@ static const ConfigField *generation_tokens(const Import *m, const char *key, in
         return object[place] ? object_find(object[place], intern(m->program->names, key, -1)) : NULL;
 }
 
-/* The field of the first file that has the key and says something; NULL: none. */
+/* The field of the first file that has the key with a value; NULL: none. */
 static const ConfigField *config_first(const Import *m, const char *key)
 {
         const ConfigField *f = NULL;
@@ -44,7 +44,7 @@ static bool has_id(const TokenIds *ids, int64_t id)
         return false;
 }
 
-/* A negative id is how some files write none. */
+/* In some files a negative id means none. */
 static void add_id(Import *m, TokenIds *ids, const ConfigField *f, ConfigValue v)
 {
         if (v.kind != CONFIG_NUMBER || v.number != floor(v.number) || v.number > INT32_MAX) {
@@ -93,7 +93,7 @@ static TokenIds last_tokens(Import *m)
         return ids;
 }
 
-/* The number of tokens, where it is stated; else INFINITY. */
+/* Number of tokens, if known; else INFINITY. */
 static double vocabulary(const Import *m)
 {
         for (int i = 0; i < m->nsetting; i++)
@@ -112,14 +112,14 @@ static void check_start(Import *m, const TokenIds *start)
                              (long long)start->id[0], n);
 }
 
-/* A list's element i, if that is a list itself. */
+/* Element i of a list, if it is a list itself. */
 static const ConfigList *list_at(const ConfigField *f, int i)
 {
         const ConfigValue *v = &f->value.list->item[i];
         return v->kind == CONFIG_LIST ? v->list : NULL;
 }
 
-/* Those of several tokens are kept: their first token alone may be generated. */
+/* Words of several tokens are ignored: only their first token could be suppressed. */
 static bool is_one_word(const ConfigField *f, int i)
 {
         const ConfigList *word = list_at(f, i);
@@ -137,7 +137,7 @@ static TokenIds forbidden(Import *m)
         return ids;
 }
 
-/* [[1, id], [2, id], …]: the tokens after the first one, by position; false: some are unknown. */
+/* [[1, id], [2, id], …]: tokens after the first one, by position.  False: some are unknown. */
 static bool forced_places(const ConfigField *f, TokenIds *ids)
 {
         if (f->value.kind != CONFIG_LIST)

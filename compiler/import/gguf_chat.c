@@ -36,7 +36,7 @@ static Vocabulary vocabulary_of(Arena *a, const Checkpoint *file)
         return v;
 }
 
-/* The number that ggml.NAME_token_id has, or -1. */
+/* The number in ggml.NAME_token_id, or -1. */
 static int64_t vocabulary_token(const Vocabulary *v, const char *name)
 {
         const CkPair *pair = vocabulary_pair(v, arena_printf(v->arena, "ggml.%s_token_id", name));
@@ -44,7 +44,7 @@ static int64_t vocabulary_token(const Vocabulary *v, const char *name)
         return pair && !pair->list && pair_integers(pair, &id) && id >= 0 && id <= INT32_MAX ? id : -1;
 }
 
-/* As a tokenizer_config.json has it. */
+/* In the form of tokenizer_config.json. */
 static json_t *config_of(const Vocabulary *v)
 {
         static const char *const name[][2] = {{"bos", "bos_token"},       {"eos", "eos_token"},
@@ -68,7 +68,7 @@ static json_t *config_of(const Vocabulary *v)
         return config;
 }
 
-/* Of the templates beside the one that is taken their names, which tokenizer.chat_templates lists. */
+/* Names of the other templates, from tokenizer.chat_templates. */
 static const char *names_left_out(const Vocabulary *v)
 {
         const CkPair *pair = vocabulary_pair(v, "chat_templates");

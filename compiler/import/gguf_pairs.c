@@ -1,4 +1,5 @@
-/* The pairs of a GGUF as the object that a config item reads: `NAME.rope.freq_base` is freq_base in the object rope, where NAME is the architecture. */
+/* The pairs of a GGUF as an object for config items: `NAME.rope.freq_base` is freq_base in the object
+ * rope, where NAME is the architecture. */
 #include <jansson.h>
 
 #include "import_private.h"
@@ -7,7 +8,7 @@ enum { LONGEST_LIST = 4096, MAX_PAIRS = 4096 };
 
 static const char general_architecture[] = "general.architecture";
 
-/* The object of a field, which is made where there is none; NULL: it has a value. */
+/* The object in a field, created if missing; NULL: the field has a value. */
 static ConfigObject *inner_object(Arena *arena, ConfigObject *o, const char *key, Span span)
 {
         ConfigField *f = object_find(o, key);
@@ -20,7 +21,7 @@ static ConfigObject *inner_object(Arena *arena, ConfigObject *o, const char *key
         return inner;
 }
 
-/* Puts a value under its path, whose parts stand between dots. */
+/* Stores a value under its path, whose parts are separated by dots. */
 static bool gguf_put(Arena *arena, Interner *names, ConfigObject *root, const char *path, Span span,
                      ConfigValue value)
 {
@@ -35,7 +36,7 @@ static bool gguf_put(Arena *arena, Interner *names, ConfigObject *root, const ch
         return true;
 }
 
-/* Of the architecture's pairs a line each, `NAME.rope.freq_base = 10000.0`, which messages show. */
+/* The architecture's pairs, one per line, `NAME.rope.freq_base = 10000.0`, for messages. */
 static Source *listed(Arena *arena, const char *path, const json_t *pairs, const char *prefix)
 {
         Text *t = text_new(arena);

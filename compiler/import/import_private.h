@@ -29,17 +29,17 @@ typedef struct ConfigList ConfigList;
 typedef struct ConfigObject ConfigObject;
 typedef struct ConfigTerm ConfigTerm;
 
-/* A value; that of no member is none. */
+/* A value; kind 0 is none. */
 struct ConfigValue {
         ConfigKind kind;
-        bool is_int; /* of a number */
+        bool is_int; /* number is an integer */
         union {
-                double number; /* and of a bool */
+                double number; /* also the value of a bool */
                 const char *text;
                 const ConfigList *list;
                 ConfigObject *object;
-                const ConfigTerm *call; /* of the library: printed, not run */
-                const Ast *block;       /* of an item */
+                const ConfigTerm *call; /* a call of the library, which is printed, not run */
+                const Ast *block;       /* a block of an item */
         };
 };
 
@@ -53,11 +53,11 @@ typedef struct {
         const char *key; /* interned */
         Span span;
         ConfigValue value;
-        bool seen; /* a field that an item has looked at */
+        bool seen; /* a field that an item has read */
 } ConfigField;
 
 struct ConfigObject {
-        int n, capacity; /* the latter where fields are added one by one */
+        int n, capacity; /* capacity: if fields are added one by one */
         ConfigField *field;
         bool looked_into;
 };
@@ -74,19 +74,20 @@ ConfigValue config_bool(bool b);
 ConfigValue config_number(double x, bool is_int);
 ConfigValue config_text(const char *text);
 bool config_same(ConfigValue a, ConfigValue b);
-ConfigField *object_find(const ConfigObject *o, const char *key); /* an interned key; NULL: it lacks it */
-/* A value as messages show it: JSON, cut where it is long. */
+ConfigField *object_find(const ConfigObject *o, const char *key); /* interned key; NULL: not found */
+/* A value for messages: JSON, truncated if it is long. */
 const char *config_shown(Arena *arena, ConfigValue v);
 const char *config_kind_name(ConfigValue v); /* "a whole number" */
 const char *shortest_number(Arena *arena, double x);
 
-/* json.c: a file's object, keys with their places.  False after an error in diag. */
+/* json.c: reads a file's object, keys with their positions.  False after an error in diag. */
 bool json_read(Arena *arena, Interner *names, Diag *diag, const Source *source, ConfigValue *value);
 /* An error at span for a value that is not an object. */
 struct json_t;
 ConfigValue config_of_json(Arena *arena, Interner *names, Diag *diag, const struct json_t *json, Span span);
 
-/* gguf_pairs.c: the keys of a GGUF's architecture, without its name as a prefix: "gguf:NAME".  False after an error in diag. */
+/* gguf_pairs.c: the keys of a GGUF's architecture, without its name as prefix: "gguf:NAME".  False after
+ * an error in diag. */
 bool pairs_read(Arena *arena, Interner *names, Diag *diag, const Checkpoint *file, ConfigObject **root,
                 const char **architecture);
 
@@ -99,12 +100,12 @@ typedef struct {
         EntryKind kind;
         const Ast *ast; /* KEY, the value of a LET, BLOCK */
         bool evaluating, evaluated;
-        bool defaulted; /* a key that the file lacks */
-        bool counted;   /* evaluated where its value was taken, not passed over by given() */
+        bool defaulted; /* a key that is not in the file */
+        bool counted;   /* evaluated with its value used, not skipped by given() */
         ConfigValue value;
 } ImportEntry;
 
-/* Paths that items list: keys that are ignored, parts that are left out, settings that go without saying. */
+/* Paths in lists of items: ignored keys, omitted parts, implied settings. */
 typedef struct {
         const char **path;
         int n, capacity;
@@ -113,12 +114,12 @@ typedef struct {
 typedef struct {
         const char *name;
         ConfigValue value;
-        const Ast *given; /* by -D, in place of the value; or NULL */
+        const Ast *given; /* value of -D instead, or NULL */
         bool declares;    /* name = value */
         const Ast *ast;   /* the expression */
 } StatedSetting;
 
-/* A loop that is stated: `loop NAME { … }`. */
+/* A loop of the item: `loop NAME { … }`. */
 typedef struct {
         const char *name;
         StatedSetting *setting;
@@ -129,18 +130,17 @@ typedef struct {
 typedef struct {
         bool is_there, env_error;
         const char *backbone; /* folder of the Transformer within the directory: "", or "0_Transformer/" */
-        Paths statement;      /* of the block that makes the vector */
-        Paths entry;          /* of the checkpoint: weights of the modules */
-        int64_t width;        /* of the tokens' vectors, as the Pooling says; 0: it does not */
-        int64_t limit;        /* tokens that a text is cut to; 0: not given */
-        const char *prompts,
-                *prompt;        /* by name, an object as JSON; the one that is used by default; or NULL */
-        bool leaves_prompt_out; /* a prompt's tokens are no part of the vector */
+        Paths statement;      /* statements of the block that computes the vector */
+        Paths entry;          /* entries of the checkpoint: weights of the modules */
+        int64_t width;        /* width of the tokens' vectors in the Pooling; 0: not given */
+        int64_t limit;        /* maximum of tokens of a text, which is truncated; 0: not given */
+        const char *prompts, *prompt; /* prompts by name, an object as JSON; the default one; or NULL */
+        bool leaves_prompt_out;       /* the tokens of a prompt are excluded from the vector */
         Span pooling;
-        const char *parent; /* the checkpoint that `entry` is added to; NULL: none */
+        const char *parent; /* the checkpoint that `entry` extends; NULL: none */
 } Sentence;
 
-/* Names that block parameters and statements have. */
+/* Local names: block parameters and statements. */
 typedef struct Locals Locals;
 struct Locals {
         int n, name_cap, value_cap;
@@ -152,12 +152,12 @@ typedef struct {
         Arena *arena;
         Program *program; /* that of the item */
         Diag *diag;
-        bool failed; /* reported */
+        bool failed; /* an error was reported */
         /* the source */
-        ConfigObject *root, *inner, *beside; /* inner: of a path, else the root; beside: other files' */
-        const char *tokenizer;               /* a folder that has one; NULL: none */
-        TokenTables *tokens; /* its tables, once they are asked for; NULL: not yet, or they can't be read */
-        Checkpoint *tensors; /* NULL: there are none */
+        ConfigObject *root, *inner, *beside; /* inner: at a path, else the root; beside: of other files */
+        const char *tokenizer;               /* folder of a tokenizer; NULL: none */
+        TokenTables *tokens; /* its tables, loaded at first use; NULL: not yet, or not readable */
+        Checkpoint *tensors; /* NULL: none */
         bool asked_tensors;
         const char *architecture;
         /* the item */
@@ -170,7 +170,7 @@ typedef struct {
         int nentry, entry_cap;
         Paths ignored, omitted, parts, implied, path;
         int depth;
-        int passed_over; /* within arguments of given() after the chosen one */
+        int passed_over; /* depth of arguments of given() after the chosen one */
         int64_t work;
         /* the results of the item */
         const Ast *family;
@@ -182,22 +182,23 @@ typedef struct {
         int nloop, loop_cap;
         bool gguf;
         Sentence sentence;
-        /* conversations, from the files beside (conversation.c) */
+        /* conversations, from neighbouring files (conversation.c) */
         Ast **knob; /* of `loop generate` */
         int nknob, knob_cap;
         const char *conversation_note; /* or NULL */
-        bool chat;                     /* there is a template that can be evaluated */
-        const char *chat_fault;        /* why the settings can't express the template; NULL: they can */
-        const char *context_note;      /* of a context that was bounded, or NULL */
-        int64_t ends[2]; /* tokens that end a text: of tokenizer_config.json, after an answer; -1: none */
-        int64_t begin;   /* the token that a text begins with, of tokenizer_config.json; -1: none */
+        bool chat;                     /* has a template that can be evaluated */
+        const char *chat_fault;        /* why the settings can't express the template, or NULL */
+        const char *context_note;      /* note about a reduced context, or NULL */
+        int64_t ends[2]; /* tokens that end a text: from tokenizer_config.json, after an answer; -1: none */
+        int64_t begin;   /* token that begins a text, from tokenizer_config.json; -1: none */
 } Import;
 
 /* item.c */
 const Ast *config_find(Program *p, const char *name, File **file);
 bool import_chain(Import *m, const Ast *item, File *file); /* false after a message */
 void import_collect(Import *m, const Ast *statements);
-bool import_run(Import *m, const Override *given, int ngiven); /* requires, conditions, settings; -D */
+/* requirements, conditions, settings; given: -D */
+bool import_run(Import *m, const Override *given, int ngiven);
 ImportEntry *entry_find(const Import *m, const char *name);
 /* Sets a setting of the model, or of a loop (NULL: of the model), after import_run(). */
 void import_set(Import *m, const char *loop, const char *name, ConfigValue value);
@@ -212,7 +213,7 @@ ConfigValue config_call(Import *m, const Ast *block, int n, const char *const *n
 /* Only the first error is reported. */
 ConfigValue config_error(Import *m, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void local_set(Import *m, Locals *local, const char *name, ConfigValue value);
-/* Keys that an expression comes to, also through values and blocks of the item. */
+/* Keys that an expression depends on, also through values and blocks of the item. */
 enum { MAX_KEYS = 256 };
 typedef struct {
         const char *name[MAX_KEYS];
@@ -220,10 +221,10 @@ typedef struct {
         int n, nseen;
 } KeysSaid;
 void find_keys(Import *m, const Ast *e, KeysSaid *keys);
-/* "; hidden_size is 64", of the keys in an expression; *where: the place of the first in the file. */
+/* "; hidden_size is 64": the keys in an expression.  *where: position of the first in the file. */
 const char *config_keys_said(Import *m, const Ast *e, Span *where);
 bool library_has(const Import *m, const char *name);
-const Ast *library_definition(const Import *m, const char *name); /* NULL: a builtin, or none */
+const Ast *library_definition(const Import *m, const char *name); /* NULL: a builtin, or undefined */
 
 /* config_builtin.c */
 typedef struct ConfigBuiltin ConfigBuiltin;
@@ -231,48 +232,54 @@ const ConfigBuiltin *config_builtin(const char *name); /* NULL: there is none */
 ConfigValue config_builtin_call(Import *m, const ConfigBuiltin *b, int n, const char *const *name,
                                 const ConfigValue *value, Span span);
 
-/* strict.c: keys that nothing reads; false after errors.  With force they are warnings, and *forced lists them. */
+/* strict.c: rejects unread keys; false after errors.  force: they are warnings, listed in *forced. */
 bool strict_keys(Import *m, const char *file, bool force, Paths *forced);
 
 /* spec.c */
-bool spec_complete(Import *m); /* settings fit the family; false after messages */
+bool spec_complete(Import *m); /* whether settings fit the family; false after messages */
 const char *spec_print(Import *m, const char *name, const char *source, const Paths *forced);
 
 /* family.c */
 Ast *spec_let(Import *m, const char *name, Ast *value);
-/* spec_names.c: gives calls that stand in lists more than once a name each; how many, and *named the statements that do. */
+/* spec_names.c: gives a name to each call that lists repeat.  Returns their number; *named: the
+ * statements. */
 int spec_name_calls(Import *m, Ast **tree, int n, Ast ***named);
-const char *spec_tree_text(Arena *arena, const Ast *tree); /* spec.c: as it is printed, on one line or more */
-Definition *family_find(const Import *m, const char *name); /* a model of the library; NULL: there is none */
-/* The declaration of a family's hyperparameter: DECL, LET or SETTING, the last in the chain of models first; NULL: there is none. */
+/* spec.c: the printed tree, on one or more lines */
+const char *spec_tree_text(Arena *arena, const Ast *tree);
+Definition *family_find(const Import *m, const char *name); /* a model of the library, or NULL */
+/* The declaration of a family's hyperparameter: DECL, LET or SETTING, the last one in the chain of models;
+ * NULL: none. */
 const Ast *family_declares(const Import *m, Definition *family, const char *name, bool with_settings);
-const char *family_checkpoint(const Import *m,
-                              Definition *family); /* by its name; NULL: it has none, or one without a name */
-bool family_generates(const Import *m, Definition *family); /* it has `loop generate` */
-bool family_gives(Import *m, Definition *family,
-                  const StatedSetting *s); /* the same value without being set */
+/* the family's checkpoint by name; NULL: none, or without a name */
+const char *family_checkpoint(const Import *m, Definition *family);
+bool family_generates(const Import *m, Definition *family); /* whether it has `loop generate` */
+/* whether the family has the same value without the setting */
+bool family_gives(Import *m, Definition *family, const StatedSetting *s);
 
-/* conversation.c: of a folder, with a slash at its end, or ""; NULL: of the GGUF */
+/* conversation.c: folder with a slash at its end, or ""; NULL: the GGUF. */
 void conversation_read(Import *m, const char *folder);
 
-/* gguf_chat.c: tokens that begin and end a text, as a generation_config.json has them */
+/* gguf_chat.c: tokens that begin and end a text, in the form of a generation_config.json. */
 ConfigValue gguf_generation(Import *m);
 
-/* sentence.c: reads modules.json of a folder, with a slash at its end, and the files that it leads to; of a GGUF its pooling_type.  True
- * where there is none.  False after a message. */
+/* sentence.c: reads modules.json of a folder, with a slash at its end, and its files; of a GGUF the
+ * pooling_type.  True if there is none.  False after a message. */
 bool sentence_read(Import *m, Interner *names, const char *folder);
 bool sentence_of_gguf(Import *m, Interner *names);
-/* sentence_print.c: the settings that follow from it; false after a message.  The lines before the model, and those within it. */
+/* sentence_print.c: states the settings; false after a message.  Prints the lines before the model, and
+ * those in it. */
 bool sentence_state(Import *m);
 void sentence_checkpoint(Import *m, Definition *family, const char *model);
 void sentence_print_head(Import *m, const char *name, Text *t);
 void sentence_print_block(const Import *m, Text *t);
-const char *sentence_note(const Import *m); /* a comment of the printed model; NULL: none */
-/* context.c: a context that no plan can hold becomes a smaller one, which text, printed anew, has; not one given by -D */
+const char *sentence_note(const Import *m); /* comment for the printed model, or NULL */
+/* context.c: reduces a context that no plan can have in the text, which is printed again; not one given by
+ * -D. */
 const char *context_bounded(Import *m, const char *model, const char *text, const char *source,
                             const Paths *forced);
 
-/* generation.c: adds the line `loop generate { … }`, where the files have tokens for it; keys that are not done. */
+/* generation.c: prints the line `loop generate { … }`, if the files have tokens for it, and unsupported
+ * keys. */
 void generation_print(Import *m, Definition *family, Text *t);
 Paths generation_not_done(Import *m, Definition *family);
 #endif

@@ -73,7 +73,7 @@ ImportEntry *entry_find(const Import *m, const char *name)
         return NULL;
 }
 
-/* A child's replaces its parent's. */
+/* A child's entry replaces its parent's. */
 static void entry_set(Import *m, const char *name, EntryKind kind, const Ast *ast)
 {
         ImportEntry *entry = entry_find(m, name);
@@ -170,7 +170,7 @@ static void run_config(Import *m, const Ast *statements)
         }
 }
 
-/* Where settings go: the model's, or a loop's. */
+/* Target of settings: the model, or a loop. */
 typedef struct {
         StatedSetting **setting;
         int *n, *cap;

@@ -24,7 +24,7 @@ static ConfigValue refuse_json(JsonReader *r, Span span, const char *why)
         return (ConfigValue){0};
 }
 
-/* Behind the string that begins at i. */
+/* End of the string that begins at i. */
 static int32_t string_end(const Source *s, int32_t i)
 {
         for (i++; i < s->length && s->text[i] != '"'; i++)
@@ -63,7 +63,8 @@ static ConfigValue list_of_json(JsonReader *r, const json_t *json, Span key, int
         return (ConfigValue){.kind = CONFIG_LIST, .list = list};
 }
 
-/* {"__float__": "Infinity"} is how transformers writes a number that is not finite; any other object is itself. */
+/* transformers writes numbers that are not finite as {"__float__": "Infinity"}; other objects are
+ * unchanged. */
 static ConfigValue tagged_number(ConfigObject *o)
 {
         static const struct {
@@ -130,7 +131,7 @@ ConfigValue config_of_json(Arena *arena, Interner *names, Diag *diag, const json
         return value_of_json(&r, json, span, 0);
 }
 
-/* The error of jansson, in more specific words where possible. */
+/* The error of jansson, more specific if possible. */
 static const char *fault_of(Arena *arena, const json_error_t *error)
 {
         switch (json_error_code(error)) {
@@ -149,7 +150,7 @@ bool json_read(Arena *arena, Interner *names, Diag *diag, const Source *source, 
                 return refuse_json(&r, (Span){source, 0, 0}, "larger than 1 MB: this is not a configuration"),
                        false;
         const char *zero = memchr(source->text, 0, (size_t)source->length);
-        if (zero) { /* jansson would end there */
+        if (zero) { /* jansson would stop there */
                 int32_t at = (int32_t)(zero - source->text);
                 return refuse_json(&r, (Span){source, at, at}, "byte 0 is not part of JSON"), false;
         }

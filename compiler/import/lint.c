@@ -7,12 +7,12 @@
 
 typedef struct {
         Import m;
-        Paths local; /* parameters and variables of the block that is walked */
+        Paths local; /* parameters and variables of the current block */
         const Ast *walked[1024];
         const ImportEntry *reached[1024];
         int nwalked, nreached;
         Paths whole; /* lists that are used or checked as a whole, and all other keys and fields */
-        const Ast *element[1024]; /* keys and fields of which an element is read */
+        const Ast *element[1024]; /* keys and fields whose elements are read */
         const ImportEntry *looked_into[1024];
         int nelement, nlooked_into;
         Diag *diag;
@@ -89,7 +89,7 @@ static bool lint_calls(const Ast *e, const char *builtin)
 
 static void walk_list(Lint *l, const Ast *e, bool element);
 
-/* A list by its name: a key's, or of a value the lists that it may be. */
+/* A list by its name: a key's, or the possible lists of a value. */
 static void walk_named_list(Lint *l, const Ast *e, bool element)
 {
         const ImportEntry *entry = paths_have(&l->local, e->name) ? NULL : entry_find(&l->m, e->name);
@@ -175,7 +175,7 @@ static void lint_elements(const Lint *l, const char *item)
         }
 }
 
-/* Names that an expression, or a block's body, comes to. */
+/* Walks the names that an expression, or a block's body, uses. */
 static void lint_walk(Lint *l, const Ast *e)
 {
         if (e->kind == AST_NAME) {
@@ -212,7 +212,7 @@ static void check_family_has(Lint *l, Definition *family, const char *name, Span
         diag_error(l->diag, span, "the family %s has no hyperparameter %s", family->name, name);
 }
 
-/* Its settings are checked where a model states them: some are called as inputs. */
+/* Settings of a loop are checked when a model states them: some have the names of inputs. */
 static void walk_loop(Lint *l, const Ast *s)
 {
         if (s->kind == AST_LOOP && loop_number(s->name) < 0)
@@ -261,7 +261,7 @@ static void walk_statement(Lint *l, const Ast *s)
                         walk_statement(l, s->kid[i]);
 }
 
-/* Also statements within conditions. */
+/* Includes statements in conditions. */
 static void lint_collect(Lint *l, const Ast *s)
 {
         if (s->kind == AST_DO)
@@ -292,7 +292,7 @@ static void check_item(Program *p, File *file, const Ast *item, Diag *diag)
                 walk_statement(l, l->m.chain[i]->kid[1]);
         if (item->kid[2]->nkid)
                 lint_elements(l, item->name);
-        /* an item that no file names is a part of other items, and reads the keys that its children use */
+        /* an item without architectures is a part of other items, and reads the keys that its children use */
         for (int i = 0; item->kid[2]->nkid && i < l->m.nentry; i++) {
                 const ImportEntry *entry = &l->m.entry[i];
                 if (entry->kind != OF_KEY || was_reached(l, entry) ||

@@ -13,12 +13,13 @@
 
 typedef struct {
         Import m;
-        const char *source, *folder; /* with a slash at its end; NULL: standard input, or a file by itself */
-        const char *top;             /* the directory whose part `folder` is, or itself; NULL: as `folder` */
-        const char *path;            /* of the configuration */
+        /* folder: with a slash at its end; NULL: standard input, or a single file */
+        const char *source, *folder;
+        const char *top;  /* the directory that contains `folder`, or itself; NULL: same as `folder` */
+        const char *path; /* of the configuration */
         Diag diag;
         Interner names;
-        bool env_error, gguf; /* gguf: it is itself the source */
+        bool env_error, gguf; /* gguf: the source is a GGUF */
 } PublishedReading;
 
 static bool published_refuse(PublishedReading *r, const char *format, const char *what, const char *advice)
@@ -38,7 +39,7 @@ static bool is_there(PublishedReading *r, const char *name)
         return stat(arena_printf(r->m.arena, "%s%s", r->folder, name), &s) == 0;
 }
 
-/* A file of the folder whose name ends so, the first by its letters; NULL: there is none. */
+/* The first file of the folder, by name, with this ending; NULL: none. */
 static const char *file_that_ends(PublishedReading *r, const char *end)
 {
         const char *first = NULL;
@@ -78,7 +79,7 @@ static bool refuse_format(PublishedReading *r, const char *path, const Format *f
         return false;
 }
 
-/* Weights beside config.json are only in other formats. */
+/* Whether weights are present only in unsupported formats. */
 static bool holds_other_weights_alone(PublishedReading *r)
 {
         static const char *const end[] = {".bin", ".pt",    ".pth",     ".ckpt", ".onnx",
@@ -104,7 +105,7 @@ static bool holds_other_weights_alone(PublishedReading *r)
         return false;
 }
 
-/* Quantisation methods that config.json names, with the advice for each. */
+/* Quantisation methods in config.json, each with advice. */
 static const struct {
         const char *method, *name, *advice;
 } packing_table[] = {
@@ -133,7 +134,7 @@ static const char *packing_method(PublishedReading *r, Span *span)
         return *method ? method : f == mlx ? "mlx" : "an unnamed method";
 }
 
-/* Tested first: the tensors of such a file are not those that the model needs. */
+/* Tested first, since such a file has other tensors than the model needs. */
 static bool refuse_packed(PublishedReading *r)
 {
         Span span = {0};
@@ -210,7 +211,7 @@ static const Source *read_json_source(PublishedReading *r, const char *path)
         return NULL;
 }
 
-/* A file's value, which is to be of a kind. */
+/* A file's value, which must have a kind. */
 static bool published_value(PublishedReading *r, const char *path, ConfigKind kind, ConfigValue *value)
 {
         const Source *source = read_json_source(r, path);
@@ -275,7 +276,7 @@ static bool open_weights_beside(PublishedReading *r)
         return published_refuse(r, "%s", error.message, NULL);
 }
 
-/* A GGUF contains the configuration that others have in config.json, and the weights. */
+/* A GGUF contains the configuration, in place of config.json, and the weights. */
 static bool read_gguf(PublishedReading *r)
 {
         CkError error;
@@ -293,7 +294,7 @@ static bool read_gguf(PublishedReading *r)
 
 /* ---- the item ---- */
 
-/* The object that a path leads to; NULL: it is not there. */
+/* The object at a path; NULL: not present. */
 static ConfigObject *at_path(const Import *m, const Ast *source)
 {
         ConfigObject *o = m->root;
@@ -307,8 +308,8 @@ static ConfigObject *at_path(const Import *m, const Ast *source)
 typedef struct {
         const Ast *item, *source;
         File *file;
-        int fitting;          /* items with the longest path that is there */
-        const Ast *elsewhere; /* has the architecture, but its path is not there */
+        int fitting;          /* items with the longest path that is present */
+        const Ast *elsewhere; /* item with the architecture whose path is missing */
 } ItemChoice;
 
 static void consider(PublishedReading *r, ItemChoice *c, const Ast *item, File *file)
@@ -336,7 +337,7 @@ static bool names_family(const Ast *e)
         return found;
 }
 
-/* Whether an item, or one that it inherits from, states a model; others only say why there is none. */
+/* Whether an item, or an ancestor, states a model; others only give the reason why there is none. */
 static bool item_has_family(Program *p, const Ast *item)
 {
         File *file;
@@ -424,7 +425,7 @@ static bool is_word_of_language(PublishedReading *r, const char *name)
         return parse_lines(r->m.arena, &r->names, &quiet, source, &tree) != PARSE_COMPLETE;
 }
 
-/* A valid name of the language that the library does not define. */
+/* A valid name of the language that is not defined by the library. */
 static const char *model_name(PublishedReading *r, const char *name)
 {
         char *text = arena_strdup(r->m.arena, *name ? name : "imported");
@@ -438,7 +439,7 @@ static const char *model_name(PublishedReading *r, const char *name)
         return text;
 }
 
-/* The directory's name, or the file's without its suffix. */
+/* Name of the directory, or of the file without its suffix. */
 static const char *name_of_source(PublishedReading *r)
 {
         Arena *arena = r->m.arena;
@@ -454,9 +455,9 @@ static const char *name_of_source(PublishedReading *r)
                        : name;
 }
 
-/* ---- all of it ---- */
+/* ---- main function ---- */
 
-/* The library's items, and before them those of a file. */
+/* The library's items, preceded by those of a file. */
 static Program *load_items(PublishedReading *r, const char *items)
 {
         Arena *arena = r->m.arena;
@@ -487,7 +488,7 @@ static void note_missing_weights(const PublishedReading *r)
                         r->path);
 }
 
-/* Types that GGUF packs and lathe does not keep packed, in one line. */
+/* Notes GGUF types that lathe does not keep packed. */
 static void note_widened(PublishedReading *r)
 {
         int64_t before = 0, after = 0;

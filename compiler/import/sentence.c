@@ -18,14 +18,14 @@ static void sentence_say(Modules *r, const char *statement)
         paths_add(r->m->arena, &r->s->statement, statement);
 }
 
-/* A tensor of the module's file becomes the weight NAME.WEIGHT. */
+/* Maps a tensor of the module's file to the weight NAME.WEIGHT. */
 static void sentence_entry(Modules *r, const char *tensor, const char *weight)
 {
         paths_add(r->m->arena, &r->s->entry,
                   arena_printf(r->m->arena, "\"%s/%s\" = sentence.%s.%s", r->path, tensor, r->name, weight));
 }
 
-/* The variable that a module changes: x, the tokens' vectors, or y, the text's. */
+/* The variable that a module updates: x, the tokens' vectors, or y, the text's. */
 static const char *sentence_variable(Modules *r)
 {
         const char *input = sentence_word(r, r->config, "module_input_name"),
@@ -47,7 +47,7 @@ static const char *sentence_variable(Modules *r)
 }
 
 static const char *const sentence_mode[][3] = {
-        /* the old key, the new word, the block: the old keys are joined in this order */
+        /* old key, new word, block; in this order old keys are joined */
         {"pooling_mode_cls_token", "cls", "cls_token"},
         {"pooling_mode_max_tokens", "max", "max_tokens"},
         {"pooling_mode_mean_tokens", "mean", "mean_tokens"},
@@ -78,7 +78,7 @@ static bool add_mode(Modules *r, const ConfigField *f, ConfigValue word, int *mo
         return true;
 }
 
-/* Which of the modes are joined, in order; how many. */
+/* The modes that are joined, in order; returns their number. */
 static int modes_of_pooling(Modules *r, int *mode)
 {
         const ConfigField *f = sentence_key(r, r->config, "pooling_mode");
@@ -153,7 +153,7 @@ static const char *block_of_activation(Modules *r)
         return "";
 }
 
-/* The module's weights are no pickle.  Whether they are there is asked when they are read. */
+/* Rejects pickles.  Missing weights are reported when they are read. */
 static bool weights_can_be_read(Modules *r)
 {
         if (sentence_has(r, sentence_text(r, "%s/model.safetensors%s", r->path, "")) ||
@@ -234,7 +234,7 @@ static bool take_normalize(Modules *r)
         return !r->m->failed;
 }
 
-/* It does nothing outside of training. */
+/* Dropout has no effect outside of training. */
 static bool take_dropout(Modules *r)
 {
         return sentence_keys(r, r->config, "dropout ", "Dropout");
@@ -242,7 +242,7 @@ static bool take_dropout(Modules *r)
 
 /* --- the Transformer ------------------------------------------------------------------------------------------------ */
 
-/* Arguments of transformers that change no number. */
+/* Accepts arguments of transformers that do not change results. */
 static bool arguments_are_known(Modules *r, const ConfigField *f)
 {
         if (sentence_is_empty(f->value))
@@ -257,7 +257,8 @@ static bool arguments_are_known(Modules *r, const ConfigField *f)
                 f->key);
 }
 
-/* Texts go to the model as they are: {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}. */
+/* Whether texts are passed to the model unchanged: {"text": {"method": "forward", "method_output_name":
+ * "last_hidden_state"}}. */
 static bool texts_go_forward(Modules *r, const ConfigField *f)
 {
         const ConfigField *text = NULL;
@@ -302,12 +303,12 @@ static bool take_text_settings(Modules *r, const ConfigObject *o, const char *fi
         if (modality && modality->value.kind != CONFIG_NONE && !texts_go_forward(r, modality))
                 return false;
         r->s->limit = sentence_size(r, o, "max_seq_length");
-        sentence_truth(r, o, "do_lower_case", false); /* the tokenizer's: text/load.c */
+        sentence_truth(r, o, "do_lower_case", false); /* handled by the tokenizer: text/load.c */
         return word_is(r, o, "transformer_task", "feature-extraction") &&
                word_is(r, o, "module_output_name", "token_embeddings");
 }
 
-/* The longest text by tokenizer_config.json; 0: it does not say, or means that there is no limit (1e30). */
+/* Maximum length of a text in tokenizer_config.json; 0: not given, or a value that means no limit (1e30). */
 static int64_t limit_of_tokenizer(Modules *r)
 {
         const char *why = NULL,
@@ -348,8 +349,9 @@ static const struct {
         {"Dropout", "dropout", false, take_dropout},
 };
 
-/* "sentence_transformers.models.Pooling" and "sentence_transformers.sentence_transformer.modules.pooling.Pooling" are Pooling;
- * of classes that come with a model, NULL. */
+/* "sentence_transformers.models.Pooling" and
+ * "sentence_transformers.sentence_transformer.modules.pooling.Pooling" are Pooling.  NULL: a class that
+ * comes with the model. */
 static const char *transformers_class(const char *type)
 {
         const char *dot = type ? strrchr(type, '.') : NULL;
@@ -493,7 +495,7 @@ bool sentence_of_gguf(Import *m, Interner *names)
                 return sentence_wants(&r, f, "0 (none), 1 (mean), 2 (the first token) or 3 (the last token)");
         int chosen = mode_of(mode[(int)type]);
         say_modes(&r, &chosen, 1);
-        sentence_say(&r, "y = unit_vector(y)"); /* llama.cpp: vectors have length 1 unless asked otherwise */
+        sentence_say(&r, "y = unit_vector(y)"); /* llama.cpp normalises vectors by default */
         m->sentence.is_there = true;
         return true;
 }

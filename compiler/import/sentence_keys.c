@@ -50,7 +50,7 @@ const ConfigField *sentence_key(Modules *r, const ConfigObject *o, const char *k
         return object_find(o, intern(r->names, key, -1));
 }
 
-/* Every key of the object is one of `known`, names with a space after each, or is null. */
+/* Whether every key of the object is one of `known`, names with a space after each, or has the value null. */
 bool sentence_keys(Modules *r, const ConfigObject *o, const char *known, const char *of)
 {
         for (int i = 0; i < o->n; i++) {
@@ -75,7 +75,7 @@ bool sentence_wants(Modules *r, const ConfigField *f, const char *what)
                                             config_shown(r->m->arena, f->value)));
 }
 
-/* The value of a key that is true or false; otherwise, where it is absent or null. */
+/* The value of a bool; `otherwise` if it is absent or null. */
 bool sentence_truth(Modules *r, const ConfigObject *o, const char *key, bool otherwise)
 {
         const ConfigField *f = sentence_key(r, o, key);

@@ -1,4 +1,4 @@
-/* Prints the parts of a model for the vector of a text: settings, the block that computes it, and the
+/* Prints the parts of a model for sentence vectors: settings, the block that computes the vector, and the
  * checkpoint of its weights. */
 #include <string.h>
 
@@ -27,7 +27,8 @@ static bool states_loop(const Import *m, const char *name)
         return false;
 }
 
-/* Tokens that a text is cut to: the directory's limit, at most the context.  0: no limit. */
+/* Maximum number of tokens of a text, which is truncated: the directory's limit, at most the context.  0:
+ * no limit. */
 static int64_t sentence_longest_text(Import *m)
 {
         const StatedSetting *context = stated_setting(m, "context");
@@ -67,7 +68,7 @@ bool sentence_state(Import *m)
         if (family_generates(m, family) &&
             family_declares(m, family, intern(m->program->names, "tied", -1), false))
                 import_set(m, NULL, "tied",
-                           config_bool(true)); /* no logits are made, so it has no head of its own */
+                           config_bool(true)); /* no logits are computed, so there is no separate head */
         if (sentence_longest_text(m) && !m->gguf)
                 import_set(m, "embed", "max_tokens", config_number((double)sentence_longest_text(m), true));
         if (m->sentence.prompts)
@@ -98,7 +99,7 @@ static const char *weights_name(Import *m, const char *model)
         return arena_printf(m->arena, "%s_weights", model);
 }
 
-/* Entries for the modules' weights are added to the family's checkpoint, or the item's. */
+/* The weights of modules extend the family's checkpoint, or the item's. */
 void sentence_checkpoint(Import *m, Definition *family, const char *model)
 {
         const StatedSetting *stated = stated_setting(m, "checkpoint");

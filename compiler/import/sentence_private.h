@@ -10,27 +10,26 @@ typedef struct {
         const char *folder; /* with a slash at its end */
         Sentence *s;
         bool pooled;
-        Span span;        /* of the module at work, in modules.json */
-        const char *path; /* of the module at work, without a slash at its end */
-        const char *name; /* of its weights: "dense_2" */
+        Span span;        /* of the current module, in modules.json */
+        const char *path; /* of the current module, without a slash at its end */
+        const char *name; /* name of its weights: "dense_2" */
         ConfigObject *config;
 } Modules;
 
-/* Each false after a message, the first of them. */
+/* Return false after a message; only the first is printed. */
 bool sentence_refuse(Modules *r, Span span, const char *message);
-const char *sentence_text(Modules *r, const char *format, const char *a,
-                          const char *b); /* format with two texts */
+/* format with two texts */
+const char *sentence_text(Modules *r, const char *format, const char *a, const char *b);
 bool sentence_has(Modules *r, const char *path);
-bool sentence_file(Modules *r, const char *path, ConfigKind kind,
-                   ConfigValue *value); /* a file's value, which is to be of a kind */
-const ConfigField *sentence_key(Modules *r, const ConfigObject *o, const char *key); /* NULL: it lacks it */
-bool sentence_keys(
-        Modules *r, const ConfigObject *o, const char *known,
-        const char *of); /* every key is one of `known`, names with a space after each, or is null */
+/* a file's value, which must have a kind */
+bool sentence_file(Modules *r, const char *path, ConfigKind kind, ConfigValue *value);
+const ConfigField *sentence_key(Modules *r, const ConfigObject *o, const char *key); /* NULL: absent */
+/* whether every key is one of `known`, names with a space after each, or has the value null */
+bool sentence_keys(Modules *r, const ConfigObject *o, const char *known, const char *of);
 bool sentence_wants(Modules *r, const ConfigField *f, const char *what); /* rejects a key's value */
 bool sentence_truth(Modules *r, const ConfigObject *o, const char *key, bool otherwise);
 int64_t sentence_size(Modules *r, const ConfigObject *o, const char *key); /* 0: the key is absent or null */
-const char *sentence_word(Modules *r, const ConfigObject *o,
-                          const char *key); /* NULL: the key is absent or null */
+/* NULL: the key is absent or null */
+const char *sentence_word(Modules *r, const ConfigObject *o, const char *key);
 bool sentence_is_empty(ConfigValue v);
 #endif

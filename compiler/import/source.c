@@ -1,5 +1,5 @@
-/* A published model in place of a model file: the model is converted in memory, weights and tokenizer are
- * those of the source. */
+/* A published model in place of a model file: the model is converted in memory; weights and tokenizer are
+ * the source's. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ bool is_source(const char *path)
         return path_is_folder(path) || format_of_file(path);
 }
 
-/* Shards but the first: NAME-00002-of-00003.gguf */
+/* Whether it is a shard other than the first: NAME-00002-of-00003.gguf */
 static bool source_is_later_shard(const char *name)
 {
         const char *of = strstr(name, "-of-");
@@ -77,7 +77,7 @@ const char *source_file(Arena *arena, const char *path)
         return n == 1 && !others ? found : path;
 }
 
-/* A published model without its weights computes noise. */
+/* Rejects a published model without weights, whose results would be random. */
 static bool source_has_numbers(const CommandOptions *o, const Spec *spec, SourceParts parts)
 {
         if (!parts.wants || o->weights || spec->weights || o->given[OPT_RANDOM])
@@ -109,7 +109,7 @@ bool source_open(Arena *arena, CommandOptions *o, SourceParts parts, int *code)
         if (!is_source(o->file[0]))
                 return random_has_effect(o, "is a model file", code);
         CommandOptions plain = *o;
-        plain.noverride = 0; /* they are for the model */
+        plain.noverride = 0; /* they are for the converted model */
         o->file[0] = source_file(arena, o->file[0]);
         Spec spec = import_spec(arena, &plain, o->file[0], NULL, o->model);
         *code = spec.env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;

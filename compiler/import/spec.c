@@ -1,8 +1,8 @@
 /* Prints the result of an item as a model file, in the form that a person would write.
  *
- * Values are converted to expressions of the syntax tree and printed by its printer, so that text and meaning
- * agree.  Numbers and booleans share lines, other values have separate lines.  Values that the family implies
- * are omitted if the item says so (imply), and so are arguments that equal their defaults. */
+ * Values are converted to expressions of the syntax tree and printed by its printer, so that text and
+ * meaning agree.  Numbers and bools share lines, other values have separate lines.  Values that the family
+ * implies are omitted if the item says so (imply), and so are arguments that equal their defaults. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static const Ast *param_default(const Ast *params, const char *name)
 }
 
 /* Whether an argument equals its default in the library. */
-static bool goes_without_saying(Import *m, const Ast *definition, const char *name, ConfigValue v)
+static bool is_default_value(Import *m, const Ast *definition, const char *name, ConfigValue v)
 {
         const Ast *own =
                 name && definition && (definition->kind == AST_BLOCK || definition->kind == AST_SCHEME)
@@ -72,7 +72,7 @@ static Ast *call_tree(Import *m, const ConfigTerm *call)
         Ast *e = ast_new(m->arena, AST_CALL, (Span){0}, 1);
         e->kid[0] = spec_word(m, AST_NAME, call->head);
         for (int i = 0; i < call->n; i++) {
-                if (goes_without_saying(m, definition, call->name[i], call->value[i]))
+                if (is_default_value(m, definition, call->name[i], call->value[i]))
                         continue;
                 Ast *arg = ast_new(m->arena, AST_ARG, (Span){0}, 1);
                 arg->name = call->name[i];
@@ -210,7 +210,7 @@ static Ast *setting_tree(Import *m, const StatedSetting *s)
         return tree;
 }
 
-/* Numbers and truths go side by side. */
+/* Numbers and bools share a line. */
 static bool is_small(const Ast *tree)
 {
         const Ast *value = tree->kind == AST_SETTING ? tree->kid[0] : NULL;
@@ -248,7 +248,7 @@ static void spec_settings(Import *m, Text *t, Ast *const *tree, int n)
 
 /* ---- the comment ---- */
 
-/* A comment of words that go over lines. */
+/* Prints a comment, with line breaks between words. */
 static void spec_comment(Text *t, const char *text)
 {
         int column = 1;
@@ -276,7 +276,7 @@ static const char *paths_joined(Arena *arena, const Paths *paths)
         return text;
 }
 
-/* Omitted parts that the file has. */
+/* Omitted parts that are in the file. */
 static Paths parts_left_out(Import *m)
 {
         Paths there = {0};
@@ -290,7 +290,7 @@ static Paths parts_left_out(Import *m)
         return there;
 }
 
-/* Keys of settings that the file lacks, with their defaults. */
+/* Keys of settings that are not in the file, with their defaults. */
 static Paths keys_by_default(Import *m)
 {
         Paths keys = {0};
@@ -333,7 +333,7 @@ static void add_comments(Import *m, Text *t, Definition *family, const char *sou
                                              paths_joined(m->arena, forced)));
 }
 
-/* `import NAME`: the module that has a definition; a file of one's own by its path. */
+/* `import NAME`: the module of a definition; a user's file by its path. */
 static void spec_import(Import *m, Text *t, const File *file)
 {
         Ast *import = spec_word(m, AST_IMPORT, NULL);
@@ -344,7 +344,7 @@ static void spec_import(Import *m, Text *t, const File *file)
         text_printf(t, "%s\n", spec_tree_text(m->arena, import));
 }
 
-/* The module of a checkpoint that the family's does not know. */
+/* Imports the module of a checkpoint that the family's module does not import. */
 static void import_checkpoint(Import *m, Text *t, const Definition *family)
 {
         const char *key = intern(m->program->names, "checkpoint", -1);
@@ -359,7 +359,7 @@ static void import_checkpoint(Import *m, Text *t, const Definition *family)
         }
 }
 
-/* Loops that the item states; settings of none are omitted. */
+/* Loops of the item; settings with the value none are omitted. */
 static void spec_loops(Import *m, Text *t)
 {
         for (int i = 0; i < m->nloop; i++) {

@@ -1,10 +1,10 @@
-/* Gives a name to calls that are repeated in lists:
+/* Gives a name to calls that lists repeat:
  *
  *   sliding_128 = sliding(window: 128)
  *   mask [sliding_128, sliding_128, causal]
  *
- * The name is the function's and its first whole number; without one, or if two calls would have the same
- * name, a counter is added. */
+ * The name is the function's and its first integer; without one, or if two calls would have the same name,
+ * a counter is added. */
 #include <string.h>
 
 #include "import_private.h"
@@ -31,7 +31,7 @@ static Repeated *names_find(SpecNames *s, const char *text)
         return NULL;
 }
 
-/* The call of a list's element; NULL: it is another expression, or there are more calls than a person would name. */
+/* The call in a list's element; NULL: another expression, or too many calls to name. */
 static Repeated *names_add(SpecNames *s, const Ast *element)
 {
         if (element->kind != AST_CALL)

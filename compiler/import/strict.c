@@ -13,7 +13,7 @@ typedef struct {
         bool good;
 } Strict;
 
-/* The key of the item that looks most like it. */
+/* The most similar key of the item. */
 static const char *nearest_key(const Import *m, const char *key)
 {
         const char *name[512];
@@ -62,7 +62,7 @@ static bool is_known_in_part(const Import *m, const char *part, const char *key)
         return paths_have(&m->parts, part) && key_is_known(m, key);
 }
 
-/* The fields of an object that an item has looked into. */
+/* Checks the fields of an object that an item has read. */
 static void check_fields(Strict *s, const char *path, const ConfigObject *o)
 {
         for (int i = 0; o->looked_into && i < o->n; i++) {

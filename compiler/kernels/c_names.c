@@ -1,5 +1,5 @@
-/* Names that emitted C can bear: those of repeats, inputs, outputs and dimensions become identifiers that clash with no
- * keyword, no function of the runtime, no variable of the emitted functions, and not with one another. */
+/* Valid names for emitted C: names of repeats, inputs, outputs and dimensions become identifiers without
+ * conflicts with keywords, functions of the runtime, variables of emitted functions, and each other. */
 #include "kernels.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static const char *const keyword[] = {
         "reinterpret_cast", "requires", "static_assert", "static_cast", "template", "this", "thread_local",
         "throw", "try", "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq"};
 
-/* variables and members of what is emitted */
+/* variables and members of emitted C */
 static const char *const variable[] = {
         "m", "j", "n", "i", "row", "rows", "end", "thread", "threads", "acc", "panel", "s", "head", "col",
         "from", "to", "place", "context", "lo", "hi", "units", "a", "first", "chunk", "error", "arg", "run",
@@ -30,19 +30,20 @@ static const char *const variable[] = {
         "ranks", "first_row", "behind_row", "ranks_by", "BY_OUTPUTS", "BY_ROWS", "WAY_BEGIN", "WAY_END",
         "way", "batches", "begun", "begun_past", "begun_sequence", "batch_sequences"};
 
-/* Functions and structs of the headers that are included; first parts of functions that end as a model's do ("sem_init"). */
+/* functions and structs of the included headers; prefixes of functions that end like a model's function
+ * ("sem_init") */
 static const char *const library_word[] = {
 #include "c_library.def"
 };
 
-/* .. of an instance for several sequences */
+/* members of an instance with several sequences */
 static const char *const batch_word[] = {"sequence", "sequences", "range", "ranges",  "number",    "before",
                                          "slot",     "kept",      "fed",   "page_of", "page_table"};
 
-/* NULL: the runtime does not have it. */
+/* NULL: not a word of the runtime. */
 static const EmbeddedWord *runtime_word_of(const char *name)
 {
-        int at = word_place(embedded_word, embedded_words, name, (int64_t)strlen(name));
+        int at = word_slot(embedded_word, embedded_words, name, (int64_t)strlen(name));
         return embedded_word[at].named ? &embedded_word[at] : NULL;
 }
 
@@ -70,7 +71,7 @@ bool is_c_word(const char *name)
         return numbered || reserved || (known && known->outer);
 }
 
-/* Does the emitted code use the word for something of its own?  It may be anywhere in it, a local variable too. */
+/* Whether emitted C uses the word, even as a local variable. */
 static bool is_emitted_word(const char *name)
 {
         return runtime_word_of(name) || is_c_word(name) || IS_AMONG(batch_word, name);
@@ -128,7 +129,7 @@ static bool c_name_is_taken(const CNames *names, const char *name)
         return false;
 }
 
-/* name, or name with what it is behind it, or a number too */
+/* name; or, if taken, name_what or with a number */
 static const char *names_reserve(CNames *names, const char *name, const char *what)
 {
         Arena *a = names->graph->arena;

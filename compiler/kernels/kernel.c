@@ -1,4 +1,4 @@
-/* What kernels, buffers and sizes are asked. */
+/* Functions on kernels, buffers and sizes. */
 #include "kernels.h"
 
 int body_number(const Plan *p, const Body *b)
@@ -22,7 +22,7 @@ int64_t own_row(const Plan *p, const Buffer *b)
         return 0;
 }
 
-/* The largest value of a dimension within one call; past and new rows together never pass the bound of time. */
+/* The maximum of a dimension within one call; past and new rows together never exceed the bound of time. */
 int64_t bound_of(const Plan *p, Dim d)
 {
         const Graph *g = p->graph;
@@ -46,7 +46,7 @@ int varying_size(const Graph *g)
         return g->past >= 0 ? g->time : g->nnamed - 1;
 }
 
-/* -1: a single element */
+/* -1: a single element. */
 static int outermost_axis(const Buffer *b)
 {
         int axis = b->layout.tiled;
@@ -56,7 +56,7 @@ static int outermost_axis(const Buffer *b)
         return axis;
 }
 
-/* Rows that the new positions do not count, as those of the past, have room for the most that there can be. */
+/* Rows that do not depend on the new positions, such as past ones, have room for their maximum. */
 Dim sequence_rows(const Plan *p, const Buffer *b)
 {
         int axis = outermost_axis(b), size = varying_size(p->graph);
@@ -111,7 +111,7 @@ int cache_of(const Buffer *b)
 CachedState cached_state(const Buffer *b)
 {
         int64_t tile = b->layout.tiled >= 0 ? b->layout.tile : LANES * b->layout.stride[b->shift_axis];
-        const int64_t heads = b->per_head ? b->type.dim[0].fixed : 1; /* each moves by itself */
+        const int64_t heads = b->per_head ? b->type.dim[0].fixed : 1; /* heads are shifted separately */
         return (CachedState){.cache = b->cache,
                              .offset = FLOATS(b->offset),
                              .slots = b->slots * heads,

@@ -1,7 +1,8 @@
-/* kernels: what the graph becomes before it is written as C.
+/* kernels: the form between graph and C.
  *
- * A body of the graph becomes a list of kernels.  A kernel computes one or more nodes (its roots) over a domain of loops and
- * stores them in buffers; the nodes between its roots and the buffers it reads are its expression and are never stored.
+ * A body of the graph becomes a list of kernels.  A kernel computes one or more nodes (its roots) over a
+ * domain of loops and stores them in buffers; the nodes between its roots and the buffers it reads are its
+ * expression and are never stored.
  *
  *   graph ── fuse ──► kernels and buffers ── tile ── plan ── sync ──► program ── emit ──► C */
 #ifndef KERNELS_H
@@ -11,73 +12,74 @@
 #include "../../runtime/scan_state.h"
 #include "passes/passes.h"
 
-/* Targets: the instruction sets that lathe writes C for, one row each. */
+/* Targets: the instruction sets of emitted C, one row each. */
 
 typedef struct {
-        const char *condition;         /* of the preprocessor, in portable files; "": any machine */
-        const char *compiler, *runner; /* from another machine: compiler, and emulator; "": there is none */
-        const char *header,
-                *base;       /* of vector instructions; what GCC wants before features joined by +, or "" */
-        const char *defined; /* macros that surely are; "": nothing is known */
+        const char *condition;         /* preprocessor condition in portable files; "": any machine */
+        const char *compiler, *runner; /* cross compiler and emulator on other machines; "": none */
+        /* of vector instructions: prefix of GCC's list of features joined by +, or "" */
+        const char *header, *base;
+        const char *defined; /* macros that are surely defined; "": unknown */
 } Machine;
 
-/* Of a product: rows of x by panels of 16 outputs, whose sums are held in registers. */
+/* Tile of a product: rows of x by panels of 16 outputs, whose sums are held in registers. */
 typedef struct {
         int rows, panels;
 } Tile;
 
-/* How a product with weights is blocked; the same as runtime/matmul.h has it. */
+/* Blocking of a product with weights; the same as in runtime/matmul.h. */
 typedef struct {
-        int rows, panels, cut, rows_at_once;
+        int rows, panels, k_block, rows_at_once;
 } ProductTiling;
 
 typedef struct {
         const char *name; /* --target NAME */
-        /* the headers in runtime/ that define v16, n16 and products of codes; NULL: the portable file of all targets */
+        /* Headers in runtime/ that define v16, n16 and products of codes.  NULL: the portable file of all
+         * targets. */
         const char *vector, *integers, *dot;
-        const char *flags;      /* what the C compiler must be told */
-        const char *guard;      /* macros that it then defines; the emitted C asks for them */
-        const Tile *tile;       /* that products choose among, up to one without rows: tiles.def */
-        const Tile *few, *code; /* likewise the further ones of few rows; those of codes */
-        int registers, vectors; /* of vectors; that 16 floats take */
-        int rows, panels;       /* the tile of attention, and in portable files of products .. */
-        int few_panels;         /* .. and with four rows or fewer .. */
-        int one_panels;         /* .. and with one */
-        int code_rows;          /* rows of a tile of codes, which has a panel of them at a time */
+        const char *flags;      /* flags for the C compiler */
+        const char *guard;      /* macros that these define; the emitted C requires them */
+        const Tile *tile;       /* tiles for products, ended by one without rows: tiles.def */
+        const Tile *few, *code; /* the same for few rows, and for codes */
+        int registers, vectors; /* number of vector registers; vectors for 16 floats */
+        int rows, panels;       /* tile of attention; in portable files also of products */
+        int few_panels;         /* portable files: panels of products with at most four rows */
+        int one_panels;         /* portable files: panels of products with one row */
+        int code_rows;          /* rows of a tile of codes, which has one panel */
         const Machine *machine;
-        const char *features; /* of the compiler's attribute `target`, in portable files; "": none */
-        const char *test;     /* in C: whether a processor of the machine runs it */
-        bool (*runs)(void);   /* the same, of this processor */
+        const char *features; /* for the compiler's attribute `target`, in portable files; "": none */
+        const char *test;     /* C expression: whether a processor of the machine supports the target */
+        bool (*runs)(void);   /* whether this processor supports it */
         const char *about;
 } Target;
 
-extern const Target
-        target_table[]; /* the first is plain C; of one machine, a faster one stands behind a slower one */
+extern const Target target_table[]; /* the first is plain C; of one machine, faster ones follow slower ones */
 extern const int target_count;
 
-/* NULL: no such target.  "native": the best that this processor runs. */
+/* NULL: unknown.  "native": the best that this processor supports. */
 const Target *target_find(const char *name);
 bool target_is_portable(const Target *t);
 bool target_is_wasm(const Target *t);
-bool target_has_own_vectors(const Target *t); /* no row above it has the same, so f32 code is its own */
+/* no earlier row has the same vectors, so its f32 code differs */
+bool target_has_own_vectors(const Target *t);
 bool target_runs_here(const Target *t);
-bool target_is_cross(const Target *t); /* another machine's; there is a compiler and an emulator for it */
+bool target_is_cross(const Target *t); /* for another machine, with a compiler and an emulator */
 
 enum {
-        MAX_LOOPS = 12, /* an axis each, one that is summed over, and what they are cut into */
+        MAX_LOOPS = 12, /* one per axis, one that is summed over, and those that splits add */
         LANES = 16,
-        TILE_MOST = 12,     /* rows of any target's tile */
-        MOST_AT_ONCE = 384, /* rows of a product with many: ProductTiling.rows_at_once */
+        TILE_MOST = 12,    /* maximum of rows in any target's tile */
+        MAX_AT_ONCE = 384, /* maximum of ProductTiling.rows_at_once */
         MAX_CACHES = 3,
         CODE_GROUPS = 2,
-        NAMED_FIRST = MAX_NAMED - 1, /* the first row wanted as output */
-        /* of each window cache: the first position that its states hold */
+        NAMED_FIRST = MAX_NAMED - 1, /* the first row that is requested as output */
+        /* for each window cache: the first position in its states */
         NAMED_BASE = NAMED_FIRST - MAX_CACHES
 };
 _Static_assert(MAX_DECLARED + 1 <= NAMED_BASE, "declared sizes, past, bases, first");
 
-/* A loop of a kernel, outermost first; the last is the one that runs in lanes.  Axis `axis` of the kernel's roots is the
- * sum of stride * loop over the loops of that axis. */
+/* A loop of a kernel, outermost first; the last one runs in lanes.  Axis `axis` of the kernel's roots is
+ * the sum of stride * loop over the loops of that axis. */
 typedef struct {
         Dim size;
         int axis;
@@ -88,7 +90,7 @@ typedef struct {
         DomainLoop loop[MAX_LOOPS];
 } Domain;
 
-/* Where a kernel looks in a tensor: the index of each of its axes is offset + sum of coef[d] * loop d. */
+/* Access of a kernel to a tensor: the index of each axis is offset + sum of coef[d] * loop d. */
 typedef struct {
         Dim offset;
         int64_t coef[MAX_LOOPS];
@@ -98,9 +100,9 @@ typedef struct {
         AxisIndex axis[MAX_RANK];
 } Map;
 
-/* Where an element lies: offset + sum of stride[a] * i[a], in floats; the tiled axis, if any, counts for
- * (i / 16) * tile + i % 16 instead.  Tiled over n, [n, k] is the panels [n/16][k][16] that matmul reads; tiled over the
- * keys, [keys, d] is what attention reads. */
+/* Position of an element: offset + sum of stride[a] * i[a], in floats; for the tiled axis, if any, (i /
+ * 16) * tile + i % 16.  Tiled over n, [n, k] is the panels [n/16][k][16] that matmul reads; tiled over the
+ * keys, [keys, d] is the form that attention reads. */
 typedef struct {
         int rank;
         int64_t stride[MAX_RANK];
@@ -109,10 +111,10 @@ typedef struct {
         int64_t offset;
 } Layout;
 
-/* Where a buffer lives, and what its offset counts from. */
+/* Address space of a buffer, to which its offset is relative. */
 typedef enum { IN_ARENA, IN_WEIGHTS, IN_STATE, IN_INPUT, IN_OUTPUT, IN_LITERAL } Home;
 
-/* Bytes as the floats in which emitted C counts its arena, weights and state. */
+/* Bytes as floats, in which emitted C counts arena, weights and state. */
 #define FLOATS(bytes) ((bytes) / (int64_t)sizeof(float))
 
 typedef struct Buffer Buffer;
@@ -121,107 +123,110 @@ struct Buffer {
         Home home;
         Storage storage;
         int64_t group;           /* of STORAGE_Q8: StateVar.group */
-        const char *name;        /* as comments call it: "layer.attn.q" */
-        const char *role;        /* as C calls its pointer: "q" */
-        const char *offset_name; /* as C calls `offset`: "ARENA_Q"; NULL: it has none of its own */
-        Type type;               /* of what it holds (one slot) */
+        const char *name;        /* in comments: "layer.attn.q" */
+        const char *role;        /* name of its pointer in C: "q" */
+        const char *offset_name; /* name of `offset` in C: "ARENA_Q"; NULL: none */
+        Type type;               /* type of one slot */
         Layout layout;
-        Buffer *part_of; /* its storage is a part of that buffer's; layout.offset counts from there */
-        int64_t size;    /* bytes of one slot; 0: a part of another's */
+        Buffer *part_of; /* the buffer that contains it; layout.offset is relative to that */
+        int64_t size;    /* bytes of one slot; 0: part of another buffer */
         int64_t slots;   /* weights and state: slots, `slot_stride` bytes apart */
         int64_t slot_stride;
-        int cache; /* IN_STATE: of which it is, so that its shift_axis holds less than the context; else -1 */
+        int cache;     /* IN_STATE: its window cache, so that shift_axis has less than the context; else -1 */
         bool per_head; /* IN_STATE: each index of axis 0 is stored separately */
-        bool paged; /* IN_STATE: lies in pages, behind the arena: index i of shift_axis + shift is held in row page_row(i) */
-        const int32_t *slot_of; /* NULL: the slot is the iteration */
-        Region *region;         /* weights and state: whose iterations the slots are; the innermost */
-        Weight *weight;         /* IN_WEIGHTS: a weight .. */
-        Node *table;            /* .. or a node that depends on constants and indices alone, precomputed */
-        int shift_axis; /* -1, or the axis whose index i is stored at i + shift: rows of the past stand before */
+        /* IN_STATE: stored in pages, after the arena: index i of shift_axis + shift is in row page_row(i) */
+        bool paged;
+        const int32_t *slot_of; /* NULL: slots are iterations */
+        Region *region;         /* weights and state: region of the slots' iterations; the innermost */
+        Weight *weight;         /* IN_WEIGHTS: the weight, or NULL */
+        Node *table;    /* IN_WEIGHTS: precomputed node, which depends only on constants and indices */
+        int shift_axis; /* -1, or the axis whose index i is stored at i + shift, after past rows */
         Dim shift;
-        int index;       /* IN_INPUT, IN_OUTPUT: which; IN_STATE: which StateVar */
-        bool replicated; /* IN_ARENA: in a call of one row each thread has one, row `thread` of it */
-        bool dense; /* IN_INPUT, IN_OUTPUT: an inner axis is named, so strides follow from the sizes of the call */
+        int index;       /* index of the IN_INPUT or IN_OUTPUT; of the StateVar if IN_STATE */
+        bool replicated; /* IN_ARENA: in a call of one row each thread has its own: row `thread` */
+        bool dense;      /* IN_INPUT, IN_OUTPUT: an inner axis is named, so strides depend on the call */
         int64_t offset;  /* plan: bytes from the start of its home */
-        int first, last; /* plan: the span of kernels in which it is live */
-        Buffer *alias;   /* plan: shares the memory of this one, which dies where it is born */
+        int first, last; /* plan: first and last kernel of its lifetime */
+        Buffer *alias;   /* plan: shares the memory of this one, whose lifetime ends where its own begins */
 };
 
 typedef struct {
         Node *node;
         Buffer *to;
-        bool copy; /* node has its value elsewhere */
+        bool copy; /* node's value is copied here from another buffer */
 } Store;
 
 typedef enum {
-        K_LOOP,              /* expression over a domain, with folds along the lanes' loop or others */
-        K_MATMUL,            /* x @ packed weights, and a fused expression on what comes out */
-        K_ACTIVATION_MATMUL, /* matmul of two tensors that are both computed */
+        K_LOOP,              /* expression over a domain, with folds along the lanes' or other loops */
+        K_MATMUL,            /* x @ packed weights, and an epilogue */
+        K_ACTIVATION_MATMUL, /* matmul of two computed tensors */
         K_ATTENTION,         /* softmax(expression(q @ k')) @ v, online */
-        K_SCAN,              /* causal sums over all rows before */
+        K_SCAN,              /* causal sums over all earlier rows */
         K_SELECT,            /* top, argmax */
-        K_ACTIVE,            /* the rows where a condition holds: those that an iteration changes */
-        K_FILL,              /* a constant into a buffer (what pad leaves around) */
+        K_ACTIVE,            /* finds the rows where a condition holds: those that an iteration changes */
+        K_FILL,              /* stores a constant in a buffer (around a padded value) */
         K_REPEAT             /* the bodies of a region, iteration by iteration */
 } KernelOp;
 
-/* One part of a merged matmul: its own weights (two where the expression needs both results at once) and its own expression. */
+/* One part of a merged matmul, with its own weights (two if the expression needs both results) and
+ * expression. */
 typedef struct {
-        Node *product[2]; /* the MATMUL nodes whose results the expression reads */
+        Node *product[2]; /* the MATMUL nodes of the expression */
         Buffer *w[2];
         int nproduct;
-        int64_t n;        /* outputs */
-        Store store;      /* the root, and where it goes */
-        const char *name; /* of its expression's C function */
+        int64_t n;        /* number of outputs */
+        Store store;      /* the root and its buffer */
+        const char *name; /* name of its epilogue in C */
         ProductTiling tiling;
 } Segment;
 
-/* Most threads of an instance: TEAM_MAX of runtime/team.h (run/engine.c). */
+/* Maximum of threads of an instance: TEAM_MAX of runtime/team.h (run/engine.c). */
 enum { MAX_THREADS = 64 };
 
 /* A row range that each rank may have computed in part (plan/rows.c); offsets in elements. */
 typedef struct {
         Buffer *buffer;
         Dim rows;
-        int64_t base, tile; /* the first one; from 16 of them to the next 16 */
-        bool whole_tiles;   /* they lie in tiles of 16, the last of which has room for 16 too */
+        int64_t base, tile; /* offset of the first row; distance of groups of 16 rows */
+        bool whole_tiles;   /* rows are in tiles of 16; the last one has room for 16 too */
 } SharedRows;
 
 typedef struct Kernel Kernel;
 
 typedef struct {
-        Store *of; /* [n]; of a K_LOOP all have the same domain */
+        Store *of; /* [n]; all of a K_LOOP have the same domain */
         int n;
 } KernelStores;
 
-/* K_MATMUL, K_ACTIVATION_MATMUL: the operands have buffers, perhaps through views. */
+/* K_MATMUL, K_ACTIVATION_MATMUL: the operands have buffers, maybe through views. */
 typedef struct {
-        Node *x, *y;      /* y: of K_ACTIVATION_MATMUL */
-        Segment *segment; /* of K_MATMUL */
+        Node *x, *y;      /* y: only K_ACTIVATION_MATMUL */
+        Segment *segment; /* only K_MATMUL */
         int nsegment;
         int64_t k;                  /* size of the contracted axis */
-        int64_t codes[CODE_GROUPS]; /* offsets in the scratch of x as codes, for each size of group */
+        int64_t codes[CODE_GROUPS]; /* offsets in scratch of x as codes, for each size of group */
 } KernelProduct;
 
-/* K_ATTENTION: q [h, T, d], k [h, d, S] and v [h, S, dv] are seen through views. */
+/* K_ATTENTION: q [h, T, d], k [h, d, S] and v [h, S, dv], through views. */
 typedef struct {
         Node *q, *k, *v;
-        Node *sink;              /* the softmax's other input, or NULL */
-        Node *core, *score;      /* the MATMUL of q and k, and the scores made of it */
-        Node *softmax, *weights; /* of the scores, or what replaces it; the operand of the product with v */
+        Node *sink;              /* the second input of the softmax, or NULL */
+        Node *core, *score;      /* the MATMUL of q and k, and the scores computed from it */
+        Node *softmax, *weights; /* of the scores, or its equivalent; the operand of the product with v */
         bool mixes;              /* heads are mixed between core and softmax, or softmax and product */
-        bool all_weigh;          /* they are, and a masked key has a weight too */
-        bool dead_nan;           /* a row without a live key becomes NaN, not 0 */
+        bool all_weigh;          /* then: a masked key has a weight too */
+        bool dead_nan;           /* a row without an unmasked key becomes NaN, not 0 */
         bool plain;              /* scores are weights, without a softmax */
 } KernelAttention;
 
 /* K_REPEAT */
 typedef struct {
         Region *region;
-        Kernel *active_rows; /* finds the rows that an iteration changes; NULL: all iterations are run, for all rows */
+        Kernel *active_rows; /* finds the active rows of an iteration; NULL: all iterations run for all rows */
 } KernelRepeat;
 
-/* Floats beside the arena: of each thread, and of all threads together (partial sums of attention of one row by blocks of keys). */
+/* Floats of scratch: of each thread, and of all threads together (partial sums of attention for one row by
+ * blocks of keys). */
 typedef struct {
         int64_t thread, all;
 } KernelScratch;
@@ -229,11 +234,12 @@ typedef struct {
 /* Rows that a kernel computes. */
 typedef enum {
         ROWS_ALL,
-        ROWS_REQUESTED, /* as output */
-        ROWS_ACTIVE     /* that active_rows of its repeat finds */
+        ROWS_REQUESTED, /* those that are requested as output */
+        ROWS_ACTIVE     /* those found by active_rows of its repeat */
 } ComputedRows;
 
-/* How a kernel runs in a call of several sequences (plan/batch.c); from one to the next a kernel depends more on its sequence. */
+/* How a kernel runs in a call of several sequences (plan/batch.c), in the order of its dependence on the
+ * sequence. */
 typedef enum {
         BATCH_NONE,           /* the plan is for one sequence */
         BATCH_ROWS,           /* once, over the rows of all sequences */
@@ -244,24 +250,24 @@ typedef enum {
 /* How threads share a kernel in a call of one row (plan/own.c, heads.c). */
 typedef enum {
         ONE_ROW_SHARED,
-        ONE_ROW_REPLICATED, /* every thread computes all of it, in memory of its own */
-        ONE_ROW_BY_HEADS    /* threads share all its stores by heads */
+        ONE_ROW_REPLICATED, /* every thread computes all of it, in its own memory */
+        ONE_ROW_BY_HEADS    /* threads divide its stores by heads */
 } OneRow;
 
 /* How ranks share a kernel: by outputs or heads (plan/spread.c), or in calls of many rows by rows (plan/rows.c). */
 typedef struct {
-        bool sharded; /* by outputs or heads; the results are exchanged .. */
-        int64_t heads; /* .. unless this is not 0: they belong to so many heads, and are read for the same head only */
-        bool by_rows; /* in calls of many of `rows` by rows, whatever `sharded` says */
+        bool sharded;  /* by outputs or heads; results are exchanged if `heads` is 0 */
+        int64_t heads; /* not 0: number of heads, each of which reads only results of the same head */
+        bool by_rows;  /* in calls with many of `rows`: by rows instead */
         Dim rows;
-        int row_loop; /* 1 + the loop that counts those rows; 0: every rank computes all of them */
+        int row_loop; /* 1 + the loop of those rows; 0: every rank computes all of them */
 } KernelRanks;
 
-/* Place in the plan. */
+/* Position in the plan. */
 typedef struct {
-        int at;           /* in its body; 0: that of its root .. */
-        Node *after_root; /* .. or of this root */
-        int step, last;   /* of all kernels; last: of a repeat's body */
+        int at;           /* index in its body; 0: that of its root or of after_root */
+        Node *after_root; /* root that the kernel follows, or NULL */
+        int step, last;   /* number of the kernel; last: last one in a repeat's body */
 } KernelOrder;
 
 struct Kernel {
@@ -272,19 +278,20 @@ struct Kernel {
         KernelStores stores;
         KernelProduct product;
         KernelAttention attention;
-        Buffer *kept; /* K_SCAN: the state that it goes on from and updates; NULL: each call is complete */
+        Buffer *kept; /* K_SCAN: the state that it continues and updates; NULL: each call is complete */
         double fill;  /* K_FILL */
         KernelRepeat repeat;
-        int64_t max_active; /* K_ACTIVE: most rows */
+        int64_t max_active; /* K_ACTIVE: maximum of rows */
         KernelScratch scratch;
-        uint64_t wanted; /* outputs that depend on it (Graph.wanted) */
+        uint64_t wanted; /* outputs that need it (Graph.wanted) */
         ComputedRows rows;
         Batching batching;
         OneRow one_row;
         KernelRanks ranks;
-        uint64_t part; /* of the top body: groups of inputs that it waits for; 0: the calls (Graph.part) */
+        /* part of the top body: groups of inputs that it waits for; 0: the calls (Graph.part) */
+        uint64_t part;
         KernelOrder order;
-        Buffer *from_copy;       /* K_LOOP that copies: reads this instead */
+        Buffer *from_copy;       /* K_LOOP that copies: it reads this buffer */
         const struct Code *code; /* lower/code.h */
         Span span;
         Instance *where;
@@ -295,20 +302,20 @@ typedef struct {
         int n, cap;
 } KernelList;
 
-/* How ranks share the program's work; of an engine for a single process all is 0. */
+/* How ranks share the program; for a single process all members are 0. */
 typedef struct {
         int ranks; /* of each stage */
         int stages;
         bool prompt_rows; /* ranks share rows in calls of a decoder too */
-        bool under_way;   /* stages may begin a batch before the outputs of others are taken */
-        bool by_rows;     /* ranks share rows of calls, or of values computed once for inputs: */
-        Dim rows;         /* these */
+        bool under_way;   /* stages may begin a batch before the outputs of earlier ones are taken */
+        bool by_rows;     /* ranks share rows of calls, or of values that are computed once */
+        Dim rows;         /* number of rows that ranks share */
 } PlanSharing;
 
-/* Bytes. */
+/* Sizes in bytes. */
 typedef struct {
         int64_t weights, arena;
-        int64_t arena_bound; /* a lower bound of the arena: the most that is live at once */
+        int64_t arena_bound; /* lower bound of the arena: maximum of live buffers */
         int64_t state;       /* of one sequence */
         int64_t pool;        /* of all pages */
 } PlanBytes;
@@ -316,19 +323,19 @@ typedef struct {
 /* Facts about nodes, by node id. */
 typedef struct {
         const Interval *interval; /* bounds of the values */
-        Buffer **value;           /* where it is stored, or NULL */
-        bool *copy;               /* a view that is stored as it is seen */
+        Buffer **value;           /* its buffer, or NULL */
+        bool *copy;               /* a view that is stored in the order of its output */
         bool *single;             /* its kernel computes one element at a time */
 } PlanNodes;
 
-/* What states that are read within a window hold of it. */
+/* Window caches: states that hold a window instead of the context. */
 typedef struct {
         WindowCache cache[MAX_CACHES];
         int n;
-        int *of_state; /* by number of the state: its window cache, or -1 */
+        int *of_state; /* by state: its window cache, or -1 */
 } PlanWindows;
 
-/* What was fused, and what stopped it. */
+/* Fused products, and the reasons against fusion. */
 typedef struct {
         const char **line;
         int n, cap;
@@ -337,119 +344,121 @@ typedef struct {
 typedef struct {
         Graph *graph;
         const Target *target;
-        const bool *off;    /* [PASS_COUNT] passes that are left out */
+        const bool *off;    /* [PASS_COUNT] passes that are disabled */
         const char *c_name; /* of the model, as a C identifier */
-        bool timed;         /* for libtcc: each kernel's time is taken (profile_into()) */
+        bool timed;         /* libtcc: the time of each kernel is measured (profile_into()) */
         bool names_offsets; /* emitted with constants for offsets, and a table of them */
         bool by_address;    /* emitted for libtcc: vectors are arrays, passed by address */
-        int64_t chunk;      /* most new rows a call */
-        int slots;          /* most sequences a call */
+        int64_t chunk;      /* maximum of new rows per call */
+        int slots;          /* maximum of sequences per call */
         PlanSharing sharing;
-        int64_t rows;      /* most rows of all sequences */
-        int64_t pages;     /* shared by their states (runtime/pages.h); 0: each has room for all positions */
-        int64_t heads;     /* own: by which attention counts its heads of keys, all kernels' */
-        const char *alone; /* batch: why a call can't take several sequences; NULL: it can */
-        int64_t bound[MAX_NAMED]; /* most of each named dimension within one call */
+        int64_t rows; /* maximum of rows of all sequences */
+        int64_t pages; /* pages shared by the sequences (runtime/pages.h); 0: each has room for all positions */
+        int64_t heads;            /* own: number of KV heads by which kernels are divided */
+        const char *alone;        /* batch: reason why a call can't have several sequences, or NULL */
+        int64_t bound[MAX_NAMED]; /* maximum of each named dimension within one call */
         PlanNodes of_node;
         PlanWindows windows;
         Buffer **buffer;
         int nbuffer, cap_buffer;
         KernelList *list; /* by body number */
-        KernelList all;   /* list after list */
+        KernelList all;   /* all kernels, in the order of the lists */
         Body **body;      /* [0] is the top */
         int nbody;
         PlanBytes bytes;
-        int steps;                 /* of the linear order of kernels */
-        const struct Tuned *tuned; /* tile: measurements; or NULL */
+        int steps;                 /* number of kernels in linear order */
+        const struct Tuned *tuned; /* tile: measurements, or NULL */
         struct StepList *program;  /* schedule: plan/program.h */
         PlanExplained explained;
 } Plan;
 
 /* map.c */
 typedef struct {
-        int loop;   /* to be cut in two .. */
-        int64_t at; /* .. the inner of this size */
+        int loop;   /* loop to split */
+        int64_t at; /* size of the inner loop */
 } Refine;
 Domain domain_of(const Graph *g, const Type *t);
 void domain_refine(Domain *d, Refine r);
 Map map_identity(const Domain *d, const Type *t);
-Map map_broadcast(const Map *m,
-                  const Type *in); /* the same place in an operand that broadcasts to m's tensor */
-Map map_fold(const Map *m, int axis, int loop); /* in a fold's input: axis runs with loop */
+/* the same index in an operand that is broadcast to m's tensor */
+Map map_broadcast(const Map *m, const Type *in);
+Map map_fold(const Map *m, int axis, int loop); /* map of a fold's input: axis runs with loop */
 typedef enum { MAP_OK, MAP_REFINE, MAP_FAIL } MapResult;
 MapResult map_view(const Domain *d, const Map *m, const View *v, int in_rank, Map *out, Refine *refine);
 bool map_same(const Map *a, const Map *b);
 bool map_uses(const Map *m, int loop);
 typedef struct {
-        Dim offset; /* floats; the tiled axis's part apart */
+        Dim offset; /* in floats, without that of the tiled axis */
         int64_t coef[MAX_LOOPS];
         bool tiled;
-        AxisIndex tile_index; /* index along the tiled axis, counted as (i / 16) * tile + i % 16 */
+        AxisIndex tile_index; /* index along the tiled axis: (i / 16) * tile + i % 16 */
         int64_t tile;
-        bool dense; /* the row-major place of `map` in a tensor of `type` instead (tiled is set too) */
-        bool paged; /* tile_index is a position, of which the page says where it is held (tiled is set too) .. */
-        int64_t apart; /* .. and what is held so far apart; 0: tiled */
+        bool dense;    /* instead: the row-major index of `map` in a tensor of `type` (tiled is set too) */
+        bool paged;    /* tile_index is a position, stored in a page (tiled is set too) */
+        int64_t apart; /* paged: distance of positions; 0: tiled */
         const Type *type;
         Map map;
 } Address;
 Address address_of(const Buffer *b, const Map *m);
-bool reads_straight(
-        const Buffer *b,
-        const Address
-                *at); /* floats that lie by strides alone: no tiles, no sizes of the call, nothing else */
-Buffer *whole_buffer(Buffer *b); /* that b is a part of, or b */
-/* the affine walk of a whole operand: d starts as its own axes and is refined until its buffer can be read */
+/* whether it has only strides: no tiles, pages or sizes of the call */
+bool reads_straight(const Buffer *b, const Address *at);
+Buffer *whole_buffer(Buffer *b); /* the buffer that b is a part of, or b */
+/* The affine map of a whole operand: d starts as its axes and is split until its buffer can be read. */
 bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base);
-/* Where the buffer under n (through views that have none of their own) is read, for n looked at through m.  MAP_REFINE: only
- * a domain with that cut walks it evenly.  unstored: a view whose own buffer is just being filled, or NULL. */
+/* Address of the buffer under n (through views without buffers), for n accessed through m.  MAP_REFINE:
+ * only a domain with that split has an affine map.  unstored: a view whose own buffer is being filled, or
+ * NULL. */
 MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n, const Node *unstored,
                           Address *at, Buffer **b, Refine *refine);
 
 /* kernel.c */
-/* A state of keys or values in fewer bits. */
+/* Whether a state has keys or values in fewer bits. */
 bool is_kept_narrow(const Buffer *b);
-/* Bytes of so many elements, whole blocks of those with scales; elements in so many bytes. */
+/* Bytes of a number of elements, as whole blocks if they share scales; number of elements in bytes. */
 int64_t buffer_size(const Buffer *b, int64_t elements);
 int64_t buffer_elements(const Buffer *b, int64_t bytes);
-int storage_number(const Buffer *b); /* as the runtime has it, STORAGE_KEPT() too */
-int cache_of(const Buffer *b);       /* of what b is a part of, or -1 */
+int storage_number(const Buffer *b); /* its number in the runtime, including STORAGE_KEPT() */
+int cache_of(const Buffer *b);       /* window cache of b's whole buffer, or -1 */
 CachedState cached_state(const Buffer *b);
-/* how many buffers are states that lie in pages; blocks of a page that a slot's positions have; where the pool of pages begins,
- * counted in bytes from the arena */
+/* Number of buffers of states in pages; blocks of a page for a slot's positions; start of the pool of
+ * pages, in bytes from the arena. */
 int paged_states(const Plan *p);
 int64_t page_blocks(const Plan *p);
 int64_t pool_offset(const Plan *p);
-/* A state of scans (runtime/scan_state.h); NULL: there is none. */
+/* A state of scans (runtime/scan_state.h); NULL: none. */
 const Buffer *scan_buffer(const Plan *p);
-/* how many buffers are states of window caches: those whose `cache` is not -1 */
+/* Number of buffers of states in window caches: those with a `cache` other than -1. */
 int cached_states(const Plan *p);
 int64_t bound_of(const Plan *p, Dim d);
-/* Batches: the memory of a value has the rows of all sequences of a call one after another along its outermost axis.  Those of a sequence
- * begin behind `fixed` for each one before it, and `per` for each position of these.  Rows in tiles of 16 begin with a tile of their own. */
-bool has_whole_sequences(const Plan *p); /* of a model that is not causal, which takes no pieces of them */
-int varying_size(const Graph *g);        /* the size that differs between the sequences; -1: none does */
-Dim sequence_rows(const Plan *p, const Buffer *b); /* how many rows a sequence has in a whole buffer .. */
-int64_t sequence_row(const Buffer *b);             /* .. elements of each, or of 16 that are a tile */
-int64_t all_rows(const Plan *p, Dim one);          /* most rows of all sequences, each of which has so many */
-int64_t own_row(const Plan *p, const Buffer *b);   /* elements from one row of an own buffer to the next */
+/* Batches: the memory of a value contains the rows of all sequences of a call, one sequence after another
+ * along its outermost axis.  A sequence begins after `fixed` rows for each earlier one, and `per` for each
+ * of their positions.  With tiles of 16 rows it begins with a new tile. */
+bool has_whole_sequences(const Plan *p); /* of a model that is not causal and needs whole sequences */
+int varying_size(const Graph *g);        /* the size that differs between sequences; -1: none */
+Dim sequence_rows(const Plan *p, const Buffer *b); /* rows of a sequence in a whole buffer */
+int64_t sequence_row(const Buffer *b);             /* elements of a row, or of a tile of 16 */
+int64_t all_rows(const Plan *p, Dim one);          /* maximum of rows of all sequences, given those of one */
+int64_t own_row(const Plan *p, const Buffer *b);   /* elements between rows of a replicated buffer */
 int body_number(const Plan *p, const Body *b);
 int64_t round_up(int64_t n, int64_t to);
 
-/* Activations as codes for products with blocks (runtime/blocks.h): the sizes of groups that share a scale; bytes of a row. */
+/* Activations as codes for products with blocks (runtime/blocks.h): sizes of groups that share a scale;
+ * bytes of a row. */
 extern const int code_group[CODE_GROUPS];
 #define CODES_BYTES(k) ((int64_t)(k)*5 / 4)
-bool wants_codes(const Kernel *k, int group); /* MATMUL: does a part read its rows so? */
+bool wants_codes(const Kernel *k, int group); /* MATMUL: whether a part reads its rows as such codes */
 
-/* As in runtime/matmul.h: floats of scratch for a product of so many rows at once. */
+/* As in runtime/matmul.h: floats of scratch for a product of this number of rows at once. */
 #define PRODUCT_SCRATCH(rows_at_once) (INT64_C(6) * LANES * ((rows_at_once) + TILE_MOST))
-#define PRODUCT_WIDE(cut) (INT64_C(4) * LANES * (cut))
+#define PRODUCT_WIDE(k_block) (INT64_C(4) * LANES * (k_block))
 
 /* c_names.c */
-bool is_c_word(const char *name); /* a keyword, or something of the runtime or of every emitted function */
-const char *c_word_kind(const char *name); /* "a keyword of C"; NULL: free */
-const char *
-c_name_fault(const char *name); /* "no identifier of C": why no model can have the name; NULL: it can */
-const char *c_model_name(Arena *a, const char *name); /* the name, or like it, without a fault */
-/* repeats, inputs, outputs and dimensions get names that C can bear */
+/* whether it is a keyword, or a word of the runtime or of emitted functions */
+bool is_c_word(const char *name);
+const char *c_word_kind(const char *name); /* "a keyword of C"; NULL: not taken */
+/* "no identifier of C": reason why a model can't have the name; NULL: it can */
+const char *c_name_fault(const char *name);
+const char *c_model_name(Arena *a, const char *name); /* a valid name, equal or similar */
+/* Gives repeats, inputs, outputs and dimensions valid names in C. */
 void name_for_c(Graph *g, const char *c_name, bool batched);
 #endif

@@ -1,15 +1,15 @@
-/* Maps: where a kernel looks in a tensor, as an affine function of its loops.
+/* Maps: the access of a kernel to a tensor, as an affine function of its loops.
  *
- * A kernel walks a domain of loops.  Its expression reads other tensors through broadcasts and views; each is one affine map,
- * so every operand ends as an address: a constant plus a stride per loop.  A view that merges two axes ([h, T, d] ->
- * [T, h*d]) can be walked only by loops that keep the two apart: then the loop over h*d is cut in two (a refinement) and
- * the maps are made anew.  What no refinement helps (a slice across merged axes) fails, and the caller gives the operand
- * a buffer of its own. */
+ * A kernel walks a domain of loops.  Its expression reads other tensors through broadcasts and views; each
+ * is one affine map, so every operand has an address: a constant plus a stride per loop.  A view that
+ * merges two axes ([h, T, d] -> [T, h*d]) can be walked only by loops that keep the two separate: then the
+ * loop over h*d is split in two (a refinement) and the maps are made again.  If no refinement helps (a
+ * slice across merged axes), it fails, and the caller gives the operand its own buffer. */
 #include "kernels.h"
 
 #include <string.h>
 
-/* The last axis runs in lanes; an axis over a named dimension runs outermost, as buffers lie. */
+/* The last axis runs in lanes; a loop over a named dimension is outermost, as in buffers. */
 Domain domain_of(const Graph *g, const Type *t)
 {
         (void)g;
@@ -25,7 +25,7 @@ Domain domain_of(const Graph *g, const Type *t)
         return d;
 }
 
-/* Cuts loop r.loop of size s into s / r.at and r.at. */
+/* Splits loop r.loop of size s into s / r.at and r.at. */
 void domain_refine(Domain *d, Refine r)
 {
         for (int i = d->n; i > r.loop + 1; i--)
@@ -222,7 +222,7 @@ bool map_operand(const Plan *p, Node *n, Domain *d, Map *m, Node **base)
         }
 }
 
-/* A map over a domain one of whose loops was cut. */
+/* A map after a loop of its domain was split. */
 static Map map_cut(const Map *m, Refine r)
 {
         Map out = *m;
@@ -236,7 +236,7 @@ static Map map_cut(const Map *m, Refine r)
         return out;
 }
 
-/* Puts a cut loop together again where it walks evenly. */
+/* Merges the coefficients of a split loop if it is walked evenly. */
 static bool coefs_join(int64_t *c, Refine r)
 {
         if (c[r.loop] != c[r.loop + 1] * r.at)

@@ -11,7 +11,7 @@
 #define MACHINE(name, ...) static const Machine machine_##name = {__VA_ARGS__};
 #include "targets.def"
 
-/* Whether this processor runs a target. */
+/* Whether this processor supports a target. */
 #define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, one_panels, code_rows,        \
                features, test, about)                                                                        \
         static bool runs_##name(void)                                                                        \
@@ -55,8 +55,9 @@ const Target target_table[] = {
 };
 const int target_count = sizeof target_table / sizeof target_table[0];
 
-/* What the runtime takes for granted of tiles (portable has none of its own): few rows are taken four at a time, so that fewer
- * would overrun attention's scratch; its arrays have TILE_MOST rows; the scratch of products has six panels for each row. */
+/* Assumptions of the runtime about tiles (portable has none): few rows are taken four at a time, since
+ * fewer would overrun attention's scratch; its arrays have TILE_MOST rows; the scratch of products has six
+ * panels for each row. */
 #define TILE_FITS(of, rows, panels)                                                                          \
         _Static_assert((rows) >= 2 && (rows) <= TILE_MOST && (panels) >= 1 && (panels) <= 3,                 \
                        "a tile of products has 2 to 12 rows and 1 to 3 panels: " #rows " by " #panels);

@@ -72,7 +72,7 @@ static bool name_is_text(AstKind kind)
                kind == AST_KEY;
 }
 
-/* A lower bound of the width of tree on one line; room or more if it does not fit. */
+/* A lower bound of the width of tree on one line; room or more if it is too wide. */
 static int flat_width(const Ast *tree, int room)
 {
         if (!tree)
@@ -138,7 +138,8 @@ void ast_dump(const Ast *tree, FILE *stream)
 
 /* --- back to source ------------------------------------------------------------------------------------ */
 
-/* How tightly an expression binds, loosest first; an operand looser than its place is put in parentheses. */
+/* Precedence of an expression, loosest first; an operand looser than its position needs is put in
+ * parentheses. */
 typedef enum Level {
         ANY,
         OR_LEVEL,
@@ -152,7 +153,7 @@ typedef enum Level {
         POSTFIX
 } Level;
 
-/* The levels of a binary operator, of its operands, and its spelling with spaces. */
+/* Precedence of a binary operator and of its operands, and its spelling with spaces. */
 typedef struct BinaryLevels {
         AstKind kind;
         Level level, left, right;
@@ -197,7 +198,7 @@ static Level level_of(const Ast *e)
         return e->kind == AST_NEG ? UNARY : POSTFIX;
 }
 
-/* Where print goes, and how far its lines are indented. */
+/* Output stream and indentation. */
 typedef struct AstPrinter {
         FILE *stream;
         int indent;
@@ -211,7 +212,7 @@ static void text(AstPrinter *p, const char *words)
         fputs(words, p->stream);
 }
 
-/* kid[first], kid[first + 1], … with commas between. */
+/* Prints kid[first], kid[first + 1], … separated by commas. */
 static void ast_print_list(AstPrinter *p, const Ast *tree, int first)
 {
         for (int i = first; i < tree->nkid; i++) {
@@ -361,7 +362,7 @@ static void ast_print_names(AstPrinter *p, const Ast *names)
                 fprintf(p->stream, "%s%s", i ? ", " : "", names->kid[i]->name);
 }
 
-/* block name(params) { … } or = e; a member has no word before its name. */
+/* block name(params) { … } or = e; a member begins with its name. */
 static void ast_print_block(AstPrinter *p, const Ast *block)
 {
         fprintf(p->stream, "%s%s", block->kind == AST_BLOCK ? "block " : "", block->name);
@@ -434,7 +435,7 @@ static void print_defined(AstPrinter *p, const char *word, const Ast *tree)
         print_expr(p, tree->kid[0], ANY);
 }
 
-/* A key, a.b of an object, or in quotes what is no name. */
+/* A key, a.b of an object; in quotes if it is not a name. */
 static void print_path(AstPrinter *p, const char *path)
 {
         bool plain = true;
@@ -557,7 +558,7 @@ static void ast_print_line(AstPrinter *p, const Ast *tree)
                 print_text(p->stream, tree->name);
                 print_typed(p, NULL, tree->kid[0]);
                 return;
-        default: /* an item of a file, or in a REPL an expression */
+        default: /* an item of a file, or an expression of a REPL */
                 if (ast_is_expression(tree->kind))
                         print_expr(p, tree, ANY);
                 else

@@ -1,15 +1,15 @@
 /* Rolled repeats: whether two iterations have the same body.
  *
- * Two bodies are the same if their nodes are, one by one in order: op, attributes, type, and inputs that
- * stand at the same place of the iteration or are the same node outside.  Constants may differ: body_merge makes
- * them tables with a row for each iteration.  Inside an inner repeat they may not, since a table is indexed by the
- * innermost iteration alone.
+ * Two bodies are the same if their nodes are, one by one in order: op, attributes, type, and inputs at the
+ * same index of the iteration, or the same node outside.  Constants may differ: body_merge makes them
+ * tables with a row for each iteration.  Inside an inner repeat they may not, since a table is indexed
+ * only by the innermost iteration.
  *
- * Slices that start elsewhere make bodies differ, but can be written as gathers by a constant index: with
- * `varying` given, they are noted there and pass.
+ * Slices with different starts make bodies differ, but can be written as gathers by a constant index: if
+ * `varying` is given, they are recorded there and accepted.
  *
- * Elaboration is deterministic, so nodes at the same place have ids at the same distance from the iteration's
- * first. */
+ * Elaboration is deterministic, so corresponding nodes have the same distance in ids from their
+ * iteration's first node. */
 #include "elaborate_private.h"
 
 #include <string.h>
@@ -17,9 +17,9 @@
 enum { MAX_TABLE = 1 << 26 }; /* elements of a constant over all iterations */
 
 typedef struct {
-        int kept, fresh;    /* first ids */
-        int64_t iterations; /* of the repeat, while its own bodies are compared; 0 in an inner one */
-        Varying *varying;   /* not NULL: slices may start elsewhere, and are noted here */
+        int kept, fresh;    /* ids of the first nodes */
+        int64_t iterations; /* of the repeat, while its own bodies are compared; 0 in an inner repeat */
+        Varying *varying;   /* not NULL: slices with different starts are recorded here */
 } BodyMatch;
 
 static bool same_node(const BodyMatch *m, const Node *a, const Node *b)
@@ -112,8 +112,8 @@ static bool same_attr(const BodyMatch *m, const Node *a, const Node *b)
         return a->op != OP_REPEAT || same_region(m, p->region, q->region);
 }
 
-/* Numbers that are whole in one iteration and not in another are reals in both, if nothing else tells them apart.
- */
+/* Numbers that are integers in one iteration and reals in another are reals in both, if the bodies are
+ * otherwise the same. */
 static bool same_type(const BodyMatch *m, const Node *a, const Node *b)
 {
         if (a->op != OP_CONST || m->iterations == 0 || a->type.dtype == BOOL || b->type.dtype == BOOL)
@@ -155,7 +155,8 @@ bool body_match(Iteration kept, Iteration fresh, int64_t iterations, Varying *va
                same_asked(&m, kept, fresh);
 }
 
-/* The constants of iteration `iteration`, which has the same body as those before it, as rows of tables. */
+/* Adds the constants of iteration `iteration` as rows of tables; its body is the same as that of earlier
+ * ones. */
 void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t iteration)
 {
         for (int i = 0; i < kept->nnode; i++) {

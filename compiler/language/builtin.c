@@ -1,5 +1,5 @@
-/* Builtins: functions that can't be written in the language itself.  Each is a row of the table at the end;
- * compile-time numbers go through the same names as tensors. */
+/* Builtins: functions that can't be written in the language itself.  Each is a row of the table at the
+ * end; the same names work on compile-time numbers and on tensors. */
 #include "elaborate_private.h"
 
 #include <math.h>
@@ -68,7 +68,7 @@ static Value run_where(const BuiltinCall *c)
 
 /* ---- along an axis ---- */
 
-/* Without `axis:` the last axis is folded and kept with size 1; with it, the axis goes. */
+/* Without `axis:` the last axis is folded and kept with size 1; with it, the axis is removed. */
 static Value builtin_reduce(const BuiltinCall *c, Op op)
 {
         Value axis = call_option(c, "axis");
@@ -187,7 +187,8 @@ static Value run_index(const BuiltinCall *c)
         return index_node(c->e, x->type.dim[axis], c->span);
 }
 
-/* Indices along an axis counted from the end, with axes of size 1 after it: they broadcast against x. */
+/* Indices along an axis counted from the end, with trailing axes of size 1, so that they broadcast against
+ * x. */
 static Value trailing_index(const BuiltinCall *c, int from_end)
 {
         Elaborator *e = c->e;
@@ -222,7 +223,7 @@ static Value run_head(const BuiltinCall *c)
 
 /* ---- lists ---- */
 
-/* at(v, i): v, or item i mod length of a list */
+/* at(v, i): v, or item i mod length if v is a list */
 static Value run_at(const BuiltinCall *c)
 {
         int64_t i;

@@ -1,9 +1,9 @@
-/* Builtins that move elements: they join, split, reshape, turn, pad, look through windows. */
+/* Builtins that move elements: join, split, reshape, transpose, pad, windows. */
 #include "elaborate_private.h"
 
 #include <string.h>
 
-/* The arguments, or the items of the one list; pieces of size 0 (none) are left out. */
+/* The arguments, or the items of a single list argument; parts of size 0 (none) are omitted. */
 static int gather_parts(const BuiltinCall *c, Value **part, Span **span)
 {
         int n = c->npos, kept = 0;
@@ -26,7 +26,7 @@ static int gather_parts(const BuiltinCall *c, Value **part, Span **span)
 static Node *join_nodes(Elaborator *e, int n, Node **in, int axis, Span span)
 {
         enum { AT_ONCE = 255 };
-        while (n > AT_ONCE) { /* as many as a node takes, then its result */
+        while (n > AT_ONCE) { /* the maximum of a node, then its result */
                 int made = 0;
                 for (int i = 0; i < n; i += AT_ONCE) {
                         int count = n - i < AT_ONCE ? n - i : AT_ONCE;
@@ -44,7 +44,7 @@ Value run_join(const BuiltinCall *c)
         Span *span;
         int n, at;
         if (c->npos == 1 &&
-            c->pos[0].kind == V_TENSOR) { /* [n, .., d]: the outermost axis's parts, concatenated */
+            c->pos[0].kind == V_TENSOR) { /* [n, .., d]: concatenates the parts along the outermost axis */
                 Node *x = c->pos[0].tensor;
                 if (axis.kind == V_NONE && x->type.rank >= 2)
                         return value_tensor(view_merge(c->e->g, c->e->body, x, c->span, c->e->where));
@@ -72,7 +72,7 @@ static Node *insert_axis(Elaborator *e, Node *x, int axis, Span span)
         return view_reshape(e->g, e->body, x, &type, span, e->where);
 }
 
-/* Parts of equal rank, or scalars, along a new axis; those of size 1 are broadcast to the others. */
+/* Stacks parts of equal rank, or scalars, along a new axis; axes of size 1 are broadcast. */
 Value stack_values(Elaborator *e, int n, const Value *item, int axis, Span span)
 {
         Node **in = NEW_ARRAY(e->arena, Node *, n);
@@ -151,7 +151,7 @@ static Value split_sizes(const BuiltinCall *c, Node *x, Value sizes)
         return value_list(e, n, part);
 }
 
-/* What an argument is called in a message: "heads (7)". */
+/* An argument in a message: "heads (7)". */
 static const char *builtin_name(const BuiltinCall *c, int i, int64_t n)
 {
         Span s = c->pos_span[i];
@@ -202,7 +202,7 @@ Value run_merge(const BuiltinCall *c)
         return value_tensor(view_merge(c->e->g, c->e->body, x, c->span, c->e->where));
 }
 
-/* spread(k, n): [g, ..] -> [n, ..]; of a matrix that all share, [..] -> [n, ..] */
+/* spread(k, n): [g, ..] -> [n, ..]; without a leading axis, [..] -> [n, ..] */
 Value run_spread(const BuiltinCall *c)
 {
         Elaborator *e = c->e;
@@ -221,7 +221,7 @@ Value run_spread(const BuiltinCall *c)
         return value_tensor(view_spread(e->g, e->body, x, n, c->span, e->where));
 }
 
-/* The sizes asked for; `..` keeps the axes of x that the sizes on its two sides leave. */
+/* The requested shape; `..` keeps the axes of x that the other sizes leave. */
 static bool reshape_type(const BuiltinCall *c, const Node *x, const List *list, Type *type)
 {
         Elaborator *e = c->e;
@@ -230,7 +230,7 @@ static bool reshape_type(const BuiltinCall *c, const Node *x, const List *list, 
                 if (list->item[i].kind == V_TEXT)
                         ellipsis = i;
         *type = (Type){.dtype = x->type.dtype};
-        if (ellipsis == 0) { /* all leading axes but those whose elements the sizes take up */
+        if (ellipsis == 0) { /* all leading axes except those whose elements the sizes cover */
                 Dim want = dim_fixed(1), have = dim_fixed(1), d;
                 for (int i = 1; i < list->n; i++)
                         if (!want_dim(e, list->item[i], c->pos_span[1], "a size", &d) ||
@@ -247,7 +247,7 @@ static bool reshape_type(const BuiltinCall *c, const Node *x, const List *list, 
                         type->dim[type->rank++] = x->type.dim[i];
         }
         int first = 0;
-        if (ellipsis > 0) { /* as many trailing axes as stay when the first sizes take up the leading ones */
+        if (ellipsis > 0) { /* the trailing axes that remain after the first sizes */
                 Dim want = dim_fixed(1), have = dim_fixed(1), d;
                 for (int i = 0; i < ellipsis; i++)
                         if (!want_dim(e, list->item[i], c->pos_span[1], "a size", &d) ||
@@ -299,7 +299,7 @@ Value run_reshape(const BuiltinCall *c)
         return value_tensor(y);
 }
 
-/* transpose(x), transpose(x, [1, 0, 2]), transpose(x, from, to): one axis moved */
+/* transpose(x), transpose(x, [1, 0, 2]), transpose(x, from, to): moves one axis */
 Value run_transpose(const BuiltinCall *c)
 {
         Elaborator *e = c->e;
@@ -357,8 +357,7 @@ Value run_pad(const BuiltinCall *c)
         return value_tensor(make_node(e, OP_PAD, 1, &x, attr, c->span));
 }
 
-/* window(x, n; stride, axis): [.., T, ..] -> [.., T', n, ..], element (t, k) of which is x at stride * t + k
- */
+/* window(x, n; stride, axis): [.., T, ..] -> [.., T', n, ..]; element (t, k) is x at stride * t + k */
 Value run_window(const BuiltinCall *c)
 {
         Elaborator *e = c->e;

@@ -1,7 +1,7 @@
-/* The elaborator: from the syntax tree to a graph.  This file holds its state, its messages and tests; a
- * model is in elaborate_model.c, and each part of the language in a file of its own: expression, operator,
- * index, call, statement, declare, repeat, weight, checkpoint; value.c, scope.c, program.c and builtin.c
- * serve them. */
+/* The elaborator: from the syntax tree to a graph.  This file has its state, messages and tests;
+ * elaborate_model.c has models, and each part of the language has its own file: expression, operator,
+ * index, call, statement, declare, repeat, weight, checkpoint; with value.c, scope.c, program.c and
+ * builtin.c. */
 #include "elaborate_private.h"
 
 #include <stdarg.h>
@@ -27,8 +27,7 @@ void hint_nearest(Elaborator *e, const char *name, const char *const *candidate,
                 diag_hint(e->diag, "did you mean %s?", near);
 }
 
-/* Whether to go on: limits that no single construct sees are checked where expressions and statements begin.
- */
+/* Checks limits that span several constructs, at the start of expressions and statements. */
 bool stopped(Elaborator *e, Span span)
 {
         if (e->stopped)

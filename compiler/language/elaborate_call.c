@@ -1,8 +1,8 @@
-/* Calls: a block's arguments, its instance, and what it returns.
+/* Calls: a block's arguments, its instance, and its results.
  *
- * Every call is an instance with a name: the one given by `as`, else the variable if the call is all of the
- * right side, else the callee as spelled.  A call that is all of a block's result is that block's instance
- * under another callee, and adds no name. */
+ * Every call is an instance with a name: the one given by `as`, else the variable if the call is the whole
+ * right side, else the callee as spelled.  A call that is the whole result of a block is that block's
+ * instance under another callee, and adds no name. */
 #include "elaborate_private.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct {
         Vars named;
 } Arguments;
 
-/* Parameters by position, then those by name only. */
+/* Positional parameters, then those passed only by name. */
 typedef struct {
         const Ast *positional, *named;
         int npos, n;
@@ -40,7 +40,7 @@ Block *block_value(Elaborator *e, const Ast *def, Scope *scope)
         return b;
 }
 
-/* The callee as spelled: of `position.heads(q)` that is position. */
+/* The callee as spelled: `position` in `position.heads(q)`. */
 static const char *callee_name(const Ast *callee)
 {
         for (;;) {
@@ -203,7 +203,7 @@ static bool type_matches(const char *type, Value *v)
         return v->kind == V_NONE || v->kind == V_SCHEME;
 }
 
-/* A knob may be a list of what its type says, one for each layer. */
+/* A hyperparameter may be a list of values of its type, one for each layer. */
 bool fits_type(Elaborator *e, const Ast *type, Value *v, const char *what, Span span)
 {
         static const char *const known[] = {"int",  "real",   "bool",  "text",
@@ -232,7 +232,7 @@ bool fits_type(Elaborator *e, const Ast *type, Value *v, const char *what, Span 
         return false;
 }
 
-/* Parameters are bound left to right: a default sees those before it. */
+/* Binds parameters from left to right: a default may use earlier ones. */
 static bool block_bind(Elaborator *e, const Parameters *p, const Arguments *args, Scope *scope)
 {
         bool good = true;

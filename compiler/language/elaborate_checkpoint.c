@@ -1,17 +1,17 @@
-/* Checkpoint entries: `"model.layers.{i}.attn.weight" = layer[i].attn.q.w`, once for every iteration that has the
- * weights.
+/* Checkpoint entries: `"model.layers.{i}.attn.weight" = layer[i].attn.q.w`, once for every iteration that
+ * has the weights.
  *
- * The right side is an ordinary expression over weights by path, elaborated into a body of its own.  A `{i}`
- * in the published name runs over the iterations of the repeat that [i] indexes on the right side.  An iteration that
- * lacks a weight is passed over; that no iteration has it is an error.  `{prefix}`, where prefix is a text of the model, is
- * that text. */
+ * The right side is an ordinary expression over weights by path, elaborated into its own body.  A `{i}` in
+ * the published name runs over the iterations of the repeat that [i] indexes on the right side.  An
+ * iteration that lacks a weight is skipped; it is an error if no iteration has it.  `{prefix}`, where
+ * prefix is a text of the model, is replaced by that text. */
 #include "elaborate_private.h"
 
 #include <string.h>
 
 enum { MAX_PLACEHOLDERS = 4 };
 
-/* The checkpoints that inherit from the one being read: their entries replace its own of the same name. */
+/* The checkpoints that inherit from the current one: their entries replace its entries of the same name. */
 typedef struct Heirs Heirs;
 struct Heirs {
         const Heirs *outer;
@@ -30,7 +30,7 @@ typedef struct {
         Scope *scope;
         const Conditions *conditions;
         const Ast *map;
-        const char *published; /* the name, texts filled in */
+        const char *published; /* the name with texts filled in */
         int n;
         const char *name[MAX_PLACEHOLDERS];
         int64_t iterations[MAX_PLACEHOLDERS], iteration[MAX_PLACEHOLDERS];
@@ -98,7 +98,7 @@ Value path_index(Elaborator *e, const PathValue *path, Scope *scope, const Ast *
         return (Value){.kind = V_PATH, .path = p};
 }
 
-/* The slot of w in the iterations that the path names; -1: they lack it. */
+/* The slot of w in the path's iterations; -1: they lack it. */
 static int64_t slot_of_path(const Weight *w, const PathValue *path)
 {
         int64_t iteration = 0;
@@ -112,7 +112,7 @@ static int64_t slot_of_path(const Weight *w, const PathValue *path)
         return w->slot_of[iteration];
 }
 
-/* The weight in the iterations that the path names; NULL if they lack it. */
+/* The weight in the path's iterations; NULL if they lack it. */
 static Node *weight_in_iterations(Elaborator *e, const PathValue *path, Span span)
 {
         const Weight *first = path->node->weight;
@@ -130,7 +130,7 @@ static Node *weight_in_iterations(Elaborator *e, const PathValue *path, Span spa
         return NULL;
 }
 
-/* Repeats whose index the path leaves out, the inner ones, are stacked outermost. */
+/* Inner repeats without an index in the path are stacked outermost. */
 static Node *stacked_weight(Elaborator *e, const PathValue *path, Span span)
 {
         const Weight *first = path->node->weight;
@@ -163,7 +163,8 @@ Node *path_weight(Elaborator *e, const PathValue *path, Span span)
 
 /* ---- placeholders ---- */
 
-/* The repeat that `object[name]` indexes, found without evaluating: object is names, fields and indices. */
+/* The repeat that `object[name]` indexes, found without evaluation: object consists of names, fields and
+ * indices. */
 static PathNode *static_path(Elaborator *e, const Ast *ast)
 {
         if (ast->kind == AST_NAME)
@@ -192,8 +193,8 @@ static int64_t checkpoint_iterations(Elaborator *e, const Ast *ast, const char *
         return -1;
 }
 
-/* What stands for `{name}` in a published name: a text of the model, or a whole number that no index of the right side is called by.
- * NULL: an index. */
+/* Replacement of `{name}` in a published name: a text of the model, or an integer whose name is not an
+ * index on the right side.  NULL: an index. */
 static const char *name_part(Elaborator *e, Scope *scope, const Ast *right, const char *name)
 {
         Value v;
@@ -206,8 +207,8 @@ static const char *name_part(Elaborator *e, Scope *scope, const Ast *right, cons
         return arena_printf(e->keep, "%.0f", v.number);
 }
 
-/* A published name with the texts that it asks for: "{prefix}embed" with prefix "encoder." is "encoder.embed".  right: what the name
- * stands for; NULL: nothing. */
+/* A published name with its texts filled in: "{prefix}embed" with prefix "encoder." is "encoder.embed".
+ * right: the entry's right side, or NULL. */
 static const char *with_texts(Elaborator *e, Scope *scope, const char *name, const Ast *right)
 {
         const char *text = "", *p = name, *open, *end;
@@ -274,7 +275,7 @@ static void add_entry(Elaborator *e, CkKind kind, const char *name, Node *expr, 
         e->g->entry[e->g->nentry++] = (CkEntry){kind, name, expr, span};
 }
 
-/* Whether the `if`s around hold; -1 after a mistake. */
+/* Whether all outer `if`s hold; -1 after an error. */
 static int conditions_hold(Elaborator *e, Scope *scope, const Conditions *c)
 {
         bool truth;
@@ -331,7 +332,7 @@ static void run_map(Elaborator *e, Scope *scope, const Ast *map, const Condition
                 poisoned(e, map->span, "no iteration has all the weights of this entry");
 }
 
-/* Whether a published name has an entry of its own, under whatever condition. */
+/* Whether a published name has its own entry, under any condition. */
 static bool names_entry(const Ast *entries, const char *name)
 {
         if (entries->kind == AST_MAP)
@@ -421,7 +422,8 @@ static Definition *need_checkpoint(Elaborator *e, Scope *scope, const Ast *name)
         return NULL;
 }
 
-/* A checkpoint's entries after its parent's; it sees the model's variables, then its own file. */
+/* A checkpoint's entries follow those of its parent; visible names are the model's variables, then those
+ * of its file. */
 static void run_definition(Elaborator *e, const Definition *d, const Heirs *heirs)
 {
         for (const Heirs *h = heirs; h; h = h->outer)
@@ -440,7 +442,7 @@ static void run_definition(Elaborator *e, const Definition *d, const Heirs *heir
         run_entries(e, scope, d->ast->kid[1], heirs, NULL);
 }
 
-/* Entries in the model itself, perhaps after those of `checkpoint : parent`. */
+/* Entries in the model itself, after those of `checkpoint : parent`, if present. */
 static void run_inline(Elaborator *e, Scope *scope, const Ast *ast)
 {
         Definition *parent = ast->kid[0] ? need_checkpoint(e, scope, ast->kid[0]) : NULL;

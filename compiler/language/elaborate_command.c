@@ -16,7 +16,8 @@ static void print_region(FILE *f, const Region *region, int depth)
                                 print_region(f, region->body[i]->node[k]->attr.region, depth + 1);
 }
 
-/* Weights with shape and slots, repeats with their bodies, outputs, settings, entries: one line each. */
+/* One line each for weights with shape and slots, repeats with their bodies, outputs, settings and
+ * entries. */
 static void print_summary(FILE *f, const Graph *g, Arena *arena)
 {
         for (int i = 0; i < g->nhyper; i++)

@@ -9,13 +9,13 @@ static bool is_named(const Ast *ast, const char *name)
         return ast->kind == AST_NAME && strcmp(ast->name, name) == 0;
 }
 
-/* The base of `base`, `base[..]` or `base(..)`. */
+/* Whether the type is `name`, `name[..]` or `name(..)`. */
 static bool type_is(const Ast *type, AstKind kind, const char *name)
 {
         return type->kind == kind && (kind == AST_NAME ? is_named(type, name) : is_named(type->kid[0], name));
 }
 
-/* int, real, bool, text, list, block, scheme: a value known when the model is compiled. */
+/* int, real, bool, text, list, block, scheme: a value known at compile time. */
 bool is_hyper_type(const Ast *type)
 {
         static const char *const name[] = {"int", "real", "bool", "text", "list"};
@@ -25,7 +25,7 @@ bool is_hyper_type(const Ast *type)
         return type->kind == AST_TYPE;
 }
 
-/* False after a message: the tensor would have too many elements. */
+/* Reports tensors with too many elements. */
 static bool check_size(Elaborator *e, const Ast *type, const char *what, const Type *t)
 {
         if (type_is_bounded(e->g, t, 1))
@@ -242,7 +242,7 @@ static Node *declared_input(Elaborator *e, const Ast *name, const Type *t, int64
         return n;
 }
 
-/* A field of a group is in sight by its own name too, unless that stands for something else already. */
+/* A field of a group is also visible by its own name, unless that name is taken. */
 void declare_input(Elaborator *e, Scope *scope, const Ast *input)
 {
         if (!at_model(e, scope)) {

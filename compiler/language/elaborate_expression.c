@@ -39,7 +39,7 @@ static Value eval_list(Elaborator *e, Scope *scope, const Ast *ast)
         return value_list(e, ast->nkid, item);
 }
 
-/* Only true and false decide an `if`; a tensor has a value for each element. */
+/* Only true and false decide an `if`: a tensor has a value for each element. */
 bool eval_condition(Elaborator *e, Scope *scope, const Ast *ast, bool *truth)
 {
         Value v = eval(e, scope, ast, NULL);
@@ -60,7 +60,7 @@ bool eval_condition(Elaborator *e, Scope *scope, const Ast *ast, bool *truth)
 static Value eval_logical(Elaborator *e, Scope *scope, const Ast *ast)
 {
         Value a = eval(e, scope, ast->kid[0], NULL);
-        bool decides = ast->kind == AST_OR; /* the truth of a side that decides the whole */
+        bool decides = ast->kind == AST_OR; /* the value of a side that decides the result */
         if (a.kind == V_BOOL && (a.number != 0) == decides)
                 return a;
         Value b = eval(e, scope, ast->kid[1], NULL);
@@ -79,7 +79,7 @@ static Value eval_logical(Elaborator *e, Scope *scope, const Ast *ast)
         return operate(e, ast->kind, a, b, ast);
 }
 
-/* A call of `none` gives its argument, which has names of its own. */
+/* A call of `none` returns its argument, with the argument's names. */
 static bool calls_none(Elaborator *e, Scope *scope, const Ast *call)
 {
         Value callee;

@@ -11,8 +11,8 @@ static Dim from_end(Elaborator *e, Dim at, Dim size)
         return dim_at_least(e->g, at, 0) || !dim_is_fixed(at) ? at : dim_add(size, at);
 }
 
-/* x along an axis at first .. first + count - 1, or without the axis at `first` if pick, by a constant index.
- * Elsewhere a slice is a view; this is for slices that start elsewhere in each iteration of a repeat. */
+/* x along an axis at first .. first + count - 1 by a constant index, without the axis if pick.  Other
+ * slices are views; this one is for slices that start at another index in each iteration of a repeat. */
 static Value gather_along(Elaborator *e, Node *x, int axis, int64_t first, int64_t count, bool pick,
                           Span span)
 {
@@ -110,10 +110,10 @@ typedef struct {
         Elaborator *e;
         Scope *scope;
         Node *x;
-        int axis; /* the next axis of x */
+        int axis; /* the current axis of x */
 } IndexCursor;
 
-/* Applies one index at the cursor; false: a mistake was reported. */
+/* Applies one index at the cursor.  False: an error was reported. */
 static bool apply_index(IndexCursor *c, const Ast *kid, Value v)
 {
         Elaborator *e = c->e;
@@ -147,7 +147,7 @@ static bool is_index_tensor(Value v)
         return v.kind == V_TENSOR || v.kind == V_LIST;
 }
 
-/* table[a, b, ..]: tensors of integers choose along the leading axes. */
+/* table[a, b, ..]: integer tensors select along the leading axes. */
 static Value elaborate_gather(Elaborator *e, Node *x, const Ast *ast, const Value *index, int n)
 {
         Node *in[1 + MAX_RANK] = {x};
@@ -166,7 +166,7 @@ static Value elaborate_gather(Elaborator *e, Node *x, const Ast *ast, const Valu
                                   ast->span, e->where));
 }
 
-/* The first `..` stands for all the axes that the other indices leave. */
+/* The first `..` covers all axes without another index. */
 static Value index_tensor(Elaborator *e, Scope *scope, const Ast *ast, Node *x)
 {
         int n = ast->nkid - 1, used = 0, ellipsis = -1;
@@ -221,7 +221,7 @@ static Value list_range(Elaborator *e, Scope *scope, const List *list, const Ast
         return value_list(e, (int)(last - first), list->item + first);
 }
 
-/* A size of a shape may be asked for by its named dimension. */
+/* A size of a shape may be selected by its named dimension. */
 static Value index_list(Elaborator *e, const Ast *kid, const List *list, Value v)
 {
         if (v.kind == V_DIM)
@@ -242,7 +242,7 @@ Value index_value(Elaborator *e, Scope *scope, const Ast *ast)
         Value v = eval(e, scope, ast->kid[0], NULL);
         if (v.kind == V_PATH && v.path->node->is_region)
                 return path_index(e, v.path, scope, ast);
-        if (v.kind == V_LIST && ast->nkid == 2) { /* otherwise it is a tensor literal */
+        if (v.kind == V_LIST && ast->nkid == 2) { /* else it is a tensor literal */
                 const Ast *kid = ast->kid[1];
                 if (kid->kind == AST_RANGE)
                         return list_range(e, scope, v.list, kid);
@@ -287,7 +287,7 @@ static Value tensor_field(Elaborator *e, const Ast *ast, Node *x)
         return POISON;
 }
 
-/* A list is a tensor written out where a tensor's fields are asked for. */
+/* A list is a tensor literal if tensor fields are accessed. */
 static Value list_field(Elaborator *e, const Ast *ast, Value list)
 {
         if (strcmp(ast->name, "dim") != 0 && strcmp(ast->name, "shape") != 0 &&
@@ -300,7 +300,7 @@ static Value list_field(Elaborator *e, const Ast *ast, Value list)
         return x ? tensor_field(e, ast, x) : POISON;
 }
 
-/* A member that a scheme lacks is none; its parameters are its own affair. */
+/* A member that a scheme lacks is none; its parameters are private. */
 static Value scheme_field(const Ast *ast, const Scheme *s)
 {
         const Binding *b = vars_find(&s->member, ast->name);
@@ -329,7 +329,7 @@ static Value group_field(Elaborator *e, const Ast *ast, const GroupValue *group)
         return POISON;
 }
 
-/* Where an expression gives its result this name. */
+/* The `as` that gives its result this name. */
 static const Ast *find_as(const Ast *ast, const char *name)
 {
         if (ast->kind == AST_AS && ast->name == name)
@@ -340,7 +340,8 @@ static const Ast *find_as(const Ast *ast, const char *name)
         return found;
 }
 
-/* A block of the name of an instance that this model does not make, as `head` where the weights are tied. */
+/* Notes a block with the name of an instance that this model does not create, like `head` with tied
+ * weights. */
 static void note_not_made(Elaborator *e, const char *name)
 {
         for (int i = e->nchain - 1; i >= 0; i--) {

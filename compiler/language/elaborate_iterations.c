@@ -14,25 +14,26 @@ enum { MAX_PARTS = MAX_REGIONS + 1 };
 typedef struct {
         const char *const *part;
         int n;
-        bool found;      /* some iteration has it */
-        bool is_tensor;  /* in some iteration: then numbers are tensors too */
-        const char *why; /* it can't be had; or NULL */
-        Span at;         /* the source of that */
-        Value *of_iteration; /* [iterations] POISON: this iteration lacks it; a tensor: in the stack; else the value */
-        int result;          /* the stack's number among the repeat's results, or -1 */
-        Node *stack; /* [iterations, ..] in the body around */
+        bool found;      /* some iteration has the value */
+        bool is_tensor;  /* a tensor in some iteration, so that numbers become tensors too */
+        const char *why; /* reason why it is unavailable, or NULL */
+        Span at;         /* source of that reason */
+        /* [iterations] POISON: missing in this iteration; a tensor: in the stack; else the value */
+        Value *of_iteration;
+        int result;  /* index of the stack among the repeat's results, or -1 */
+        Node *stack; /* [iterations, ..] in the outer body */
 } IterationValue;
 
 struct Iterations {
         const char *name;
         int64_t n;
         const Ast *body;
-        Arena *arena; /* of the body around */
+        Arena *arena; /* of the outer body */
         IterationValue *value;
         int nvalue;
         Span at;
         bool ended, good;
-        const Iterations *next; /* in the same scope, before it */
+        const Iterations *next; /* the previous one in the same scope */
 };
 
 /* ---- requested values ---- */
@@ -49,7 +50,7 @@ static void add_asked(Elaborator *e, const char *const *part, int n)
         memcpy(a->part, part, (size_t)n * sizeof *part);
 }
 
-/* The parts of NAME[..].f[..].g, outermost first, with the index after each; 0: it is not such an expression. */
+/* The parts of NAME[..].f[..].g, outermost first, with the index after each.  0: another expression. */
 static int field_parts(const Ast *field, const char **part, const Ast **index)
 {
         int n = 0;
@@ -82,7 +83,7 @@ void ask_for_iterations(Elaborator *e, const Ast *tree)
                         ask_for_iterations(e, tree->kid[i]);
 }
 
-/* Files are loaded as names of the library are met. */
+/* Files are loaded when names of the library are used. */
 static void ask_in_files(Elaborator *e)
 {
         const Program *p = e->program;
@@ -96,7 +97,7 @@ static bool same_path(const IterationValue *v, const char *const *part, int n)
         return v->n == n && memcmp(v->part, part, (size_t)n * sizeof *part) == 0;
 }
 
-/* What is asked for of a repeat of that name, whatever stands around it. */
+/* Finds the requested values of repeats of that name, in any context. */
 static void find_iteration_values(Elaborator *e, Iterations *t)
 {
         for (int i = 0; i < e->nasked; i++)
@@ -154,7 +155,7 @@ static const Iterations *find_iterations(const Vars *vars, const char *name)
         return t;
 }
 
-/* The repeat that the name stands for where an index and a field follow it: variables that have parts go before. */
+/* The repeat of a name that is followed by an index and a field; variables with fields take precedence. */
 static const Iterations *iterations_named(Elaborator *e, Scope *scope, const char *name)
 {
         Value v;
@@ -176,7 +177,7 @@ int iterations_names(const Vars *vars, const char **name, int max)
 
 /* ---- as an iteration ends ---- */
 
-/* A copy that outlives the iteration; POISON: it holds something that the model computes, or that can be called. */
+/* A copy that outlives the iteration.  POISON: it contains a tensor or a callable. */
 static Value lasting(Arena *a, Value v)
 {
         v.quotient = NULL;
@@ -249,7 +250,7 @@ static Value value_in_iteration(Elaborator *e, const Iterations *t, IterationVal
         return inner && inner->ended ? inner_value(e, t, v, inner) : POISON;
 }
 
-/* One value of an iteration.  *again: the repeat has to begin anew, with this value a tensor. */
+/* Records one value of an iteration.  *again: the repeat must start again, with this value a tensor. */
 static Node *leave_value(Elaborator *e, const Iterations *t, IterationValue *v, const Scope *scope,
                          int64_t iteration, bool *again)
 {
@@ -295,7 +296,7 @@ static int64_t first_iteration_of(const Region *region, int body)
         return iteration;
 }
 
-/* The type that the value has in all bodies that have it; false: there is none. */
+/* The common type of the value in all bodies that have it.  False: none. */
 static bool common_type(Elaborator *e, const Iterations *t, IterationValue *v, const Region *region,
                         Node *const *one, const Node **like)
 {
@@ -328,7 +329,7 @@ static bool common_type(Elaborator *e, const Iterations *t, IterationValue *v, c
         return !v->why;
 }
 
-/* Rows of zeros for iterations that lack it, which no expression can name. */
+/* Rows of zeros for iterations without the value; no expression can select them. */
 static Node *zeros(Elaborator *e, Body *b, const Node *like)
 {
         Node *zero = build_number(e->g, b, 0, like->type.dtype, like->span, like->where);
@@ -377,12 +378,12 @@ void iterations_end(Elaborator *e, Iterations *t, Node *repeat)
 /* ---- one value of one iteration ---- */
 
 typedef struct {
-        int n; /* parts */
+        int n; /* number of parts */
         const char *part[MAX_PARTS];
-        const Ast *index[MAX_PARTS]; /* [n - 1] the fields after them */
+        const Ast *index[MAX_PARTS]; /* [n - 1] fields after the parts */
 } PathChain;
 
-/* The iteration in brackets after part number i, a repeat of n iterations; -1 after a mistake. */
+/* The iteration in brackets after part i, a repeat of n iterations; -1 after an error. */
 static int64_t iteration_at(Elaborator *e, Scope *scope, const PathChain *c, int i, int64_t n)
 {
         const Ast *index = c->index[i], *kid = index->kid[index->nkid - 1];
@@ -467,7 +468,7 @@ static Value fail_unknown(Elaborator *e, const char *repeat, const Ast *body, co
         return POISON;
 }
 
-/* Iterations that have a value of which one is asked for that lacks it. */
+/* Reports that an iteration lacks a value that other iterations have. */
 static Value fail_lacking(Elaborator *e, const Iterations *t, const IterationValue *v, const Ast *field,
                           int64_t iteration)
 {
@@ -481,8 +482,8 @@ static Value fail_lacking(Elaborator *e, const Iterations *t, const IterationVal
         return POISON;
 }
 
-/* Those of a stack that were asked for by their iterations.  In a repeat the iterations may differ from iteration to iteration, and as parts that
- * start elsewhere they would make bodies of their own; by constants they are the same. */
+/* Selects iterations of a stack.  In a repeat they may differ between iterations; slices with different
+ * starts would make bodies differ, gathers by constants do not. */
 static Value part_of_stack(Elaborator *e, Node *stack, const int64_t *iteration, int n, Span span)
 {
         if (stack->body != e->body)
@@ -519,7 +520,7 @@ static Value iteration_value(Elaborator *e, Scope *scope, const Iterations *t, c
                 else if (i + 1 < v->n)
                         n = value.list->n;
         }
-        if (v->is_tensor && !v->stack) /* it was reported */
+        if (v->is_tensor && !v->stack) /* already reported */
                 return POISON;
         return v->stack ? part_of_stack(e, v->stack, iteration, v->n, field->span) : value;
 }
@@ -547,8 +548,9 @@ bool iterations_value(Elaborator *e, Scope *scope, const Ast *field, Value *valu
                 if (same_path(&t->value[i], c.part + 1, c.n - 1))
                         v = &t->value[i];
         const Ast *inner = c.n > 2 && !(v && v->found) ? find_repeat(t->body, c.part[c.n - 2]) : NULL;
+        /* x[..].dim of a variable x */
         if (c.n > 2 && !(v && v->found) && (!inner || is_assigned(t->body, c.part[c.n - 2])))
-                return false; /* x[..].dim of a variable x */
+                return false;
         if (!t->ended)
                 *value = fail_not_ended(e, t, field);
         else if (t->n == 0)

@@ -1,4 +1,4 @@
-/* Loops around a model, and their settings: loops.def. */
+/* Loops of a model, and their settings: loops.def. */
 #include "elaborate_private.h"
 
 #include <math.h>
@@ -115,7 +115,7 @@ static bool are_reals(const Setting *s, bool above_0)
         return n > 0;
 }
 
-/* Of types whose values are words: these. */
+/* The valid words of settings that take a word. */
 #define WORD(word) #word " "
 static const char *const knob_words[] = {
         [KNOB_WHITE] = "newlines start ends", [KNOB_RESAMPLING] = "bilinear bicubic",
@@ -167,7 +167,7 @@ static bool knob_fits(KnobType type, const Setting *s)
         }
 }
 
-/* A setting that is called as an input of the model is the number that fills it. */
+/* A setting with the name of a model input is the number that fills it. */
 static bool is_filling(const Elaborator *e, const Setting *s)
 {
         for (int i = 0; i < e->g->ninput; i++)
@@ -209,7 +209,7 @@ static void check_knob(Elaborator *e, const Loop *l, const Setting *s)
         hint_nearest(e, s->name, names, n);
 }
 
-/* What a conversation needs, if there is any text of one. */
+/* Checks settings that a conversation requires, if any of its texts is set. */
 static void check_conversation(Elaborator *e, const Loop *l)
 {
         static const char *const needs[] = {"user", "answer"};
@@ -280,7 +280,7 @@ static Loop *need_loop(Elaborator *e, const Ast *ast)
         return &e->g->loop[e->g->nloop++];
 }
 
-/* A loop's numbers reach emitted code as floats. */
+/* The numbers of a loop are floats in emitted code. */
 static bool setting_fits(Elaborator *e, const Setting *s)
 {
         for (int i = 0; s->kind == SETTING_LIST && i < s->nlist; i++)
@@ -289,7 +289,7 @@ static bool setting_fits(Elaborator *e, const Setting *s)
         return s->kind != SETTING_NUMBER || check_float(e, s->number, s->span);
 }
 
-/* A descendant's loop of the same name adds to its parent's and replaces what it sets again. */
+/* A descendant's loop of the same name extends its parent's, and replaces settings. */
 void add_loop(Elaborator *e, Scope *scope, const Ast *ast, bool inherited)
 {
         Loop *loop = need_loop(e, ast);
@@ -317,7 +317,7 @@ void add_loop(Elaborator *e, Scope *scope, const Ast *ast, bool inherited)
         }
 }
 
-/* `loop name none`: an ancestor's is not taken. */
+/* `loop name none`: removes an ancestor's loop. */
 void drop_loop(Elaborator *e, const Ast *ast)
 {
         Loop *loop = elaborated_loop(e, ast->name);

@@ -14,7 +14,7 @@
 enum { MAX_CHAIN = 64 };
 
 typedef struct {
-        int n, structure; /* index of the model whose structure is taken */
+        int n, structure; /* index of the model that states the structure */
         const Ast *model[MAX_CHAIN];
         File *file[MAX_CHAIN];
         Scope *scope[MAX_CHAIN];
@@ -122,7 +122,8 @@ static bool find_chain(Program *p, const Ast *model, File *file, ModelChain *c, 
         return true;
 }
 
-/* The statements of model i that are run: all of the structure's, and those above up to their structure. */
+/* Number of statements of model i that run: all of those of the structure; for the models above, those
+ * before theirs. */
 static int statements_run(const ModelChain *c, int i)
 {
         const Ast *body = body_of(c->model[i]);
@@ -189,7 +190,7 @@ bool pending_value(Elaborator *e, const char *name, Value *value)
 bool value_given(Elaborator *e, const char *name, Value *value)
 {
         PendingValue *p = find_pending(e, name);
-        if (!p || (p->consumed && e->in_structure)) /* amid the structure a name may be assigned again */
+        if (!p || (p->consumed && e->in_structure)) /* in the structure a name may be assigned again */
                 return false;
         p->consumed = true;
         return pending_value(e, name, value);
@@ -222,7 +223,7 @@ static bool override_add(Elaborator *e, int *capacity, const Override *o, Scope 
         return true;
 }
 
-/* Those that win first: -D, then the last of the chain upwards. */
+/* Values by priority: -D, then the last model of the chain, upwards. */
 static void collect_pending(Elaborator *e, const ModelChain *c, const Override *override, int noverride)
 {
         int capacity = 0;
@@ -279,7 +280,7 @@ static void model_report_unknown(Elaborator *e, const ParameterNames *names, con
         hint_nearest(e, name, names->name, names->n);
 }
 
-/* A setting is of a hyperparameter that an ancestor declares; -D of any. */
+/* A setting must be a hyperparameter that an ancestor declares; -D may be any. */
 static void check_settings(Elaborator *e, const ModelChain *c, int noverride)
 {
         ParameterNames names = {0};
@@ -375,8 +376,8 @@ bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s)
         return true;
 }
 
-/* Each once, with its first value: that of the declaration.  What is computed amid the structure is no
- * hyperparameter. */
+/* Each name once, with the value of its declaration.  Values computed in the structure are not
+ * hyperparameters. */
 void list_hyper(Elaborator *e, const char *name, Value v, Span span)
 {
         Setting s;
@@ -398,7 +399,7 @@ static void make_scopes(Elaborator *e, ModelChain *c)
                 Scope *scope = c->scope[i] = NEW(e->keep, Scope);
                 Scope *file = &c->file[i]->scope;
                 *scope = (Scope){.vars = vars, .boundary = true, .outer = file};
-                if (i > 0 && c->file[i] != c->file[i - 1]) { /* then the names of the parent's file */
+                if (i > 0 && c->file[i] != c->file[i - 1]) { /* names of the parent's file */
                         scope->outer = NEW(e->keep, Scope);
                         *scope->outer = *file;
                         scope->outer->outer = c->scope[i - 1]->outer;
@@ -464,8 +465,8 @@ static void run_loops(Elaborator *e, const ModelChain *c, int i)
         }
 }
 
-/* Loops add up along the chain; of checkpoints the last model's counts.  Both are inherited whether or not a descendant
- * states a structure of its own. */
+/* Loops add up along the chain; of checkpoints only the last is used.  Both are inherited, even if a
+ * descendant states its own structure. */
 static void run_surroundings(Elaborator *e, const ModelChain *c)
 {
         int last = -1;
@@ -484,8 +485,8 @@ static void run_surroundings(Elaborator *e, const ModelChain *c)
                           e->g->name, c->model[last]->name);
 }
 
-/* Whether all hyperparameters of a model of the main file have values; also where its parents can't be found, which is to
- * be reported. */
+/* Whether all hyperparameters of a model of the main file have values.  Also true if its parents are not
+ * found, since that is reported later. */
 static bool is_complete(Program *p, const Ast *model, const Override *override, int noverride)
 {
         ModelChain c;
@@ -506,7 +507,7 @@ const char **program_models(Program *p, const Override *override, int noverride,
         return name;
 }
 
-/* The named model, or the last of the main file whose hyperparameters all have values. */
+/* The named model, or the last one of the main file whose hyperparameters all have values. */
 static const Ast *pick_model(Program *p, const char *which, File **file, const Override *override,
                              int noverride, Diag *diag)
 {

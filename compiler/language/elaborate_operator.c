@@ -1,6 +1,6 @@
-/* Operators.  Numbers known at compile time fold, in double; dimensions stay affine as long as they can; all
- * else makes a node.  An integer divided by an integer is an integer if exact, else a real that remembers its
- * quotient. */
+/* Operators.  Numbers known at compile time are folded in double; dimensions remain affine if possible;
+ * other operations make nodes.  An integer divided by an integer is an integer if exact, else a real that
+ * remembers its quotient. */
 #include "elaborate_private.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ static bool numbers_compare(AstKind op, double a, double b)
 
 /* ---- numbers ---- */
 
-/* Whether two finite numbers have an infinite result that is no pole: 1 / 0 is one. */
+/* Whether the result is infinite although both numbers are finite and it is not a pole such as 1 / 0. */
 static bool overflows(AstKind op, double x, double y)
 {
         double result = op == AST_ADD   ? x + y
@@ -75,7 +75,7 @@ static Value divide_numbers(Elaborator *e, Value a, Value b, const Ast *at)
         return v;
 }
 
-/* A result, whole if its operands are. */
+/* A result, an integer if its operands are. */
 static Value operator_number(Elaborator *e, double x, bool whole, const Ast *at)
 {
         if (whole && fabs(x) >= 0x1p53)
@@ -122,7 +122,7 @@ static bool compare_dims(Elaborator *e, AstKind op, Dim a, Dim b, Value *v)
         Dim d = dim_sub(a, b);
         if (dim_is_fixed(d))
                 return *v = value_bool(numbers_compare(op, (double)d.fixed, 0)), true;
-        /* a - b for all sizes: above 0, below 0; or, where = and one of the two say the same, not below, not above */
+        /* a > b for all sizes, or a < b; each includes equality where that has the same result */
         bool above = dim_at_least(e->g, d, 1), below = dim_at_least(e->g, dim_sub(b, a), 1);
         if (op == AST_GE || op == AST_LT)
                 above = above || dim_at_least(e->g, d, 0);
@@ -133,7 +133,7 @@ static bool compare_dims(Elaborator *e, AstKind op, Dim a, Dim b, Value *v)
         return false;
 }
 
-/* a op b as a dimension or a comparison of two; false: it has to be computed. */
+/* a op b as a dimension or a comparison of dimensions.  False: it must be computed. */
 static bool fold_dims(Elaborator *e, AstKind op, Value a, Value b, Value *v)
 {
         Dim x, y, d;
@@ -165,7 +165,7 @@ static Node *operator_node(Elaborator *e, Op op, int nin, Node *const *in, Span 
         return build(e->g, e->body, e->diag, op, nin, in, &(Attr){.slot = -1}, span, e->where);
 }
 
-/* A vector on the left is a row, on the right a column; the axis that this adds goes again. */
+/* A vector on the left is a row, on the right a column; the added axis is removed from the result. */
 static Value multiply_matrices(Elaborator *e, Node *a, Node *b, Span span)
 {
         bool row = a->type.rank == 1, column = b->type.rank == 1;
@@ -262,7 +262,7 @@ Value logical_not(Elaborator *e, Value a, Span span)
                             : poisoned(e, span, "`not` requires true or false, not %s", value_text_of(e, a));
 }
 
-/* x': the last two axes swapped; below rank 2 there is nothing to swap. */
+/* x': swaps the last two axes; below rank 2 it returns x. */
 Value transpose_last(Elaborator *e, Value a, Span span)
 {
         Node *x = is_poison(a) ? NULL : to_tensor(e, a, span);

@@ -14,7 +14,7 @@ bool is_poison(Value v);
 bool value_same(Value a, Value b);
 bool as_dim(Value v, Dim *d);
 Node *to_tensor(Elaborator *e, Value v, Span span); /* NULL after reporting, or for poison */
-/* A number that a tensor holds: false, after an error, where it is finite and would become infinite as a float. */
+/* False, after an error: a finite number that is infinite as a float. */
 bool check_float(Elaborator *e, double x, Span span);
 bool want_dim(Elaborator *e, Value v, Span span, const char *what, Dim *d);
 bool want_int(Elaborator *e, Value v, Span span, const char *what, int64_t *n);
@@ -26,15 +26,15 @@ bool dim_at_least(const Graph *g, Dim d, int64_t least); /* for all sizes of the
 
 /* scope.c */
 bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Value *value);
-/* The same without the library, whose modules are parsed when they are first sought in: it has blocks alone. */
+/* The same without the library, whose modules are parsed at the first lookup and contain only blocks. */
 bool scope_find_nearby(Elaborator *e, Scope *scope, const char *name, bool callable, Value *value);
 Binding *scope_local(Scope *scope, const char *name); /* up to the block's own scope */
 int scope_names(Elaborator *e, Scope *scope, const char ***name);
 
 /* program.c */
 const char *interned(Elaborator *e, const char *text);
-/* elaborate_expression.c: `name` is what an instance is called if a call is all of the expression: a
- * variable's name, WHOLE_BLOCK if the expression is all of a block (the block's own name serves), or NULL */
+/* elaborate_expression.c: `name` is the name of the instance if the expression is a call: a variable's
+ * name, WHOLE_BLOCK if the expression is the whole of a block (the block's name is used), or NULL. */
 extern const char WHOLE_BLOCK[];
 bool eval_condition(Elaborator *e, Scope *scope, const Ast *ast, bool *truth);
 
@@ -48,12 +48,12 @@ Value unary_op(Elaborator *e, Op op, Value a, Span span);
 /* elaborate_index.c */
 Value field_value(Elaborator *e, Scope *scope, const Ast *ast);
 Value tensor_part(Elaborator *e, Node *x, int64_t i, Span span); /* x[i] */
-Value tensor_gathered(Elaborator *e, Node *x, int n, const int64_t *i,
-                      Span span); /* x[i, j, ..], by constants that may differ from iteration to iteration */
+/* x[i, j, ..], with constants that may differ between iterations */
+Value tensor_gathered(Elaborator *e, Node *x, int n, const int64_t *i, Span span);
 
 /* elaborate_call.c */
 Value call_value(Elaborator *e, Scope *scope, const Ast *ast, const char *name);
-/* A scheme whose parameters all have defaults, used as a value, is an instance where it is written. */
+/* A scheme whose parameters all have defaults, used as a value, is instantiated there. */
 Value instantiate_default(Elaborator *e, Value v, const char *name, Span span);
 Block *block_value(Elaborator *e, const Ast *def, Scope *scope);
 bool fits_type(Elaborator *e, const Ast *type, Value *v, const char *what, Span span);
@@ -73,8 +73,9 @@ Node *weight_node(Elaborator *e, const char *name, const Type *type, double cent
                   const double *centre_values, Span span);
 int64_t changes_mark(const Elaborator *e);
 void changes_undo(Elaborator *e, int64_t mark, int64_t instances);
-/* Makes those from `from` to before `to` once more, `further` iterations on of the repeat in `depth` others. */
-void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t further);
+/* Repeats the changes `from` to `to` - 1 for `later` iterations further on of the repeat, which is in `depth`
+ * others. */
+void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t later);
 void instance_names_pop(Elaborator *e, int64_t mark);
 bool list_instance(Elaborator *e, const PathScope *path);
 PathNode *path_tree(Elaborator *e);
@@ -88,17 +89,17 @@ const char *whole_type(Elaborator *e, const Type *t); /* "[3, 8] of reals" */
 /* body_match.c */
 typedef struct {
         const Body *body;
-        int first;          /* the id that the iteration's first node got */
-        Node *const *asked; /* [nasked] values that are named after the repeat, NULL where there is none */
+        int first;          /* id of the iteration's first node */
+        Node *const *asked; /* [nasked] values that are named after the repeat, or NULL */
         int nasked;
         const Value *answers; /* index_uses.c; or NULL */
-        int64_t iteration, change,
-                changes; /* its number; which changes it made, from `change` to before `changes` */
+        /* number of the iteration; its changes are `change` to `changes` - 1 */
+        int64_t iteration, change, changes;
 } Iteration;
 enum { MAX_VARYING = 64 };
 typedef struct {
         int n;
-        Span span[MAX_VARYING]; /* indices that differ from iteration to iteration */
+        Span span[MAX_VARYING]; /* indices that differ between iterations */
 } Varying;
 bool body_match(Iteration kept, Iteration fresh, int64_t iterations, Varying *varying);
 void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t iteration);
@@ -112,31 +113,33 @@ bool index_uses_same(const IndexUses *u, const Value *a, const Value *b);
 /* elaborate_iterations.c */
 Iterations *iterations_begin(Elaborator *e, const Ast *repeat, int64_t n);
 int iterations_asked(const Iterations *t);
-void iterations_show(Scope *scope, Iterations *t, bool ended); /* its name is in sight */
-/* The values asked for, as an iteration leaves them: for Iteration.asked.  *again: see elaborate_repeat.c. */
+void iterations_show(Scope *scope, Iterations *t, bool ended); /* makes the repeat's name visible */
+/* The requested values at the end of an iteration, for Iteration.asked.  *again: see elaborate_repeat.c. */
 Node **iterations_leave(Elaborator *e, Iterations *t, const Scope *scope, int64_t iteration, bool *again);
-void iterations_stack(Elaborator *e, Iterations *t, Region *region,
-                      const Iteration *kept);                    /* before the REPEAT node is made .. */
-void iterations_end(Elaborator *e, Iterations *t, Node *repeat); /* .. and after */
-bool iterations_value(Elaborator *e, Scope *scope, const Ast *field, Value *value); /* false: it names none */
-bool iterations_without_value(Elaborator *e, const Scope *scope,
-                              const Ast *name);              /* true: reports that it is a repeat's */
+/* before the REPEAT node is made */
+void iterations_stack(Elaborator *e, Iterations *t, Region *region, const Iteration *kept);
+void iterations_end(Elaborator *e, Iterations *t, Node *repeat); /* after it is made */
+/* false: not a value of a repeat */
+bool iterations_value(Elaborator *e, Scope *scope, const Ast *field, Value *value);
+/* true: reported that the name is a repeat's */
+bool iterations_without_value(Elaborator *e, const Scope *scope, const Ast *name);
 void note_later_iterations(Elaborator *e, const char *name); /* of an undefined name */
 int iterations_names(const Vars *vars, const char **name, int max);
 
 /* elaborate_model.c */
 bool at_model(const Elaborator *e, const Scope *scope); /* statements of the model itself */
-bool pending_value(Elaborator *e, const char *name,
-                   Value *value); /* a value given from outside, on its first use */
-bool value_given(Elaborator *e, const char *name,
-                 Value *value); /* the same where the parent declares the name */
+/* a value given from outside, at its first use */
+bool pending_value(Elaborator *e, const char *name, Value *value);
+/* the same if the parent declares the name */
+bool value_given(Elaborator *e, const char *name, Value *value);
 void list_hyper(Elaborator *e, const char *name, Value v, Span span);
-bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s); /* false: it can't be one */
+/* false: not possible as a setting */
+bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s);
 
 /* elaborate_loop.c */
 void add_loop(Elaborator *e, Scope *scope, const Ast *loop, bool inherited);
 void drop_loop(Elaborator *e, const Ast *none);
-void check_stated_loops(Elaborator *e); /* once all of them have run */
+void check_stated_loops(Elaborator *e); /* after all statements have run */
 
 /* elaborate_checkpoint.c */
 void run_checkpoint(Elaborator *e, Scope *scope, const Ast *checkpoint); /* CHECKPOINT or CHECKPOINT_USE */
@@ -159,9 +162,9 @@ struct Builtin {
         int min, max;        /* positional arguments; max -1: any number */
         const char *options; /* names of the others, each followed by a space */
         Value (*run)(const BuiltinCall *call);
-        const char *takes, *about; /* parameters as a block writes them, and its meaning: docs/language.md */
+        const char *takes, *about; /* parameters as in a block, and description: docs/language.md */
 };
-Value call_option(const BuiltinCall *c, const char *name); /* NOTHING: it is not given */
+Value call_option(const BuiltinCall *c, const char *name); /* NOTHING: not given */
 Node *call_tensor(const BuiltinCall *c, int i);
 Node *make_node(Elaborator *e, Op op, int nin, Node *const *in, Attr attr, Span span);
 

@@ -1,13 +1,15 @@
 /* Repeats: every iteration is elaborated with its index, and the distinct bodies are kept.
  *
- * An iteration after the first is elaborated into memory of its own.  If its body is one that is known already,
- * that memory is used again and the constants that differ go into tables; if not, the iteration is undone and
- * elaborated again to stay.  So a repeat costs time for each iteration, and memory for each distinct body.
+ * An iteration after the first is elaborated in scratch memory.  If its body is a known one, that memory
+ * is reused, and the constants that differ go into tables; if not, the iteration is undone and elaborated
+ * again in permanent memory.  So a repeat costs time for each iteration, and memory for each distinct
+ * body.
  *
- * Where bodies differ only in where slices start (gate[.., e..e + 1]), the repeat begins anew with those
- * slices written as gathers by a constant index, which may differ: then they are one body.
+ * If bodies differ only in the start of slices (gate[.., e..e + 1]), the repeat starts again with those
+ * slices written as gathers by a constant index, which may differ, so that they are one body.
  *
- * An iteration whose body is known beforehand (index_uses.c) is not run: it takes the slots of weights that the known one took. */
+ * An iteration whose body is known in advance (index_uses.c) is not run: it takes the slots of weights that
+ * the known one took. */
 #include "elaborate_private.h"
 
 #include <string.h>
@@ -15,13 +17,13 @@
 typedef struct {
         const char *name;
         Value value;         /* before the iteration; a tensor: before the first */
-        int carry;           /* number among the carried tensors, or -1: known at compile time */
-        bool becomes_tensor; /* in an iteration: it has to be one before */
-        Type type;           /* then */
+        int carry;           /* index among the carried tensors, or -1: known at compile time */
+        bool becomes_tensor; /* an iteration makes it a tensor, so it must start as one */
+        Type type;           /* type of the tensor */
 } CarriedName;
 
 typedef struct {
-        Scope *scope;   /* around the repeat */
+        Scope *scope;   /* outer scope */
         const Ast *ast; /* REPEAT or OVER */
         const Ast *each, *body;
         Region *region;
@@ -31,12 +33,12 @@ typedef struct {
         Iteration kept[MAX_BODIES];
         Iterations *iterations;
         IndexUses *uses;
-        Arena scratch; /* of the iteration that is tried */
-        Node **asked;  /* of the iteration that was elaborated last */
+        Arena scratch; /* memory of the current iteration */
+        Node **asked;  /* of the last elaborated iteration */
         int nreturned;
-        bool stays;  /* a value that iterations hand on lives in an iteration's memory: keep that */
+        bool stays;  /* a carried value is in an iteration's memory, which must be kept */
         bool stacks; /* OVER */
-        bool again;  /* begin anew */
+        bool again;  /* start again from the first iteration */
 } Repeat;
 
 /* ---- carried values ---- */
@@ -55,7 +57,7 @@ static void repeat_add_carried(Elaborator *e, Repeat *r, const char *name)
                 (CarriedName){.name = name, .value = b->value, .carry = is_tensor ? r->region->ncarry++ : -1};
 }
 
-/* Names that the statements assign, inner repeats included. */
+/* Finds the names that the statements assign, including those in inner repeats. */
 static void find_assigned(Elaborator *e, Repeat *r, const Ast *s)
 {
         if (s->kind == AST_LET) {
@@ -89,7 +91,7 @@ static Scope *enter_iteration(Elaborator *e, Repeat *r, Body *body, int64_t iter
                 }
                 scope_set(e, scope, c->name, v, r->each->span);
         }
-        const Ast *index = r->each->kid[0] ? r->each->kid[0] : r->each; /* `over a : n` counts in a itself */
+        const Ast *index = r->each->kid[0] ? r->each->kid[0] : r->each; /* `over a : n` also counts in a */
         scope_set(e, scope, index->name, value_int(iteration), r->each->span);
         iterations_show(scope, r->iterations, false);
         return scope;
@@ -119,7 +121,7 @@ static bool leave_tensor(Elaborator *e, Repeat *r, const CarriedName *c, const B
         return true;
 }
 
-/* What the iteration hands on; false after a mistake. */
+/* Records the values at the end of an iteration.  False after an error. */
 static bool leave_iteration(Elaborator *e, Repeat *r, Scope *scope, Body *body)
 {
         bool good = true;
@@ -175,7 +177,7 @@ static bool stack_returned(Elaborator *e, Repeat *r, Body *body, int64_t iterati
         return true;
 }
 
-/* Those that are named after the repeat; false: it has to begin anew. */
+/* Records the values that are named after the repeat.  False: it must start again. */
 static bool leave_asked(Elaborator *e, Repeat *r, const Scope *scope, int64_t iteration)
 {
         bool again = false;
@@ -193,7 +195,7 @@ static PathScope *path_of_iteration(Elaborator *e, const Repeat *r, int64_t iter
         return path;
 }
 
-/* Elaborates an iteration into e->arena; NULL after a mistake. */
+/* Elaborates an iteration into e->arena.  NULL after an error. */
 static Body *elaborate_iteration(Elaborator *e, Repeat *r, int64_t iteration)
 {
         Body *outer_body = e->body, *body = body_new(e->g, r->region);
@@ -244,7 +246,7 @@ bool is_varying(const Elaborator *e, Span index)
         return false;
 }
 
-/* Whether a body would be a known one if some more slices were gathers; they are from now on. */
+/* Whether a body would equal a known one if some more slices were gathers; marks these. */
 static bool find_varying(Elaborator *e, const Repeat *r, const Body *fresh, int first)
 {
         bool found = false;
@@ -263,7 +265,8 @@ static bool find_varying(Elaborator *e, const Repeat *r, const Body *fresh, int 
         return found;
 }
 
-/* What the body asks about the iteration; NULL: it can't be said, or bodies depend on something else too. */
+/* Values of the iteration on which the body depends.  NULL: unknown, or bodies depend on something else
+ * too. */
 static const Value *answers_of(Elaborator *e, Repeat *r, int64_t iteration)
 {
         for (int i = 0; i < r->ncarried; i++)
@@ -281,7 +284,7 @@ static const Value *answers_of(Elaborator *e, Repeat *r, int64_t iteration)
         return answers;
 }
 
-/* An iteration with a body that is known without running it; false: there is none. */
+/* Adds an iteration whose body is known without running it.  False: not known. */
 static bool repeat_known(Elaborator *e, Repeat *r, int64_t iteration)
 {
         const Value *answers = answers_of(e, r, iteration);
@@ -325,8 +328,8 @@ static void set_arena(Elaborator *e, Arena *arena)
         e->g->arena = arena;
 }
 
-/* Tries an iteration in memory of its own.  1: it has a known body; 0: it has to be elaborated to stay; -1: a
- * mistake. */
+/* Elaborates an iteration in scratch memory.  1: its body is known; 0: it must be elaborated permanently;
+ * -1: an error. */
 static int try_iteration(Elaborator *e, Repeat *r, int64_t iteration)
 {
         Arena *outer = e->arena;
@@ -352,7 +355,7 @@ static int try_iteration(Elaborator *e, Repeat *r, int64_t iteration)
                 body_merge(outer, r->region, r->region->body[found], body, iteration);
                 r->region->body_of[iteration] = (uint8_t)found;
                 instance_names_pop(e, instances);
-        } else { /* undone: to be elaborated again, or after a mistake, whose memory goes too */
+        } else { /* undone: to be elaborated again; or after an error, in which case the memory is released too */
                 changes_undo(e, change, instances);
                 for (int i = 0; i < r->ncarried; i++)
                         r->carried[i].value = value[i];
@@ -363,7 +366,7 @@ static int try_iteration(Elaborator *e, Repeat *r, int64_t iteration)
         return !body && !r->again ? -1 : known;
 }
 
-/* False: a mistake, or r->again. */
+/* False: an error, or r->again. */
 static bool run_iterations(Elaborator *e, Repeat *r)
 {
         for (int64_t iteration = 0; iteration < r->region->iterations; iteration++) {
@@ -392,8 +395,8 @@ static bool run_iterations(Elaborator *e, Repeat *r)
         return true;
 }
 
-/* A number or list that the iterations make a tensor is one from the start: `total = 0` before `total = total +
- * x`. */
+/* A number or list that the iterations make a tensor must start as one: `total = 0` before `total = total
+ * + x`. */
 static bool start_as_tensor(Elaborator *e, Repeat *r, CarriedName *c, Value *start)
 {
         Span span = scope_local(r->scope, c->name)->span;
@@ -414,7 +417,7 @@ static bool start_as_tensor(Elaborator *e, Repeat *r, CarriedName *c, Value *sta
         return n != NULL;
 }
 
-/* All iterations, from the first again while that makes fewer bodies. */
+/* Runs all iterations, and starts again as long as that reduces the number of bodies. */
 static bool run_all_iterations(Elaborator *e, Repeat *r)
 {
         int64_t change = changes_mark(e), instances = e->ninstance;
@@ -440,7 +443,7 @@ static bool run_all_iterations(Elaborator *e, Repeat *r)
         }
 }
 
-/* The number of iterations, within limits; -1 after a mistake. */
+/* The number of iterations, within limits; -1 after an error. */
 static int64_t repeat_iterations(Elaborator *e, Scope *scope, const Ast *ast)
 {
         int64_t n;
@@ -480,7 +483,7 @@ static Repeat *repeat_new(Elaborator *e, Scope *scope, const Ast *ast, int64_t i
         return r;
 }
 
-/* Runs the iterations and makes the REPEAT node; NULL after a mistake. */
+/* Runs the iterations and makes the REPEAT node.  NULL after an error. */
 static Node *finish_repeat(Elaborator *e, Repeat *r)
 {
         Region *region = r->region;

@@ -23,7 +23,7 @@ void run_statements(Elaborator *e, Scope *scope, const Ast *body)
 
 /* ---- assignment ---- */
 
-/* What an instance is called if it is all of the right side.  A member's instance is known by its scheme. */
+/* Name of an instance that is the whole right side.  A member's instance has the name of its scheme. */
 static const char *right_side_name(const Ast *right, const char *name)
 {
         return right->kind == AST_CALL && right->kid[0]->kind == AST_FIELD ? NULL : name;
@@ -71,7 +71,7 @@ static void run_let(Elaborator *e, Scope *scope, const Ast *let)
                 list_hyper(e, name->name, v, name->span);
 }
 
-/* shared f = block(…): one instance, here, however often it is called. */
+/* shared f = block(…): a single instance for all calls. */
 static void run_shared(Elaborator *e, Scope *scope, const Ast *s)
 {
         Value v = eval(e, scope, s->kid[0], s->name);
@@ -116,7 +116,7 @@ static void add_requirement(Elaborator *e, Requirement r)
         e->g->require[e->g->nrequire++] = r;
 }
 
-/* In a test the two sides of == and != are computed and compared, by shape and value. */
+/* In a test both sides of == and != are computed, and compared by shape and value. */
 static void require_equal(Elaborator *e, Scope *scope, const Ast *s, double within, const char *message)
 {
         const Ast *condition = s->kid[0];
@@ -147,7 +147,7 @@ static void require_equal(Elaborator *e, Scope *scope, const Ast *s, double with
         add_requirement(e, (Requirement){left, right, within, want_equal, message, s->span});
 }
 
-/* The block ends here: what comes after it relied on the requirement. */
+/* The block ends here, since later statements rely on the requirement. */
 static void fail_requirement(Elaborator *e, const Ast *s, const char *message)
 {
         poisoned(e, s->span, "%s", message ? message : "the requirement does not hold");
@@ -225,8 +225,7 @@ void run_statement(Elaborator *e, Scope *scope, const Ast *s)
         case AST_REPEAT: elaborate_repeat(e, scope, s); break;
         case AST_INPUT: declare_input(e, scope, s); break;
         case AST_OUTPUT: declare_output(e, scope, s); break;
-        default: /* BLOCK is bound before its body runs; CHECKPOINT, LOOP and SETTING belong to the model: see
-                    there */
+        default: /* BLOCK is bound before its body runs; CHECKPOINT, LOOP and SETTING are handled by the model */
                 break;
         }
 }

@@ -56,7 +56,7 @@ static void grow_instances(Elaborator *e)
                 enter_instance(e, i);
 }
 
-/* Entries leave in the order opposite to that in which they came, so each is the head of its bucket. */
+/* Entries are removed in reverse order of insertion, so each is the head of its bucket. */
 void instance_names_pop(Elaborator *e, int64_t mark)
 {
         while (e->ninstance > mark) {
@@ -87,7 +87,7 @@ static bool list_one(Elaborator *e, const PathScope *path)
         return true;
 }
 
-/* An instance with weights makes itself known to the ones around it; false: its name is taken. */
+/* Registers an instance with weights in its outer ones.  False: its name is taken. */
 bool list_instance(Elaborator *e, const PathScope *path)
 {
         for (const PathScope *p = path; p; p = p->outer)
@@ -146,7 +146,7 @@ typedef struct {
         const PathScope *scope[MAX_REGIONS]; /* outermost first */
         int part[MAX_REGIONS];
         int nparts;
-        int64_t iterations, iteration; /* of all together, outermost slowest */
+        int64_t iterations, iteration; /* of all regions together, outermost slowest */
 } SlotPlace;
 
 static SlotPlace slot_place(const PathScope *path)
@@ -207,7 +207,7 @@ int64_t changes_mark(const Elaborator *e)
         return e->nchange;
 }
 
-/* Takes back the slots taken since the mark, and the weights that have none left. */
+/* Undoes all changes after the mark, and removes weights without slots. */
 void changes_undo(Elaborator *e, int64_t mark, int64_t instances)
 {
         int nweight = e->g->nweight;
@@ -224,22 +224,22 @@ void changes_undo(Elaborator *e, int64_t mark, int64_t instances)
         instance_names_pop(e, instances);
 }
 
-void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t further)
+void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t later)
 {
         for (int64_t i = from; i < to; i++) {
                 Weight *w = e->change[i].weight;
-                int64_t step = further;
+                int64_t step = later;
                 for (int r = depth + 1; r < w->nregion; r++)
                         step *= w->region[r]->iterations;
-                if (w->nregion > depth) /* otherwise the iterations share it */
+                if (w->nregion > depth) /* else iterations share it */
                         weight_take_slot(e, w, e->change[i].index + step);
         }
 }
 
 /* ---- numbering ---- */
 
-/* Whether these iterations come by the regions of w: a repeat that stands in two distinct bodies of the one around
- * it is two regions, each for its own iterations. */
+/* Whether these iterations belong to the regions of w.  A repeat in two distinct bodies of the outer one
+ * is two regions, each with its own iterations. */
 static bool iteration_is_mapped(const Weight *w, int64_t iteration)
 {
         int64_t at[MAX_REGIONS];
@@ -300,7 +300,7 @@ static void part_weights(Elaborator *e, const Body *body, Region **region, int d
         }
 }
 
-/* Slots in the order of the iterations. */
+/* Numbers slots in the order of their iterations. */
 void number_slots(Elaborator *e)
 {
         Region *region[MAX_REGIONS + 1];

@@ -15,9 +15,9 @@ enum { MAX_USES = 16, MAX_BOUND = 256 };
 struct IndexUses {
         const Ast *index; /* its name, after `repeat` or `over` */
         const Ast *use[MAX_USES];
-        const char *bound[MAX_BOUND]; /* names that the body gives a value */
+        const char *bound[MAX_BOUND]; /* names that the body assigns */
         int n, nbound;
-        bool hopeless; /* the index is used in another way */
+        bool hopeless; /* the index is used in an unsupported way */
 };
 
 static bool binds(AstKind kind)
@@ -56,7 +56,7 @@ static bool uses_binds(const IndexUses *u, const char *name)
         return false;
 }
 
-/* A name whose value is asked for: `f(n:)` is f(n: n). */
+/* A name that is evaluated: `f(n:)` is f(n: n). */
 static bool ast_is_name(const Ast *t)
 {
         return t->kind == AST_NAME || (t->kind == AST_ARG && !t->kid[0]);
@@ -72,7 +72,7 @@ static bool mentions(const IndexUses *u, const Ast *t)
         return false;
 }
 
-/* Whether all that the expression says has a value before the iteration runs. */
+/* Whether all names of the expression have a value before the iteration runs. */
 static bool is_question(const IndexUses *u, const Ast *t)
 {
         if (t->kind == AST_OVER || (ast_is_name(t) && uses_binds(u, t->name)))
@@ -119,7 +119,8 @@ static bool can_be_compared(Value v)
         return v.kind != V_POISON && v.kind != V_PATH;
 }
 
-/* Of one iteration; NULL: they can't be had.  What is around must be as it is when the iteration runs, and e->body one that may be lost. */
+/* The values for one iteration; NULL: not available.  The context must be as when the iteration runs, and
+ * e->body one that may be dropped. */
 const Value *index_uses_answers(Elaborator *e, IndexUses *u, Scope *around, int64_t iteration)
 {
         Diag *diag = e->diag, quiet = {.arena = e->arena};
@@ -149,7 +150,7 @@ const Value *index_uses_answers(Elaborator *e, IndexUses *u, Scope *around, int6
         return good && !u->hopeless && quiet.count == 0 ? answer : NULL;
 }
 
-/* The same for all that is made of them: what lives in memory is the same if it is one thing. */
+/* The same recursively; values in memory are equal if they are the same object. */
 static bool same_answer(Value a, Value b)
 {
         if (a.kind != b.kind || a.quotient != b.quotient)

@@ -1,14 +1,14 @@
 /* language: converts a model file to a graph.
  *
- * Parsing gives a syntax tree (parse.c, parse_tokens.c, grammar/, syntax_error.c, ast.c), files and their
- * imports a program (program.c, library.c), and elaboration runs that as a program over compile-time values,
- * whose tensors are nodes (elaborate_*.c, value.c, scope.c, builtin*.c).  Elaborating piece by piece is for
- * the REPL. */
+ * Parsing makes a syntax tree (parse.c, parse_tokens.c, grammar/, syntax_error.c, ast.c), and a program
+ * from files and their imports (program.c, library.c).  Elaboration runs the program over compile-time
+ * values, in which tensors are nodes (elaborate_*.c, value.c, scope.c, builtin*.c).  The REPL elaborates
+ * statement by statement. */
 #ifndef LANGUAGE_H
 #define LANGUAGE_H
 #include "graph/graph.h"
 
-/* Loops around a model, and their knobs: the table of loops.def. */
+/* Loops of a model and their settings: the table of loops.def. */
 typedef enum {
 #define LOOP(name, ...) LOOP_##name,
 #define KNOB(...)
@@ -64,7 +64,7 @@ typedef enum {
         KNOB_SPACING,
         KNOB_VARIANCE
 } KnobType;
-/* The words that knobs of denoise take, in the order of the numbers that run/run.h gives them. */
+/* Words for settings of denoise, in the order of their numbers in run/run.h. */
 #define SCHEDULER_WORDS(X) X(euler) X(heun) X(ddpm) X(ddim) X(dpm_solver)
 #define TELLS_WORDS(X) X(noise) X(velocity) X(picture)
 #define BETAS_WORDS(X) X(linear) X(scaled_linear) X(cosine)
@@ -76,14 +76,13 @@ typedef struct {
 } Knob;
 extern const LoopInfo loop_info[LOOPS];
 extern const Knob knob_table[KNOBS];
-int loop_number(const char *name); /* a LoopId; -1: there is none */
+int loop_number(const char *name); /* a LoopId; -1: unknown */
 
-/* The syntax tree: what the parser builds and the elaborator reads.
+/* The syntax tree, made by the parser and read by the elaborator.
  *
- * Kids stand at fixed places, NULL where absent. In the table below `a b? c…` reads: kid[0] is a, kid[1] is b
- * or NULL, kid[2] and all later ones are c. `name` says what the node's name holds; it is NULL where the
- * table says nothing. EXPR is any expression kind (NAME to OVER), STMT any statement kind (LET to SETTING).
- */
+ * Kids have fixed indices; an absent one is NULL.  In the table below `a b? c…` means: kid[0] is a, kid[1]
+ * is b or NULL, kid[2] and all later ones are c.  `name` describes the node's name, which is NULL if the
+ * column is empty.  EXPR is any expression kind (NAME to OVER), STMT any statement kind (LET to SETTING). */
 
 /* clang-format off */
 /*      kind            printed as       name               kids */
@@ -175,14 +174,14 @@ typedef enum AstKind {
                 AST_NKIND
 } AstKind;
 
-/* No tree is deeper: a recursive walk is safe. (A longer chain of operators is a syntax error.) */
+/* Maximum depth of a tree: a recursive walk is safe.  (A longer chain of operators is a syntax error.) */
 enum { AST_MAX_DEPTH = 4000 };
 
 typedef struct Ast Ast;
 struct Ast {
         AstKind kind;
-        Span span;        /* all of it */
-        Span name_span;   /* the name alone, where a declaration, argument or field has one; else span */
+        Span span;        /* of the whole node */
+        Span name_span;   /* of the name, if a declaration, argument or field has one; else span */
         const char *name; /* interned, or NULL */
         double number;    /* of a NUMBER */
         bool is_int;      /* a NUMBER written without point and exponent */
@@ -195,11 +194,11 @@ const char *ast_kind_name(AstKind kind);
 bool ast_is_expression(AstKind kind);
 bool is_name_text(const char *text); /* letters, digits and _ */
 
-/* As an s-expression, broken over lines where it is wide: for tests. */
+/* Prints an s-expression, broken into lines if it is wide: for tests. */
 void ast_dump(const Ast *tree, FILE *stream);
-/* Back to source, in one canonical layout: parsing the output gives the same tree, spans aside. */
+/* Prints source in a canonical layout: parsing the output gives the same tree, except for spans. */
 void ast_print(const Ast *tree, FILE *stream);
-/* The same tree, spans aside. Both may be NULL. */
+/* Whether two trees are the same except for spans.  Both may be NULL. */
 bool ast_equal(const Ast *a, const Ast *b);
 
 /* For the parser. */
@@ -208,51 +207,51 @@ void ast_append(Arena *arena, Ast *list, Ast *kid); /* a kid of NULL is dropped 
 
 /* Parsing: a source to its syntax tree. Scanner and grammar are grammar/lathe.l and grammar/lathe.y. */
 
-/* How a REPL's input stands: INCOMPLETE wants another line and reports nothing. */
+/* State of a REPL's input.  INCOMPLETE: another line is needed, and nothing was reported. */
 typedef enum ParseResult { PARSE_COMPLETE, PARSE_INCOMPLETE, PARSE_ERROR } ParseResult;
 
-/* Reads a file whole (16 MB at most), or standard input for "-". NULL if it can't be read; then *why says so ("No such file or
- * directory"). */
+/* Reads a whole file (16 MB at most), or standard input for "-".  NULL: it can't be read, with the reason
+ * in *why ("No such file or directory"). */
 Source *read_source(Arena *arena, const char *path, const char **why);
 
 /* The AST_FILE of a source, or NULL after an error was reported. */
 Ast *parse_source(Arena *arena, Interner *names, Diag *diag, const Source *source);
 
-/* Given a REPL's input line by line: whether it wants another, since a bracket is open or its last token can't end a
- * statement, and no token is wrong. Start with `LineState state = {0};`. */
+/* State of a REPL's input that is passed line by line.  More is needed if a bracket is open or the last
+ * token can't end a statement, and no token is wrong.  Start with `LineState state = {0};`. */
 typedef struct LineState {
-        int open; /* brackets */
+        int open; /* number of open brackets */
         bool wants_operand, wrong;
 } LineState;
 bool wants_line(LineState *state, const Source *line);
 
-/* The AST_LINES of a REPL's input, complete or not; NULL after an error was reported. */
+/* The AST_LINES of a REPL's input, even if incomplete; NULL after an error was reported. */
 Ast *parse_input(Arena *arena, Interner *names, Diag *diag, const Source *source);
 
-/* The same for input that may not be whole. *tree is NULL unless the result is PARSE_COMPLETE. */
+/* The same for input that may be incomplete.  *tree is NULL unless the result is PARSE_COMPLETE. */
 ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source *source, Ast **tree);
 
-/* `lathe parse [--print | --lines | --check] FILE…`, for developers: dumps the tree of each file; --print
- * prints it as source, --lines reads REPL input and says how it stands, --check prints and parses again and
- * compares. Returns the exit code. */
+/* `lathe parse [--print | --lines | --check] FILE…`, for developers: dumps the tree of each file.  --print
+ * prints it as source, --lines reads REPL input and prints its state, --check prints, parses again and
+ * compares.  Returns the exit code. */
 int parse_command(int argc, char **argv);
 
-/* program.c, elaborate_model.c: the syntax tree to a graph */
+/* program.c, elaborate_model.c: from the syntax tree to a graph. */
 typedef struct {
         const char *name, *value; /* -D name=value; value is an expression in the language */
-        const char *said;         /* where it was given, for messages; NULL: -D name */
+        const char *said;         /* its origin, for messages; NULL: -D name */
 } Override;
-typedef struct Program Program; /* files parsed, with their imports */
-Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *path,
-                      const Source *given); /* given: text at hand (stdin), or NULL */
-/* the model to build: `which`, or the last model of the main file that has no missing hyperparameter, if NULL */
+typedef struct Program Program; /* parsed files with their imports */
+/* given: the main file's text (stdin), or NULL */
+Program *program_load(Arena *arena, Interner *names, Diag *diag, const char *path, const Source *given);
+/* The model `which`.  NULL: the last model of the main file without a missing hyperparameter. */
 Graph *elaborate_model(Program *p, const char *which, const Override *override, int noverride, Diag *diag);
-/* the names of the main file's models that lack no hyperparameter, in order */
+/* Names of the main file's models without a missing hyperparameter, in order. */
 const char **program_models(Program *p, const Override *override, int noverride, int *n);
-/* Of the others: settings that no ancestor declares, as errors; and, as notes, which models lack a value that are nobody's
- * parents. */
+/* Checks the other models: settings that no ancestor declares are errors; models that lack a value and are
+ * not parents are noted. */
 void check_open_models(Program *p, const Override *override, int noverride, Diag *diag);
-int program_files(const Program *p); /* the main file, and all that are imported */
+int program_files(const Program *p); /* number of files: the main file and all imported ones */
 const Source *program_file(const Program *p, int which);
 int program_ntest(const Program *p);
 Graph *elaborate_test(Program *p, int which, Diag *diag);
@@ -260,19 +259,19 @@ const char *program_test_name(const Program *p, int which);
 
 /* The elaborator.
  *
- * The elaborator runs the syntax tree as a program over compile-time values; a value that depends on inputs
- * or weights is a tensor, and arithmetic on it makes nodes in the current body.  An error gives the value
- * POISON, which every operation passes on quietly, so that one mistake is reported once. */
+ * It runs the syntax tree as a program over compile-time values.  A value that depends on inputs or
+ * weights is a tensor, and arithmetic on it makes nodes in the current body.  An error gives the value
+ * POISON, on which every operation returns POISON without a message, so that an error is reported once. */
 
 enum {
-        MAX_DEPTH = 64,          /* instances inside instances */
-        MAX_NODES = 1000000,     /* nodes kept in the graph */
-        MAX_TOWER = 10000,       /* nodes one on another: passes may recurse */
-        MAX_ITERATIONS = 100000, /* of nested repeats together */
-        MAX_BODIES = 255,        /* distinct bodies of a repeat: Region.body_of is bytes */
-        MAX_REGIONS = 4,         /* repeats inside repeats: Weight.region */
-        MAX_WORK = 200000000,    /* expressions evaluated */
-        MAX_UNPACK = 4096        /* values in a list */
+        MAX_DEPTH = 64,          /* nested instances */
+        MAX_NODES = 1000000,     /* nodes in the graph */
+        MAX_TOWER = 10000,       /* longest path of nodes: passes may recurse */
+        MAX_ITERATIONS = 100000, /* of nested repeats, as a product */
+        MAX_BODIES = 255,        /* distinct bodies of a repeat: Region.body_of has bytes */
+        MAX_REGIONS = 4,         /* nested repeats: Weight.region */
+        MAX_WORK = 200000000,    /* evaluated expressions */
+        MAX_UNPACK = 4096        /* values of a list */
 };
 
 typedef struct Elaborator Elaborator;
@@ -306,13 +305,13 @@ typedef struct {
         Value *item;
 } List;
 
-/* An inexact quotient of integers: kept beside the real, for the message when it is used as a dimension. */
+/* An inexact quotient of integers, kept with the real, for the message if it is used as a dimension. */
 typedef struct {
         double left, right;
         const Ast *division;
 } Quotient;
 
-/* A weight, or part of its path, as a checkpoint entry addresses it. */
+/* A weight, or a prefix of its path, in a checkpoint entry. */
 typedef struct {
         PathNode *node;
         int nindex;
@@ -330,7 +329,7 @@ struct Value {
                 double number; /* V_BOOL V_INT V_REAL; integers are exact below 2^53 */
                 const char *text;
                 const List *list;
-                const Dim *dim; /* never fixed: that is a V_INT */
+                const Dim *dim; /* not fixed, which would be a V_INT */
                 Node *tensor;
                 Block *block;
                 Scheme *scheme;
@@ -349,50 +348,49 @@ typedef struct Iterations Iterations; /* of a repeat: elaborate_iterations.c */
 typedef struct {
         Binding *binding;
         int n, capacity;
-        Iterations *iterations; /* of repeats, the latest first */
+        Iterations *iterations; /* of repeats, the last one first */
 } Vars;
 
-/* Names in sight.  Assignments go to `vars`; a lookup goes outwards to the file and what it imports. */
+/* Visible names.  Assignments go to `vars`; a lookup continues outwards, to the file and its imports. */
 struct Scope {
-        Vars *vars; /* NULL: a file's */
+        Vars *vars; /* NULL: scope of a file */
         Scope *outer;
-        File *file;    /* of a file's scope */
-        bool boundary; /* a block's or model's own scope: what a repeat carries is not sought further out */
+        File *file;    /* for the scope of a file */
+        bool boundary; /* scope of a block or model: a repeat carries no variables from outside it */
 };
 
 typedef struct Builtin Builtin;
 
-/* The path under which weights are known: one for each instance, shared by calls that are the whole of a
- * block. */
+/* A prefix of weights' paths: one for each instance, shared with calls that are the whole of a block. */
 typedef struct PathScope PathScope;
 struct PathScope {
         PathScope *outer; /* NULL: the model */
         const char *name;
         int64_t id;       /* unique: distinguishes its children */
-        int64_t identity; /* as a child; the iterations of one repeat have the same */
-        Region *region;   /* its name is a repeat's, in this iteration */
+        int64_t identity; /* among the children; the same in all iterations of a repeat */
+        Region *region;   /* its name is that of a repeat, in this iteration */
         int64_t iteration;
-        bool shared; /* in a shared instance that has been called before: its weights are there */
+        bool shared; /* in a shared instance after its first call: its weights exist */
         Span span;
 };
 
-/* A callable: a block, a scheme or its member, or a builtin, with the arguments given so far by name. */
+/* A callable: a block, a scheme or its member, or a builtin, with arguments that are bound by name. */
 struct Block {
         const Ast *def; /* BLOCK, MEMBER or SCHEME; NULL: a builtin, or `none` if that is NULL too */
         const Builtin *builtin;
         const char *name;
-        Scope *scope;        /* where it was written */
+        Scope *scope;        /* scope of its definition */
         Vars bound;          /* arguments given by name */
-        const char *spelled; /* a member: the name of its scheme value */
+        const char *spelled; /* a member: the name of its scheme value as spelled */
         const char *scheme;  /* a member: its scheme */
-        PathScope *shared;   /* a shared instance's place */
+        PathScope *shared;   /* path of a shared instance */
 };
 
 struct Scheme {
         const char *name;
         const Ast *def;
         Scope *scope; /* its parameters first, then its own variables */
-        int nparam;   /* these are not seen from outside */
+        int nparam;   /* number of parameters, which are private */
         Vars member;
 };
 
@@ -402,7 +400,7 @@ typedef struct {
         const char *name;
         const Ast *ast; /* BLOCK SCHEME MODEL CHECKPOINT */
         File *file;
-        Block block; /* of blocks and schemes, once they are looked up */
+        Block block; /* of blocks and schemes, after the first lookup */
         bool has_block;
 } Definition;
 
@@ -417,13 +415,13 @@ struct File {
         const Ast *tree;
         File **import;
         int nimport;
-        DefinitionTable table; /* its own and all it imports */
+        DefinitionTable table; /* of its own definitions and all imported ones */
         Scope scope;
         bool loading;
-        bool library; /* built in */
+        bool library; /* a file of the library */
 };
 
-/* Variables that the main file's items and statements see from outside it: a REPL's. */
+/* Variables outside of the main file that its items and statements can use: those of a REPL. */
 typedef struct {
         void *from;
         bool (*find)(void *from, Elaborator *e, const char *name, Value *value);
@@ -432,7 +430,8 @@ typedef struct {
 
 struct Program {
         Arena *arena; /* of the files */
-        Arena *work; /* of what is elaborated: the same, but in a REPL, where it goes after each evaluation */
+        /* for elaborated data; the same, except in a REPL, where it is freed after each evaluation */
+        Arena *work;
         const Outside *outside; /* or NULL */
         Interner *names;
         Diag *diag;
@@ -448,7 +447,7 @@ const Source *library_source(Arena *arena, const char *name);
 
 /* ---- the elaborator ---- */
 
-/* A block that is being elaborated, for the check that none calls itself. */
+/* A block under elaboration, to detect recursion. */
 typedef struct Active Active;
 struct Active {
         Active *outer;
@@ -457,21 +456,21 @@ struct Active {
         const char *name;
 };
 
-/* A change to be undone when an iteration is elaborated again. */
+/* A change that is undone if an iteration is elaborated again. */
 typedef struct {
-        Weight *weight; /* NULL: an entry of the instance names */
+        Weight *weight; /* NULL: an instance name was added */
         int64_t index;
 } Change;
 
-/* Names of instances that bear weights, by the id of the scope they stand in. */
+/* Names of instances with weights, by the id of their scope. */
 typedef struct {
         int64_t parent, identity;
         const char *name;
         Span span;
-        int64_t next; /* same bucket; -1 */
+        int64_t next; /* next in the bucket; -1: none */
 } InstanceName;
 
-/* Weights by path: for lookups of checkpoint entries. */
+/* Tree of weights by path, for checkpoint entries. */
 struct PathNode {
         const char *name;
         PathNode *child, *next, *outer;
@@ -480,19 +479,19 @@ struct PathNode {
         int64_t iterations;
 };
 
-/* A value of iterations that a tree names: outer[..].inner[..].x */
+/* A value of iterations, requested by an expression: outer[..].inner[..].x */
 typedef struct {
         const char **part;
         int n;
 } Asked;
 
-/* A value given for a hyperparameter from outside the model that declares it. */
+/* A value for a hyperparameter from outside the model that declares it. */
 typedef struct {
         const char *name;
         const Ast *value;
         Scope *scope;
         Span span;
-        bool declares; /* `name = value`, which need not be known to the parent */
+        bool declares; /* `name = value`; the parent may not know the name */
         bool evaluating, evaluated, consumed;
 } PendingValue;
 
@@ -501,7 +500,7 @@ struct Elaborator {
         Graph *g;
         Diag *diag;
         Arena *keep;  /* the graph's */
-        Arena *arena; /* of the iteration that is elaborated */
+        Arena *arena; /* memory of the current iteration */
         Body *body;
         Instance *where;
         PathScope *path;
@@ -509,13 +508,13 @@ struct Elaborator {
         Active *active;
         int depth;
         int nregion;
-        int64_t iterations; /* product over the repeats around */
+        int64_t iterations; /* product over the outer repeats */
         int64_t work, next_id;
         bool stopped;
-        Value returned; /* of the block that is elaborated, once has_returned */
+        Value returned; /* result of the current block, if has_returned */
         bool has_returned, may_return, returned_several;
         bool in_test, in_structure;
-        bool asks; /* see index_uses.c: unknown values are absent */
+        bool asks; /* for index_uses.c: unknown values are absent */
 
         Weight **by_path; /* hash table of weights by their interned path */
         int64_t by_path_slots;
@@ -525,14 +524,14 @@ struct Elaborator {
         Change *change;
         int64_t nchange, change_cap;
         PathNode *paths; /* while checkpoint entries are read */
-        Span *varying;   /* indices that are written as gathers: see elaborate_repeat.c */
+        Span *varying;   /* indices to be written as gathers: elaborate_repeat.c */
         int nvarying, varying_cap;
-        Asked *asked; /* see elaborate_iterations.c */
+        Asked *asked; /* elaborate_iterations.c */
         int nasked, asked_cap, nasked_file;
-        bool missing_weight; /* an entry met a weight that this iteration lacks */
+        bool missing_weight; /* an entry names a weight that this iteration lacks */
 
         Scope *model_scope;
-        const Ast *const *chain; /* [nchain] the model and those that it inherits from, root first */
+        const Ast *const *chain; /* [nchain] the model and its ancestors, root first */
         int nchain;
         PendingValue *pending;
         int npending;
@@ -562,37 +561,38 @@ Binding *vars_find(const Vars *vars, const char *name);
 
 /* program.c */
 Program *program_empty(Arena *arena, Interner *names, Diag *diag);
-void program_define(Program *p, Definition *d); /* in the main file, replacing the definition of that name */
+void program_define(Program *p, Definition *d); /* in the main file; replaces the definition of that name */
 void program_import(Program *p, const char *from, const Ast *import);
-/* The path of the file that it takes there, of a module of the library "lib/NAME.model"; NULL: there is none. */
+/* Path of the imported file, "lib/NAME.model" for a module of the library.  NULL: not found. */
 const char *program_import_path(Program *p, const char *from, const Ast *import);
 Definition *file_find(const File *file, const char *name);
-/* What no file in sight defines: from the prelude, or from the library's module of that name; NULL: there is none. */
+/* A name that no visible file defines: from the prelude, or from the library's module of that name.  NULL:
+ * unknown. */
 Definition *library_find(Program *p, const char *name);
 
-/* elaborate_expression.c: `name` is what an instance is called if a call is all of the expression: a
- * variable's name, WHOLE_BLOCK if the expression is all of a block (the block's own name serves), or NULL */
+/* elaborate_expression.c: `name` is the name of the instance if the expression is a call: a variable's
+ * name, WHOLE_BLOCK if the expression is the whole of a block (the block's name is used), or NULL. */
 Value eval(Elaborator *e, Scope *scope, const Ast *ast, const char *name);
 
 /* elaborate_index.c */
 Value index_value(Elaborator *e, Scope *scope, const Ast *ast);
 
 /* elaborate_statement.c */
-void run_statements(Elaborator *e, Scope *scope,
-                    const Ast *body); /* DO: statements in order, up to a return */
+/* runs the statements of a DO in order, up to a return */
+void run_statements(Elaborator *e, Scope *scope, const Ast *body);
 void run_statement(Elaborator *e, Scope *scope, const Ast *statement);
 
 /* elaborate_weight.c */
 void number_slots(Elaborator *e);
 
 /* elaborate_iterations.c */
-void ask_for_iterations(Elaborator *e, const Ast *tree); /* of a tree that is in no file */
+void ask_for_iterations(Elaborator *e, const Ast *tree); /* for a tree that is in no file */
 
 /* elaborate_command.c: `lathe elaborate` */
 int elaborate_command(int argc, char **argv);
 
 /* builtin.c */
 int builtin_names(const char **name, int max);
-/* Its parameters, "x; axis", and its description; NULL: unknown builtin. */
+/* Parameters, "x; axis", and description; NULL: unknown builtin. */
 const char *builtin_takes(const char *name, const char **about);
 #endif

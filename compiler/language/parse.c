@@ -79,7 +79,7 @@ Ast *headed(Parser *p, Ast *list, Span span, Ast *head)
 
 /* --- rules outside the grammar ------------------------------------------------------------------------- */
 
-/* The rules of a checkpoint: names to it, words to its reader. */
+/* Checks the rules of a checkpoint, whose words are parsed as names. */
 static void check_rules(Parser *p, const Ast *tree)
 {
         static const char *const rule[] = {"drop", "optional"};
@@ -98,7 +98,7 @@ static void check_rules(Parser *p, const Ast *tree)
                                    "'\"name\" = weights'");
 }
 
-/* The words of a config item that are names elsewhere. */
+/* Checks the words of a config item, which are not reserved. */
 static bool check_word(Parser *p, const Ast *keys)
 {
         static const char *const word[] = {"read", "ignore", "omit", "part", "imply"};
@@ -137,7 +137,7 @@ static void check_key(Parser *p, const Ast *keys, const Ast *key)
                 syntax_error(p, kind->span, "the types of keys are int, real, bool, text, list and object");
 }
 
-/* Of config items: their words, and what a key has behind it. */
+/* Checks config items: their words, and the parts after each key. */
 static void check_configs(Parser *p, const Ast *tree)
 {
         if (!tree || ast_is_expression(tree->kind))
@@ -219,7 +219,7 @@ ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source 
 
 /* --- reading ------------------------------------------------------------------------------------------- */
 
-/* A whole file, terminated by NUL; NULL with errno set, EFBIG above the limit. */
+/* A whole file, ended by NUL.  NULL with errno set, EFBIG above the limit. */
 static char *parse_read_all(Arena *arena, FILE *file, int64_t *length)
 {
         int64_t room = 1 << 13;

@@ -1,10 +1,10 @@
-/* The tokens that the grammar sees.
+/* The tokens that the grammar reads.
  *
- * Between scanner and grammar stands the newline rule: a line ends with its operator and never begins with
- * one, so a line end is a token only where a statement can end, which is outside ( and [, after a token that
- * can end one, and not before else, then or {. The same place keeps the open brackets: it reports those that
- * are never closed or close nothing, so that the grammar sees balanced ones; and after a syntax error it
- * skips, over whole bracketed parts, to where the next statement of the same body begins. */
+ * The newline rule is applied between scanner and grammar: a line may end with an operator and never
+ * begins with one, so a line end is a token only where a statement can end: outside ( and [, after a token
+ * that can end a statement, and not before else, then or {. This file also tracks open brackets:
+ * it reports those that are never closed or have no opening one, so that the grammar sees only matching
+ * brackets; and after a syntax error it skips to the next statement of the body, over whole brackets. */
 #include "lathe.tab.h"
 #include "parser_private.h"
 
@@ -44,9 +44,9 @@ bool can_end_statement(int code)
         case FALSE:
         case NONE:
         case RANGE:
-        case BLOCK: /* as types, the last two */
+        case BLOCK: /* only as types */
         case SCHEME:
-        case YYerror: /* whatever it was meant to be */
+        case YYerror: /* any invalid token */
         case ')':
         case ']':
         case '}':
@@ -55,7 +55,7 @@ bool can_end_statement(int code)
         }
 }
 
-/* Whether the line end just read counts; reads on to the next token, which it puts back. */
+/* Whether the line end is a token.  Reads the next token, and puts it back. */
 static bool line_end_counts(Parser *p)
 {
         bool hidden = p->depth && p->bracket[p->depth - 1].code != '{';
@@ -76,7 +76,7 @@ bool is_opening(int code)
         return code == '(' || code == '[' || code == '{';
 }
 
-/* How many brackets are open up to the innermost { and with it. */
+/* Number of open brackets up to and including the innermost {. */
 static int enclosing_body(const Parser *p, int depth)
 {
         while (depth && p->bracket[depth - 1].code != '{')
@@ -95,7 +95,7 @@ static Token open_bracket(Parser *p, Token token)
         return token_here(p, END);
 }
 
-/* Reports the innermost brackets down to depth as never closed, and forgets them. */
+/* Reports the innermost brackets down to depth as never closed, and removes them. */
 static void give_up_brackets(Parser *p, int depth, Span before)
 {
         if (p->depth > depth)
@@ -104,7 +104,7 @@ static void give_up_brackets(Parser *p, int depth, Span before)
                 report_unclosed(p, p->bracket[--p->depth], before);
 }
 
-/* The bracket that a closing one closes: its place + 1, or 0. A ) or ] reaches no further than the body. */
+/* Index + 1 of the opening bracket that a closing one matches, or 0.  ) and ] match only within the body. */
 static int opening_of(const Parser *p, int closing)
 {
         int opening = closing == ')' ? '(' : closing == ']' ? '[' : '{';
@@ -114,8 +114,8 @@ static int opening_of(const Parser *p, int closing)
         return depth && p->bracket[depth - 1].code == opening ? depth : 0;
 }
 
-/* A closing bracket that matches nothing: of the wrong kind it is taken for the right one, else it is an
- * error that the grammar recovers from. */
+/* A closing bracket without a match: one of the wrong kind counts as the right one; else it is an error
+ * from which the grammar recovers. */
 static void mend_bracket(Parser *p, Token *token)
 {
         const Token *open = p->depth ? &p->bracket[p->depth - 1] : NULL;
@@ -145,7 +145,7 @@ static void close_bracket(Parser *p, Token *token)
         p->depth--;
 }
 
-/* At the left margin, a word that begins an item of a file and nothing within a body. */
+/* A word at the left margin that begins an item of a file, and nothing within a body. */
 static bool begins_item(Token token)
 {
         int code = token.code, begin = token.span.begin;
@@ -154,7 +154,7 @@ static bool begins_item(Token token)
                (code == MODEL || code == IMPORT || code == TEST || code == SCHEME || code == CONFIG);
 }
 
-/* An item begins though brackets are open: the innermost was meant to be closed. All are closed for the
+/* An item begins although brackets are open: the innermost was not closed.  All are closed for the
  * grammar. */
 static void close_before_item(Parser *p, Token item)
 {
@@ -241,7 +241,7 @@ bool begins_statement(Token token)
         return token.code == NAME && ((next[0] == '=' && next[1] != '=') || next[0] == ',' || next[0] == ':');
 }
 
-/* While skipping within ( or [: a line that begins with a statement's word shows that the bracket is never
+/* While skipping within ( or [: a line that begins with a statement's word shows that the bracket was not
  * closed. */
 static bool is_left_open(const Parser *p, Token token)
 {
@@ -251,13 +251,13 @@ static bool is_left_open(const Parser *p, Token token)
 
 /* --- the token stream the grammar sees ----------------------------------------------------------------- */
 
-/* The string took with it what would have closed the brackets of its line. */
+/* The unclosed string may contain the closing brackets of its line. */
 static bool is_open_string(Token token)
 {
         return token.span.source->text[token.span.begin] == '"';
 }
 
-/* The next token that the newline rule lets through, brackets kept; false: read on. */
+/* The next token after the newline rule, with brackets tracked.  False: skipped, read on. */
 static bool next_token(Parser *p, Token *token)
 {
         *token = scanned_token(p);
@@ -290,7 +290,7 @@ static bool next_token(Parser *p, Token *token)
         return true;
 }
 
-/* What the grammar sees next: while recovering, the first token of the next statement's boundary. */
+/* The grammar's next token.  During recovery: the first token at the next statement's boundary. */
 static Token token_for_grammar(Parser *p)
 {
         Token token;

@@ -1,5 +1,5 @@
-/* The parser's state, shared by scanner, grammar, newline rule and messages. For compiler/language/parse.c,
- * parse_tokens.c and syntax_error.c, grammar/lathe.l and grammar/lathe.y alone. */
+/* The parser's state, shared by scanner, grammar, newline rule and messages: only for
+ * compiler/language/parse.c, parse_tokens.c and syntax_error.c, grammar/lathe.l and grammar/lathe.y. */
 #ifndef PARSER_PRIVATE_H
 #define PARSER_PRIVATE_H
 
@@ -15,7 +15,7 @@ typedef union TokenValue {
 } TokenValue;
 
 typedef struct Token {
-        int code; /* as lathe.tab.h numbers them */
+        int code; /* number in lathe.tab.h */
         Span span;
         TokenValue value;
 } Token;
@@ -28,24 +28,24 @@ typedef struct Parser {
         void *scanner;
 
         int32_t offset;         /* position of the scanner */
-        int start;              /* the token that chooses the start symbol, until it is handed out; then 0 */
-        Token ahead[MAX_AHEAD]; /* read but not handed out, the next one last */
+        int start;              /* the token that selects the start symbol; 0 after it was passed */
+        Token ahead[MAX_AHEAD]; /* read but not yet passed, the next one last */
         int nahead;
-        Token recent[RECENT];        /* handed to the grammar, newest first */
+        Token recent[RECENT];        /* passed to the grammar, newest first */
         int last_code;               /* the last token that passed the newline rule, skipped or not */
-        int32_t last_end;            /* where it ended */
+        int32_t last_end;            /* its end */
         Token bracket[MAX_BRACKETS]; /* open, innermost last */
         int depth;
 
-        int skip_to;      /* while recovering: the bracket depth at which a statement can begin; else -1 */
+        int skip_to;      /* during recovery: the bracket depth at which a statement can begin; else -1 */
         int32_t quiet_to; /* errors before this offset were reported */
-        bool stopped;     /* nothing more is read or reported */
+        bool stopped;     /* nothing further is read or reported */
         int errors;
         Ast *root;
 } Parser;
 
 /* --- grammar/lathe.l --- */
-int scan_token(Token *token, void *scanner); /* one token, line ends included; its code */
+int scan_token(Token *token, void *scanner); /* one token, including line ends; returns its code */
 int scan_begin(Parser *parser);              /* sets parser->scanner; 0 if memory is exhausted */
 void scan_end(Parser *parser);
 
@@ -58,7 +58,7 @@ Ast *spanning(Ast *tree, Span span);
 const char *dotted(Parser *parser, const char *path, const char *name); /* path.name */
 Ast *append_kid(Parser *parser, Ast *list, Ast *kid, Span span);
 Ast *append_all(Parser *parser, Ast *list, const Ast *from, Span span);
-/* A list made into a node of another kind; with head as its first kid, where a place was kept for it. */
+/* Converts a list to a node of another kind, with `head` in its first kid, which was reserved. */
 Ast *retagged(Ast *list, AstKind kind, Span span);
 Ast *headed(Parser *parser, Ast *list, Span span, Ast *head);
 
@@ -66,15 +66,15 @@ Ast *headed(Parser *parser, Ast *list, Span span, Ast *head);
 Token scanned_token(Parser *parser); /* the next token: one that was put back, or the scanner's */
 bool is_opening(int code);           /* ( [ { */
 bool can_end_statement(int code);
-/* For compiler/language/syntax_error.c: skips from the newest token to where its body's next statement begins. */
+/* For compiler/language/syntax_error.c: skips from the newest token to the next statement of its body. */
 void begin_recovery(Parser *parser);
-/* The token begins a line although ( or [ is open: reports that bracket as never closed, and reads on as if
- * the brackets had been closed before the line. */
+/* The token begins a line although ( or [ is open: reports that bracket as never closed, and continues as
+ * if brackets were closed before the line. */
 void close_before_line(Parser *parser, Token token);
-/* The same where { follows: a body begins, and is skipped. */
+/* The same before a {: a body begins, and is skipped. */
 void close_before_body(Parser *parser);
 bool begins_line(Token token);      /* nothing but blanks before it */
-bool begins_statement(Token token); /* a line begins as statements do: with their words, or name =, name : */
+bool begins_statement(Token token); /* a line begins like a statement: with its word, or name =, name : */
 
 /* --- compiler/language/syntax_error.c --- */
 void syntax_error(Parser *parser, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));

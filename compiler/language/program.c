@@ -1,10 +1,10 @@
 /* Programs: a file, all its imports, and the definition of each name.
  *
- * `import blocks` looks for blocks.model beside the importing file, in its lib/ and in ../lib/, then in the
- * library that is part of lathe.  `import "path"` takes a path relative to the importing file.  Each file is
- * read once; what a file imports is in sight of those who import it, and its own definitions come first.
- * Names found nowhere else are sought in the library: in its blocks and checkpoints, then in the module that
- * has the name itself. */
+ * `import blocks` looks for blocks.model in the importing file's folder, in its lib/ and in ../lib/, then
+ * in the library that is part of lathe.  `import "path"` takes a path relative to the importing file.
+ * Each file is read once.  Imported names are visible in all files that import it, directly or not; a
+ * file's own definitions take precedence. Names not found there are looked up in the library: in its
+ * blocks and checkpoints, then in the module of that name. */
 #include "elaborate_private.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static Definition **table_slot(const DefinitionTable *t, const char *name)
         return &t->slot[i];
 }
 
-/* The first definition of a name stays. */
+/* The first definition of a name is kept. */
 static bool table_add(Arena *arena, DefinitionTable *t, Definition *d)
 {
         if (2 * t->used >= t->slots) {
@@ -133,7 +133,7 @@ static bool source_equal(const Source *a, const Source *b)
         return a->length == b->length && memcmp(a->text, b->text, (size_t)a->length) == 0;
 }
 
-/* A file that imports its own name means another file, further on. */
+/* A file that imports its own name means another file, later in the search path. */
 static const Source *find_module(Program *p, const File *from, const char *name)
 {
         static const char *const place[] = {"", "lib/", "../lib/"};
@@ -168,7 +168,7 @@ static void report_cycle(Program *p, Span span, const char *name, const Loading 
         diag_error(p->diag, span, "circular imports: %s", text);
 }
 
-/* What the file imports there, and its name; NULL with *why, or with NULL there: no such module. */
+/* The imported file, with its *name.  NULL: not found, with the reason in *why or NULL. */
 static const Source *find_import(Program *p, const File *f, const Ast *import, const char **name,
                                  const char **why)
 {
@@ -227,7 +227,7 @@ static void load_imports(Program *p, File *f, const Loading *chain)
         }
 }
 
-/* A module of the library by its name, loaded when it is first asked for. */
+/* A module of the library by name, loaded at first use. */
 static File *library_file(Program *p, const char *name)
 {
         for (int i = 0; i < p->nfile; i++)
@@ -243,7 +243,7 @@ static File *library_file(Program *p, const char *name)
         return f;
 }
 
-/* A name that no file in sight defines: from the prelude, or from the module of that name. */
+/* A name that no visible file defines: from the prelude, or from the module of that name. */
 Definition *library_find(Program *p, const char *name)
 {
         const char *const module[] = {intern(p->names, "blocks", -1), intern(p->names, "checkpoints", -1),
@@ -295,7 +295,7 @@ void program_define(Program *p, Definition *d)
                 *table_slot(&p->main->table, d->name) = d;
 }
 
-/* `import`, as the file `from` would have it. */
+/* Handles `import` as if it were in the file `from`. */
 void program_import(Program *p, const char *from, const Ast *import)
 {
         p->main->path = from;

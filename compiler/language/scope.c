@@ -79,8 +79,8 @@ bool scope_find_nearby(Elaborator *e, Scope *scope, const char *name, bool calla
         return builtin_find(e, name, value);
 }
 
-/* The value of a name.  Where a callee is sought, variables that can't be called are passed over, so that
- * `output mean = mean(x)` does not hide the block. */
+/* The value of a name.  callable: skips variables that can't be called, so that `output mean = mean(x)`
+ * does not hide the block. */
 bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Value *value)
 {
         if (scope_find_nearby(e, scope, name, callable, value))
@@ -91,7 +91,7 @@ bool scope_find(Elaborator *e, Scope *scope, const char *name, bool callable, Va
         return *value = definition_value(d), true;
 }
 
-/* A variable of the block that is elaborated, wherever in its repeats it was first set. */
+/* A variable of the current block, set in it or in one of its repeats. */
 Binding *scope_local(Scope *scope, const char *name)
 {
         for (; scope && scope->vars; scope = scope->outer) {
@@ -110,7 +110,7 @@ static void scope_name(Elaborator *e, const char ***name, int *n, int *capacity,
         (*name)[(*n)++] = one;
 }
 
-/* All names in sight, for "did you mean". */
+/* All visible names, for "did you mean". */
 int scope_names(Elaborator *e, Scope *scope, const char ***name)
 {
         int n = 0, capacity = 0;

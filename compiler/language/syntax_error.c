@@ -30,7 +30,7 @@ void report_unclosed(Parser *p, Token bracket, Span before)
                 diag_note(p->diag, before, "expected '%c' before this", closing);
 }
 
-/* What is known when a token does not fit: it, the ones before it, and what would have fitted. */
+/* An unexpected token, the tokens before it, and the expected ones. */
 typedef struct Misfit {
         Parser *p;
         Token at, before, earlier;
@@ -73,7 +73,7 @@ static bool is_operator(const char *name)
         return is_one_of(name, list);
 }
 
-/* The words that one might take for a name. */
+/* Reserved words that look like names. */
 static bool is_reserved_noun(const char *name)
 {
         static const char *const list[] = {"block",  "scheme",  "model",  "checkpoint", "import", "test",
@@ -82,7 +82,7 @@ static bool is_reserved_noun(const char *name)
         return is_one_of(name, list);
 }
 
-/* A token as the user wrote it, in quotes. */
+/* A token as written, in quotes. */
 static const char *quoted(const Misfit *m, Token token)
 {
         if (token.code == NL)
@@ -98,7 +98,7 @@ static const char *quoted(const Misfit *m, Token token)
         return arena_printf(m->p->arena, "'%.*s…'", length, text);
 }
 
-/* The innermost bracket around the misfit; 0 if none is open. */
+/* The innermost bracket around the misfit, or 0. */
 static int bracket_around(const Misfit *m)
 {
         int code = m->at.code, depth = m->p->depth - (code == '(' || code == '[' || code == '{');
@@ -107,7 +107,7 @@ static int bracket_around(const Misfit *m)
 
 /* --- expected tokens ----------------------------------------------------------------------------------- */
 
-/* A list of alternatives, as a sentence has it. */
+/* A list of alternatives for a sentence. */
 typedef struct Alternatives {
         const char *item[MAX_LISTED];
         int n;
@@ -127,7 +127,7 @@ static const char *alternatives_joined(Arena *arena, const Alternatives *list)
         return text;
 }
 
-/* The tokens that belong to none of the groups, in the order in which a reader would try them. */
+/* Adds the tokens that belong to no group, in the order of likelihood. */
 static void add_tokens(const Misfit *m, Alternatives *list)
 {
         static const char *const order[] = {"'='", "':'", "','",  "';'",  "')'",    "']'", "'('",
@@ -218,7 +218,7 @@ static const char *habit_of(Token token)
         return NULL;
 }
 
-/* Whether the token is one of the reserved nouns; its text. */
+/* Whether the token is a reserved noun, with its text. */
 static bool is_reserved(Token token, char *word, int room)
 {
         int length = token.span.end - token.span.begin;
@@ -229,7 +229,7 @@ static bool is_reserved(Token token, char *word, int room)
         return is_reserved_noun(word);
 }
 
-/* Whether the token before the misfit is a name that its statement begins with. */
+/* Whether the token follows the first name of its statement. */
 static bool follows_first_name(const Misfit *m)
 {
         if (m->before.code != NAME)
@@ -281,7 +281,7 @@ static bool hint_double_operator(const Misfit *m)
         return true;
 }
 
-/* The misfit stands in a new line, of a statement that was not meant to reach it. */
+/* The misfit begins a line that was not meant to continue the statement. */
 static bool hint_continued(const Misfit *m)
 {
         int around = bracket_around(m), before = m->before.code;
@@ -419,7 +419,7 @@ static void give_hint(const Misfit *m)
 
 /* --- the report ---------------------------------------------------------------------------------------- */
 
-/* A body or a new line's statement begins while ( or [ is open: the bracket is the error. */
+/* A body or a new statement begins while ( or [ is open: the bracket is the error. */
 static bool leaves_bracket_open(const Misfit *m)
 {
         int around = bracket_around(m);

@@ -1,4 +1,4 @@
-/* Values of the elaborator: making them, naming them in messages, and turning them into dimensions, axes and
+/* Values of the elaborator: creation, description in messages, and conversion to dimensions, axes and
  * tensors. */
 #include "elaborate_private.h"
 
@@ -13,7 +13,7 @@ Value value_bool(bool b)
         return (Value){.kind = V_BOOL, .number = b};
 }
 
-/* An integer that a double can't hold exactly is a real. */
+/* An integer that a double can't represent exactly is a real. */
 Value value_number(double x, bool is_int)
 {
         bool exact = is_int && fabs(x) <= 9007199254740992.0;
@@ -64,7 +64,7 @@ bool is_poison(Value v)
         return v.kind == V_POISON;
 }
 
-/* A value as a message names it. */
+/* Description of a value for messages. */
 const char *value_text_of(Elaborator *e, Value v)
 {
         switch (v.kind) {
@@ -135,7 +135,7 @@ bool as_dim(Value v, Dim *d)
         return true;
 }
 
-/* d >= least whatever sizes the named dimensions have, 1 .. bound. */
+/* Whether d >= least for all sizes of the named dimensions, 1 .. bound. */
 bool dim_at_least(const Graph *g, Dim d, int64_t least)
 {
         int64_t lowest = d.fixed;
@@ -161,7 +161,7 @@ static const char *spelled(Elaborator *e, const Ast *ast, double value)
         }
 }
 
-/* Whole up to the rounding of a quotient such as 8 * (64 / 3) * 3. */
+/* Whether x is an integer up to the rounding of a quotient such as 8 * (64 / 3) * 3. */
 static bool value_is_integer(double x)
 {
         return fabs(x - nearbyint(x)) <= 1e-9 * fabs(x) && fabs(x) < 9e15;
@@ -212,7 +212,7 @@ bool want_int(Elaborator *e, Value v, Span span, const char *what, int64_t *n)
         return poisoned(e, span, "%s must be a whole number, not %s", what, value_text_of(e, v)), false;
 }
 
-/* An axis as a number (from the end if negative), or as the named dimension that stands on it. */
+/* An axis by its index (from the end if negative), or by its named dimension. */
 bool want_axis(Elaborator *e, Value v, const Node *x, Span span, int *axis)
 {
         *axis = 0;
@@ -246,7 +246,7 @@ bool want_axis(Elaborator *e, Value v, const Node *x, Span span, int *axis)
 
 /* ---- tensors ---- */
 
-/* The shape of a nested list of numbers; false if it is ragged or holds anything else. */
+/* The shape of a nested list of numbers.  False: ragged, or other values. */
 static bool list_shape(const List *list, int depth, Type *type)
 {
         if (depth >= MAX_RANK || list->n == 0)
@@ -355,7 +355,7 @@ Node *to_tensor(Elaborator *e, Value v, Span span)
         return NULL;
 }
 
-/* The first variable that holds a node names it. */
+/* A node has the name of the first variable that holds it. */
 Node *name_node(Elaborator *e, Value v, const char *name)
 {
         if (v.kind != V_TENSOR)
@@ -371,7 +371,7 @@ void name_variable(Elaborator *e, Value v, const char *name)
         record_name(e, VARIABLE, name, e->where, v);
 }
 
-/* Notes what the file calls a value, with the body that is elaborated; expressions of checkpoint entries are none. */
+/* Records the name of a value in the file, in the current body; not for expressions of checkpoint entries. */
 void record_name(Elaborator *e, NamedKind kind, const char *name, const Instance *where, Value v)
 {
         Body *b = e->body;

@@ -1,13 +1,13 @@
 /* Checks Code for all sizes that a call may have:
  *
- *      every vector and integer is defined before it is used, and has the kind that its use requires;
+ *      every vector and integer is defined before it is used, and has the required type;
  *      every element that is read or written is within its buffer;
- *      all accessed buffers are in the kernel's lists, from which lives and barriers are computed.
+ *      all accessed buffers are in the kernel's lists, from which lifetimes and barriers are computed.
  *
- * Addresses are integers over loops and sizes.  Each is bounded by interval arithmetic at the corners of the
- * sizes: one position or the maximum of a call, no past position or a full context, and so on.  Between
- * corners, addresses are affine in the sizes except for quotients and remainders by fixed numbers, which grow
- * with the dividend.
+ * Addresses are integers over loops and sizes.  Each is bounded by interval arithmetic at the corners of
+ * the sizes: one position or the maximum of a call, no past position or a full context, and so on.
+ * Between corners, addresses are affine in the sizes except for quotients and remainders by fixed numbers,
+ * which grow with the dividend.
  *
  * A fault is a bug in lathe: the kernel is printed with the statement, and the program aborts, as verify()
  * does for graphs. */
@@ -24,18 +24,18 @@ typedef struct {
 typedef enum { UNDEFINED, FLOATS, DOUBLES, INTEGER } RegisterKind;
 
 typedef struct {
-        Arena *arena; /* for this check alone */
+        Arena *arena; /* for this check only */
         const Plan *plan;
         const Kernel *kernel;
         const Code *code;
         const Function *function;
-        RegisterKind *kind;      /* by number, of what is defined here */
-        int64_t size[MAX_NAMED]; /* the corner */
-        int64_t sequences;       /* of a batch, there; the sizes are theirs together */
-        bool sees;               /* the function is about one of them */
+        RegisterKind *kind;      /* by number: kind of the value defined here */
+        int64_t size[MAX_NAMED]; /* sizes at the current corner */
+        int64_t sequences;       /* number of sequences at this corner; the sizes are their totals */
+        bool sees;               /* the function is about one sequence */
         IndexRange loop[MAX_LOOPS], lane;
         bool bound[MAX_LOOPS], has_lane;
-        int64_t *place; /* by number: most of an integer x; -1: not bounded */
+        int64_t *place; /* by number: maximum of an integer x; -1: not bounded */
         const Stmt *stmt;
 } Check;
 
@@ -59,7 +59,7 @@ static int64_t size_at(const Check *c, Dim d)
         return n;
 }
 
-/* Of all sequences, each of which has so many. */
+/* Total size of all sequences, given that of one. */
 static int64_t together_at(const Check *c, Dim one)
 {
         return size_at(c, one) + one.fixed * (c->sequences - 1);
@@ -156,7 +156,7 @@ static IndexRange index_range(const Check *c, const Index *x)
 
 /* --- addresses ------------------------------------------------------------------------------------------------------ */
 
-/* Elements that there are behind the buffer's pointer. */
+/* Number of elements from the buffer's pointer to its end. */
 static int64_t room_of(const Check *c, Buffer *b)
 {
         const Buffer *own = pointed_buffer(b);
@@ -179,7 +179,7 @@ static void check_list(const Check *c, Buffer *b, bool written)
                 fault(c, written ? "it writes what is not declared" : "it reads what is not declared");
 }
 
-/* Elements from `at` on, up to `reach` further, are read or written. */
+/* Checks that elements `at` + reach.low to `at` + reach.high are in the buffer. */
 static void check_access(const Check *c, Buffer *b, const Index *at, IndexRange reach, bool written)
 {
         check_list(c, b, written);
@@ -190,7 +190,7 @@ static void check_access(const Check *c, Buffer *b, const Index *at, IndexRange 
                                       r.low + reach.low, r.high + reach.high, room_of(c, b)));
 }
 
-/* An element, or one for each lane: the lane's range has them all. */
+/* One element.  With lanes, the index's range includes all of them. */
 static const IndexRange itself = {0, 0};
 
 static int64_t most(int64_t n)
@@ -246,7 +246,7 @@ static void check_attention(const Check *c, const AttentionCall *a)
                 false);
 }
 
-/* Rows of an operand of a scan. */
+/* Checks the rows of an operand of a scan. */
 static void check_rows(const Check *c, Operand o, int64_t row, int64_t rows, int64_t width, bool written)
 {
         if (o.buffer)
@@ -307,10 +307,10 @@ static void check_from(const Check *c, const Stmt *s)
 {
         for (int i = 0; i < s->nfrom; i++) {
                 RegisterKind kind = c->kind[s->from[i]];
-                bool far = s->op == STMT_CONVERT ? !s->far : s->op == STMT_GATHER ? s->variant != 0 : s->far;
+                bool f64 = s->op == STMT_CONVERT ? !s->f64 : s->op == STMT_GATHER ? s->variant != 0 : s->f64;
                 if (kind != FLOATS && kind != DOUBLES)
                         fault(c, "a vector is used before it is defined");
-                if ((kind == DOUBLES) != far && s->op != STMT_RESULT && s->op != STMT_ACTIVE)
+                if ((kind == DOUBLES) != f64 && s->op != STMT_RESULT && s->op != STMT_ACTIVE)
                         fault(c,
                               "a vector of doubles stands where floats are wanted, or the other way round");
         }
@@ -318,7 +318,7 @@ static void check_from(const Check *c, const Stmt *s)
 
 static void check_stmts(Check *c, const StmtList *b);
 
-/* What a list defines ends with it, but for sums that stand outside. */
+/* Definitions in a list are local to it, except sums that are begun outside. */
 static void check_inside(Check *c, const StmtList *b)
 {
         int n = c->function->vectors;
@@ -362,10 +362,10 @@ static void check_lanes(Check *c, const Stmt *s)
 static void check_definition(const Check *c, const Stmt *s)
 {
         if (s->op == STMT_ACCUMULATE) {
-                if (c->kind[s->to] != (s->far ? DOUBLES : FLOATS))
+                if (c->kind[s->to] != (s->f64 ? DOUBLES : FLOATS))
                         fault(c, "it adds to what was not begun");
         } else if (s->op <= STMT_ACROSS) {
-                c->kind[s->to] = s->far ? DOUBLES : FLOATS;
+                c->kind[s->to] = s->f64 ? DOUBLES : FLOATS;
         } else if (s->op == STMT_PLACE || s->op == STMT_INTEGER) {
                 c->kind[s->to] = INTEGER;
                 int64_t high = index_range(c, s->at).high;
@@ -373,7 +373,7 @@ static void check_definition(const Check *c, const Stmt *s)
         }
 }
 
-/* Of attention that mixes heads: the caller hands over the values of so many. */
+/* Attention that mixes heads: the caller passes the values of a fixed number of heads. */
 static void check_given(const Check *c, const Stmt *s)
 {
         const Type *t = s->at ? &c->kernel->attention.softmax->type : NULL;
@@ -389,7 +389,7 @@ static void check_stmt(Check *c, const Stmt *s)
         switch (s->op) {
         case STMT_LOAD:
         case STMT_ELEMENT: check_access(c, s->buffer, s->at, itself, false); break;
-        case STMT_GATHER: check_list(c, s->buffer, false); break; /* clamped, by axis */
+        case STMT_GATHER: check_list(c, s->buffer, false); break; /* indices are clamped to their axes */
         case STMT_STORE: check_access(c, s->buffer, s->at, itself, true); break;
         case STMT_GIVEN: check_given(c, s); break;
         case STMT_ROWS:
@@ -408,7 +408,7 @@ static void check_stmts(Check *c, const StmtList *b)
                 check_stmt(c, &b->stmt[i]);
 }
 
-/* The loops that the caller's numbers give. */
+/* Bounds the loops whose values are arguments of the function. */
 static void give_loops(Check *c)
 {
         const Function *f = c->function;
@@ -470,7 +470,8 @@ static void check_windows(Check *c)
         }
 }
 
-/* Positions of a call, or of one sequence of it: rows first to time - 1, of which row r is at position past + r. */
+/* Checks positions of a call, or of one sequence of it: rows first to time - 1, where row r is at position
+ * past + r. */
 static void check_positions(Check *c)
 {
         const Graph *g = c->plan->graph;
@@ -498,7 +499,7 @@ static void check_positions(Check *c)
         }
 }
 
-/* Sizes of one sequence, and of all together. */
+/* Checks the sizes of one sequence, and those of all together. */
 static void check_stages(Check *c)
 {
         const int size = varying_size(c->plan->graph);
@@ -516,7 +517,7 @@ static void check_stages(Check *c)
                 c->size[size] = one;
 }
 
-/* Each named size at its least and its most. */
+/* Checks with each named size at its minimum and its maximum. */
 static void check_corners(Check *c, int named)
 {
         const Graph *g = c->plan->graph;

@@ -16,20 +16,20 @@
 
 typedef enum {
         INDEX_SUM,   /* sum of coef * of over the terms, + offset */
-        INDEX_LOOP,  /* the value of the function's loop `number` */
-        INDEX_LANE,  /* the first of the 16 elements that are computed together */
+        INDEX_LOOP,  /* counter of the function's loop `number` */
+        INDEX_LANE,  /* index of the first of 16 lanes */
         INDEX_PLACE, /* the integer x<number> */
-        INDEX_WHOLE, /* positions of the caller's whole call, of which this is a part */
-        INDEX_DONE,  /* those of them that were taken before this part */
+        INDEX_WHOLE, /* number of positions in the caller's whole call, of which this is a part */
+        INDEX_DONE,  /* number of its positions before this part */
         INDEX_PLUS,  /* a + b, and so on */
         INDEX_MINUS,
         INDEX_TIMES,
-        INDEX_QUOTIENT, /* rounded to 0; a is not negative where that matters */
+        INDEX_QUOTIENT, /* rounded towards 0; a is not negative if that matters */
         INDEX_REMAINDER,
         INDEX_LEAST,
         INDEX_MOST,
-        INDEX_HELD, /* the row in which position a of the sequence is held, by its pages */
-        INDEX_TABLE /* element a of the whole numbers that the constant `table` holds */
+        INDEX_HELD, /* row in which position a of the sequence is stored, by its pages */
+        INDEX_TABLE /* element a of the integer constant `table` */
 } IndexOp;
 
 typedef struct Index Index;
@@ -52,8 +52,8 @@ const Index *index_size(Arena *a, Dim d);
 const Index *index_leaf(Arena *a, IndexOp op, int number);
 const Index *index_two(Arena *a, IndexOp op, const Index *x, const Index *y);
 bool index_same(const Index *x, const Index *y);
-bool index_is(const Index *x, int64_t n); /* a fixed number, n */
-int index_nodes(const Index *x);          /* how large it is */
+bool index_is(const Index *x, int64_t n); /* whether x is the number n */
+int index_nodes(const Index *x);          /* size as a number of nodes */
 
 /* --- functions ------------------------------------------------------------------------------------------------- */
 
@@ -65,8 +65,8 @@ typedef enum {
 } StmtOp;
 extern const char *const stmt_text[STMT_END];
 
-/* A loop: from 0, or from the first wanted row, up to its size; or over the rows that were active; or over the rows of all sequences,
- * of which each has that many. */
+/* A loop: from 0, or from the first requested row, up to its size; or over active rows; or over the rows
+ * of all sequences, each of which has this number. */
 typedef struct {
         Dim size;
         bool from_first, active, together;
@@ -81,7 +81,7 @@ typedef struct {
         int n, cap;
 } StmtList;
 
-/* Where an operand of a runtime kernel begins. */
+/* Address of an operand of a runtime kernel. */
 typedef struct {
         Buffer *buffer;
         const Index *at;
@@ -90,49 +90,52 @@ typedef struct {
 typedef struct {
         const Segment *segment;
         const Function *epilogue;
-        int64_t first,
-                panels; /* of all the call's panels, which threads share; each of 16 columns (or twice, with two products) */
-        const Index *w_at; /* of a weight by heads: where the panels begin, by the loops around */
+        /* range in all panels of the call, which threads share; a panel is 16 columns (32 with two
+         * products) */
+        int64_t first, panels;
+        const Index *w_at; /* weight by heads: offset of the panels, by the outer loops */
 } MatmulPart;
 typedef struct {
-        Operand x; /* rows, `ldx` floats apart */
+        Operand x; /* rows are `ldx` floats apart */
         int64_t ldx;
-        int outer; /* loops before this one run around the calls; the others count the rows */
+        int outer; /* number of loops around the calls; the others count the rows */
         MatmulPart *part;
         int npart;
         int64_t panels;
 } MatmulCall;
 
 typedef struct {
-        Operand to, a, b; /* at the rows' first */
+        Operand to, a, b; /* at the first row */
         int64_t to_row, a_row, a_step, b_step, b_lane;
         const CodeLoop *columns, *depth;
         int zeros;                      /* ZEROS_LEFT, ZEROS_RIGHT */
-        int row;                        /* loop of the rows, which share b; -1: one */
+        int row;                        /* loop of the rows that share b; -1: one row */
         int around[MAX_LOOPS], naround; /* the other loops, outermost first */
 } ActivationCall;
 
 typedef struct {
         Operand q, k, v, out;
         int64_t q_row, q_head, k_head, k_tile, v_head, v_key, out_row, out_head;
-        int64_t k_key; /* of keys in rows, whose k_tile is 0; else 0 */
+        int64_t k_key; /* distance of keys stored in rows, if k_tile is 0; else 0 */
         int64_t heads, kv_heads, head_dim, v_dim;
-        Dim keys, first_key, first_value;    /* whose key and value lie first in the buffers */
-        bool first_held;                     /* these are not 0: a window's state */
-        bool k_paged, v_paged;               /* they lie in pages */
+        /* first_key, first_value: positions of the first key and value in the buffers */
+        Dim keys, first_key, first_value;
+        bool first_held;                     /* they are not 0: the state of a window */
+        bool k_paged, v_paged;               /* they are stored in pages */
         int row;                             /* loop of the rows, or -1: one row */
-        int around[MAX_LOOPS], naround;      /* loops around, outermost first */
-        const Function *score, *live, *sink; /* sink: or NULL */
-        const Function *weigh; /* NULL; or heads are mixed: score and weigh take the values of all */
-        bool all_weigh;        /* .. and keys that no score lets live have weights too */
+        int around[MAX_LOOPS], naround;      /* outer loops, outermost first */
+        const Function *score, *live, *sink; /* sink may be NULL */
+        /* NULL, or heads are mixed: then score and weigh take the values of all heads */
+        const Function *weigh;
+        bool all_weigh; /* masked keys have weights too */
 } AttentionCall;
 
 typedef struct {
-        Operand q, k, v, powers, out; /* buffer NULL: there is none */
-        Operand state;                /* likewise: it begins anew in each call, in scratch */
+        Operand q, k, v, powers, out; /* buffer NULL: absent */
+        Operand state;                /* the same; absent: each call starts with an empty state, in scratch */
         int64_t q_row, k_row, v_row, out_row;
         int64_t depth, width, heads;
-        bool maxima;                    /* in place of sums */
+        bool maxima;                    /* instead of sums */
         Dim position;                   /* of the first row */
         int row;                        /* loop of the rows */
         int around[MAX_LOOPS], naround; /* loops of the heads, outermost first */
@@ -152,12 +155,12 @@ typedef struct {
 struct Stmt {
         StmtOp op;
         Op compute; /* COMPUTE ACCUMULATE ACROSS */
-        bool far;   /* the vector that it defines or stores holds doubles */
-        int to;     /* its number; of PLACE and INTEGER that of x */
+        bool f64;   /* the vector that it defines or stores has doubles */
+        int to;     /* number of its vector; PLACE and INTEGER: of x */
         int from[3], nfrom;
         double value;   /* NUMBER KEEP START */
-        int variant;    /* GIVEN: which of its values; GATHER: of doubles */
-        const Node *of; /* whose value it is: a comment; PER_ITERATION: the constant */
+        int variant;    /* GIVEN: index of the value; GATHER: doubles */
+        const Node *of; /* node of the value, for a comment; PER_ITERATION: the constant */
         Buffer *buffer;
         const Index *at; /* BOUNDS: low, or NULL */
         const Index *high;
@@ -182,60 +185,62 @@ struct Function {
         Role role;
         const char *name;
         StmtList body;
-        CodeLoop loop[MAX_LOOPS]; /* by number: the kernel's loops */
+        CodeLoop loop[MAX_LOOPS]; /* by number: loops of the kernel */
         int nloop;
-        int lane_loop;    /* EPILOGUE, SCORE: the loop that runs in lanes, given by the caller */
-        bool whole_lanes; /* its size is a multiple of 16, or lanes beyond may hold anything */
-        int outer; /* EPILOGUE: loops before this one come from the calls' turn, those behind from the row */
-        int products; /* EPILOGUE: results that it is handed */
-        int head[MAX_LOOPS], nhead,
-                row;      /* SCORE, LIVE, SINK: loops that the head's number counts, and the row's, or -1 */
-        Buffer **pointer; /* the buffers that it names */
+        int lane_loop;    /* EPILOGUE, SCORE: the loop that runs in lanes, whose counter the caller passes */
+        bool whole_lanes; /* its size is a multiple of 16, or lanes beyond it may have any value */
+        /* EPILOGUE: loops before this one are those around the calls; the later ones are computed from the
+         * row */
+        int outer;
+        int products; /* EPILOGUE: number of results that are passed */
+        /* SCORE, LIVE, SINK: loops of the head's number, and the row's, or -1 */
+        int head[MAX_LOOPS], nhead, row;
+        Buffer **pointer; /* buffers that are accessed */
         int npointer, cap_pointer;
-        int vectors; /* how many vectors and integers it numbers */
+        int vectors; /* number of vectors and integers */
 };
 
 enum { USES_POSITION = 1, USES_STATE = 2 };
 
 typedef struct Code {
-        Function **function; /* those that are called back first; the kernel's own last */
+        Function **function; /* callbacks, then the kernel's own */
         int n;
         Buffer **read, **written; /* whole buffers */
         int nread, nwritten;
-        unsigned uses;         /* what differs between sequences */
-        bool alike, own_alike; /* rows_are_alike(): all functions, the kernel's own */
+        unsigned uses;         /* data that differs between sequences */
+        bool alike, own_alike; /* rows_are_alike(): for all functions; for the kernel's own */
 } Code;
 
-/* lower.c: makes Kernel.code anew, as the kernel's marks and buffers now are.  NULL, or the node that must have a buffer of its own
- * before the kernel can be made. */
+/* lower.c: makes Kernel.code from the kernel's current marks and buffers.  NULL, or the node that must
+ * have a buffer first. */
 Node *lower(Plan *p, Kernel *k);
-bool pass_lower(Plan *p, Diag *diag); /* every kernel, once its marks are settled; and checks them */
-Buffer *
-pointed_buffer(Buffer *b); /* whose pointer serves b: the whole, or a part that has slots of its own */
-/* code_facts.c: what a function reads, writes and depends on */
-const int *
-loops_around(const Stmt *s,
-             int *n); /* of a call that threads share: its units' loops, outermost first; NULL: none */
+bool pass_lower(Plan *p, Diag *diag); /* makes and checks the Code of every kernel */
+/* buffer whose pointer serves b: the whole, or a part with its own slots */
+Buffer *pointed_buffer(Buffer *b);
+/* code_facts.c: accesses and dependencies of a function. */
+/* loops of the units of a call that threads share, outermost first; NULL: none */
+const int *loops_around(const Stmt *s, int *n);
 void code_facts(const Plan *p, const Kernel *k, Code *code);
 bool code_reads(const Code *c, const Buffer *b);
 bool code_writes(const Code *c, const Buffer *b);
-/* code_rows.c: does the kernel's function treat each row by itself, and all alike, whichever sequence of a batch it belongs to? */
+/* code_rows.c: whether the kernel's function computes each row separately and in the same way, for any
+ * sequence of a batch. */
 bool rows_are_alike(const Plan *p, const Kernel *k, const Function *f);
-/* Of a batch: are the results of f's product or attention rows of a buffer that holds the rows of all sequences, one after another?  If not, they are
- * in the memory of each sequence, as state is. */
+/* For a batch: whether the results of f's product or attention are consecutive rows of all sequences in a
+ * buffer.  If not, they are in the memory of each sequence, like state. */
 bool results_are_rows_of_all(const Plan *p, const Kernel *k, const Function *f, const Stmt *call);
-/* Of a batch: is the kernel's function run for one sequence, whose rows it counts from 0? */
+/* For a batch: whether the kernel's function runs for one sequence, and counts its rows from 0. */
 bool sees_sequence(const Plan *p, const Kernel *k, const Function *f);
-/* code_alike.c: may it have its function in common with others?  And do two that may differ in their buffers only, and in whether their rows
- * are from the first requested one on? */
+/* code_alike.c: whether the kernel may share its function; whether two kernels differ only in their
+ * buffers, and in whether their rows start at the first requested one. */
 bool may_be_shared(const Kernel *k);
 bool kernels_alike(const Kernel *k, const Kernel *other);
-/* The output that the kernel alone fills, asked for by itself; NULL: it fills others too, or none. */
+/* The output that only this kernel stores, and no other output; NULL: none. */
 const Output *own_output(const Plan *p, const Kernel *k);
-bool may_be_unwanted(const Plan *p, const Kernel *k); /* is there an output that does without it? */
+bool may_be_unwanted(const Plan *p, const Kernel *k); /* whether an output does not need the kernel */
 enum { MAX_NEST = 8 };
-int iterations_around(const Body *b, const Region **nest); /* the repeats around a body, outermost first */
-/* check_code.c: ends the process with what is wrong, as verify() does for graphs */
+int iterations_around(const Body *b, const Region **nest); /* repeats that contain a body, outermost first */
+/* check_code.c: aborts with a message if the Code is wrong, as verify() does for graphs. */
 void check_code(const Plan *p, const Kernel *k);
 /* dump_code.c */
 void dump_code(FILE *f, const Plan *p);

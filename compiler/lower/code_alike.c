@@ -1,6 +1,7 @@
-/* Finds kernels that do the same on different buffers: all norms of a shape are one function in C.
+/* Finds kernels with the same computation on different buffers: all norms of a shape are one function in
+ * C.
  *
- * It compares the functions that threads run, if their statements call no kernel of the runtime. */
+ * It compares the functions that threads run, if their statements call no runtime kernel. */
 #include <string.h>
 
 #include "lower_private.h"
@@ -18,7 +19,7 @@ static int pointer_number(const Function *f, Buffer *b)
         return i;
 }
 
-/* Does a table say which slot an iteration has? */
+/* Whether a table gives the slot of an iteration. */
 static bool has_slot_table(const Buffer *b)
 {
         const Region *nest[MAX_NEST];
@@ -29,7 +30,7 @@ static bool has_slot_table(const Buffer *b)
         return b->slot_of && b->slots > 1 && b->slots != iterations;
 }
 
-/* Are they the same number of their functions' pointers, and is it stored in the same way? */
+/* Whether both are the same pointer of their functions, with the same storage. */
 static bool buffers_alike(const Function *f, Buffer *a, const Function *g, Buffer *b)
 {
         if (!a || !b)
@@ -44,7 +45,7 @@ static bool lists_alike(const Function *f, const StmtList *a, const Function *g,
 static bool statements_alike(const Function *f, const Stmt *s, const Function *g, const Stmt *t)
 {
         if (s->op != t->op || s->op >= STMT_BOUNDS || s->op == STMT_PER_ITERATION ||
-            s->compute != t->compute || s->far != t->far || s->to != t->to || s->nfrom != t->nfrom ||
+            s->compute != t->compute || s->f64 != t->f64 || s->to != t->to || s->nfrom != t->nfrom ||
             memcmp(s->from, t->from, (size_t)s->nfrom * sizeof *s->from) != 0 ||
             memcmp(&s->value, &t->value, sizeof s->value) != 0 || s->variant != t->variant ||
             s->step != t->step || s->lanes != t->lanes || s->begin != t->begin || s->end != t->end)
@@ -64,7 +65,7 @@ static bool lists_alike(const Function *f, const StmtList *a, const Function *g,
         return a->n == b->n;
 }
 
-/* Rows in one loop, which threads share, of a kernel that no other rank has a part of. */
+/* Kernels with rows in one loop, which threads share, and which ranks do not share. */
 bool may_be_shared(const Kernel *k)
 {
         const Code *c = k->code;

@@ -14,7 +14,7 @@ static void add_buffer(Arena *a, Buffer ***list, int *n, Buffer *b)
 
 typedef struct {
         const Plan *plan;
-        Code *code; /* gathers what is read and written; or NULL */
+        Code *code; /* accesses are added to it; or NULL */
         unsigned uses;
 } Sight;
 
@@ -166,7 +166,7 @@ static void see_block(Sight *f, const Function *of, const StmtList *b)
                 see_stmt(f, of, &b->stmt[i]);
 }
 
-/* Loops whose value the caller's numbers give are cut out of these by the sizes of those within them. */
+/* Loops whose counters are computed from arguments, by division by the sizes of inner loops. */
 static void see_given_loops(Sight *f, const Function *of)
 {
         int end = of->role == EPILOGUE ? of->nloop - 1 : 0;

@@ -60,8 +60,9 @@ int index_nodes(const Index *x)
         if (!x)
                 return 0;
         int n = 1 + index_nodes(x->a) + index_nodes(x->b);
+        /* each appears twice in C */
         if (x->op == INDEX_LEAST || x->op == INDEX_MOST)
-                n = 2 * n; /* each stands twice in C */
+                n = 2 * n;
         for (int i = 0; i < x->nterm; i++)
                 n += index_nodes(x->term[i].of);
         return n;

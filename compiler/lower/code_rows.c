@@ -14,11 +14,11 @@ typedef struct {
         const Plan *plan;
         const Kernel *kernel;
         const Function *function;
-        bool rows_in_lanes; /* the lanes at hand run over the rows */
+        bool rows_in_lanes; /* the current lanes run over rows */
 } CodeRows;
 
-/* An integer: `row` times the row's number, `first` times the first wanted row's, and what knows neither: loops within a row, and
- * numbers that values give. */
+/* An integer as a sum: `row` times the row's number, `first` times the number of the first requested row,
+ * and a part that depends on neither: inner loops, and loaded values. */
 typedef struct {
         int64_t row, first;
 } RowTerm;
@@ -40,7 +40,7 @@ static bool place_of_sum(const CodeRows *r, const Index *x, RowTerm *place)
         return dim_is_fixed(offset);
 }
 
-/* False: it knows a size of the call, or more of the row than a multiple. */
+/* False: the integer depends on a size of the call, or not linearly on the row. */
 static bool row_range(const CodeRows *r, const Index *x, RowTerm *place)
 {
         RowTerm a = {0}, b = {0};
@@ -62,7 +62,7 @@ static bool row_range(const CodeRows *r, const Index *x, RowTerm *place)
         }
 }
 
-static bool knows_no_row(const CodeRows *r, const Index *x)
+static bool is_independent_of_row(const CodeRows *r, const Index *x)
 {
         RowTerm place;
         return !x || (row_range(r, x, &place) && place.row == 0 && place.first == 0);
@@ -74,7 +74,8 @@ static bool buffer_is_shared(Buffer *b)
         return home == IN_WEIGHTS || home == IN_LITERAL;
 }
 
-/* Has the memory of b a row for each of the loop's, in an order of its own?  What iterations stack has one behind the other. */
+/* Whether the memory of b has a row for each row of the loop, in its own order.  Stacked values have an
+ * iteration after the other. */
 static bool has_its_rows(const CodeRows *r, Buffer *b, int loop)
 {
         const Buffer *whole = whole_buffer(b);
@@ -87,10 +88,10 @@ static bool is_own_row(const CodeRows *r, Buffer *b, const Index *at)
 {
         RowTerm place;
         if (buffer_is_shared(b))
-                return knows_no_row(r, at);
+                return is_independent_of_row(r, at);
         int64_t row = sequence_row(whole_buffer(b));
-        bool wanted = r->kernel->rows == ROWS_REQUESTED &&
-                      whole_buffer(b)->home == IN_OUTPUT; /* from the first one on */
+        /* from the first requested row */
+        bool wanted = r->kernel->rows == ROWS_REQUESTED && whole_buffer(b)->home == IN_OUTPUT;
         return has_its_rows(r, b, 0) && row_range(r, at, &place) && place.row == row &&
                place.first == (wanted ? -row : 0);
 }
@@ -100,7 +101,7 @@ static bool is_operand_alike(const CodeRows *r, Operand o)
         return is_own_row(r, o.buffer, o.at);
 }
 
-/* The runtime's product counts rows: those of the first loop and the fixed ones behind it together. */
+/* The runtime's product counts rows: those of the first loop and the following fixed loops together. */
 static bool is_matmul_alike(const CodeRows *r, const MatmulCall *c)
 {
         const Function *f = r->function;
@@ -114,7 +115,7 @@ static bool is_matmul_alike(const CodeRows *r, const MatmulCall *c)
                place.first == (r->kernel->rows == ROWS_REQUESTED ? row : 0);
 }
 
-/* Is each of the loop's rows, `step` apart, a row of the operand? */
+/* Whether each of the loop's rows, `step` apart, is a row of the operand. */
 static bool are_own_rows(const CodeRows *r, Operand o, int64_t step, int loop)
 {
         RowTerm place;
@@ -125,19 +126,20 @@ static bool are_own_rows(const CodeRows *r, Operand o, int64_t step, int loop)
                place.first == (r->kernel->rows == ROWS_REQUESTED && !wanted ? row : 0);
 }
 
-/* Is each row of a product of activations a row of the operand?  Its rows may be those of the first loop. */
+/* Whether each row of a product of activations is a row of the operand.  Its rows may be those of the
+ * first loop. */
 static bool has_own_rows(const CodeRows *r, const ActivationCall *c, Operand o, int64_t step)
 {
         return c->row != 0 ? is_operand_alike(r, o) : are_own_rows(r, o, step, 0);
 }
 
-/* A loop within a row. */
+/* Whether a loop within a row has a fixed size. */
 static bool loop_is_fixed(const CodeLoop *loop)
 {
         return dim_is_fixed(loop->size) && !loop->together;
 }
 
-/* All loops but the first, and the rows'. */
+/* All loops except the first, and that of the rows, must be fixed. */
 static bool are_within(const CodeRows *r, const ActivationCall *c)
 {
         for (int i = 0; i < c->naround; i++)
@@ -161,7 +163,7 @@ static bool is_call_alike(const CodeRows *r, const Stmt *s)
                 return loop_is_fixed(l->over) && is_operand_alike(r, l->to) && is_operand_alike(r, l->of);
         case STMT_MOVE:
                 return is_operand_alike(r, s->call.move->to) && is_operand_alike(r, s->call.move->from);
-        default: return !s->call.matmul; /* of other kernels of the runtime nothing is known */
+        default: return !s->call.matmul; /* unknown for other runtime kernels */
         }
 }
 
@@ -187,8 +189,8 @@ static bool is_stmt_alike(const CodeRows *r, const Stmt *s)
 {
         if (!are_loops_alike(r, s) || !is_call_alike(r, s))
                 return false;
-        bool alike = s->buffer ? is_own_row(r, s->buffer, s->at) : knows_no_row(r, s->at);
-        return alike && knows_no_row(r, s->high) && (!s->inside || is_inside_alike(r, s));
+        bool alike = s->buffer ? is_own_row(r, s->buffer, s->at) : is_independent_of_row(r, s->at);
+        return alike && is_independent_of_row(r, s->high) && (!s->inside || is_inside_alike(r, s));
 }
 
 static bool is_list_alike(const CodeRows *r, const StmtList *b)
@@ -199,7 +201,7 @@ static bool is_list_alike(const CodeRows *r, const StmtList *b)
         return true;
 }
 
-/* An epilogue's loops come from the numbers that it is called with. */
+/* The loops of an epilogue are computed from its arguments. */
 static bool are_given_loops_alike(const Function *f)
 {
         for (int i = 1; i < f->nloop; i++)
@@ -216,7 +218,8 @@ bool rows_are_alike(const Plan *p, const Kernel *k, const Function *f)
         return (f->role != EPILOGUE || are_given_loops_alike(f)) && is_list_alike(&r, &f->body);
 }
 
-/* A loop of so many rows runs over those of all sequences if it is given all positions: none of its rows are counted for each sequence. */
+/* A loop with this number of rows runs over those of all sequences, if its size is the number of
+ * positions: no rows are added for each sequence. */
 static bool counts_positions_only(const CodeLoop *loop)
 {
         return loop->size.fixed == 0;

@@ -241,7 +241,7 @@ static void code_dump_head(const Dump *d, const Stmt *s)
                 fprintf(d->file, "%s", compute_word(s));
         else
                 fprintf(d->file, "%s%s%s", stmt_text[s->op], *compute_word(s) ? " " : "", compute_word(s));
-        fprintf(d->file, s->far ? ".f64" : "");
+        fprintf(d->file, s->f64 ? ".f64" : "");
 }
 
 static void dump_stmt(Dump *d, const Stmt *s)

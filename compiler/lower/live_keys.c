@@ -11,17 +11,16 @@
 #include <math.h>
 #include <string.h>
 
-/* What masks are written with is short; of what is long, nothing is said.  In nodes looked at, and in parts of an
- * expression. */
+/* Masks are short: limits of the number of visited nodes, and of the size of an expression. */
 enum { MOST_NODES = 500, LARGEST = 400 };
-static const double largest = 2147483648.0; /* a number in a bound: products of two fit in int64_t */
+static const double largest = 2147483648.0; /* largest number in a bound: products of two fit in int64_t */
 
 static bool is_looked_through(Lower *l)
 {
         return ++l->looked > MOST_NODES;
 }
 
-/* n as offset + sum of coef * loop, if it is that. */
+/* n as offset + sum of coef * loop; false: it is not affine. */
 static bool affine(Lower *l, const Node *n, const Map *m, AxisIndex *x)
 {
         AxisIndex a, b;
@@ -73,7 +72,7 @@ typedef struct {
         int64_t by; /* floor(x / by) */
 } AxisQuotient;
 
-/* The only axis of whole numbers that are known, or -1. */
+/* The only axis of known integers, or -1. */
 static int numbers_axis(const Node *n)
 {
         int axis = -1, axes = 0;
@@ -90,7 +89,7 @@ static int numbers_axis(const Node *n)
         return axis;
 }
 
-/* Numbers 0, .., 0, 1, .., 1, 2, .. are quotients of their index. */
+/* Integers 0, .., 0, 1, .., 1, 2, .. are quotients of their index. */
 static bool quotient_of_index(const Node *n, const Map *m, AxisQuotient *q)
 {
         int axis = numbers_axis(n);
@@ -131,7 +130,7 @@ static bool find_quotient(Lower *l, const Node *n, const Map *m, AxisQuotient *q
         return affine(l, n->in[0], &at, &q->x);
 }
 
-/* C's division rounds down what is not below 0. */
+/* C's division rounds down if the dividend is not negative. */
 static bool divides_down(const AxisQuotient *q)
 {
         bool down = q->x.offset.fixed >= 0;
@@ -142,7 +141,7 @@ static bool divides_down(const AxisQuotient *q)
         return down || q->by == 1;
 }
 
-/* *a becomes the least or the most of the two; false, and it stays: the expression would be too long. */
+/* *a becomes the minimum or maximum of both; false, and unchanged: the expression would be too long. */
 static bool choose_bound(const Lower *l, const Index **a, const Index *b, IndexOp op)
 {
         if (!*a)
@@ -154,7 +153,7 @@ static bool choose_bound(const Lower *l, const Index **a, const Index *b, IndexO
         return true;
 }
 
-/* An element of a table of whole numbers that are known. */
+/* An element of a table of known integers. */
 static const Index *table_of_row(const Lower *l, const Node *n, const Map *m, int keys)
 {
         const AxisIndex *x = &m->axis[numbers_axis(n)];
@@ -167,8 +166,8 @@ static const Index *table_of_row(const Lower *l, const Node *n, const Map *m, in
         return r;
 }
 
-/* n as an expression of the row, where the key takes no part: what tables, quotients, minima and maxima are made of.  NULL:
- * something else. */
+/* n as an expression of the row, independent of the key: tables, quotients, minima and maxima.  NULL: not
+ * of this form. */
 static const Index *of_row(Lower *l, const Node *n, const Map *m, int keys)
 {
         AxisQuotient q;
@@ -199,8 +198,8 @@ static const Index *of_row(Lower *l, const Node *n, const Map *m, int keys)
         return index_two(l->arena, n->op == OP_ADD ? INDEX_PLUS : INDEX_MINUS, a, b);
 }
 
-/* Narrows the bounds by floor(key / p) - row >= least, or by row - floor(key / p) >= least: then the key is at least
- * p (row + least), or below p (row - least + 1). */
+/* Narrows the bounds by floor(key / p) - row >= least, or by row - floor(key / p) >= least: the key is at
+ * least p (row + least), or below p (row - least + 1). */
 static bool bound_by_row(const Lower *l, const AxisQuotient *key, const Index *row, bool from_below,
                          int64_t least, int keys, Bounds *bounds)
 {
@@ -217,7 +216,7 @@ static bool bound_by_row(const Lower *l, const AxisQuotient *key, const Index *r
                           : choose_bound(l, &bounds->high, e, INDEX_LEAST);
 }
 
-/* Narrows the bounds by `a - b >= least`; false: that is no bound on the keys. */
+/* Narrows the bounds by `a - b >= least`; false: that does not bound the keys. */
 static bool bound_by(Lower *l, const Node *a, const Node *b, const Map *m, int64_t least, int keys,
                      Bounds *bounds)
 {
@@ -262,7 +261,7 @@ static bool bound_by(Lower *l, const Node *a, const Node *b, const Map *m, int64
 
 static bool bound_condition(Lower *l, const Node *c, const Map *m, bool want, int keys, Bounds *bounds);
 
-/* Narrows by one of two conditions: to what holds both their bounds, which is not all that they say. */
+/* Narrows to the union of the bounds of two conditions, which is weaker than the conditions. */
 static bool bound_either(Lower *l, const Node *c, const Map *m, bool want, int keys, Bounds *bounds)
 {
         Bounds side[2] = {{0}, {0}};
@@ -277,7 +276,7 @@ static bool bound_either(Lower *l, const Node *c, const Map *m, bool want, int k
         return false;
 }
 
-/* Narrows by a condition that live keys meet; true: the bounds say all of it. */
+/* Narrows by a condition that unmasked keys meet; true: the bounds imply it completely. */
 static bool bound_condition(Lower *l, const Node *c, const Map *m, bool want, int keys, Bounds *bounds)
 {
         Map in = *m, next;
@@ -322,8 +321,8 @@ static bool is_minus_infinity(const Node *n)
                n->attr.literal->value[0] < -1e300;
 }
 
-/* Walks down from the softmax's input through what keeps -inf.  A mask that the bounds say whole is left out of the expression:
- * *bare is then what stands under it. */
+/* Walks from the softmax's input through ops that preserve -inf.  A mask that the bounds imply is dropped
+ * from the expression: *bare is the unmasked part. */
 void live_keys(Lower *l, Node *n, const Map *m, int keys, Bounds *bounds, Node **bare)
 {
         if (is_looked_through(l))

@@ -1,10 +1,10 @@
-/* Lower: kernels become Code.  This file has the loops around a fused expression, the choice among a row's
- * elements, and the search for the active rows of an iteration. */
+/* Lower: kernels become Code.  This file has the loops around a fused expression, the selection among a
+ * row's elements, and the search for the active rows of an iteration. */
 #include "lower_private.h"
 
 #include <string.h>
 
-/* --- what every function has ------------------------------------------------------------------------------------- */
+/* --- construction of functions ----------------------------------------------------------------------------------- */
 
 Lower lower_new(Plan *p, Kernel *k, Role role, const char *name)
 {
@@ -26,7 +26,7 @@ void set_lane(Lower *l, int loop)
         l->whole_lanes = dim_is_fixed(size) && size.fixed % LANES == 0;
 }
 
-/* Wanted rows alone? */
+/* Whether a loop runs only over requested rows. */
 bool begins_at_first(const Lower *l, int loop)
 {
         return l->kernel->rows == ROWS_REQUESTED && loop == 0;
@@ -118,8 +118,9 @@ static bool loop_stores(Lower *l, StmtList *stores)
         return true;
 }
 
-/* Does stuck want the kernel to compute one element at a time?  A fold along another axis than the last runs in lanes itself;
- * other expressions do so where nothing else is left.  The kernel's last loop is then one of size 1. */
+/* Whether the kernel must compute one element at a time for stuck's sake: a fold along another axis than
+ * the last runs in lanes itself; other expressions do so as a last resort.  The kernel's last loop then
+ * has size 1. */
 static bool wants_single(const Plan *p, const Kernel *k, const Node *stuck)
 {
         const Node *root = k->stores.of[0].node;
@@ -127,7 +128,7 @@ static bool wants_single(const Plan *p, const Kernel *k, const Node *stuck)
                (op_info[root->op].family == REDUCE && k->stores.n == 1 && root == stuck);
 }
 
-/* The rows of a loop kernel, whose lanes' part the stores end. */
+/* Ends the rows of a loop kernel with its stores. */
 static void close_loops(Lower *l, const StmtList *stores)
 {
         int last = l->loops - 1;
@@ -183,7 +184,7 @@ static Node *lower_select(Plan *p, Kernel *k, Code *code)
         set_lane(&l, l.loops - 1);
         Map at = map_identity(&l.domain, &root->type), from = at;
         int own = l.lane;
-        if (!top) { /* the last loop is one like the others here */
+        if (!top) { /* the last loop is an ordinary one here */
                 own = l.domain.n++;
                 l.domain.loop[own] = (DomainLoop){in->type.dim[axis], -1, 1};
                 from = map_fold(&at, axis, own);
@@ -235,7 +236,7 @@ static Node *lower_active(Plan *p, Kernel *k, Code *code)
 
 /* --- all kinds ------------------------------------------------------------------------------------------------------- */
 
-/* Is the view that k stores still to be read by it, and nothing else left to try? */
+/* Whether the kernel may copy the view element by element, as a last resort. */
 static bool may_move(const Plan *p, const Kernel *k)
 {
         const Node *root = k->stores.of[0].node;

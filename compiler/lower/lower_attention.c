@@ -1,19 +1,18 @@
 /* Attention: strides from the maps of q, k, v and the output, the score expression as a function, and the
  * bounds of the unmasked keys.
  *
- * The kernel's domain is the product's loops (outer, heads, rows, width) with two more: the width of a head,
- * and the keys.  Among the loops around the rows, the runtime's kernel has the one over heads.  Outer loops,
- * such as those over frames or windows, are loops in the emitted function; threads divide their units of work
- * as well. */
+ * The kernel's domain is the product's loops (outer, heads, rows, width) with two more: the width of a
+ * head, and the keys.  The runtime's kernel runs over rows and the loop of heads.  Outer loops, such as
+ * those over frames or windows, are loops in the emitted function; threads divide their units of work too. */
 #include "lower_private.h"
 
 typedef struct {
         Address q, k, v, out;
         Buffer *q_buffer, *k_buffer, *v_buffer;
-        int row, head, share, width, depth,
-                keys;                 /* loops; head: of key heads; share: queries of one key head, or -1 */
-        int outer[MAX_LOOPS], nouter; /* loops around them, outermost first */
-        Node *cut;                    /* the first operand that cut the domain's loops; NULL: none did */
+        /* loops; head: of KV heads; share: queries of one KV head, or -1 */
+        int row, head, share, width, depth, keys;
+        int outer[MAX_LOOPS], nouter; /* outer loops, outermost first */
+        Node *cut;                    /* the first operand that split a loop of the domain; NULL: none */
 } AttentionWalks;
 
 static MapResult attention_walk(Lower *l, Node *x, const Map *product, int axis0, int loop0, int axis1,
@@ -46,7 +45,8 @@ static bool shares_keys(const Lower *l, const AttentionWalks *w, int head, int i
                w->out.coef[head] == n * w->out.coef[inner];
 }
 
-/* The loops of the product's axes; false: an axis is cut in a way that the kernel does not know. */
+/* Finds the loops of the product's axes.  False: an axis is split in a way that the kernel does not
+ * support. */
 static bool attention_loops(const Lower *l, int rank, AttentionWalks *w)
 {
         w->row = w->head = w->share = w->width = -1;
@@ -60,7 +60,7 @@ static bool attention_loops(const Lower *l, int rank, AttentionWalks *w)
                 else if (axis < rank - 2)
                         w->outer[w->nouter++] = i;
                 else if (w->row < 0 || walk_is_fixed(l, w->row)) {
-                        if (w->row >= 0) /* of rows in several loops the last ones are the kernel's */
+                        if (w->row >= 0) /* of several loops over rows, the kernel has the last one */
                                 w->outer[w->nouter++] = w->row;
                         w->row = i;
                 } else {
@@ -79,7 +79,7 @@ static bool attention_loops(const Lower *l, int rank, AttentionWalks *w)
         return w->width >= 0;
 }
 
-/* The first position that a buffer of keys or values holds. */
+/* The first position in a buffer of keys or values. */
 static Dim first_held(const Buffer *b)
 {
         int cache = cache_of(b);
@@ -91,13 +91,13 @@ static int64_t stride_along(const Address *a, int loop)
         return loop < 0 ? 0 : a->coef[loop];
 }
 
-/* What the runtime's kernel loads keys and values from: numbers, and states in codes. */
+/* Whether the runtime's kernel can load keys and values from it: numbers, and states in codes. */
 static bool is_loaded(const Buffer *b)
 {
         return b->storage == STORAGE_F32 || b->storage == STORAGE_BF16 || is_kept_narrow(b);
 }
 
-/* Are the positions along which tiles or pages are counted the keys, from the first that is held on? */
+/* Whether the positions of tiles or pages are the keys, from the first one that is stored. */
 static bool counts_keys(const Lower *l, const AttentionWalks *w, const Buffer *b, const Address *a)
 {
         for (int i = 0; i < l->domain.n; i++)
@@ -106,7 +106,8 @@ static bool counts_keys(const Lower *l, const AttentionWalks *w, const Buffer *b
         return dim_equal(a->tile_index.offset, dim_scale(first_held(b), -1));
 }
 
-/* Does a kernel that begins there and takes these steps find groups that share a scale whole?  within: the loop that runs along them. */
+/* Whether a kernel with this start and these steps reads whole groups that share a scale.  within: the
+ * loop along them. */
 static bool takes_groups(const Lower *l, const Buffer *b, const Address *a, int within)
 {
         bool tiled = b->layout.tiled >= 0;
@@ -121,13 +122,13 @@ static bool takes_groups(const Lower *l, const Buffer *b, const Address *a, int 
         return whole;
 }
 
-/* Keys in rows, or values: one after the other, each side by side. */
-static bool lies_in_rows(const Address *a)
+/* Keys in rows, or values: one after the other, each contiguous. */
+static bool is_stored_in_rows(const Address *a)
 {
         return !a->tiled || a->apart;
 }
 
-/* Are all heads those of one loop, each with keys and values of its own, which may be the same in memory? */
+/* Whether all heads are in one loop, each with keys and values, which may be shared. */
 static bool heads_may_mix(const Lower *l, const AttentionWalks *w, const Type *weights)
 {
         const DomainLoop *head = w->head >= 0 ? &l->domain.loop[w->head] : NULL;
@@ -146,11 +147,12 @@ static bool reads_queries(const Lower *l, const AttentionWalks *w)
 
 static bool reads_keys(const Lower *l, const AttentionWalks *w)
 {
-        const bool rows = lies_in_rows(&w->k);
+        const bool rows = is_stored_in_rows(&w->k);
         if (w->k.dense || !is_loaded(w->k_buffer))
                 return false;
+        /* all equal: a k_key of 0 would mean tiles */
         if (rows && !w->k.paged && w->k.coef[w->keys] == 0 && !loop_is_one(l, w->keys))
-                return false; /* all the same: k_key would say that they lie in tiles */
+                return false;
         if (!loop_is_one(l, w->depth) && w->k.coef[w->depth] != (rows ? 1 : LANES))
                 return false;
         if (w->k_buffer->storage == STORAGE_Q8 &&
@@ -162,7 +164,7 @@ static bool reads_keys(const Lower *l, const AttentionWalks *w)
 
 static bool reads_values(const Lower *l, const AttentionWalks *w)
 {
-        return lies_in_rows(&w->v) && is_loaded(w->v_buffer) &&
+        return is_stored_in_rows(&w->v) && is_loaded(w->v_buffer) &&
                (loop_is_one(l, w->width) || w->v.coef[w->width] == 1) &&
                takes_groups(l, w->v_buffer, &w->v, w->width) &&
                (!w->v.paged || counts_keys(l, w, w->v_buffer, &w->v));
@@ -173,7 +175,8 @@ static bool writes_results(const Lower *l, const AttentionWalks *w)
         return !w->out.tiled && (loop_is_one(l, w->width) || w->out.coef[w->width] == 1);
 }
 
-/* The operand that the kernel can't read; the product, if the kernel has no such loops or results; NULL: all is well. */
+/* The operand that the kernel can't read; the product, if the kernel has no such loops or results; NULL:
+ * none. */
 static Node *misfit(const Lower *l, const AttentionWalks *w)
 {
         Kernel *k = l->kernel;
@@ -186,7 +189,7 @@ static Node *misfit(const Lower *l, const AttentionWalks *w)
                                        : NULL;
 }
 
-/* The walk of each operand.  *stuck: the last that was tried. */
+/* The walk of each operand.  *stuck: the last one tried. */
 static MapResult walk_operands(Lower *l, Kernel *k, const Map *product, AttentionWalks *w, Node **stuck)
 {
         const int kr = k->attention.k->type.rank, vr = k->attention.v->type.rank,
@@ -205,7 +208,8 @@ static MapResult walk_operands(Lower *l, Kernel *k, const Map *product, Attentio
         return attention_walk(l, k->attention.v, product, vr - 2, w->keys, vr - 1, -1, &w->v, &w->v_buffer);
 }
 
-/* Finds every walk, cutting the domain where a view asks for it.  NULL, or where the kernel can't be made: as of misfit(). */
+/* Finds every walk, splitting loops of the domain if a view requires it.  NULL, or the node that prevents
+ * the kernel: see misfit(). */
 static Node *attention_walks(Lower *l, Kernel *k, AttentionWalks *w)
 {
         Node *product = k->stores.of[0].node;
@@ -238,7 +242,7 @@ static Node *attention_walks(Lower *l, Kernel *k, AttentionWalks *w)
 
 /* --- the functions -------------------------------------------------------------------------------------------- */
 
-/* The runtime's kernel counts heads from the first of all that are around it. */
+/* The runtime's kernel counts the heads of all outer loops. */
 static void count_heads(Function *f, const AttentionWalks *w)
 {
         for (int i = 0; i < w->nouter; i++)
@@ -250,7 +254,7 @@ static void count_heads(Function *f, const AttentionWalks *w)
         f->row = w->row;
 }
 
-/* A function that the kernel calls back, over the loops of l. */
+/* A callback of the kernel, over the loops of l. */
 static Lower called_back(const Lower *l, const AttentionWalks *w, Role role, const char *suffix)
 {
         Lower g =
@@ -263,7 +267,8 @@ static Lower called_back(const Lower *l, const AttentionWalks *w, Role role, con
         return g;
 }
 
-/* What comes of values that the kernel hands over, those of `given`.  NULL: the expression can't be made, l->stuck says why. */
+/* The function of the score expression from the values of `given`, which the kernel passes.  NULL: not
+ * possible, see l->stuck. */
 static const Function *score_function(Lower *l, const AttentionWalks *w, const char *suffix,
                                       const Node *given, Node *score, const Map *at)
 {
@@ -280,7 +285,7 @@ static const Function *score_function(Lower *l, const AttentionWalks *w, const c
         return g.function;
 }
 
-/* Lanes that are all the same. */
+/* Its lanes are all equal. */
 static const Function *sink_function(Lower *l, const AttentionWalks *w, Node *sink, const Map *at)
 {
         Lower g = called_back(l, w, SINK, "sink");
@@ -316,8 +321,8 @@ static bool knows_loop(const Index *x, int loop)
         return knows;
 }
 
-/* The bounds of the row's keys, and the expression without the masks that they say.  Heads that are mixed have one row in common, and no
- * bounds where a masked key has a weight too. */
+/* The bounds of the row's keys, and the expression without the masks that they imply.  Mixed heads share
+ * one row, and have no bounds if a masked key has a weight. */
 static Bounds bounds_of(Lower *l, const Kernel *k, const AttentionWalks *w, const Map *at, Node **bare)
 {
         Bounds bounds = {0};
@@ -332,7 +337,7 @@ static Bounds bounds_of(Lower *l, const Kernel *k, const AttentionWalks *w, cons
         return (Bounds){0};
 }
 
-/* Where an operand begins: by the loops around the kernel's own. */
+/* Address of an operand, by the loops around the kernel's own. */
 static Operand attention_operand(const Lower *l, const AttentionWalks *w, Buffer *b, const Address *at)
 {
         int64_t coef[MAX_LOOPS] = {0};
@@ -350,7 +355,7 @@ static AttentionCall *attention_call(const Lower *l, const AttentionWalks *w)
         bool all_share = !l->kernel->attention.mixes && w->share < 0 && w->head >= 0 &&
                          stride_along(&w->k, w->head) == 0 && stride_along(&w->v, w->head) == 0;
         Address q = w->q, o = w->out, k = w->k, v = w->v;
-        const bool in_rows = lies_in_rows(&k);
+        const bool in_rows = is_stored_in_rows(&k);
         c->first_key = first_held(w->k_buffer);
         c->first_value = first_held(w->v_buffer);
         c->first_held = cache_of(w->k_buffer) >= 0 || cache_of(w->v_buffer) >= 0;
@@ -369,8 +374,9 @@ static AttentionCall *attention_call(const Lower *l, const AttentionWalks *w)
         c->k_head = stride_along(&k, w->head);
         c->k_tile = in_rows ? 0 : k.tile;
         c->k_key = !in_rows ? 0 : k.paged ? k.apart : stride_along(&k, w->keys);
+        /* there is only one */
         if (in_rows && !c->k_key)
-                c->k_key = l->domain.loop[w->depth].size.fixed; /* there is one alone */
+                c->k_key = l->domain.loop[w->depth].size.fixed;
         c->v_head = stride_along(&v, w->head);
         c->v_key = v.paged ? v.apart : stride_along(&v, w->keys);
         c->k_paged = k.paged;

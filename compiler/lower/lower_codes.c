@@ -1,8 +1,9 @@
-/* Keys and values stored as codes: their rows, computed as floats before, are encoded group by group
+/* Keys and values stored as codes: their rows, first computed as floats, are encoded by groups
  * (runtime/kept.h). */
 #include "lower_private.h"
 
-/* The first of the innermost loops that a group is.  *cut: the loop of them that must be cut first; false: no cut makes it so. */
+/* The first of the innermost loops that make up a group.  *cut: the loop to split first.  False: no split
+ * helps. */
 static bool find_group(const Domain *d, int64_t group, int *first, Refine *cut)
 {
         int64_t within = 1;
@@ -18,7 +19,8 @@ static bool find_group(const Domain *d, int64_t group, int *first, Refine *cut)
         return within >= group;
 }
 
-/* Cuts the domain so that its loops from *first on are a group; false: x does not lie so that these are evenly spaced. */
+/* Splits the domain so that its loops from *first on are a group.  False: the groups of x are not evenly
+ * spaced. */
 static bool cut_in_groups(Lower *l, Node *root, int64_t group, int *first, Address *x, Buffer **of)
 {
         Domain *d = &l->domain;
@@ -43,7 +45,7 @@ static bool cut_in_groups(Lower *l, Node *root, int64_t group, int *first, Addre
         return reads_straight(*of, x);
 }
 
-/* Where a group begins. */
+/* Address of a group. */
 static Operand begin_of(const Lower *l, Buffer *b, Address at)
 {
         for (int i = l->loops; i < l->domain.n; i++)

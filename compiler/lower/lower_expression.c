@@ -1,6 +1,6 @@
-/* Fused expressions as statements: each value of a kernel's expression becomes one vector, in the row's part
- * if it does not change along the lanes, else in the lanes' part.  A fold opens a loop of its own in the
- * row's part.
+/* Fused expressions as statements: each value of a kernel's expression becomes one vector, in the row's
+ * part if it is the same for all lanes, else in the lanes' part.  A fold has its own loop in the row's
+ * part.
  *
  * A wide integer, beyond the exact range of floats, is a vector of doubles; it is converted for statements
  * that take floats. */
@@ -26,7 +26,7 @@ static int known(const KnownList *list, const Node *n, const Map *m)
         return -1;
 }
 
-/* The statement gets the next number for its vector. */
+/* Adds a statement that defines the next vector. */
 static int lower_define(Lower *l, StmtList *to, Stmt s)
 {
         s.to = l->numbers++;
@@ -34,30 +34,30 @@ static int lower_define(Lower *l, StmtList *to, Stmt s)
         return s.to;
 }
 
-static Stmt stmt_compute(Op op, bool far, int a, int b)
+static Stmt stmt_compute(Op op, bool f64, int a, int b)
 {
-        return (Stmt){.op = STMT_COMPUTE, .compute = op, .far = far, .from = {a, b}, .nfrom = b < 0 ? 1 : 2};
+        return (Stmt){.op = STMT_COMPUTE, .compute = op, .f64 = f64, .from = {a, b}, .nfrom = b < 0 ? 1 : 2};
 }
 
-/* A value as far integers, or as floats, that is the one or the other. */
+/* Converts a value between wide integers and floats if necessary. */
 static int converted(Lower *l, StmtList *to, int number, bool is, bool wanted)
 {
         if (is == wanted || number < 0)
                 return number;
-        return lower_define(l, to, (Stmt){.op = STMT_CONVERT, .far = wanted, .from = {number}, .nfrom = 1});
+        return lower_define(l, to, (Stmt){.op = STMT_CONVERT, .f64 = wanted, .from = {number}, .nfrom = 1});
 }
 
-static bool is_far_here(const Lower *l, const Node *n)
+static bool is_wide_here(const Lower *l, const Node *n)
 {
-        return is_far(l->plan->of_node.interval, n);
+        return is_wide(l->plan->of_node.interval, n);
 }
 
-/* The vector's value is that of n at m. */
+/* Records the vector of n at m. */
 static int lower_remember(Lower *l, const Node *n, const Map *m, bool lane, int number)
 {
         KnownList *list = lane ? &l->lane_known : &l->row_known;
         if (list->n == list->cap) {
-                int cap = list->cap ? 2 * list->cap : 4; /* a map is large */
+                int cap = list->cap ? 2 * list->cap : 4; /* small, since a map is large */
                 list->at = arena_grow(l->arena, list->at, list->cap * (int64_t)sizeof *list->at,
                                       cap * (int64_t)sizeof *list->at);
                 list->cap = cap;
@@ -68,22 +68,22 @@ static int lower_remember(Lower *l, const Node *n, const Map *m, bool lane, int 
 
 static int lower_value_of(Lower *l, const Node *n, const Map *m, bool lane, Stmt s)
 {
-        s.far = is_far_here(l, n);
+        s.f64 = is_wide_here(l, n);
         s.of = n;
         return lower_remember(l, n, m, lane, lower_define(l, lane ? l->lanes : l->row, s));
 }
 
-/* The same where the statement gives far integers, or floats, whatever n is. */
-static int value_from(Lower *l, const Node *n, const Map *m, bool lane, bool far, Stmt s)
+/* The same for a statement whose type is given, whatever n's type is. */
+static int value_from(Lower *l, const Node *n, const Map *m, bool lane, bool f64, Stmt s)
 {
-        if (far == is_far_here(l, n))
+        if (f64 == is_wide_here(l, n))
                 return lower_value_of(l, n, m, lane, s);
-        s.far = far;
+        s.f64 = f64;
         int number = lower_define(l, lane ? l->lanes : l->row, s);
         return lower_value_of(l, n, m, lane, (Stmt){.op = STMT_CONVERT, .from = {number}, .nfrom = 1});
 }
 
-/* What the caller hands over stands before all else that may use it. */
+/* A value that the caller passes; its statement precedes those that may use it. */
 static int given_value(Lower *l, const Node *n, const Map *m, int which)
 {
         return lower_remember(l, n, m, true,
@@ -97,7 +97,7 @@ static int lower_fail(Lower *l, Node *n)
         return -1;
 }
 
-/* Of all heads' values that the caller hands over those of one; in all else m has to be as it says. */
+/* The value of one head, if the caller passes those of all heads; the rest of m must be the given map. */
 static int given_of_head(Lower *l, Node *n, const Map *m)
 {
         const int axis = n->type.rank - 3;
@@ -109,15 +109,15 @@ static int given_of_head(Lower *l, Node *n, const Map *m)
         return lower_value_of(l, n, m, true, (Stmt){.op = STMT_GIVEN, .at = head});
 }
 
-/* n's value, of 16 elements of b that lie `step` apart, or of one for all lanes. */
+/* n's value, from 16 elements of b that are `step` apart, or from one for all lanes. */
 static int load_elements(Lower *l, const Node *n, const Map *m, Buffer *b, const Index *at, int64_t step)
 {
-        bool far = b->storage == STORAGE_F64;
+        bool f64 = b->storage == STORAGE_F64;
         names_buffer(l, b);
         if (!map_uses(m, l->lane))
-                return value_from(l, n, m, false, far, (Stmt){.op = STMT_ELEMENT, .buffer = b, .at = at});
+                return value_from(l, n, m, false, f64, (Stmt){.op = STMT_ELEMENT, .buffer = b, .at = at});
         bool whole = l->whole_lanes && !(l->rest_is_ours && (step != 1 || b->home == IN_INPUT));
-        return value_from(l, n, m, true, far,
+        return value_from(l, n, m, true, f64,
                           (Stmt){.op = STMT_LOAD,
                                  .buffer = b,
                                  .at = at,
@@ -146,28 +146,28 @@ static int lower_index_value(Lower *l, Node *n, const Map *m)
         const AxisIndex *x = &m->axis[0];
         Dim offset = dim_add(x->offset, n->attr.dim);
         int64_t step = x->coef[l->lane];
-        bool far = is_far_here(l, n);
+        bool f64 = is_wide_here(l, n);
         const Index *at = affine_index(l, offset, x->coef, step == 1);
         if (!step)
                 return lower_value_of(l, n, m, false, (Stmt){.op = STMT_INDEX, .at = at});
         if (step == 1)
                 return lower_value_of(l, n, m, true, (Stmt){.op = STMT_COUNT, .at = at});
-        int first = lower_define(l, l->lanes, (Stmt){.op = STMT_INDEX, .far = far, .at = at});
-        int steps = lower_define(l, l->lanes, (Stmt){.op = STMT_NUMBER, .far = far, .value = (double)step});
+        int first = lower_define(l, l->lanes, (Stmt){.op = STMT_INDEX, .f64 = f64, .at = at});
+        int steps = lower_define(l, l->lanes, (Stmt){.op = STMT_NUMBER, .f64 = f64, .value = (double)step});
         const Index *lane = index_leaf(l->arena, INDEX_LANE, 0);
-        int along = lower_define(l, l->lanes, (Stmt){.op = STMT_COUNT, .far = far, .at = lane});
-        along = lower_define(l, l->lanes, stmt_compute(OP_MUL, far, along, steps));
-        return lower_value_of(l, n, m, true, stmt_compute(OP_ADD, far, first, along));
+        int along = lower_define(l, l->lanes, (Stmt){.op = STMT_COUNT, .f64 = f64, .at = lane});
+        along = lower_define(l, l->lanes, stmt_compute(OP_MUL, f64, along, steps));
+        return lower_value_of(l, n, m, true, stmt_compute(OP_ADD, f64, first, along));
 }
 
 /* n's value as floats */
 int near_value(Lower *l, Node *n, const Map *m)
 {
         int number = lower_value(l, n, m);
-        return converted(l, map_uses(m, l->lane) ? l->lanes : l->row, number, is_far_here(l, n), false);
+        return converted(l, map_uses(m, l->lane) ? l->lanes : l->row, number, is_wide_here(l, n), false);
 }
 
-/* What in[side] of a product is read at for the step'th of its terms. */
+/* The map of in[side] of a product for term number `step`. */
 static Map factor_map(const Map *m, const Node *n, int side, int64_t step)
 {
         const Type *t = &n->in[side]->type;
@@ -176,7 +176,7 @@ static Map factor_map(const Map *m, const Node *n, int side, int64_t step)
         return of;
 }
 
-/* A product that mixes heads: a chain over them, ascending from +0. */
+/* A product that mixes heads: a sum over them, ascending from +0. */
 static int mixed_heads(Lower *l, Node *n, const Map *m)
 {
         const int64_t terms = n->in[0]->type.dim[n->in[0]->type.rank - 1].fixed;
@@ -211,20 +211,20 @@ static int lower_floored(Lower *l, const Node *n, const Map *m, bool lane, int x
 static int lower_pointwise(Lower *l, Node *n, const Map *m)
 {
         Stmt s = {.op = STMT_COMPUTE, .compute = n->op, .nfrom = n->nin};
-        bool far = computes_far(l->plan->of_node.interval, n), lane = map_uses(m, l->lane);
+        bool f64 = computes_wide(l->plan->of_node.interval, n), lane = map_uses(m, l->lane);
         for (int i = 0; i < n->nin; i++) {
                 Map at = map_broadcast(m, &n->in[i]->type);
                 StmtList *to = map_uses(&at, l->lane) ? l->lanes : l->row;
                 s.from[i] = lower_value(l, n->in[i], &at);
                 if (s.from[i] < 0)
                         return -1;
-                s.from[i] = converted(l, to, s.from[i], is_far_here(l, n->in[i]), far);
+                s.from[i] = converted(l, to, s.from[i], is_wide_here(l, n->in[i]), f64);
         }
         if (n->op == OP_REAL_OF)
                 return lower_remember(l, n, m, lane, s.from[0]);
-        if (!far && (n->op == OP_FLOORDIV || n->op == OP_MOD))
+        if (!f64 && (n->op == OP_FLOORDIV || n->op == OP_MOD))
                 return lower_floored(l, n, m, lane, s.from[0], s.from[1]);
-        return value_from(l, n, m, lane, far, s);
+        return value_from(l, n, m, lane, f64, s);
 }
 
 /* --- folds: a loop over one axis, its result the same in all lanes ----------------------------------------------- */
@@ -260,18 +260,18 @@ static void close_lanes(Lower *l, LaneScope outer)
 static int fold_loop(Lower *l, const Node *n, const Map *m, Dim size, bool maximum, int value,
                      const LaneScope *outer)
 {
-        bool far = is_far_here(l, n);
+        bool f64 = is_wide_here(l, n);
         double start = maximum ? -INFINITY : 0;
         Op op = maximum ? OP_MAX : OP_ADD;
         if (!l->whole_lanes)
                 value = lower_define(
                         l, l->lanes,
-                        (Stmt){.op = STMT_KEEP, .far = far, .from = {value}, .nfrom = 1, .value = start});
-        int sum = lower_define(l, l->row, (Stmt){.op = STMT_START, .far = far, .value = start});
+                        (Stmt){.op = STMT_KEEP, .f64 = f64, .from = {value}, .nfrom = 1, .value = start});
+        int sum = lower_define(l, l->row, (Stmt){.op = STMT_START, .f64 = f64, .value = start});
         add_stmt(l, l->lanes,
                  (Stmt){.op = STMT_ACCUMULATE,
                         .compute = op,
-                        .far = far,
+                        .f64 = f64,
                         .to = sum,
                         .from = {value},
                         .nfrom = 1});
@@ -299,12 +299,13 @@ static int fold(Lower *l, Node *n, const Map *m)
                 close_lanes(l, outer);
                 return -1;
         }
-        value = converted(l, map_uses(&at, l->lane) ? l->lanes : l->row, value, is_far_here(l, n->in[0]),
-                          is_far_here(l, n));
+        value = converted(l, map_uses(&at, l->lane) ? l->lanes : l->row, value, is_wide_here(l, n->in[0]),
+                          is_wide_here(l, n));
         return fold_loop(l, n, m, size, n->op == OP_MAXOF, value, &outer);
 }
 
-/* What a softmax's folds are known by: its node, at a map whose last axis looks where no tensor has elements. */
+/* Keys under which the folds of a softmax are recorded: its node, at a map whose last axis is beyond any
+ * tensor. */
 enum { MAXIMUM = 1, SUM, ALL_MAXIMUM, ALL_SUM };
 
 static Map fold_key(const Map *row, const Node *n, int which)
@@ -337,7 +338,7 @@ static int softmax_fold(Lower *l, Node *n, const Map *m, const Map *key, int max
         return fold_loop(l, n, key, size, false, e, &outer);
 }
 
-/* The maximum and, where that is given, the sum; a sink takes part in both. */
+/* The maximum and, unless given, the sum; a sink takes part in both. */
 static int softmax_over_row(Lower *l, Node *n, const Map *m, const Map *row, int which, int maximum)
 {
         Map key = fold_key(row, n, which), all_key = fold_key(row, n, which == SUM ? ALL_SUM : ALL_MAXIMUM);
@@ -358,7 +359,7 @@ static int softmax_over_row(Lower *l, Node *n, const Map *m, const Map *row, int
         return value < 0 ? -1 : lower_remember(l, n, &all_key, false, value);
 }
 
-/* exp(x - max) / sum, where nothing lives 0 or, by a quotient as others are, NaN */
+/* exp(x - max) / sum; a row without unmasked elements is 0, or NaN as for other quotients */
 static int softmax(Lower *l, Node *n, const Map *m)
 {
         Map row = *m;
@@ -384,8 +385,8 @@ static int softmax(Lower *l, Node *n, const Map *m)
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */
 
-/* Where the buffer under t (through views) is read, each of the indexed axes walked by a loop of its own, from l->domain.n on: an
- * index's step is that loop's coefficient.  False: not evenly. */
+/* Address of the buffer under t (through views), if each indexed axis is walked by its own loop, from
+ * l->domain.n on: an index's step is that loop's coefficient.  False: not evenly. */
 static bool table_address(Lower *l, Node *t, int indexed, Map at, Address *from, Buffer **b)
 {
         Domain domain = l->domain;
@@ -398,7 +399,7 @@ static bool table_address(Lower *l, Node *t, int indexed, Map at, Address *from,
         return address_through(l->plan, &domain, &at, t, NULL, from, b, &l->refine) == MAP_OK && !(*b)->dense;
 }
 
-/* Is the tiled axis's index that of one indexed axis, as it is? */
+/* Whether the tiled axis's index is that of one indexed axis, unchanged. */
 static bool is_one_index(const Address *at, int first, int indexed)
 {
         int64_t sum = 0;
@@ -411,8 +412,8 @@ static bool is_one_index(const Address *at, int first, int indexed)
         return sum == 1 && dim_is(at->tile_index.offset, 0);
 }
 
-/* Are the elements that the indices choose from further apart than floats can say? */
-static bool spans_far(const Lower *l, const Node *t, int indexed, const int64_t *step)
+/* Whether offsets of selected elements exceed the exact range of floats. */
+static bool spans_wide_range(const Lower *l, const Node *t, int indexed, const int64_t *step)
 {
         double most = 0;
         for (int i = 0; i < indexed; i++)
@@ -422,23 +423,23 @@ static bool spans_far(const Lower *l, const Node *t, int indexed, const int64_t 
 }
 
 /* The offsets of 16 elements, from an index in each lane for each indexed axis. */
-static int lane_offsets(Lower *l, const Node *n, bool far, const int *v, const int64_t *step)
+static int lane_offsets(Lower *l, const Node *n, bool f64, const int *v, const int64_t *step)
 {
         int e = -1;
         for (int i = 0; i < n->nin - 1; i++) {
-                bool own = is_far_here(l, n->in[i + 1]);
-                Stmt clamp = {.op = STMT_CLAMP, .far = own, .from = {v[i]}, .nfrom = 1};
+                bool own = is_wide_here(l, n->in[i + 1]);
+                Stmt clamp = {.op = STMT_CLAMP, .f64 = own, .from = {v[i]}, .nfrom = 1};
                 clamp.at = index_size(l->arena, dim_sub(n->in[0]->type.dim[i], dim_fixed(1)));
-                int kept = converted(l, l->lanes, lower_define(l, l->lanes, clamp), own, far);
+                int kept = converted(l, l->lanes, lower_define(l, l->lanes, clamp), own, f64);
                 int stride = lower_define(l, l->row,
-                                          (Stmt){.op = STMT_NUMBER, .far = far, .value = (double)step[i]});
-                int term = lower_define(l, l->lanes, stmt_compute(OP_MUL, far, kept, stride));
-                e = e < 0 ? term : lower_define(l, l->lanes, stmt_compute(OP_ADD, far, e, term));
+                                          (Stmt){.op = STMT_NUMBER, .f64 = f64, .value = (double)step[i]});
+                int term = lower_define(l, l->lanes, stmt_compute(OP_MUL, f64, kept, stride));
+                e = e < 0 ? term : lower_define(l, l->lanes, stmt_compute(OP_ADD, f64, e, term));
         }
         return e;
 }
 
-/* The number of a row among those that b holds: of a window, no earlier than the first. */
+/* The index of a row among those that b stores: for a window, relative to the first. */
 static const Index *row_held(const Lower *l, const Buffer *b, int axis, const Index *x)
 {
         int cache = cache_of(b);
@@ -447,17 +448,17 @@ static const Index *row_held(const Lower *l, const Buffer *b, int axis, const In
         return index_two(l->arena, INDEX_MOST, x, index_size(l->arena, dim_named(NAMED_BASE + cache)));
 }
 
-/* Adds a PLACE to those of the row, unless an earlier pass over its lanes has left the same one. */
+/* Adds a PLACE to those of the row, unless an earlier loop over lanes has defined the same one. */
 static int lower_place(Lower *l, Stmt place)
 {
         for (const Stmt *s = l->row->stmt; s < l->row->stmt + l->row->n; s++)
-                if (s->op == STMT_PLACE && s->far == place.far && s->from[0] == place.from[0] &&
+                if (s->op == STMT_PLACE && s->f64 == place.f64 && s->from[0] == place.from[0] &&
                     index_same(s->at, place.at))
                         return s->to;
         return lower_define(l, l->row, place);
 }
 
-/* The place in the table of an element, or of a row of them, that the same index chooses for all lanes. */
+/* Offset in the table of an element, or of a row, that is the same for all lanes. */
 static const Index *table_index(Lower *l, const Node *n, const int *v, const Buffer *b, const Address *from)
 {
         const Node *t = n->in[0];
@@ -467,7 +468,7 @@ static const Index *table_index(Lower *l, const Node *n, const int *v, const Buf
         const int64_t *step = from->coef + l->domain.n, *tile_step = from->tile_index.coef + l->domain.n;
         for (int i = 0; i < n->nin - 1; i++) {
                 Stmt place = {
-                        .op = STMT_PLACE, .far = is_far_here(l, n->in[i + 1]), .from = {v[i]}, .nfrom = 1};
+                        .op = STMT_PLACE, .f64 = is_wide_here(l, n->in[i + 1]), .from = {v[i]}, .nfrom = 1};
                 place.at = index_size(l->arena, t->type.dim[i]);
                 const Index *x = row_held(l, b, i, index_leaf(l->arena, INDEX_PLACE, lower_place(l, place)));
                 at = tile_step[i] ? tiled_index(l->arena, at, x, from->tile)
@@ -478,7 +479,7 @@ static const Index *table_index(Lower *l, const Node *n, const int *v, const Buf
         return at;
 }
 
-/* t[a, b, .., rest]: the indexed axes' numbers come from values; the rest is affine. */
+/* t[a, b, .., rest]: the indices of the first axes are values; the rest is affine. */
 static int lower_gather(Lower *l, Node *n, const Map *m)
 {
         Node *t = n->in[0];
@@ -507,8 +508,8 @@ static int lower_gather(Lower *l, Node *n, const Map *m)
         if (!in_lanes)
                 return load_elements(l, n, m, b, table_index(l, n, v, b, &from), from.coef[l->lane]);
         const int64_t *step = from.coef + l->domain.n;
-        bool far = b->storage == STORAGE_F64 || spans_far(l, t, indexed, step);
-        int e = lane_offsets(l, n, far, v, step);
+        bool f64 = b->storage == STORAGE_F64 || spans_wide_range(l, t, indexed, step);
+        int e = lane_offsets(l, n, f64, v, step);
         assert(!is_in_blocks(b->storage)); /* weights in blocks are tiled */
         names_buffer(l, b);
         return value_from(l, n, m, true, b->storage == STORAGE_F64,
@@ -517,12 +518,12 @@ static int lower_gather(Lower *l, Node *n, const Map *m)
                                  .at = address_index(l, &from, false),
                                  .from = {e},
                                  .nfrom = 1,
-                                 .variant = far});
+                                 .variant = f64});
 }
 
 /* --- all of them --------------------------------------------------------------------------------------------------- */
 
-/* root: n is what the kernel stores, so not read from where it will lie */
+/* root: the kernel stores n, so it must not read n's buffer */
 static int view_value(Lower *l, Node *n, const Map *m, bool root)
 {
         Map in;
@@ -585,14 +586,14 @@ bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value,
         Address at = address_of(to, map);
         names_buffer(l, to);
         int64_t step;
-        bool single = dim_is(l->domain.loop[l->lane].size, 1), far = to->storage == STORAGE_F64;
+        bool single = dim_is(l->domain.loop[l->lane].size, 1), f64 = to->storage == STORAGE_F64;
         assert(to->storage != STORAGE_I32);
         if (!lane_step(l, &at, &step) && !single)
                 return false;
-        value = converted(l, out, value, is_far_here(l, n), far);
+        value = converted(l, out, value, is_wide_here(l, n), f64);
         add_stmt(l, out,
                  (Stmt){.op = STMT_STORE,
-                        .far = far,
+                        .f64 = f64,
                         .from = {value},
                         .nfrom = 1,
                         .buffer = to,
@@ -606,5 +607,5 @@ bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value,
 
 int lower_constant(Lower *l, const Node *n, double value)
 {
-        return lower_define(l, l->row, (Stmt){.op = STMT_NUMBER, .far = is_far_here(l, n), .value = value});
+        return lower_define(l, l->row, (Stmt){.op = STMT_NUMBER, .f64 = is_wide_here(l, n), .value = value});
 }

@@ -21,7 +21,7 @@ const Index *affine_index(const Lower *l, Dim offset, const int64_t *coef, bool 
         return x;
 }
 
-/* A size that grows with the positions of a call, of all positions of the caller's call. */
+/* A size that depends on the positions of a call, for all positions of the caller's call. */
 static const Index *rows_of_whole(Arena *a, Dim d, int time)
 {
         Dim rest = d;
@@ -30,7 +30,8 @@ static const Index *rows_of_whole(Arena *a, Dim d, int time)
         return dim_is(rest, 0) ? whole : index_two(a, INDEX_PLUS, whole, index_size(a, rest));
 }
 
-/* The row-major place in a tensor whose strides the call's sizes give; positions count from the first of the caller's call. */
+/* The row-major index in a tensor whose strides depend on the call; positions count from the first of the
+ * caller's call. */
 static const Index *dense_index(const Lower *l, const Address *at, bool with_lane)
 {
         const Graph *g = l->plan->graph;
@@ -91,7 +92,7 @@ const Index *address_index(const Lower *l, const Address *at, bool with_lane)
         return index_two(l->arena, INDEX_PLUS, flat, x);
 }
 
-/* The buffer whose pointer serves b: the whole that it is a part of, or the part that has slots of its own. */
+/* The buffer whose pointer serves b: the whole, or a part with its own slots. */
 Buffer *pointed_buffer(Buffer *b)
 {
         while (b->part_of && b->slots == b->part_of->slots && b->region == b->part_of->region)

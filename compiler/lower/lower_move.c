@@ -1,8 +1,8 @@
 /* Views without fixed strides: the offset of each element is computed separately.
  *
- *   [16, a] -> [16 * a]        x0 = i0 % a;  x1 = i0 / a;  y[i0] = x[x0 + 5 * x1]
+ *      [16, a] -> [16 * a]        x0 = i0 % a;  x1 = i0 / a;  y[i0] = x[x0 + 5 * x1]
  *
- * For axes merged from several whose sizes are known only in a call: slow, but correct for every view. */
+ * For merged axes whose sizes are known only in a call: slow, but correct for every view. */
 #include "lower_private.h"
 
 #include <assert.h>
@@ -34,7 +34,7 @@ static const Index *sum_with_size(const Lower *l, const Index *sum, Dim d)
         return dim_is(d, 0) ? sum : index_sum(l, sum, 1, index_size(l->arena, d));
 }
 
-/* Indices of the view's input, by axis, from those of its output; NULL is 0. */
+/* Indices of the view's input, by axis, from those of its output; NULL means 0. */
 static void index_through(Lower *l, const View *v, int rank_in, const Index *const *out, const Index **in)
 {
         for (int a = 0; a < rank_in; a++)
@@ -59,7 +59,7 @@ static void index_through(Lower *l, const View *v, int rank_in, const Index *con
                         in[a] = index_named(l, in[a]);
 }
 
-/* Where an element lies in a buffer. */
+/* Address of an element in a buffer. */
 static const Index *place_in(Lower *l, const Buffer *b, const Index *const *index)
 {
         const Index *sum = b->layout.offset ? index_number(l->arena, b->layout.offset) : NULL;
@@ -102,7 +102,7 @@ Node *lower_move(Plan *p, Kernel *k, Code *code)
         Buffer *b = p->of_node.value[x->id], *own = k->stores.of[0].to;
         if (!b || b->dense || own->dense)
                 return x;
-        assert(!b->paged && !own->paged); /* one size only, that of positions */
+        assert(!b->paged && !own->paged); /* only one size, that of positions */
         names_buffer(&l, b);
         names_buffer(&l, own);
         MoveCall *call = NEW(l.arena, MoveCall);

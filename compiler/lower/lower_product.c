@@ -1,10 +1,10 @@
-/* Products: the call of the runtime's matmul() for each part, the epilogue that takes its results, and the product of two
- * activations. */
+/* Products: the call of the runtime's matmul() for each part, the epilogue on its results, and the product
+ * of two activations. */
 #include "lower_private.h"
 
 /* --- products with weights ---------------------------------------------------------------------------------------- */
 
-/* The loops of a product; of one with a weight by heads those over heads come first, and those over rows behind them. */
+/* The loops of a product.  With a weight by heads, loops over heads come first, then those over rows. */
 static Domain product_domain(const Plan *p, const Node *product)
 {
         Domain d = domain_of(p->graph, &product->type), ordered = d;
@@ -21,7 +21,7 @@ static Domain product_domain(const Plan *p, const Node *product)
         return ordered;
 }
 
-/* The function that takes a product's finished results, and what it stores. */
+/* The epilogue of a product: computes from the results, and stores. */
 static Node *lower_epilogue(Plan *p, Kernel *k, const Segment *s, int outer, Code *code)
 {
         Lower l = lower_new(p, k, EPILOGUE, s->name);
@@ -45,7 +45,7 @@ static Node *lower_epilogue(Plan *p, Kernel *k, const Segment *s, int outer, Cod
         return NULL;
 }
 
-/* The first of the loops that count evenly spaced rows together with those after it, up to `end`. */
+/* The first of the loops that together count evenly spaced rows, up to `end`. */
 static int first_even(const Domain *d, const Address *a, int end)
 {
         int i = end > 0 ? end - 1 : 0;
@@ -54,7 +54,7 @@ static int first_even(const Domain *d, const Address *a, int end)
         return i;
 }
 
-/* The outermost loops that run over the heads of a weight; 0: it is not seen so. */
+/* Number of outermost loops over the heads of a weight; 0: the weight is not split by heads. */
 static int loops_over_heads(const Lower *l)
 {
         const Node *product = l->kernel->product.segment[0].product[0];
@@ -65,7 +65,7 @@ static int loops_over_heads(const Lower *l)
         return n;
 }
 
-/* Where the panels of a head begin. */
+/* Offset of the panels of a head. */
 static const Index *segment_head(const Lower *l, const Segment *s, int outer)
 {
         WeightByHeads w;
@@ -84,8 +84,9 @@ static const Index *segment_head(const Lower *l, const Segment *s, int outer)
         return affine_index(l, dim_fixed(w.first / unit * apart), coef, false);
 }
 
-/* The rows of the left operand.  Where two sizes of the call run over them, as over positions and keys, the runtime's product takes
- * those of the inner one; the loops before it stand around the call.  False: they are not evenly spaced. */
+/* The rows of the left operand.  If two sizes of the call run over them, such as positions and keys, the
+ * runtime's product takes those of the inner one; earlier loops are around the call.  False: they are not
+ * evenly spaced. */
 static bool row_walk(Lower *l, Node *x, MatmulCall *call)
 {
         Domain d = l->domain;
@@ -104,8 +105,9 @@ static bool row_walk(Lower *l, Node *x, MatmulCall *call)
         call->ldx = rows ? a.coef[rows - 1] : 0;
         int heads = loops_over_heads(l);
         call->outer = first_even(&d, &a, rows);
+        /* a copy would be even */
         if (call->outer > heads && (heads || dim_is_fixed(d.loop[call->outer].size)))
-                return false; /* a copy has them even */
+                return false;
         call->outer = call->outer > heads ? call->outer : heads;
         Dim offset = a.offset;
         if (rows && begins_at_first(l, call->outer))
@@ -147,7 +149,8 @@ Node *lower_matmul(Plan *p, Kernel *k, Code *code)
 
 /* --- products of two activations -------------------------------------------------------------------------------------- */
 
-/* An operand of the product seen from the output's loops: axis `own` runs with loop `own_loop`, the last but `own` with the rest. */
+/* An operand of the product in terms of the output's loops: axis `own` runs with loop `own_loop`, the
+ * others with the output's. */
 static MapResult product_operand(Lower *l, Node *x, int own, int own_loop, const Map *out, Address *at,
                                  Buffer **b)
 {
@@ -157,7 +160,7 @@ static MapResult product_operand(Lower *l, Node *x, int own, int own_loop, const
         return address_through(l->plan, &l->domain, &m, x, NULL, at, b, &l->refine);
 }
 
-/* The loop whose rows share b, rather one that a size of the call bounds than another, and the longest; -1: none. */
+/* The loop whose rows share b: preferably bounded by a size of the call, then the longest; -1: none. */
 static int shared_step(const Lower *l, const Address *a, const Address *b, const Address *to)
 {
         int best = -1;
@@ -175,7 +178,7 @@ static int shared_step(const Lower *l, const Address *a, const Address *b, const
         return best;
 }
 
-/* The rows are taken out of the address: it is that of the first one. */
+/* Removes the rows from an address: the result is that of the first row. */
 static const Index *first_row(const Lower *l, Address at, int row, int64_t *step)
 {
         *step = row < 0 ? 0 : at.coef[row];

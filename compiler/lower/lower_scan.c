@@ -1,8 +1,8 @@
 /* Scans: strides from the maps of the operands and of the output.
  *
  * The kernel's domain is the loops of its root (heads, rows, width) with two more: the width of a key, and
- * the powers of the decay.  The runtime's kernel takes all rows of one head; heads are loops in the emitted
- * function, which threads share. */
+ * the powers of the decay.  The runtime's kernel takes all rows of one head; heads are loops in the
+ * emitted function, which threads share. */
 #include "lower_private.h"
 
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
         int around[MAX_LOOPS], naround;
 } ScanWalks;
 
-/* An operand at the rows' own place, with `last` along its last axis. */
+/* The walk of an operand along the rows, with loop `last` along its last axis. */
 static MapResult scan_walk(Lower *l, Node *x, const Map *root, int last, ScanWalk *w)
 {
         Map m = map_broadcast(root, &x->type);
@@ -27,7 +27,7 @@ static MapResult scan_walk(Lower *l, Node *x, const Map *root, int last, ScanWal
         return address_through(l->plan, &l->domain, &m, x, NULL, &w->at, &w->buffer, &l->refine);
 }
 
-/* Heads, then one loop of rows and one of columns; false: an axis is cut otherwise. */
+/* Finds the loops: heads, then one of rows and one of columns.  False: an axis is split differently. */
 static bool scan_loops(const Lower *l, int rank, ScanWalks *w)
 {
         w->naround = 0;
@@ -46,14 +46,14 @@ static bool scan_loops(const Lower *l, int rank, ScanWalks *w)
         return w->row >= 0 && w->width >= 0;
 }
 
-/* Floats of a row that stand side by side? */
+/* Whether the floats of a row are contiguous. */
 static bool is_even(const Lower *l, const ScanWalk *w, int last)
 {
         return reads_straight(w->buffer, &w->at) &&
                (dim_is(l->domain.loop[last].size, 1) || w->at.coef[last] == 1);
 }
 
-/* NULL, or what has to have a buffer first. */
+/* NULL, or the node that must have a buffer first. */
 static Node *scan_walks(Lower *l, const Kernel *k, ScanWalks *w)
 {
         Node *root = k->stores.of[0].node;
@@ -90,7 +90,7 @@ static Node *scan_walks(Lower *l, const Kernel *k, ScanWalks *w)
         }
 }
 
-/* Where an operand begins, by the heads. */
+/* Address of an operand, by the loops over heads. */
 static Operand scan_operand(Lower *l, const ScanWalks *w, int which)
 {
         const ScanWalk *of = &w->of[which];

@@ -1,4 +1,4 @@
-/* An image, and a file of whichever format as one. */
+/* Images, and reading a file of any supported format. */
 #include <stdlib.h>
 
 #include "media_private.h"

@@ -1,7 +1,8 @@
 /* media: pictures and sounds, independent of models.
  *
- * From files: PNG by libpng (png.c), PPM and PGM (pnm.c), whichever it is (image.c); to PNG (png.c).  Sounds
- * from WAV files (wav.c). What emitted programs do too is in runtime/: picture_input.h, pnm.h, wav.h. */
+ * Files of pictures: PNG by libpng (png.c), PPM and PGM (pnm.c), with detection of the format (image.c);
+ * writing PNG (png.c).  Sounds: WAV files (wav.c). Functions that emitted programs need too are in
+ * runtime/: picture_input.h, pnm.h, wav.h. */
 #ifndef MEDIA_H
 #define MEDIA_H
 #include "../../runtime/picture_input.h"
@@ -12,30 +13,34 @@ typedef struct {
         uint8_t *pixel;              /* [height][width][channels], malloc'd */
 } Image;
 
-/* image.c: functions that return a text return NULL, or a message in the arena; then there is no image to be freed. */
+/* image.c: functions that return a text return NULL, or a message in the arena, and then no image that
+ * must be freed. */
 
-/* A file, or standard input for -, as an image of so many channels (1 or 3): what is not of 8 bits becomes it, transparency is dropped,
- * and colours become grey, as by Pillow's convert("RGB") and convert("L").  *env_error: it could not be read at all. */
+/* Reads a file, or standard input for -, as an image with this number of channels (1 or 3): other depths
+ * become 8 bits, transparency is dropped, and colours become grey, as in Pillow's convert("RGB") and
+ * convert("L").  *env_error: the file could not be read. */
 const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *env_error);
 const char *image_new(Arena *a, int64_t width, int64_t height, int channels, Image *out);
 void image_free(Image *image);
-/* Reals [channels][rows][columns], as a form says; of that many channels. */
+/* Reals [channels][rows][columns], as the form prescribes. */
 const char *image_values(Arena *a, const Image *image, const PictureForm *form, float *values);
 
 /* png.c */
-bool write_png(const char *path, int width, int height,
-               const uint8_t *pixel); /* [height][width][3]; false after a message */
+/* [height][width][3]; false after a message */
+bool write_png(const char *path, int width, int height, const uint8_t *pixel);
 
 /* wav.c */
 typedef struct {
-        int64_t n;        /* samples, at least one */
-        int rate;         /* samples in a second */
-        float *sample;    /* [n], malloc'd: the mean over the channels; integers become -1 to 1 */
-        const char *note; /* for the user, in the arena, as that the file was cut short; NULL: none */
+        int64_t n;     /* number of samples, at least one */
+        int rate;      /* samples per second */
+        float *sample; /* [n], malloc'd: the mean over the channels; integers are scaled to -1 .. 1 */
+        /* a note for the user, in the arena, such as that the file is truncated; NULL: none */
+        const char *note;
 } Sound;
 
-/* A WAV file, or standard input for -: whole numbers of 8, 16, 24 and 32 bits, floats of 32 and 64.  rate: the required one, 0: any.
- * NULL, or what is wrong, in the arena, and then there is no sound to be freed.  *env_error: it could not be read at all. */
+/* Reads a WAV file, or standard input for -: integers of 8, 16, 24 and 32 bits, floats of 32 and 64.
+ * rate: the required one; 0: any.  Returns NULL, or a message in the arena, and then no sound that must be
+ * freed.  *env_error: the file could not be read. */
 const char *sound_read(Arena *a, const char *path, int rate, Sound *out, bool *env_error);
 void sound_free(Sound *sound);
 #endif

@@ -9,12 +9,12 @@ typedef struct {
         int64_t n;
 } MediaBytes;
 
-/* whole_file.c: a file, or standard input for -, of at most 1 GB.  NULL, or a message in the arena; *env_error: it could not be read
- * at all.  In either case media_free(). */
+/* whole_file.c: reads a file, or standard input for -, of at most 1 GB.  Returns NULL, or a message in the
+ * arena; *env_error: the file could not be read.  The caller calls media_free() in either case. */
 const char *media_read(Arena *a, const char *path, MediaBytes *out, bool *env_error);
 void media_free(MediaBytes *bytes);
 
-/* Each reads a file that begins as its format does, with 1 or 3 channels as it has them. */
+/* Each reads a file of its format, with 1 or 3 channels as in the file. */
 const char *read_png(Arena *a, const MediaBytes *bytes, Image *out);
 const char *read_pnm(Arena *a, const MediaBytes *bytes, Image *out);
 #endif

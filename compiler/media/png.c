@@ -33,7 +33,7 @@ static void take_bytes(png_structp png, png_bytep to, size_t n)
         in->at += (int64_t)n;
 }
 
-/* Grey of 8 bits, or red, green and blue: the upper 8 of 16 bits, palettes looked up, transparency dropped, no gamma. */
+/* Requests 8-bit grey or RGB: the upper 8 of 16 bits, palettes expanded, transparency dropped, no gamma. */
 static void ask_for_bytes(png_structp png, png_infop info)
 {
         png_set_strip_16(png);
@@ -70,7 +70,7 @@ static void read_pixels(png_structp png, png_infop info, Image *out, const char 
         png_read_end(png, NULL);
 }
 
-/* Target of libpng's jump after an error, in a function without changed variables; false: an error occurred. */
+/* Runs libpng in a function without changed variables, since it jumps after an error.  False: an error. */
 static bool png_try(png_structp png, png_infop info, Image *out, const char **why, Arena *a)
 {
         if (setjmp(png_jmpbuf(png)))

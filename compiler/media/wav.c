@@ -1,4 +1,4 @@
-/* WAV, by runtime/wav.h: messages about faults of a file. */
+/* WAV, by runtime/wav.h: messages about invalid files. */
 #include <stdlib.h>
 
 #include "media_private.h"
@@ -12,7 +12,7 @@ typedef struct {
         WavHead head;
 } Wav;
 
-/* How to make of it a file that is read. */
+/* How to convert it to a supported file. */
 static const char *conversion(const Wav *w)
 {
         const char *rate = w->rate_wanted ? arena_printf(w->arena, " -ar %d", w->rate_wanted) : "";
@@ -43,7 +43,7 @@ static const char *no_wav(const Wav *w)
         return arena_printf(w->arena, "%s: it is not a sound; expected WAV", w->bytes->path);
 }
 
-/* NULL, or a fault of runtime/wav.h in words. */
+/* NULL, or the message of a fault of runtime/wav.h. */
 static const char *fault_text(const Wav *w, int fault)
 {
         const WavHead *h = &w->head;

@@ -4,14 +4,14 @@
 
 #include "media_private.h"
 
-enum { MOST_BYTES = 1 << 30, FIRST_READ = 1 << 16 };
+enum { MAX_BYTES = 1 << 30, FIRST_READ = 1 << 16 };
 
 static const char *read_whole(Arena *a, FILE *file, MediaBytes *out)
 {
         for (int64_t cap = 0;;) {
                 if (out->n == cap) {
                         cap = cap ? 2 * cap : FIRST_READ;
-                        if (cap > MOST_BYTES)
+                        if (cap > MAX_BYTES)
                                 return arena_printf(a, "%s: it is larger than 1 GB", out->path);
                         uint8_t *more = realloc(out->at, (size_t)cap);
                         if (!more)

@@ -28,7 +28,7 @@
 #include <inttypes.h>
 
 typedef enum { KEYS, VALUES, SIDES } Side;
-enum { MOST_KEPT = 64 };
+enum { MAX_KEPT = 64 };
 
 /* A product whose right operand is read by attention. */
 typedef struct {
@@ -216,7 +216,7 @@ static Node *move_product(const void *of, Node *n)
         return s->side == KEYS ? move_keys(m->g, n, &p) : move_values(m->g, n, &p);
 }
 
-/* --- what can be moved ------------------------------------------------------------------------------------------- */
+/* --- movable products -------------------------------------------------------------------------------------------- */
 
 /* Whether a joined key can be made of the kept values of its parts: they have the same leading axes. */
 static bool parts_agree(const CutParts *p)
@@ -290,7 +290,7 @@ typedef struct {
 } CutValue;
 
 typedef struct {
-        CutValue kept[MOST_KEPT];
+        CutValue kept[MAX_KEPT];
         int n;
         double floats, work; /* per position; per row and past position */
 } Cost;
@@ -324,7 +324,7 @@ static bool is_in_cost(const Cost *c, const CutValue *k)
 
 static void cost_keep(Cost *c, const CutValue *k)
 {
-        if (is_in_cost(c, k) || c->n == MOST_KEPT)
+        if (is_in_cost(c, k) || c->n == MAX_KEPT)
                 return;
         c->kept[c->n++] = *k;
         c->floats += k->floats;

@@ -9,7 +9,7 @@
  * Applies if all readers view one of the state's axes as heads and the width of a head.  A state whose first
  * axis counts heads is unchanged.
  *
- * Expects a graph whose passes are done.  Leaves StateVar.apart, and the same values. */
+ * Expects a graph whose passes are done.  Leaves StateVar.per_head, and the same values. */
 #include "rebuild_private.h"
 
 typedef struct {
@@ -175,8 +175,8 @@ bool heads_apart(Graph *g)
         extend_copies(g, old);
         for (int i = 0; i < g->nstate; i++) {
                 StateVar *s = g->state[i];
-                s->apart = h[i].heads > 0;
-                if (!s->apart || has_heads_in_front(&h[i]))
+                s->per_head = h[i].heads > 0;
+                if (!s->per_head || has_heads_in_front(&h[i]))
                         continue;
                 type_by_heads(&s->type, &h[i]);
                 s->axis++;

@@ -43,7 +43,7 @@ GraphFacts *graph_facts(Arena *arena, const Graph *g, int time);
  * matches, the reason why not.  Returns whether it changed g. */
 bool recur(Graph *g, int time, Text *said);
 
-/* The causal proof: whether every output, at index i of `time`, is a function of the inputs up to i alone. */
+/* The causal proof: whether every output, at index i of `time`, is a function of the inputs up to i only. */
 
 typedef struct {
         bool causal;

@@ -59,7 +59,7 @@ typedef struct {
 
 static const uint64_t CALLS = UINT64_C(1) << 62, SEVERAL = UINT64_C(1) << 63;
 
-/* --- what depends on what --- */
+/* --- dependencies --- */
 
 static bool type_has_size(const Type *t, int which)
 {

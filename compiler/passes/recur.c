@@ -276,8 +276,8 @@ static bool hides_later_rows(const RecurMatch *m)
 
 static bool are_fed(RecurMatch *m, const Node *v)
 {
-        const Node *all[2 * MOST_FACTORS + 3] = {v, m->core ? m->core->in[0] : NULL,
-                                                 m->core ? m->core->in[1] : NULL};
+        const Node *all[2 * MAX_FACTORS + 3] = {v, m->core ? m->core->in[0] : NULL,
+                                                m->core ? m->core->in[1] : NULL};
         bool back = true, fed = false, spoilt = may_spoil(m, v, false) || may_spoil(m, all[2], false);
         int n = 3;
         for (int i = 0; i < m->col.n; i++) {

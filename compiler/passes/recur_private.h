@@ -3,14 +3,14 @@
 #define RECUR_PRIVATE_H
 #include "facts_private.h"
 
-enum { MOST_FACTORS = 16 };
+enum { MAX_FACTORS = 16 };
 
 typedef struct {
         Node *node;
         bool under; /* a divisor; of terms: subtracted; of conditions: negated */
 } Factor;
 typedef struct {
-        Factor at[MOST_FACTORS];
+        Factor at[MAX_FACTORS];
         int n;
 } FactorList;
 

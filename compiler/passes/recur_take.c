@@ -5,7 +5,7 @@
 
 enum { DEEPEST = 32 };
 
-/* --- what a node is --- */
+/* --- kinds of nodes --- */
 
 Node *recur_refuse(RecurMatch *m, const char *why)
 {
@@ -68,7 +68,7 @@ static bool is_triangle(const RecurMatch *m, const Node *a, const Node *b, bool 
 /* A factor, a term or a condition. */
 static bool factor_part(RecurMatch *m, FactorList *to, Node *n, bool under)
 {
-        if (to->n == MOST_FACTORS)
+        if (to->n == MAX_FACTORS)
                 return recur_refuse(m, "it is made of too many parts");
         to->at[to->n++] = (Factor){n, under};
         return true;

@@ -17,15 +17,15 @@ enum {
         BAND = 15,
         HIGH = 440,
         WIDE = 960,
-        LEAST_COLUMN = 15,
-        MOST_COLUMN = 76,
+        MIN_COLUMN = 15,
+        MAX_COLUMN = 76,
         LEGEND = 64
 };
 
 typedef struct {
         Text *out;
         const Plan *plan;
-        double column; /* a step's width */
+        double column; /* width of a step */
         Axis bytes;
         bool *carried;   /* by buffer id */
         DrawnKind *kind; /* by buffer id */
@@ -49,7 +49,7 @@ static double step_at(const ArenaPicture *d, int step)
         return LEFT + step * d->column;
 }
 
-/* --- what buffers are for --------------------------------------------------------------------------------------------- */
+/* --- kinds of buffers ------------------------------------------------------------------------------------------------- */
 
 static void find_carried(ArenaPicture *d)
 {
@@ -62,7 +62,7 @@ static void find_carried(ArenaPicture *d)
                 }
 }
 
-/* After the first kernel that stores it. */
+/* A buffer's kind is that of the first kernel that stores it. */
 static void find_kinds(ArenaPicture *d)
 {
         const Plan *p = d->plan;
@@ -90,7 +90,7 @@ static void find_kinds(ArenaPicture *d)
 
 /* --- boxes ------------------------------------------------------------------------------------------------------------ */
 
-/* The name, or its last parts: what fits into so many pixels; NULL: nothing does. */
+/* The name, or its last parts, that fit into the width in pixels; NULL: none. */
 static const char *fitting(const char *name, double room, int size)
 {
         while (name && svg_width(name, size) > room) {
@@ -104,7 +104,7 @@ typedef struct {
         double x, y, width, height;
 } Area;
 
-/* What lies in another's place is drawn within it. */
+/* Buffers in the memory of another one are drawn within it. */
 static Area area_of(const ArenaPicture *d, const Buffer *b)
 {
         const double x = step_at(d, b->first), width = step_at(d, b->last + 1) - x;
@@ -132,7 +132,7 @@ static void draw_buffer(const ArenaPicture *d, const Buffer *b)
         svg_close(d->out);
 }
 
-/* The part of a place where its name can stand: before another value takes it. */
+/* The part of an area for the name: before another value uses it. */
 static Area free_area(const ArenaPicture *d, const Buffer *b)
 {
         Area at = area_of(d, b);
@@ -146,7 +146,7 @@ static Area free_area(const ArenaPicture *d, const Buffer *b)
         return at;
 }
 
-/* Of letters so high, over lines; false: there is no room. */
+/* Draws the name in letters of this size, over lines; false: no room. */
 static bool draw_name(const ArenaPicture *d, const Buffer *b, Area at, int size)
 {
         Text *out = d->out;
@@ -220,7 +220,7 @@ static int deepest_repeat(const Plan *p, int body)
         return most;
 }
 
-/* A band behind a repeat's kernels, darker where it is within another. */
+/* Draws a band behind a repeat's kernels, darker if nested. */
 static void draw_repeats(const ArenaPicture *d, int body, int depth)
 {
         const Plan *p = d->plan;
@@ -241,7 +241,7 @@ static void draw_repeats(const ArenaPicture *d, int body, int depth)
         }
 }
 
-/* Bytes of the buffers that live in each step. */
+/* Draws the total bytes of live buffers in each step. */
 static void draw_live(const ArenaPicture *d)
 {
         const Plan *p = d->plan;
@@ -309,7 +309,7 @@ void draw_arena(Text *out, const Plan *p)
         Arena *a = out->arena;
         ArenaPicture d = {.out = out, .plan = p};
         const double top = HEAD + 8 + BAND * deepest_repeat(p, 0);
-        d.column = fmin(fmax((double)WIDE / (p->steps > 0 ? p->steps : 1), LEAST_COLUMN), MOST_COLUMN);
+        d.column = fmin(fmax((double)WIDE / (p->steps > 0 ? p->steps : 1), MIN_COLUMN), MAX_COLUMN);
         d.bytes = (Axis){.low = 0,
                          .high = p->bytes.arena > 0 ? (double)p->bytes.arena * 1.02 : 1,
                          .from = top + HIGH,

@@ -3,7 +3,7 @@
 
 #include "pictures_private.h"
 
-enum { MOST_TICKS = 40 };
+enum { MAX_TICKS = 40 };
 
 static double log_10(double x)
 {
@@ -17,7 +17,7 @@ double axis_at(const Axis *x, double value)
         return x->from + part * (x->to - x->from);
 }
 
-/* Between powers of ten, where they lie apart: at 2 to 9. */
+/* At 2 to 9 between powers of ten, if there is room. */
 static void draw_minor_ticks(Text *t, const Axis *x, double at, bool upwards)
 {
         if (!x->log)
@@ -41,7 +41,7 @@ static double round_step(double range, int about)
         return power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
 }
 
-/* [MOST_TICKS], at round numbers; how many */
+/* Ticks at round numbers, [MAX_TICKS]; returns their number. */
 static int axis_ticks(const Axis *x, int about, double *tick)
 {
         const double step = x->log ? 1 : round_step(x->high - x->low, about);
@@ -49,7 +49,7 @@ static int axis_ticks(const Axis *x, int about, double *tick)
                      high = x->log ? log_10(x->high) : x->high / step;
         const int first = (int)ceil(low - 1e-9), last = (int)floor(high + 1e-6);
         int n = 0;
-        for (int k = first; k <= last && n < MOST_TICKS; k++)
+        for (int k = first; k <= last && n < MAX_TICKS; k++)
                 tick[n++] = x->log ? real_pow(10, k) : k * step;
         return n;
 }
@@ -68,7 +68,7 @@ const char *axis_label(Arena *a, double value, const char *unit)
 
 void axis_draw_left(Text *t, const Axis *y, double x, double across, const char *label)
 {
-        double tick[MOST_TICKS];
+        double tick[MAX_TICKS];
         const int n = axis_ticks(y, 6, tick);
         double widest = 0;
         for (int i = 0; i < n; i++) {
@@ -86,7 +86,7 @@ void axis_draw_left(Text *t, const Axis *y, double x, double across, const char 
 
 void axis_draw_bottom(Text *t, const Axis *x, double y, double across, const char *label)
 {
-        double tick[MOST_TICKS];
+        double tick[MAX_TICKS];
         const int n = axis_ticks(x, 8, tick);
         for (int i = 0; i < n; i++) {
                 const double at = axis_at(x, tick[i]);

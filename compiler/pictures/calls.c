@@ -23,7 +23,7 @@ static const char *group_names(Arena *a, const Graph *g, uint64_t groups)
         return text;
 }
 
-/* " with frames = 16, time = 256": what a call has beside the positions */
+/* " with frames = 16, time = 256": sizes of a call other than positions */
 static const char *sizes_text(Arena *a, const Graph *g, const int64_t *size)
 {
         const char *text = "";
@@ -125,7 +125,7 @@ static void calls_add_body(CallTurns *t, const Step *s, unsigned waits, const Pl
         add_turn(t, (Turn){ENDS_BODY, s->kernel, runs, 0, 0});
 }
 
-/* Of one process.  waits: the calls with a barrier before the list. */
+/* Steps of one process.  waits: kinds of calls with a barrier before the list. */
 static void calls_add_turns(CallTurns *t, const StepList *list, unsigned waits, const PlanCall *call)
 {
         for (int i = 0; i < list->n; i++) {

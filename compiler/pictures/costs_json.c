@@ -10,7 +10,7 @@ static json_t *cost_json(const PlanCall *call, const Kernel *k)
                          (json_int_t)c->written);
 }
 
-/* A kernel's units, how many each thread does; own: each thread does all of them, for itself. */
+/* A kernel's units, and the number for each thread; own: each thread computes all units. */
 static json_t *share_json(const Plan *p, const PlanCall *call, const Turn *t, int threads)
 {
         const Kernel *k = t->kernel;
@@ -24,14 +24,14 @@ static json_t *share_json(const Plan *p, const PlanCall *call, const Turn *t, in
                          "done", done);
 }
 
-/* A repeat's body, before which all threads may wait. */
+/* A repeat's body, maybe after a barrier. */
 static json_t *repeat_json(const Plan *p, const PlanCall *call, const Turn *t, int threads)
 {
         return json_pack("{s:s, s:s, s:b}", "name", t->kernel->repeat.region->name, "kind",
                          kernel_word[K_REPEAT], "waits", waits_before(p, call, t, threads));
 }
 
-/* threads 0: of each kernel what it costs. */
+/* threads 0: costs of each kernel. */
 static json_t *calls_json(const Plan *p, int threads)
 {
         PlanCall *call;

@@ -5,7 +5,7 @@
  * their blocks have the same texts and the same flows connect them. */
 #include "graph_private.h"
 
-/* States that differ in their slots have names of their own. */
+/* States that differ in their slots have different names. */
 static bool says_same(const GraphBlock *a, const GraphBlock *b)
 {
         bool same = a->kind == b->kind && a->colour == b->colour && a->nop == b->nop &&
@@ -30,7 +30,7 @@ static bool has_flow(const BlockGraph *g, int from, int to)
         return false;
 }
 
-/* Flows within n blocks from `first` on; *all: each has one `apart` further too. */
+/* Flows within n blocks from `first` on; *all: each has a counterpart `apart` blocks later. */
 static int flows_within(const BlockGraph *g, int first, int n, int apart, bool *all)
 {
         int count = 0;
@@ -62,7 +62,7 @@ GraphBlock *counterpart(const BlockGraph *g, const GraphBlock *last, GraphBlock 
         return b && b->id >= last->id ? g->block[b->id - (g->nblock - last->id)] : b;
 }
 
-/* What flows from the body that stays to the one that goes is what flows from iteration to iteration. */
+/* Flows between the two bodies become flows from iteration to iteration. */
 void drop_last_body(BlockGraph *g, GraphBlock *last)
 {
         const int n = g->nblock - last->id, first = last->id - n;

@@ -15,24 +15,24 @@
 typedef struct {
         const Instance *where;
         const Body *body;
-        bool is_group, holds; /* holds: a product, a scan or a repeat is in it */
-        int parts;            /* instances straight in it that hold something */
-        GraphBlock *block;    /* in its body, once it has one */
+        bool is_group, holds; /* holds: contains a product, a scan or a repeat */
+        int parts;            /* number of direct inner instances with `holds` */
+        GraphBlock *block;    /* its block, once made */
 } InstancePart;
 
 typedef struct {
         BlockGraph *to;
         const Graph *g;
         const Stage *stage;
-        int *readers;       /* by id: nodes that read it, views passed through */
-        Node **from;        /* by id: the node whose value it is, views passed through; NULL: not drawn */
+        int *readers;       /* by id: nodes that read it, also through views */
+        Node **from;        /* by id: the node whose value it is, through views; NULL: not drawn */
         GraphBlock **block; /* by id */
         GraphBlock **state; /* by StateVar.id */
         InstancePart *part;
         int npart, cap_part;
 } Making;
 
-/* --- nodes that are seen ---------------------------------------------------------------------------------------------- */
+/* --- drawn nodes ------------------------------------------------------------------------------------------------------ */
 
 static bool is_scalar(const Node *n, double value)
 {
@@ -45,7 +45,7 @@ static bool depends_on_input(const Making *m, const Node *n)
         return n->op == OP_CARRY || m->stage[n->id].groups || m->stage[n->id].state;
 }
 
-/* The input that n passes on as it is; -1: it computes something. */
+/* The input that n passes on unchanged; -1: it computes a value. */
 static int passed_on(const Node *n)
 {
         switch (n->op) {
@@ -65,7 +65,7 @@ static int body_index(const Body *b)
         return k;
 }
 
-/* Distinct bodies of a repeat are drawn one after another: what one leaves enters the next. */
+/* Distinct bodies of a repeat are drawn one after another: results of one are carried to the next. */
 static const Node *carried_from(const Node *carry)
 {
         const Region *r = carry->body->region;
@@ -99,13 +99,13 @@ static const Instance *base_of_body(const Body *b)
         return b->region ? b->region->repeat->where : NULL;
 }
 
-/* An instance, and the innermost of those that are all of it, whose block says most: of ln1 = before(x) = norm(x) = rmsnorm(x) that is
- * rmsnorm. */
+/* An instance, and the innermost of those that are the whole of it, whose block is the most specific:
+ * rmsnorm for ln1 = before(x) = norm(x) = rmsnorm(x). */
 typedef struct {
         const Instance *where, *whole;
 } Link;
 
-/* The instances of a node within its body, outermost first; how many. */
+/* The instances of a node within its body, outermost first; returns their number. */
 static int chain_of(const Node *n, Link *chain)
 {
         const Instance *base = base_of_body(n->body), *whole = NULL;
@@ -163,7 +163,7 @@ static void find_groups(Making *m, const Body *b)
                 m->part[i].is_group |= m->part[i].parts > 1;
 }
 
-/* Groups stand within groups alone. */
+/* Outer instances of groups become groups too. */
 static void open_outer_groups(Making *m)
 {
         for (int i = 0; i < m->npart; i++) {
@@ -202,7 +202,8 @@ static const char *block_title(Arena *a, Link l)
                                                           : l.where->name;
 }
 
-/* The group that a node's instances lead to, from its body's own; *leaf: the part that it is one block with, -1: it stands alone. */
+/* The group of a node's instances, from its body on; *leaf: the instance that is drawn as one block, or
+ * -1. */
 static GraphBlock *block_group(Making *m, const Node *n, GraphBlock *group, int *leaf, Link *link)
 {
         Link chain[MOST_NESTED];
@@ -223,7 +224,7 @@ static GraphBlock *block_group(Making *m, const Node *n, GraphBlock *group, int 
         return group;
 }
 
-/* The only block of ops that n goes on from, if nothing else reads what that computes. */
+/* The only block of ops that n continues, if no other node reads its result. */
 static GraphBlock *goes_on_from(const Making *m, const Node *n, const GraphBlock *group)
 {
         GraphBlock *one = NULL;
@@ -271,9 +272,9 @@ static void block_add_weight(Arena *a, const Graph *g, GraphBlock *b, const Weig
         for (int i = 0; i < b->nweight; i++)
                 if (b->weight[i] == w)
                         return;
-        if (b->nweight < MOST_WEIGHTS)
+        if (b->nweight < MAX_WEIGHTS)
                 b->weight_text[b->nweight] = text;
-        if (b->nweight < MOST_WEIGHTS)
+        if (b->nweight < MAX_WEIGHTS)
                 b->weight[b->nweight++] = w;
         else
                 b->more_weights++;
@@ -289,7 +290,7 @@ static void add_flow(Making *m, GraphBlock *from, GraphBlock *to)
         t->flow[t->nflow++] = (GraphFlow){from, to};
 }
 
-/* Weights behind views and what is computed of weights alone. */
+/* Adds weights, through views and constant computations. */
 static void add_constants(Making *m, GraphBlock *b, const Node *n)
 {
         if (n->op == OP_WEIGHT)
@@ -312,7 +313,8 @@ static void connect(Making *m, GraphBlock *b, const Node *n)
 
 static void blocks_of_body(Making *m, const Body *body, GraphBlock *group);
 
-/* Of the bodies from `first` to `last`, which look alike: "layer × 26 (2 kinds)", "layer 0-4, 6-10, …: 22 of 26". */
+/* Names the bodies from `first` to `last`, which look alike: "layer × 26 (2 kinds)", "layer 0-4, 6-10, …:
+ * 22 of 26". */
 static void name_repeat(Arena *a, const Region *r, int first, int last, GraphBlock *b)
 {
         const char *text = "", *kinds = last > first ? arena_printf(a, " (%d kinds)", last - first + 1) : "";
@@ -338,7 +340,7 @@ static void name_repeat(Arena *a, const Region *r, int first, int last, GraphBlo
                                          spans > 2 ? ", …" : "", b->runs, r->iterations, kinds);
 }
 
-/* Its blocks become those of the body before it. */
+/* Replaces its blocks by those of the body before it. */
 static void forget_body(Making *m, GraphBlock *last)
 {
         for (int i = 0; i < m->g->nnode; i++)
@@ -365,7 +367,7 @@ static void make_repeat(Making *m, const Node *n, GraphBlock *group)
         }
 }
 
-/* What a repeat gives is what its last body leaves. */
+/* A repeat's results are those of its last body. */
 static void make_result(Making *m, const Node *n)
 {
         const Region *r = n->in[0]->attr.region;
@@ -382,7 +384,7 @@ static void block_of_input(Making *m, const Node *n)
         m->block[n->id]->shape = type_text(m->to->arena, m->g, &n->type);
 }
 
-/* What is kept in one kind of call and read in another is one block. */
+/* A state that one kind of call stores and another reads is one block. */
 static GraphBlock *state_block(Making *m, const Node *n, GraphBlock *group)
 {
         const StateVar *state = n->attr.state;

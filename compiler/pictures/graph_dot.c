@@ -14,7 +14,7 @@ static void put_quoted(Text *t, const char *text)
 
 static void print_leaf(Text *t, const GraphBlock *b)
 {
-        const char *line[MOST_LINES], *label = "";
+        const char *line[MAX_LINES], *label = "";
         const int n = block_lines(t->arena, b, line);
         for (int i = 0; i < n; i++)
                 label = arena_printf(t->arena, "%s%s%s", label, i ? "\n" : "", line[i]);

@@ -25,19 +25,19 @@ typedef enum { ITEM_BLOCK, ITEM_IN, ITEM_OUT, ITEM_BEND } LayoutItemKind;
 typedef struct {
         LayoutItemKind kind;
         GraphBlock *block;       /* or NULL */
-        const GraphBlock *way;   /* of ports and bends: the block that the flow comes from */
-        int layer, place;        /* in its layer */
-        double x, width, height; /* x: of its middle */
+        const GraphBlock *way;   /* ports and bends: the block that the flow comes from */
+        int layer, place;        /* place: index in its layer */
+        double x, width, height; /* x: centre */
         double wish, weight;
 } LayoutItem;
 
-/* Joins two items, of layers one after another once bends are made. */
+/* Connects two items, in consecutive layers once bends are made. */
 typedef struct {
         int from, to;
-        const GraphBlock *source; /* of what flows */
-        double out, in;           /* where at the items, from their middles */
-        bool back;                /* turned around: it flows from `to` to `from` */
-        bool arrives;             /* at the block that it is for, not at a border */
+        const GraphBlock *source; /* source of the flow */
+        double out, in;           /* offsets at both items, from their centres */
+        bool back;                /* reversed: it flows from `to` to `from` */
+        bool arrives;             /* at its target block, not at a border */
 } Joint;
 
 typedef struct {
@@ -46,19 +46,19 @@ typedef struct {
         GraphBlock *group;
         LayoutItem *item;
         int n, cap;
-        Joint *joint; /* as flows have it */
+        Joint *joint; /* by flows */
         int njoint, cap_joint;
-        Joint *piece; /* from layer to layer */
+        Joint *piece; /* between consecutive layers */
         int npiece, cap_piece;
         int **layer, *size; /* [layers][size]: items */
         int layers;
-        double *top; /* [layers]: their upper edges */
+        double *top; /* [layers]: upper edges */
         double *height;
 } LayerLayout;
 
-/* --- ports: where what flows from a block crosses the borders of the groups around ---------------------------------------- */
+/* --- ports: where flows cross the borders of groups ----------------------------------------------------------------------- */
 
-/* By group and the block that the flow comes from: the middle of the port, from the group's left. */
+/* By group and source block: centre of the port, from the group's left. */
 typedef struct {
         const GraphBlock *group, *source;
         bool out;
@@ -78,7 +78,7 @@ static double port_at(const Ports *p, const GraphBlock *group, const GraphBlock 
         return group->width / 2;
 }
 
-/* The child of `group` that b is or lies in; NULL: b lies elsewhere. */
+/* The child of `group` that is or contains b; NULL: b is elsewhere. */
 static GraphBlock *child_in(const GraphBlock *group, GraphBlock *b)
 {
         while (b && b->outer != group)
@@ -137,7 +137,7 @@ static void find_joints(LayerLayout *l, const Ports *ports)
 
 /* --- layers ----------------------------------------------------------------------------------------------------------- */
 
-/* Blocks may make a circle where their nodes do not: a joint that closes one is turned around. */
+/* Blocks may form a cycle even if their nodes do not: a joint that closes one is reversed. */
 static void turn_back(LayerLayout *l, int item, char *state)
 {
         state[item] = 1;
@@ -153,7 +153,7 @@ static void turn_back(LayerLayout *l, int item, char *state)
         state[item] = 2;
 }
 
-/* Longest paths. */
+/* Layers by longest paths. */
 static void find_layers(LayerLayout *l)
 {
         int last = 0;
@@ -181,7 +181,7 @@ static void find_layers(LayerLayout *l)
         l->layers = last + 2;
 }
 
-/* What nothing flows into stands right before what it flows to. */
+/* Items without incoming flow are placed directly before their target. */
 static void pull_sources(LayerLayout *l)
 {
         for (int i = 0; i < l->n; i++) {
@@ -203,7 +203,7 @@ static void piece_new(LayerLayout *l, Joint j)
         l->piece[l->npiece++] = j;
 }
 
-/* Flows from one source share their bends. */
+/* Flows from one source share bends. */
 static void make_bends(LayerLayout *l)
 {
         for (int i = 0; i < l->njoint; i++) {
@@ -273,7 +273,7 @@ static void sort_layer(LayerLayout *l, int layer)
                 l->item[of[i]].place = i;
 }
 
-/* By the mean place of those before (or behind). */
+/* Orders by the mean index of the previous (or next) layer's items. */
 static void order_layer(LayerLayout *l, int layer, bool down)
 {
         for (int i = 0; i < l->size[layer]; i++) {
@@ -321,7 +321,7 @@ static double gap_between(const LayerLayout *l, int a, int b)
         return (x->width + y->width) / 2 + (bends ? BETWEEN / 2.0 : BETWEEN);
 }
 
-/* The places nearest to the wishes with neighbours apart: runs that would overlap move as one. */
+/* The positions closest to the wishes, without overlaps: runs that would overlap move together. */
 static void place_layer(LayerLayout *l, int layer)
 {
         const int n = l->size[layer], *of = l->layer[layer];
@@ -349,14 +349,14 @@ static void place_layer(LayerLayout *l, int layer)
                         l->item[of[i]].x = mean[r] + shift[i];
 }
 
-/* What joins blocks, or goes on straight, weighs more than what bends aside. */
+/* Straight joints, and those between blocks, have more weight than bends. */
 static double joint_weight(const LayerLayout *l, const Joint *j)
 {
         const bool from = l->item[j->from].kind == ITEM_BEND, to = l->item[j->to].kind == ITEM_BEND;
         return from == to ? 64 : 1;
 }
 
-/* side -1: after those before, 1: after those behind, 0: both. */
+/* side -1: by earlier layers, 1: by later ones, 0: by both. */
 static void wish_layer(LayerLayout *l, int layer, int side)
 {
         for (int i = 0; i < l->size[layer]; i++) {
@@ -402,7 +402,7 @@ static bool ends_flat(const LayerLayout *l)
         return true;
 }
 
-/* Blocks stand in the middle of their layer's height. */
+/* Blocks are vertically centred in their layer. */
 static void stack_layers(LayerLayout *l)
 {
         GraphBlock *g = l->group;
@@ -449,7 +449,7 @@ static void keep_ports(const LayerLayout *l, Ports *ports)
         }
 }
 
-/* The ways within the group, piece by piece, from its corner; a bend is passed straight. */
+/* The paths of flows within the group, from its corner; bends are passed straight. */
 static void keep_ways(const LayerLayout *l)
 {
         for (int i = 0; i < l->npiece; i++) {
@@ -493,7 +493,7 @@ static void lay_out_group(BlockGraph *graph, GraphBlock *group, Ports *ports)
         arena_free(&scratch);
 }
 
-/* From places within groups to places in the picture. */
+/* From positions within groups to positions in the picture. */
 static void move_inside(GraphBlock *group)
 {
         for (int i = 0; i < group->ninside; i++) {

@@ -16,7 +16,7 @@ bool is_dot_op(const GraphBlock *b)
                (b->op == OP_ADD || b->op == OP_MUL || b->op == OP_SUB);
 }
 
-/* The first is the name. */
+/* The first line is the name. */
 int block_lines(Arena *a, const GraphBlock *b, const char **line)
 {
         int n = 0;
@@ -37,7 +37,7 @@ int block_lines(Arena *a, const GraphBlock *b, const char **line)
 
 void size_block(Arena *a, GraphBlock *b)
 {
-        const char *line[MOST_LINES];
+        const char *line[MAX_LINES];
         const int n = block_lines(a, b, line);
         b->width = 40;
         b->height = n * LINE + 11;
@@ -62,7 +62,7 @@ static void draw_circle(Text *t, const GraphBlock *b)
 
 static void draw_leaf(Text *t, const GraphBlock *b)
 {
-        const char *line[MOST_LINES];
+        const char *line[MAX_LINES];
         const int n = block_lines(t->arena, b, line);
         const bool end = b->kind == BLOCK_INPUT || b->kind == BLOCK_OUTPUT;
         text_printf(t,
@@ -75,7 +75,7 @@ static void draw_leaf(Text *t, const GraphBlock *b)
                          line[i]);
 }
 
-/* A repeat looks like a pile of sheets. */
+/* A repeat looks like a stack of sheets. */
 static void draw_group(Text *t, const GraphBlock *b, int depth)
 {
         const char *fill = depth % 2 ? "#f1f4f8" : "#ffffff";
@@ -107,7 +107,7 @@ static void draw_blocks(Text *t, const GraphBlock *group, int depth)
         }
 }
 
-/* Names of groups stand over the flows, at their upper left. */
+/* Names of groups are drawn over the flows, at the upper left. */
 static void draw_titles(Text *t, const GraphBlock *group)
 {
         for (int i = 0; i < group->ninside; i++)

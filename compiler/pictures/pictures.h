@@ -8,42 +8,45 @@
 #define PICTURES_H
 #include "plan/plan.h"
 
-/* arena_picture.c: kernels in their order from left to right, bytes of the arena upwards. */
+/* arena_picture.c: kernels in order from left to right, bytes of the arena upwards. */
 void draw_arena(Text *out, const Plan *p);
 
-/* calls.c: the kinds of calls of a plan, and what each kernel costs in them: what is fed separately, the largest prefill, whose last
- * row is wanted, and a step behind the whole context; of a model that is not causal the largest call. */
+/* calls.c: the kinds of calls of a plan, and the cost of each kernel: feeding, the largest prefill with
+ * its last row requested, and a step after the whole context; for a model that is not causal, the largest
+ * call. */
 typedef struct {
         const char *name, *about; /* "step", "a step after 255 positions" */
-        uint64_t part;            /* the kernels of the top body that run: Kernel.part; all_parts: all do */
-        bool all_parts, one_row;  /* one_row: a step */
+        uint64_t part; /* the kernels of the top body that run, by Kernel.part; all_parts: all of them */
+        bool all_parts, one_row; /* one_row: a step */
         int64_t size[MAX_NAMED];
         const KernelCost *cost; /* by Kernel.order.step */
-        const double *seconds;  /* by Kernel.order.step: what all its runs took; NULL: nothing was measured */
+        const double *seconds;  /* by Kernel.order.step: measured time of all its runs; NULL: not measured */
 } PlanCall;
-int calls_of(Arena *a, const Plan *p, PlanCall **call); /* how many */
+int calls_of(Arena *a, const Plan *p, PlanCall **call); /* returns their number */
 
-/* What a machine does at most, and who says so: "one thread, as given". */
+/* The ceilings of a machine, and their origin: "one thread, as given". */
 typedef struct {
         Ceilings most;
         const char *from;
 } Roof;
 
-/* threads_picture.c: each thread's share of each kernel, from barrier to barrier; a body of a repeat is drawn once. */
+/* threads_picture.c: each thread's share of each kernel, between barriers; a body of a repeat is drawn
+ * once. */
 void draw_threads(Text *out, const Plan *p, const Roof *roof, int threads);
 
-/* roofline_picture.c: FLOPs a byte of each kernel under the roof, and what it reaches, if that was measured of all calls. */
+/* roofline_picture.c: FLOPs per byte of each kernel under the roof, and its measured performance, if all
+ * calls were measured. */
 void draw_roofline(Text *out, const Plan *p, const Roof *roof, const PlanCall *call, int ncall);
 
-/* costs_text.c: what kernels cost in each call, and how threads share them, as a table */
+/* costs_text.c: costs of kernels in each call, and their division among threads, as a table. */
 void print_costs(FILE *f, const Plan *p);
 void print_shares(FILE *f, const Plan *p, int threads);
 
-/* costs_json.c: the same for programs, as members of an object */
+/* costs_json.c: the same as members of a JSON object. */
 void costs_json(const Plan *p, json_t *to);
 void shares_json(const Plan *p, int threads, json_t *to);
 
-/* graph_picture.c, graph_dot.c: blocks and what flows between them, for Graphviz too. */
+/* graph_picture.c, graph_dot.c: blocks and the flows between them, as SVG and for Graphviz. */
 void draw_graph(Text *out, const Graph *g);
 void print_graph_dot(Text *out, const Graph *g);
 #endif

@@ -23,8 +23,8 @@ enum {
         LINE = 17,
         COLUMN = 84,
         WIDE_COLUMN = 136,
-        LEAST_MARK = 3,
-        MOST_MARK = 9
+        MIN_MARK = 3,
+        MAX_MARK = 9
 };
 
 typedef struct {
@@ -36,9 +36,9 @@ typedef struct {
         bool measured;
         Turn **turn; /* [ncall][nturn] */
         int *nturn;
-        bool **runs; /* [ncall], by Kernel.order.step: does it run in this call? */
+        bool **runs; /* [ncall], by Kernel.order.step: whether it runs in this call */
         Axis x, y;
-        double top;    /* of the rows */
+        double top;    /* upper edge of the rows */
         double *total; /* [ncall]: seconds */
 } Roofline;
 
@@ -47,13 +47,13 @@ static double intensity(const KernelCost *c)
         return (double)c->flops / (double)(c->read + c->written > 0 ? c->read + c->written : 1);
 }
 
-/* FLOPs a second that the roof allows */
+/* Maximum FLOPs per second */
 static double allowed(const Roofline *r, double flops_a_byte)
 {
         return fmin(r->roof->most.flops, flops_a_byte * r->roof->most.read);
 }
 
-/* All runs of a kernel: as they took, or at least. */
+/* Seconds of all runs of a kernel: measured, or the minimum. */
 static double seconds_of(const Roofline *r, int call, int step)
 {
         const KernelCost *c = &r->call[call].cost[step];
@@ -98,8 +98,7 @@ static void draw_marks(const Roofline *r, int call, const Kernel *k, double row)
         Arena *a = r->out->arena;
         const char *fill = kind_fill[kind_of_kernel(k)];
         if (c->flops > 0) {
-                const double x = axis_at(&r->x, intensity(c)),
-                             size = fmax(LEAST_MARK, MOST_MARK * sqrt(part));
+                const double x = axis_at(&r->x, intensity(c)), size = fmax(MIN_MARK, MAX_MARK * sqrt(part));
                 const char *text = arena_printf(
                         a, "%s, %s: %.3g FLOP/byte, %s%s, %.1f %% of the time", k->name, r->call[call].name,
                         intensity(c), r->measured ? "" : "at most ", in_units(a, rate, "FLOP/s"), 100 * part);
@@ -140,7 +139,7 @@ static void draw_roof(const Roofline *r)
         svg_text(r->out, x, r->y.from - 6, "small middle grey", arena_printf(a, "ridge %.3g", ridge));
 }
 
-/* Whole decades around all kernels and the ridge. */
+/* Whole decades around all kernels and the ridge point. */
 static void roofline_range(Roofline *r, double left)
 {
         const double ridge = r->roof->most.flops / r->roof->most.read, ten = real_log(10);
@@ -194,7 +193,7 @@ static void roofline_key(const Roofline *r, double y)
                         : "percentage are its part of the call.  * no arithmetic: elements are moved.");
 }
 
-/* A kernel stands in the row of the first call that runs it. */
+/* A kernel's row is that of the first call that runs it. */
 static void draw_row(const Roofline *r, int call, const Kernel *k, double y)
 {
         svg_line(r->out, r->x.from, y, r->x.to, y, "grid");
@@ -205,7 +204,7 @@ static void draw_row(const Roofline *r, int call, const Kernel *k, double y)
                         draw_marks(r, c, k, y);
 }
 
-/* Returns how many there are; draws: or does no more. */
+/* Returns the number of rows; draws: and draws them. */
 static int visit_rows(const Roofline *r, bool draws)
 {
         bool *known = NEW_ARRAY(r->out->arena, bool, r->plan->steps);

@@ -1,7 +1,7 @@
 /* SVG elements, and the common style of all pictures. */
 #include "pictures_private.h"
 
-/* Names and numbers are set in a font of fixed width, so that their length is known. */
+/* Names and numbers have a fixed-width font, so that their width is known. */
 static const char style[] =
         "text { font-family: 'DejaVu Sans Mono', 'Liberation Mono', Menlo, Consolas, monospace; fill: #222 "
         "}\n"
@@ -38,7 +38,7 @@ void svg_end(Text *t)
         text_put(t, "</svg>\n");
 }
 
-/* What XML can't hold is shown as a question mark. */
+/* Characters that are not valid in XML become question marks. */
 void svg_escape(Text *t, const char *text)
 {
         for (int32_t left = (int32_t)strlen(text), n; left > 0; left -= n, text += n) {
@@ -130,7 +130,8 @@ void svg_text_within(Text *t, double x, double y, double room, const char *class
 
 /* --- kinds ------------------------------------------------------------------------------------------------------------ */
 
-/* Told apart by most colour-blind eyes too (after Okabe and Ito, 2008), light enough for dark letters. */
+/* Distinguishable with most kinds of colour blindness (after Okabe and Ito, 2008), and light enough for
+ * dark letters. */
 const char *const kind_fill[KINDS] = {
         [KIND_PRODUCT] = "#7fb8e6", [KIND_ATTENTION] = "#f2b04c", [KIND_ELEMENTWISE] = "#9fd8a4",
         [KIND_SCAN] = "#e39ac0",    [KIND_CARRIED] = "#f3e57c",   [KIND_OTHER] = "#d0d0d0"};

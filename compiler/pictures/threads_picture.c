@@ -19,17 +19,17 @@ typedef struct {
         const PlanCall *call;
         const Roof *roof;
         const Turn *turn;
-        int nturn, threads, depth; /* depth: of repeats within each other */
-        double row;                /* height of a thread's */
-        double top;                /* of the rows */
-        double *begin;             /* [nturn][threads]: seconds at which a thread begins with a kernel .. */
-        double *end;               /* .. and ends; of bodies: when the first comes, the last goes */
-        double *wait;              /* [nturn]: the barrier before a kernel; < 0: there is none */
-        double all, busy;          /* seconds of the whole; of all threads' work */
+        int nturn, threads, depth; /* depth: of nested repeats */
+        double row;                /* height of a thread's row */
+        double top;                /* upper edge of the rows */
+        double *begin;             /* [nturn][threads]: start of a kernel in a thread, in seconds */
+        double *end;               /* its end; bodies: the first start and the last end */
+        double *wait;              /* [nturn]: time of the barrier before a kernel; < 0: none */
+        double all, busy;          /* total seconds; busy seconds of all threads */
         Axis time;
 } Schedule;
 
-/* --- who does what when ----------------------------------------------------------------------------------------------- */
+/* --- times of threads ------------------------------------------------------------------------------------------------- */
 
 static double latest(const double *clock, int n)
 {
@@ -110,7 +110,7 @@ static void draw_share(const Schedule *s, int i, int t)
         svg_close(s->out);
 }
 
-/* A band behind a body, and over it what it is. */
+/* Draws a band behind a body, with its name above. */
 static void draw_band(const Schedule *s, int i, int depth)
 {
         int end = i + 1;
@@ -171,7 +171,7 @@ static void draw_rows(const Schedule *s)
                 }
 }
 
-/* What the numbers in the boxes stand for. */
+/* Explains the numbers in the boxes. */
 static void draw_table(const Schedule *s, double y)
 {
         static const char *const head[] = {"",     "kernel", "shared by", "runs",
@@ -213,7 +213,7 @@ static void draw_table(const Schedule *s, double y)
         }
 }
 
-/* Returns where the next one begins. */
+/* Returns the position of the next one. */
 static double draw_call(Schedule *s, double y)
 {
         Arena *a = s->out->arena;

@@ -118,7 +118,7 @@ static void judge_body(Batch *b, int body)
         }
 }
 
-/* --- what a call of several sequences can't take or give ---------------------------------------------------------- */
+/* --- unsupported inputs and outputs ------------------------------------------------------------------------------- */
 
 static bool is_of_rows(const Plan *p, const Type *t)
 {

@@ -6,9 +6,9 @@
 
 #include <inttypes.h>
 
-static const int64_t MOST_BYTES = INT64_C(1) << 46; /* 64 TiB: an address has 47 bits */
+static const int64_t MAX_BYTES = INT64_C(1) << 46; /* 64 TiB: an address has 47 bits */
 
-/* A value that lies in the buffer; NULL: none does by itself. */
+/* A value in the buffer; NULL: none has it for itself. */
 static const Node *node_in(const Plan *p, const Buffer *b)
 {
         for (int i = 0; i < p->nbody; i++)
@@ -24,15 +24,15 @@ static Span span_of(const Plan *p, const Buffer *b)
         return b->weight ? b->weight->span : n ? n->span : (Span){0};
 }
 
-/* The bytes of all slots, MOST_BYTES or one more if they are more. */
+/* The bytes of all slots, MAX_BYTES or one more if they are more. */
 static int64_t buffer_bytes(const Buffer *b)
 {
         int64_t n = b->home == IN_ARENA ? b->size : b->slot_stride;
         int64_t slots = b->home == IN_ARENA ? 1 : b->slots;
-        return n > MOST_BYTES / slots ? MOST_BYTES + 1 : n * slots;
+        return n > MAX_BYTES / slots ? MAX_BYTES + 1 : n * slots;
 }
 
-/* Whether a section holds more than can be; *largest: what takes most of it. */
+/* Whether a section exceeds its limit; *largest: its largest part. */
 static bool is_too_large(const Plan *p, Home home, const Buffer **largest)
 {
         int64_t sum = 0, most = 0;
@@ -42,11 +42,11 @@ static bool is_too_large(const Plan *p, Home home, const Buffer **largest)
                 if (b->home != home || b->part_of)
                         continue;
                 int64_t n = b->paged ? buffer_bytes(b) / sequences : buffer_bytes(b);
-                sum = sum > MOST_BYTES ? sum : sum + n;
+                sum = sum > MAX_BYTES ? sum : sum + n;
                 *largest = n > most ? b : *largest;
                 most = n > most ? n : most;
         }
-        return sum > MOST_BYTES / sequences;
+        return sum > MAX_BYTES / sequences;
 }
 
 static bool check_memory(Diag *diag, const Plan *p)

@@ -1,12 +1,16 @@
-/* Checks statically that a program is what its kernels need:
+/* Checks statically that a program meets the needs of its kernels:
  *
- *      each kernel is called once, in the order for which buffers were placed, and each value is stored before it is read;
- *      between steps that touch the same memory, one of which stores there, all threads wait, in every kind of call;
- *      where a kernel runs, all that compute its operands have run, and each output is computed where the caller asks for it;
- *      of what ranks share, a kernel reads only its rank's part, or what exchanges and gathers brought since (check_ranks.c).
+ *      each kernel is called once, in the order for which buffers were placed, and each value is stored
+ *      before it is read;
+ *      a barrier separates steps that access the same memory if one of them stores, in every kind of call;
+ *      where a kernel runs, all kernels of its operands have run, and each output is computed if it is
+ *      requested;
+ *      of values that ranks share, a kernel reads only its rank's part, or data received from exchanges
+ *      and gathers (check_ranks.c).
  *
- * The steps are walked once for each kind of call: rows, threads, ranks, and what ranks share.  A fault is a bug of ours: it is
- * printed with its step and buffer, and the process aborts, as check_code() does. */
+ * The steps are walked once for each kind of call: rows, threads, ranks, and how ranks share the call.  A
+ * fault is a bug in lathe: it is printed with its step and buffer, and the process aborts, as check_code()
+ * does. */
 #include "check_program_private.h"
 
 #include <stdarg.h>
@@ -40,7 +44,7 @@ const char *kind_of_call_text(const Checker *c)
 
 /* --- barriers -------------------------------------------------------------------------------------------------------------- */
 
-/* Where a kernel touches the buffer of one thread's step; NULL: nowhere, or both read. */
+/* A buffer of the kernel that conflicts with the buffer of a ONE_THREAD step.  NULL: no conflict. */
 static const Buffer *touches_memory(const Kernel *k, const Touch *t)
 {
         for (int i = 0; i < k->code->nwritten; i++)
@@ -54,7 +58,7 @@ static const Buffer *touches_memory(const Kernel *k, const Touch *t)
 
 static const Buffer *conflict(const Checker *c, const Touch *a, const Touch *b)
 {
-        if (a->step == b->step || (a->buffer && b->buffer)) /* one thread's */
+        if (a->step == b->step || (a->buffer && b->buffer)) /* both run in the same thread */
                 return NULL;
         if (a->buffer)
                 return touches_memory(b->step->kernel, a);
@@ -91,7 +95,8 @@ static void check_touch(Checker *c, Touch t)
 
 /* --- wanted outputs ---------------------------------------------------------------------------------------------------------- */
 
-/* Does `a` hold wherever `b` does?  a NULL: always.  All bits of outputs: a state needs it, in every call. */
+/* Whether condition `a` holds wherever `b` does.  a NULL: always.  Outputs with all bits: needed by a
+ * state, in every call. */
 static bool is_implied(const Graph *g, const Step *a, const Step *b)
 {
         if (!a || a == b)
@@ -102,18 +107,20 @@ static bool is_implied(const Graph *g, const Step *a, const Step *b)
                          : b->outputs != ~UINT64_C(0) && (b->outputs & ~a->outputs) == 0;
 }
 
-/* Outputs for which a kernel reads b: of a product with several parts, those of the parts whose epilogues read it. */
+/* The outputs for which a kernel reads b.  For a product of several parts: those of the parts whose
+ * epilogues read b. */
 static uint64_t outputs_reading(const Plan *p, const Kernel *k, const Buffer *b)
 {
         const Stmt *s = k->op == K_MATMUL ? only_statement(own_function(k), STMT_MATMUL) : NULL;
         uint64_t outputs = 0;
         for (int i = 0; s && i < s->call.matmul->npart; i++)
-                if (function_names(s->call.matmul->part[i].epilogue, b))
+                if (function_accesses(s->call.matmul->part[i].epilogue, b))
                         outputs |= p->graph->wanted[s->call.matmul->part[i].segment->store.node->id];
-        return !s || function_names(own_function(k), b) ? k->wanted : outputs;
+        return !s || function_accesses(own_function(k), b) ? k->wanted : outputs;
 }
 
-/* One of the steps that store a buffer has run, for each output that needs it: others may run later, or store parts that the reader does not need. */
+/* Checks that for each output one of the steps that store b has run.  Others may run later, or store parts
+ * that the kernel does not read. */
 static void check_operand(Checker *c, const Kernel *k, const Buffer *b)
 {
         const WriterList *w = &c->writer[b->id];
@@ -147,7 +154,7 @@ static void check_wanted(Checker *c, const Kernel *k)
 
 static void check_order(Checker *c, const Kernel *k)
 {
-        if (k->order.step < c->last && k->op != K_ACTIVE) /* which both halves of a repeat call */
+        if (k->order.step < c->last && k->op != K_ACTIVE) /* both halves of a repeat call it */
                 program_fault(c,
                               "it comes after kernel number %d, and is number %d of the order for which "
                               "buffers were placed",
@@ -176,7 +183,7 @@ static void check_kernel(Checker *c, const Kernel *k)
         note_stores_of_rank(c, k);
 }
 
-/* Steps of one thread, which reads or stores a buffer. */
+/* Checks a step that runs in one thread and reads or stores a buffer. */
 static void check_one_thread(Checker *c, const Step *s)
 {
         if (!c->one_thread)
@@ -204,7 +211,7 @@ static CheckState state_copy(const Checker *c, const CheckState *from)
         return to;
 }
 
-/* True: it grew. */
+/* Returns whether `to` grew. */
 static bool state_join(const Checker *c, CheckState *to, const CheckState *from)
 {
         const int before = to->pending.n + to->shared.n;
@@ -217,8 +224,9 @@ static bool state_join(const Checker *c, CheckState *to, const CheckState *from)
 
 static void check_steps(Checker *c, const StepList *list);
 
-/* A split loop runs the same iterations in both halves.  If kernels of the first half ran, at least one iteration of the second half follows, so
- * the state before that half is never followed by the step after the loop. */
+/* A split loop runs the same iterations in both halves.  If kernels of the first half ran, at least one
+ * iteration of the second half follows, so the state before that half never reaches the step after the
+ * loop. */
 static void forget_first_half(const Checker *c, CheckState *state)
 {
         const Step *first = find_step(c->plan->program, STEP_REPEAT, c->step->kernel);
@@ -229,7 +237,7 @@ static void forget_first_half(const Checker *c, CheckState *state)
         }
 }
 
-/* Each iteration goes on from the end of any body, or from what is before the repeat. */
+/* An iteration starts from the state after any body, or from that before the repeat. */
 static void check_repeat(Checker *c, const Step *repeat)
 {
         const StepList *bodies = &repeat->inside;
@@ -287,7 +295,7 @@ static void check_barrier(Checker *c, const Step *s)
                 c->state.pending.n = 0;
 }
 
-/* A step that contains others; `mark` is passed to them. */
+/* Walks a step that contains others, with *mark set to it. */
 static void check_steps_inside(Checker *c, const Step *s, const Step **mark)
 {
         const Step *outer = *mark;
@@ -389,7 +397,7 @@ void check_program(const Plan *p)
         for (int kind = 0; p->sharing.ranks && kind < 12; kind++) {
                 const KindOfCall call = {.wait = kind % 3 == 1 ? WAIT_STEP : WAIT_ROWS,
                                          .ranks = true,
-                                         .by_rows = kind % 3 == 2, /* one row is too few */
+                                         .by_rows = kind % 3 == 2, /* one row is too few to share */
                                          .stages = kind / 3 & 1,
                                          .unrequested = kind / 6};
                 if ((!call.by_rows || p->sharing.by_rows) && (!call.unrequested || p->graph->past >= 0))

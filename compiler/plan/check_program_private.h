@@ -1,4 +1,5 @@
-/* Shared by the parts of the check of programs: check_program.c walks the steps, check_ranks.c tracks the data of ranks. */
+/* Shared by the checks of programs: check_program.c walks the steps, check_ranks.c tracks the data of
+ * ranks. */
 #ifndef CHECK_PROGRAM_PRIVATE_H
 #define CHECK_PROGRAM_PRIVATE_H
 #include "plan_private.h"
@@ -10,7 +11,7 @@ typedef struct {
         bool unrequested; /* no row is requested as output */
 } KindOfCall;
 
-/* A step since the last barrier: its kernel's buffers, or this one. */
+/* A step since the last barrier, with all buffers of its kernel, or with one buffer. */
 typedef struct {
         const Step *step;
         const Buffer *buffer;
@@ -21,13 +22,13 @@ typedef struct {
         int n, cap;
 } TouchList;
 
-/* Of a buffer each rank has only a part: the one that it computed of what this kernel stores. */
+/* A buffer of which each rank has only the part that it computed in this kernel. */
 typedef struct {
         const Buffer *buffer;
-        const Step *step; /* that stored it */
-        int64_t modulus;  /* its heads, by heads_modulus(); 0: outputs, or rows */
-        SharedRows rows;  /* its rows, if rows.buffer is not NULL */
-        bool of_stage;    /* of the iterations of its stage */
+        const Step *step; /* the step that stored it */
+        int64_t modulus;  /* heads_modulus() of its heads; 0: parts are outputs or rows */
+        SharedRows rows;  /* rows of a rank, if rows.buffer is not NULL */
+        bool of_stage;    /* a part is the iterations of a stage */
 } SharedPart;
 typedef struct {
         SharedPart *of;
@@ -39,7 +40,7 @@ typedef struct {
         SharedList shared;
 } CheckState;
 
-/* Steps that store a buffer, and the condition that they are in, or NULL. */
+/* A step that stores a buffer, and its condition or NULL. */
 typedef struct {
         const Step *step, *wanted;
 } Writer;
@@ -48,7 +49,7 @@ typedef struct {
         int n, cap;
 } WriterList;
 
-/* A value that iterations of stages carry: what was done with it, in this order. */
+/* A value that iterations of stages carry, and the last operation on it, in this order. */
 typedef enum { AT_BEGIN, RECEIVED, ITERATED, SENT, GIVEN, TAKEN } StageTurn;
 typedef struct {
         const Kernel *repeat;
@@ -61,12 +62,12 @@ typedef struct {
         Arena *arena; /* for this check only */
         KindOfCall call;
         CheckState state;
-        const Step *step;                       /* at which the walk is */
-        const Step *wanted, *view, *one_thread; /* around it, or NULL */
-        bool *written;                          /* by buffer */
-        int *called;                            /* by Kernel.order.step */
+        const Step *step;                       /* current step */
+        const Step *wanted, *view, *one_thread; /* enclosing steps, or NULL */
+        bool *written;                          /* by buffer: stored by an earlier step */
+        int *called;                            /* number of calls, by Kernel.order.step */
         WriterList *writer;                     /* by buffer */
-        int last;                               /* Kernel.order.step */
+        int last;                               /* Kernel.order.step of the last called kernel */
         StagedValue *staged;
         int nstaged, cap_staged;
 } Checker;
@@ -81,6 +82,6 @@ void end_ranks(Checker *c);
 void add_shared(const Checker *c, SharedList *to, SharedPart part);
 void check_reads_of_rank(Checker *c, const Kernel *k);
 void note_stores_of_rank(Checker *c, const Kernel *k);
-void check_transfer(Checker *c, const Step *s); /* EXCHANGE, GATHER, SEND, RECEIVE */
+void check_transfer(Checker *c, const Step *s); /* for EXCHANGE, GATHER, SEND and RECEIVE */
 void note_iterations_of_stage(Checker *c, const Step *repeat);
 #endif

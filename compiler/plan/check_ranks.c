@@ -1,5 +1,6 @@
-/* What each rank has, step by step: values that all have, and parts that each computed.  A kernel that reads more than its rank's part
- * needs an exchange, a gather or a value of another stage before it. */
+/* Tracks the data of each rank, step by step: values that all ranks have, and parts that each rank
+ * computed.  A kernel that reads more than its rank's part needs an exchange, a gather or a value of
+ * another stage before it. */
 #include "check_program_private.h"
 
 static bool same_shared_part(const SharedPart *a, const SharedPart *b)
@@ -24,7 +25,7 @@ static void remove_shared(SharedList *list, int i)
 
 /* --- kernels ----------------------------------------------------------------------------------------------------------------- */
 
-/* How ranks share a kernel in this call. */
+/* Whether ranks share the kernel by outputs or heads in this call. */
 static bool shares_outputs(const Checker *c, const Kernel *k)
 {
         return c->call.ranks && k->ranks.sharded && (!k->ranks.by_rows || !c->call.by_rows);
@@ -35,7 +36,7 @@ static bool shares_rows_of(const Checker *c, const Kernel *k)
         return c->call.by_rows && k->ranks.by_rows && k->ranks.row_loop;
 }
 
-/* The plan, with heads as ranks count them. */
+/* A copy of the plan with the number of heads that ranks share. */
 static Plan with_heads(const Checker *c, int64_t heads)
 {
         Plan p = *c->plan;
@@ -82,7 +83,7 @@ void check_reads_of_rank(Checker *c, const Kernel *k)
         }
 }
 
-/* Columns of the product that stores b. */
+/* Number of columns of the product that stores b. */
 static int64_t columns_stored(const Kernel *k, const Buffer *b)
 {
         for (int i = 0; i < k->product.nsegment; i++)
@@ -211,7 +212,7 @@ void begin_ranks(Checker *c)
         c->nstaged = 0;
 }
 
-/* All ranks have the outputs, and what later calls read. */
+/* Checks that all ranks have the outputs and the data that later calls read. */
 void end_ranks(Checker *c)
 {
         for (int i = 0; i < c->state.shared.n; i++) {

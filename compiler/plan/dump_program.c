@@ -1,4 +1,4 @@
-/* A program as text and as JSON.  One function lists what is said of a step; each format only spells that. */
+/* A program as text and as JSON.  One function lists the facts about a step, which each format prints. */
 #include "plan.h"
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ const char *barriers_text(const Plan *p)
         return text;
 }
 
-/* --- what is said of a step ---------------------------------------------------------------------------------------------- */
+/* --- facts about a step -------------------------------------------------------------------------------------------------- */
 
 /* A member: its text, or if that is NULL its number. */
 typedef struct {
@@ -55,10 +55,10 @@ typedef struct {
         int64_t number;
 } StepFact;
 
-enum { MOST_FACTS = 8 };
+enum { MAX_FACTS = 8 };
 typedef struct {
         const Plan *plan;
-        StepFact of[MOST_FACTS];
+        StepFact of[MAX_FACTS];
         int n;
 } StepFacts;
 
@@ -257,7 +257,7 @@ static json_t *steps_json(const Plan *p, const StepList *list)
         return all;
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------------------------- */
+/* --- main function --------------------------------------------------------------------------------------------------------------- */
 
 void program_dump(FILE *f, const Plan *p)
 {

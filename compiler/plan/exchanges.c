@@ -12,7 +12,7 @@
 
 /* --- exchanges after a repeat ------------------------------------------------------------------------------------------ */
 
-/* Does k read of b only the elements that it stores there? */
+/* Whether k reads only those elements of b that it stores. */
 bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b)
 {
         const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;
@@ -26,8 +26,8 @@ bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b)
         return true;
 }
 
-/* Is k a product that adds to a carried sum, as experts do, which no other kernel reads before the last iteration?
- * repeat: has one body, without repeats. */
+/* Whether k is a product that adds to a carried sum, as experts do, which no other kernel reads before the
+ * last iteration. repeat: has one body, without inner repeats. */
 static bool can_be_exchanged_after(const Plan *p, const Kernel *repeat, const Kernel *k)
 {
         const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
@@ -41,13 +41,13 @@ static bool can_be_exchanged_after(const Plan *p, const Kernel *repeat, const Ke
                     (other != k && (code_reads(other->code, b) || code_writes(other->code, b))))
                         return false;
         }
-        return is_carried_on(p, repeat->repeat.region, b) && b->home == IN_ARENA &&
+        return is_carried_value(p, repeat->repeat.region, b) && b->home == IN_ARENA &&
                reads_what_it_stores(p, k, b);
 }
 
 /* --- loop split --------------------------------------------------------------------------------------------------------- */
 
-/* Does only kernel `reader` read b, apart from the arena's reuse? */
+/* Whether only kernel `reader` reads b, except for the arena's reuse. */
 static bool is_read_by_one(const Plan *p, const Kernel *reader, const Buffer *b)
 {
         for (int i = 0; i < p->nbuffer; i++)
@@ -61,7 +61,7 @@ static bool is_read_by_one(const Plan *p, const Kernel *reader, const Buffer *b)
         return true;
 }
 
-enum { MOST_BYTES = 64 << 20 }; /* bytes that the results of all iterations may take */
+enum { MAX_BYTES = 64 << 20 }; /* bytes that the results of all iterations may take */
 
 /* Is the body of the repeat that of experts: rows that an iteration changes, this product, and a product of its results that adds to the carried
  * sum?  Then the first products of all iterations may come before all sums. */
@@ -79,7 +79,7 @@ static bool can_be_split(const Plan *p, const Kernel *repeat, const Kernel *firs
         const Buffer *b = first->code->written[0];
         return b->home == IN_ARENA && !b->part_of && !b->alias && !b->replicated && !b->region &&
                b->slots == 1 && b->storage == STORAGE_F32 &&
-               b->size <= MOST_BYTES / repeat->repeat.region->iterations &&
+               b->size <= MAX_BYTES / repeat->repeat.region->iterations &&
                !code_reads(first->code, second->code->written[0]) && is_read_by_one(p, second, b);
 }
 
@@ -101,7 +101,7 @@ static void give_places(Plan *p, Buffer *b, Region *r)
 /* The repeat becomes two, of which the second one has the second product.  Returns the list of a condition between them. */
 static StepList *split_repeat(Plan *p, const Kernel *repeat, Step condition)
 {
-        const StepPlace place = place_of_kernel(p->program, repeat);
+        const StepPosition place = find_kernel_step(p->program, repeat);
         Step *first = place.list->step[place.at], *active = first->inside.step[0],
              *body = active->inside.step[0];
         Step *rest = step_insert(p, place.list, place.at + 1,

@@ -100,7 +100,7 @@ static bool *find_tables(Fuse *f)
                 fact[u->all[i]->id] = precomputable(f, fact, u->all[i]);
         for (int i = 0; i < u->n; i++) {
                 Node *n = u->all[i];
-                if (!(fact[n->id] & PURE) || !(fact[n->id] & WORK) || is_far(f->plan->of_node.interval, n))
+                if (!(fact[n->id] & PURE) || !(fact[n->id] & WORK) || is_wide(f->plan->of_node.interval, n))
                         continue;
                 for (int k = 0; k < u->nuser[n->id]; k++)
                         table[n->id] |= !(fact[u->user[n->id][k]->id] & PURE);
@@ -226,7 +226,7 @@ static void cut_towers(Fuse *f)
                                 height[n->id] = height[n->in[k]->id] + 1;
                 bool stored = op_info[n->op].family == STATE || op_info[n->op].family == CONTROL ||
                               n->op == OP_MATMUL;
-                f->tower[n->id] = f->force_buffer[n->id] = !stored && height[n->id] >= HIGHEST;
+                f->too_deep[n->id] = f->force_buffer[n->id] = !stored && height[n->id] >= HIGHEST;
                 f->plan->of_node.copy[n->id] = f->force_buffer[n->id] && n->op == OP_VIEW;
                 if (stored || f->force_buffer[n->id])
                         height[n->id] = 0;
@@ -470,7 +470,7 @@ static bool relieve(Fuse *f, Node *stuck)
 {
         const Kernel *k = f->stuck;
         const Node *root = k->op == K_MATMUL ? k->product.segment[0].product[0] : k->stores.of[0].node;
-        bool *next = k->op == K_ATTENTION ? f->apart : k->op == K_MATMUL ? f->bare : f->plan->of_node.single;
+        bool *next = k->op == K_ATTENTION ? f->split : k->op == K_MATMUL ? f->bare : f->plan->of_node.single;
         const bool within = k->op == K_ATTENTION && is_part_of_scores(f, root, stuck);
         if (!within && !f->force_buffer[stuck->id]) {
                 f->force_buffer[stuck->id] = true;
@@ -527,10 +527,10 @@ static Fuse fuse_new(Plan *p)
         f.owner = NEW_ARRAY(a, Kernel *, g->nnode);
         f.needs_buffer = NEW_ARRAY(a, bool, g->nnode);
         f.force_buffer = NEW_ARRAY(a, bool, g->nnode);
-        f.tower = NEW_ARRAY(a, bool, g->nnode);
+        f.too_deep = NEW_ARRAY(a, bool, g->nnode);
         p->of_node.copy = NEW_ARRAY(a, bool, g->nnode);
         p->of_node.single = NEW_ARRAY(a, bool, g->nnode);
-        f.apart = NEW_ARRAY(a, bool, g->nnode);
+        f.split = NEW_ARRAY(a, bool, g->nnode);
         f.bare = NEW_ARRAY(a, bool, g->nnode);
         f.is_dead = NEW_ARRAY(a, bool, g->nnode);
         f.trivial = NEW_ARRAY(a, bool, g->nnode);

@@ -14,8 +14,8 @@
 
 static const char *match(const Fuse *f, const Node *product, Scores *s)
 {
-        const char *why = why_no_attention(f->arena, f->plan->graph, f->uses, product, f->tower, s);
-        return f->apart[product->id] ? "no loops of its kernel walk its operands" : why;
+        const char *why = why_no_attention(f->arena, f->plan->graph, f->uses, product, f->too_deep, s);
+        return f->split[product->id] ? "no loops of its kernel walk its operands" : why;
 }
 
 bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n)

@@ -17,7 +17,7 @@ typedef struct {
         const Buffer *buffer; /* whole */
         int head;             /* loop of the heads, or -1 */
         int64_t heads;
-        int64_t modulus; /* of what was seen so far; 0: nothing, -1: it is not by heads */
+        int64_t modulus; /* of the accesses so far; 0: none, -1: not by heads */
 } Seen;
 
 typedef struct {
@@ -38,8 +38,9 @@ static bool add_range(HeadRest *rest, int64_t scale, int64_t most)
 
 static bool add_turns(const Seen *s, HeadRest *rest, const CodeLoop *l, int64_t scale, bool whole)
 {
+        /* one row: 0 */
         if (dim_equal(l->size, dim_named(s->plan->graph->time)))
-                return !l->from_first; /* one row: 0 */
+                return !l->from_first;
         int64_t n = whole ? round_up(l->size.fixed, LANES) : l->size.fixed;
         return dim_is_fixed(l->size) && !l->from_first && !l->active && add_range(rest, scale, n - 1);
 }
@@ -143,7 +144,7 @@ static int64_t lane_coefficient(const Index *x, int64_t scale)
         return all;
 }
 
-/* How far apart an index finds two neighbouring heads. */
+/* Distance of two neighbouring heads in an index. */
 static int64_t head_step(const Seen *s, const Index *x, int64_t scale)
 {
         int64_t step = x->op == INDEX_LOOP && x->number == s->head ? scale : 0;
@@ -160,7 +161,7 @@ static int64_t grain_of(const Buffer *b)
         return b->storage == STORAGE_Q8 ? b->group * (b->layout.tiled >= 0 ? LANES : 1) : 1;
 }
 
-/* One access, of heads `step` apart: elements from `at` on, up to `reach` further. */
+/* One access, with heads `step` apart: elements `at` to `at` + reach. */
 static void heads_see(Seen *s, const Buffer *b, const Index *at, int64_t step, int64_t reach,
                       const CodeLoop *lanes, bool whole)
 {
@@ -233,8 +234,8 @@ static bool is_by_heads(const Plan *p, const Function *f, const AttentionCall *c
                (c->row < 0 || dim_equal(f->loop[c->row].size, dim_named(p->graph->time)));
 }
 
-/* Keys or values of attention, heads `head` apart, positions `step`, of which each reads `reach` more: all heads within a position, or all positions
- * within a head. */
+/* Keys or values of attention, with heads `head` apart and positions `step` apart; each has `reach` more
+ * elements.  Either all heads are within a position, or all positions within a head. */
 static void see_kept(Seen *s, const Operand *o, int64_t head, int64_t step, int64_t reach)
 {
         const bool apart = whole_buffer(o->buffer)->per_head, within = head && step % (head * s->heads) == 0;
@@ -270,7 +271,7 @@ int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
         const Function *f = k->code->function[k->code->n - 1];
         Seen s = {.plan = p, .f = f, .buffer = b};
         for (int i = 0; i < k->code->n - 1; i++)
-                if (function_names(k->code->function[i], b))
+                if (function_accesses(k->code->function[i], b))
                         return 0;
         for (int i = 0; i < f->body.n; i++)
                 if (!(k->op == K_ATTENTION ? heads_see_attention(&s, attention_of(k))
@@ -279,7 +280,7 @@ int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
         return s.modulus > 0 ? s.modulus : 0;
 }
 
-bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n)
+bool stores_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n)
 {
         const Seen s = {.plan = p, .f = f, .head = -1};
         HeadRest rest = {0};
@@ -289,7 +290,7 @@ bool lies_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_
 
 bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64_t n)
 {
-        return lane_coefficient(store->at, 1) == 1 && lies_by_columns(p, f, store, n);
+        return lane_coefficient(store->at, 1) == 1 && stores_by_columns(p, f, store, n);
 }
 
 void find_heads(Plan *p)

@@ -27,7 +27,7 @@ Buffer *buffer_new(Plan *p, Home home, const Type *t, const char *name)
 
 Storage storage_of(const Plan *p, const Node *n)
 {
-        return is_far(p->of_node.interval, n) ? STORAGE_F64 : STORAGE_F32;
+        return is_wide(p->of_node.interval, n) ? STORAGE_F64 : STORAGE_F32;
 }
 
 /* Number of elements along an axis for which the buffer has room. */
@@ -333,7 +333,7 @@ static Buffer *layout_weight(const Fuse *f, const Node *n)
         return weight_buffer(f->plan, w, storage, is_in_blocks(storage) ? 1 - w->contracted : -1);
 }
 
-/* Is a weight the keys or the values of attention? */
+/* Whether a weight is the keys or the values of attention. */
 static bool is_attended(const Fuse *f, const Weight *w)
 {
         for (int i = 0; i < f->nkernel; i++)
@@ -446,7 +446,7 @@ static void lay_output(Fuse *f, int i)
         place_value(f, o->node, b, p->graph->top, 4 * p->graph->top->nnode + 4);
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------ */
+/* --- main function ------------------------------------------------------------------------------------------------ */
 
 static bool is_result_of_attention(const Fuse *f, const Node *n)
 {

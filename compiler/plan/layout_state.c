@@ -36,7 +36,7 @@ void lay_state(Fuse *f, Node *append, int tiled)
         Buffer *b = buffer_new(p, IN_STATE, &append->type, s->name);
         keep_as(p, b, append);
         b->cache = p->windows.of_state[s->id];
-        b->per_head = s->apart;
+        b->per_head = s->per_head;
         b->paged = suits_pages(f, append, tiled);
         if (b->paged)
                 b->shift_axis = append->attr.axis;

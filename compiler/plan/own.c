@@ -41,7 +41,7 @@ static bool is_one_row(const Plan *p, const Kernel *k)
         return true;
 }
 
-bool function_names(const Function *f, const Buffer *b)
+bool function_accesses(const Function *f, const Buffer *b)
 {
         for (int i = 0; i < f->npointer; i++)
                 if (whole_buffer(f->pointer[i]) == b)
@@ -65,7 +65,7 @@ static bool disown(Kernel *k)
         for (int i = 0; i < k->code->nread; i++)
                 for (int f = 0; f < k->code->n; f++)
                         if (k->code->read[i]->replicated && k->code->function[f]->role != WHOLE_KERNEL &&
-                            function_names(k->code->function[f], k->code->read[i])) {
+                            function_accesses(k->code->function[f], k->code->read[i])) {
                                 k->code->read[i]->replicated = false;
                                 changed = true;
                         }

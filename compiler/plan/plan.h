@@ -39,10 +39,10 @@ const TunedProduct *tuned_find(const Tuned *tuned, const Target *t, const Produc
 
 /* tile_cost.c: the tiling with the lowest estimate; *why: the estimates of all tiles, or "" */
 ProductTiling estimated_tiling(const Plan *p, const ProductShape *of, const char **why);
-/* Other tilings that may be faster: with other tiles (which 0), blocks of k (1), rows at once (2).  Returns
- * their number, at most `most`. */
-int further_tilings(const Target *t, const ProductShape *of, const ProductTiling *tiling, int which,
-                    ProductTiling *further, int most);
+/* Other tilings that may be faster: with other tiles (which 0), blocks of k (1), rows at once (2).
+ * Returns their number, at most `most`. */
+int candidate_tilings(const Target *t, const ProductShape *of, const ProductTiling *tiling, int which,
+                      ProductTiling *further, int most);
 /* NULL, or the reason why a product can't have this tiling. */
 const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, const ProductTiling *tiling);
 
@@ -55,7 +55,7 @@ const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, cons
 #include "passes/passes.def"
 #undef PASS
 
-/* buffer_names.c: sets Buffer.role and Buffer.offset_name of all buffers */
+/* buffer_names.c: sets Buffer.role and Buffer.offset_name of all buffers. */
 void name_buffers(Plan *p);
 
 /* heads.c: if the number of threads divides Plan.heads and they run k for one row, thread t of T accesses
@@ -74,8 +74,8 @@ const Buffer *carried_buffer(const Plan *p, const Region *r, int carry);
 /* heads.c: whether a product's store of n columns, 16 at a time, stores them contiguously */
 bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64_t n);
 
-int64_t widest_exchange(
-        const Plan *p); /* floats that ranks exchange at least at once: a row of what a kernel stores */
+/* floats that ranks exchange at least at once: a row of what a kernel stores */
+int64_t widest_exchange(const Plan *p);
 
 /* kernel_cost.c: the cost of one run of a kernel in a call of given sizes, by the rule of cost_flops() */
 typedef struct {
@@ -85,7 +85,9 @@ typedef struct {
         const char *unit;        /* name of the units: "panels of 16 outputs" */
         int64_t blocks; /* attention of one row: blocks of keys, shared if units are uneven; else 1 */
         int64_t runs;   /* in a call: the iterations around it; of those with a gate, the ones in use */
-        int64_t rows; /* of a causal model: positions that a run computes, all of the call or those that its iteration changes */
+        /* of a causal model: positions that a run computes, all of the call or those that its iteration
+         * changes */
+        int64_t rows;
 } KernelCost;
 /* [p->steps], by Kernel.order.step.  size: of the named dimensions; size[NAMED_FIRST]: the first requested
  * row. */
@@ -96,13 +98,14 @@ KernelCost *kernel_costs(Arena *a, const Plan *p, const int64_t *size);
 typedef struct {
         int64_t weights, caches, read, flops, gathers, floats, carried;
 } RankCost;
-bool calls_share_rows(const Plan *p); /* .. if they have enough of them, not only parts do */
+bool calls_share_rows(const Plan *p); /* whole calls, not only parts of them */
 /* Whether this many ranks divide rows in a call of these sizes (size: as for kernel_costs()). */
 bool shares_rows(const Plan *p, const int64_t *size, int ranks);
 bool is_exchanged(const Kernel *k); /* its stores are sent to all ranks */
 RankCost rank_cost(Arena *a, const Plan *p, const int64_t *size, int ranks, int stages, bool by_rows);
 
-/* rank_weights.c: which bytes of the packed weights a rank of a stage reads, in ascending order; how many ranges */
+/* rank_weights.c: byte ranges of the packed weights that a rank of a stage reads, in ascending order;
+ * returns their number. */
 typedef struct {
         int rank, ranks, stage, stages; /* stages: 1 or more */
 } RankPlace;

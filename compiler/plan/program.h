@@ -1,9 +1,10 @@
 /* The program: kernels in order, and the steps between them.
  *
- *   Plan (kernels, buffers) ── schedule, spread, rows, sync ──► Program ── check_program ──► C | run_program | text and JSON | pictures | costs
+ *   Plan (kernels, buffers) ── schedule, spread, rows, sync ──► Program ── check_program ──►
+ *       C | run_program | text and JSON | pictures | costs
  *
- * A kernel's Code is the computation; the program is its order: barriers, iterations, sequences of a batch, requested outputs,
- * and exchanges among ranks.  docs/ir.md is its reference. */
+ * A kernel's Code is the computation.  The program adds the order: barriers, iterations, sequences of a
+ * batch, requested outputs, and exchanges among ranks.  docs/ir.md is its reference. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 #include "kernels/kernels.h"
@@ -15,17 +16,18 @@ typedef enum {
         STEP_COUNT
 } StepOp;
 
-/* A barrier in calls of several rows; of one; of one, with as many threads as divide Plan.heads.  The last imply those before. */
+/* Kinds of calls that need a barrier: several rows; one row; one row with a number of threads that divides
+ * Plan.heads.  A later kind implies the earlier ones. */
 enum { WAIT_ROWS = 1, WAIT_STEP = 2, WAIT_HEADS = 4, WAIT_ALWAYS = 7 };
 
-/* Conditions of IF and ONE_THREAD; all of a step's bits have to hold. */
+/* Conditions of IF and ONE_THREAD.  All bits of a step must hold. */
 enum {
         WHEN_RANKS = 1,      /* several ranks compute the call */
-        WHEN_BY_OUTPUTS = 2, /* and share outputs and heads, as its Step.rows are too few */
-        WHEN_BY_ROWS = 4,    /* and share its Step.rows */
+        WHEN_BY_OUTPUTS = 2, /* and they share outputs and heads, because Step.rows are too few */
+        WHEN_BY_ROWS = 4,    /* and they share Step.rows */
         WHEN_NOT_BY_ROWS = 8,
         WHEN_STAGES = 16,         /* there are several stages of ranks */
-        WHEN_COMPARED = 32,       /* the caller asked ranks to compare what they compute */
+        WHEN_COMPARED = 32,       /* the caller asked ranks to compare their values */
         WHEN_REQUESTED = 64,      /* a row of the call is requested as output */
         WHEN_NOT_ENDING = 128,    /* skipped in NAME_end, which computes the outputs of a batch */
         WHEN_NOT_BEGINNING = 256, /* skipped in NAME_begin */
@@ -41,39 +43,42 @@ typedef struct StepList {
 
 struct Step {
         StepOp op;
-        const Kernel *kernel; /* that the step is for; NULL: for several */
+        const Kernel *kernel; /* the step's kernel; NULL: it is for several */
         StepList inside;
-        unsigned when;        /* BARRIER: WAIT_ bits; IF, ONE_THREAD: WHEN_ bits */
-        Dim rows;             /* IF: of WHEN_BY_ROWS and WHEN_BY_OUTPUTS */
-        int body;             /* BODY: its number in the region */
-        const Kernel *repeat; /* EXCHANGE, and its IF: once for all iterations of this; NULL: in each call */
-        int half; /* REPEAT: 1 or 2 if its iterations are run in two halves; EXCHANGE: 1 after the first; else 0 */
+        unsigned when; /* BARRIER: WAIT_ bits; IF, ONE_THREAD: WHEN_ bits */
+        Dim rows;      /* IF: rows of WHEN_BY_ROWS and WHEN_BY_OUTPUTS */
+        int body;      /* BODY: its index in the region */
+        /* EXCHANGE and its IF: once for all iterations of this repeat; NULL: in each call */
+        const Kernel *repeat;
+        int half; /* REPEAT: 1 or 2 if iterations run in two halves; EXCHANGE: 1 after the first; else 0 */
         bool by_stages;           /* REPEAT: a stage of ranks runs its share of the iterations */
-        uint64_t groups;          /* PART: of inputs */
-        uint64_t outputs;         /* IF_WANTED: output_bit() of each .. */
-        const Output *output;     /* or this one, regardless of `outputs` */
+        uint64_t groups;          /* PART: groups of inputs */
+        uint64_t outputs;         /* IF_WANTED: output_bit() of each output */
+        const Output *output;     /* IF_WANTED: only this output, regardless of `outputs` */
         const SharedRows *shared; /* GATHER */
         const Buffer *value;      /* SEND, RECEIVE, COMPARE */
         bool last;                /* SEND, RECEIVE: from the last stage */
 };
 
-/* schedule.c: the first step of this kind for a kernel; or NULL */
+/* schedule.c: the first step of this kind for a kernel, or NULL. */
 const Step *find_step(const StepList *list, StepOp op, const Kernel *k);
-/* The steps BODY of a repeat; other steps may come after them. */
+/* The BODY steps of a repeat.  Other steps may follow them. */
 const StepList *bodies_of(const Step *repeat);
-/* Of the repeat at i in a list, whose iterations are run in two halves; NULL: they are not, or it is the second one. */
+/* The second half of the repeat at index i.  NULL: the repeat has no halves, or is itself the second half. */
 const Step *second_half_of(const StepList *list, int i);
 
-/* rank_stages.c: elements of a value that iterations carry */
+/* rank_stages.c: number of elements of a value that iterations carry. */
 Dim carried_count(const Buffer *b);
 
-/* check_program.c: ends the process with a message that names the step and the buffer, as check_code() does for Code */
+/* check_program.c: aborts with a message that names the step and the buffer, as check_code() does for
+ * Code. */
 void check_program(const Plan *p);
 
-/* dump_program.c: as text, and as members of a JSON object, of which one list of facts says what both have */
+/* dump_program.c: the program as text, or as members of a JSON object. */
 void program_dump(FILE *f, const Plan *p);
 void program_json(const Plan *p, json_t *to);
 const char *step_line(const Plan *p, const Step *s); /* "call layer_q, kind matmul" */
-/* "8 barriers a call, 6 with one row, 5 where threads divide 8 heads": of one process, with repeats unrolled */
+/* "8 barriers a call, 6 with one row, 5 where threads divide 8 heads": of one process, with repeats
+ * unrolled. */
 const char *barriers_text(const Plan *p);
 #endif

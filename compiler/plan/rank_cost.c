@@ -1,4 +1,4 @@
-/* What a call costs ranks: bytes, FLOPs, gathers (spread.c, rows.c). */
+/* Costs of a call for a rank: bytes, FLOPs, gathers (spread.c, rows.c). */
 #include <string.h>
 
 #include "lower/code.h"
@@ -10,12 +10,12 @@ typedef struct {
         const int64_t *size;
         int ranks, stages;
         bool by_rows;
-        int64_t iterations; /* of the staged repeat in which the kernel is, or 0 */
+        int64_t iterations; /* iterations of the staged repeat that contains the kernel, or 0 */
         RankCost all;
-        bool *seen; /* by buffer: it was counted */
+        bool *seen; /* by buffer: already counted */
 } Sharing;
 
-/* Pieces that ranks share. */
+/* Number of pieces that ranks share: heads, or panels of a product. */
 static int64_t kernel_pieces(const Kernel *k)
 {
         return k->ranks.heads      ? k->ranks.heads
@@ -23,14 +23,14 @@ static int64_t kernel_pieces(const Kernel *k)
                                    : kv_heads_of(k);
 }
 
-/* n, or what of it the rank has that has most of so many pieces. */
+/* The largest share of n if ranks share its pieces; n if there are no pieces. */
 static int64_t largest_share(int64_t n, int64_t pieces, int ranks)
 {
         const int64_t most = (pieces + ranks - 1) / ranks;
         return pieces ? (int64_t)((double)n / (double)pieces * (double)most) : n;
 }
 
-/* The kernel's runs, of the stage that has most. */
+/* Runs of the kernel in the stage with the most iterations. */
 static int64_t runs_of(const Sharing *s, const KernelCost *c)
 {
         return largest_share(c->runs, s->iterations, s->stages);
@@ -41,13 +41,13 @@ static int64_t largest_part(const Kernel *k, int64_t n, int ranks)
         return k->ranks.sharded ? largest_share(n, kernel_pieces(k), ranks) : n;
 }
 
-/* Of the rows of one iteration, as they are after the last one. */
+/* Whether the rows are exchanged once, after the last iteration. */
 static bool is_once(const Step *exchange)
 {
         return exchange->repeat && !exchange->half;
 }
 
-/* Rows of a kernel of which ranks exchange what it stores; of iterations that change some rows, those. */
+/* Rows of the kernel's result that ranks exchange.  In iterations with active rows: only those. */
 static int64_t cost_rows(const Sharing *s, const Step *exchange, const KernelCost *c)
 {
         const Kernel *k = exchange->kernel;
@@ -66,7 +66,7 @@ static int64_t cost_rows(const Sharing *s, const Step *exchange, const KernelCos
         return k->rows == ROWS_REQUESTED ? rows - size[NAMED_FIRST] : rows;
 }
 
-/* A kernel's weights, and the caches that it writes, each buffer once. */
+/* Adds the kernel's weights and the caches that it writes, each buffer once. */
 static void add_kept(Sharing *s, const Kernel *k)
 {
         RankCost *all = &s->all;
@@ -115,7 +115,7 @@ static void add_gather(Sharing *s, const Step *step)
         s->all.floats += runs * (r->whole_tiles ? round_up(rows, LANES) : rows) * (r->tile / LANES);
 }
 
-/* A rank has all weights of its rows. */
+/* Adds a kernel whose rows are shared: each rank reads all of its weights. */
 static void add_own_rows(Sharing *s, const Kernel *k, const KernelCost *c)
 {
         int64_t weights = 0, tiles = 0;
@@ -131,7 +131,7 @@ static void add_own_rows(Sharing *s, const Kernel *k, const KernelCost *c)
         s->all.flops += runs_of(s, c) * largest_share(c->flops, tiles, s->ranks);
 }
 
-/* What a staged repeat hands on. */
+/* Adds the values that a staged repeat sends on. */
 static void cost_add_carried(Sharing *s, const Region *r)
 {
         for (int i = 0; i < r->ncarry; i++) {
@@ -182,7 +182,7 @@ static void cost_add_steps(Sharing *s, const StepList *list)
                         cost_add_carried(s, step->kernel->repeat.region);
                         s->iterations = s->stages > 1 ? step->kernel->repeat.region->iterations : 0;
                 }
-                if (step->op == STEP_REPEAT && step->half == 2) /* the rows that the first one found */
+                if (step->op == STEP_REPEAT && step->half == 2) /* the rows that the first half found */
                         cost_add_steps(s, bodies_of(step));
                 else
                         cost_add_step(s, step);

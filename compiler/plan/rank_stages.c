@@ -1,7 +1,8 @@
-/* Stages: repeats of the top body whose iterations ranks share in turn (runtime/ranks.h).
+/* Stages: ranks divide the iterations of repeats of the top body (runtime/ranks.h).
  *
- * The ranks of a stage run some iterations, one after another, and hand on what the repeat carries; at the end all get it from the last stage.
- * No sum is touched.  All else of what the iterations store must be for themselves: weights, caches and values of theirs. */
+ * The ranks of a stage run consecutive iterations and send the repeat's carried values on; at the end all
+ * ranks get them from the last stage.  No sum is split.  All other data that iterations store must be
+ * private to them: their weights, caches and values. */
 #include "plan_private.h"
 
 const Buffer *carried_buffer(const Plan *p, const Region *r, int carry)
@@ -32,8 +33,8 @@ const Kernel *repeat_around(const Plan *p, const Body *b)
         return NULL;
 }
 
-/* Floats by rows, contiguous. */
-static bool can_be_handed_on(const Buffer *b)
+/* Whether a buffer can be sent as it is: floats by rows, contiguous. */
+static bool can_be_sent(const Buffer *b)
 {
         int64_t stride = 1;
         if (!b || b->home != IN_ARENA || b->part_of || b->alias || b->replicated ||
@@ -46,7 +47,7 @@ static bool can_be_handed_on(const Buffer *b)
         return true;
 }
 
-bool is_carried_on(const Plan *p, const Region *r, const Buffer *b)
+bool is_carried_value(const Plan *p, const Region *r, const Buffer *b)
 {
         for (int i = 0; i < r->ncarry; i++)
                 if (carried_buffer(p, r, i) == b)
@@ -62,7 +63,7 @@ bool body_is_inside(const Body *b, const Region *r)
         return false;
 }
 
-/* Does a kernel outside of the repeat read b? */
+/* Whether a kernel outside of the repeat reads b. */
 static bool is_read_outside(const Plan *p, const Region *r, const Buffer *b)
 {
         for (int i = 0; i < p->all.n; i++) {
@@ -79,7 +80,7 @@ static bool keeps_to_itself(const Plan *p, const Region *r)
                 const Kernel *k = p->all.kernel[i];
                 for (int n = 0; k->code && n < k->code->nwritten && body_is_inside(k->body, r); n++) {
                         const Buffer *b = whole_buffer(k->code->written[n]);
-                        if (b->home == IN_OUTPUT || (!is_carried_on(p, r, b) && is_read_outside(p, r, b)))
+                        if (b->home == IN_OUTPUT || (!is_carried_value(p, r, b) && is_read_outside(p, r, b)))
                                 return false;
                 }
         }
@@ -92,7 +93,7 @@ static bool is_staged(const Plan *p, const Kernel *k)
         bool good = k->op == K_REPEAT && r->iterations > 1 && r->nstack == 0 && !k->repeat.active_rows &&
                     !has_whole_sequences(p);
         for (int i = 0; good && i < r->ncarry; i++)
-                good = can_be_handed_on(carried_buffer(p, r, i));
+                good = can_be_sent(carried_buffer(p, r, i));
         return good && keeps_to_itself(p, r);
 }
 
@@ -107,8 +108,9 @@ static bool is_stored_by(const Plan *p, const Buffer *b, int from)
         return false;
 }
 
-/* Does what is behind the repeat, kernel `at` of the top body, read only what that carries, weights, and what it stored itself? */
-static bool needs_carried_alone(const Plan *p, int at)
+/* Whether the kernels after the repeat, kernel `at` of the top body, read only its carried values,
+ * weights, and values that they store themselves. */
+static bool needs_only_carried(const Plan *p, int at)
 {
         const KernelList *top = &p->list[0];
         for (int i = at + 1; i < top->n; i++) {
@@ -116,7 +118,7 @@ static bool needs_carried_alone(const Plan *p, int at)
                 for (int n = 0; k->code && n < k->code->nread; n++) {
                         const Buffer *b = whole_buffer(k->code->read[n]);
                         if (b->home != IN_WEIGHTS && b->home != IN_LITERAL &&
-                            !is_carried_on(p, top->kernel[at]->repeat.region, b) &&
+                            !is_carried_value(p, top->kernel[at]->repeat.region, b) &&
                             !is_stored_by(p, b, at + 1))
                                 return false;
                 }
@@ -127,8 +129,8 @@ static bool needs_carried_alone(const Plan *p, int at)
         return true;
 }
 
-/* Is an output stored before the end of the repeat? */
-static bool gives_output_before(const Plan *p, int at)
+/* Whether an output is stored before the end of the repeat. */
+static bool stores_output_before(const Plan *p, int at)
 {
         for (int i = 0; i < p->all.n; i++) {
                 const Kernel *k = p->all.kernel[i];
@@ -150,7 +152,7 @@ bool rest_is_requested(const Plan *p, const Kernel *k)
         return after && requested;
 }
 
-/* Of a batch the outputs can be taken later, when others have begun. */
+/* Whether the outputs of a batch can be taken after other batches have begun. */
 static bool can_be_under_way(const Plan *p)
 {
         const KernelList *top = &p->list[0];
@@ -161,12 +163,12 @@ static bool can_be_under_way(const Plan *p)
                         staged++;
                 }
         return p->slots > 1 && p->graph->past >= 0 && staged == 1 && rest_is_requested(p, top->kernel[at]) &&
-               needs_carried_alone(p, at) && !gives_output_before(p, at);
+               needs_only_carried(p, at) && !stores_output_before(p, at);
 }
 
 /* --- steps ------------------------------------------------------------------------------------------------------------ */
 
-/* A step for each value that a repeat carries. */
+/* Adds a step for each value that a repeat carries. */
 static void stage_add_values(const Plan *p, StepList *to, const Kernel *repeat, StepOp op, bool last)
 {
         for (int i = 0; i < repeat->repeat.region->ncarry; i++)
@@ -177,7 +179,7 @@ static void stage_add_values(const Plan *p, StepList *to, const Kernel *repeat, 
                                 .last = last});
 }
 
-/* After an iteration, if the caller asks for that: do ranks have the same values? */
+/* After each iteration, ranks compare their values if the caller asks for it. */
 static void stage_add_compare(const Plan *p, Step *step)
 {
         const Kernel *repeat = step->kernel;
@@ -186,8 +188,8 @@ static void stage_add_compare(const Plan *p, Step *step)
                          false);
 }
 
-/* The last stage sends the values to all others.  Of batches under way (NAME_begin, NAME_end) it sends them in NAME_begin, and the others receive
- * them in NAME_end; in all other calls both happen. */
+/* The last stage sends the values to all others.  For batches under way (NAME_begin, NAME_end) it sends
+ * them in NAME_begin, and the others receive them in NAME_end; in all other calls both happen. */
 static void stage_add_last(const Plan *p, StepList *to, const Kernel *repeat, StepOp op, unsigned when)
 {
         if (when)
@@ -195,7 +197,7 @@ static void stage_add_last(const Plan *p, StepList *to, const Kernel *repeat, St
         stage_add_values(p, to, repeat, op, true);
 }
 
-static void insert_stage_end(const Plan *p, StepPlace at, const Kernel *repeat, bool under_way)
+static void insert_stage_end(const Plan *p, StepPosition at, const Kernel *repeat, bool under_way)
 {
         const bool requested = rest_is_requested(p, repeat);
         const unsigned begins = under_way ? WHEN_NOT_ENDING : 0, ends = under_way ? WHEN_NOT_BEGINNING : 0;
@@ -210,8 +212,9 @@ static void insert_stage_end(const Plan *p, StepPlace at, const Kernel *repeat, 
         stage_add_last(p, &s->inside, repeat, STEP_RECEIVE, ends);
 }
 
-/* Puts all steps of a list into two conditions, the first of which has those up to `at`; returns the place between them. */
-static StepPlace insert_phases(const Plan *p, StepPlace at)
+/* Splits a list after `at` into two conditions, for NAME_begin and NAME_end.  Returns the position between
+ * them. */
+static StepPosition insert_phases(const Plan *p, StepPosition at)
 {
         const StepList all = *at.list;
         StepList before = {.n = 0}, after = {.n = 0};
@@ -220,19 +223,19 @@ static StepPlace insert_phases(const Plan *p, StepPlace at)
         *at.list = (StepList){.n = 0};
         step_add(p, at.list, (Step){.op = STEP_IF, .when = WHEN_NOT_ENDING, .inside = before});
         step_add(p, at.list, (Step){.op = STEP_IF, .when = WHEN_NOT_BEGINNING, .inside = after});
-        return (StepPlace){at.list, 1};
+        return (StepPosition){at.list, 1};
 }
 
 static void insert_stage(Plan *p, const Kernel *repeat)
 {
         const bool under_way = p->sharing.under_way && !repeat->part;
         const Step begin = {.op = STEP_IF, .kernel = repeat, .when = WHEN_STAGES};
-        StepPlace end;
+        StepPosition end;
         stage_add_values(p, insert_transfer(p, repeat, false, begin), repeat, STEP_RECEIVE, false);
-        end = place_of_kernel(p->program, repeat);
+        end = find_kernel_step(p->program, repeat);
         end.list->step[end.at]->by_stages = true;
         stage_add_compare(p, end.list->step[end.at]);
-        end = under_way ? insert_phases(p, end) : (StepPlace){end.list, end.at + 1};
+        end = under_way ? insert_phases(p, end) : (StepPosition){end.list, end.at + 1};
         insert_stage_end(p, end, repeat, under_way);
 }
 

@@ -1,5 +1,5 @@
-/* What a rank reads of the packed weights (runtime/ranks.h): of products that ranks share its panels, of a stage's layers their slots, of all
- * else everything. */
+/* The packed weights that a rank reads (runtime/ranks.h): its panels of products that ranks share, the
+ * slots of its stage's layers, and all other weights. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,12 +22,13 @@ static bool is_multiplied(const Kernel *k, const Buffer *whole)
         return false;
 }
 
-/* Does a rank read its panels of it alone?  Not if it may compute rows instead (rows.c), or a function that takes the results names it too. */
+/* Whether a rank reads only its own panels of a weight: not if it may compute rows instead (rows.c), or if
+ * an epilogue reads the weight too. */
 static bool is_read_by_panels(const Kernel *k, const Buffer *whole)
 {
         bool alone = k->op == K_MATMUL && k->ranks.sharded && !k->ranks.by_rows && is_multiplied(k, whole);
         for (int i = 0; i < k->code->n - 1 && alone; i++)
-                alone = !function_names(k->code->function[i], whole);
+                alone = !function_accesses(k->code->function[i], whole);
         return alone;
 }
 
@@ -45,7 +46,7 @@ static void add_in_slot(RankReads *r, const Buffer *b, int64_t slot, int64_t beg
         r->range[r->n++] = (ByteRange){at + begin, at + end};
 }
 
-/* Bytes from begin to end of each slot that the stage's iterations read. */
+/* Adds bytes `begin` to `end` of each slot that the stage's iterations read. */
 static void reads_add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_t end)
 {
         const Region *nest[MAX_NEST];
@@ -70,7 +71,8 @@ static void reads_add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_
         }
 }
 
-/* The panels of one part that are the rank's: of all panels of the product laid end to end, or of each of its heads. */
+/* Adds the rank's panels of one part.  Ranks divide all panels of the product, concatenated, or those of
+ * each head. */
 static void reads_add_part(RankReads *r, const Kernel *k, const MatmulCall *c, const MatmulPart *part)
 {
         const int64_t pieces = k->ranks.heads ? k->ranks.heads : c->panels;
@@ -86,7 +88,7 @@ static void reads_add_part(RankReads *r, const Kernel *k, const MatmulCall *c, c
         for (int j = 0; j < part->segment->nproduct && begin < end; j++) {
                 const Buffer *w = part->segment->w[j];
                 const int64_t tile = w->layout.tile,
-                              panel = tile / part->segment->nproduct; /* two alternate */
+                              panel = tile / part->segment->nproduct; /* panels of the products alternate */
                 reads_add_slots(r, w, storage_size(w->storage, w->layout.offset + begin * tile),
                                 storage_size(w->storage, w->layout.offset + (end - 1) * tile + panel));
         }
@@ -138,7 +140,7 @@ int rank_ranges(const Plan *p, RankPlace place, ByteRange **range)
         return merged(r.range, r.n);
 }
 
-/* --- which programs agree ------------------------------------------------------------------------------------------ */
+/* --- compatible programs ------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_numbers(uint64_t h, int64_t a, int64_t b)
 {

@@ -7,7 +7,7 @@
 /* step * row + tile * (row / 16) + ones * (row % 16) + low to high */
 typedef struct {
         int64_t step, tile, ones, low, high;
-} Lies;
+} AccessForm;
 
 typedef struct {
         const Plan *plan;
@@ -17,12 +17,12 @@ typedef struct {
         int row; /* loop of the rows */
 } RowWalk;
 
-static void span_widen(Lies *to, int64_t scale, int64_t most)
+static void span_widen(AccessForm *to, int64_t scale, int64_t most)
 {
         *(scale < 0 ? &to->low : &to->high) += scale * most;
 }
 
-static bool add_turns_of(const RowWalk *w, Lies *to, const CodeLoop *l, int64_t scale, bool whole)
+static bool add_turns_of(const RowWalk *w, AccessForm *to, const CodeLoop *l, int64_t scale, bool whole)
 {
         const int64_t n = bound_of(w->plan, l->size);
         span_widen(to, scale, (whole ? round_up(n, LANES) : n) - 1);
@@ -43,9 +43,9 @@ static bool index_is_row(const RowWalk *w, const Index *x)
                index_is_row(w, x->term[0].of);
 }
 
-static bool add_element(const RowWalk *w, Lies *to, const Index *x, int64_t scale);
+static bool add_element(const RowWalk *w, AccessForm *to, const Index *x, int64_t scale);
 
-static bool add_terms(const RowWalk *w, Lies *to, const Index *x, int64_t scale)
+static bool add_terms(const RowWalk *w, AccessForm *to, const Index *x, int64_t scale)
 {
         if (!dim_is_fixed(x->offset))
                 return false;
@@ -58,10 +58,10 @@ static bool add_terms(const RowWalk *w, Lies *to, const Index *x, int64_t scale)
 }
 
 /* A quotient or remainder of the row by 16, or of an index that does not depend on rows by any number. */
-static bool add_divided(const RowWalk *w, Lies *to, const Index *x, int64_t scale)
+static bool add_divided(const RowWalk *w, AccessForm *to, const Index *x, int64_t scale)
 {
         const bool quotient = x->op == INDEX_QUOTIENT;
-        Lies of = {0};
+        AccessForm of = {0};
         if (!index_is_fixed(x->b))
                 return false;
         const int64_t by = x->b->offset.fixed;
@@ -75,7 +75,7 @@ static bool add_divided(const RowWalk *w, Lies *to, const Index *x, int64_t scal
         return true;
 }
 
-static bool add_element(const RowWalk *w, Lies *to, const Index *x, int64_t scale)
+static bool add_element(const RowWalk *w, AccessForm *to, const Index *x, int64_t scale)
 {
         switch (x->op) {
         case INDEX_SUM: return add_terms(w, to, x, scale);
@@ -93,10 +93,10 @@ static bool add_element(const RowWalk *w, Lies *to, const Index *x, int64_t scal
         }
 }
 
-bool lies_by_rows(const Plan *p, const Access *a, int row, SharedRows *to)
+bool access_is_by_rows(const Plan *p, const Access *a, int row, SharedRows *to)
 {
         const RowWalk w = {p, a->f, a->lanes, a->whole_lanes, row};
-        Lies l = {.step = a->ldr, .high = a->reach};
+        AccessForm l = {.step = a->ldr, .high = a->reach};
         if (!a->at || pointed_buffer(a->buffer) != whole_buffer(a->buffer) ||
             !add_element(&w, &l, a->at, 1) || l.low < 0 || l.step < 0 || l.tile < 0 || l.ones < 0)
                 return false;

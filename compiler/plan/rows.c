@@ -26,7 +26,7 @@ static bool stores_by_rows(const Plan *p, const Kernel *k, int row, SharedRows *
                 const Buffer *b = whole_buffer(all.of[i].buffer);
                 if (b->storage != STORAGE_F32 || b->dense || b->slots > 1 || all.of[i].buffer->slots > 1 ||
                     (b->home != IN_ARENA && b->home != IN_OUTPUT) || *n == most ||
-                    !lies_by_rows(p, &all.of[i], row, &r))
+                    !access_is_by_rows(p, &all.of[i], row, &r))
                         return false;
                 to[(*n)++] = r;
         }
@@ -71,11 +71,11 @@ static bool kernel_row_range(const Kernel *k, int *begin, int *end)
         return *end > *begin;
 }
 
-enum { MOST_STORES = 8 };
+enum { MAX_STORES = 8 };
 
 static void kernel_find_rows(const Plan *p, Kernel *k)
 {
-        SharedRows stored[MOST_STORES];
+        SharedRows stored[MAX_STORES];
         int begin, end, n;
         k->ranks.row_loop = 0;
         if (k->op == K_REPEAT || k->rows != ROWS_ALL || k->batching > BATCH_ROWS ||
@@ -83,7 +83,7 @@ static void kernel_find_rows(const Plan *p, Kernel *k)
                 return;
         for (int i = begin; i < end && !k->ranks.row_loop; i++)
                 if (bound_of(p, own_function(k)->loop[i].size) > LANES &&
-                    stores_by_rows(p, k, i, stored, &n, MOST_STORES))
+                    stores_by_rows(p, k, i, stored, &n, MAX_STORES))
                         k->ranks.row_loop = i + 1;
 }
 
@@ -123,7 +123,7 @@ bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r)
                 SharedRows own = {.rows = r->rows};
                 if (whole_buffer(a->buffer) != whole_buffer(r->buffer))
                         continue;
-                if (!lies_by_rows(p, a, k->ranks.row_loop - 1, &own) || !shared_rows_equal(&own, r))
+                if (!access_is_by_rows(p, a, k->ranks.row_loop - 1, &own) || !shared_rows_equal(&own, r))
                         return false;
                 any = true;
         }
@@ -141,10 +141,10 @@ static bool rows_overlap(const Plan *p, const SharedRows *a, const SharedRows *b
         return whole_buffer(a->buffer) == whole_buffer(b->buffer) && a->base < b_end && b->base < a_end;
 }
 
-/* The gathers of a kernel, before or after it; NULL: there are none. */
+/* The gathers of a kernel, before or after it; NULL: none. */
 static StepList *gathers_of(Plan *p, const Kernel *k, bool after)
 {
-        const StepPlace place = place_of_kernel(p->program, k);
+        const StepPosition place = find_kernel_step(p->program, k);
         for (int i = after ? place.at + 1 : 0; i < (after ? place.list->n : place.at); i++) {
                 const Step *s = place.list->step[i];
                 if (s->op == STEP_IF && s->kernel == k && s->when & WHEN_BY_ROWS)
@@ -184,9 +184,9 @@ static bool reads_across(const RowsApart *apart, const Kernel *k, const SharedRo
 
 RowList rows_stored(const Plan *p, const Kernel *k)
 {
-        RowList stored = {.of = NEW_ARRAY(p->graph->arena, SharedRows, MOST_STORES)};
+        RowList stored = {.of = NEW_ARRAY(p->graph->arena, SharedRows, MAX_STORES)};
         if (k->ranks.row_loop &&
-            !stores_by_rows(p, k, k->ranks.row_loop - 1, stored.of, &stored.n, MOST_STORES))
+            !stores_by_rows(p, k, k->ranks.row_loop - 1, stored.of, &stored.n, MAX_STORES))
                 stored.n = 0;
         return stored;
 }
@@ -300,9 +300,9 @@ static void gather_in_body(RowsApart *apart, int body)
         }
 }
 
-/* --- which kernels share rows ------------------------------------------------------------------------------------------ */
+/* --- kernels that share rows ------------------------------------------------------------------------------------------- */
 
-/* Of a part, in the order of execution. */
+/* Kernels of a part, in the order of execution. */
 static void add_kernels(const Plan *p, int body, uint64_t part, KernelList *to)
 {
         for (int i = 0; i < p->list[body].n; i++) {

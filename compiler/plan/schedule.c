@@ -1,5 +1,6 @@
-/* Schedule: the program of a plan for one process, without barriers: each kernel in order, with its iterations, views and conditions.
- * Later passes insert steps: spread.c exchanges and stages, rows.c gathers, sync.c barriers. */
+/* Schedule: the program of a plan for one process, without barriers: each kernel in order, with its
+ * iterations, views and conditions.  Later passes insert steps: spread.c exchanges and stages, rows.c
+ * gathers, sync.c barriers. */
 #include "plan_private.h"
 
 #include <string.h>
@@ -64,21 +65,21 @@ StepList *add_views(const Plan *p, StepList *to, const Kernel *k, bool sequences
                         ->inside;
 }
 
-/* Steps between ranks are in conditions with a kernel. */
+/* Whether the step is a condition around steps between ranks: only those have a kernel. */
 static bool is_transfer(const Step *s)
 {
         return s->op == STEP_IF && s->kernel;
 }
 
-StepPlace place_of_kernel(StepList *list, const Kernel *k)
+StepPosition find_kernel_step(StepList *list, const Kernel *k)
 {
-        StepPlace place = {.list = NULL};
+        StepPosition place = {.list = NULL};
         for (int i = 0; i < list->n && !place.list; i++) {
                 Step *s = list->step[i];
                 if (s->kernel == k && !is_transfer(s))
-                        place = (StepPlace){list, i};
+                        place = (StepPosition){list, i};
                 else if (!is_transfer(s))
-                        place = place_of_kernel(&s->inside, k);
+                        place = find_kernel_step(&s->inside, k);
         }
         return place;
 }
@@ -96,7 +97,7 @@ static bool belongs_to(const Step *s, const Kernel *k)
 
 StepList *insert_transfer(const Plan *p, const Kernel *k, bool after, Step condition)
 {
-        const StepPlace place = place_of_kernel(p->program, k);
+        const StepPosition place = find_kernel_step(p->program, k);
         const StepList *l = place.list;
         int at = place.at;
         while (after ? at < l->n && belongs_to(l->step[at], k) : at > 0 && belongs_to(l->step[at - 1], k))

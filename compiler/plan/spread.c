@@ -73,7 +73,7 @@ static bool is_spread(const Kernel *k)
                (attention && attention_is_spread(attention->call.attention));
 }
 
-/* --- exchanges that are not needed --------------------------------------------------------------------------------- */
+/* --- redundant exchanges ------------------------------------------------------------------------------------------- */
 
 /* A buffer of which each rank needs only its own heads: element i belongs to a rank by i modulo `modulus` (heads.c). */
 typedef struct {
@@ -102,7 +102,8 @@ int64_t kv_heads_of(const Kernel *k)
         return only_statement(own_function(k), STMT_ATTENTION)->call.attention->kv_heads;
 }
 
-/* Does the kernel use the elements of a head only for that head?  Then the buffers that it writes are by heads too. */
+/* Whether the kernel uses the elements of a head only for that head.  Then the buffers that it stores are
+ * by heads too. */
 static bool reads_by_heads(ApartBuffers *a, const Kernel *k, ApartBuffer b)
 {
         if (heads_modulus(a->plan, k, b.buffer) != b.modulus)
@@ -128,13 +129,13 @@ static bool is_read_by_heads(ApartBuffers *a, ApartBuffer b)
         return true;
 }
 
-/* Do whole panels of a part belong to each of so many heads, and lie there by columns?  Then they are kept apart. */
+/* Whether whole panels of a part belong to each head, and are stored by columns.  Then heads are separate. */
 static bool has_heads(ApartBuffers *a, const MatmulPart *part, int64_t heads)
 {
         const Stmt *store = only_statement(part->epilogue, STMT_STORE);
         if (part->segment->nproduct != 1 || part->panels % heads ||
             part->panels * LANES != part->segment->n ||
-            !lies_by_columns(a->plan, part->epilogue, store, part->segment->n))
+            !stores_by_columns(a->plan, part->epilogue, store, part->segment->n))
                 return false;
         return keep_apart(a, whole_buffer(store->buffer), part->segment->n);
 }
@@ -164,7 +165,7 @@ static bool loop_is_spread(Plan *p, const Kernel *k)
         return good;
 }
 
-/* Of a batch only ranks share work by heads, not threads (own.c). */
+/* In a batch only ranks share work by heads, not threads (own.c). */
 static void forget_heads(Plan *p)
 {
         p->heads = 0;

@@ -54,7 +54,7 @@ static bool any_same(const Sync *s, const Kernel *k, const Buffer *b, const Kern
         return false;
 }
 
-/* The first buffer that a stores and b accesses; NULL: there is none. */
+/* The first buffer that a stores and b accesses; NULL: none. */
 static const Buffer *stores_what_touches(const Sync *s, const Kernel *a, const Kernel *b)
 {
         for (int i = 0; i < a->code->nwritten; i++)
@@ -129,7 +129,8 @@ static void sync_repeat(const Sync *s, const Step *repeat, const Step *rest, Pen
         pending->n = after.n;
 }
 
-/* Does the kernel touch memory that one since the last barrier stores, or store what one touches? */
+/* Whether the kernel accesses memory that a kernel since the last barrier stored, or stores memory that
+ * one accessed. */
 static bool sync_conflicts(const Sync *s, const Kernel *k, const PendingKernels *pending)
 {
         bool waits = false;
@@ -164,7 +165,7 @@ static void sync_steps(const Sync *s, StepList *list, PendingKernels *pending)
 
 /* --- steps of one thread --------------------------------------------------------------------------------------------- */
 
-/* Do threads wait before the next kernel?  Steps between ranks come before that. */
+/* Whether threads wait before the next kernel.  Steps between ranks precede it. */
 static bool sync_waits_next(const StepList *list, int i, unsigned wait)
 {
         while (i < list->n && list->step[i]->op == STEP_IF)

@@ -43,13 +43,13 @@ static int64_t codes_size(const Plan *p, const Kernel *k, int group)
 static void explain_tiling(Plan *p, const Kernel *k, const ProductShape *of, const ProductTiling *t,
                            const char *why)
 {
-        const int64_t pieces = (k->product.k + t->cut - 1) / t->cut;
+        const int64_t pieces = (k->product.k + t->k_block - 1) / t->k_block;
         plan_explain(p,
                      "%s: %" PRId64 " x %" PRId64 " in %s in tiles of %d rows by %d outputs, k in %" PRId64
                      " piece%s of %d, %d rows at once%s%s",
                      k->name, k->product.k, of->panels * LANES, storage_info[of->storage].text, t->rows,
                      (storage_info[of->storage].codes ? 1 : t->panels) * LANES, pieces,
-                     pieces == 1 ? "" : "s", t->cut, t->rows_at_once, *why ? ": " : "", why);
+                     pieces == 1 ? "" : "s", t->k_block, t->rows_at_once, *why ? ": " : "", why);
 }
 
 /* The shape of all parts whose weights have this storage; panels 0: none. */
@@ -124,7 +124,7 @@ static void tile_parts(Plan *p, Kernel *k, Storage s)
 
 static int64_t matmul_scratch(Storage s, const ProductTiling *t)
 {
-        return PRODUCT_SCRATCH(t->rows_at_once) + (storage_info[s].bytes == 2 ? PRODUCT_WIDE(t->cut) : 0);
+        return PRODUCT_SCRATCH(t->rows_at_once) + (storage_info[s].bytes == 2 ? PRODUCT_WIDE(t->k_block) : 0);
 }
 
 static void tile_matmul(Plan *p, Kernel *k)

@@ -85,13 +85,13 @@ static int64_t piece_bytes(Storage s, Tile tile, int64_t depth)
 
 static ProductTiling tiling_of(const ProductShape *of, Tile tile)
 {
-        const int64_t cut = piece_bytes(of->storage, tile, of->depth);
-        const int64_t fit = SECOND_CACHE * INT64_C(3) / 4 / (4 * cut);
+        const int64_t k_block = piece_bytes(of->storage, tile, of->depth);
+        const int64_t fit = SECOND_CACHE * INT64_C(3) / 4 / (4 * k_block);
         return (ProductTiling){
                 .rows = tile.rows,
                 .panels = tile.panels,
-                .cut = (int)cut,
-                .rows_at_once = (int)min_int64(of->rows, min_int64(max_int64(fit, tile.rows), MOST_AT_ONCE))};
+                .k_block = (int)k_block,
+                .rows_at_once = (int)min_int64(of->rows, min_int64(max_int64(fit, tile.rows), MAX_AT_ONCE))};
 }
 
 static Tile cheapest_tile(const Plan *p, const ProductShape *of, const char **why)
@@ -130,27 +130,27 @@ ProductTiling estimated_tiling(const Plan *p, const ProductShape *of, const char
         return tiling_of(of, tile);
 }
 
-int further_tilings(const Target *t, const ProductShape *of, const ProductTiling *tiling, int which,
-                    ProductTiling *further, int most)
+int candidate_tilings(const Target *t, const ProductShape *of, const ProductTiling *tiling, int which,
+                      ProductTiling *other, int most)
 {
         const int codes = storage_info[of->storage].codes, step = codes ? codes : LANES;
-        const int64_t cut[2] = {round_up((tiling->cut + 1) / 2, step), of->depth};
+        const int64_t k_block[2] = {round_up((tiling->k_block + 1) / 2, step), of->depth};
         const int64_t rows_at_once[2] = {tiling->rows_at_once / 2,
                                          min_int64(2 * tiling->rows_at_once, of->rows)};
         int n = 0;
         for (const Tile *tile = t->tile; which == 0 && !codes && tile->rows && n < most; tile++)
                 if (tile->rows != tiling->rows || tile->panels != tiling->panels)
-                        further[n++] = tiling_of(of, *tile);
+                        other[n++] = tiling_of(of, *tile);
         for (int i = 0; which == 1 && i < 2 && n < most; i++)
-                if (cut[i] != tiling->cut && cut[i] >= 64 && cut[i] <= of->depth) {
-                        further[n] = *tiling;
-                        further[n++].cut = (int)cut[i];
+                if (k_block[i] != tiling->k_block && k_block[i] >= 64 && k_block[i] <= of->depth) {
+                        other[n] = *tiling;
+                        other[n++].k_block = (int)k_block[i];
                 }
         for (int i = 0; which == 2 && i < 2 && n < most; i++)
                 if (rows_at_once[i] != tiling->rows_at_once && rows_at_once[i] >= tiling->rows &&
-                    rows_at_once[i] <= MOST_AT_ONCE) {
-                        further[n] = *tiling;
-                        further[n++].rows_at_once = (int)rows_at_once[i];
+                    rows_at_once[i] <= MAX_AT_ONCE) {
+                        other[n] = *tiling;
+                        other[n++].rows_at_once = (int)rows_at_once[i];
                 }
         return n;
 }
@@ -169,12 +169,12 @@ const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, cons
                 return arena_printf(a, "%s has no tile of %d rows by %d panels for %s, but %s", t->name,
                                     tiling->rows, tiling->panels, storage_info[of->storage].text,
                                     known->data);
-        if (tiling->cut > of->depth || (tiling->cut < of->depth && tiling->cut % step))
+        if (tiling->k_block > of->depth || (tiling->k_block < of->depth && tiling->k_block % step))
                 return arena_printf(
                         a, "pieces of k are all of it, %" PRId64 ", or a smaller multiple of %d, not %d",
-                        of->depth, step, tiling->cut);
-        if (tiling->rows_at_once > MOST_AT_ONCE)
-                return arena_printf(a, "at most %d rows are taken at once, not %d", MOST_AT_ONCE,
+                        of->depth, step, tiling->k_block);
+        if (tiling->rows_at_once > MAX_AT_ONCE)
+                return arena_printf(a, "at most %d rows are taken at once, not %d", MAX_AT_ONCE,
                                     tiling->rows_at_once);
         return NULL;
 }

@@ -1,4 +1,4 @@
-/* repl: definitions, expressions and models, typed in line by line, on a terminal or in a script. */
+/* repl: definitions, expressions and models, entered line by line on a terminal or in a script. */
 #ifndef REPL_H
 #define REPL_H
 #include "driver/driver.h"

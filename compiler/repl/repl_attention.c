@@ -1,11 +1,12 @@
-/* :attn: a model's attention weights as heat maps, in the terminal and as a picture; of a picture's token, laid over the picture. */
+/* :attn: a model's attention weights as heat maps, in the terminal and as a picture; the attention of a
+ * picture's token is drawn over the picture. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "repl_attention_private.h"
 
-enum { MOST_SHOWN = 96, TWO_WIDE = 40, MOST_MAPS = 64 };
+enum { MOST_SHOWN = 96, TWO_WIDE = 40, MAX_MAPS = 64 };
 
 /* --- maps ------------------------------------------------------------------------------------------------------------- */
 
@@ -35,7 +36,7 @@ void heat_title(const Heat *h, HeatMap m, char *text, size_t room)
 
 /* --- labels ---------------------------------------------------------------------------------------------------------- */
 
-/* One line, at most LABEL characters. */
+/* A single line of at most LABEL characters. */
 static void make_label(char *out, const char *text)
 {
         int characters = 0;
@@ -61,7 +62,7 @@ static char (*labels_of(const ReplSession *s, const int32_t *token, int64_t n))[
         return label;
 }
 
-/* The input of token ids that an axis runs over, if its values are those of a text or were given; NULL: there is none. */
+/* The input of token ids along an axis, if it is a text or was given; NULL: none. */
 static const int32_t *tokens_along(const ReplSession *s, const Trace *t, Dim axis)
 {
         const Graph *g = s->runner->model.graph;
@@ -114,7 +115,7 @@ static void heat_print_row(const Heat *h, HeatMap m, int64_t i, int64_t columns)
         printf("|\n");
 }
 
-/* Of what is seen, where that is other than what looks. */
+/* Prints the tokens of keys, if they differ from those of queries. */
 static void print_columns(const Heat *h, int64_t columns)
 {
         bool same = h->row && h->rows == h->columns;
@@ -153,7 +154,7 @@ static bool heat_read_number(const char *text, int64_t *n)
         return !*end && end != text && *n >= 0 && *n < 1 << 20;
 }
 
-/* --window W or --token K, at word i. */
+/* Reads --window W or --token K at word i. */
 static bool read_option(Heat *h, const Words *w, int i)
 {
         int64_t *to = !strcmp(w->word[i], "--window") ? &h->window : &h->token;
@@ -202,7 +203,7 @@ static bool heat_fits(const Heat *h)
                 return repl_error("%s has no windows", *h->name ? h->name : "the attention");
         if (!is_below("windows", h->window, h->windows))
                 return false;
-        if (heat_maps(h) <= MOST_MAPS)
+        if (heat_maps(h) <= MAX_MAPS)
                 return true;
         return repl_error("there are %" PRId64 " heads in %" PRId64
                           " windows, more than are shown at once: give a head or --window W, or both",
@@ -221,7 +222,7 @@ static void take_shape_of_attention(Heat *h, const Type *type, const Trace *t, i
         h->weight = t->output[output];
 }
 
-/* The picture that goes in, if one does; not of an attention of texts, whose size is not the picture's.  Its input, -1: none. */
+/* The input picture; not for an attention of texts, whose size does not match.  Returns its input, or -1. */
 static int take_picture(Heat *h, const ReplSession *s, const Trace *t, const Type *weights)
 {
         const Graph *g = s->runner->model.graph;

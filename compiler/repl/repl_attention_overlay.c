@@ -1,6 +1,7 @@
-/* :attn --token K: the attention of a token of a picture, laid over the picture.
+/* :attn --token K: the attention of a picture's token, drawn over the picture.
  *
- * The tokens are patches of the picture, in any order, those of a window too, beside tokens that belong to no patch (a class, registers). */
+ * Tokens are patches of the picture in any order, also within a window, and tokens without a patch (a
+ * class, registers). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,12 +24,12 @@ enum {
 /* Layout of the patches, and all sizes in pixels. */
 typedef struct {
         int64_t down, across; /* patches */
-        float *seen; /* [down][across]: the weight of a patch in the current panel; below 0: not a key */
+        float *seen;          /* [down][across]: weight of a patch in the current panel; below 0: not a key */
         int64_t maps, columns, rows; /* panels */
-        int zoom;                    /* pixels of the panel for one of the picture */
+        int zoom;                    /* panel pixels per picture pixel */
         int wide, high;
         float most;           /* the largest weight of a patch */
-        float darkest, range; /* values of the picture */
+        float darkest, range; /* range of the picture's values */
 } Overlay;
 
 static const float *heat_weights(const Heat *h, int64_t map)
@@ -42,7 +43,7 @@ static const HeatPlace *keys_of(const Heat *h, int64_t map)
         return h->key + (m.head * h->windows + m.window) * h->columns;
 }
 
-/* Where the token is; also of no patch. */
+/* Position of the token, possibly without a patch. */
 static HeatPlace heat_place(const Heat *h, int64_t map)
 {
         const HeatMap m = heat_map(h, map);
@@ -74,7 +75,7 @@ static void overlay_measure(const Heat *h, Overlay *o)
         o->range = brightest > darkest ? brightest - darkest : 1;
 }
 
-/* Of a share of the largest weight: red over what is there. */
+/* Adds red, by the share of the largest weight. */
 static void lay_red(float share, uint8_t *rgb)
 {
         static const float red[3] = {214, 20, 30};
@@ -89,7 +90,7 @@ static void red_over_white(float share, uint8_t *rgb)
         lay_red(share, rgb);
 }
 
-/* What is in no window of the token's is pale. */
+/* Pixels outside the token's windows are pale. */
 static void paint_pixel(const Heat *h, const Overlay *o, Picture *p, int left, int top, int64_t y, int64_t x)
 {
         const float seen = o->seen[y / h->patch * o->across + x / h->patch];
@@ -106,7 +107,7 @@ static void paint_pixel(const Heat *h, const Overlay *o, Picture *p, int left, i
         picture_fill(p, left + (int)x * o->zoom, top + (int)y * o->zoom, o->zoom, o->zoom, rgb);
 }
 
-/* Around the patch of the token. */
+/* Draws a frame around the token's patch. */
 static void mark_patch(const Heat *h, const Overlay *o, HeatPlace at, Picture *p, int left, int top)
 {
         if (!at.known)
@@ -119,7 +120,7 @@ static void mark_patch(const Heat *h, const Overlay *o, HeatPlace at, Picture *p
         picture_fill(p, x + side - 3, y, 3, side, frame_blue);
 }
 
-/* Fills o->seen; the weight of tokens of no patch, below 0: there are none. */
+/* Fills o->seen.  Returns the weight of tokens without a patch; below 0: there are none. */
 static float overlay_weight(const Heat *h, const Overlay *o, int64_t k)
 {
         float elsewhere = -1;

@@ -6,27 +6,27 @@
 #include "repl_attention_private.h"
 
 enum {
-        MARGIN = 16,  /* around all */
+        MARGIN = 16,  /* around the picture */
         GAP = 20,     /* between maps */
         CAPTION = 28, /* of the axes, and of a map's title */
         TITLE = 36,
         BAR_WIDE = 22,
         BAR_ROOM = 110,
-        LEAST_BAR = 160,
-        NUMBER_ROOM = 30 /* of a number along an axis */
+        MIN_BAR = 160,
+        NUMBER_ROOM = 30 /* for a number along an axis */
 };
 
-/* Where all is, in pixels. */
+/* Positions and sizes in pixels. */
 typedef struct {
         int64_t maps, across, down;
-        int cell, scale;       /* of a weight; of labels */
+        int cell, scale;       /* size of a weight; of labels */
         int left, top;         /* room for labels */
-        int64_t wide, high;    /* of a map */
-        int64_t width, height; /* of all */
+        int64_t wide, high;    /* size of a map */
+        int64_t width, height; /* size of the picture */
         float most;            /* the largest weight */
 } HeatLayout;
 
-/* The label of row or column i: its token; without tokens its number, where there is room for it; else "". */
+/* Label of row or column i: its token; without tokens its number, if there is room; else "". */
 static const char *label_at(const HeatLayout *l, char (*label)[LABEL_BYTES], int64_t i, char *number)
 {
         static const int step[] = {1, 2, 5, 10, 20, 50, 100, 200};
@@ -47,7 +47,7 @@ static int characters_in(const char *text)
         return n;
 }
 
-/* Numbers are few, and large. */
+/* Numbers are few and large. */
 static int label_scale(const HeatLayout *l, char (*label)[LABEL_BYTES])
 {
         return label ? l->scale : FRAME_LETTERS;
@@ -64,7 +64,7 @@ static int longest(const HeatLayout *l, char (*label)[LABEL_BYTES], int64_t n)
         return most;
 }
 
-/* Of the maps that are shown; 1: none is above 0. */
+/* The largest weight in the maps that are shown; 1 if none is above 0. */
 static float largest_weight(const Heat *h)
 {
         float most = 0;
@@ -93,8 +93,8 @@ static HeatLayout place_maps(const Heat *h)
         l.high = h->rows * l.cell;
         l.width = l.left + l.across * (l.wide + GAP) + BAR_ROOM;
         l.height = l.top + l.down * (l.high + CAPTION) + MARGIN + CAPTION;
-        if (l.height < l.top + CAPTION + LEAST_BAR + MARGIN)
-                l.height = l.top + CAPTION + LEAST_BAR + MARGIN;
+        if (l.height < l.top + CAPTION + MIN_BAR + MARGIN)
+                l.height = l.top + CAPTION + MIN_BAR + MARGIN;
         return l;
 }
 
@@ -137,7 +137,7 @@ static void paint_map(const Heat *h, const HeatLayout *l, HeatMap m, Picture *p,
         frame_box(p, left - 1, top - 1, (int)l->wide + 1, (int)l->high + 1);
 }
 
-/* Beside the maps that stand first in a row, .. */
+/* Labels to the left of the first map of each row of maps. */
 static void paint_rows(const Heat *h, const HeatLayout *l, Picture *p, int left, int top)
 {
         char number[LABEL_BYTES];
@@ -150,7 +150,7 @@ static void paint_rows(const Heat *h, const HeatLayout *l, Picture *p, int left,
         }
 }
 
-/* .. and above those of the first row: upright. */
+/* Upright labels above the maps of the first row. */
 static void paint_columns(const Heat *h, const HeatLayout *l, Picture *p, int left, int top)
 {
         char number[LABEL_BYTES];
@@ -190,7 +190,7 @@ static void paint_captions(const HeatLayout *l, Picture *p, const char *title)
         picture_text(p, MARGIN,
                      (int)(l->top + high / 2 + (int64_t)strlen("query") * FRAME_LETTERS * LETTER_WIDTH / 2),
                      "query", true);
-        const int64_t bar = l->high > LEAST_BAR ? l->high : high > LEAST_BAR ? high : LEAST_BAR;
+        const int64_t bar = l->high > MIN_BAR ? l->high : high > MIN_BAR ? high : MIN_BAR;
         heat_bar(p, (PlotBox){(int)(l->left + maps + GAP), l->top, BAR_WIDE, (int)bar}, (double)l->most,
                  colour_of_share);
 }

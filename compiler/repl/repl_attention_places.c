@@ -4,7 +4,7 @@
 
 #include "repl_attention_private.h"
 
-/* The smallest distance of two of the pixels along an axis; `all`: they are in one line. */
+/* The smallest distance of two pixels along an axis; `all` if they are in one line. */
 static int64_t min_distance(const HeatPlace *place, int64_t n, bool down, int64_t all, uint8_t *seen)
 {
         int64_t least = all, last = -1;
@@ -22,12 +22,13 @@ static int64_t min_distance(const HeatPlace *place, int64_t n, bool down, int64_
         return least;
 }
 
-/* Pixels of maps [n / tokens][tokens] become patches of h->patch by h->patch; false: they do not tile the picture, or two of a map are one. */
+/* Converts the pixels of maps [n / tokens][tokens] to patches of h->patch by h->patch; false: they do not
+ * tile the picture, or two tokens of a map have the same patch. */
 static bool tile(const Heat *h, HeatPlace *place, int64_t n, int64_t tokens)
 {
         const int64_t down = h->height / h->patch, across = h->width / h->patch, all = down * across;
-        int64_t *map_of = calloc((size_t)all + 1, sizeof *map_of),
-                left = all; /* the last one with the patch, from 1 on */
+        /* number of the last map with the patch, from 1 */
+        int64_t *map_of = calloc((size_t)all + 1, sizeof *map_of), left = all;
         bool good = map_of && h->height % h->patch == 0 && h->width % h->patch == 0;
         for (int64_t i = 0; good && i < n; i++) {
                 if (!place[i].known)

@@ -86,7 +86,7 @@ const ReplCommand *find_command(const char *name)
 
 /* --- words --------------------------------------------------------------------------------------------------------- */
 
-/* The end of a word that begins here, its text written to *out with escapes resolved; NULL: a quote is open. */
+/* End of the word that begins here, with its text in *out, escapes resolved; NULL: an open quote. */
 static const char *read_word(const char *from, char **out)
 {
         bool quoted = *from == '"';
@@ -120,7 +120,7 @@ static bool read_words(const char *line, Words *w, char *buffer)
                         w->word = larger;
                 }
                 if (!*line) {
-                        w->word[w->n] = NULL; /* as of main's: options_read() looks there */
+                        w->word[w->n] = NULL; /* as in main's argv, for options_read() */
                         return true;
                 }
                 w->word[w->n] = buffer;

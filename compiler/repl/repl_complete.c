@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CANDIDATES = 4096 };
+enum { MAX_CANDIDATES = 4096 };
 
 typedef struct {
         Arena *arena;
-        const char *begin; /* of the word that is completed */
+        const char *begin; /* start of the completed word */
         size_t length;
-        const char *found[MOST_CANDIDATES];
+        const char *found[MAX_CANDIDATES];
         int n;
 } Candidates;
 
 static void offer(Candidates *c, const char *name)
 {
-        if (c->n == MOST_CANDIDATES || strncmp(name, c->begin, c->length) != 0)
+        if (c->n == MAX_CANDIDATES || strncmp(name, c->begin, c->length) != 0)
                 return;
         for (int i = 0; i < c->n; i++)
                 if (!strcmp(c->found[i], name))
@@ -65,8 +65,8 @@ static void offer_words(ReplSession *s, Candidates *c)
         for (int i = 0; i < n; i++)
                 offer(c, name[i]);
         const Program *p = s->program;
-        library_find(s->program,
-                     intern(&s->names, "linear", -1)); /* the library is read when it is first sought in */
+        /* loads the library, which is parsed at the first lookup */
+        library_find(s->program, intern(&s->names, "linear", -1));
         for (int k = 0; k < p->nfile; k++)
                 for (int64_t i = 0; i < p->file[k]->table.slots; i++)
                         if (p->file[k]->table.slot[i] && (p->file[k] == p->main || p->file[k]->library))
@@ -96,7 +96,7 @@ static const char *open_call(const char *line, const char *cursor)
         return NULL;
 }
 
-/* "x; axis, before": those behind the semicolon. */
+/* "x; axis, before": the names after the semicolon. */
 static void offer_builtin_parameters(Candidates *c, const char *takes)
 {
         for (const char *at = strchr(takes, ';'); at && *at; at += strcspn(at, ",")) {
@@ -136,7 +136,7 @@ static void offer_members_of(Candidates *c, const Definition *d)
                         offer(c, members->kid[i]->name);
 }
 
-/* The scheme that a statement `places = rope(theta: 1e6)` makes. */
+/* The members of the scheme in a statement `places = rope(theta: 1e6)`. */
 static void offer_members_of_statement(ReplSession *s, Candidates *c, const Ast *statement)
 {
         const Ast *value = statement && statement->kind == AST_LET ? statement->kid[1] : NULL;
@@ -165,7 +165,7 @@ static void offer_members(ReplSession *s, Candidates *c, const char *line)
 
 /* --- values of the current model ----------------------------------------------------------------------------------------- */
 
-/* "layer[i].attn" of the iteration that the word has: "layer[3].attn". */
+/* "layer[i].attn" with the iteration of the word: "layer[3].attn". */
 static void offer_tap(Candidates *c, const char *name)
 {
         char *text = arena_alloc(c->arena, (int64_t)(strlen(name) + c->length) + 1), *to = text;
@@ -196,7 +196,7 @@ static void offer_taps(ReplSession *s, Candidates *c)
                 offer_tap(c, name[i]);
 }
 
-/* The path of a value that the word is the end of: layer[3].attn.q */
+/* The paths of values that the word may end: layer[3].attn.q */
 static void offer_paths(ReplSession *s, Candidates *c, const char *line)
 {
         const char *begin = c->begin, *end = c->begin + c->length;
@@ -227,7 +227,7 @@ static const ReplCommand *repl_command_row(Arena *a, const char *line)
         return command_named(arena_strndup(a, line + 1, (int64_t)strcspn(line + 1, " \t")));
 }
 
-/* What the command on this line takes. */
+/* The arguments of this line's command. */
 static void offer_arguments(ReplSession *s, Candidates *c, const char *line)
 {
         const char **name = NULL;

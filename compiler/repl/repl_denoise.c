@@ -6,12 +6,12 @@
 
 #include "repl_plot_private.h"
 
-enum { USUAL_PICTURES = 8, MOST_PICTURES = 64 };
+enum { USUAL_PICTURES = 8, MAX_PICTURES = 64 };
 
 /* x after a step; step 0: the noise. */
 typedef struct {
         int step;
-        double noise; /* how much noise is in x: the factor of a noise of variance 1 */
+        double noise; /* amount of noise in x: factor of a noise of variance 1 */
         float *x;     /* [n] */
 } Moment;
 
@@ -44,7 +44,7 @@ static double number_of_loop(const ReplDenoising *w, const char *name, double ot
         return s ? s->number : otherwise;
 }
 
-/* Of DenoiserCalls: not 0 after a message. */
+/* Callback of DenoiserCalls: not 0 after a message. */
 static int repl_ask_denoiser(void *of, const Denoiser *d, const float *x, int without, const float **told)
 {
         ReplDenoising *w = of;
@@ -61,7 +61,7 @@ static int repl_ask_denoiser(void *of, const Denoiser *d, const float *x, int wi
 
 /* --- moments ------------------------------------------------------------------------------------------------------------ */
 
-/* Is a step one of those that are shown?  They lie evenly, with the first and the last. */
+/* Whether a step is shown: they are evenly spaced, and include the first and the last. */
 static bool is_shown(const ReplDenoising *w, int step)
 {
         const int steps = w->d.o.steps, most = w->wanted_moments - 1;
@@ -88,7 +88,7 @@ static bool keep_moment(ReplDenoising *w, int step)
         return true;
 }
 
-/* heun has two calls a step, but for the last. */
+/* heun has two calls per step, except for the last. */
 static bool run_steps(ReplDenoising *w)
 {
         Denoiser *d = &w->d;
@@ -130,9 +130,10 @@ static void print_moments(const ReplDenoising *w)
 
 enum { MARGIN = 16, GAP = 10, PANEL = 128, TITLE = 34, CAPTION = 2 * LETTER_HEIGHT * FRAME_LETTERS + 16 };
 
-/* -1 to 1 as 0 to 255: grey, or in colours; of a latent of other channels the first three, from its least to its largest value at the end. */
+/* Maps -1 .. 1 to 0 .. 255: grey or colour.  Of a latent with other channels the first three are shown,
+ * from the smallest to the largest value at the end. */
 typedef struct {
-        int64_t shown; /* channels: 1 or 3 */
+        int64_t shown; /* number of channels: 1 or 3 */
         double least, most;
 } ShadeRange;
 
@@ -204,7 +205,7 @@ static bool paint_strip(const ReplDenoising *w, const char *path)
 
 /* --- the command ------------------------------------------------------------------------------------------------------------- */
 
-/* The last loop denoise of the model; false after a message. */
+/* The model's last loop denoise; false after a message. */
 static bool denoising_loop(ReplDenoising *w)
 {
         const Graph *g = w->s->runner->model.graph;
@@ -219,7 +220,7 @@ static bool denoising_loop(ReplDenoising *w)
         return repl_error("loop denoise requires %s", why);
 }
 
-/* All of the model's inputs but the latent and the step are given; what the loop gives is not. */
+/* Checks that all inputs except those of the loop are given. */
 static bool denoising_check_inputs(const ReplDenoising *w)
 {
         const Graph *g = w->s->runner->model.graph;
@@ -271,7 +272,7 @@ static bool begin_denoising(ReplDenoising *w, const CommandOptions *o)
         return true;
 }
 
-/* Of no class: of that of --without; of no_class; else of the same class. */
+/* The class without guidance: that of --without; no_class; else the same class. */
 static void take_classes(ReplDenoising *w, const CommandOptions *o)
 {
         if (!w->parts.class)
@@ -309,8 +310,8 @@ bool show_denoising(ReplSession *s, const Words *w)
         char *end = "";
         const int64_t pictures = o.nfile ? strtoll(o.file[0], &end, 10)
                                  : o.out ? USUAL_PICTURES
-                                         : MOST_PICTURES;
-        if (o.nfile > 1 || *end || pictures < 1 || pictures > MOST_PICTURES)
+                                         : MAX_PICTURES;
+        if (o.nfile > 1 || *end || pictures < 1 || pictures > MAX_PICTURES)
                 return repl_error("the number of pictures is 1 to 64");
         if (o.out && !is_picture_name(o.out))
                 return repl_error("-o must name a file that ends in .png");

@@ -8,13 +8,13 @@
 
 #include "repl_private.h"
 
-enum { MOST_ELEMENTS = 1 << 24, MOST_LINES = 3000 };
+enum { MOST_ELEMENTS = 1 << 24, MAX_LINES = 3000 };
 
 typedef struct {
         char *name;
         int rank;
         int64_t dim[MAX_RANK], count;
-        float *value; /* NULL: too many */
+        float *value; /* NULL: too many values */
 } Remembered;
 
 struct Snapshot {
@@ -39,7 +39,7 @@ void snapshot_free(Snapshot *t)
         free(t);
 }
 
-/* By way of a file: glibc's open_memstream() loses text without a word where memory is short. */
+/* Through a file: glibc's open_memstream() drops text silently if memory is short. */
 static char *snapshot_plan_text(const Plan *p)
 {
         FILE *f = tmpfile();
@@ -58,7 +58,7 @@ static char *snapshot_plan_text(const Plan *p)
         return text;
 }
 
-/* The trace's outputs become the snapshot's. */
+/* Moves the trace's outputs to the snapshot. */
 static void snapshot_outputs(Snapshot *to, const Graph *g, Trace *t)
 {
         for (int i = 0; i < g->noutput; i++) {
@@ -126,7 +126,7 @@ typedef struct {
 static int cut_lines(const char *text, Line *line)
 {
         int n = 0;
-        for (; *text && n < MOST_LINES; n++) {
+        for (; *text && n < MAX_LINES; n++) {
                 size_t length = strcspn(text, "\n");
                 line[n] = (Line){text, length};
                 text += length + (text[length] == '\n');
@@ -139,7 +139,7 @@ static bool same_line(Line a, Line b)
         return a.n == b.n && !memcmp(a.at, b.at, a.n);
 }
 
-/* The longest common subsequence; the other lines with - and +. */
+/* Prints the longest common subsequence; other lines with - and +. */
 static void diff_print_lines(const Line *a, int m, const Line *b, int n, uint16_t *length)
 {
 #define LENGTH(i, j) length[(size_t)(i) * (size_t)(n + 1) + (size_t)(j)]
@@ -171,7 +171,7 @@ static bool print_plans(const char *before, const char *now)
                 printf("the same plan\n");
                 return true;
         }
-        Line *a = calloc((size_t)2 * MOST_LINES, sizeof *a), *b = a + MOST_LINES;
+        Line *a = calloc((size_t)2 * MAX_LINES, sizeof *a), *b = a + MAX_LINES;
         int m = a ? cut_lines(before, a) : 0, n = a ? cut_lines(now, b) : 0;
         uint16_t *length = calloc((size_t)(m + 1) * (size_t)(n + 1), sizeof *length);
         if (a && length)

@@ -4,7 +4,7 @@
 
 #include "repl_plot_private.h"
 
-/* Without trailing blanks. */
+/* Length without trailing blanks. */
 static size_t line_trimmed(const char *line, size_t n)
 {
         while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))
@@ -12,7 +12,7 @@ static size_t line_trimmed(const char *line, size_t n)
         return n;
 }
 
-/* Where the last word of a line begins, with its quote. */
+/* Start of the last word of a line, including its quote. */
 static size_t last_word(const char *line, size_t n)
 {
         if (n && line[n - 1] == '"') {
@@ -25,12 +25,12 @@ static size_t last_word(const char *line, size_t n)
         return n;
 }
 
-/* The words that are read, from the end of the line on. */
+/* Words are read from the end of the line. */
 typedef struct {
         const Words *w;
-        int words; /* that are left */
+        int words; /* remaining words */
         const char *line;
-        size_t n; /* bytes that are left */
+        size_t n; /* remaining bytes */
 } DrawingRest;
 
 static const char *word_before(const DrawingRest *r, int k)
@@ -53,11 +53,11 @@ static bool read_bins(const char *text, int64_t *bins)
 {
         char *end;
         *bins = strtoll(text, &end, 10);
-        return (!*end && end != text && *bins >= 1 && *bins <= MOST_BINS) ||
+        return (!*end && end != text && *bins >= 1 && *bins <= MAX_BINS) ||
                drawing_refuse("--bins must be a number from 1 to 1000", *text ? text : "nothing");
 }
 
-/* One option from the end of the line; false: there is none, or, with *good false, it is wrong. */
+/* Reads an option from the end of the line; false: none, or, with *good false, an invalid one. */
 static bool take_option(DrawingRest *r, Drawing *d, bool *good)
 {
         const char *last = word_before(r, 0), *before = word_before(r, 1);

@@ -1,6 +1,6 @@
-/* Editing, history and completion by libedit; .editrc is heeded.
+/* Editing, history and completion by libedit, with the settings of .editrc.
  *
- * The history is in $LATHE_HISTORY, else ~/.lathe_history; an empty name keeps none. */
+ * The history is in $LATHE_HISTORY, else ~/.lathe_history; if the name is empty, it is not saved. */
 #include "repl_edit_private.h"
 
 #include <errno.h>
@@ -22,9 +22,9 @@ struct LineEditor {
         History *history;
         char *history_path; /* or NULL */
         const char *prompt;
-        char *text; /* as the editor gave it: an input out of the history may have several lines */
-        size_t length, capacity, at; /* of it; at: where the next line begins */
-        sigset_t outside;            /* the signals held back outside of el_gets() */
+        char *text; /* as returned by the editor: an input from the history may have several lines */
+        size_t length, capacity, at; /* of `text`; at: start of the next line */
+        sigset_t outside;            /* signals that are blocked outside of el_gets() */
 };
 
 static char *prompt_shown(EditLine *el)
@@ -86,7 +86,7 @@ static unsigned char edit_complete(EditLine *el, int key)
 
 /* --- keys ----------------------------------------------------------------------------------------------------------- */
 
-/* Signals are let in only while a key is waited for: one that cuts a write short would lose what it shows. */
+/* Signals are delivered only while waiting for a key: an interrupted write would lose output. */
 static void hold_signals(LineEditor *e)
 {
         static const int held[] = {SIGINT, SIGWINCH, SIGTSTP, SIGCONT};
@@ -97,7 +97,7 @@ static void hold_signals(LineEditor *e)
         pthread_sigmask(SIG_BLOCK, &set, &e->outside);
 }
 
-/* Whether there is something to read; what a change of the window has moved is drawn again. */
+/* Waits for input; redraws after a change of the window's size. */
 static bool wait_for_key(LineEditor *e)
 {
         static const struct timespec now;
@@ -107,7 +107,7 @@ static bool wait_for_key(LineEditor *e)
                 FD_SET(STDIN_FILENO, &input);
                 if (pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &e->outside) > 0)
                         return true;
-                while (errno == EINTR) { /* libedit hands a signal on: until none is left */
+                while (errno == EINTR) { /* libedit passes a signal on: until none is pending */
                         errno = 0;
                         pselect(0, NULL, NULL, NULL, &now, &e->outside);
                 }
@@ -117,7 +117,8 @@ static bool wait_for_key(LineEditor *e)
         }
 }
 
-/* The next character of the terminal's encoding, what is none skipped: 1, 0 at the end, -1 for an error or an interrupt. */
+/* Reads the next character in the terminal's encoding, and skips invalid bytes: 1, 0 at the end, -1 for an
+ * error or an interrupt. */
 static int read_key(EditLine *el, wchar_t *key)
 {
         LineEditor *e;
@@ -200,7 +201,7 @@ static bool is_blank(const char *text, size_t n)
         return strspn(text, " \t\n") >= n;
 }
 
-/* Beside the old file first: the terminal may go away at any moment. */
+/* Writes a new file first, since the terminal may be closed at any time. */
 static void save_history(LineEditor *e)
 {
         HistEvent event;
@@ -228,11 +229,11 @@ void editor_remember(LineEditor *e, const char *input, size_t length)
                 save_history(e);
 }
 
-/* What is typed up to the end of the line; false: interrupted, or the end. */
+/* Reads up to the end of the line; false: interrupted, or the end. */
 static bool edit_read_text(LineEditor *e)
 {
         int n = 0;
-        /* before the prompt: later, keys typed at once would miss the editor */
+        /* before the prompt, since keys typed immediately would miss the editor */
         el_set(e->el, EL_PREP_TERM, 1);
         hold_signals(e);
         const char *text = el_gets(e->el, &n);

@@ -1,4 +1,5 @@
-/* Lines from a terminal: editing, history and completion, by libedit.  What it includes must not clash with libedit's names. */
+/* Lines from a terminal: editing, history and completion, by libedit.  Its includes must not conflict with
+ * libedit's names. */
 #ifndef REPL_EDIT_PRIVATE_H
 #define REPL_EDIT_PRIVATE_H
 #include <stdbool.h>
@@ -9,19 +10,20 @@
 typedef struct LineEditor LineEditor;
 struct ReplSession;
 
-LineEditor *editor_new(struct ReplSession *s); /* NULL: no memory; then lines are read plainly */
+LineEditor *editor_new(struct ReplSession *s); /* NULL: out of memory; then lines are read without editing */
 void editor_free(LineEditor *e);               /* NULL is allowed */
-/* A line without its end, which stays until the next call.  False: interrupted, or the end. */
+/* A line without its end, valid until the next call.  False: interrupted, or the end. */
 bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *length);
-/* An input, of one line or several, goes into the history, which is written at once: a terminal may be closed at any time. */
+/* Adds an input, of one or several lines, to the history, and writes it: a terminal may be closed at any
+ * time. */
 void editor_remember(LineEditor *e, const char *input, size_t length);
 
-/* repl_complete.c: what the word before the cursor could become, by name. */
+/* repl_complete.c: completions of the word before the cursor, by name. */
 typedef struct {
         const char **word;
         int n;
         size_t length;   /* of the current word */
-        bool in_command; /* not in the language */
+        bool in_command; /* in a command, not in the language */
 } Completions;
 Completions complete_word(struct ReplSession *s, Arena *a, const char *line, size_t cursor);
 #endif

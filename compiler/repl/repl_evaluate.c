@@ -1,7 +1,8 @@
-/* A line of the language, evaluated: elaborated like a test, computed by the interpreter in double precision, printed or kept.
+/* Evaluates a line of the language: elaborated like a test, computed by the interpreter in double
+ * precision, printed or kept.
  *
- * A statement sees the variables that it mentions as its own, so that a repeat carries them; blocks that were typed in see
- * the others from outside. */
+ * Variables that a statement uses are local to it, so that a repeat can carry them; blocks access them as
+ * outside variables. */
 #include "repl_private.h"
 
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static bool evaluation_compute(ReplEvaluation *v)
         return !v->diag.count;
 }
 
-/* What the statement assigned. */
+/* Keeps the variables that the statement assigned. */
 static bool commit(ReplEvaluation *v)
 {
         const Vars *vars = v->scope->vars;
@@ -194,7 +195,7 @@ static void take_result(ReplEvaluation *v, Value value)
                 diag_error(&v->diag, v->line->span, "this is not a value");
 }
 
-/* --- all of it ----------------------------------------------------------------------------------------------------------- */
+/* --- main function ----------------------------------------------------------------------------------------------------------- */
 
 static void evaluation_begin(ReplEvaluation *v)
 {

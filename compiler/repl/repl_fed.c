@@ -1,9 +1,10 @@
-/* Inputs of a model before it generates: the text of :run, if it is for an encoder, and those of :input. */
+/* Inputs that are fed to a model before it generates: the text of :run, if it is for an encoder, and those
+ * of :input. */
 #include "repl_private.h"
 
 #include <stdlib.h>
 
-/* The input that the text goes into, NULL: it is gone on from. */
+/* The input for the text; NULL: the text is continued. */
 static const Input *encoder_input(const Graph *g)
 {
         const Input *text = g->fed_separately ? text_input(g) : NULL;
@@ -27,7 +28,7 @@ bool generates_now(const ReplSession *s)
         return true;
 }
 
-/* The text as an input; false after a message. */
+/* Adds the text as an input; false after a message. */
 static bool add_text_of_encoder(ReplSession *s, const Input *text, Recorded *given)
 {
         int64_t n;

@@ -1,4 +1,5 @@
-/* The frame of a plot as a picture: its box, axes with ticks, title and labels, and the bar of a heat map's colours. */
+/* The frame of a plot in a picture: box, axes with ticks, title and labels, and the colour bar of a heat
+ * map. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ enum {
         BAR_RIGHT = 170,
         BOTTOM = 72,
         TICK = 6,
-        MOST_TICKS = 32,
+        MAX_TICKS = 32,
         BAR_GAP = 24,
         BAR_WIDE = 22
 };
@@ -25,7 +26,7 @@ const uint8_t frame_blue[3] = {31, 100, 170};
 
 /* --- axes ---------------------------------------------------------------------------------------------------------------- */
 
-/* 1, 2 or 5 times a power of ten, so that about `n` ticks come. */
+/* 1, 2 or 5 times a power of ten, for about `n` ticks. */
 static double tick_step(double range, int n, bool whole)
 {
         const double rough = range / n, power = real_pow(10, floor(real_log(rough) / real_log(10) + 1e-9)),
@@ -47,7 +48,7 @@ static int text_width(const char *text)
 void frame_x_axis(PlotFrame *f, bool whole, bool grid)
 {
         const double range = f->right - f->left, step = tick_step(range, 7, whole);
-        for (int k = 0; k < MOST_TICKS; k++) {
+        for (int k = 0; k < MAX_TICKS; k++) {
                 const double v = (ceil(f->left / step) + k) * step;
                 char text[32];
                 if (v > f->right + step * 1e-6)
@@ -61,12 +62,12 @@ void frame_x_axis(PlotFrame *f, bool whole, bool grid)
         }
 }
 
-/* Ticks and labels at x: to its left (-1), or to its right (1). */
+/* Draws ticks and labels at x: to its left (-1), or to its right (1). */
 void frame_y_axis(PlotFrame *f, int x, int side, bool whole, bool grid)
 {
         const double low = f->bottom < f->top ? f->bottom : f->top, high = f->bottom + f->top - low,
                      step = tick_step(high - low, 5, whole);
-        for (int k = 0; k < MOST_TICKS; k++) {
+        for (int k = 0; k < MAX_TICKS; k++) {
                 const double v = (ceil(low / step) + k) * step;
                 char text[32];
                 if (v > high + step * 1e-6)
@@ -101,7 +102,7 @@ void frame_labels(PlotFrame *f, const char *title, const char *across, const cha
         picture_text(&f->p, 10, f->y + f->height / 2 + text_width(up) / 2, up, true);
 }
 
-/* A line below the title, in smaller letters if it is long. */
+/* Prints a line below the title, in smaller letters if it is long. */
 void frame_about(PlotFrame *f, const char *about)
 {
         const bool fits = text_width(about) <= f->p.width - 16;
@@ -126,7 +127,7 @@ bool frame_begin(PlotFrame *f, const Plot *p, int width, int height)
         return true;
 }
 
-/* The colour bar, to the right of the map. */
+/* Draws the colour bar, to the right of the map. */
 void frame_colour_bar(const PlotFrame *map, Picture *picture, const Plot *p)
 {
         PlotFrame bar = *map;

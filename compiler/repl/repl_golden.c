@@ -1,6 +1,8 @@
-/* :golden FILE: a golden file of the current model, its settings and the text that was run, as `lathe golden record` writes it.
+/* :golden FILE: writes a golden file of the current model, its settings and the text of the last run, like
+ * `lathe golden record`.
  *
- * A golden file names a model's file, and a check compiles that.  So the graph of the file must be that of the session. */
+ * A golden file names a model file, which a check compiles.  So the graph of the file must be that of the
+ * session. */
 #include <string.h>
 
 #include "repl_private.h"
@@ -20,7 +22,7 @@ static const char *find_file(ReplSession *s)
         return NULL;
 }
 
-/* Is the recorded model, from the file, that of the session? */
+/* Whether the recorded model, from the file, equals that of the session. */
 static bool is_of_session(ReplSession *s, Golden *g, const char *path)
 {
         uint64_t spec;

@@ -8,7 +8,7 @@
 
 #include "repl_private.h"
 
-enum { MOST_NAMES = 4096 };
+enum { MAX_NAMES = 4096 };
 
 /* --- commands -------------------------------------------------------------------------------------------------------- */
 
@@ -29,7 +29,7 @@ static int usage_width(const ReplCommand *c)
         return n;
 }
 
-enum { USAGE_WIDE = 34 }; /* longer ones get a line of their own */
+enum { USAGE_WIDE = 34 }; /* longer ones have a separate line */
 
 static void print_command(const ReplCommand *c, int width)
 {
@@ -51,7 +51,7 @@ static bool list_commands(void)
 
 /* --- definitions ------------------------------------------------------------------------------------------------------ */
 
-/* A stretch of source as one line. */
+/* Prints a part of the source as one line. */
 static void print_joined(FILE *f, Span span)
 {
         bool blank = true;
@@ -156,7 +156,7 @@ static void print_import(const Definition *d)
 static int help_names(const Program *p, const char **name, int n)
 {
         for (int k = 0; k < p->nfile; k++)
-                for (int64_t i = 0; i < p->file[k]->table.slots && n < MOST_NAMES; i++)
+                for (int64_t i = 0; i < p->file[k]->table.slots && n < MAX_NAMES; i++)
                         if (p->file[k]->table.slot[i])
                                 name[n++] = p->file[k]->table.slot[i]->name;
         return n;
@@ -164,7 +164,7 @@ static int help_names(const Program *p, const char **name, int n)
 
 static bool say_unknown(ReplSession *s, const Program *library, Arena *a, const char *wanted)
 {
-        const char **name = NEW_ARRAY(a, const char *, MOST_NAMES + 512);
+        const char **name = NEW_ARRAY(a, const char *, MAX_NAMES + 512);
         int n = help_names(s->program, name, 0);
         n = help_names(library, name, n);
         n += builtin_names(name + n, 128);

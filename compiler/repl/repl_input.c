@@ -1,4 +1,4 @@
-/* :input: the inputs of the current model, by their names. */
+/* :input: inputs of the current model, by name. */
 #include "repl_private.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const char *interned_name(ReplSession *s, const char *name, size_t n)
 
 /* --- giving one ---------------------------------------------------------------------------------------------------- */
 
-/* Takes value, which is malloc'd. */
+/* Takes ownership of value, which is malloc'd. */
 static KeptValue *keep_values(int rank, const int64_t *dim, double *value)
 {
         KeptValue *k = calloc(1, sizeof *k);
@@ -38,7 +38,7 @@ static KeptValue *read_input(const char *path, const char *name)
         return keep_values(v.rank, v.dim, v.value);
 }
 
-/* A picture or a sound, in the form that the current model takes. */
+/* Reads a picture or a sound in the form that the current model needs. */
 static KeptValue *read_medium(ReplSession *s, const char *path, const char *name)
 {
         MediumValues v;
@@ -136,7 +136,7 @@ bool give_input(ReplSession *s, const Words *w)
 
 /* --- some in place of others ------------------------------------------------------------------------------------------- */
 
-/* Puts NAME=VALUE into s->input. */
+/* Sets NAME=VALUE in s->input. */
 static bool replace_input(ReplSession *s, const char *text)
 {
         const size_t n = strcspn(text, "=");
@@ -191,7 +191,7 @@ bool is_input_given(const ReplSession *s, const Input *in)
         return false;
 }
 
-/* What the model's last loop fills, and nobody gives. */
+/* Adds the inputs that the model's last loop fills and that are not given. */
 static bool add_filled(const ReplSession *s, const Graph *g, Recorded *r)
 {
         for (int i = 0; i < g->ninput; i++)

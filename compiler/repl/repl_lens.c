@@ -3,7 +3,7 @@
 
 #include "repl_private.h"
 
-/* The likeliest token of a row of logits, with its probability. */
+/* Prints the most likely token of a row of logits, with its probability. */
 static void print_first(const ReplSession *s, const float *logits, int64_t n)
 {
         int64_t best = 0;

@@ -1,4 +1,4 @@
-/* The outputs of a model's last loop, for :run; long runs have commands of their own. */
+/* The outputs of a model's last loop, for :run; long runs have separate commands. */
 #include "repl_private.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { LIKELIEST = 5 };
 
-/* The likeliest of logits [n], a line each with its name. */
+/* Prints the most likely of logits [n], one per line with its name. */
 static bool print_best(ReplSession *s, const float *logits, int64_t n, const char *const *label, bool tokens)
 {
         Arena scratch = {0};

@@ -160,7 +160,7 @@ static void drop_overrides(const Override *all, int n)
         }
 }
 
-/* Where a value ends: at a comma outside of brackets and texts, or with the line. */
+/* End of a value: a comma outside of brackets and texts, or the end of the line. */
 static const char *value_end(const char *at)
 {
         int depth = 0;
@@ -172,7 +172,7 @@ static const char *value_end(const char *at)
         return at;
 }
 
-/* NAME VALUE, from `at` to `end`, in place of what was set before; false after a message. */
+/* Sets NAME VALUE, from `at` to `end`, replacing an earlier value; false after a message. */
 static bool option_override(CommandOptions *o, const char *at, const char *end)
 {
         size_t n = strcspn(at, " \t");
@@ -216,7 +216,8 @@ static bool add_overrides(CommandOptions *o, const CommandOptions *old, const ch
         return true;
 }
 
-/* NAME VALUE, or several with commas between, which hold together: the values are expressions.  What does not fit is taken back. */
+/* NAME VALUE, or several separated by commas, which are set together: values are expressions.  Invalid
+ * settings are undone. */
 bool set_hyper(ReplSession *s, const Words *w)
 {
         if (w->n < 3)
@@ -238,7 +239,7 @@ bool set_hyper(ReplSession *s, const Words *w)
 
 /* --- files ----------------------------------------------------------------------------------------------------------- */
 
-/* The option becomes the word, or NULL without one; what the model does not go with is taken back. */
+/* Sets the option to the word, or to NULL without one; undone if the model does not accept it. */
 static bool repl_choose(ReplSession *s, const char **option, const Words *w)
 {
         const char *old = *option, *given = w->n > 1 ? strdup(w->word[1]) : NULL;
@@ -320,7 +321,7 @@ bool dump_pass(ReplSession *s, const Words *w)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------------ */
 
-/* As many tokens as the model's first ids have. */
+/* Number of tokens: the size of the model's first input of ids. */
 static bool token_count(ReplSession *s, Model *m, const Words *w)
 {
         (void)w;

@@ -11,14 +11,14 @@
 typedef struct {
         ReplSession *s;
         Arena arena;
-        Graph *graph; /* elaborated when it is first asked for */
-        bool binds;   /* the line has names of its own */
+        Graph *graph; /* elaborated at first use */
+        bool binds;   /* the line has local names */
         bool good;
 } NameSearch;
 
 /* --- names --------------------------------------------------------------------------------------------------------------- */
 
-/* "layer[0].attn.q"; NULL: the tree is no such chain. */
+/* "layer[0].attn.q"; NULL: the tree is not such a chain. */
 static const char *chain_text(Arena *a, const Ast *ast)
 {
         if (ast->kind == AST_NAME)
@@ -124,14 +124,14 @@ static KeptValue *run_tap(ReplSession *s, const char *name)
         return k;
 }
 
-/* What with_model() hands on. */
+/* Arguments for the callback of with_model(). */
 typedef struct {
         Words words; /* first */
         const char *name;
         KeptValue *made;
 } Request;
 
-/* The slot that the numbers in brackets say; -1 after a message. */
+/* The slot given by the numbers in brackets; -1 after a message. */
 static int64_t slot_of_name(const Weight *w, const char *name)
 {
         int64_t iteration = 0;
@@ -214,7 +214,7 @@ static void search_in(NameSearch *r, Ast *ast)
                 search_in(r, ast->kid[i]);
 }
 
-/* Of lines without names of their own: an expression, or what a variable becomes. */
+/* For lines without local names: an expression, or the value of a variable. */
 bool take_model_values(ReplSession *s, const Ast *line)
 {
         Ast *of = line->kind == AST_LET ? line->kid[1] : (Ast *)line;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_LETTER = ' ', LAST_LETTER = '~', COLUMNS = 5, ROWS = 7, MOST_PIXELS = 1 << 28 };
+enum { FIRST_LETTER = ' ', LAST_LETTER = '~', COLUMNS = 5, ROWS = 7, MAX_PIXELS = 1 << 28 };
 
 /* [letter][column]: dots from the top, the lowest bit first */
 static const uint8_t letter[LAST_LETTER - FIRST_LETTER + 1][COLUMNS] = {
@@ -46,7 +46,7 @@ static const uint8_t box[COLUMNS] = {0x7f, 0x41, 0x41, 0x41, 0x7f};
 bool picture_new(Picture *p, int64_t width, int64_t height)
 {
         *p = (Picture){0};
-        if (width < 1 || height < 1 || width > MOST_PIXELS / height)
+        if (width < 1 || height < 1 || width > MAX_PIXELS / height)
                 return false;
         p->pixel = malloc((size_t)(3 * width * height));
         if (!p->pixel)
@@ -76,7 +76,7 @@ void picture_text(Picture *p, int x, int y, const char *text, bool upright)
         static const uint8_t black[3] = {0x20, 0x20, 0x20};
         for (; *text; text++) {
                 unsigned char c = (unsigned char)*text;
-                if ((c & 0xc0) == 0x80) /* the rest of a character that has its box */
+                if ((c & 0xc0) == 0x80) /* continuation bytes of a character, which has its box already */
                         continue;
                 const uint8_t *dots = c >= FIRST_LETTER && c <= LAST_LETTER ? letter[c - FIRST_LETTER] : box;
                 for (int column = 0; column < COLUMNS; column++)

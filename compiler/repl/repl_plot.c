@@ -69,7 +69,7 @@ void plot_colour(const Plot *p, double value, uint8_t *rgb)
 
 /* --- from a value to a drawing ------------------------------------------------------------------------------------------ */
 
-/* The range of the finite values; NULL, or why they can't be drawn. */
+/* The range of the finite values.  Returns NULL, or why they can't be drawn. */
 static const char *plot_range(Plot *p, int64_t n)
 {
         p->least = INFINITY;
@@ -93,10 +93,10 @@ static const char *plot_range(Plot *p, int64_t n)
         return NULL;
 }
 
-/* What the finite values are, as a line. */
+/* Statistics of the finite values, as a line. */
 typedef struct {
         double least, most, mean, deviation;
-        int64_t n, left; /* finite ones, and others */
+        int64_t n, left; /* number of finite values, and of others */
 } Summary;
 
 static Summary summarise(const double *value, int64_t n)
@@ -128,7 +128,7 @@ static void write_summary(char *text, size_t room, const Summary *s, const char 
                 snprintf(text + n, room - (size_t)n, "; %" PRId64 " are not finite", s->left);
 }
 
-/* In place of the values how many of them each bar has. */
+/* Replaces the values by the counts of the bars. */
 static bool make_bars(Plot *p, int64_t bins)
 {
         const int64_t n = p->rows * p->columns;
@@ -164,7 +164,7 @@ static bool draw_bars(Plot *p, const Drawing *d)
         return d->path ? plot_paint(p, d->path) : plot_print(p) || repl_error("%s", no_memory);
 }
 
-/* Axes of one element in front do not count. */
+/* Leading axes of one element are ignored. */
 static bool plot_take_shape(Plot *p, const KeptValue *k, bool as_bars)
 {
         int first = 0;

@@ -11,7 +11,7 @@ enum {
         HEAT_WIDE = 600,
         HEAT_HIGH = 480,
         LARGEST_CELL = 40,
-        MOST_CELLS = 1500,
+        MAX_CELLS = 1500,
         SLIM = 120
 };
 
@@ -79,7 +79,7 @@ static int cell_size(int64_t room, int64_t n)
         return n >= room ? 1 : room / n > LARGEST_CELL ? LARGEST_CELL : (int)(room / n);
 }
 
-/* Square cells, unless the map were a thin strip. */
+/* Square cells, unless the map would be a thin strip. */
 static void choose_cells(const Plot *p, int *wide, int *high)
 {
         *wide = cell_size(HEAT_WIDE, p->columns);
@@ -121,7 +121,7 @@ bool plot_paint(Plot *p, const char *path)
 {
         PlotFrame f = {0};
         const int64_t rows = p->rows, columns = p->columns;
-        bool good = p->kind != PLOT_HEAT || plot_pool(p, MOST_CELLS, MOST_CELLS);
+        bool good = p->kind != PLOT_HEAT || plot_pool(p, MAX_CELLS, MAX_CELLS);
         int wide = WIDE, high = HIGH;
         if (good && p->kind == PLOT_HEAT) {
                 choose_cells(p, &wide, &high);

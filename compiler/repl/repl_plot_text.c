@@ -1,5 +1,5 @@
-/* Plots in the terminal: lines of dots (the Braille patterns of Unicode, 2 by 4 dots a character), bars of eighths of a block, heat
- * maps of shades, or of colours where the terminal has them. */
+/* Plots in the terminal: lines of dots (Braille patterns of Unicode, 2 by 4 dots per character), bars of
+ * eighths of a block, heat maps of shades, or of colours if the terminal has them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum {
         LABEL_COLUMNS = 10,
         DOTS_WIDE = 2 * WIDE,
         DOTS_HIGH = 4 * HIGH,
-        MOST_CELLS = 64,
+        MAX_CELLS = 64,
         DOUBLE_CELLS = 32
 };
 
@@ -44,7 +44,7 @@ static void print_foot(const char *left, const char *right, int width)
 /* --- a line ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-        uint8_t cell[HIGH][WIDE]; /* dots set, as the low byte of U+2800 has them */
+        uint8_t cell[HIGH][WIDE]; /* dots, as the low byte of U+2800 encodes them */
 } Dots;
 
 static void set_dot(Dots *d, int x, int y)
@@ -132,7 +132,7 @@ static void print_cell(const Plot *p, double value, int width, bool coloured)
         const char *cell = share < 0 ? "?" : coloured ? " " : shade[(int)(share * 4 + 0.5)];
         uint8_t c[3];
         plot_colour(p, value, c);
-        if (coloured) { /* the colours of 256: a cube of 6 by 6 by 6 */
+        if (coloured) { /* the 256 colours: a cube of 6 by 6 by 6 */
                 char sequence[24];
                 snprintf(sequence, sizeof sequence, "\033[48;5;%dm",
                          16 + 36 * ((c[0] * 5 + 127) / 255) + 6 * ((c[1] * 5 + 127) / 255) +
@@ -149,7 +149,7 @@ static bool print_heat(Plot *p)
 {
         const int64_t rows = p->rows, columns = p->columns;
         const bool coloured = has_colours();
-        if (!plot_pool(p, MOST_CELLS, MOST_CELLS))
+        if (!plot_pool(p, MAX_CELLS, MAX_CELLS))
                 return false;
         const int width = p->columns <= DOUBLE_CELLS ? 2 : 1;
         const int64_t each = (rows + p->rows - 1) / p->rows;

@@ -1,5 +1,5 @@
-/* Points with labels, in the terminal and as a picture: a label is placed near its point where it overlaps no
- * other label and no point, if possible. */
+/* Points with labels, in the terminal and as a picture: a label is placed near its point, where it
+ * overlaps no other label and no point, if possible. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 /* --- ranges ----------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-        double least[2], most[2]; /* of x and of y */
+        double least[2], most[2]; /* ranges of x and of y */
 } PlotRange;
 
-/* With a margin; where all are the same, around them. */
+/* Adds a margin; equal values are in the middle. */
 static PlotRange plot_range_of(const Plot *p)
 {
         PlotRange r = {{INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
@@ -31,7 +31,7 @@ static PlotRange plot_range_of(const Plot *p)
 
 /* --- places of labels --------------------------------------------------------------------------------------------------- */
 
-/* How often each place of a canvas is taken: [height][width]. */
+/* Number of boxes that cover each position of a canvas: [height][width]. */
 typedef struct {
         int width, height;
         uint16_t *taken;
@@ -46,7 +46,7 @@ static bool canvas_is_free(const Canvas *c, PlotBox b)
         return true;
 }
 
-/* by 1: takes it; -1: gives it back */
+/* by 1: adds a box; -1: removes it */
 static void take_box(Canvas *c, PlotBox b, int by)
 {
         for (int j = b.y < 0 ? 0 : b.y; j < b.y + b.height && j < c->height; j++)
@@ -64,8 +64,9 @@ static bool is_within(const Canvas *c, PlotBox b)
         return b.x >= 0 && b.y >= 0 && b.x + b.width <= c->width && b.y + b.height <= c->height;
 }
 
-/* Where a label of this size may stand by its point, which is a box of its own, with a gap of `gap` to all else: beside the point
- * first, then above and below, then further off, by at most `furthest` label's heights.  How many it is off; -1: there is no place. */
+/* Finds a free position for a label of this size at its point, with a gap of `gap`: next to the point
+ * first, then above and below, then at a distance of up to `furthest` label heights.  Returns the
+ * distance; -1: none is free. */
 static int find_place(Canvas *c, PlotBox point, int gap, int furthest, PlotBox *label)
 {
         static const struct {
@@ -102,7 +103,7 @@ static int characters_of(const char *text)
 
 enum { COLUMNS = 76, LINES = 25 };
 typedef struct {
-        char text[LINES][COLUMNS][5]; /* a character each; "" is a blank */
+        char text[LINES][COLUMNS][5]; /* one character each; "" is a blank */
 } Sheet;
 
 static void write_label(Sheet *s, int x, int y, const char *text)
@@ -132,7 +133,7 @@ static void print_sheet(const Sheet *s)
         printf("\n");
 }
 
-/* How many labels found no place is said. */
+/* Prints the number of omitted labels. */
 static void say_left_out(int64_t left, int64_t all, bool in_picture)
 {
         if (left)
@@ -140,7 +141,7 @@ static void say_left_out(int64_t left, int64_t all, bool in_picture)
                        in_picture ? "" : "; a picture, -o FILE.png, has more room");
 }
 
-/* All points, then labels; how many of these have no place. */
+/* All points, then labels; returns the number of omitted labels. */
 static int64_t write_points(const Points *p, const PlotRange *r, Canvas *c, Sheet *s)
 {
         int64_t left = 0;
@@ -185,11 +186,11 @@ bool points_print(const Points *p)
 
 enum {
         WIDE = 760,
-        LEAST_HIGH = 320,
-        MOST_HIGH = 680,
+        MIN_HIGH = 320,
+        MAX_HIGH = 680,
         RADIUS = 4,
         FURTHEST = 5,
-        FEW = 150 /* more points have small letters and small points */
+        FEW = 150 /* with more points, letters and points are small */
 };
 
 static void paint_point(Picture *p, int x, int y, int radius)
@@ -200,14 +201,14 @@ static void paint_point(Picture *p, int x, int y, int radius)
         }
 }
 
-/* One unit is as long across as up, unless one range is much the larger. */
+/* Both axes have the same scale, unless one range is much larger. */
 static int height_of(const PlotRange *r)
 {
         const double high = WIDE * (r->most[1] - r->least[1]) / (r->most[0] - r->least[0]);
-        return high < LEAST_HIGH ? LEAST_HIGH : high > MOST_HIGH ? MOST_HIGH : (int)high;
+        return high < MIN_HIGH ? MIN_HIGH : high > MAX_HIGH ? MAX_HIGH : (int)high;
 }
 
-/* From a point to its label, which stands further off. */
+/* Draws a line from a point to a distant label. */
 static void paint_leader(PlotFrame *f, PlotBox point, PlotBox label)
 {
         static const uint8_t grey[3] = {0x98, 0x98, 0x98};
@@ -224,7 +225,7 @@ static void paint_leader(PlotFrame *f, PlotBox point, PlotBox label)
                              1, grey);
 }
 
-/* Where a point is on the picture. */
+/* Box of a point in the picture. */
 static PlotBox box_of(const PlotFrame *f, const double *at, int radius)
 {
         const int x = (int)lround((at[0] - f->left) / (f->right - f->left) * f->width),
@@ -232,7 +233,7 @@ static PlotBox box_of(const PlotFrame *f, const double *at, int radius)
         return (PlotBox){x - radius, y - radius, 2 * radius + 1, 2 * radius + 1};
 }
 
-/* All points, then labels; how many of these have no place. */
+/* All points, then labels; returns the number of omitted labels. */
 static int64_t paint_points(const Points *p, PlotFrame *f, Canvas *c)
 {
         const int64_t n = p->plot.rows;

@@ -1,5 +1,5 @@
-/* :project: the rows of a matrix in two dimensions: along the two axes of the largest variance (principal component analysis), each
- * with its token where rows are those of a text or of a vocabulary, else with its number. */
+/* :project: the rows of a matrix in two dimensions: along the two axes of the largest variance (principal
+ * component analysis).  Labels are the tokens of a text or a vocabulary if rows are those, else numbers. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,13 +7,14 @@
 
 #include "repl_plot_private.h"
 
-enum { MOST_SIDE_OF_AXES = 2048 /* rows or columns, the fewer of the two: the time grows with their cube */ };
+enum { MAX_SIDE_OF_AXES = 2048 /* maximum of the smaller of rows and columns: the time is cubic */ };
 
 /* --- labels ----------------------------------------------------------------------------------------------------------- */
 
 enum { LABEL_CHARACTERS = 12 };
 
-/* At most LABEL_CHARACTERS of a token's text, without blanks around it; bytes that are no characters as \x01. */
+/* At most LABEL_CHARACTERS of a token's text, without surrounding blanks; invalid bytes are printed like
+ * \x01. */
 static void shorten(char *out, const char *text)
 {
         char *to = out;
@@ -42,7 +43,7 @@ static void label_token(const ReplSession *s, int32_t token, char *out)
                 snprintf(out, POINT_LABEL, "_");
 }
 
-/* The tokens of the text that was run, if the matrix has a row for each; NULL: it has not. */
+/* The tokens of the last run's text, if the matrix has a row for each; else NULL. */
 static int32_t *tokens_of_rows(ReplSession *s, int64_t rows)
 {
         int64_t n = 0;
@@ -86,7 +87,7 @@ typedef struct {
         double share[2]; /* of the variance */
 } Projection;
 
-/* Axes of one element in front do not count. */
+/* Leading axes of one element are ignored. */
 static bool take_matrix(Projection *q, const KeptValue *k)
 {
         if (!k->data || k->rank < 2)
@@ -100,7 +101,7 @@ static bool take_matrix(Projection *q, const KeptValue *k)
                                           k->rank);
         if (q->rows < 2 || q->columns < 2)
                 return repl_error("at least two rows and two columns are required");
-        if (q->rows > MOST_SIDE_OF_AXES && q->columns > MOST_SIDE_OF_AXES)
+        if (q->rows > MAX_SIDE_OF_AXES && q->columns > MAX_SIDE_OF_AXES)
                 return repl_error(
                         "at most 2048 rows or 2048 columns are possible: x[0 .. 2048] takes a part");
         const size_t n = (size_t)(q->rows * q->columns);
@@ -115,7 +116,7 @@ static bool take_matrix(Projection *q, const KeptValue *k)
         return true;
 }
 
-/* Points along the axes; the one that lies furthest out on an axis is on its positive side. */
+/* Coordinates of the points; the most distant point along an axis is on its positive side. */
 static bool place_points(const Projection *q, Plot *p)
 {
         p->rows = q->rows;

@@ -1,5 +1,5 @@
-/* :rank: the effective rank of an attention's scores.  x W_Q W_K' x' is what they are without positions and biases, so
- * the singular values of W_Q W_K', head by head. */
+/* :rank: the effective rank of an attention's scores.  Without positions and biases they are x W_Q W_K'
+ * x', so the singular values of W_Q W_K' are computed for each head. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 
 /* --- the two products --------------------------------------------------------------------------------------------------- */
 
-/* Bits of state[id].  A search looks at each node once. */
+/* Bits of state[id].  A search visits each node once. */
 enum { COMPUTED = 3, IN_CORE = 4, IN_QUERIES = 8, IN_KEYS = 16 };
 
-/* Whether it depends on inputs; state[id] & COMPUTED: 0 unknown, 1 no, 2 yes. */
+/* Whether n depends on inputs; state[id] & COMPUTED: 0 unknown, 1 no, 2 yes. */
 static bool rank_is_computed(const Node *n, uint8_t *state)
 {
         if (state[n->id] & COMPUTED)
@@ -30,7 +30,7 @@ static bool was_seen(const Node *n, uint8_t *state, int bit)
         return seen;
 }
 
-/* The product of two computed tensors that the scores come from. */
+/* The product of two computed tensors in the scores. */
 static const Node *find_core(const Node *n, uint8_t *state)
 {
         if (was_seen(n, state, IN_CORE))
@@ -45,7 +45,7 @@ static const Node *find_core(const Node *n, uint8_t *state)
         return NULL;
 }
 
-/* The product with a weight that an operand comes from, through what moves, turns, adds or scales. */
+/* The product with a weight that an operand comes from, through moves, rotations, sums and scales. */
 static const Node *find_projection(const Node *n, uint8_t *state, int search)
 {
         if (was_seen(n, state, search))
@@ -71,7 +71,7 @@ static int64_t attention_slot(const Weight *w, const AttentionSite *at)
         return w->slot_of ? w->slot_of[iteration] : iteration;
 }
 
-/* The right side of a projection, [d][n], malloc'd; NULL after a message. */
+/* The right operand of a projection, [d][n], malloc'd; NULL after a message. */
 static double *read_right(const Node *product, const AttentionSite *at, Weights *weights)
 {
         const Node *right = product->in[1], *leaf = base_of(right);

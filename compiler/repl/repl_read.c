@@ -1,8 +1,8 @@
 /* lathe repl: reads lines from a terminal, a script or a pipe, and handles each.
  *
- * On a terminal libedit edits them, keeps a history and completes; elsewhere only the answers are printed,
- * and the exit code is that of the lines.  On a terminal Ctrl-C drops the line or stops the current work; the
- * end of input ends the REPL. */
+ * On a terminal libedit edits lines, keeps a history and completes; elsewhere only results are printed,
+ * and the exit code is that of the lines.  On a terminal Ctrl-C drops the line or stops the current work;
+ * the end of input ends the REPL. */
 #include "repl_edit_private.h"
 #include "repl_private.h"
 
@@ -15,15 +15,15 @@
 
 static const char prompt[] = "lathe> ", more_prompt[] = "  ...> ";
 
-/* Where lines come from: a terminal (edit), or a stream. */
+/* Source of lines: a terminal (edit), or a stream. */
 typedef struct {
         ReplSession *s;
         LineEditor *edit;
         FILE *stream;
         const char *path; /* for messages */
         const char *from; /* imports are searched in its folder */
-        bool echo;        /* also prints lines, after their prompts: a transcript */
-        int line;         /* read so far */
+        bool echo;        /* also prints lines with their prompts: a transcript */
+        int line;         /* lines read so far */
         char *buffer;
         size_t capacity;
         bool failed;
@@ -38,7 +38,7 @@ static void repl_on_interrupt(int signal_number)
         runner_interrupt();
 }
 
-/* SA_RESTART, so that no output is lost; where a line is waited for it ends all the same (repl_edit.c). */
+/* SA_RESTART, so that no output is lost; waiting for a line is interrupted nevertheless (repl_edit.c). */
 static void catch_interrupts(void)
 {
         struct sigaction act = {.sa_handler = repl_on_interrupt, .sa_flags = SA_RESTART};
@@ -50,7 +50,7 @@ static void catch_interrupts(void)
 
 typedef enum { LINE, END_OF_INPUT, DROPPED } Got;
 
-/* The next line without its end; it stays until the next call. */
+/* The next line without its end, valid until the next call. */
 static Got repl_read_line(LineReader *r, bool more, const char **line, size_t *length)
 {
         if (r->edit) {
@@ -88,7 +88,7 @@ static Got repl_read_line(LineReader *r, bool more, const char **line, size_t *l
 
 /* --- inputs ------------------------------------------------------------------------------------------------------ */
 
-/* One line of a tree: false after messages. */
+/* Handles one line of a tree; false after messages. */
 static bool see_to(LineReader *r, Unit *u, const Ast *line)
 {
         ReplSession *s = r->s;
@@ -112,7 +112,7 @@ static bool see_to(LineReader *r, Unit *u, const Ast *line)
         return good;
 }
 
-/* What was read, lines first .. of the source. */
+/* Handles an input whose lines are preceded by `before` lines of the source. */
 static bool reader_take_input(LineReader *r, const char *text, size_t length, int before)
 {
         Unit *u = unit_new();
@@ -138,7 +138,7 @@ static bool reader_take_input(LineReader *r, const char *text, size_t length, in
 typedef struct {
         char *text;
         size_t n, capacity;
-        int before; /* lines read before its first */
+        int before; /* number of lines before its first */
         LineState state;
 } ReplEntry;
 
@@ -164,7 +164,7 @@ static bool is_command(const char *line)
         return line[strspn(line, " \t")] == ':';
 }
 
-/* Whether the input needs another line after this one. */
+/* Whether the input continues after this line. */
 static bool is_open(ReplEntry *in, const char *path, const char *line, size_t n)
 {
         Arena a = {0};
@@ -190,7 +190,7 @@ static void finish_input(LineReader *r, ReplEntry *in)
         in->state = (LineState){0};
 }
 
-/* What people type to leave, or to be helped: a command, where no variable is called so. */
+/* The command for a word that people type to leave, or to get help, unless a variable has the name. */
 static const char *meant(const ReplSession *s, const char *line)
 {
         static const char *const words[][2] = {
@@ -211,7 +211,7 @@ static void take_line(LineReader *r, ReplEntry *in, const char *line, size_t n)
 {
         const char *command = in->n ? line : meant(r->s, line);
         if (is_command(command)) {
-                finish_input(r, in); /* an incomplete one is an error */
+                finish_input(r, in); /* an incomplete input is an error */
                 repl_remember(r, line, n);
                 atomic_store(&interrupted, false);
                 r->failed |= !take_command(r->s, command);
@@ -260,12 +260,12 @@ static void repl_read_all(LineReader *r)
 
 /* --- the command ------------------------------------------------------------------------------------------------- */
 
-enum { MOST_SCRIPTS = 16 };
+enum { MAX_SCRIPTS = 16 };
 
 static int run_script(ReplSession *s, const char *path, bool echo)
 {
-        if (s->scripts == MOST_SCRIPTS) {
-                repl_error("scripts load one another more than %d deep: %s", MOST_SCRIPTS, path);
+        if (s->scripts == MAX_SCRIPTS) {
+                repl_error("scripts load one another more than %d deep: %s", MAX_SCRIPTS, path);
                 return WRONG_INPUT;
         }
         const char *why;

@@ -1,6 +1,6 @@
 /* The current model compiled in memory, and commands that run it.
  *
- * It is compiled again when the session has changed; unchanged weights stay packed in the pool. */
+ * It is compiled again after changes of the session; unchanged weights remain packed in the pool. */
 #include "repl_private.h"
 
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEW_TOKENS = 64, LONG_RUN = 256 /* tokens that are worth starting a compiler for */ };
+enum { NEW_TOKENS = 64, LONG_RUN = 256 /* tokens for which compilation pays off */ };
 
-/* The engine that Ctrl-C stops: set while one is there. */
+/* The engine that Ctrl-C stops, or NULL. */
 static _Atomic(Engine *) running;
 
 void runner_interrupt(void)
@@ -35,7 +35,7 @@ Runner *runner_new(void)
         return NULL;
 }
 
-/* What was compiled; the pool stays. */
+/* Frees the compiled model, but not the pool. */
 static void clear(Runner *r)
 {
         atomic_store(&running, NULL);
@@ -75,13 +75,14 @@ static bool runner_add_outputs(Runner *r, RunnerKind kind)
         if (!kind.tap && kind.attention < 0)
                 return true;
         r->tap_output = kind.tap ? tap_add(g, kind.tap, &why) : attention_tap_add(g, kind.attention, &why);
+        /* a valid name in C */
         if (r->tap_output == before)
-                g->output[before].name = "tap"; /* one that C can bear */
+                g->output[before].name = "tap";
         return r->tap_output >= 0 || repl_error("%s", why);
 }
 
-/* A published model that nothing was changed of since it was loaded: the file that is kept of it for `lathe run`, if the
- * weights lie there as this plan has them. */
+/* For a published model without changes since it was loaded: opens the cached file of `lathe run`, if its
+ * layout matches this plan. */
 static bool runner_open_packed(ReplSession *s, Runner *r)
 {
         CommandOptions o = s->options;
@@ -126,7 +127,7 @@ static bool pack(ReplSession *s, Runner *r, const float **base)
         return weights && (!error || repl_error("%s", error));
 }
 
-/* The first input of token ids; NULL: there is none. */
+/* The first input of token ids; NULL: none. */
 static const Input *first_ids(const Graph *g)
 {
         for (int i = 0; i < g->ninput; i++)
@@ -161,7 +162,7 @@ static bool build_all(ReplSession *s, Runner *r, RunnerKind kind)
         if (!r->engine)
                 return repl_error("%s", why);
         atomic_store(&running, r->engine);
-        CkError error = {.environment = false}; /* a tokenizer of another vocabulary is no use here */
+        CkError error = {.environment = false}; /* a tokenizer of another vocabulary is not usable */
         const Input *ids = first_ids(m->graph);
         if (o.tokenizer && ids)
                 r->has_tokenizer = tokenizer_read(o.tokenizer, NULL, (int)ids->bound, &r->tokenizer, &error);
@@ -261,7 +262,7 @@ static bool repl_show(void *to, const char *text, int64_t n)
         return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
 }
 
-/* Once of each model that is taken. */
+/* Once for each model. */
 static void note_weights(ReplSession *s)
 {
         if (!s->options.weights && s->runner->model.graph->nweight && s->noted != s->models_taken)
@@ -272,7 +273,7 @@ static void note_weights(ReplSession *s)
         s->noted = s->models_taken;
 }
 
-/* Inputs of :run in addition to the model: opened for each text, so that a change of the model takes effect. */
+/* Inputs of :run other than the model: opened for each text, so that changes of the model take effect. */
 typedef struct {
         Arena arena;
         DraftModel draft;
@@ -392,7 +393,7 @@ static bool repl_read_count(const char *text, int64_t *n)
         return repl_error("%s is not a count", text);
 }
 
-/* A copy takes the place of a text that the session has; NULL: of none. */
+/* Replaces a text of the session by a copy; NULL: by none. */
 static bool set_text(char **to, const char *text)
 {
         char *copy = text ? strdup(text) : NULL;
@@ -408,7 +409,7 @@ bool repl_set_prompt(ReplSession *s, const char *text)
         return set_text(&s->prompt, text);
 }
 
-/* :run "TEXT" N: the text is for a model whose input is one, N for one that goes on after it. */
+/* :run "TEXT" N: the text is for a model with a text as its input, N for one that continues it. */
 static bool takes_words(ReplSession *s, const CommandOptions *o)
 {
         if (!runner_fit(s, AS_IT_IS))
@@ -445,7 +446,7 @@ bool run_model(ReplSession *s, const Words *w)
         return run_again(s);
 }
 
-/* After a setting: repeats the last run. */
+/* Repeats the last run after a setting. */
 bool rerun(ReplSession *s)
 {
         return !s->prompt || run_again(s);
@@ -464,7 +465,7 @@ static const char *last_logits(ReplSession *s, float *logits)
         return error;
 }
 
-/* In descending order; of equals the first. */
+/* In descending order; the first of equal ones first. */
 static void print_likeliest(ReplSession *s, const float *logits, int64_t vocab, int64_t most)
 {
         double sum = 0, largest = -INFINITY;

@@ -21,8 +21,8 @@ typedef struct {
         const char *path;
         const char **imported; /* paths of modules */
         int nimported;
-        const char *too_large; /* a variable */
-        bool one_line;         /* values are */
+        const char *too_large; /* name of a variable */
+        bool one_line;         /* print values on one line */
 } Save;
 
 /* --- as it was written ------------------------------------------------------------------------------------------------ */
@@ -44,7 +44,7 @@ static int32_t source_line_end(const Source *source, int32_t at)
         return at + (int32_t)strcspn(source->text + at, "\n");
 }
 
-/* Where the comments begin that stand in lines of their own before this byte, with empty lines among them. */
+/* Start of the comment lines before this byte, with empty lines between them. */
 static int32_t comments_before(const Source *source, int32_t at)
 {
         int32_t line = source_line_begin(source, at), first = at;
@@ -61,7 +61,7 @@ static int32_t comments_before(const Source *source, int32_t at)
         return first;
 }
 
-/* The end of a comment in the same line, and of those that follow up to the source's end. */
+/* End of a comment in the same line, and of those up to the source's end. */
 static int32_t comments_behind(const Source *source, int32_t at)
 {
         int32_t next = skip(source, at, " \t"),
@@ -107,7 +107,7 @@ static bool is_imported(Save *v, const char *path)
         return false;
 }
 
-/* A module once; by another path where the one that was written would mean another file, or none. */
+/* Adds a module once; by another path if the written one would find another file, or none. */
 static void add_import_line(Save *v, const ReplImport *import)
 {
         const Ast *ast = import->ast;
@@ -158,7 +158,7 @@ static const double *save_axis(Save *v, const KeptValue *k, DType dtype, int axi
         return at;
 }
 
-/* As an expression that gives a tensor, not a list: of reals, integers or truths. */
+/* Writes an expression whose value is a tensor, not a list: of reals, integers or bools. */
 static void add_tensor(Save *v, const KeptValue *k)
 {
         static const struct {
@@ -211,7 +211,7 @@ static bool is_statement(const KeptValue *k)
         return k->statement != NULL;
 }
 
-/* What lives on as its statement is written as that, behind what it read. */
+/* A value that is kept as its statement is written as that, after the variables that it uses. */
 static void add_variable(Save *v, const char *name, const KeptValue *k)
 {
         if (!is_statement(k)) {
@@ -236,7 +236,7 @@ static int by_evaluation(const void *a, const void *b)
         return p->value->evaluation < q->value->evaluation ? -1 : p->value->evaluation > q->value->evaluation;
 }
 
-/* Statements in the order in which they were typed in, for each may set several variables; then values, which are as they are now. */
+/* Writes statements in the order of input, since each may set several variables; then current values. */
 static void add_variables(Save *v)
 {
         const Variables *all = &v->s->variables;
@@ -251,9 +251,9 @@ static void add_variables(Save *v)
                                 add_variable(v, sorted[i].name, sorted[i].value);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------------- */
+/* --- main function ---------------------------------------------------------------------------------------------------------------- */
 
-/* Those that may use variables come behind them in a script. */
+/* Definitions that may use variables follow them in a script. */
 static bool uses_variables(const Ast *ast)
 {
         return ast->kind == AST_MODEL || ast->kind == AST_TEST;
@@ -266,14 +266,14 @@ static void save_definitions(Save *v, bool blocks, bool others)
                         save_item(v, v->s->item[i]);
 }
 
-/* Commands of the REPL that set an option, and whether its value is written in quotes. */
+/* Commands of the REPL that set an option, and whether its value is quoted. */
 static const struct {
         OptionId id;
         bool is_quoted;
 } saved_option[] = {{OPT_TOKENIZER, true}, {OPT_WEIGHTS, true}, {OPT_QUANT, false}, {OPT_KV, false}};
 enum { SAVED_OPTIONS = sizeof saved_option / sizeof *saved_option };
 
-/* NULL: it is not set. */
+/* NULL: not set. */
 static const char *saved_value(const ReplSession *s, int i)
 {
         CommandOptions o = s->options;
@@ -301,7 +301,7 @@ static void save_settings(Save *v)
                         text_printf(v->text, ":%s %s\n", command_of_option(i),
                                     saved_option[i].is_quoted ? quoted_text(&v->arena, value) : value);
         }
-        v->one_line = true; /* as a command is */
+        v->one_line = true; /* a command is one line */
         for (int i = 0; i < s->input.n; i++) {
                 text_printf(v->text, ":input ");
                 add_variable(v, s->input.at[i].name, s->input.at[i].value);

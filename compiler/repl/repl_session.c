@@ -55,7 +55,7 @@ static void list_items(ReplSession *s)
         s->program->main->tree = tree;
 }
 
-/* The program anew, its imports read again; the old one stays where one of them fails. */
+/* Builds the program again, with its imports; keeps the old one if an import fails. */
 static bool build_program(ReplSession *s, Diag *diag)
 {
         Arena *files = calloc(1, sizeof *files);
@@ -145,7 +145,7 @@ static void replace_item(ReplSession *s, ReplItem *item, Unit *u, const Ast *ast
         item->def.has_block = false;
 }
 
-/* What was said before a definition or an import is said of it. */
+/* Attaches earlier comment lines to a definition or an import. */
 static void take_comment(ReplSession *s, char **comment)
 {
         if (!s->comment)
@@ -248,7 +248,7 @@ bool session_import(ReplSession *s, Unit *u, const Ast *ast, const char *from, D
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
-/* The model at hand is then the last of the file that lacks no hyperparameter, if there is one. */
+/* Loads a file.  The current model is then its last one without a missing hyperparameter, if any. */
 static bool take_file(ReplSession *s, Unit *u, const Ast *tree, const char *path, Diag *diag)
 {
         int before = s->nimport;
@@ -289,7 +289,7 @@ static void drop_source(ReplSession *s)
         free(s->source_text);
 }
 
-/* It becomes the current model, with its own weights and tokenizer. */
+/* Makes it the current model, with its weights and tokenizer. */
 static bool load_published(ReplSession *s, Unit *u, const char *path)
 {
         int code;

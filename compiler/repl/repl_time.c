@@ -57,14 +57,14 @@ static void print_time_rows(TimeRow *row, int n, int runs, double reads, double 
         printf("%-32s %6s %10.1f\n", "all", "", 1e6 * total / runs);
 }
 
-/* What was measured, for the table and a picture; in the plan's arena. */
+/* Measurements, for the table and a picture; in the plan's arena. */
 typedef struct {
         Ceilings ceiling;
         PlanCall call[2];
         int ncall;
 } Times;
 
-/* runs: that the profile holds, each with these sizes. */
+/* runs: number of runs in the profile, each with these sizes. */
 static bool print_profile(ReplSession *s, const ProfileRow *profile, int steps, const PlanCall *call,
                           int runs, Times *times)
 {
@@ -95,7 +95,7 @@ static bool print_profile(ReplSession *s, const ProfileRow *profile, int steps, 
 
 /* --- the runs ------------------------------------------------------------------------------------------------------------- */
 
-/* Once to warm up, then again. */
+/* Runs once to warm up, then again. */
 static bool time_whole(ReplSession *s, Trace *t, ProfileRow *profile, int steps)
 {
         if (!trace_run(s, t) || engine_rewind(s->runner->engine, 0))
@@ -107,7 +107,7 @@ static bool time_whole(ReplSession *s, Trace *t, ProfileRow *profile, int steps)
         return good;
 }
 
-/* Single positions after the whole: its last inputs over again. */
+/* Runs single positions after the whole: repeats its last inputs. */
 static bool time_steps(ReplSession *s, const Trace *t, ProfileRow *profile, int steps, int64_t *size,
                        int *runs)
 {

@@ -25,7 +25,7 @@ static void *trace_random_input(const Input *in, const int64_t *size)
         return data;
 }
 
-/* Is the input one that the model's last loop fills? */
+/* Whether the model's last loop fills the input. */
 bool loop_fills(const Graph *g, const Input *in)
 {
         return g->nloop && loop_setting(&g->loop[g->nloop - 1], input_name(in));
@@ -50,7 +50,7 @@ int time_of(const Graph *g)
         return g->past >= 0 ? g->time : growing_dimension(g);
 }
 
-/* Sizes that the given inputs do not determine. */
+/* Chooses the sizes that given inputs do not determine. */
 static void choose_sizes(const Graph *g, Trace *t, const Recorded *given)
 {
         for (int i = 0, k = 0; i < g->nnamed; i++) {
@@ -73,7 +73,7 @@ static bool fits_context(const Graph *g, const Trace *t)
         return true;
 }
 
-/* Input i as the engine takes it; NULL: out of memory. */
+/* Input i in the form of the engine; NULL: out of memory. */
 static void *trace_take_input(const Graph *g, const Trace *t, Recorded *given, int i)
 {
         if (given->record[i].given) {
@@ -120,7 +120,7 @@ static bool trace_take_inputs(ReplSession *s, Trace *t, Recorded *given)
         return good || repl_error("%s", no_memory);
 }
 
-/* Those that are given; a text that was run; else by hash. */
+/* Given inputs; the text of a run; else made from hashes. */
 bool trace_inputs(ReplSession *s, Trace *t)
 {
         Recorded given = {0};
@@ -142,7 +142,7 @@ bool trace_run(ReplSession *s, Trace *t)
 
 void trace_free(const ReplSession *s, Trace *t)
 {
-        const Graph *g = s->runner->model.graph; /* not read where nothing was taken */
+        const Graph *g = s->runner->model.graph; /* not used if nothing was read */
         for (int i = 0; t->input && i < g->ninput; i++)
                 free(t->input[i]);
         for (int i = 0; t->output && i < g->noutput; i++)
@@ -220,7 +220,7 @@ bool print_goldens(ReplSession *s, const Words *w)
 
 /* --- :tap ---------------------------------------------------------------------------------------------------------------- */
 
-/* First as it is, for the sizes; the tap makes another program. */
+/* First without the tap, for the sizes; the tap makes another program. */
 bool trace_tapped(ReplSession *s, RunnerKind kind, Trace *t, int *output)
 {
         *t = (Trace){0};

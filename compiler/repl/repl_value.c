@@ -110,7 +110,7 @@ static Value make_tensor(Elaborator *e, const KeptValue *k)
                                      (Attr){.literal = literal, .slot = -1}, type, (Span){0}, NULL));
 }
 
-/* Its statement once more, with what it read. */
+/* Evaluates its statement again, with the variables that it used. */
 static Value make_again(ReplSession *s, Elaborator *e, const KeptValue *k)
 {
         Scope *scope = scope_new(e, &e->program->main->scope, true);
@@ -184,7 +184,7 @@ void want_all(ReplEvaluation *v, Value value)
                 want_all(v, value.list->item[i]);
 }
 
-/* A nested list of numbers, or of truths, whose rows are of one length. */
+/* A nested list of numbers, or of bools, with rows of the same length. */
 typedef struct {
         int rank; /* found so far */
         int64_t dim[MAX_RANK];
@@ -235,7 +235,7 @@ static KeptValue *kept_new(ValueKind kind)
         return k;
 }
 
-/* NULL: it is not such a list, or memory is exhausted. */
+/* NULL: not such a list, or out of memory. */
 static KeptValue *keep_rows(const List *list)
 {
         NestedRows rows = {0};

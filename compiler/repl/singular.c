@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* x [d][n] becomes upper triangular in its first min(d, n) rows. */
+/* Reduces the first min(d, n) rows of x [d][n] to upper triangular form. */
 static void triangulate(double *x, int64_t d, int64_t n)
 {
         for (int64_t k = 0; k < n && k + 1 < d; k++) {
@@ -39,7 +39,7 @@ static void triangulate(double *x, int64_t d, int64_t n)
         }
 }
 
-/* Turns rows p and q of g [..][n] until they are at right angles; whether they were not. */
+/* Rotates rows p and q of length n until they are orthogonal; returns whether they were not. */
 static bool rotate(double *p, double *q, int64_t n)
 {
         double pp = 0, qq = 0, pq = 0;
@@ -61,12 +61,12 @@ static bool rotate(double *p, double *q, int64_t n)
         return true;
 }
 
-/* Turns the rows of g [rows][columns] until each two are at right angles. */
+/* Rotates the rows of g [rows][columns] until all are orthogonal. */
 static void orthogonalise(double *g, int64_t rows, int64_t columns)
 {
-        enum { MOST_SWEEPS = 60 };
+        enum { MAX_SWEEPS = 60 };
         bool moved = true;
-        for (int sweep = 0; moved && sweep < MOST_SWEEPS; sweep++) {
+        for (int sweep = 0; moved && sweep < MAX_SWEEPS; sweep++) {
                 moved = false;
                 for (int64_t p = 0; p < rows; p++)
                         for (int64_t q = p + 1; q < rows; q++)
@@ -89,7 +89,7 @@ bool singular_values_of_product(double *a, int64_t n, double *b, int64_t m, int6
                 return free(g), free(norm), false;
         triangulate(a, d, n);
         triangulate(b, d, m);
-        /* r [rows][n] and t [columns][m] have one inner length: that of a head */
+        /* r [rows][n] and t [columns][m] have the same inner length: that of a head */
         for (int64_t i = 0; i < rows; i++)
                 for (int64_t j = 0; j < columns; j++)
                         for (int64_t k = 0; k < min_int64(n, m); k++)
@@ -107,7 +107,7 @@ bool singular_values_of_product(double *a, int64_t n, double *b, int64_t m, int6
         return true;
 }
 
-/* x [n][d]; its sum of squares afterwards. */
+/* Subtracts the mean from x [n][d]; returns the sum of squares. */
 static double take_mean_off(double *x, int64_t n, int64_t d)
 {
         double squares = 0;
@@ -123,7 +123,7 @@ static double take_mean_off(double *x, int64_t n, int64_t d)
         return squares;
 }
 
-/* x' x into g [d][d] */
+/* g [d][d] = x' x */
 static void covariance(const double *x, int64_t n, int64_t d, double *g)
 {
         for (int64_t i = 0; i < n; i++)
@@ -132,7 +132,7 @@ static void covariance(const double *x, int64_t n, int64_t d, double *g)
                                 g[j * d + k] += x[i * d + j] * x[i * d + k];
 }
 
-/* The longest row of g [rows][d] goes into axis, with length 1, and becomes 0; its squared length. */
+/* Moves the longest row of g [rows][d] to axis, normalised, and sets it to 0; returns its squared length. */
 static double take_longest(double *g, int64_t rows, int64_t d, double *axis)
 {
         int64_t best = 0;
@@ -156,7 +156,7 @@ static double take_longest(double *g, int64_t rows, int64_t d, double *axis)
 bool principal_axes(double *x, int64_t n, int64_t d, int k, double *axis, double *share)
 {
         const double all = take_mean_off(x, n, d);
-        const bool is_small = n <= d; /* else rows of the covariance, which have the squares' lengths */
+        const bool is_small = n <= d; /* else rows of the covariance, whose lengths are the squares */
         const int64_t rows = min_int64(n, d);
         double *g = calloc((size_t)(rows * d) + 1, sizeof *g);
         if (!g)

@@ -49,7 +49,7 @@ static int64_t agreed_length(const Draft *d, const int32_t *text, int64_t n)
                 same++;
         if (same == position || !engine_rewind(d->engine, same))
                 return same;
-        engine_rewind(d->engine, 0); /* its windows or sums have moved on: all of it once more */
+        engine_rewind(d->engine, 0); /* windows or sums can't be rewound: takes all tokens again */
         return 0;
 }
 

@@ -32,7 +32,7 @@ static void free_code(Engine *e)
                 jit_tcc_free(&e->code);
 }
 
-/* Waits for the compiler: where nothing else can run. */
+/* Waits for the compiler if there is no other code to run. */
 static const char *compile_now(Engine *e)
 {
         Arena *a = e->plan->graph->arena;
@@ -50,7 +50,7 @@ static const char *compile_now(Engine *e)
         return why;
 }
 
-/* Starts the optimised build when there is time for it, and takes it over when it is there. */
+/* Starts the optimised build if time permits, and uses its code when it is ready. */
 void second_tier(Engine *e)
 {
         JitCode better;
@@ -133,14 +133,14 @@ static const char *take_memory(Engine *e, const float *weights, int threads)
         return NULL;
 }
 
-enum { MOST_NOISE = 1 << 26 }; /* bytes: a context of gigabytes is not written for this */
+enum { MAX_NOISE = 1 << 26 }; /* bytes: not more, since a context may have gigabytes */
 
 void engine_forget(Engine *e)
 {
         const Plan *p = e->plan;
         float *arena = e->instance->arena;
         size_t n = (engine_arena_floats(p) + slot_floats(p) * (size_t)p->slots) * sizeof *arena;
-        memset(arena, 0x4b, n < MOST_NOISE ? n : MOST_NOISE); /* 13323083, which stays finite */
+        memset(arena, 0x4b, n < MAX_NOISE ? n : MAX_NOISE); /* 13323083, which stays finite */
 }
 
 Engine *engine_new(Plan *p, const float *weights, int threads, JitMode mode, const char **why)

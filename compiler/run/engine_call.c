@@ -41,7 +41,7 @@ const char *engine_rewind(Engine *e, int64_t n)
         return NULL;
 }
 
-/* In the window caches of a state. */
+/* Makes room in the window caches of a state. */
 static void window_room(const Engine *e, float *state, int64_t *base, int64_t past, int64_t n)
 {
         const Plan *p = e->plan;
@@ -82,7 +82,7 @@ static float *slot_state(const Engine *e, int slot)
         return e->state + (size_t)slot * slot_floats(e->plan);
 }
 
-/* The instance, or a view of it, becomes one of the slot. */
+/* Points the instance, or a view of it, at the slot. */
 static void engine_take_slot(const Engine *e, EngineInstance *view, int slot)
 {
         const Graph *g = e->plan->graph;
@@ -240,7 +240,7 @@ static const char *set_sizes(Engine *e, const EngineCall *call)
         return NULL;
 }
 
-/* Whether ids are in range: of the inputs where they lie, and these sizes. */
+/* Whether ids, at the inputs' addresses and of these sizes, are in range. */
 static const char *check_ids(const Graph *g, const void *const *input, const int64_t *size)
 {
         for (int i = 0; i < g->ninput; i++) {
@@ -256,7 +256,7 @@ static const char *check_ids(const Graph *g, const void *const *input, const int
         return NULL;
 }
 
-/* n: positions, where there are any. */
+/* n: number of positions, if any. */
 static const char *call_check_inputs(const Engine *e, const EngineCall *call, int64_t n)
 {
         const Graph *g = e->plan->graph;
@@ -273,7 +273,7 @@ static const char *begin_call(Engine *e, const EngineCall *call, int64_t n)
         return wrong ? wrong : call_check_inputs(e, call, n);
 }
 
-/* Pointers to where the call's positions from `taken` on, and its outputs from `given` on, lie. */
+/* Points at the call's positions from `taken` on, and its outputs from `given` on. */
 static void engine_point(Engine *e, const EngineCall *call, int64_t taken, int64_t given)
 {
         const Plan *p = e->plan;
@@ -383,7 +383,7 @@ static const char *call_check_wholes(const Engine *e, const EngineSequence *s, i
         return rows > p->rows ? "more positions in a batch than a call takes" : NULL;
 }
 
-/* What a view takes and gives lies behind what the one before it does, whose sizes these are. */
+/* Moves a view behind the inputs and outputs of the previous one, which has these sizes. */
 static void point_behind(const Graph *g, EngineInstance *view, const int64_t *size)
 {
         for (int i = 0; i < g->ninput; i++)

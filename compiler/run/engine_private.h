@@ -21,20 +21,20 @@ struct Engine {
         JitMode mode;
         JitCode code;
         bool optimised; /* code is the system compiler's */
-        CcBuild *build; /* under way, or NULL */
-        bool tried;     /* it was started, if it could be */
+        CcBuild *build; /* running, or NULL */
+        bool tried;     /* it was started, if possible */
         Team team;
         bool has_team;
         int max_threads;
-        EngineInstance *instance; /* and all that it points to */
+        EngineInstance *instance; /* with all its memory */
         size_t memory_size;
-        float **output;    /* [noutput], NULL but for the first */
+        float **output;    /* [noutput], NULL except for the first rank */
         float *state;      /* [slots][slot_floats] */
         KeptSlot *kept;    /* [slots] */
         int slot;          /* the selected one */
         CachedState *held; /* [cached_states(), or paged_states()] */
-        PageTable pages;   /* of Plan.pages .. */
-        int32_t *numbers;  /* .. in this memory */
+        PageTable pages;   /* of Plan.pages */
+        int32_t *numbers;  /* memory of `pages` */
         double compile_seconds;
         atomic_bool interrupted;
         EngineRank *rank; /* [Plan.sharing: stages * ranks], stage by stage; NULL: there is one */
@@ -43,7 +43,7 @@ struct Engine {
         bool has_rank_team;
 };
 
-/* engine.c: bytes of an instance with the views of its sequences and then of its ranges, which follow it */
+/* engine.c: bytes of an instance, followed by the views of its sequences and of its ranges */
 size_t engine_views_size(const Engine *e);
 
 static inline EngineInstance *sequence_views(const Engine *e, const EngineInstance *m)
@@ -56,19 +56,19 @@ static inline EngineInstance *range_views(const Engine *e, const EngineInstance 
         return view_at(e->plan->graph, m, 1 + e->plan->slots);
 }
 
-/* engine_ranks.c: of several ranks, or stages of them */
+/* engine_ranks.c: several ranks, or stages of them */
 int rank_count(const Engine *e);
-const char *ranks_start(Engine *e, int threads); /* behind take_memory() */
+const char *ranks_start(Engine *e, int threads); /* after take_memory() */
 void ranks_stop(Engine *e);
 const char *ranks_set_threads(Engine *e, int threads);
 const char *run_ranks(Engine *e);
-ptrdiff_t rank_apart(const Engine *e,
-                     int r); /* bytes from the first one's memory to that rank's, which is laid out alike */
+/* distance in bytes from the first rank's memory to this one's, which has the same layout */
+ptrdiff_t rank_apart(const Engine *e, int r);
 
-/* The system compiler's code takes the place of libtcc's as soon as it is there. */
+/* Replaces libtcc's code by the system compiler's as soon as it is ready. */
 void second_tier(Engine *e);
 
-/* Of a slot's state. */
+/* Floats of a slot's state. */
 static inline size_t slot_floats(const Plan *p)
 {
         return (size_t)FLOATS(p->bytes.state) + LANES;

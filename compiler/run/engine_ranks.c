@@ -11,13 +11,13 @@
 struct EngineRank {
         Engine *engine;
         Ranks link;
-        Team team; /* of ranks but the first, whose threads are the engine's */
+        Team team; /* threads of ranks other than the first, which has the engine's */
         bool has_team;
         EngineInstance *instance;
-        char *weights; /* its part of them, between holes; NULL: all ranks share one memory */
+        char *weights; /* its part of the weights, between holes; NULL: all ranks share one memory */
         size_t weights_size;
-        const float *shown; /* in a gather: its part */
-        float **output;     /* [noutput]: outputs that the first rank's caller does not get */
+        const float *shown; /* its part in a gather */
+        float **output;     /* [noutput]: outputs that the caller does not get */
         size_t *room;       /* [noutput] floats */
 };
 
@@ -28,19 +28,19 @@ struct RankMessage {
         float x[];
 };
 
-/* Between ranks of one number, from one stage to another: the first one sent, first. */
+/* Messages between ranks of the same number in two stages, in order. */
 typedef struct {
         RankMessage *first, *last;
 } Queue;
 
-/* The ranks of a stage meet; stages send. */
+/* Barriers of a stage's ranks; messages between stages. */
 struct EngineMeetings {
         pthread_barrier_t *stage;
         int stages;   /* number of created stages */
         Queue *queue; /* [numbers][stages][stages]: from, to */
         pthread_mutex_t lock;
         pthread_cond_t sent;
-        bool failed; /* a message could not be kept */
+        bool failed; /* out of memory for a message */
 };
 
 static void meet(pthread_barrier_t *b)
@@ -113,7 +113,7 @@ static int receive(void *of, float *x, int64_t n, int stage)
         return 0;
 }
 
-/* n barriers for `each`; *made: how many there are. */
+/* Creates n barriers for `each` threads; *made: their number. */
 static pthread_barrier_t *barriers(int n, int each, int *made)
 {
         pthread_barrier_t *b = malloc((size_t)(n + 1) * sizeof *b);
@@ -252,8 +252,7 @@ static const char *take_share(Engine *e, int r, const char *weights)
         const RankPlace place = {k->link.rank, k->link.ranks, k->link.stage, k->link.stages};
         ByteRange *range;
         const int n = rank_ranges(e->plan, place, &range);
-        const size_t size =
-                n ? (size_t)range[n - 1].end : 0; /* in a pool weights have places beyond their size */
+        const size_t size = n ? (size_t)range[n - 1].end : 0; /* in a pool, weights are beyond their size */
         void *at = size ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
         if (at == MAP_FAILED)
                 return no_memory;
@@ -281,8 +280,8 @@ ptrdiff_t rank_apart(const Engine *e, int r)
         return r ? (char *)e->rank[r].instance - (char *)e->instance : 0;
 }
 
-/* Floats of output i in this call.  An output whose rows of a call are one piece is given a part of the call at a time, and begins at that part's rows;
- * another begins at those of the whole call, whatever part of them is computed. */
+/* Floats of output i in this call.  An output whose rows are contiguous is passed by parts of the call,
+ * starting at that part's rows; another one starts at those of the whole call. */
 static int64_t floats_given(const Engine *e, int i)
 {
         const Graph *g = e->plan->graph;
@@ -296,7 +295,7 @@ static int64_t floats_given(const Engine *e, int i)
         return (has_whole_sequences(e->plan) ? e->plan->slots : 1) * type_count(t, size) + LANES;
 }
 
-/* Memory of its own for each output that is wanted; of a view of the instance, the part of it. */
+/* Allocates memory for each requested output; for a view of the instance, its part. */
 static bool give_outputs(const Engine *e, EngineRank *k, EngineInstance *view)
 {
         const Graph *g = e->plan->graph;
@@ -317,7 +316,7 @@ static bool give_outputs(const Engine *e, EngineRank *k, EngineInstance *view)
         return true;
 }
 
-/* A copy of an instance, or of a view of it, is the rank's. */
+/* Makes a copy of an instance, or of a view of it, the rank's. */
 static void rank_make_own(const Engine *e, EngineRank *k, EngineInstance *i, ptrdiff_t apart)
 {
         if (k->weights)
@@ -331,7 +330,7 @@ static void rank_make_own(const Engine *e, EngineRank *k, EngineInstance *i, ptr
         i->ranks = &k->link;
 }
 
-/* n views from the given one on. */
+/* Does so for n views. */
 static bool own_views(Engine *e, int r, EngineInstance *views, int n)
 {
         bool good = true;
@@ -343,7 +342,7 @@ static bool own_views(Engine *e, int r, EngineInstance *views, int n)
         return good;
 }
 
-/* An instance like the first, with its views, except for its own parts. */
+/* Makes an instance like the first, with its views, except for its own parts. */
 static bool follow_first(Engine *e, int r)
 {
         EngineInstance *own = e->rank[r].instance;

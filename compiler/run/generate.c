@@ -26,8 +26,9 @@ const char *why_no_logits(const Graph *g, int time)
         const Output *o = &g->output[0];
         const Type *t = &o->node->type;
         bool is_row = t->dtype == REAL && t->rank == 2 && dim_equal(t->dim[0], dim_named(time));
+        /* fewer logits than ids: some tokens are read, but never generated */
         if (is_row && dim_is_fixed(t->dim[1]) && dim_bound(g, t->dim[1]) <= ids->bound)
-                return NULL; /* fewer logits than ids: some tokens are read and never chosen */
+                return NULL;
         Type want = {REAL, 2, {dim_named(time), dim_fixed(ids->bound)}};
         return arena_printf(g->arena, "has no output of logits %s: %s is %s%s", type_text(g->arena, g, &want),
                             o->name, t->dtype == REAL ? "" : "of integers ", type_text(g->arena, g, t));
@@ -60,7 +61,7 @@ bool generates_when_fed(const Graph *g)
 
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why)
 {
-        const Input *ids = &g->input[0]; /* or the first that takes ids */
+        const Input *ids = &g->input[0]; /* or the first input of ids */
         while (ids < &g->input[g->ninput - 1] && (!ids->bound || ids->type.rank != 1))
                 ids++;
         int32_t *tokens = malloc((strlen(text) / 2 + 2) * sizeof *tokens);
@@ -113,7 +114,7 @@ typedef struct {
         int64_t n, cap;
         const char *wrong;
         TokenDecoder decoder;
-        char *piece; /* room for a token's text */
+        char *piece; /* buffer for a token's text */
 } Outlet;
 
 static void outlet_release(Outlet *o, int64_t n)
@@ -124,7 +125,7 @@ static void outlet_release(Outlet *o, int64_t n)
         o->n -= n;
 }
 
-/* Is the text that is held from `at` on a stop text, or the beginning of one? */
+/* Whether the held text from `at` on is a stop text, or the beginning of one. */
 static bool may_stop(const Outlet *o, int64_t at, bool *stop)
 {
         bool begins = false;
@@ -138,7 +139,7 @@ static bool may_stop(const Outlet *o, int64_t at, bool *stop)
         return begins;
 }
 
-/* false: a stop text, or o->wrong */
+/* False: a stop text was found, or o->wrong is set. */
 static bool pour(Outlet *o, const char *text, int64_t n)
 {
         if (n <= 0)
@@ -171,7 +172,7 @@ static bool outlet_token(Outlet *o, const Tokenizer *t, int32_t token)
         return pour(o, o->piece, tokens_decode(&t->tables, &o->decoder, token, 0, o->piece));
 }
 
-/* The rest, unless a stop text has ended it. */
+/* Prints the rest, unless a stop text has ended it. */
 static void outlet_end(Outlet *o)
 {
         bool stopped = false;
@@ -190,7 +191,7 @@ typedef struct {
         const Tokenizer *tokenizer;
         Outlet outlet;
         int64_t vocab;
-        bool drafted; /* it is the draft model that chooses */
+        bool drafted; /* the draft model samples */
         const Generator *generator;
         const Generated *made;
         const char *wrong; /* the last error */
@@ -200,7 +201,7 @@ static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
         GenerateRun *r = of;
         const Generation *how = r->how;
-        if (r->wrong) /* the draft's */
+        if (r->wrong) /* the error is the draft's */
                 return 1;
         if (!how->fed) {
                 r->wrong = engine_tokens(r->engine, tokens, n, 0, logits);
@@ -220,7 +221,7 @@ static int run_rule(void *of, const int32_t *text, int64_t n, float *logits)
         return constraint_rule(r->how->constraint, r->drafted, text, n, logits, r->vocab, &r->wrong);
 }
 
-/* The draft model chooses as this one does, by the random numbers that come next. */
+/* The draft model samples like this one, with the next random numbers. */
 static int64_t run_propose(void *of, const int32_t *text, int64_t n, int32_t *drafts, int64_t most)
 {
         GenerateRun *r = of, drafting = *r;

@@ -18,12 +18,12 @@ static CallbackContext context_of(CodeFrame *f, const Function *called)
 {
         CallbackContext c = {.caller = f, .own = *f};
         c.own.f = called;
-        c.own.t = f->t + f->own->vectors; /* the caller's own stay */
+        c.own.t = f->t + f->own->vectors; /* the caller's own are kept */
         c.own.x = f->x + f->own->vectors;
         return c;
 }
 
-/* The sequence that a row belongs to: as in batch_whole.h of the runtime. */
+/* The sequence of a row: as in batch_whole.h of the runtime. */
 static const EngineInstance *row_sequence(const CodeFrame *f, int64_t row)
 {
         const Plan *p = f->own->plan;
@@ -75,7 +75,7 @@ static void set_head_and_row(CodeFrame *f, int head, int64_t row)
                 f->loop[f->f->row] = row;
 }
 
-/* The contexts of attention's callbacks, one after another. */
+/* Indices of the contexts of attention's callbacks. */
 enum { TO_SCORE, TO_LIVE, TO_SINK, TO_WEIGH, CALLED_BACK };
 
 static void run_score(CodeFrame *f, float *to, const float *s, int64_t apart, int head, int64_t row,
@@ -134,7 +134,7 @@ static bool is_asked(const CodeFrame *f, const Segment *s)
         return to->home != IN_OUTPUT || f->m->pointer[f->own->plan->graph->ninput + to->index];
 }
 
-/* The address of an operand with these strides of rows and heads: that of this rank's first one. */
+/* The address of an operand with these strides of rows and heads, for this rank's first row or head. */
 static void *own_place(const CodeFrame *f, Operand o, int64_t row, int64_t head, int64_t first_head)
 {
         return frame_element(f, o.buffer,
@@ -142,7 +142,7 @@ static void *own_place(const CodeFrame *f, Operand o, int64_t row, int64_t head,
                                      first_head * head);
 }
 
-/* The panels of a part up to an end of a thread's share; of a rank's heads, after those of heads before them. */
+/* End of a thread's share of panels, relative to a part; of a rank's heads, after those of earlier heads. */
 static int panels_up_to(const CodeFrame *f, const MatmulPart *part, int64_t end)
 {
         const int64_t heads = f->kernel->ranks.heads;
@@ -188,7 +188,7 @@ static void run_part(CodeFrame *f, const MatmulCall *c, const MatmulPart *part, 
                         (int)k->product.k, w, storage, group, &s->tiling, panel0, panel1, scratch_of(f));
 }
 
-/* Rows as codes, for parts whose weights lie in blocks. */
+/* Converts rows to codes, for parts with weights in blocks. */
 static void run_codes(const CodeFrame *f, const MatmulCall *c)
 {
         const Kernel *k = f->kernel;
@@ -324,7 +324,7 @@ static Attention describe_attention(CodeFrame *f, const AttentionCall *c, int64_
                            .no_softmax = f->kernel->attention.plain};
 }
 
-/* A thread's share. */
+/* Computes a thread's share. */
 static void run_share(const CodeFrame *f, const AttentionCall *c, const Attention *a, const AttentionShare *s,
                       int64_t rows)
 {

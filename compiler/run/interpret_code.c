@@ -58,7 +58,7 @@ static int64_t iteration_of(const CodeFrame *f, const Region *region)
         return iteration;
 }
 
-/* In the repeat itself. */
+/* In the innermost repeat only. */
 static int64_t own_iteration(const CodeFrame *f, const Region *region)
 {
         return iteration_of(f, region) % region->iterations;
@@ -80,7 +80,7 @@ int64_t frame_rows_before(const Plan *p, const EngineInstance *m, Dim rows)
         return rows.fixed * m->number + (size < 0 ? 0 : rows.per[size] * m->before);
 }
 
-/* Where element `at` of a buffer lies. */
+/* Address of element `at` of a buffer. */
 void *frame_element(const CodeFrame *f, Buffer *b, int64_t at)
 {
         const EngineInstance *m = f->m;
@@ -124,17 +124,17 @@ typedef void Ternary(void *r, const void *a, const void *b, const void *c);
 typedef void Keep(float *r, const float *x, int n, float rest);
 typedef void FarKeep(double *r, const double *x, int n, double rest);
 typedef float Fold(const float *x);
-typedef double FarFold(const double *x);
+typedef double WideFold(const double *x);
 typedef void LoadN(void *r, const void *p, int n);
 typedef void LoadStrided(void *r, const void *p, int64_t stride, int n);
 typedef void Gather(void *r, const void *base, const void *index, int64_t stride);
 typedef void StoreN(void *p, const void *x, int n);
 typedef void StoreStrided(void *p, int64_t stride, const void *x, int n);
 
-/* set1, iota and clamp's limit take a number of their own kind */
+/* set1, iota and clamp's limit take a number of their type */
 static void with_number(const CodeFrame *f, KernelFunction *const *set, const Stmt *s, double value)
 {
-        if (s->far)
+        if (s->f64)
                 ((FarSet1 *)set[1])(f->t[s->to].w, value);
         else
                 ((Set1 *)set[0])(f->t[s->to].v, (float)value);
@@ -142,7 +142,7 @@ static void with_number(const CodeFrame *f, KernelFunction *const *set, const St
 
 static void run_compute(const CodeFrame *f, const Stmt *s)
 {
-        KernelFunction *compute = f->own->run.compute[s->compute][s->far];
+        KernelFunction *compute = f->own->run.compute[s->compute][s->f64];
         Vector *t = f->t, *r = &t[s->to];
         if (s->nfrom == 1)
                 ((Unary *)compute)(r, &t[s->from[0]]);
@@ -156,14 +156,14 @@ static void run_across(const CodeFrame *f, const Stmt *s)
 {
         KernelFunction *const *fold = s->compute == OP_MAX ? f->own->run.most : f->own->run.sum;
         const Vector *x = &f->t[s->from[0]];
-        double value = s->far ? ((FarFold *)fold[1])(x->w) : (double)((Fold *)fold[0])(x->v);
+        double value = s->f64 ? ((WideFold *)fold[1])(x->w) : (double)((Fold *)fold[0])(x->v);
         with_number(f, f->own->run.set, s, value);
 }
 
 static void run_keep(const CodeFrame *f, const Stmt *s)
 {
         const Vector *x = &f->t[s->from[0]];
-        if (s->far)
+        if (s->f64)
                 ((FarKeep *)f->own->run.keep[1])(f->t[s->to].w, x->w, f->rest, s->value);
         else
                 ((Keep *)f->own->run.keep[0])(f->t[s->to].v, x->v, f->rest, (float)s->value);
@@ -176,7 +176,7 @@ static void run_clamp(const CodeFrame *f, const Stmt *s)
 {
         const Vector *x = &f->t[s->from[0]];
         double last = (double)frame_integer(f, s->at);
-        if (s->far)
+        if (s->f64)
                 ((FarClamp *)f->own->run.clamp[1])(f->t[s->to].w, x->w, last);
         else
                 ((Clamp *)f->own->run.clamp[0])(f->t[s->to].v, x->v, (float)last);
@@ -213,7 +213,7 @@ static void run_load(const CodeFrame *f, const Stmt *s)
                 ((LoadN *)f->own->run.load_n[e])(r, p, f->rest);
 }
 
-/* An element that is no double. */
+/* An element that is not a double. */
 static float number_at(const CodeFrame *f, Buffer *b, const Index *at)
 {
         float lane[LANES];
@@ -261,7 +261,7 @@ static void run_store(const CodeFrame *f, const Stmt *s)
 static double first_lane(const CodeFrame *f, const Stmt *s)
 {
         const Vector *x = &f->t[s->from[0]];
-        return s->far ? ((FarFold *)f->own->run.first[1])(x->w)
+        return s->f64 ? ((WideFold *)f->own->run.first[1])(x->w)
                       : (double)((Fold *)f->own->run.first[0])(x->v);
 }
 
@@ -297,7 +297,7 @@ int64_t frame_rows(const CodeFrame *f, int begin, int end)
         return rows;
 }
 
-/* The loops from `begin` to end - 1 out of one number. */
+/* Computes the counters of loops `begin` to end - 1 from one number. */
 void frame_set_loops(CodeFrame *f, int begin, int end, int64_t number)
 {
         for (int i = end - 1; i >= begin; i--) {
@@ -309,7 +309,7 @@ void frame_set_loops(CodeFrame *f, int begin, int end, int64_t number)
         }
 }
 
-/* The same of any loops, the last lowest. */
+/* The same for a list of loops, the last one lowest. */
 void frame_set_loops_in(CodeFrame *f, const int *loop, int n, int64_t number)
 {
         for (int i = n - 1; i >= 0; i--) {
@@ -354,12 +354,12 @@ static void run_select(const CodeFrame *f, const Stmt *s)
 
 static void run_move(const CodeFrame *f, const MoveCall *c)
 {
-        bool far = c->from.buffer->storage == STORAGE_F64;
+        bool f64 = c->from.buffer->storage == STORAGE_F64;
         void *to = frame_place(f, c->to);
-        if (far && c->to.buffer->storage == STORAGE_F64)
+        if (f64 && c->to.buffer->storage == STORAGE_F64)
                 *(double *)to = *(const double *)frame_place(f, c->from);
         else {
-                float one[LANES] = {far ? (float)*(const double *)frame_place(f, c->from)
+                float one[LANES] = {f64 ? (float)*(const double *)frame_place(f, c->from)
                                         : number_at(f, c->from.buffer, c->from.at)};
                 ((StoreN *)f->own->run.store_n[c->to.buffer->storage])(to, one, 1);
         }
@@ -424,13 +424,13 @@ static void run_stmt(CodeFrame *f, const Stmt *s)
         case STMT_MULTIPLY_ADD:
                 ((Ternary *)run->multiply_add)(&t[s->to], &t[s->from[0]], &t[s->from[1]], &t[s->from[2]]);
                 break;
-        case STMT_CONVERT: ((Unary *)run->convert[s->far])(&t[s->to], &t[s->from[0]]); break;
+        case STMT_CONVERT: ((Unary *)run->convert[s->f64])(&t[s->to], &t[s->from[0]]); break;
         case STMT_EXP_DIFF: ((BinaryFunction *)run->soft)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;
         case STMT_SAFE_DIV: ((BinaryFunction *)run->part)(&t[s->to], &t[s->from[0]], &t[s->from[1]]); break;
         case STMT_KEEP: run_keep(f, s); break;
         case STMT_CLAMP: run_clamp(f, s); break;
         case STMT_ACCUMULATE:
-                ((BinaryFunction *)run->compute[s->compute][s->far])(&t[s->to], &t[s->to], &t[s->from[0]]);
+                ((BinaryFunction *)run->compute[s->compute][s->f64])(&t[s->to], &t[s->to], &t[s->from[0]]);
                 break;
         case STMT_ACROSS: run_across(f, s); break;
         case STMT_STORE: run_store(f, s); break;
@@ -462,7 +462,7 @@ static void run_stmt(CodeFrame *f, const Stmt *s)
         case STMT_ARGMAX:
         case STMT_CODES: run_select(f, s); break;
         case STMT_MOVE: run_move(f, s->call.move); break;
-        case STMT_COLLECTIVE: /* of one machine: nothing is to be done */
+        case STMT_COLLECTIVE: /* one machine: nothing to do */
         case STMT_END: break;
         }
 }

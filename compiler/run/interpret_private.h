@@ -5,7 +5,7 @@
 #include "jit_private.h"
 #include "plan/plan.h"
 
-/* The runtime's functions, by [whether doubles are made] or by element. */
+/* Functions of the runtime, by [doubles] or by element type. */
 typedef struct {
         KernelFunction *compute[OP_COUNT][2], *set[2], *count[2], *keep[2], *clamp[2], *sum[2], *most[2],
                 *first[2], *convert[2];
@@ -26,8 +26,8 @@ typedef union {
 struct Interpreter {
         Plan *plan;
         Functions run;
-        void **literal; /* by buffer: the values of IN_LITERAL, in its elements */
-        int vectors;    /* most of any function */
+        void **literal; /* by buffer: values of IN_LITERAL, in its element type */
+        int vectors;    /* maximum of any function */
 };
 
 /* A function being run. */
@@ -38,33 +38,34 @@ typedef struct {
         const Function *f;
         int thread;
         bool sees;         /* sees_sequence() */
-        Ranks *by_outputs; /* that share outputs or heads of the kernel; NULL: this one computes all */
-        int own_loop;      /* the loop (+ 1) of which this rank computes a part, rows or heads, or 0: .. */
-        int64_t own_first, own_times; /* .. the first one, and how many */
+        Ranks *by_outputs; /* that share the kernel's outputs or heads; NULL: this rank computes all */
+        int own_loop;      /* the loop (+ 1) over rows or heads of which this rank computes a part, or 0 */
+        int64_t own_first, own_times; /* first and number of own_loop's iterations */
         int64_t iteration[MAX_NEST];
         int64_t loop[MAX_LOOPS], lane, row, *x;
         int rest;
         Vector *t;
-        const int32_t *active; /* rows that are active, or where they go */
+        const int32_t *active; /* active rows, or where they are stored */
         int32_t *finds;
         int64_t count;
-        const float *given;  /* what the caller hands over .. */
-        int64_t apart;       /* .. of heads, so far apart */
-        int result;          /* the vector that a score is */
-        int64_t *low, *high; /* LIVE: what it sets */
+        const float *given;  /* values passed by the caller */
+        int64_t apart;       /* distance of heads in `given` */
+        int result;          /* number of the vector with the score */
+        int64_t *low, *high; /* LIVE: results */
 } CodeFrame;
 
-/* Runs a function whose frame is filled in but for its loops. */
+/* Runs a function whose frame is complete except for its loops. */
 void run_function(CodeFrame *f);
 
-/* Integers and memory of a frame: a size, an integer, where element `at` of a buffer and where an operand lie. */
+/* Integers and memory of a frame: a size, an integer, addresses of element `at` of a buffer and of an
+ * operand. */
 int64_t frame_size(const CodeFrame *f, Dim d);
 int64_t frame_integer(const CodeFrame *f, const Index *x);
 void *frame_element(const CodeFrame *f, Buffer *b, int64_t at);
 void *frame_place(const CodeFrame *f, Operand o);
 
-/* Loops: how often one runs, and those from `begin` to end - 1 together; these out of one number; any loops, the last lowest; lanes that are
- * left. */
+/* Loops: iterations of one loop, and of `begin` to end - 1 together; counters from one number; for a list
+ * of loops, the last one lowest; remaining lanes. */
 int64_t frame_times(const CodeFrame *f, int loop);
 int64_t frame_rows(const CodeFrame *f, int begin, int end);
 void frame_set_loops(CodeFrame *f, int begin, int end, int64_t number);
@@ -81,29 +82,30 @@ static inline int64_t remaining(int64_t end, int64_t first, int64_t count)
 
 /* run_program.c: one thread's run of Plan.program */
 void run_program(void *instance, int thread);
-/* What it is at: threads run all steps. */
+/* State of a run: all threads run all steps. */
 typedef struct {
         const Interpreter *own;
-        int thread, depth; /* repeats around */
+        int thread, depth; /* depth: number of outer repeats */
         int64_t iteration[MAX_NEST];
-        const int32_t *active; /* rows that the iteration changes, [count] */
+        const int32_t *active; /* active rows of the iteration, [count] */
         int64_t count;
         Vector *t;
         int64_t *x;
 } ThreadRun;
-/* Runs a kernel's own function, or finds rows; how many there are then. */
+/* Runs a kernel's own function, or finds active rows; returns their number. */
 int64_t run_kernel(const ThreadRun *r, const EngineInstance *m, const Kernel *k, int32_t *finds);
 CodeFrame kernel_frame(const ThreadRun *r, const EngineInstance *m, const Kernel *k);
 
-/* interpret_ranks.c: how this rank shares the frame's kernel; the heads of keys, of so many, that are this rank's (all, where ranks is NULL) */
+/* interpret_ranks.c: this rank's share of the frame's kernel; its KV heads of `heads` (all, if ranks is
+ * NULL) */
 void frame_share(CodeFrame *f);
 typedef struct {
         int64_t first, end;
 } OwnHeads;
 OwnHeads rank_heads(const Ranks *ranks, int64_t heads);
-int64_t rank_begin(const Ranks *ranks, int64_t total, int thread,
-                   int threads); /* of a thread's share of this rank's */
-/* Where this rank's iterations of a repeat begin, or (next) those of the stage after it. */
+/* of a thread in this rank's share */
+int64_t rank_begin(const Ranks *ranks, int64_t total, int thread, int threads);
+/* First iteration of this rank's stage in a repeat, or (next) of the following stage. */
 int64_t stage_begin(const Ranks *ranks, int64_t iterations, bool next);
 /* Whether ranks share rows in a call with this number. */
 bool ranks_share_rows(const Ranks *ranks, int64_t rows);
@@ -111,8 +113,7 @@ bool ranks_share_rows(const Ranks *ranks, int64_t rows);
 void run_transfer(const ThreadRun *r, const EngineInstance *m, const Step *s);
 
 /* interpret_call.c */
-void frame_set_row(CodeFrame *f, const EngineInstance *m,
-                   int64_t row); /* of a product, in a function that is called back */
+void frame_set_row(CodeFrame *f, const EngineInstance *m, int64_t row); /* row of a product, in a callback */
 void run_matmul(CodeFrame *f, const MatmulCall *c);
 void run_activations(CodeFrame *f, const ActivationCall *c);
 void run_attention(CodeFrame *f, const AttentionCall *c);

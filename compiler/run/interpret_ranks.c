@@ -34,7 +34,7 @@ bool ranks_share_rows(const Ranks *ranks, int64_t rows)
         return ranks && rank_tiles(rows) >= ranks->ranks;
 }
 
-/* Rows that this rank computes, of the kernel's loop over them. */
+/* Rows of the kernel's loop that this rank computes. */
 static void share_rows_of(CodeFrame *f, const Ranks *ranks)
 {
         const int64_t rows = frame_size(f, f->f->loop[f->kernel->ranks.row_loop - 1].size);
@@ -43,7 +43,7 @@ static void share_rows_of(CodeFrame *f, const Ranks *ranks)
         f->own_times = rank_row(ranks, rows, 1) - f->own_first;
 }
 
-/* A loop over heads, several of which share a key head. */
+/* A loop over heads, of which several share a KV head. */
 static void share_heads_of(CodeFrame *f)
 {
         const Stmt *rows = &f->f->body.stmt[0];
@@ -71,11 +71,11 @@ void frame_share(CodeFrame *f)
 
 /* --- exchanges ------------------------------------------------------------------------------------------------------------- */
 
-/* A kernel whose results are carried between memory and a block. */
+/* A kernel whose results are copied between memory and a block. */
 typedef struct {
         CodeFrame frame;
         const EngineInstance *m;
-        const Kernel *between; /* the repeat of all whose iterations `row` counts the rows; or NULL */
+        const Kernel *between; /* the repeat whose iterations `row` includes; or NULL */
         int depth;             /* of its counter */
 } Carry;
 
@@ -98,7 +98,7 @@ static bool is_unwanted(const CodeFrame *f, Buffer *b)
         return whole->home == IN_OUTPUT && !f->m->pointer[f->own->plan->graph->ninput + whole->index];
 }
 
-/* Row `row` of a panel of all of a product's. */
+/* Copies row `row` of a panel, counted over all panels of a product. */
 static void carry_product(const void *context, int64_t row, int64_t panel, float *values, int into)
 {
         Carry *c = (Carry *)context;
@@ -126,7 +126,7 @@ static void carry_product(const void *context, int64_t row, int64_t panel, float
                 carry_element(f, store->buffer, at + store->step * lane, &values[lane], into);
 }
 
-/* Row `row` of the results of a head of keys. */
+/* Copies row `row` of the results of a KV head. */
 static void carry_attention(const void *context, int64_t row, int64_t panel, float *values, int into)
 {
         const CodeFrame *f = &((const Carry *)context)->frame;
@@ -139,14 +139,15 @@ static void carry_attention(const void *context, int64_t row, int64_t panel, flo
                         carry_element(f, c->out.buffer, at + c->out_head * head + i, &values[i], into);
 }
 
-/* Rows that iterations of a repeat change, those of all as one list. */
+/* Active rows of all iterations of a repeat as one list. */
 static int32_t *rows_of_all(const ThreadRun *r, const EngineInstance *m, const Carry *c, int64_t *count)
 {
         const int64_t most = c->between->repeat.active_rows->max_active,
                       turns = c->between->repeat.region->iterations;
         int32_t *active = malloc((size_t)(most * turns) * sizeof *active);
+        /* other ranks wait */
         if (!active)
-                abort(); /* other ranks wait */
+                abort();
         ThreadRun of = *r;
         *count = 0;
         for (of.iteration[c->depth] = 0; of.iteration[c->depth] < turns; of.iteration[c->depth]++) {
@@ -157,7 +158,7 @@ static int32_t *rows_of_all(const ThreadRun *r, const EngineInstance *m, const C
         return active;
 }
 
-/* Of all calls of a product, or of those of all iterations. */
+/* For all calls of a product, or for all iterations. */
 static int64_t rows_exchanged(const CodeFrame *f, const MatmulCall *c, bool all)
 {
         int64_t rows = 1;

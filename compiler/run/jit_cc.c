@@ -15,7 +15,7 @@ enum { MAX_ARGUMENTS = 32, LONGEST_MESSAGE = 2000 };
 struct CcBuild {
         char *folder;
         char *source, *object, *log;
-        pid_t compiler;                   /* a group of processes; 0: it has ended */
+        pid_t compiler;                   /* process group; 0: it has ended */
         int folder_entry, compiler_entry; /* of ending.c */
         char message[LONGEST_MESSAGE];
 };

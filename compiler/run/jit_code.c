@@ -30,14 +30,14 @@ static void find_functions(Functions *run, const Target *t)
                        {run->sum, "sum"},  {run->most, "maxof"}, {run->first, "first"}};
         char name[40];
         for (size_t i = 0; i < sizeof of_both / sizeof *of_both; i++)
-                for (int far = 0; far < 2; far++) {
-                        snprintf(name, sizeof name, "%c_%s", "vw"[far], of_both[i].name);
-                        of_both[i].to[far] = kernel_find(t, name);
+                for (int f64 = 0; f64 < 2; f64++) {
+                        snprintf(name, sizeof name, "%c_%s", "vw"[f64], of_both[i].name);
+                        of_both[i].to[f64] = kernel_find(t, name);
                 }
         for (int op = 0; op < OP_COUNT; op++)
-                for (int far = 0; far < 2; far++) {
-                        snprintf(name, sizeof name, "%c_%s", "vw"[far], op_info[op].vector);
-                        run->compute[op][far] = *op_info[op].vector ? kernel_find(t, name) : NULL;
+                for (int f64 = 0; f64 < 2; f64++) {
+                        snprintf(name, sizeof name, "%c_%s", "vw"[f64], op_info[op].vector);
+                        run->compute[op][f64] = *op_info[op].vector ? kernel_find(t, name) : NULL;
                 }
         for (int e = 0; e < STORAGE_COUNT; e++) {
                 const StorageInfo *info = &storage_info[e];
@@ -49,7 +49,7 @@ static void find_functions(Functions *run, const Target *t)
                 snprintf(name, sizeof name, "%s_strided", info->load);
                 run->strided[e] = kernel_find(t, name);
                 run->gather[e][0] = *info->gather ? kernel_find(t, info->gather) : NULL;
-                run->gather[e][1] = kernel_find(t, info->gather_far);
+                run->gather[e][1] = kernel_find(t, info->gather_wide);
                 find_store_functions(run, t, (Storage)e);
         }
         run->convert[0] = kernel_find(t, "v_of_w");
@@ -74,20 +74,20 @@ static void find_functions(Functions *run, const Target *t)
         run->argmax = kernel_find(t, "argmax_of");
 }
 
-/* A literal's values as they lie in memory, with room behind for loads of whole vectors. */
+/* A literal's values as in memory, with padding for loads of whole vectors. */
 static void *literal_values(Arena *a, const Buffer *b)
 {
         const Literal *l = b->table->attr.literal;
         int64_t size = storage_elements(b->storage, b->size), n = b->slots * size + LANES;
         float *near = NEW_ARRAY(a, float, n);
-        double *far = b->storage == STORAGE_F64 ? NEW_ARRAY(a, double, n) : NULL;
+        double *f64 = b->storage == STORAGE_F64 ? NEW_ARRAY(a, double, n) : NULL;
         for (int64_t t = 0; t < l->iterations; t++)
                 for (int64_t i = 0; i < size && i < l->count; i++) {
                         near[t * size + i] = (float)l->value[t * l->count + i];
-                        if (far)
-                                far[t * size + i] = l->value[t * l->count + i];
+                        if (f64)
+                                f64[t * size + i] = l->value[t * l->count + i];
                 }
-        return far ? (void *)far : (void *)near;
+        return f64 ? (void *)f64 : (void *)near;
 }
 
 const char *jit_code(Plan *p, JitCode *code)

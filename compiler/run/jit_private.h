@@ -1,8 +1,7 @@
 /* Just-in-time compilation: the program of a plan as code in this process.
  *
- * There are two compilers with the same bits: libtcc, immediately, with the kernels that are compiled into
- * lathe; and the system's C compiler, in the background, which optimises the text that `lathe build` would
- * write. */
+ * There are two compilers with the same bits: libtcc, immediately, with the kernels compiled into lathe;
+ * and the system's C compiler, in the background, which optimises the text that `lathe build` would write. */
 #ifndef JIT_PRIVATE_H
 #define JIT_PRIVATE_H
 #include "kernel_table_private.h"
@@ -40,7 +39,7 @@ static inline size_t instance_bytes(const Graph *g)
         return sizeof(EngineInstance) + (size_t)(g->ninput + g->noutput) * sizeof(void *);
 }
 
-/* View i of those that stand one after another. */
+/* View i of consecutive ones. */
 static inline EngineInstance *view_at(const Graph *g, const EngineInstance *views, int i)
 {
         return (EngineInstance *)(void *)((char *)views + i * (ptrdiff_t)instance_bytes(g));
@@ -50,18 +49,19 @@ static inline EngineInstance *view_at(const Graph *g, const EngineInstance *view
 const char *jit_tcc(Plan *p, JitCode *code);
 void jit_tcc_free(JitCode *code);
 
-/* The interpreter of Code: NULL, or a message.  Nothing has to be freed. */
+/* The interpreter of Code: NULL, or a message.  Needs no freeing. */
 const char *jit_code(Plan *p, JitCode *code);
 
 typedef struct CcBuild CcBuild;
-CcBuild *cc_start(Plan *p); /* NULL with errno: no compiler can be started */
+CcBuild *cc_start(Plan *p); /* NULL with errno: no compiler could be started */
 typedef enum { CC_RUNNING, CC_DONE, CC_FAILED } CcState;
-CcState cc_poll(CcBuild *b, bool wait, JitCode *code); /* CC_DONE once: code is the caller's then */
-const char *cc_message(const CcBuild *b); /* after CC_FAILED: the compiler's output, or why it did not run */
-void cc_free(CcBuild *b);                 /* a compiler that still runs is ended */
+CcState cc_poll(CcBuild *b, bool wait, JitCode *code); /* CC_DONE once: code then belongs to the caller */
+/* after CC_FAILED: the compiler's output, or why it did not start */
+const char *cc_message(const CcBuild *b);
+void cc_free(CcBuild *b); /* ends a running compiler */
 void jit_cc_free(JitCode *code);
 
-/* products with weights, as runtime/kernels.c has them */
+/* Products with weights, as in runtime/kernels.c. */
 typedef void EpilogueFunction(const void *ctx, int64_t row, int panel, const float *acc);
 typedef void MatmulFunction(const void *ctx, EpilogueFunction *e, const float *x, int64_t ldx, int64_t rows,
                             int k, const void *w, int storage, int group, const ProductTiling *tiling,

@@ -42,7 +42,7 @@ static void barrier(Team *team)
         team_barrier(team);
 }
 
-/* Is memory to be had that can be written and then run?  libtcc ends the process where it is not. */
+/* Whether memory can be made executable.  libtcc exits if not. */
 static bool has_executable_memory(void)
 {
         size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -5,10 +5,10 @@
 #define KERNEL_TABLE_PRIVATE_H
 #include <stdint.h>
 
-typedef void KernelFunction(void); /* to be called as the declaration says */
+typedef void KernelFunction(void); /* to be cast to `declaration` */
 
 typedef struct KernelSymbol {
-        const char *name, *declaration; /* NULL: not for code that libtcc makes */
+        const char *name, *declaration; /* NULL: not for libtcc's code */
         KernelFunction *function;
 } KernelSymbol;
 

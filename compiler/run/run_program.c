@@ -55,7 +55,7 @@ static bool is_wanted(const Plan *p, const EngineInstance *m, const Step *s)
                ((s->outputs & WANTED_BY_TAPS) && any_output(m, g, true, 0));
 }
 
-/* A call neither begins nor ends a batch here. */
+/* Calls here neither begin nor end a batch. */
 static bool is_met(const ThreadRun *r, const EngineInstance *m, const Step *s)
 {
         const Plan *p = r->own->plan;
@@ -82,7 +82,7 @@ static bool waits(const Plan *p, const EngineInstance *m, unsigned when)
 
 static void run_program_steps(ThreadRun *r, const EngineInstance *m, const StepList *list);
 
-/* The body of this iteration, and steps that come after each. */
+/* Runs the body of this iteration, and the steps after each body. */
 static void run_iteration(ThreadRun *r, const EngineInstance *m, const StepList *list, int body)
 {
         for (int i = 0; i < list->n; i++) {
@@ -98,8 +98,9 @@ static void run_active(ThreadRun *r, const EngineInstance *m, const Step *s, int
 {
         ThreadRun inside = *r;
         int32_t *active = malloc((size_t)s->kernel->max_active * sizeof *active);
+        /* other threads wait at the barrier */
         if (!active)
-                abort(); /* other threads wait at the barrier */
+                abort();
         inside.active = active;
         inside.count = run_kernel(r, m, s->kernel, active);
         if (inside.count)
@@ -165,9 +166,10 @@ static void run_program_steps(ThreadRun *r, const EngineInstance *m, const StepL
                                 run_program_steps(r, m, &s->inside);
                         break;
                 case STEP_PART: run_program_part(r, m, s, i + 1); break;
+                /* within repeats */
                 case STEP_BODY:
                 case STEP_ACTIVE:
-                case STEP_COUNT: break; /* within repeats */
+                case STEP_COUNT: break;
                 default: run_transfer(r, m, s); break;
                 }
         }

@@ -31,7 +31,8 @@ const TokenAdded *added_token_at(const TokenTables *t, const char *text, const c
         return found ? found : token_added_at(t, p, q, raw, all);
 }
 
-/* The bytes of what is written as special tokens are, <|im_end|> <start_of_turn> </s>, at the text; 0: none.  A tag such as <tool> is text. */
+/* Length of a text that looks like a special token, <|im_end|> <start_of_turn> </s>; 0: none.  A tag such
+ * as <tool> is text. */
 static size_t mark_at(const char *text)
 {
         static const char *const bar[] = {"|", "\xef\xbd\x9c", NULL}; /* the second is wide */
@@ -87,7 +88,7 @@ static void talk_split(TalkParts *p, const char *text)
         add_plain(p, plain, text);
 }
 
-/* with_holes: `{}` and `{system}` stand for what is said. */
+/* with_holes: `{}` and `{system}` are placeholders for messages. */
 static const TalkPart *talk_split_parts(Text *unknown, const TokenTables *t, const char *text,
                                         bool with_holes)
 {
@@ -102,7 +103,7 @@ static const TalkPart *talk_split_parts(Text *unknown, const TokenTables *t, con
         return p.part;
 }
 
-/* The roles that a text lists. */
+/* Number of roles in a list. */
 static int roles_of(const char *text)
 {
         int roles = 0;

@@ -1,4 +1,4 @@
-/* The time of a product with weights, by the kernels that are compiled into lathe. */
+/* The time of a product with weights, with the kernels compiled into lathe. */
 #define _POSIX_C_SOURCE 200809L
 #include "jit_private.h"
 
@@ -31,7 +31,7 @@ ProductTimer *product_timer_new(const Target *t, const ProductShape *of)
         timer->of = *of;
         timer->x = filled(of->rows * of->depth * 4);
         timer->y = filled(of->rows * of->panels * LANES * 4);
-        timer->scratch = filled((PRODUCT_SCRATCH(MOST_AT_ONCE) + PRODUCT_WIDE(of->depth)) * 4);
+        timer->scratch = filled((PRODUCT_SCRATCH(MAX_AT_ONCE) + PRODUCT_WIDE(of->depth)) * 4);
         timer->codes = filled(of->rows * CODES_BYTES(of->depth));
         timer->weights = filled(storage_size(of->storage, of->panels * LANES * of->depth));
         if (!timer->x || !timer->y || !timer->scratch || !timer->codes || !timer->weights) {

@@ -1,5 +1,5 @@
-/* Loads a tokenizer from a file that text.h reads, or from a GGUF, whose pairs weights.h reads; and a model's
- * texts by it. */
+/* Loads a tokenizer from a file for text.h, or from a GGUF, whose pairs weights.h reads; and converts a
+ * model's texts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 typedef struct {
         Arena *arena;
         const Checkpoint *file;
-        const char *wrong; /* the first that was */
+        const char *wrong; /* the first error */
 } TokenizerPairs;
 
 /* A pair of the tokenizer, or one of the whole file by its full name: general.… */
@@ -107,7 +107,7 @@ static GgufTokenizer pairs_of(TokenizerPairs *p)
         g.architecture = text_in(p, "general.architecture");
         g.token = texts_in(p, "tokens", &g.ntoken);
         g.merge = texts_in(p, "merges", &g.nmerge);
-        g.score = scores_in(p); /* as many as tokens: the reader of GGUF has seen to that */
+        g.score = scores_in(p); /* one per token, as the GGUF reader has checked */
         g.kind = integers_in(p, "token_type", &nkind);
         g.begin = number_in(p, "bos_token_id", CK_INTEGER);
         g.end = number_in(p, "eos_token_id", CK_INTEGER);

@@ -20,8 +20,8 @@ int tool_words(char *words, char **list, int n, int most)
         return n;
 }
 
-/* The environment with our folder as TMPDIR: a compiler that is ended in the wrong moment leaves a file there.  To free(), the
- * strings with it but for those of environ; NULL without memory. */
+/* The environment with our folder as TMPDIR, since a killed compiler leaves a file there.  Free it, and
+ * its strings except those of environ; NULL: out of memory. */
 static char **environment(const char *folder)
 {
         static const char name[] = "TMPDIR=";

@@ -44,7 +44,7 @@ static Bytes mapped_text(Arena *a, const FormMap *g, Bytes text)
         return (Bytes){to->data, to->n};
 }
 
-/* Whether a map changes the parts of computed decompositions of Hangul, or makes syllables. */
+/* Whether a map changes the parts of Hangul decompositions, which are computed, or makes syllables. */
 static bool touches_hangul(const FormMap *m)
 {
         for (uint32_t c = 0x1100; c < 0x1200; c++)
@@ -86,7 +86,7 @@ FormMap *map_then(Arena *a, const FormMap *f, const FormMap *g)
 
 typedef struct {
         uint32_t first;
-        const char *texts; /* each terminated by a newline */
+        const char *texts; /* each ended by a newline */
 } TextRun;
 
 static const TextRun canonical_run[] = {
@@ -279,7 +279,7 @@ void map_put_set(Arena *a, FormMap *m, CharSet set, Bytes text)
 
 FormMap *map_chinese(Arena *a)
 {
-        /* the sixth begins with a digit that its authors did not mean; published ids have it so */
+        /* the sixth begins with an unintended digit, which published ids rely on */
         static const CharRange range[] = {{0x4e00, 0x9fff},   {0x3400, 0x4dbf},   {0x20000, 0x2a6df},
                                           {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf},
                                           {0xf900, 0xfaff},   {0x2f800, 0x2fa1f}};

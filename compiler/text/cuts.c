@@ -6,7 +6,7 @@
 
 enum { MARK = 0x2581, LATER_LETTERS = 0x2e80, CHARACTERS = LAST_CHARACTER + 1 };
 
-/* Kinds of characters: each of ASCII that is no letter is one by itself. */
+/* Kinds of characters: each ASCII character other than a letter is a kind. */
 enum { KIND_LOOSE /* at no border */, KIND_ASCII_LETTER, KIND_MARK, KIND_OTHER, KIND_LATER, KINDS };
 
 bool merges_texts_alone(const TokenizerForm *f)
@@ -21,7 +21,7 @@ bool merges_texts_alone(const TokenizerForm *f)
         return f->nmerge > 0;
 }
 
-/* Every character has symbols, so that none is unknown, and all merges are of texts. */
+/* Whether every character has symbols, so that none is unknown, and all merges are of texts. */
 static bool is_spelled(const TokenizerForm *f)
 {
         bool all = f->model == MODEL_BPE && f->flags & TOKENS_HAVE_BYTES && !(f->flags & TOKENS_ARE_BYTES);
@@ -30,7 +30,7 @@ static bool is_spelled(const TokenizerForm *f)
         return all && !f->within.n && !f->ending.n && !f->ignores_merges && merges_texts_alone(f);
 }
 
-/* The characters at a merge's border; false: it does not put its texts together. */
+/* The characters at a merge's border; false: the merge does not concatenate its texts. */
 static bool border(const TokenizerForm *f, const FormMerge *m, uint32_t *before, uint32_t *after)
 {
         const Bytes left = f->token[m->left], right = f->token[m->right];

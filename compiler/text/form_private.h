@@ -9,8 +9,8 @@ enum { MAX_TOKENS = 1 << 22, MAX_MERGES = 1 << 23, MAX_TOKEN_BYTES = 1 << 16, MA
 
 /* --- charset.c, in addition to text.h ---------------------------------------------------------------------------------- */
 
-bool charset_meets(CharSet x, CharSet y); /* have they a character in common? */
-/* Characters of a general category, L or Lu; false: there is none of that name. */
+bool charset_meets(CharSet x, CharSet y); /* whether they have a common character */
+/* Characters of a general category, L or Lu; false: unknown. */
 bool charset_category(Arena *a, const char *name, int length, CharSet *out);
 CharSet charset_space(Arena *a); /* \s */
 
@@ -31,20 +31,21 @@ typedef enum {
 } NamedSet;
 
 CharSet charset_named(Arena *a, NamedSet name);
-/* Of UnicodeScripts, from 0 on; some characters are of none. */
+/* Number of UnicodeScripts; some characters have none. */
 int script_count(void);
 CharSet charset_script(Arena *a, int script);
 CharSet charset_word(Arena *a);      /* \w of regexes in the file */
 CharSet charset_rust_word(Arena *a); /* \w of Whitespace and of single_word */
 
-/* From characters to texts, NULL: it stays; or to numbers, which are the texts' lengths. */
+/* Maps characters to texts (NULL: unchanged), or to numbers, which are the texts' lengths. */
 typedef struct {
-        bool numbers, hangul; /* hangul: its syllables become letters, which is computed */
+        bool numbers, hangul; /* hangul: syllables are decomposed to letters by computation */
         Bytes *page[TOKENS_PAGES];
 } FormMap;
 
 void map_put_set(Arena *a, FormMap *m, CharSet set, Bytes text);
-FormMap *map_then(Arena *a, const FormMap *f, const FormMap *g); /* f, then g; NULL: they can't be one */
+/* f, then g; NULL: not possible as one map */
+FormMap *map_then(Arena *a, const FormMap *f, const FormMap *g);
 FormMap *map_decomposition(Arena *a, bool compatible);
 FormMap *map_lower(Arena *a);
 FormMap *map_chinese(Arena *a);   /* spaces around each */
@@ -62,8 +63,8 @@ typedef enum { REGEX_SET, REGEX_SEQUENCE, REGEX_CHOICE, REGEX_REPEAT, REGEX_LOOK
 
 typedef struct RegexTree {
         RegexKind kind;
-        CharSet set;             /* of SET; of LOOK: the next character */
-        bool negative, or_end;   /* LOOK: must not be of the set; the end of the text will do as well */
+        CharSet set;             /* SET: the set; LOOK: set of the next character */
+        bool negative, or_end;   /* LOOK: must not be in the set; the end of the text matches too */
         bool lazy, possessive;   /* REPEAT */
         int least, most;         /* REPEAT; most -1: any number */
         int at;                  /* in the regex, for messages */
@@ -73,12 +74,12 @@ typedef struct RegexTree {
 
 /* NULL with *why: a message with the position of the unsupported part. */
 RegexTree *regex_parse(Arena *a, Bytes regex, const char **why);
-RegexTree *regex_of_set(Arena *a, CharSet set, bool many); /* one character of it, or as many as follow */
+RegexTree *regex_of_set(Arena *a, CharSet set, bool many); /* one character of it, or one and more */
 RegexTree *regex_either(Arena *a, RegexTree *first, RegexTree *second);
 RegexTree *regex_then(Arena *a, RegexTree *first, RegexTree *second);
-int64_t regex_least_bytes(const RegexTree *tree); /* of a match */
+int64_t regex_least_bytes(const RegexTree *tree); /* minimum length of a match */
 
-/* A regex as runtime/tokens.h has it; rows, stage and pages are its own. */
+/* A regex in the form of runtime/tokens.h, with its own rows, stage and pages. */
 typedef struct {
         TokenRegex head;
         uint32_t *row;
@@ -87,7 +88,8 @@ typedef struct {
 } RegexTable;
 
 RegexTable *regex_table(Arena *a, const RegexTree *tree, const char **why);
-/* Of runs in which each two neighbours may stand together: class [LAST_CHARACTER + 1] of characters, together [classes * classes]. */
+/* Runs in which each two neighbours may be together: class [LAST_CHARACTER + 1] of characters, together
+ * [classes * classes]. */
 RegexTable *regex_of_runs(Arena *a, const unsigned char *class, int classes, const uint8_t *together);
 
 /* The character that represents a byte in byte-level vocabularies. */
@@ -106,7 +108,7 @@ typedef struct {
         Bytes text, with;     /* the text that is replaced or added, and the replacement */
         FormMap *map;
         RegexTable *regex;
-        double growth; /* of MATCHES, CHARSMAP and PIECES: how many times as long a text becomes at most */
+        double growth; /* MATCHES, CHARSMAP and PIECES: maximum growth factor of a text */
 } FormChange;
 
 typedef struct {
@@ -129,9 +131,9 @@ typedef struct {
         const char *kind;   /* "byte-level BPE" */
         bool is_open_ended; /* of TokenBlock */
         int32_t vocab;
-        Bytes *token;  /* [vocab]: as pieces have it; NULL: none becomes this token */
-        Bytes *shown;  /* [vocab]: as decoding gives it */
-        Bytes *first;  /* [vocab]: the same at the beginning of a text; NULL: there is no difference */
+        Bytes *token;  /* [vocab]: as in pieces; NULL: no piece becomes this token */
+        Bytes *shown;  /* [vocab]: as decoded */
+        Bytes *first;  /* [vocab]: as decoded at the beginning of a text; NULL: same */
         uint8_t *mark; /* [vocab]: TokenTables' marks */
         FormMerge *merge;
         int64_t nmerge;
@@ -148,26 +150,26 @@ typedef struct {
         bool ignores_merges;
         int32_t of_byte[256];
         int strip;
-        uint32_t model; /* of TokenHead */
-        Bytes within,
-                ending; /* of MODEL_BPE: with what symbols begin that don't begin a piece, and end that end it */
-        Bytes prefix;     /* of tokens within words, of MODEL_WORDPIECE */
-        uint32_t longest; /* characters of a word that has tokens, of MODEL_WORDPIECE */
-        double *score;    /* [scored], of MODEL_UNIGRAM: tokens from there on have none and are added ones */
+        uint32_t model;       /* of TokenHead */
+        Bytes within, ending; /* MODEL_BPE: prefix of symbols within a piece; suffix at its end */
+        Bytes prefix;         /* MODEL_WORDPIECE: prefix of tokens within words */
+        uint32_t longest;     /* MODEL_WORDPIECE: maximum number of characters of a word with tokens */
+        double *score;        /* [scored], MODEL_UNIGRAM: later tokens have no score, and are added ones */
         int32_t scored;
         double unknown_score;
-        Bytes charsmap, charsmap_texts; /* as TokenTables has them */
+        Bytes charsmap, charsmap_texts; /* as in TokenTables */
 } TokenizerForm;
 
-enum { UNKNOWN_PENALTY = 10 }; /* an unknown token's score is below the least by this */
+enum { UNKNOWN_PENALTY = 10 }; /* an unknown token's score is this far below the minimum */
 
-/* read_normaliser.c: a map of SentencePiece, none if it is empty; how many times as long a text becomes, or *why it is none */
+/* read_normaliser.c: a map of SentencePiece, empty: none.  Returns the maximum growth factor of a text, or
+ * *why the map is invalid. */
 double form_set_charsmap(TokenizerForm *f, Bytes map, const char **why);
 
-/* cuts.c: pieces of a text that no merge goes over, NULL: none can be told */
+/* cuts.c: splits a text into pieces that no merge spans; NULL: unknown */
 RegexTable *form_cuts(const TokenizerForm *f);
-/* Whether merges are of symbols that spelling gives, and of what these become: not of the bytes that a character without a token
- * falls back to. */
+/* Whether merges are only of symbols from spelling and their results: not of the bytes to which a
+ * character without a token falls back. */
 bool merges_texts_alone(const TokenizerForm *f);
 
 /* tables.c: NULL, or a message */

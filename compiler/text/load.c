@@ -72,7 +72,8 @@ const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenB
         return wrong ? wrong : form_tables(f, out);
 }
 
-/* Does the file of sentence-transformers beside it (sentence_bert_config.json, or another family's) ask for lower case? */
+/* Whether the neighbouring file of sentence-transformers (sentence_bert_config.json, or another family's)
+ * requests lower case. */
 static bool asks_for_lower_case(Arena *a, const char *path)
 {
         const char *folder = folder_of(a, path),
@@ -94,7 +95,7 @@ static bool is_lowercase(const json_t *normaliser)
         return type && !strcmp(type, "Lowercase");
 }
 
-/* As sentence-transformers: a normaliser Lowercase goes before the others, unless there is one. */
+/* As sentence-transformers: puts a normaliser Lowercase before the others, unless there is one. */
 static void add_lower_case(json_t *root)
 {
         json_t *old = json_object_get(root, "normalizer"), *list = json_object_get(old, "normalizers"), *part;
@@ -150,7 +151,7 @@ json_t *json_file(Arena *a, const char *path, const char **why, bool *env_error)
         return text ? parse_tokenizer_json(a, path, text, size, why) : NULL;
 }
 
-/* --- which ----------------------------------------------------------------------------------------------------------- */
+/* --- choice of the format -------------------------------------------------------------------------------------------- */
 
 static const char *load_tokenizer_file(Arena *a, const char *path, TokenBlock *out, bool *env_error)
 {
@@ -172,7 +173,7 @@ static const char *load_tokenizer_file(Arena *a, const char *path, TokenBlock *o
                             path, format->name);
 }
 
-/* Of several the first goes before the others. */
+/* In order of precedence. */
 static const char *const file_table[] = {"tokenizer.json",          "tokenizer.model", "spiece.model",
                                          "sentencepiece.bpe.model", "vocab.txt",       "tekken.json"};
 enum { FILES = sizeof file_table / sizeof file_table[0] };

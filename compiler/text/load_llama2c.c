@@ -9,7 +9,7 @@
 
 enum { UNKNOWN, BEGIN, END, FIRST_BYTE, HEADER = 4, ROW = 8 };
 
-static const float never = -1e10F; /* a score that is not above it is no better than no token at all */
+static const float never = -1e10F; /* a score that is not above it is as bad as no token */
 
 /* Reads token `token` at byte `at`; returns the offset of the next one. */
 static int64_t read_row(FormReader *r, Bytes file, int64_t at, int32_t token, int32_t longest, float *score)
@@ -58,7 +58,7 @@ static float *read_rows(FormReader *r, Bytes file)
         return score;
 }
 
-/* Of tokens with the same bytes the first holds. */
+/* Of tokens with the same bytes the first is used. */
 static void llama2c_merges(FormReader *r, const float *score)
 {
         const int32_t vocab = r->form->vocab;
@@ -70,7 +70,7 @@ static void llama2c_merges(FormReader *r, const float *score)
         merge_by_scores(r, token, n);
 }
 
-/* "\n<s>\n", as the file has it, is <s>. */
+/* "\n<s>\n" in the file is <s>. */
 static void set_control(FormReader *r, int32_t token)
 {
         TokenizerForm *f = r->form;
@@ -85,7 +85,7 @@ static void set_control(FormReader *r, int32_t token)
                 f->added[f->nadded++] = (FormAdded){text, token, ADDED_CONTROL, false};
 }
 
-/* A text does not begin with the space that its first token has. */
+/* A text does not begin with its first token's space. */
 static void show_tokens(FormReader *r)
 {
         TokenizerForm *f = r->form;
@@ -98,8 +98,9 @@ static void show_tokens(FormReader *r)
                 f->first[i] = spaced ? (Bytes){text.at + 1, text.n - 1} : text;
                 if (byte >= 0)
                         f->shown[i] = f->first[i] = byte_text(r, byte);
+                /* it would end a C string */
                 if (byte == 0)
-                        f->shown[i].n = f->first[i].n = 0; /* it ends a string of C */
+                        f->shown[i].n = f->first[i].n = 0;
         }
 }
 
@@ -124,7 +125,7 @@ static const char *form_of_rows(TokenizerForm *f, Bytes file)
         if (find_token(r, space) >= 0)
                 f->change[f->nchange++] =
                         (FormChange){.kind = CHANGE_PREPEND, .text = space, .with = {"", 0}};
-        reader_room(r, f->vocab); /* one more than there are */
+        reader_room(r, f->vocab); /* one more than present */
         return NULL;
 }
 

@@ -24,7 +24,7 @@ typedef struct {
         json_t *rows;           /* added_tokens */
 } Folder;
 
-/* --- which pipeline ----------------------------------------------------------------------------------------------------- */
+/* --- choice of the pipeline --------------------------------------------------------------------------------------------- */
 
 static bool is_class(const char *name, const char *class)
 {
@@ -43,7 +43,7 @@ static bool lists_class(const json_t *pipeline, const char *class, const char *m
         return false;
 }
 
-/* NULL: a class that lathe does not know.  Without any name it is the first one. */
+/* NULL: unknown class.  Without a class: the first pipeline. */
 static const json_t *merges_pipeline(const json_t *pipelines, const char *class, const char *model)
 {
         for (size_t i = 0; (class || model) && i < json_array_size(pipelines); i++)
@@ -82,7 +82,7 @@ static const char *text_of_special(const json_t *token)
         return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
 }
 
-/* Its text; NULL: there is none. */
+/* Its text; NULL: none. */
 static const char *special_text(const Folder *f, const char *key)
 {
         for (int i = 0; i < SPECIAL; i++)
@@ -105,7 +105,7 @@ static bool merges_is_row(const Folder *f, const char *text)
         return false;
 }
 
-/* A token that some file gives a number; how: an object that may say more of it, or NULL. */
+/* A token with a number in a file; how: an object with further properties, or NULL. */
 static void merges_added_token(const Folder *f, const char *text, const json_t *how, bool special)
 {
         json_t *id = json_object_get(f->vocab, text);
@@ -150,7 +150,7 @@ static void merges_added_tokens(Folder *f)
 
 /* --- the pipeline ------------------------------------------------------------------------------------------------------- */
 
-/* One special token before or after a text, in a template. */
+/* A special token before or after a text, in a template. */
 static void put_special(const Folder *f, const char *key, bool put, json_t *single, json_t *ids)
 {
         const char *text = put && key ? special_text(f, key) : NULL;
@@ -185,7 +185,7 @@ static json_t *root_of(Folder *f)
         const char *ending = json_string_value(json_object_get(f->pipeline, "ending"));
         const bool spaced = json_is_true(json_object_get(f->config, "add_prefix_space"));
         json_t *split = json_object_get(f->pipeline, "split"), *bytes, *before = json_array();
-        const bool regex = !split || ending; /* ByteLevel's own */
+        const bool regex = !split || ending; /* ByteLevel's regex */
         if (split)
                 json_array_append(before, split);
         bytes = json_pack("{s:s,s:b,s:b}", "type", "ByteLevel", "add_prefix_space", spaced, "use_regex",
@@ -207,7 +207,7 @@ static json_t *root_of(Folder *f)
 
 /* --- the files ---------------------------------------------------------------------------------------------------------- */
 
-/* Lines of merges as a list of JSON; the first may say which version they are of. */
+/* Lines of merges as a JSON list; the first line may be a version. */
 static json_t *merges_of(const char *text)
 {
         json_t *merges = json_array();
@@ -221,7 +221,7 @@ static json_t *merges_of(const char *text)
         return merges;
 }
 
-/* Reads all files of the folder; a message, or NULL. */
+/* Reads all files of the folder; returns a message, or NULL. */
 static const char *read_folder(Folder *f, bool *env_error)
 {
         const char *wrong = NULL;

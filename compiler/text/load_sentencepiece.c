@@ -41,7 +41,7 @@ static void put_around(FormReader *r, const SentencePieceModel *p, const json_t 
                 add_around(r, false, p->end, "trainer_spec.eos_id");
 }
 
-/* A token of added_tokens_decoder, which may be a piece. */
+/* Adds a token of added_tokens_decoder, which may be a piece. */
 static void add_further(FormReader *r, const SentencePieceModel *p, const char *number, json_t *row)
 {
         const char *where = arena_printf(r->arena, "tokenizer_config.json: added_tokens_decoder.%s", number);
@@ -66,9 +66,9 @@ static void add_further(FormReader *r, const SentencePieceModel *p, const char *
 static void use_config(FormReader *r, const SentencePieceModel *p, const json_t *config)
 {
         const char *number;
-        json_t *row, *further = json_object_get(config, "added_tokens_decoder");
+        json_t *row, *nlater = json_object_get(config, "added_tokens_decoder");
         put_around(r, p, config);
-        json_object_foreach (further, number, row)
+        json_object_foreach (nlater, number, row)
                 add_further(r, p, number, row);
 }
 
@@ -79,12 +79,12 @@ static const char *form_of_pieces(TokenizerForm *f, Bytes file, const json_t *co
         if (setjmp(r->wrong))
                 return r->why;
         read_protobuf(r, file, &pieces);
-        pieces.further = (int32_t)json_object_size(json_object_get(config, "added_tokens_decoder"));
+        pieces.nlater = (int32_t)json_object_size(json_object_get(config, "added_tokens_decoder"));
         read_sentencepiece(r, &pieces);
         if (config)
                 use_config(r, &pieces, config);
         show_sentencepiece(r, &pieces);
-        reader_room(r, f->vocab); /* one more than there are */
+        reader_room(r, f->vocab); /* one more than present */
         return NULL;
 }
 

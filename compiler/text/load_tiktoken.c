@@ -19,7 +19,7 @@ static void begin_bytes(FormReader *r, Bytes regex, const char *where)
                 (FormStep){.kind = STEP_SPLIT, .behavior = SPLIT_ISOLATED, .regex = table, .text = {"", 0}};
 }
 
-/* A token's bytes are its name: no letters stand for them. */
+/* A token's name is its bytes, without a byte-level alphabet. */
 static void set_ranked(FormReader *r, int32_t token, Bytes bytes)
 {
         r->form->flags &= ~(uint32_t)TOKENS_ARE_BYTES;
@@ -40,7 +40,7 @@ static void tiktoken_pair(FormReader *r, FormMerge merge, int64_t *room)
         f->merge[f->nmerge++] = merge;
 }
 
-/* All pairs that make a token, when all tokens are there. */
+/* Adds all pairs that make a token, after all tokens are known. */
 static void make_pairs(FormReader *r)
 {
         TokenizerForm *f = r->form;
@@ -163,7 +163,7 @@ static int64_t tiktoken_whole(FormReader *r, const json_t *object, const char *k
         return json_integer_value(value);
 }
 
-/* The special tokens of files that name none. */
+/* Special tokens of files that name none. */
 static const char *const tekken_special[] = {"<unk>",
                                              "<s>",
                                              "</s>",

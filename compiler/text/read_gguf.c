@@ -21,7 +21,7 @@ static Bytes gguf_token_text(FormReader *r, const GgufTokenizer *g, int64_t toke
         return (Bytes){arena_strndup(r->arena, text.at, text.n), text.n};
 }
 
-/* Those that stand in no piece: control tokens, and texts that are one token wherever they stand. */
+/* Tokens that are in no piece: control tokens, and texts that are always one token. */
 static void add_apart(FormReader *r, const GgufTokenizer *g, int32_t token)
 {
         TokenizerForm *f = r->form;
@@ -65,7 +65,7 @@ static void gguf_read_tokens(FormReader *r, const GgufTokenizer *g)
         }
 }
 
-/* A token that the file names by its number; -1: it names none. */
+/* A token that the file names by number; -1: none. */
 static int32_t named_token(FormReader *r, const GgufTokenizer *g, int64_t token, const char *key)
 {
         if (token >= g->ntoken)
@@ -74,7 +74,8 @@ static int32_t named_token(FormReader *r, const GgufTokenizer *g, int64_t token,
         return token < 0 ? -1 : (int32_t)token;
 }
 
-/* Defaults of each tokenizer model: the tokens that begin and end a text, and whether they are added.  -1: none. */
+/* Defaults of each tokenizer model: tokens that begin and end a text, and whether they are added.  -1:
+ * none. */
 typedef struct {
         int32_t begin, end;
         bool begins, ends;
@@ -87,7 +88,7 @@ static int32_t token_or(FormReader *r, const GgufTokenizer *g, int64_t token, in
         return named < 0 && otherwise < g->ntoken ? otherwise : named;
 }
 
-/* Tokens before and after a text.  add_sep_token is of pairs of texts, between which a separator is added. */
+/* Tokens before and after a text.  add_sep_token is for pairs of texts, which are separated by it. */
 static void read_around(FormReader *r, const GgufTokenizer *g, TextMarks silent)
 {
         int32_t begin = token_or(r, g, g->begin, silent.begin, "bos_token_id"),
@@ -180,7 +181,7 @@ static void read_byte_level_bpe(FormReader *r, const GgufTokenizer *g, const jso
 
 /* --- SentencePiece's -------------------------------------------------------------------------------------------------- */
 
-/* Numbers that fill the vocabulary up are written as unknown pieces too; they stand in no text. */
+/* Unused numbers are stored as unknown pieces too; they are in no text. */
 static uint8_t piece_type(const GgufTokenizer *g, int64_t i, int64_t unknown)
 {
         if (i == unknown)
@@ -298,7 +299,7 @@ static void read_gguf_wordpiece(FormReader *r, const GgufTokenizer *g, const jso
 
 /* --- the whole --------------------------------------------------------------------------------------------------------------- */
 
-/* tokenizer.ggml.model: the row `models` of the table says which of these a name means. */
+/* tokenizer.ggml.model: the row `models` of the table maps names to these. */
 static const struct {
         const char *name;
         void (*read)(FormReader *r, const GgufTokenizer *g, const json_t *table);
@@ -321,7 +322,7 @@ static _Noreturn void refuse_model(FormReader *r, const json_t *models, const ch
                 name, known->data);
 }
 
-/* Does a text of the file have one of these names in it?  Case makes no difference. */
+/* Whether a text of the file contains one of these names, in any case. */
 static bool names_one(const json_t *names, const char *text)
 {
         for (size_t i = 0; text && i < json_array_size(names); i++) {
@@ -334,8 +335,8 @@ static bool names_one(const json_t *names, const char *text)
         return false;
 }
 
-/* Added tokens that take the white space beside them away.  The format has no place for that, so published models go by their names:
- * the rows `strips` of the table. */
+/* Added tokens that remove neighbouring white space.  The format lacks this, so published models are
+ * recognised by name: the rows `strips` of the table. */
 static void strip_beside(FormReader *r, const GgufTokenizer *g, const json_t *rows)
 {
         TokenizerForm *f = r->form;

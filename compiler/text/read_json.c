@@ -79,7 +79,7 @@ void read_unknown(FormReader *r, const json_t *model, const char *otherwise)
         f->flags |= TOKENS_HAVE_UNKNOWN;
 }
 
-/* Affixes of symbols by their position in a piece. */
+/* Affixes of symbols, by their position in a piece. */
 static Bytes affix_of(FormReader *r, const json_t *model, const char *key)
 {
         const json_t *value = json_object_get(model, key);
@@ -110,12 +110,12 @@ static void read_bpe(FormReader *r, const json_t *model)
         find_bytes(r);
 }
 
-/* Old files lack the type: then it is the first of these that has all of its members. */
+/* Old files lack the type: it is the first one whose members are all present. */
 static const char *type_of_members(FormReader *r, const json_t *model)
 {
         static const struct {
                 const char *type;
-                bool list; /* the vocabulary, else an object */
+                bool list; /* the vocabulary is a list, else an object */
                 const char *member[3];
         } rows[] = {
                 {"BPE", false, {"merges"}},
@@ -273,7 +273,7 @@ static void read_post(FormReader *r, const json_t *part, const char *where, int 
 
 /* --- the whole ------------------------------------------------------------------------------------------------------- */
 
-/* Rejects keys of the file that would silently change the result. */
+/* Rejects keys that would silently change the result. */
 static void check_keys(FormReader *r, const json_t *root)
 {
         static const char *const known[] = {"version",       "truncation",     "padding",
@@ -302,7 +302,7 @@ static void tokenizer_read_all(FormReader *r, const json_t *root)
         read_pre_tokeniser(r, json_object_get(root, "pre_tokenizer"), "pre_tokenizer", 0);
         tokenizer_read_model(r, json_object_get(root, "model"));
         read_added(r, json_object_get(root, "added_tokens"));
-        reader_room(r, f->vocab); /* one more than there are */
+        reader_room(r, f->vocab); /* one more than present */
         read_post(r, json_object_get(root, "post_processor"), "post_processor", 0);
         read_decoder(r, json_object_get(root, "decoder"), "decoder");
 }

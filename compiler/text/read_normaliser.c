@@ -13,7 +13,7 @@ static FormChange *new_change(FormReader *r, uint32_t kind, const char *where)
         return c;
 }
 
-/* A map, as one with the map before it where that can be. */
+/* Adds a map, merged with the previous one if possible. */
 static void normaliser_add_map(FormReader *r, FormMap *map, const char *where)
 {
         TokenizerForm *f = r->form;
@@ -151,10 +151,10 @@ Bytes base64(FormReader *r, const char *text, int64_t n, const char **why)
         return (Bytes){to, made};
 }
 
-/* How many times as long a text becomes by the map at most.  Every place of the array is gone to once, those that fewest bytes lead to
- * first: what stands there is worth most behind the shortest key. */
+/* Search for the maximum growth factor of a text by a map.  Each position of the array is visited once, in
+ * the order of the key's length, since a value has the largest factor with the shortest key. */
 typedef struct {
-        uint64_t *at;  /* [n]: places whose children are looked for */
+        uint64_t *at;  /* [n]: positions whose children are searched */
         uint8_t *seen; /* [room] */
         int64_t n, room;
 } CharsmapPlaces;
@@ -171,8 +171,8 @@ static double charsmap_growth(const TokenizerForm *f)
 {
         enum { MOST_PLACES = 1 << 20 };
         const uint32_t *unit = (const uint32_t *)(const void *)f->charsmap.at;
-        const int64_t units = f->charsmap.n / 4,
-                      room = units + 256; /* a child's place differs in its last 8 bits */
+        /* a child's position differs in its last 8 bits */
+        const int64_t units = f->charsmap.n / 4, room = units + 256;
         double growth = 1;
         if (!units)
                 return growth;
@@ -249,7 +249,7 @@ static void read_precompiled(FormReader *r, const json_t *part, const char *wher
                 reader_refuse(r, "%s: %s", at, why);
 }
 
-/* --- which ----------------------------------------------------------------------------------------------------------- */
+/* --- dispatch -------------------------------------------------------------------------------------------------------- */
 
 void read_normaliser(FormReader *r, const json_t *part, const char *where, int depth)
 {

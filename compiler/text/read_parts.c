@@ -1,4 +1,4 @@
-/* The parts of a tokenizer.json that split text into pieces, and decode tokens to text. */
+/* The parts of a tokenizer.json that split text into pieces, and decode tokens. */
 #include "reader_private.h"
 
 static const char gpt2_regex[] =
@@ -75,7 +75,7 @@ static uint32_t behavior_of(FormReader *r, const json_t *part, const char *other
                 where);
 }
 
-/* A text as the regex that matches only this text. */
+/* A regex that matches only this text. */
 static Bytes regex_of_text(FormReader *r, Bytes text)
 {
         Text *regex = text_new(r->arena);
@@ -277,7 +277,7 @@ static int64_t whole_number(const json_t *part, const char *key)
         return json_integer_value(json_object_get(part, key));
 }
 
-/* The cleanup of WordPiece's decoder. */
+/* The clean-up of WordPiece's decoder. */
 static Bytes cleaned(FormReader *r, Bytes text)
 {
         static const char *const pair[][2] = {{" .", "."},     {" ?", "?"},           {" !", "!"},
@@ -289,7 +289,7 @@ static Bytes cleaned(FormReader *r, Bytes text)
         return text;
 }
 
-/* A space in front of each token that does not go on with a word, and is not the first. */
+/* Adds a space before each token that does not continue a word and is not the first. */
 void show_words(FormReader *r, const json_t *part, const char *where)
 {
         TokenizerForm *f = r->form;
@@ -301,8 +301,9 @@ void show_words(FormReader *r, const json_t *part, const char *where)
                 Bytes text = f->shown[i], *shown = &f->shown[i];
                 bool goes_on =
                         prefix.n <= text.n && !memcmp(text.n ? text.at : "", prefix.at, (size_t)prefix.n);
+                /* no token has this number */
                 if (!text.at)
-                        continue; /* no token has this number */
+                        continue;
                 f->first[i] = cleans ? cleaned(r, text) : text;
                 *shown = goes_on ? (Bytes){text.at + prefix.n, text.n - prefix.n}
                                  : (Bytes){arena_printf(r->arena, " %s", text.at), text.n + 1};
@@ -311,7 +312,7 @@ void show_words(FormReader *r, const json_t *part, const char *where)
         }
 }
 
-/* The end of a word becomes a space, which is left out after the last token. */
+/* Replaces the end of a word by a space, except after the last token. */
 static void show_ends(FormReader *r, const json_t *part, const char *where)
 {
         const json_t *given = json_object_get(part, "suffix");
@@ -333,7 +334,7 @@ static void show_ends(FormReader *r, const json_t *part, const char *where)
         r->form->flags |= TOKENS_END_IN_SPACE;
 }
 
-/* One step; *fused: tokens are one text from here on. */
+/* Handles one step; *fused: from here on tokens are one text. */
 static void read_decoder_step(FormReader *r, const json_t *part, const char *where, bool *fused)
 {
         const char *type = type_of(r, part, where);
@@ -371,7 +372,7 @@ static void read_decoder_step(FormReader *r, const json_t *part, const char *whe
         }
 }
 
-/* Without a decoder a text is its tokens as the file has them, with spaces between. */
+/* Without a decoder, a text is its tokens separated by spaces. */
 static void show_tokens_apart(FormReader *r)
 {
         TokenizerForm *f = r->form;
@@ -379,8 +380,9 @@ static void show_tokens_apart(FormReader *r)
         for (int32_t i = 0; i < f->vocab; i++) {
                 const bool added = i < r->nis_added && r->is_added[i];
                 const Bytes text = !added && r->name[i].at ? r->name[i] : f->shown[i];
+                /* no token has this number */
                 if (!text.at)
-                        continue; /* no token has this number */
+                        continue;
                 f->first[i] = text;
                 f->shown[i] = (Bytes){arena_printf(r->arena, " %.*s", (int)text.n, text.at), text.n + 1};
         }

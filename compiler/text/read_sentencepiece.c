@@ -1,5 +1,5 @@
-/* Converts a model of SentencePiece to the form: pieces with their scores and types.  Text is processed as
- * SentencePiece does, not as by a tokenizer.json converted from it. */
+/* Converts a SentencePiece model to the form: pieces with scores and types.  Text is processed as in
+ * SentencePiece, not as in a tokenizer.json converted from it. */
 #include "reader_private.h"
 
 #include <ctype.h>
@@ -17,10 +17,10 @@ static void sp_add_added(FormReader *r, int32_t token, Bytes text, uint32_t flag
                 f->added[f->nadded++] = (FormAdded){text, token, flags, normalised};
 }
 
-/* The score of a text that is always one token: better than that of any pieces of its length. */
+/* The score of a text that is always one token: better than that of any pieces of the same length. */
 static double user_score(const SentencePieceModel *p, Bytes text)
 {
-        float most = 0.1F; /* at least */
+        float most = 0.1F; /* minimum */
         for (int32_t i = 0; i < p->n; i++)
                 if (p->type[i] == PIECE_NORMAL && p->score[i] > most)
                         most = p->score[i];
@@ -82,7 +82,7 @@ static void set_pieces(FormReader *r, const SentencePieceModel *p)
         f->vocab = p->n;
         f->score = NEW_ARRAY(r->arena, double, p->n);
         f->scored = p->n;
-        f->added = NEW_ARRAY(r->arena, FormAdded, (int64_t)p->n + p->further + 1);
+        f->added = NEW_ARRAY(r->arena, FormAdded, (int64_t)p->n + p->nlater + 1);
         for (int32_t i = 0; i < p->n; i++)
                 set_piece(r, p, i);
 }
@@ -149,7 +149,7 @@ static int compare_tokens(const void *a, const void *b)
         return x->n != y->n ? (x->n > y->n) - (x->n < y->n) : memcmp(x->at, y->at, (size_t)x->n);
 }
 
-/* Characters that are texts of users, in order. */
+/* Characters that are users' texts, in order. */
 typedef struct {
         Bytes *text; /* [n] */
         int32_t n;
@@ -169,8 +169,8 @@ static UserCharacters user_characters(FormReader *r, const SentencePieceModel *p
         return all;
 }
 
-/* Whether a place in a text is between characters.  A character that users have for themselves is never merged, so a piece with it does
- * no harm; one without a piece could not be merged, which no trained model has. */
+/* Rejects pieces that would change results.  A user's character is never merged, so a piece with it is
+ * harmless; one without a piece could not be merged, which no trained model has. */
 static void check_characters(FormReader *r, const UserCharacters *users, int32_t piece, Bytes text)
 {
         for (int64_t at = 0, length; at < text.n; at += length) {
@@ -228,7 +228,7 @@ static void sp_merges(FormReader *r, const SentencePieceModel *p)
         merge_by_scores(r, token, n);
 }
 
-/* A piece that is not used would be taken apart again after its merges. */
+/* Rejects unused pieces, which would be split again after their merges. */
 static void refuse_unused(FormReader *r, const SentencePieceModel *p)
 {
         for (int32_t i = 0; i < p->n; i++)
@@ -241,7 +241,7 @@ static void refuse_unused(FormReader *r, const SentencePieceModel *p)
 
 /* --- text of tokens -------------------------------------------------------------------------------------------------- */
 
-/* Marks are spaces; a text does not begin with the first, or with none of one each. */
+/* Marks are spaces; a text begins without the first mark, or without any. */
 void show_sentencepiece(FormReader *r, const SentencePieceModel *p)
 {
         TokenizerForm *f = r->form;

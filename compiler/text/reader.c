@@ -63,7 +63,7 @@ const char *reader_element(FormReader *r, const char *where, size_t i)
 
 /* --- the vocabulary -------------------------------------------------------------------------------------------------- */
 
-/* Room for ids up to `token`. */
+/* Makes room for ids up to `token`. */
 void reader_room(FormReader *r, int32_t token)
 {
         TokenizerForm *f = r->form;
@@ -80,7 +80,7 @@ void reader_room(FormReader *r, int32_t token)
         r->room = room;
 }
 
-/* The bytes that a text of the byte-level alphabet stands for; false: it has other characters. */
+/* The bytes of a text in the byte-level alphabet; false: it has other characters. */
 static bool bytes_of_letters(FormReader *r, Bytes letters, Bytes *out)
 {
         char *to = arena_alloc(r->arena, letters.n + 1);
@@ -111,7 +111,7 @@ static void reader_add_slot(FormReader *r, struct NameSlot slot)
         r->slot[h] = slot;
 }
 
-/* Twice as many slots; of equal names the first that was set stays the first to be found. */
+/* Doubles the slots; of equal names the first remains the first to be found. */
 static void more_slots(FormReader *r)
 {
         const struct NameSlot *old = r->slot;
@@ -120,7 +120,7 @@ static void more_slots(FormReader *r)
         r->slot = NEW_ARRAY(r->arena, struct NameSlot, r->slots);
         while (start < n && old[start].token)
                 start++;
-        for (int64_t i = 0; i < n; i++) /* from a free slot, so that postponed entries come later */
+        for (int64_t i = 0; i < n; i++) /* from a free slot, so that displaced entries keep their order */
                 if (old[(start + i) & (n - 1)].token)
                         reader_add_slot(r, old[(start + i) & (n - 1)]);
 }
@@ -189,7 +189,7 @@ void find_bytes(FormReader *r)
 
 void set_merge(FormReader *r, int64_t i, Bytes left, Bytes right, const char *list)
 {
-        const int64_t within = r->form->within.n; /* only in the second one */
+        const int64_t within = r->form->within.n; /* only in the second text */
         if (right.n < within)
                 reader_refuse(r, "%s[%lld]: \"%s\" lacks the prefix of tokens within words", list,
                               (long long)i, right.at);

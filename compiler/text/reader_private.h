@@ -8,12 +8,12 @@
 typedef struct {
         Arena *arena;
         TokenizerForm *form;
-        int32_t room;  /* tokens that the form's lists have room for */
-        Bytes *name;   /* [room]: tokens as the file has them; NULL: it is none of the vocabulary */
-        int32_t nname; /* how many are there */
+        int32_t room;  /* capacity of the form's lists */
+        Bytes *name;   /* [room]: tokens as in the file; NULL: not in the vocabulary */
+        int32_t nname; /* number of names */
         struct NameSlot {
                 uint32_t hash;
-                int32_t token; /* 1 more, or 0: free */
+                int32_t token; /* token + 1, or 0: free */
         } * slot;              /* [slots, a power of two]: by their names */
         int64_t slots;
         char joined[MAX_TOKEN_BYTES];
@@ -24,7 +24,7 @@ typedef struct {
         const char *why;
 } FormReader;
 
-/* Does not return: `path: where: what`. */
+/* Prints `path: where: what`; does not return. */
 _Noreturn void reader_refuse(FormReader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- reader.c ---------------------------------------------------------------------------------------------------------- */
@@ -39,29 +39,27 @@ const char *reader_element(FormReader *r, const char *where, size_t i); /* where
 int32_t token_number(FormReader *r, const json_t *value, const char *where);
 
 void reader_room(FormReader *r, int32_t token);           /* for ids up to `token` */
-void set_token(FormReader *r, int32_t token, Bytes text); /* of the vocabulary, as the file has it */
-int32_t find_token(const FormReader *r,
-                   Bytes text); /* of the vocabulary, as the file has it; -1: it has none */
+void set_token(FormReader *r, int32_t token, Bytes text); /* in the vocabulary, as in the file */
+int32_t find_token(const FormReader *r, Bytes text); /* in the vocabulary, as in the file; -1: not found */
 int32_t wanted_token(FormReader *r, Bytes text, const char *where);
-void find_bytes(
-        FormReader *r); /* the tokens of single bytes: letters of the byte-level alphabet, or <0x41> */
-/* Merge i, of two tokens as the file has them, or of a line of both with a space between. */
+void find_bytes(FormReader *r); /* tokens of single bytes: letters of the byte-level alphabet, or <0x41> */
+/* Merge i of two tokens as in the file, or of a line of both separated by a space. */
 void set_merge(FormReader *r, int64_t i, Bytes left, Bytes right, const char *list);
 void set_merge_line(FormReader *r, int64_t i, Bytes line, const char *list);
 void add_around(FormReader *r, bool before, int32_t token, const char *where);
 
-enum { MAX_SEQUENCES = 8 }; /* within one another */
+enum { MAX_SEQUENCES = 8 }; /* nested */
 
 /* read_normaliser.c */
-void add_bert_normaliser(FormReader *r, const json_t *part,
-                         const char *where); /* NULL: with all that is usual; below too */
+/* NULL: with all defaults; also below */
+void add_bert_normaliser(FormReader *r, const json_t *part, const char *where);
 void read_normaliser(FormReader *r, const json_t *part, const char *where, int depth);
-Bytes base64(FormReader *r, const char *text, int64_t n,
-             const char **why); /* without `at`: it is none, with *why */
+/* `at` NULL: invalid, with *why */
+Bytes base64(FormReader *r, const char *text, int64_t n, const char **why);
 
 /* read_parts.c: pre-tokeniser, decoder */
-Bytes pattern_text(FormReader *r, const json_t *part,
-                   const char *where); /* the text of a pattern; a regex is refused */
+/* the text of a pattern; rejects regexes */
+Bytes pattern_text(FormReader *r, const json_t *part, const char *where);
 void add_bert_split(FormReader *r, const char *where);
 void show_words(FormReader *r, const json_t *part, const char *where); /* WordPiece's decoder */
 Bytes replaced_text(FormReader *r, Bytes text, Bytes what, Bytes with);
@@ -75,7 +73,7 @@ void read_word_piece(FormReader *r, const json_t *model);
 void read_word_level(FormReader *r, const json_t *model);
 void read_unigram(FormReader *r, const json_t *model);
 
-/* A model of SentencePiece, from its own file or from where else its tables stand. */
+/* A SentencePiece model, from its own file or from other tables. */
 typedef enum {
         PIECE_NORMAL = 1,
         PIECE_UNKNOWN = 2,
@@ -92,42 +90,44 @@ typedef struct {
         uint8_t *type;  /* [n]: PieceType */
         bool unigram;   /* else merges by scores */
         bool has_bytes; /* unknown characters become their bytes */
-        /* As a GGUF has it: texts of users are cut out of the text as it was given, with spaces for marks, and the unknown token's
-         * text is a special one.  Else the normaliser leaves users' texts as they are. */
+        /* As in GGUF: users' texts are split off the original text, with spaces for marks, and the unknown
+         * token's text is special.  Else the normaliser leaves users' texts unchanged. */
         bool cuts_users;
         uint32_t flags; /* PIECES_… of TokenChange */
-        Bytes charsmap; /* none if it is empty */
+        Bytes charsmap; /* empty: none */
         Bytes unknown_shown;
         int32_t begin, end; /* tokens that may be added to a text */
-        int32_t further;    /* how many tokens more are added afterwards */
+        int32_t nlater;     /* number of tokens that are added later */
 } SentencePieceModel;
 
 void read_protobuf(FormReader *r, Bytes file, SentencePieceModel *out);
 void read_sentencepiece(FormReader *r, const SentencePieceModel *p);
-void show_sentencepiece(FormReader *r, const SentencePieceModel *p); /* when all tokens are there */
-int named_byte(Bytes text);               /* 65 of <0x41>; -1: it is no such name */
-Bytes byte_text(FormReader *r, int byte); /* of one byte */
+void show_sentencepiece(FormReader *r, const SentencePieceModel *p); /* after all tokens are known */
+int named_byte(Bytes text);                                          /* 65 for <0x41>; -1: another text */
+Bytes byte_text(FormReader *r, int byte);                            /* of one byte */
 
 typedef struct {
         float score;
         int32_t token;
 } ScoredToken;
-/* Two neighbours that together are one of these tokens [n] become it: the highest score first, of equals the leftmost. */
+/* Adds merges: two neighbours that together are one of these tokens [n] become it, highest score first,
+ * then leftmost. */
 void merge_by_scores(FormReader *r, ScoredToken *token, int64_t n);
 
 /* load.c */
 char *file_text(Arena *a, const char *path, int64_t *size, const char **why, bool *env_error);
 bool file_is_there(const char *path);
 json_t *json_file(Arena *a, const char *path, const char **why, bool *env_error); /* NULL with *why */
-json_t *config_beside(Arena *a, const char *path,
-                      const char **why); /* tokenizer_config.json in the folder of a file, or NULL */
+/* tokenizer_config.json in the folder of a file, or NULL */
+json_t *config_beside(Arena *a, const char *path, const char **why);
 const char *block_of_json(Arena *a, const char *path, const json_t *root, TokenBlock *out);
 
-/* load_sentencepiece.c, load_wordpiece.c: NULL, or a message */
+/* load_sentencepiece.c, load_wordpiece.c: return NULL, or a message. */
 const char *load_sentencepiece(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 const char *load_wordpiece(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 
-/* load_merges.c: of a folder with vocab.json and merges.txt.  load_llama2c.c, load_tiktoken.c: NULL, or a message */
+/* load_merges.c: for a folder with vocab.json and merges.txt.  load_llama2c.c, load_tiktoken.c.  Return
+ * NULL, or a message. */
 const char *load_merges(Arena *a, const char *folder, TokenBlock *out, bool *env_error);
 const char *load_llama2c(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 const char *load_tiktoken(Arena *a, const char *path, TokenBlock *out, bool *env_error);
@@ -137,8 +137,8 @@ const char *form_of_tekken(TokenizerForm *f, const json_t *root);
 /* read_json.c */
 void add_token(FormReader *r, const json_t *value, const char *where); /* of added_tokens */
 void read_vocabulary(FormReader *r, const json_t *vocab);
-void read_unknown(FormReader *r, const json_t *model,
-                  const char *otherwise); /* the token where the file names none; NULL: none */
-/* NULL, or a message */
+/* token if the file names none; NULL: none */
+void read_unknown(FormReader *r, const json_t *model, const char *otherwise);
+/* Returns NULL, or a message. */
 const char *form_of_json(TokenizerForm *f, const json_t *root);
 #endif

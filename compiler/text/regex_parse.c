@@ -27,7 +27,7 @@ static _Noreturn void regex_refuse(RegexParser *p, int at, const char *what)
         longjmp(p->wrong, 1);
 }
 
-/* The next byte, 0 at the end; no regex has a byte 0 of its own. */
+/* The next byte, 0 at the end; a regex contains no byte 0. */
 static char peek(const RegexParser *p)
 {
         return p->at < p->n ? p->text[p->at] : 0;
@@ -169,7 +169,7 @@ static bool is_ascii_letter(uint32_t c)
         return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
 
-/* With the other case; Unicode folds U+017F to s and U+212A to k. */
+/* Adds the other case; Unicode folds U+017F to s and U+212A to k. */
 static CharSet folded(RegexParser *p, int at, uint32_t c)
 {
         CharRange range[3] = {{c, c}, {c ^ 0x20, c ^ 0x20}, {0x17f, 0x17f}};
@@ -182,7 +182,8 @@ static CharSet folded(RegexParser *p, int at, uint32_t c)
         return charset_of(p->arena, range, (c | 0x20) == 's' || (c | 0x20) == 'k' ? 3 : 2);
 }
 
-/* Two letters that a single character also matches if case is ignored: ß for ss, a ligature for st. */
+/* Whether a single character also matches these two letters if case is ignored: ß for ss, a ligature for
+ * st. */
 static bool is_folded_pair(uint32_t a, uint32_t b)
 {
         static const char *const pair[] = {"ss", "st", "ff", "fi", "fl"};
@@ -254,7 +255,7 @@ static RegexTree *set_tree(RegexParser *p, int at, CharSet set)
         return t;
 }
 
-/* The set of a tree that is one character, of alternatives too. */
+/* The set of a tree that matches one character, also as alternatives. */
 static bool one_character(RegexParser *p, const RegexTree *t, CharSet *out)
 {
         if (t->kind == REGEX_SET) {
@@ -383,7 +384,7 @@ static RegexTree *parse_repeated(RegexParser *p, RegexTree *what)
                         bounds(p, t);
                 if (c == '{' && peek(p) == '?')
                         regex_refuse(p, t->at, "a lazy {} is not supported");
-                if (c != '{' && parse_takes(p, "+")) /* of {n,m}+ it is one more repetition */
+                if (c != '{' && parse_takes(p, "+")) /* in {n,m}+ the + is a further repetition */
                         t->possessive = true;
                 else if (c != '{' && parse_takes(p, "?"))
                         t->lazy = true;
@@ -439,7 +440,7 @@ static RegexTree *parse_choice(RegexParser *p)
         return all ? all : first;
 }
 
-/* --- trees that are not parsed ---------------------------------------------------------------------------------------- */
+/* --- trees without a regex -------------------------------------------------------------------------------------------- */
 
 RegexTree *regex_of_set(Arena *a, CharSet set, bool many)
 {

@@ -23,7 +23,7 @@ typedef struct {
         RegexNodeKind kind;
         int set; /* SET, LOOK */
         bool negative, or_end;
-        int next[2], n; /* SPLIT: in order of preference, n of them; else one */
+        int next[2], n; /* SPLIT: n, in order of preference; else one */
 } RegexNode;
 
 /* A possessive repetition: the following part must not begin with a repeated character. */
@@ -32,7 +32,7 @@ typedef struct {
 } Possessive;
 
 typedef struct {
-        uint64_t of[MAX_SETS / 64]; /* the sets that hold its characters */
+        uint64_t of[MAX_SETS / 64]; /* the sets that contain its characters */
 } ClassMask;
 
 typedef struct {
@@ -51,13 +51,13 @@ typedef struct {
         Possessive possessive[MAX_SETS];
         int npossessive;
         ClassMask class[MAX_CLASSES];
-        int nclass; /* without the end, whose number is nclass */
+        int nclass; /* without the end, which is class nclass */
         State *state;
         int nstate;
-        int slot[4 * MAX_STATES]; /* states by their hash, -1: free */
+        int slot[4 * MAX_STATES]; /* hash table of states, -1: free */
         uint32_t *entry;          /* [nstate * (nclass + 1)]: state, and REGEX_MATCHED */
         int64_t work;
-        int *seen; /* [nnode]: the walk that came here last */
+        int *seen; /* [nnode]: the last walk that reached it */
         int walk;
 } RegexMaker;
 
@@ -196,7 +196,7 @@ static int class_number(RegexMaker *m, const ClassMask *mask)
         return m->nclass++;
 }
 
-/* The class of every character: of all that begin at a border of a set up to the next border. */
+/* The class of every character: those between two borders of sets. */
 static unsigned char *regex_classes(RegexMaker *m)
 {
         int64_t n = 1;
@@ -205,7 +205,7 @@ static unsigned char *regex_classes(RegexMaker *m)
         uint32_t *border = NEW_ARRAY(m->arena, uint32_t, n + 1);
         unsigned char *class = NEW_ARRAY(m->arena, unsigned char, LAST_CHARACTER + 1);
         int at[MAX_SETS] = {0};
-        n = 1; /* the first is 0 */
+        n = 1; /* the first class is 0 */
         for (int i = 0; i < m->nset; i++)
                 for (int k = 0; k < m->set[i].n; k++) {
                         border[n++] = m->set[i].range[k].first;
@@ -256,8 +256,8 @@ static int state_number(RegexMaker *m, const int *node, int n)
         }
 }
 
-/* Places that a character of a class leads to, in order of preference, behind *n others; true: a match ends before it, and what is
- * wanted less is cut off. */
+/* Adds the positions that a character of a class leads to, in order of preference, after *n others; true:
+ * a match ends first, and less preferred ones are dropped. */
 static bool regex_walk(RegexMaker *m, int at, int class, int *to, int *n)
 {
         const RegexNode *node = &m->node[at];
@@ -284,7 +284,7 @@ static bool regex_walk(RegexMaker *m, int at, int class, int *to, int *n)
         return false;
 }
 
-/* One place may be reached twice; the first time counts. */
+/* Removes repeated positions; the first one counts. */
 static int without_repeats(RegexMaker *m, int *node, int n)
 {
         int left = 0;
@@ -314,7 +314,7 @@ static void make_states(RegexMaker *m, int start)
         memset(m->slot, -1, sizeof m->slot);
         m->state = NEW_ARRAY(m->arena, State, MAX_STATES);
         m->entry = NEW_ARRAY(m->arena, uint32_t, MAX_ENTRIES);
-        state_number(m, &start, 0); /* the end of the search */
+        state_number(m, &start, 0); /* end of the search */
         state_number(m, &start, 1);
         for (int s = 0; s < m->nstate; s++)
                 for (int c = 0; c < classes; c++) {
@@ -326,7 +326,7 @@ static void make_states(RegexMaker *m, int start)
                 }
 }
 
-/* Do all letters from first to last stay in a row, with one entry? */
+/* Whether all letters from first to last lead back to the same row, with the same entry. */
 static bool stays(const RegexMaker *m, const unsigned char *class, int state, int first, int last)
 {
         const uint32_t *row = m->entry + (int64_t)state * (m->nclass + 1);
@@ -371,7 +371,7 @@ static void make_pages(RegexTable *t, Arena *a, const unsigned char *class)
         t->page = NEW_ARRAY(a, unsigned char, LAST_CHARACTER + 1);
         for (int p = 0; p < TOKENS_PAGES; p++) {
                 const unsigned char *page = class + (int64_t)p * TOKENS_PAGE;
-                uint32_t k = p ? t->stage[p - 1] : 0; /* most are as the one before */
+                uint32_t k = p ? t->stage[p - 1] : 0; /* most equal the previous one */
                 if (!p || memcmp(t->page + (size_t)k * TOKENS_PAGE, page, TOKENS_PAGE) != 0)
                         k = 0;
                 while (k < t->head.pages && memcmp(t->page + (size_t)k * TOKENS_PAGE, page, TOKENS_PAGE) != 0)
@@ -422,7 +422,8 @@ RegexTable *regex_of_runs(Arena *a, const unsigned char *class, int classes, con
         RegexMaker *m = NEW(a, RegexMaker);
         m->arena = a;
         m->nclass = classes;
-        m->nstate = classes + 2; /* behind the end and the beginning one for each class, which came last */
+        /* after the end and the beginning, one for each class of the last character */
+        m->nstate = classes + 2;
         m->entry = NEW_ARRAY(a, uint32_t, (int64_t)m->nstate * (classes + 1));
         for (int s = 1; s < m->nstate; s++)
                 for (int c = 0; c <= classes; c++) {

@@ -9,7 +9,7 @@ void add_bytes(TableWriter *b, int section, const void *bytes, int64_t n)
                 text_add(b->section[section], bytes, n);
 }
 
-/* A section of this size as one array, of zeros. */
+/* A section of this size as a zeroed array. */
 static void *array_of(TableWriter *b, int section, int64_t size)
 {
         Text *t = b->section[section];
@@ -87,7 +87,7 @@ static void block_add_pairs(TableWriter *b)
                        (s->left != (uint32_t)m->left || s->right != (uint32_t)m->right))
                         h++;
                 *s = (TokenPair){(uint32_t)m->left, (uint32_t)m->right, m->rank,
-                                 (uint32_t)m->made}; /* the last of equals holds */
+                                 (uint32_t)m->made}; /* the last of equal ones counts */
         }
 }
 
@@ -129,8 +129,9 @@ static const char *block_add_added(TableWriter *b)
         for (int i = 0; i < f->nadded; i++) {
                 TokenAdded row = {(uint32_t)b->section[TOKENS_ADDED_BYTES]->n, (uint32_t)sorted[i].text.n,
                                   sorted[i].token, sorted[i].flags};
+                /* the same text twice */
                 if (!sorted[i].text.n || (i && !by_bytes(&sorted[i], &sorted[i - 1])))
-                        continue; /* the same text twice */
+                        continue;
                 add_bytes(b, TOKENS_ADDED, &row, sizeof row);
                 add_bytes(b, TOKENS_ADDED_BYTES, sorted[i].text.at, sorted[i].text.n);
                 b->head.raw_added += !sorted[i].normalised;

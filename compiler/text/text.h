@@ -22,7 +22,7 @@ typedef struct {
         int64_t size;
         int32_t vocab;      /* ids are below */
         const char *about;  /* in words: "byte-level BPE, 50257 tokens" */
-        bool is_open_ended; /* of one file, which does not say how many tokens it has: a model has to know */
+        bool is_open_ended; /* file without the number of tokens, which the model must have */
 } TokenBlock;
 
 /* Reads a tokenizer.json, a model of SentencePiece, a vocab.txt, llama2.c's tokenizer.bin, or a directory that has one of the first three
@@ -31,9 +31,9 @@ typedef struct {
  * what to do; memory and files that can't be had: see lacks_memory() and *env_error. */
 const char *tokenizer_load(Arena *a, const char *path, TokenBlock *out, bool *env_error);
 
-bool tokenizer_is_in(Arena *a, const char *folder); /* has it any of these files? */
+bool tokenizer_is_in(Arena *a, const char *folder); /* whether it has any of these files */
 
-/* Bytes [n]; NULL: there are none, which is not the same as empty ones. */
+/* Bytes [n]; NULL: absent, which differs from empty. */
 typedef struct {
         const char *at;
         int64_t n;
@@ -52,8 +52,8 @@ typedef struct {
         int64_t begin, end, unknown, separator, class; /* tokens; -1: not given */
         const int64_t *charsmap;                       /* [ncharsmap]: bytes of precompiled_charsmap */
         int64_t ncharsmap;
-        int add_begin, add_end, add_space_prefix, remove_spaces, lowercase,
-                strip_accents; /* 0 or 1; -1: not given */
+        /* 0 or 1; -1: not given */
+        int add_begin, add_end, add_space_prefix, remove_spaces, lowercase, strip_accents;
 } GgufTokenizer;
 /* NULL, or a message, as of tokenizer_load(). */
 const char *tokenizer_of_gguf(Arena *a, const GgufTokenizer *g, TokenBlock *out);

@@ -23,7 +23,7 @@ typedef struct {
         const Key *key;
         TokenNode *node;  /* [room] */
         uint32_t n, room; /* n: number of used nodes */
-        uint32_t from[2]; /* where a place is looked for: for one child, for several */
+        uint32_t from[2]; /* start of the search for a place: with one child, with several */
         Branch *branch;
         int64_t branches, cap;
 } Trie;

@@ -1,7 +1,7 @@
-/* Checkpoints: the table of formats, the files that are mapped, the tensors by name.
+/* Checkpoints: the table of formats, mapped files, and tensors by name.
  *
- * A reader (safetensors.c, gguf.c, llama2c.c, npy.c) checks its file and adds tensors; here they are sorted by name
- * and searched by bisection. Formats are rows of a table. */
+ * A reader (safetensors.c, gguf.c, llama2c.c, npy.c) checks its file and adds tensors; here they are
+ * sorted by name and searched by bisection. Formats are rows of a table. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,10 +36,10 @@ struct Checkpoint {
         int nmeta;
         CkPair *pair; /* [npair], ascending by key */
         int npair;
-        const char *prefix; /* before the names of the tensors that are added; NULL: none */
+        const char *prefix; /* prefix for the names of added tensors; NULL: none */
 };
 
-/* Asked in this order: a name that settles the format comes before a guess by content. */
+/* In order of probing: formats with a known suffix come before those that are recognised by content. */
 static const CkFormat formats[] = {
         {"sharded safetensors", false, safetensors_index_probe, safetensors_index_read},
         {"safetensors", false, safetensors_probe, safetensors_read},
@@ -193,7 +193,7 @@ bool checkpoint_set_meta(Checkpoint *checkpoint, const char *key, int64_t value,
 
 /* The checkpoint of a directory: the index if there is one, otherwise the only .safetensors file. */
 typedef struct {
-        char name[256]; /* the one found, or the conventional one among several */
+        char name[256]; /* the one that was found, or the conventional one among several */
         int found;
 } FolderChoice;
 
@@ -283,7 +283,7 @@ static bool open_file(Checkpoint *checkpoint, const char *path, bool values, CkE
         return checkpoint->format->read(checkpoint, file, err);
 }
 
-/* The weights of a module that a directory of sentence-transformers has beside its Transformer: they are named "PATH/TENSOR". */
+/* Opens the weights of another module of a sentence-transformers directory; they are named "PATH/TENSOR". */
 static bool open_module(Checkpoint *checkpoint, const char *folder, const char *module, CkError *err)
 {
         const size_t room = strlen(folder) + strlen(module) + sizeof "/model.safetensors";
@@ -305,7 +305,7 @@ static bool open_module(Checkpoint *checkpoint, const char *folder, const char *
         return good;
 }
 
-/* modules.json of a directory; NULL: it has none, or one that is no list. */
+/* modules.json of a directory; NULL: missing, or not a list. */
 static json_t *modules_in(const char *folder)
 {
         json_error_t error;
@@ -326,7 +326,8 @@ static const char *module_path(const json_t *modules, size_t i)
         return path && *path != '/' && !strstr(path, "..") ? path : "";
 }
 
-/* A directory: its checkpoint, and of one of sentence-transformers the Transformer's and those of the modules after it. */
+/* A directory: its checkpoint, or, for sentence-transformers, those of the Transformer and of the modules
+ * after it. */
 static bool open_directory(Checkpoint *checkpoint, const char *path, bool values, CkError *err)
 {
         char *chosen = NULL;

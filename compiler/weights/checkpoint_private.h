@@ -3,7 +3,7 @@
 #define CHECKPOINT_PRIVATE_H
 #include "weights.h"
 
-/* values: only of inputs and outputs, never of weights: values_open() */
+/* values: only for inputs and outputs, not for weights: values_open() */
 typedef struct {
         const char *name;
         bool values;
@@ -17,10 +17,10 @@ bool safetensors_index_probe(const CkFile *file);
 bool safetensors_index_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 enum {
         SAFETENSORS_PREFIX = 8,        /* the header's length */
-        SAFETENSORS_HEADER = 16 << 20, /* bytes at most: room for 100,000 tensors */
+        SAFETENSORS_HEADER = 16 << 20, /* maximum of bytes: room for 100,000 tensors */
         NPY_PREFIX = 10                /* of version 1, with the header's length */
 };
-#define METADATA "__metadata__" /* a key of safetensors' headers that is no tensor */
+#define METADATA "__metadata__" /* a key in safetensors headers that is not a tensor */
 #define NPY_MAGIC "\x93NUMPY"
 
 bool npy_probe(const CkFile *file);
@@ -35,20 +35,20 @@ bool gguf_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 bool ck_type_of_safetensors(const char *name, CkType *type);
 bool ck_type_of_gguf(uint32_t number, CkType *type);
 
-/* Maps a file that the checkpoint then owns; NULL and a message. */
+/* Maps a file, which the checkpoint then owns; NULL after a message. */
 const CkFile *checkpoint_map(Checkpoint *checkpoint, const char *path, CkError *err);
 /* Computes count and bytes from shape and dtype; a message if they overflow or the rank is too large. */
 bool checkpoint_measure(const CkFile *file, CkTensor *tensor, CkError *err);
-/* Adds a measured tensor whose bytes lie inside its file; its name is copied. */
+/* Adds a measured tensor, whose bytes are within its file; its name is copied. */
 bool checkpoint_add(Checkpoint *checkpoint, const CkTensor *tensor, CkError *err);
 bool checkpoint_set_meta(Checkpoint *checkpoint, const char *key, int64_t value, CkError *err);
 
-/* Pairs in ascending order of their keys, and no key twice, which are the checkpoint's from now on. */
+/* Takes ownership of pairs, in ascending order of their keys, without duplicates. */
 void checkpoint_take_pairs(Checkpoint *checkpoint, CkPair *pairs, int n);
-const CkPair *pair_find(const CkPair *pairs, int n, const char *key); /* NULL if there is none */
+const CkPair *pair_find(const CkPair *pairs, int n, const char *key); /* NULL: none */
 void pairs_free(CkPair *pairs, int n);                                /* with their keys */
 
-/* A name from a file made fit for a message: shortened, control characters replaced. */
+/* A name from a file for a message: shortened, control characters replaced. */
 typedef struct {
         char text[128];
 } CkQuoted;

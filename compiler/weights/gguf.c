@@ -15,8 +15,8 @@
 
 enum {
         HEADER_BYTES = 24,
-        PAIR_BYTES = 14,   /* the least that a pair takes */
-        TENSOR_BYTES = 33, /* the least that a tensor's entry takes */
+        PAIR_BYTES = 14,   /* minimum size of a pair */
+        TENSOR_BYTES = 33, /* minimum size of a tensor's entry */
         MAX_ENTRIES = 65536,
         MAX_KEY = 1024,
         MAX_NAME = 127,
@@ -38,7 +38,7 @@ typedef struct {
         CkError *err;
 } GgufCursor;
 
-/* The next n bytes; NULL and a message that says for what. */
+/* The next n bytes; NULL after a message, which contains `what`. */
 static const unsigned char *gguf_take(GgufCursor *c, uint64_t n, const char *what)
 {
         uint64_t left = (uint64_t)(c->file->size - c->at);
@@ -162,7 +162,7 @@ static bool gguf_take_texts(GgufCursor *c, uint64_t n)
         return true;
 }
 
-/* n values of a type that is no list; the count is believed once their bytes are there. */
+/* n values of a type other than a list; n is trusted only if the bytes are present. */
 static bool take_values(GgufCursor *c, uint32_t type, uint64_t n)
 {
         uint64_t size = type == GGUF_TEXT ? 8 : (uint64_t)values[type].size;
@@ -251,7 +251,7 @@ static bool find_alignment(const GgufCursor *c, const GgufPairs *pairs, int64_t 
                        MAX_ALIGNMENT);
 }
 
-/* A tokenizer's tokens have a score and a type each, where there are any. */
+/* Checks that a tokenizer has a score and a type for each token, if it has any. */
 static bool check_tokens(const GgufCursor *c, const GgufPairs *pairs)
 {
         static const char tokens[] = "tokenizer.ggml.tokens";
@@ -272,7 +272,7 @@ static bool check_tokens(const GgufCursor *c, const GgufPairs *pairs)
 typedef struct {
         CkTensor tensor;
         char name[MAX_NAME + 1];
-        int64_t offset, at; /* of its data; of its entry, in the file */
+        int64_t offset, at; /* offset of its data; offset of its entry in the file */
 } GgufEntry;
 
 static bool gguf_refuse_entry(const GgufCursor *c, const GgufEntry *e, const char *what)
@@ -386,7 +386,7 @@ static int64_t gguf_aligned(int64_t n, int64_t alignment)
         return (n + alignment - 1) / alignment * alignment;
 }
 
-/* missing: the first tensor whose bytes are not all there; end: of the last one's, in the data. */
+/* missing: the first tensor whose bytes are incomplete; end: of the last one, relative to the data. */
 static bool fail_short(const GgufCursor *c, const GgufEntry *missing, int64_t start, int64_t end)
 {
         return ck_fail(
@@ -397,7 +397,8 @@ static bool fail_short(const GgufCursor *c, const GgufEntry *missing, int64_t st
                 ck_quote(missing->name).text);
 }
 
-/* In the order of the data each begins where the one before ends, aligned; the last may lack the bytes that align its end. */
+/* In the order of the data, each tensor begins at the aligned end of the previous one; the last may lack
+ * padding. */
 static bool place_tensors(const GgufCursor *c, GgufEntry **order, int n, int64_t start, int64_t alignment)
 {
         int64_t at = 0, end = 0, size = c->file->size - start;
@@ -476,7 +477,7 @@ static bool take_version(GgufCursor *c)
                        c->file->path, VERSION_AT, version);
 }
 
-/* The pairs are the caller's, also after an error. */
+/* The caller owns the pairs, even after an error. */
 static bool gguf_read_file(Checkpoint *checkpoint, const CkFile *file, GgufPairs *pairs, CkError *err)
 {
         GgufCursor c = {file, 0, err};
@@ -490,7 +491,7 @@ static bool gguf_read_file(Checkpoint *checkpoint, const CkFile *file, GgufPairs
 
 /* ---- shards ---- */
 
-/* A whole number of the file, or -1 where it has none by this key. */
+/* An integer of the file, or -1 if it lacks the key. */
 static int64_t pair_number(const GgufPairs *pairs, const char *key)
 {
         const CkPair *pair = pair_find(pairs->pair, pairs->n, key);
@@ -500,7 +501,7 @@ static int64_t pair_number(const GgufPairs *pairs, const char *key)
         return number;
 }
 
-/* "-00002-of-00003.gguf", where the file's name ends so if it is this shard; NULL: it does not. */
+/* "-00002-of-00003.gguf" at the end of the file's name, if it is this shard; else NULL. */
 static char *shard_end(const char *path, int64_t shard, int64_t shards)
 {
         char end[64];

@@ -26,6 +26,6 @@ float hash_weight(uint64_t name_hash, uint64_t index, double scale, double centr
         z ^= z >> 31;
         int64_t odd = 2 * (int64_t)(z >> 40) + 1 - (INT64_C(1) << 24); /* -2^24 < odd < 2^24 */
         double uniform = (double)odd * 0x1p-24;
-        double spread = scale * uniform; /* rounded by itself: never one fma with the sum */
+        double spread = scale * uniform; /* rounded separately: never one fma with the sum */
         return (float)(centre + spread);
 }

@@ -1,4 +1,4 @@
-/* Inputs made by hash. */
+/* Inputs made from hashes. */
 #include "weights.h"
 
 #include <math.h>

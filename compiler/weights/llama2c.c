@@ -13,7 +13,7 @@ typedef enum { ONE, DIM, QUERY, KEY, HIDDEN, VOCAB, CONTEXT, HALF_HEAD, SIZE_COU
 typedef enum { ONCE, EACH_LAYER, SKIPPED, IF_UNTIED } Presence;
 
 typedef struct {
-        const char *name; /* within its layer, where there is one each */
+        const char *name; /* name within its layer, if stacked */
         Presence presence;
         int rank;
         Size shape[2];
@@ -42,7 +42,7 @@ static const char *const keys[HEADER] = {"dim",        "hidden_dim", "n_layers",
                                          "n_kv_heads", "vocab_size", "seq_len"};
 
 typedef struct {
-        int32_t number[HEADER]; /* as in the file, vocab_size made positive */
+        int32_t number[HEADER]; /* as in the file, with positive vocab_size */
         int layers;
         bool tied;
         int64_t size[SIZE_COUNT];
@@ -111,7 +111,7 @@ static bool is_present(const Llama2cHeader *header, const Llama2cPart *part)
         return part->presence != IF_UNTIED || !header->tied;
 }
 
-/* Lays the parts end to end, before anything is allocated: they have to fill the file exactly. */
+/* Computes the offsets of the parts before anything is allocated: they must fill the file exactly. */
 static bool llama2c_offsets(const CkFile *file, const Llama2cHeader *header, int64_t offset[PARTS],
                             CkError *err)
 {
@@ -159,7 +159,7 @@ static bool llama2c_part(Checkpoint *checkpoint, const CkFile *file, const Llama
         return true;
 }
 
-/* By the name, or by a header that could be one and a size that it can account for. */
+/* By the name, or by a plausible header that matches the file's size. */
 bool llama2c_probe(const CkFile *file)
 {
         Llama2cHeader header;

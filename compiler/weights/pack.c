@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 enum {
-        STRIP = 64, /* columns that are turned at once: with LANES rows of them the panel stays in the nearest cache */
-        LET_GO = 1 << 22 /* floats packed, after which pages of a file are given back */
+        STRIP = 64, /* columns that are transposed at once: with LANES rows, the panel stays in the L1 cache */
+        LET_GO = 1 << 22 /* packed floats, after which pages of a file are released */
 };
 
-/* Where elements of a weight go, by a layout. */
+/* Destination of a weight's elements in a layout. */
 typedef struct {
         const Layout *layout;
         int rank;
@@ -36,7 +36,7 @@ static void placed_begin(Placed *p, const Buffer *b, int rank, const int64_t *di
         }
 }
 
-/* Where an element lies, and its index. */
+/* Offset and index of an element. */
 static int64_t packed_offset(const Placed *p, int64_t element, int64_t *index)
 {
         const Layout *l = p->layout;
@@ -49,7 +49,7 @@ static int64_t packed_offset(const Placed *p, int64_t element, int64_t *index)
         return at;
 }
 
-/* The axis along which a step goes furthest from the index, and how many elements stay on it, of n. */
+/* The axis with the largest step from the index, and the number of elements, of n, along it. */
 static int axis_of_step(const Placed *p, int64_t step, const int64_t *index, int64_t n, int64_t *count)
 {
         int best = -1;
@@ -72,7 +72,7 @@ static void put_f16(const Placed *p, int64_t at, float value)
         ((uint16_t *)p->to)[at] = f32_to_f16(value);
 }
 
-/* Numbers are rounded already where they lie in 16 bits. */
+/* Stores a number, which is already rounded if stored in 16 bits. */
 static inline void pack_put(const Placed *p, int64_t at, float value)
 {
         if (p->storage == STORAGE_F32)
@@ -83,7 +83,7 @@ static inline void pack_put(const Placed *p, int64_t at, float value)
                 put_f16(p, at, value);
 }
 
-/* LANES rows of the innermost axis, tiled over the axis before it, become a panel. */
+/* Converts LANES rows of the innermost axis, tiled over the previous axis, to a panel. */
 static void put_panel(const Placed *p, int64_t columns, int64_t stride, const float *from, int64_t at)
 {
         for (int64_t begin = 0, end; begin < columns; begin = end) {
@@ -102,7 +102,7 @@ static bool is_panel(const Placed *p, const int64_t *index, int64_t step, int64_
                n >= LANES * p->dim[last];
 }
 
-/* `along` indices of an axis apart. */
+/* Stores elements that are `along` indices of an axis apart. */
 static void put_axis(const Placed *p, int axis, int64_t at, int64_t index, int64_t along, int64_t n,
                      const float *from, int64_t from_step)
 {
@@ -117,7 +117,7 @@ static void put_axis(const Placed *p, int axis, int64_t at, int64_t index, int64
                 pack_put(p, at + index / LANES * l->tile + index % LANES, from[i * from_step]);
 }
 
-/* A WeightRun. */
+/* The callback WeightRun. */
 static void put_run(void *placed, int64_t first, int64_t step, int64_t n, const float *from,
                     int64_t from_step)
 {
@@ -159,14 +159,14 @@ void pages_let_go(const void *from, const void *to)
                 madvise(begin, (size_t)(end - begin), MADV_DONTNEED);
 }
 
-/* Pages of a file go when they are written: a model may be larger than the memory. */
+/* Releases pages of a file after they are written, since a model may exceed the memory. */
 static void let_go(const Packing *k, const float *from, int64_t floats)
 {
         if (k->where == IN_FILE)
                 pages_let_go(from, from + floats);
 }
 
-/* A slot, and how far it is. */
+/* A slot, and its progress. */
 typedef struct {
         Placed placed;
         Packing *packing;
@@ -189,7 +189,7 @@ static void put_counted(void *slot, int64_t first, int64_t step, int64_t n, cons
         progress("packing", PROGRESS_BYTES, k->done, k->total);
 }
 
-/* A slot of blocks: panel after panel, block after block, of its 16 rows. */
+/* Packs a slot in blocks: by panels, then by blocks of their 16 rows. */
 static bool pack_blocks(const Buffer *b, Weights *from, int64_t slot, char *to)
 {
         const Weight *w = b->weight;
@@ -216,7 +216,7 @@ static bool pack_slot(Packing *k, const Buffer *b, Weights *from, int64_t slot, 
 {
         const Weight *w = b->weight;
         int64_t dim[MAX_RANK];
-        const Type *t = &b->type; /* the weight's, or the same elements with an axis in two */
+        const Type *t = &b->type; /* that of the weight, or with an axis split in two */
         for (int a = 0; a < t->rank; a++)
                 dim[a] = t->dim[a].fixed;
         PackedSlot s = {.packing = k, .slot = to, .floats = FLOATS(b->slot_stride)};
@@ -275,7 +275,7 @@ static const char *pack_table(const Plan *p, const Buffer *b, Weights *weights, 
         return error;
 }
 
-/* The first slot of a buffer's weight that is not packed yet; all of them if it has none. */
+/* The first slot of a buffer's weight that is not yet packed; their number if there is none. */
 static int64_t first_slot(const Buffer *b, const int64_t *begin)
 {
         int64_t first = begin ? begin[packed_whole(b)->id] : 0;

@@ -30,7 +30,7 @@ static void block_hash_begin(BlockHash *h)
                 h->lane[i] = UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(i + 1);
 }
 
-/* n: a multiple of LINE, but for the last bytes of a file, which zeros follow. */
+/* n: a multiple of LINE, except for the last bytes of a file, which are padded with zeros. */
 static void block_hash_add(BlockHash *h, const unsigned char *bytes, int64_t n)
 {
         for (int64_t at = 0; at < n; at += LINE) {
@@ -49,7 +49,7 @@ static uint64_t block_hash_end(const BlockHash *h)
         return all;
 }
 
-/* Blocks begin after the table of their hashes; each but the last has a multiple of BLOCK_UNIT bytes. */
+/* Blocks follow the table of their hashes; all but the last have a multiple of BLOCK_UNIT bytes. */
 static int64_t block_bytes(int64_t file_bytes)
 {
         int64_t units = (file_bytes - PACKED_STORAGES + BLOCK_UNIT - 1) / BLOCK_UNIT;
@@ -65,7 +65,7 @@ static ByteRange block_range(int64_t file_bytes, int block)
 
 /* --- writing ------------------------------------------------------------------------------------------------------- */
 
-/* Read back through the file, so that pages that packing gave back stay out of this process. */
+/* Reads the file instead of the map, so that pages released by packing stay released. */
 bool packed_hash_blocks(int file, int64_t file_bytes, uint64_t *hash)
 {
         unsigned char *chunk = malloc(CHUNK);
@@ -91,7 +91,7 @@ struct PackedCheck {
         const unsigned char *bytes;
         int64_t size;
         atomic_int next;    /* block */
-        atomic_int damaged; /* a block, or -1 */
+        atomic_int damaged; /* index of a damaged block, or -1 */
         atomic_bool stop;
         int nthread;
         pthread_t thread[MAX_CHECK_THREADS];
@@ -157,7 +157,7 @@ const char *packed_file_check(const char *path, Arena *a, PackedFile *file)
         if (!c)
                 return file->mapped ? no_memory : NULL;
         join_threads(c);
-        check_blocks(c); /* all of them, if no thread could be started */
+        check_blocks(c); /* checks all blocks if no thread could be started */
         int block = atomic_load(&c->damaged);
         if (block < 0)
                 return NULL;

@@ -18,7 +18,7 @@ static int64_t file_size(int64_t n, const WeightTail *tail)
         return PACKED_HEAD + n * (int64_t)sizeof(float) + tail->size;
 }
 
-/* Runs beyond those that there is room for are not written: mixture_fits(). */
+/* More runs than there is room for are not written: mixture_fits(). */
 static void write_mixture(const Graph *g, unsigned char *page)
 {
         uint32_t run[RUNS_IN_FILE] = {0};
@@ -39,7 +39,7 @@ static bool mixture_fits(const Graph *g)
         return runs <= RUNS_IN_FILE && g->nmixture < 1 << 24;
 }
 
-/* Maps room for a page with the file's header, n floats and the tail; NULL with errno. */
+/* Maps a page with the file's header, n floats and the tail; NULL with errno. */
 static float *map_aside(FILE *f, const Plan *p, int64_t n, const WeightTail *tail, uint64_t key)
 {
         int64_t size = file_size(n, tail);
@@ -65,7 +65,7 @@ static float *map_aside(FILE *f, const Plan *p, int64_t n, const WeightTail *tai
         return (float *)(void *)(page + PACKED_HEAD);
 }
 
-/* On the disk before it takes its place: a page that was lost would be read as zeros, and nobody would know. */
+/* Synchronised to disk before it is renamed: a lost page would be read as zeros without an error. */
 bool output_weights(WrittenFile *o, const char *path, Plan *p, Weights *from, const WeightTail *tail,
                     uint64_t key)
 {

@@ -9,7 +9,7 @@
 #include "packed_file_private.h"
 #include "../../runtime/rank_file.h"
 
-/* All of n bytes from the place, whatever is read at once; false with errno, 0 if the file ends before. */
+/* Reads n bytes at an offset, in several calls if necessary; false with errno, 0 if the file ends before. */
 bool packed_read_at(int file, void *to, size_t n, off_t at)
 {
         for (size_t done = 0; done < n;) {
@@ -23,7 +23,8 @@ bool packed_read_at(int file, void *to, size_t n, off_t at)
         return true;
 }
 
-/* A pipe or a device of that name has no head that could be read; -1 with errno.  Without O_NONBLOCK the call would wait for a writer. */
+/* Rejects pipes and devices, which have no readable head; -1 with errno.  O_NONBLOCK: don't wait for a
+ * writer. */
 static int packed_open(const char *path)
 {
         struct stat about;
@@ -149,7 +150,7 @@ static const char *not_of_plan(Arena *a, const char *path, const uint64_t *head)
                 path);
 }
 
-/* Of a file that is not begun.  *file then says whether it lacks something, or is mapped. */
+/* For a file whose check has not begun.  *file: whether it is missing, or mapped. */
 static const char *map_for_plan(const char *path, const Plan *p, uint64_t key, PackedFile *file)
 {
         Arena *a = p->graph->arena;

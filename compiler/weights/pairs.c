@@ -42,7 +42,7 @@ static uint64_t bits_at(const CkPair *pair, int64_t i)
         return bits;
 }
 
-/* The lowest bytes of it, with a sign. */
+/* The lowest bytes as a signed integer. */
 static int64_t signed_of(uint64_t bits, int bytes)
 {
         uint64_t sign = UINT64_C(1) << (8 * bytes - 1);
@@ -110,7 +110,7 @@ bool pair_texts(const CkPair *pair, CkText *out)
 
 /* ---- JSON ---- */
 
-/* Of the numbers that are rounded to x the one with the fewest digits. */
+/* The number with the fewest digits that is rounded to x. */
 static double shortest(float x)
 {
         char digits[32];

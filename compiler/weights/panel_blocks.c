@@ -4,13 +4,13 @@
 
 #include "weights.h"
 
-/* Four bits of code i of 32: the first 16 are low halves. */
+/* Four bits of code i of 32: the first 16 are in low halves. */
 static int panel_code(const uint8_t *code, int i)
 {
         return code[i % 16] >> (i < 16 ? 0 : 4) & 15;
 }
 
-/* Code `step` of lane `lane` into lines of low and high halves. */
+/* Stores code `step` of lane `lane` in lines of low and high halves. */
 static void put_nibble(uint8_t *lines, int step, int lane, int code)
 {
         lines[step / 8 * 64 + 4 * lane + step % 4] |= (uint8_t)(code << (step & 4));
@@ -38,7 +38,7 @@ static void put_q4_1(const uint8_t *from, int lane, uint8_t *to)
                 put_nibble(to + 64, i, lane, panel_code(from + 4, i));
 }
 
-/* Half of the scale 2^(e - 127) is a bfloat16, if need be a denormal one. */
+/* Half of the scale 2^(e - 127) is a bfloat16, possibly subnormal. */
 static void put_mxfp4(const uint8_t *from, int lane, uint8_t *to)
 {
         const int e = from[0] - 1;
@@ -48,13 +48,13 @@ static void put_mxfp4(const uint8_t *from, int lane, uint8_t *to)
                 put_nibble(to + 32, i, lane, panel_code(from + 1, i));
 }
 
-/* Code i of 256, as q4_k and q5_k have its four bits: 32 bytes hold two groups of 32. */
+/* Code i of 256 in q4_k and q5_k (four bits): 32 bytes contain two groups of 32. */
 static int nibble_k(const uint8_t *code, int i)
 {
         return code[i / 64 * 32 + i % 32] >> (i % 64 < 32 ? 0 : 4) & 15;
 }
 
-/* Scale and minimum of group j from the 12 bytes of six bits each. */
+/* Scale and minimum of group j from 12 bytes with six bits each. */
 static void put_scales_k(const uint8_t *b, int lane, uint8_t *to)
 {
         for (int j = 0; j < 8; j++) {

@@ -19,14 +19,14 @@
 _Static_assert(FLT_EVAL_METHOD == 0, "each operation has to be rounded to its own type");
 
 enum {
-        STRIPES = 8,         /* sums that a group is added up in */
+        STRIPES = 8,         /* partial sums of a group */
         SMALL = 32,          /* values of a small block */
         LARGEST_F16 = 0x7bff /* 65504 */
 };
 
 /* ---- steps, bases and codes ---- */
 
-/* t [STRIPES]: halves are added until one is left. */
+/* t [STRIPES]: sums pairs until one is left. */
 static double total(double *t)
 {
         for (int i = 0; i < 4; i++)
@@ -52,7 +52,7 @@ static double inverse_of(double step)
         return step != 0 ? 1 / step : 0;
 }
 
-/* A value is rounded to a float, as in types.c: that changes those which have a base. */
+/* Values are rounded to float, as in types.c, which changes those with a base. */
 static double group_loss(const Group *group, double step, double base)
 {
         double inverse = inverse_of(step), loss[STRIPES] = {0}, q[STRIPES];
@@ -67,7 +67,7 @@ static double group_loss(const Group *group, double step, double base)
         return total(loss);
 }
 
-/* Less by what is more than rounding. */
+/* Whether the loss is smaller by more than rounding. */
 bool loss_improved(double found, double best)
 {
         return found < best * (1 - 1e-9);
@@ -116,7 +116,7 @@ Sums fit_sums(const Group *group, double step, double base)
         return (Sums){total(one), total(q1), total(qq), total(x1), total(xq)};
 }
 
-/* A group without a base has codes that lie about 0, and sums `one`, `q` and `x` that its caller made 0. */
+/* Without a base, codes are symmetric around 0, and the caller set the sums `one`, `q` and `x` to 0. */
 void least_squares(const Sums *sums, double *step, double *base)
 {
         double det = sums->qq * sums->one - sums->q * sums->q;
@@ -146,7 +146,7 @@ void group_range(const Group *group, double *least, double *greatest)
         }
 }
 
-/* The nearest f16, at most the largest number. */
+/* The nearest f16, at most the largest one. */
 static double near_f16(double x)
 {
         double bounded = x > 65504 ? 65504 : x < -65504 ? -65504 : x;
@@ -180,7 +180,7 @@ static Group small_group(const BlockFloats *from, double low, double high)
         return (Group){from->x, from->weight, SMALL, low, high};
 }
 
-/* Codes from 0 on: those of the first 16 values are lower nibbles, the others upper ones. */
+/* Codes from 0: those of the first 16 values are lower nibbles, the others upper ones. */
 static void put_nibbles(const int8_t *code, unsigned char *nibbles)
 {
         for (int i = 0; i < 16; i++)
@@ -194,7 +194,7 @@ static void quantise_q8_0(const BlockFloats *from, unsigned char *block)
         Fit fit = fit_begin(&group, step_f16(largest / 127), 0);
         for (int reach = 126; reach >= 120; reach--)
                 fit_improve(&group, &fit, step_f16(largest / reach), 0);
-        /* The next f16 moves the largest value by a tenth of a step, so it is worth a look. */
+        /* the next f16 changes the largest value by a tenth of a step, so it is tried too */
         int found = f32_to_f16((float)fit.step);
         for (int half = found - 2; half <= found + 2; half++)
                 if (half > 0 && half <= LARGEST_F16)
@@ -225,7 +225,7 @@ static void quantise_q4_0(const BlockFloats *from, unsigned char *block)
         put_nibbles(code, block + 2);
 }
 
-/* From the codes of one step and base to what is best for them, and again from there. */
+/* Iterates: from the codes of a step and base to the best step and base for them. */
 static void improve_line(const Group *group, Fit *fit, double step, double base)
 {
         do {
@@ -252,7 +252,7 @@ static void quantise_q4_1(const BlockFloats *from, unsigned char *block)
         put_nibbles(code, block + 4);
 }
 
-/* The nearest of 0 1 2 3 4 6 8 12, ties to the even code. */
+/* The nearest of 0 1 2 3 4 6 8 12; ties to the even code. */
 static double near_twice(double x)
 {
         if (x < 4)
@@ -281,7 +281,7 @@ static void quantise_mxfp4(const BlockFloats *from, unsigned char *block)
         static const int8_t code_of[] = {0, 1, 2, 3, 4, 0, 5, 0, 6, 0, 0, 0, 7};
         Group group = small_group(from, 0, 0);
         double largest = fabs(group_largest(&group));
-        int exponent = 0; /* such that the largest lies within 4 to 8 */
+        int exponent = 0; /* so that the largest value is in 4 to 8 */
         if (largest > 0)
                 frexp(largest, &exponent);
         exponent = largest > 0 && exponent + 124 > 0 ? exponent + 124 : 0;
@@ -311,7 +311,7 @@ static void (*const quantisers[])(const BlockFloats *from, unsigned char *block)
 #undef CK_TYPE
 };
 
-/* The factors of plain rounding. */
+/* The factors in plain rounding. */
 double quantise_beyond(CkType type, const float *x)
 {
         BlockFloats from;
@@ -329,7 +329,7 @@ double quantise_beyond(CkType type, const float *x)
         case CK_Q4_K: return q4_k_beyond(&from);
         case CK_Q5_K: return q5_k_beyond(&from);
         case CK_Q6_K: return q6_k_beyond(&from);
-        default: return 0; /* powers of two hold every float */
+        default: return 0; /* powers of two cover every float */
         }
 }
 

@@ -12,12 +12,12 @@
 
 enum { LARGE = 256, MOST_GROUPS = 16 };
 
-/* How a type divides its block. */
+/* The division of a block by type. */
 typedef struct {
         int groups;
         int low, high; /* codes */
         int low_scale, high_scale;
-        int high_minimum; /* 0: there are none */
+        int high_minimum; /* 0: no minima */
 } Division;
 
 static const Division division_q4_k = {8, 0, 15, 0, 63, 63};
@@ -28,7 +28,7 @@ typedef struct {
         double d, dmin; /* f16 */
         int scale[MOST_GROUPS], minimum[MOST_GROUPS];
         Fit fit[MOST_GROUPS];
-        double loss; /* of all groups */
+        double loss; /* total of all groups */
 } SuperBlock;
 
 typedef struct {
@@ -41,7 +41,7 @@ static int whole_within(double x, int low, int high)
         return x < low ? low : x > high ? high : (int)round_even(x);
 }
 
-/* x / y, where 0 goes into nothing. */
+/* x / y, or 0 if y is 0. */
 static double over(double x, double y)
 {
         return y != 0 ? x / y : 0;
@@ -54,7 +54,7 @@ static void add_up(const GroupParts *parts, SuperBlock *block)
                 block->loss += block->fit[j].loss;
 }
 
-/* The step and the least value of a group for itself. */
+/* The step and the minimum of a group, independently of others. */
 static void alone(const Division *division, const Group *group, double *step, double *least)
 {
         double greatest;
@@ -68,7 +68,7 @@ static void alone(const Division *division, const Group *group, double *step, do
         }
 }
 
-/* The groups' steps and least values, and the d and dmin of plain rounding that they lead to. */
+/* The groups' steps and minima, and the d and dmin of plain rounding. */
 static void plain_factors(const GroupParts *parts, double *step, double *least, double *d, double *dmin)
 {
         const Division *division = parts->division;
@@ -82,7 +82,7 @@ static void plain_factors(const GroupParts *parts, double *step, double *least, 
         *dmin = over(-lowest, division->high_minimum);
 }
 
-/* Plain rounding, but that d is more by what is given. */
+/* Plain rounding, with d increased by `more`. */
 static void parts_begin(const GroupParts *parts, SuperBlock *block, double more)
 {
         const Division *division = parts->division;
@@ -100,7 +100,7 @@ static void parts_begin(const GroupParts *parts, SuperBlock *block, double more)
         add_up(parts, block);
 }
 
-/* The minimum of the least squares for codes of a step and a base. */
+/* The least-squares minimum for the codes of a step and a base. */
 static int best_minimum(const Division *division, const Group *group, double dmin, double step, double base)
 {
         if (!division->high_minimum)
@@ -109,7 +109,7 @@ static int best_minimum(const Division *division, const Group *group, double dmi
         return whole_within(over(step * sums.q - sums.x, sums.one * dmin), 0, division->high_minimum);
 }
 
-/* Scales from `below` to `above` what a group has, each with three minima. */
+/* Tries scales from `below` to `above` the current one, each with three minima. */
 static void improve_group(const GroupParts *parts, SuperBlock *block, int j, int below, int above)
 {
         const Division *division = parts->division;
@@ -130,7 +130,7 @@ static void improve_group(const GroupParts *parts, SuperBlock *block, int j, int
         }
 }
 
-/* d and dmin of the least squares; false: these are there already. */
+/* d and dmin by least squares; false: they do not change. */
 static bool refit(const GroupParts *parts, SuperBlock *block)
 {
         Sums all = {0};
@@ -154,7 +154,7 @@ static bool refit(const GroupParts *parts, SuperBlock *block)
         return true;
 }
 
-/* Improves every group, and sums their errors. */
+/* Improves every group, and sums their losses. */
 static void improve_groups(const GroupParts *parts, SuperBlock *block, int below, int above)
 {
         for (int j = 0; j < parts->division->groups; j++)
@@ -177,7 +177,8 @@ static void improve_block(const GroupParts *parts, SuperBlock *best)
         }
 }
 
-/* Where f16 has few numbers, a d that was rounded down leaves no scale for the largest values: the next one is tried too. */
+/* For small f16 numbers, a d that was rounded down may have no scale for the largest values: the next f16
+ * is tried too. */
 static void parts_search(const GroupParts *parts, SuperBlock *best)
 {
         static const double few = 0x1p-20, apart = 0x1p-24;
@@ -225,7 +226,7 @@ double q6_k_beyond(const BlockFloats *from)
         return factors_beyond(&division_q6_k, from);
 }
 
-/* Codes from 0 on. */
+/* Codes from 0. */
 static void quantise(const Division *division, const BlockFloats *from, SuperBlock *block, int8_t *code)
 {
         const GroupParts parts = division_parts(division, from);

@@ -10,11 +10,11 @@ typedef struct {
         double x[MOST_VALUES], weight[MOST_VALUES];
 } BlockFloats;
 
-/* Floats that share a step and a base: x becomes step * code + base. */
+/* Floats that share a step and a base: x is approximated by step * code + base. */
 typedef struct {
         const double *x, *weight; /* [n] */
         int n;                    /* a multiple of 8 */
-        double low, high;         /* codes: whole numbers in between */
+        double low, high;         /* range of the integer codes */
 } Group;
 
 /* The best step and base so far, with the nearest codes. */
@@ -24,7 +24,7 @@ typedef struct {
 } Fit;
 
 Fit fit_begin(const Group *group, double step, double base);
-/* Takes a step and a base if they are of less loss. */
+/* Takes a step and a base if their loss is smaller. */
 bool fit_improve(const Group *group, Fit *fit, double step, double base);
 bool loss_improved(double found, double best);
 void fit_codes(const Group *group, const Fit *fit, int8_t *code);
@@ -35,32 +35,33 @@ typedef struct {
 } Sums;
 
 Sums fit_sums(const Group *group, double step, double base);
-/* Step and base of the least weighted loss while codes stay as they are; unchanged where codes do not tell. */
+/* Step and base with the least weighted loss for fixed codes; unchanged if the codes do not determine
+ * them. */
 void least_squares(const Sums *sums, double *step, double *base);
 
 /* The float with the largest magnitude; the first of several. */
 double group_largest(const Group *group);
-/* The least and the greatest float. */
+/* The minimum and maximum. */
 void group_range(const Group *group, double *least, double *greatest);
 
-/* The nearest whole number, ties to even, for numbers within 2^51. */
+/* The nearest integer, ties to even, for |x| up to 2^51. */
 static inline double round_even(double x)
 {
         return x + 0x1.8p52 - 0x1.8p52;
 }
 
-/* The nearest f16, at most the largest number, for a step: only 0 becomes 0. */
+/* The nearest f16 for a step, at most the largest one: only 0 becomes 0. */
 double step_f16(double x);
-/* The factor of larger magnitude, where it is beyond f16; else 0. */
+/* The factor of larger magnitude, if it exceeds f16; else 0. */
 double factor_beyond(double one, double other);
-/* Writes an f16 where a block has it. */
+/* Writes an f16 at a block's address. */
 void write_f16(unsigned char *at, double f16);
 
 /* quantise_k.c: blocks of 256 values. */
 void quantise_q4_k(const BlockFloats *from, unsigned char *block);
 void quantise_q5_k(const BlockFloats *from, unsigned char *block);
 void quantise_q6_k(const BlockFloats *from, unsigned char *block);
-/* The factor of plain rounding that is beyond f16; 0: none is. */
+/* The factor of plain rounding that exceeds f16; 0: none. */
 double q4_k_beyond(const BlockFloats *from);
 double q5_k_beyond(const BlockFloats *from);
 double q6_k_beyond(const BlockFloats *from);

@@ -1,4 +1,5 @@
-/* The weight file of one rank: the parts of a packed file that it reads, at the same offsets, with holes between (runtime/rank_file.h). */
+/* The weight file of one rank: the parts of a packed file that it reads, at the same offsets, with holes
+ * between (runtime/rank_file.h). */
 #define _DEFAULT_SOURCE /* ftruncate */
 #include <errno.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "packed_file_private.h"
 #include "../../runtime/rank_file.h"
 
-/* n bytes of the whole file, at the same place of the other. */
+/* Copies n bytes to the same offset in the other file. */
 static bool copy_bytes(WrittenFile *to, const PackedFile *from, int64_t at, int64_t n)
 {
         const char *bytes = (const char *)from->mapped + at;

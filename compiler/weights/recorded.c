@@ -1,4 +1,4 @@
-/* Values of a model that were computed elsewhere. */
+/* Recorded values of a model's inputs and outputs. */
 #include "checkpoint_private.h"
 
 #include <inttypes.h>
@@ -59,7 +59,7 @@ static bool is_real(const Record *r)
         return r->output >= 0 || r->type->dtype == REAL;
 }
 
-/* Of an input of ids. */
+/* Checks an input of ids. */
 static bool are_whole(Recorded *f, const Record *r)
 {
         for (int64_t i = 0; i < r->given->count; i++) {
@@ -84,7 +84,7 @@ bool is_values_file(const char *path)
 
 static bool recorded_read_all(const CkTensor *t, double *value)
 {
-        if (!t->file) { /* made in memory */
+        if (!t->file) { /* created in memory */
                 memcpy(value, t->data, (size_t)t->bytes);
                 return true;
         }
@@ -97,7 +97,7 @@ static bool recorded_read_all(const CkTensor *t, double *value)
         return true;
 }
 
-/* The tensor of a name, and its numbers; NULL after a message. */
+/* The tensor with this name, and its numbers; NULL after a message. */
 static const CkTensor *load_tensor(const Checkpoint *file, const char *name, double **value, CkError *err)
 {
         const CkTensor *t = checkpoint_find(file, name);
@@ -129,7 +129,7 @@ bool values_load(const char *path, const char *name, NamedValues *values, CkErro
         return t != NULL;
 }
 
-/* An input's numbers as floats: masks have -inf, but a finite number stays finite. */
+/* Checks an input as floats: masks have -inf, but a finite number must stay finite. */
 static bool recorded_check_input(Recorded *f, const Record *r)
 {
         for (int64_t i = 0; i < r->given->count; i++) {
@@ -173,7 +173,7 @@ static void add_record(Recorded *f, const CkTensor *t, int output)
         f->record[f->n++] = (Record){.given = t, .output = output};
 }
 
-/* How many tensors are given; the one that is so called, and in how many places. */
+/* The number of given tensors; the tensor of an input, and the number of its occurrences. */
 static int count_given(const Recorded *f)
 {
         int n = f->nmade;
@@ -207,7 +207,7 @@ const Input *input_named(const Graph *g, const char *name)
         return NULL;
 }
 
-/* A field of a group goes by its own name, or by step.t. */
+/* A field of a group has its own name, or step.t. */
 static const CkTensor *find_input(const Recorded *f, const Input *in, int *places)
 {
         const CkTensor *t =
@@ -215,7 +215,7 @@ static const CkTensor *find_input(const Recorded *f, const Input *in, int *place
         return t ? t : find_named(f, input_name(in), places);
 }
 
-/* One array is meant for the only input, whatever its file is called. */
+/* A single array is for the only input, whatever its file name. */
 static const CkTensor *only_tensor(const Recorded *f)
 {
         return f->g->ninput != 1 || count_given(f) != 1 ? NULL
@@ -280,7 +280,7 @@ static bool recorded_find_values(Recorded *f)
 
 /* --- shapes --------------------------------------------------------------------------------------------------------- */
 
-/* The one named dimension of d whose size is not known; -1: none, or several. */
+/* The only named dimension of d with unknown size; -1: none, or several. */
 static int one_unknown(const Recorded *f, Dim d)
 {
         int unknown = -1, n = 0;
@@ -292,13 +292,13 @@ static int one_unknown(const Recorded *f, Dim d)
         return n == 1 ? unknown : -1;
 }
 
-/* The axes before a value's own: one, in a batch. */
+/* Number of leading axes: 1 in a batch. */
 static int batch_axes(const Record *r)
 {
         return r->batched ? 1 : 0;
 }
 
-/* A single number that fills an input. */
+/* Whether it is a single number for a whole input. */
 static bool is_fill(const Record *r)
 {
         return r->given->rank == 0 && r->type->rank > 0;
@@ -322,7 +322,8 @@ static bool find_batch(Recorded *f)
         return true;
 }
 
-/* Solves the sizes from the shapes, one unknown at a time; shapes that fit no size stay open, and are rejected later. */
+/* Solves the sizes from the shapes, one unknown at a time; shapes that match no size remain open, and are
+ * rejected later. */
 static void infer_sizes(Recorded *f)
 {
         for (bool found = true; found;) {
@@ -385,9 +386,10 @@ static bool check_shapes(Recorded *f, WhatIsRecorded what)
         if (what == IN_BATCHES && !find_batch(f))
                 return false;
         infer_sizes(f);
+        /* not determined by the file */
         for (int k = 0; k < f->g->nnamed && what != SOME_INPUTS; k++)
                 if (f->size[k] == 0)
-                        f->size[k] = 1; /* nothing in the file tells */
+                        f->size[k] = 1;
         for (int i = 0; i < f->n; i++) {
                 Record *r = &f->record[i];
                 if (!r->given)

@@ -233,7 +233,7 @@ bool safetensors_index_probe(const CkFile *file)
         return text_ends_with(file->path, ".index.json");
 }
 
-/* A shard is named relative to its index, and may not lead out of the index's directory. */
+/* A shard is named relative to its index, and must be inside the index's directory. */
 static bool path_is_inside(const char *path)
 {
         if (!*path || *path == '/')
@@ -262,7 +262,7 @@ static const CkFile *open_shard(Checkpoint *checkpoint, const CkFile *index, con
         return file && safetensors_read(checkpoint, file, err) ? file : NULL;
 }
 
-/* Every tensor of a new shard has to be one that the index gives to that shard. */
+/* Every tensor of a new shard must be one that the index assigns to it. */
 static bool check_shard(const Checkpoint *checkpoint, const CkFile *index, const json_t *map,
                         const char *shard, int first, CkError *err)
 {
@@ -303,8 +303,8 @@ static bool safetensors_read_shards(Checkpoint *checkpoint, const CkFile *index,
         return true;
 }
 
-/* All that the shards hold is listed, each in its own shard and each once; so equal numbers mean that all
- * that is listed is held. */
+/* All tensors of the shards are in the index, once and in their shard; so equal counts mean that none is
+ * missing. */
 static bool check_complete(const Checkpoint *checkpoint, const CkFile *index, const json_t *map, CkError *err)
 {
         const char *name;

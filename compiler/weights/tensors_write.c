@@ -1,7 +1,8 @@
-/* Writing tensors: as safetensors, or a single one as a numpy array, by the file's name.
+/* Writes tensors: as safetensors, or a single one as a numpy array, by the file's name.
  *
- * A safetensors file is a header of JSON before the data (safetensors.c); an .npy is "\x93NUMPY", its version, and a header that is a
- * dictionary of Python, filled up with spaces to a multiple of 64 bytes (numpy.lib.format). */
+ * A safetensors file is a header of JSON before the data (safetensors.c); an .npy is "\x93NUMPY", its
+ * version, and a header that is a dictionary of Python, padded with spaces to a multiple of 64 bytes
+ * (numpy.lib.format). */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,8 +20,8 @@ enum { ALIGNMENT = 64 };
 
 typedef struct {
         const char *path;
-        char *aside;           /* where the bytes go until they are complete */
-        int descriptor, entry; /* the latter of ending.c */
+        char *aside;           /* temporary file */
+        int descriptor, entry; /* entry: of ending.c */
         int n;
         const CkOutput *tensors;
         CkTensor *measured; /* [n] */
@@ -59,7 +60,7 @@ static bool order_outputs(TensorsWriter *writer, CkError *err)
         return true;
 }
 
-/* Behind so many bytes, up to where the data may begin. */
+/* Bytes of padding up to the data's alignment. */
 static size_t padding(size_t bytes)
 {
         return (ALIGNMENT - bytes % ALIGNMENT) % ALIGNMENT;
@@ -110,7 +111,7 @@ static bool tensors_write_bytes(const TensorsWriter *writer, const void *data, s
         return true;
 }
 
-/* Filled up with spaces, so that the data begin at a multiple of ALIGNMENT; prefix bytes stand before it. */
+/* Padded with spaces, so that the data begin at a multiple of ALIGNMENT; it is preceded by `prefix` bytes. */
 static bool write_text(const TensorsWriter *writer, const char *text, size_t prefix, CkError *err)
 {
         char spaces[ALIGNMENT];
@@ -167,7 +168,7 @@ static bool write_npy_header(const TensorsWriter *writer, CkError *err)
                write_text(writer, text, NPY_PREFIX + 1, err) && tensors_write_bytes(writer, "\n", 1, err);
 }
 
-/* Whether the numbers from element `first` on are as finite in 16 bits as they are as floats. */
+/* Whether the numbers from element `first` on that are finite as floats are finite in 16 bits. */
 static bool check_halves(const TensorsWriter *writer, const CkTensor *tensor, const float *block,
                          int64_t first, int64_t count, CkError *err)
 {
@@ -185,7 +186,7 @@ static bool check_halves(const TensorsWriter *writer, const CkTensor *tensor, co
         return true;
 }
 
-/* Numbers from an engine, which has all as floats. */
+/* Converts numbers of an engine, which are floats. */
 static bool write_block(const TensorsWriter *writer, CkType type, const float *block, void *as, int64_t count,
                         CkError *err)
 {
@@ -249,7 +250,8 @@ static bool write_data(const TensorsWriter *writer, CkFill *fill, void *context,
         return good;
 }
 
-/* The file beside the target is our own by its name, so one that a killed process left may be replaced. */
+/* The temporary file next to the target has a name of ours, so one left by a killed process may be
+ * replaced. */
 static bool open_aside(TensorsWriter *writer, CkError *err)
 {
         struct stat status;

@@ -13,7 +13,7 @@ enum {
         MAX_VALUES = 256,
         SMALL = 32,
         LARGE = 256
-}; /* values of a block: the most, and the two usual numbers */
+}; /* number of values in a block: maximum, and the two usual ones */
 
 static uint16_t u16_at(const unsigned char *at)
 {
@@ -62,7 +62,7 @@ static void widen_bf16(const unsigned char *from, int64_t blocks, float *to)
                 to[i] = bf16_to_f32(u16_at(from + 2 * i));
 }
 
-/* Rounded to nearest even, as the only type that holds more than a float does. */
+/* Rounded to nearest even: the only type that is wider than float. */
 static void widen_f64(const unsigned char *from, int64_t blocks, float *to)
 {
         static const double beyond = 0x1.ffffffp+127; /* halfway from the largest float to its successor */
@@ -91,7 +91,7 @@ static void widen_q4_1(const unsigned char *from, int64_t blocks, float *to)
         }
 }
 
-/* Code i: the nibble, and above it bit i of four bytes. */
+/* Code i: the nibble, with bit i of four bytes above it. */
 static int code_of_5(const unsigned char *bits, const unsigned char *codes, int i)
 {
         return code_at(codes, i) | (bits[i / 8] >> i % 8 & 1) << 4;
@@ -129,7 +129,7 @@ static void widen_iq4_nl(const unsigned char *from, int64_t blocks, float *to)
                         to[i] = read_f16(from) * (float)uneven[code_at(from + 2, i)];
 }
 
-/* A float of 4 bits, twice its value, times a power of two. */
+/* A 4-bit float, times two, times a power of two. */
 static void widen_mxfp4(const unsigned char *from, int64_t blocks, float *to)
 {
         static const int8_t twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
@@ -179,7 +179,7 @@ static void widen_q3_k(const unsigned char *from, int64_t blocks, float *to)
         }
 }
 
-/* Scale and least value j of 8, six bits each, in 12 bytes. */
+/* Scale and minimum j of 8, six bits each, in 12 bytes. */
 static void scales_of_q4_k(const unsigned char *packed, int j, int *scale, int *least)
 {
         if (j < 4) {
@@ -191,7 +191,7 @@ static void scales_of_q4_k(const unsigned char *packed, int j, int *scale, int *
         *least = high(packed[j + 4]) | packed[j] >> 6 << 4;
 }
 
-/* bits: a fifth one for each code, in 32 bytes; NULL: there is none */
+/* bits: a fifth bit for each code, in 32 bytes; NULL: none */
 static void widen_k(const unsigned char *head, const unsigned char *bits, const unsigned char *codes,
                     float *to)
 {
@@ -316,7 +316,7 @@ bool ck_type_of_gguf(uint32_t number, CkType *type)
 
 /* ---- reading ---- */
 
-/* Touching a page beyond the end of a file that has shrunk would kill the process, so look first. */
+/* Checks the file's size first: access beyond the end of a truncated file would kill the process. */
 static bool still_whole(const CkFile *file)
 {
         struct stat status;
@@ -329,7 +329,7 @@ static bool can_read(const CkTensor *tensor, int64_t first, int64_t count)
                still_whole(tensor->file);
 }
 
-/* Whole blocks at once; of a block at either end what is asked for. */
+/* Converts whole blocks directly, and the requested part of a block at either end. */
 static void widen_tensor(const CkTensor *tensor, int64_t first, int64_t count, float *out)
 {
         int64_t values = types[tensor->dtype].values, bytes = types[tensor->dtype].bits / 8, n;

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A slot's matrix: rows along the axis that is not contracted, a row of blocks each. */
+/* A slot's matrix: rows along the axis that is not contracted, each a row of blocks. */
 typedef struct {
-        int64_t rows, depth;    /* blocks of a row */
+        int64_t rows, depth;    /* depth: blocks per row */
         int64_t row_step, step; /* in the row-major slot: from row to row, and along the contracted axis */
         int steps;              /* values of a block */
         CkType type;
@@ -104,10 +104,10 @@ typedef struct {
         const float *value, *weight; /* weight: along the contracted axis, or NULL */
         uint8_t *block;
         int64_t begin, end; /* rows */
-        int64_t failed;     /* the first block, of all rows, that can't be made; -1: none */
+        int64_t failed;     /* index among all rows' blocks of the first that can't be made; -1: none */
 } Share;
 
-/* The floats of block d of a row, one after another. */
+/* Gathers the floats of block d of a row. */
 static void gather_block(const Blocks *b, const float *slot, int64_t row, int64_t d, float *value)
 {
         const float *from = slot + row * b->row_step + d * b->steps * b->step;
@@ -131,7 +131,7 @@ static void *make_share(void *given)
         return NULL;
 }
 
-/* The first block that can't be made; -1: all are. */
+/* Index of the first block that can't be made; -1: all were made. */
 static int64_t make_blocks(const Blocks *b, const float *value, const float *weight, uint8_t *block)
 {
         enum { MOST = 64 };
@@ -161,7 +161,7 @@ static int compare_names(const void *name, const void *slot)
         return strcmp(name, ((const SlotImportance *)slot)->slot);
 }
 
-/* NULL: the slot has no entry. */
+/* NULL: no entry for the slot. */
 static const float *importance_of(const Weights *weights, const Weight *w, int64_t slot)
 {
         const Importance *all = weights->importance;
@@ -194,7 +194,7 @@ static bool all_finite(Weights *weights, const Weight *w, int64_t slot, const fl
         return at == n;
 }
 
-/* Block `failed` of a slot has values that its f16 factor can't reach, or errors of it weigh infinitely much. */
+/* Reports that block `failed` of a slot has values beyond its f16 factor, or infinite weights of errors. */
 static bool refuse_block(Weights *weights, const Weight *w, int64_t slot, const float *value, int64_t failed)
 {
         const Blocks b = blocks_of(w);

@@ -1,6 +1,6 @@
-/* A checkpoint against the map: every tensor that the map names exists, with its shape and a type that lathe
- * reads, and every tensor of the file is named, at least by `drop` or `optional`.  All errors are reported at
- * once. */
+/* Checks a checkpoint against the map: every tensor that the map names must exist, with its shape and a
+ * readable type, and every tensor of the file must be named, at least by `drop` or `optional`.  All errors
+ * are reported at once. */
 #include "weight_map_private.h"
 #include "checkpoint_private.h"
 
@@ -12,7 +12,8 @@ static int compare_paths(const void *left, const void *right)
         return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* The number that `{i}` matches at the start of a name, and the rest of the rule; NULL: no match. */
+/* The end of the number that `{i}` matches at the start of a name, and the rest of the rule; NULL: no
+ * match. */
 static const char *past_index(const char **rule, const char *name)
 {
         size_t digits = strspn(name, "0123456789");
@@ -23,7 +24,8 @@ static const char *past_index(const char **rule, const char *name)
         return name + digits;
 }
 
-/* Whether a name fits a rule's: {i} stands for any number, * for any text.  At a mismatch, the last * is extended by one character. */
+/* Whether a name matches a rule: {i} stands for any number, * for any text.  At a mismatch, the last * is
+ * extended by one character. */
 static bool fits_rule(const char *rule, const char *name)
 {
         const char *star = NULL, *taken = NULL;
@@ -77,7 +79,7 @@ static bool has_shape(const Published *p, const CkTensor *t)
         return p->rank == t->rank && memcmp(p->shape, t->shape, (size_t)p->rank * sizeof *p->shape) == 0;
 }
 
-/* Of the tensors that the model does not use the one of this shape whose name is nearest; NULL: none is near. */
+/* The unused tensor of this shape with the most similar name; NULL: none is similar. */
 static const char *near_unused(const WeightMap *map, const Checkpoint *file, const Published *p)
 {
         Arena scratch = {.out_of_memory = map->graph->arena->out_of_memory};
@@ -96,7 +98,7 @@ static const char *near_unused(const WeightMap *map, const Checkpoint *file, con
         return near;
 }
 
-/* Names beside each other are looked for as far as they are listed. */
+/* Adds missing names; suggestions are searched only for listed ones. */
 static void add_missing(Faults *missing, const WeightMap *map, const Checkpoint *file, const Published *p)
 {
         const char *near = missing->n < FAULTS_LISTED ? near_unused(map, file, p) : NULL,
@@ -108,7 +110,7 @@ static void add_missing(Faults *missing, const WeightMap *map, const Checkpoint 
                 fault_add(missing, p->span, "\"%s\", %s", p->name, shape);
 }
 
-/* A kind of fault: the words about the file, and the kind of tensors. */
+/* A kind of fault: words about the file, and the kind of tensors. */
 typedef struct {
         Faults faults;
         const char *message;

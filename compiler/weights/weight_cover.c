@@ -1,7 +1,7 @@
-/* The proof that a map gives every element of every slot exactly once.
+/* Proves that a map gives every element of every slot exactly once.
  *
  * A slot with one piece that runs through all of it is covered: so are nearly all.  Otherwise the elements
- * are ticked off in a bitmap, not one by one but in units: the longest runs that no piece cuts. */
+ * are marked in a bitmap, in units: the longest runs that no piece splits. */
 #include "weight_map_private.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 
 typedef struct {
         const WeightMap *map;
-        Arena *arena; /* for the length of the proof */
+        Arena *arena; /* for this proof */
         Faults twice, never;
 } Proof;
 
-/* One slot and the pieces that give it. */
+/* One slot and its pieces. */
 typedef struct {
         const Weight *weight;
         int64_t slot, count;
@@ -40,7 +40,7 @@ static void steps_add(Steps *s, int64_t size, int64_t step)
         s->step[at] = step;
 }
 
-/* By rising step, none below 0. */
+/* In ascending order of steps; all are positive or 0. */
 static Steps piece_steps(const Piece *p)
 {
         Steps s = {.from = p->to, .run = 1};
@@ -60,15 +60,14 @@ static Steps piece_steps(const Piece *p)
         return s;
 }
 
-/* Digits give each number below count once only if each steps by what the smaller ones make up: then all are
- * the run. */
+/* Whether digits give each number below count once: each must step by the product of the smaller ones. */
 static bool piece_is_whole(const Piece *p, int64_t count)
 {
         Steps s = piece_steps(p);
         return s.n == 0 && s.run == count;
 }
 
-/* What divides the piece's run and every address at which one begins. */
+/* The greatest common divisor of the piece's run and of all addresses at which runs begin. */
 static int64_t run_unit(const Piece *p)
 {
         Steps s = piece_steps(p);
@@ -81,10 +80,10 @@ static int64_t run_unit(const Piece *p)
 /* ---- ticking off ---- */
 
 typedef struct {
-        uint8_t *given; /* a bit for each unit of the slot */
+        uint8_t *given; /* one bit per unit of the slot */
         int64_t unit, units;
-        int64_t again, first_again; /* units given again, and the first of them met */
-        const Piece *by;            /* the piece that gave that one again */
+        int64_t again, first_again; /* number of units given twice, and the first of them */
+        const Piece *by;            /* the second piece for that unit */
 } Ticks;
 
 static Ticks ticks_new(Arena *arena, const Slot *slot)
@@ -102,7 +101,7 @@ static bool ticks_is_set(const Ticks *t, int64_t i)
         return t->given[i >> 3] >> (i & 7) & 1;
 }
 
-/* Ticks off what digits 0 .. k of the piece reach from an address. */
+/* Marks the units that digits 0 .. k of the piece reach from an address. */
 static void tick(Ticks *t, const Piece *p, const Steps *s, int k, int64_t from)
 {
         if (k >= 0) {

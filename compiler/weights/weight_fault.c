@@ -1,5 +1,5 @@
-/* Faults of one kind: one error that counts them, then a note for each of the first ones.  A model has
- * hundreds of tensors, and when one is wrong they often all are. */
+/* Faults of one kind: one error with their number, then a note for each of the first ones.  A model has
+ * hundreds of tensors, and often all have the same fault. */
 #include "weight_map_private.h"
 
 #include <stdarg.h>

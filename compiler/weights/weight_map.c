@@ -24,18 +24,19 @@ enum { MAX_PIECES = 1 << 20 };
 
 typedef struct {
         int64_t size, published;
-        int64_t step[MAX_RANK]; /* along the axes of the node reached */
+        int64_t step[MAX_RANK]; /* along the axes of the current node */
 } BoxDigit;
 
 typedef struct {
         int ndigit;
         BoxDigit digit[MAX_DIGITS];
         int64_t from;             /* in the published tensor, at digits 0 */
-        int64_t offset[MAX_RANK]; /* in the node reached, at digits 0 */
-        double mul, add;          /* published = value of the node reached * mul + add */
+        int64_t offset[MAX_RANK]; /* in the current node, at digits 0 */
+        double mul, add;          /* published = value of the current node * mul + add */
 } WeightBox;
 
-/* Where a digit has to be cut: after `at` of its values, or (evenly) into two digits, the inner of size `at`. */
+/* Where a digit must be split: after `at` of its values, or (evenly) into two digits, the inner of size
+ * `at`. */
 typedef struct {
         int digit;
         int64_t at;
@@ -54,7 +55,7 @@ typedef struct {
 
 /* ---- cutting ---- */
 
-/* The least and the largest value of offset + sum of step * digit, over the digits whose step is no multiple of
+/* The minimum and maximum of offset + sum of step * digit, over the digits whose step is not a multiple of
  * `modulus` (0: over all). */
 static void box_extent(const WeightBox *box, int axis, int64_t offset, int64_t modulus, int64_t *least,
                        int64_t *most)
@@ -69,8 +70,8 @@ static void box_extent(const WeightBox *box, int axis, int64_t offset, int64_t m
         }
 }
 
-/* The digits reach from `least` across `boundary`: cuts the one with the longest step, where it first stands beyond, or
- * before its last value if that is the one with which the others cross. */
+/* The digits reach from `least` across `boundary`: splits the one with the longest step, at its first
+ * value beyond, or before its last value if only the others cross there. */
 static DigitCut cut_at(const WeightBox *box, int axis, int64_t modulus, int64_t least, int64_t boundary)
 {
         int longest = -1;
@@ -87,7 +88,7 @@ static DigitCut cut_at(const WeightBox *box, int axis, int64_t modulus, int64_t 
         return (DigitCut){longest, digit->step[axis] < 0 ? digit->size - at : at, false};
 }
 
-/* A digit that carries evenly out of an atom of the given size: the part inside is cut off. */
+/* Splits a digit that carries evenly out of an atom of the given size into inner and outer part. */
 static bool cut_evenly(const WeightBox *box, int axis, int64_t size, DigitCut *cut)
 {
         for (int k = 0; k < box->ndigit; k++) {
@@ -100,7 +101,7 @@ static bool cut_evenly(const WeightBox *box, int axis, int64_t size, DigitCut *c
                         a = b;
                         b = rest;
                 }
-                int64_t inner = size / a; /* the least multiple of step that is one of size */
+                int64_t inner = size / a; /* the least common multiple of step and size */
                 if (inner >= n)
                         continue;
                 *cut = n % inner ? (DigitCut){k, n - n % inner, false}
@@ -141,8 +142,8 @@ static int64_t floor_mod(int64_t a, int64_t n)
         return (a % n + n) % n;
 }
 
-/* The digits of an axis that count inside an atom, and the offset's, go to the atom; the others stay, with what lies
- * further out. */
+/* Moves the digits of an axis that count inside an atom, and the offset's part, to the atom; outer ones
+ * remain. */
 static void fill_atom(const Atom *atom, int axis, bool outermost, WeightBox *at, WeightBox *in)
 {
         int64_t size = atom->size.fixed;
@@ -159,7 +160,7 @@ static void fill_atom(const Atom *atom, int axis, bool outermost, WeightBox *at,
         }
 }
 
-/* The view's atoms of one output axis take their digits of the box, innermost first. */
+/* Distributes the box's digits among the view's atoms of one output axis, innermost first. */
 static bool enter_axis(const View *v, int axis, WeightBox *at, WeightBox *in, DigitCut *cut)
 {
         int first = 0, last = v->natom - 1;
@@ -181,7 +182,7 @@ static bool enter_axis(const View *v, int axis, WeightBox *at, WeightBox *in, Di
         return true;
 }
 
-/* The box in the view's input; false: a digit has to be split first. */
+/* The box in the view's input; false: a digit must be split first. */
 static bool enter_view(const Node *n, const WeightBox *box, WeightBox *in, DigitCut *cut)
 {
         const View *v = n->attr.view;
@@ -198,7 +199,7 @@ static bool enter_view(const Node *n, const WeightBox *box, WeightBox *in, Digit
         return true;
 }
 
-/* The input of the join that contains the box; NULL: a digit has to be split first. */
+/* The input of the join that contains the box; NULL: a digit must be split first. */
 static const Node *enter_join(const Node *n, const WeightBox *box, WeightBox *in, DigitCut *cut)
 {
         int axis = n->attr.axis, i = 0;
@@ -215,7 +216,7 @@ static const Node *enter_join(const Node *n, const WeightBox *box, WeightBox *in
         return NULL;
 }
 
-/* Pointwise: shapes are right-aligned, and an axis of size 1 is broadcast. */
+/* Pointwise ops: shapes are aligned at the right, and axes of size 1 are broadcast. */
 static void enter_pointwise(const Node *n, const Node *input, WeightBox *box)
 {
         int added = n->type.rank - input->type.rank;
@@ -228,7 +229,7 @@ static void enter_pointwise(const Node *n, const Node *input, WeightBox *box)
         }
 }
 
-/* A constant that is the same number everywhere. */
+/* Whether it is a constant with the same number in all elements. */
 static bool is_literal(const Node *n, double *value)
 {
         if (n->op == OP_VIEW || n->op == OP_REAL_OF)
@@ -242,7 +243,8 @@ static bool is_literal(const Node *n, double *value)
         return true;
 }
 
-/* Applies the node's arithmetic to the box's factor and summand; returns the input that is not the number, or NULL. */
+/* Applies the node's arithmetic to the box's factor and summand.  Returns the input that is not a
+ * constant, or NULL. */
 static const Node *apply_number(const Node *n, WeightBox *box)
 {
         double number;
@@ -273,7 +275,7 @@ static int by_published_step(const void *left, const void *right)
         return (a->published < b->published) - (a->published > b->published);
 }
 
-/* Digits of size 1 go, and neighbours that count on become one. */
+/* Removes digits of size 1, and merges consecutive digits that count on. */
 static int merge_digits(PieceDigit *digit, int n)
 {
         int kept = 0;
@@ -359,7 +361,7 @@ static const Node *enter_arithmetic(MapWalk *w, const Node *n, const WeightBox *
         return input;
 }
 
-/* The box one node further down; NULL: the cut has to be made first, or w->failed is set. */
+/* The box in the next node; NULL: the split must be made first, or w->failed is set. */
 static const Node *enter(MapWalk *w, const Node *n, const WeightBox *box, WeightBox *in, DigitCut *cut)
 {
         switch ((int)n->op) {
@@ -400,7 +402,7 @@ static void go(MapWalk *w, const Node *n, const WeightBox *start)
 
 /* ---- the map ---- */
 
-/* A box over all of a tensor: one digit an axis. */
+/* A box over a whole tensor: one digit per axis. */
 static WeightBox whole_box(const Published *p)
 {
         WeightBox box = {.mul = 1, .ndigit = p->rank};
@@ -457,7 +459,7 @@ static bool map_check_names(Arena *arena, const Graph *g, Diag *diag)
         return good;
 }
 
-/* Every slot is a tensor under its own name. */
+/* Without entries: every slot is a tensor with its own name. */
 static void map_slots(MapWalk *w)
 {
         const Graph *g = w->map->graph;

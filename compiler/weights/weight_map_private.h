@@ -15,17 +15,17 @@ enum { MAX_DIGITS = 32 };
 typedef struct {
         int64_t size;
         int64_t published; /* step in the published tensor, > 0 */
-        int64_t slot; /* step in the weight's slot; 0: the same element again, which weight_cover refuses */
+        int64_t slot; /* step in the weight's slot; 0: the same element again, which weight_cover rejects */
 } PieceDigit;
 
 typedef struct {
         const Weight *weight;
         int64_t slot;
-        int published; /* which tensor */
+        int published; /* index of the tensor */
         double mul, add;
-        int64_t from, to;  /* where digit 0 of all digits lies: in the published tensor, in the slot */
+        int64_t from, to;  /* position at digits 0: in the published tensor, in the slot */
         int ndigit;        /* 1 .. MAX_DIGITS */
-        PieceDigit *digit; /* by falling step in the published tensor */
+        PieceDigit *digit; /* in descending order of steps in the published tensor */
 } Piece;
 
 typedef struct {
@@ -34,47 +34,47 @@ typedef struct {
         int rank;
         int64_t shape[MAX_RANK];
         int64_t count;
-        int64_t first, npiece; /* its pieces in WeightMap.piece */
+        int64_t first, npiece; /* pieces in WeightMap.piece */
 } Published;
 
 typedef struct {
         const Graph *graph;
-        Published *published; /* in the order of the entries */
+        Published *published; /* in the order of entries */
         int npublished;
-        Piece **piece; /* in the order of the published tensors */
+        Piece **piece; /* in the order of published tensors */
         int64_t npiece;
-        Piece **by_slot;     /* [npiece] ordered by weight and slot */
-        int64_t *slot_first; /* [slots of all weights + 1] where in by_slot a slot's pieces begin */
-        int64_t *slot_base;  /* [weights] a weight's first place in slot_first */
+        Piece **by_slot;     /* [npiece] sorted by weight and slot */
+        int64_t *slot_first; /* [slots of all weights + 1] start of a slot's pieces in by_slot */
+        int64_t *slot_base;  /* [weights] a weight's first index in slot_first */
 } WeightMap;
 
-/* weight_map.c: the map of the graph's entries, or of its own slot names where there are none.  NULL: errors
+/* weight_map.c: the map by the graph's entries, or by slot names without entries.  NULL: errors were
  * reported. */
 WeightMap *weight_map(Arena *arena, const Graph *g, Diag *diag);
-/* How many pieces give the slot, and the first of them; 0 for a weight that is not of this graph. */
+/* Number of pieces for a slot, and *first; 0 for a weight of another graph. */
 int64_t slot_pieces(const WeightMap *map, const Weight *w, int64_t slot, Piece *const **first);
 
-/* weight_cover.c: whether every element of every slot is given exactly once; reports those that are not. */
+/* weight_cover.c: whether every element of every slot is given exactly once; reports others. */
 bool weight_cover(const WeightMap *map, Diag *diag);
 
-/* weight_check.c: whether a checkpoint has the map's tensors and no others; reports all that is wrong.  On
- * success tensor[i] is the file's tensor for map->published[i]. */
+/* weight_check.c: whether a checkpoint has exactly the map's tensors; reports all errors.  On success
+ * tensor[i] is the file's tensor for map->published[i]. */
 bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor **tensor, Diag *diag);
 
 /* weight_fault.c: faults of one kind become one error, whose notes list the first of them. */
 enum { FAULTS_LISTED = 8 };
 typedef struct {
-        Arena *arena; /* where the lines live */
+        Arena *arena; /* of the lines */
         int64_t n;
         const char *line[FAULTS_LISTED];
-        Span span; /* of the first */
+        Span span; /* of the first fault */
 } Faults;
 void fault_add(Faults *faults, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* "2 tensors", with the noun's plural in s. */
 const char *fault_count(const Faults *faults, const char *noun);
 void fault_list(const Faults *faults, Diag *diag); /* the notes, after the error */
 
-int64_t weight_shape(const Weight *w, int64_t shape[MAX_RANK]); /* the sizes; returns their product */
+int64_t weight_shape(const Weight *w, int64_t shape[MAX_RANK]); /* fills the sizes; returns their product */
 
 /* Shared by weights.c and weights_write.c. */
 
@@ -82,19 +82,18 @@ struct Weights {
         const Graph *graph;
         WeightMap *map;               /* NULL: hashed */
         const CkTensor **tensor;      /* [map->npublished] */
-        float *block;                 /* [CK_BLOCK] on its way from the file */
+        float *block;                 /* [CK_BLOCK] buffer for numbers of the file */
         const Importance *importance; /* or NULL */
-        const char *why; /* a slot can't be taken; NULL: the file has shrunk, or memory is short */
+        const char *why; /* why a slot can't be read; NULL: the file was truncated, or out of memory */
 };
 /* weights.c */
-CkType storage_type(Storage s); /* of weights, as a checkpoint has it */
-/* One slot as weights_read_f32() gives it, but that it is not rounded to blocks. */
+CkType storage_type(Storage s); /* type of weights in a checkpoint */
+/* Like weights_read_f32(), but not rounded to blocks. */
 bool weights_before_blocks(Weights *weights, const Weight *w, int64_t slot, float *value);
 
 /* weight_blocks.c */
-bool piece_keeps_blocks(
-        const Piece *p,
-        int steps); /* are blocks of so many whole in the slot too, along its contracted axis? */
-bool blocks_widened(Weights *weights, const Weight *w, int64_t slot,
-                    float *value); /* the values of its blocks */
+/* whether blocks of this size are contiguous in the slot too, along its contracted axis */
+bool piece_keeps_blocks(const Piece *p, int steps);
+/* the values of its blocks */
+bool blocks_widened(Weights *weights, const Weight *w, int64_t slot, float *value);
 #endif

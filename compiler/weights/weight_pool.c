@@ -1,7 +1,7 @@
-/* Packed weights in memory, kept by name and layout.
+/* Packed weights in memory, cached by name and layout.
  *
- * The pool is a stretch of address space that never moves; buffers are laid one behind the other as plans ask for them.  When
- * too much of it has gone out of use it starts anew. */
+ * The pool is a range of address space that never moves; buffers are appended as plans request them.  When
+ * too much of it is unused, it is cleared. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "weights.h"
 
@@ -12,13 +12,13 @@
 typedef struct {
         uint64_t key;
         int64_t offset, stride; /* floats */
-        int64_t room, slots;    /* slots that there is space for, and that are packed */
+        int64_t room, slots;    /* capacity in slots, and number of packed slots */
         bool used;              /* by the current plan */
 } Packed;
 
 struct WeightPool {
         float *base;
-        int64_t floats, end; /* of address space, and given out */
+        int64_t floats, end; /* size of the address space, and used part */
         Packed *packed;
         int n, cap;
 };
@@ -28,7 +28,7 @@ WeightPool *pool_new(void)
         WeightPool *pool = calloc(1, sizeof *pool);
         if (!pool)
                 return NULL;
-        /* memory is allocated when it is written; a limit on address space (ulimit -v) leaves less */
+        /* memory is allocated when written; a limit on address space (ulimit -v) leaves less */
         for (int64_t bytes = (int64_t)1 << 42; bytes >= 1 << 24; bytes /= 2) {
                 void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -56,7 +56,8 @@ static bool buffer_is_whole(const Buffer *b)
         return b->home == IN_WEIGHTS && !b->part_of;
 }
 
-/* Weight and iterations, but for how many slots there are of a single repeat's; and what it is rounded to, which a buffer need not be. */
+/* Hashes the weight and its iterations, except the number of slots of a single repeat; and its rounding,
+ * which the buffer may not show. */
 static uint64_t mix_weight(uint64_t h, const Weight *w)
 {
         h = hash_bytes(h, w->path, strlen(w->path) + 1);
@@ -108,7 +109,7 @@ static Packed *pool_find(WeightPool *pool, uint64_t key, int64_t slots)
         return NULL;
 }
 
-/* Address space costs nothing: a buffer with slots gets space for some more. */
+/* Address space is free: a buffer with slots gets room for some more. */
 static Packed *pool_add(WeightPool *pool, uint64_t key, const Buffer *b)
 {
         int64_t room = b->slots > 1 ? 4 * b->slots : 1, left = pool->floats - pool->end - INT64_C(2) * LANES;
@@ -128,11 +129,11 @@ static Packed *pool_add(WeightPool *pool, uint64_t key, const Buffer *b)
         }
         Packed *at = &pool->packed[pool->n++];
         *at = (Packed){.key = key, .offset = pool->end, .stride = stride, .room = room};
-        pool->end += round_up(room * stride, LANES) + 512; /* kernels ask for cache lines a little beyond */
+        pool->end += round_up(room * stride, LANES) + 512; /* kernels prefetch slightly beyond the end */
         return at;
 }
 
-/* Starts anew if the plan uses less than half of the packed bytes. */
+/* Clears the pool if the plan uses less than half of the packed bytes. */
 static void drop_if_stale(WeightPool *pool, const Plan *p, uint64_t origin)
 {
         int64_t all = 0, useful = 0;
@@ -151,7 +152,7 @@ static void drop_if_stale(WeightPool *pool, const Plan *p, uint64_t origin)
         pool->end = 0;
 }
 
-/* Gives every whole buffer its place; begin[id]: its first slot that is not packed yet. */
+/* Places every whole buffer; begin[id]: its first slot that is not yet packed. */
 static const char *place_buffers(WeightPool *pool, Plan *p, uint64_t origin, int64_t *begin)
 {
         for (int i = 0; i < p->nbuffer; i++) {
@@ -182,7 +183,7 @@ const char *pool_fit(WeightPool *pool, Plan *p, Weights *from, uint64_t origin, 
         const char *error = begin ? place_buffers(pool, p, origin, begin) : no_memory;
         if (!error)
                 error = pack_buffers(p, from, begin, pool->base, IN_MEMORY);
-        if (error) { /* a partly packed entry must not be found again */
+        if (error) { /* so that a partly packed entry is not reused */
                 pool->n = 0;
                 pool->end = 0;
         }

@@ -1,14 +1,14 @@
-/* Reading weights, slot by slot.
+/* Reads weights, slot by slot.
  *
- * A slot's pieces are read in blocks of the published tensor, in the order of the file, and given away in runs.  No more than a block
- * is held, of the slot as of the file. */
+ * A slot's pieces are read in blocks of the published tensor, in the order of the file, and passed on in
+ * runs.  At most one block is held, of the slot and of the file. */
 #include "weight_map_private.h"
 #include "checkpoint_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { LET_GO = 1 << 21 }; /* elements of a file whose pages are given back at once */
+enum { LET_GO = 1 << 21 }; /* elements of a file whose pages are released at once */
 
 bool weights_check(const Graph *g, Diag *diag)
 {
@@ -20,7 +20,7 @@ bool weights_check(const Graph *g, Diag *diag)
 
 /* ---- storage ---- */
 
-/* As a checkpoint has numbers of a storage. */
+/* Type of each storage in a checkpoint. */
 static const CkType file_type[] = {
         [STORAGE_F32] = CK_F32,     [STORAGE_F16] = CK_F16,   [STORAGE_BF16] = CK_BF16,
         [STORAGE_Q8_0] = CK_Q8_0,   [STORAGE_Q4_0] = CK_Q4_0, [STORAGE_Q4_1] = CK_Q4_1,
@@ -41,7 +41,8 @@ bool ck_type_widened(CkType type)
         return !kept;
 }
 
-/* The type in which a piece is moved; F32 if its numbers are computed from those of the file, or are split. */
+/* The type in which a piece is copied; F32 if its numbers are computed from those of the file, or are
+ * split. */
 static Storage storage_of_piece(const Weights *weights, const Piece *p)
 {
         if (p->mul != 1 || p->add != 0)
@@ -53,13 +54,13 @@ static Storage storage_of_piece(const Weights *weights, const Piece *p)
         return STORAGE_F32;
 }
 
-/* Vectors are floats: they are small, and their readers take floats. */
+/* Vectors are floats: they are small, and kernels read them as floats. */
 static bool may_be_narrow(const Weight *w)
 {
         return w->type.rank > 1 && w->id < STORAGES_IN_FILE;
 }
 
-/* Whole blocks along the axis that products sum over. */
+/* Whether blocks divide the axis that products sum over. */
 static bool divides(const Weight *w, Storage s)
 {
         return !is_in_blocks(s) ||
@@ -107,7 +108,7 @@ static float rounded_to(Storage s, float x)
                                    : x;
 }
 
-/* The first of block[n] at or after `from` that is finite and infinite when rounded; n: none. */
+/* Index of the first of block[n], from `from` on, that is finite, but infinite when rounded; n: none. */
 static int64_t first_beyond(Storage s, const float *block, int64_t from, int64_t n)
 {
         bool is_narrow = s == STORAGE_F16 || s == STORAGE_BF16;
@@ -122,7 +123,7 @@ static void round_block(const Weight *w, float *block, int64_t n)
                 block[i] = rounded_to(w->storage, block[i]);
 }
 
-/* A finite number x that becomes infinite in the weight's storage, or as a float. */
+/* Reports a finite number x that becomes infinite in the weight's storage, or as a float. */
 static bool refuse_beyond(Weights *weights, const Weight *w, const char *tensor, const char *place, double x)
 {
         Arena *a = weights->graph->arena;
@@ -206,22 +207,22 @@ static bool take_hashed(Weights *weights, const Weight *w, int64_t slot, WeightR
 
 /* ---- loaded ---- */
 
-/* A piece being read: digits beyond `digit` make up a block of `span` elements of the file, as do `chunk`
+/* A piece being read: digits after `digit` are a block of `span` elements of the file, as are `chunk`
  * values of it. */
 typedef struct {
         const Piece *piece;
         const CkTensor *tensor;
         float *block;
         Weights *weights;
-        bool rounds; /* else they are exact as they are */
+        bool rounds; /* else the numbers are exact */
         int digit;
         int64_t span, chunk;
         WeightRun *take;
         void *to;
-        int64_t kept; /* the first element of the file whose page may be in memory for us */
+        int64_t kept; /* first element of the file whose page may be in memory because of this reader */
 } PieceReader;
 
-/* A block may have gaps, elements of other pieces, if they are short or few. */
+/* A block may have gaps, elements of other pieces, if these are short or few. */
 static void plan_blocks(PieceReader *r)
 {
         const PieceDigit *digit = r->piece->digit;
@@ -239,9 +240,9 @@ static void plan_blocks(PieceReader *r)
         r->chunk = gaps || r->span > CK_BLOCK - d->published ? 1 : 1 + (CK_BLOCK - r->span) / d->published;
 }
 
-/* The values of d, digit k or a part of it, and all of the digits inside, from a block to their places in the
- * slot.  Of the two innermost the one with the shorter step in the slot runs last: a transposed matrix goes
- * in runs. */
+/* Copies the values of d, digit k or a part of it, with all inner digits, from a block to the slot.  Of
+ * the two innermost, the one with the shorter step in the slot is the inner loop, so that a transposed
+ * matrix is written in runs. */
 static void reader_give(const PieceReader *r, int k, PieceDigit d, const float *from, int64_t to)
 {
         const Piece *p = r->piece;
@@ -260,7 +261,7 @@ static void reader_give(const PieceReader *r, int k, PieceDigit d, const float *
                 reader_give(r, k + 1, inner, from + i * d.published, to + i * d.slot);
 }
 
-/* Whether an element of the published tensor is one of the piece: its block may have gaps. */
+/* Whether an element of the published tensor belongs to the piece: its block may have gaps. */
 static bool piece_has(const Piece *p, int64_t element)
 {
         int64_t rest = element - p->from;
@@ -281,7 +282,7 @@ static bool refuse_element(const PieceReader *r, int64_t element, double x)
                              element_index_text(a, t->rank, t->shape, element), x);
 }
 
-/* The same elements as the model's floats: those of 64 bits may be too large, and so may what is computed of them. */
+/* Converts elements to the model's floats: 64-bit or computed numbers may be too large. */
 static bool compute_block(PieceReader *r, int64_t from, int64_t n)
 {
         const Piece *p = r->piece;
@@ -361,7 +362,7 @@ const char *weights_why(const void *weights)
         return ((const Weights *)weights)->why;
 }
 
-/* The numbers that there are, before they are rounded to blocks. */
+/* Reads the numbers before rounding to blocks. */
 static bool take_pieces(Weights *weights, const Weight *w, int64_t slot, WeightRun *take, void *to)
 {
         if (!weights->map)

@@ -152,7 +152,7 @@ with tempfile.TemporaryDirectory() as work:
         run("--inputs", write("p.npy", npy([[1.0, 2.0], [3.0, 4.0]])), "--output", "all", "-o", "all.npy", m="counts")
         same(read_npy(f"{work}/all.npy"), ("<f4", (), [10.0]))
 
-    @check("the only input takes the only array, whatever its name")
+    @check("a single array is for the only input, whatever its name")
     def _():
         same(json.loads(run("--inputs", "p.npy", "--json", m="counts").stdout), {"doubled": [[2, 4], [6, 8]], "all": 10})
 
@@ -165,7 +165,7 @@ with tempfile.TemporaryDirectory() as work:
         run("-I", f"x={batch}", *GIVEN[2:], "-o", "batch.safetensors")
         same(read_safetensors(f"{work}/batch.safetensors")["y"][1], (2, 3, 2))
 
-    @check("texts of a batch, which go into calls together, are each as alone")
+    @check("texts of a batch, which share calls, have the results of separate calls")
     def _():
         text = "import bert\nmodel m : bert { vocab 60  context 32  layers 2  heads 2  d_model 12  d_ff 20 }\n"
         model = write("encoder.model", text.encode())
@@ -179,7 +179,7 @@ with tempfile.TemporaryDirectory() as work:
         r = run("-I", f"tokens={texts}", *common, model=model, m=None, code=1)
         assert "number 8 of the batch: tokens[3] is 60: it must be 0 to 59" in r.stderr, r.stderr
 
-    @check("taps and outputs stand a comparison")
+    @check("taps and outputs agree in a comparison")
     def _():
         ids = [1, 319, 343, 378, 283]
         run("-I", f"tokens={ids}", "--tap", "layer[0].attn,layer[2].ffn", "-o", "seen.safetensors", model=TALE, m=None)

@@ -141,7 +141,7 @@ with tempfile.TemporaryDirectory() as work:
         near([p for _, p, _ in sorted(classes("two", "colour.png", "-I", "scale=0")["colour.png"])], [1 / 3] * 3)
         same(len(classes("second", "colour.png")["colour.png"]), 2)
 
-    @check("what is said of wrong pictures, labels and scores")
+    @check("errors in pictures, labels and scores")
     def _():
         error("requires pictures after the model", "run", PICTURES, "cut", code=2)
         error("it can be read once", "run", PICTURES, "cut", "-", "-", code=2)
@@ -155,7 +155,7 @@ with tempfile.TemporaryDirectory() as work:
         error("expected an input of reals [channels, height, width], and scale is []", "eval", PICTURES, "two", "-I", "scale=colour.png")
         error("cut has no loop clasify; did you mean classify?", "run", PICTURES, "cut", "colour.png", "--loop", "clasify", code=2)
 
-    @check("what is said of loops of pictures that do not fit")
+    @check("errors in picture loops that do not match the model")
     def _():
         error("requires stretched of at least 20, as long as the input's sides, not 19", "check", PICTURES, "too_small")
         error("requires shortest_edge or stretched, but not both", "check", PICTURES, "too_many")
@@ -186,7 +186,7 @@ with tempfile.TemporaryDirectory() as work:
         same(embedded("first", B)[0], rows[0])
         near(embedded("unit", B)[0], [v / math.sqrt(sum(w * w for w in mean)) for v in mean])
 
-    @check("texts as long as the model takes, and those that its loop cuts")
+    @check("texts of the maximum length, and texts that the loop truncates")
     def _():
         whole = " ".join(str(i % 60) for i in range(32))
         rows = hidden(whole, "hidden")
@@ -242,7 +242,7 @@ with tempfile.TemporaryDirectory() as work:
         same(lathe("run", TEXTS, "both", B), lathe("run", TEXTS, "filled", B))
         same(lathe("run", TEXTS, "both", B, "--loop", "embed"), lathe("run", TEXTS, "sentence", B))
 
-    @check("what is said of wrong texts and loops")
+    @check("errors in texts and loops")
     def _():
         error('"1 2 3" has no mask: it must contain token 7', "run", TEXTS, "filled", "1 2 3")
         error("tokens[1] is 60: it must be 0 to 59", "run", TEXTS, "filled", "7 60")
