@@ -1,6 +1,6 @@
 /*
- * Several sequences in a call: what each of them takes lies row after row.  $model and $MODEL stand for the model's name,
- * $time and $past for the members that count rows and positions.
+ * Several sequences in a call, whose inputs are concatenated row by row.  $model and $MODEL are the model's name, $time and
+ * $past the members that count rows and positions.
  *
  * Needs model.h, keep_slot(), take_slot(), skip_rows(), SLOTS, ROWS and POSITIONS.
  */

@@ -1,5 +1,5 @@
 /*
- * A sequence of an instance that holds several is copied.  $model and $MODEL stand for the model's name.
+ * Copies a sequence of an instance with several slots.  $model and $MODEL are the model's name.
  *
  * Needs model_memory.h, and pages.h for states in pages.
  */

@@ -1,6 +1,6 @@
 /*
- * Pages of an instance that holds several sequences: taken before a call, given back with positions.  $model and
- * $MODEL stand for the model's name.
+ * Pages of an instance with several sequences: allocated before a call, released when positions are taken back.  $model and
+ * $MODEL are the model's name.
  *
  * Needs pages.h, model_memory.h, the table paged_states.
  */

@@ -1,6 +1,6 @@
 /*
- * Batches under way: each is begun, and its outputs are taken later, so that stages of ranks are at different ones.  $model and $MODEL stand
- * for the model's name.
+ * Batches under way: a batch is begun, and its outputs are taken later, so that stages of ranks can work on different batches.
+ * $model and $MODEL are the model's name.
  *
  * Needs batch.h.
  */

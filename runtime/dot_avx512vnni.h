@@ -1,4 +1,4 @@
-/* Products of codes on AVX-512 with VNNI.  What they mean stands in dot_scalar.h. */
+/* Products of codes on AVX-512 with VNNI.  They are defined in dot_scalar.h. */
 
 /* The instruction takes codes without a sign. */
 #define DOT_OFFSET 128

@@ -1,5 +1,5 @@
 /*
- * Sums of products of codes, in plain C: what sets apart targets that share an n16 header, which it needs.
+ * Sums of products of codes, in plain C: they differ between targets with the same n16 header, which this file needs.
  */
 
 #define DOT_OFFSET 0

@@ -1,4 +1,4 @@
-/* Products of codes on SSE2.  What they mean stands in dot_scalar.h. */
+/* Products of codes on SSE2.  They are defined in dot_scalar.h. */
 
 #define DOT_OFFSET 0
 #define DOT_PAIRS 0

@@ -1,6 +1,7 @@
 /*
- * What a program has.  Conditions of the runtime ask for it; where lathe emits C it resolves them, and neither the condition nor what the
- * program lacks is in the result (emit/program_facts.c says which program has what).  Compiled by itself, the runtime has everything.
+ * The features of a program, for conditions of the runtime.  When lathe emits C it resolves them, so that the result contains
+ * neither the conditions nor unused features (emit/program_facts.c has the values).  Compiled separately, the runtime has all
+ * features.
  */
 
 /* What tiles of numbers multiply, weights, keys, values or other states, is not all in f32; but in f16; in bf16. */

@@ -1,7 +1,7 @@
 /*
- * Generation: a text goes on token by token, as a loop lets it.
+ * Generation: a text is continued token by token, as its loop prescribes.
  *
- * Model and output are behind functions: lathe's engines and emitted programs generate by the same lines.
+ * Model and output are callbacks: lathe's engines and emitted programs share this code.
  */
 
 #if !defined(EMITTED)

@@ -1,9 +1,10 @@
 /*
  * Tokens whose texts a grammar allows.
  *
- * Texts of tokens are sorted, so that those which begin alike lie together, as in a trie that is walked depth first: the state behind each
- * byte of the last text is kept, a text goes on from where it differs from the one before, and where a beginning is dead, all that share it
- * are passed over.  (The tries of a tokenizer keep one token for a text and don't list what follows a node; here both are needed.)
+ * Texts of tokens are sorted, so that common prefixes are adjacent, as in the depth-first walk of a trie: the state after each
+ * byte of the last text is kept, the next text starts at its first difference, and if a prefix is not allowed, all texts with it
+ * are skipped.  (The tries of a tokenizer keep one token per text and don't list the successors of a node; both are needed
+ * here.)
  *
  * Needs grammar_states.h and tokens.h.
  */

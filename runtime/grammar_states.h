@@ -1,17 +1,17 @@
 /*
- * Where texts may be under a grammar, as the states of a deterministic machine, which is made while texts go through it.
+ * Positions of texts in a grammar, as the states of a deterministic automaton that is built on demand.
  *
- * A grammar is laid out as places, each of which takes a byte, names a rule, or leads on to two others.  After some bytes a text may be at
- * several places, and within rules that others have named: each way is a place and a stack of the places to return to.  A state is the set of
- * all ways, none of which has to return or to choose before it takes a byte:
+ * A grammar is a list of places, each of which takes a byte, calls a rule, or leads to two others.  After some bytes a text may
+ * be at several places, and within nested rules: each path is a place and a stack of return places.  A state is the set of all
+ * paths, each of which takes a byte next:
  *
- *     root ::= "[" root? "]"           after "[[":  { "[" or "]", then back behind root's first name }
+ *     root ::= "[" root? "]"           after "[[":  { "[" or "]", then return to the place after root's first call }
  *
- * Stacks share what lies below (a cell is a place and the cell below it), cells and states are the same where they are equal, and a
- * step that was made once is looked up.  Nothing is pushed for a rule that is named last, so that rules which repeat by naming
- * themselves at their end need no stack.
+ * Stacks share their lower parts (a cell is a place and the cell below it), equal cells and states are stored once, and a step
+ * is computed once.  A call at the end of a rule pushes nothing, so that tail-recursive rules need no stack.
  *
- * All lies in memory of a fixed size, in one of two halves.  When a half is full, what is kept goes into the other, and the rest is forgotten.
+ * All data is in memory of a fixed size, in one of two halves.  When a half is full, live data is copied to the other, and the
+ * rest is dropped.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /*
- * What the numerics contract asks of the C compiler and of the machine's floating-point state.
+ * Requirements of the numerics contract on the C compiler and the machine's floating-point state.
  *
- * Every operation rounds once, to nearest even, in its own type; nothing is fused, flushed or reassociated
- * behind our back.  The compiler is told so below; float_enter() sets the machine's state and float_leave()
- * gives the caller's back; float_check() in math.h asks known questions of both, for no macro tells of
- * -ffp-contract=fast. Comes before every other runtime file.
+ * Every operation rounds once, to nearest even, in its own type; nothing is fused, flushed or reassociated.  The pragmas below
+ * tell the compiler; float_enter() sets the machine's state and float_leave() restores the caller's; float_check() in math.h
+ * tests both, since no macro shows -ffp-contract=fast. Precedes every other runtime file.
  */
 
 #if !defined(EMITTED)

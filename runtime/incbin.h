@@ -1,5 +1,5 @@
 /*
- * The weights in the program, where the assembler puts their file.  $model and $MODEL stand for the model's name.
+ * The weights in the program, included by the assembler.  $model and $MODEL are the model's name.
  *
  * Needs the model's struct, LAYOUT_HASH, WEIGHT_FLOATS, TAIL_BYTES and TAIL_HASH.
  */

@@ -1,6 +1,6 @@
 /*
- * What stands before code made for libtcc, which gets neither headers nor a library: the types of both, and names of
- * lathe's own functions.  The kernels' declarations follow, from the table of kernels.c.
+ * Declarations before code for libtcc, which has neither headers nor a library: types, and names of lathe's functions.  The
+ * kernels' declarations follow, from the table of kernels.c.
  */
 typedef signed char int8_t;
 typedef unsigned char uint8_t;

@@ -1,5 +1,5 @@
 /*
- * The command line of an emitted model that classifies.  $model and $MODEL stand for its name.
+ * The command line of an emitted model that classifies.  $model and $MODEL are its name.
  *
  * Needs pnm.h, likely.h, main_shell.h, main_program.h, model_classify.h and WEIGHTS_FILE.
  */

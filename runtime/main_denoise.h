@@ -1,5 +1,5 @@
 /*
- * The command line of a model that denoises.  $model and $MODEL stand for its name.
+ * The command line of a model that denoises.  $model and $MODEL are its name.
  *
  * Needs main_shell.h, main_program.h, input_values.h, model_denoise.h, WEIGHTS_FILE, PICTURE_CHANNELS (0: the result is not a picture),
  * PICTURE_ROWS, PICTURE_COLUMNS, CLASS_NUMBERS (0: there are no classes), latent_shape, INPUTS, input_form, and denoise_of().

@@ -1,5 +1,5 @@
 /*
- * The end of a command line: its exit status, and main().  $model and $MODEL stand for the model's name.
+ * The end of a command line: its exit status, and main().  $model and $MODEL are the model's name.
  *
  * Needs main_shell.h and the model's functions.
  */

@@ -1,5 +1,5 @@
 /*
- * A command line's sound.  $model and $MODEL stand for the model's name.
+ * A command line's sound.  $model and $MODEL are the model's name.
  *
  * Needs wav.h, main_shell.h, transcribe_feed(), SAMPLE_RATE and SAMPLES.
  */

@@ -1,5 +1,5 @@
 /*
- * The command line of an emitted model that takes texts one by one.  $model and $MODEL stand for its name.
+ * The command line of an emitted model that takes texts one by one.  $model and $MODEL are its name.
  *
  * Needs main_shell.h, main_program.h, prompt_tokens(), WEIGHTS_FILE, LONGEST_TEXT, MAX_TOKENS (0: texts are not cut), the table
  * text_prompt, and of the loop: LOOP_SCRATCH(n), loop_help, loop_text().

@@ -1,5 +1,5 @@
 /*
- * An instance of the model: its weights and its threads.  $model and $MODEL stand for the model's name.
+ * An instance of the model: its weights and its threads.  $model and $MODEL are the model's name.
  *
  * Needs guard.h, processor.h, team.h, the model's enums and struct, model_begin.h, model_memory.h and weights_open().
  */

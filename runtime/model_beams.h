@@ -1,5 +1,5 @@
 /*
- * Beam search as a function of the model's, whose instance has a slot for each beam.  $model and $MODEL stand for its name.
+ * Beam search as a function of the model's, whose instance has a slot for each beam.  $model and $MODEL are its name.
  *
  * Needs beams.h, beam_search.h, beam_run.h, the model's functions, model_generate.h and SLOTS.
  */

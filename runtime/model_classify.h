@@ -1,5 +1,5 @@
 /*
- * Classification as a function of the model's.  $model and $MODEL stand for its name.
+ * Classification as a function of the model.  $model and $MODEL are its name.
  *
  * Needs guard.h, picture_input.h, likely.h, the model's functions, classify_call(), picture_form and CLASSES.
  */

@@ -1,5 +1,5 @@
 /*
- * Denoising as a function of the model's.  $model and $MODEL stand for its name.
+ * Denoising as a function of the model.  $model and $MODEL are its name.
  *
  * Needs guard.h, denoise.h, the model's functions, denoise_call(), LoopGiven, denoise_without(), denoise_form, loop_guidance, LATENT_VALUES,
  * GUIDED_VALUES and TOLD_VALUES.

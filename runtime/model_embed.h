@@ -1,5 +1,5 @@
 /*
- * The vector of a text as a function of the model's.  $model and $MODEL stand for its name.
+ * The vector of a text as a function of the model.  $model and $MODEL are its name.
  *
  * Needs guard.h, pooling.h, the model's functions, embed_call(), WIDTH, POOLS, AVERAGES and HAS_LENGTH_1.
  */

@@ -1,5 +1,5 @@
 /*
- * Masked tokens, filled by a function of the model's.  $model and $MODEL stand for its name.
+ * Masked tokens, filled by a function of the model's.  $model and $MODEL are its name.
  *
  * Needs guard.h, likely.h, the model's functions, fill_call(), MASK_TOKEN and FILL_COLUMNS.
  */

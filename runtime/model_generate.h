@@ -1,5 +1,5 @@
 /*
- * Generation as a function of the model's.  $model and $MODEL stand for its name.
+ * Generation as a function of the model.  $model and $MODEL are its name.
  *
  * Needs generation.h, sampler.h, the model's functions, VOCAB, CONTEXT, DRAFTS and tokens_of_loop.
  */

@@ -1,5 +1,5 @@
 /*
- * The grammar of a model's texts as a rule of its generation.  $model and $MODEL stand for its name.
+ * The grammar of a model's texts as a rule of its generation.  $model and $MODEL are its name.
  *
  * Needs grammar_rule.h, grammar_tables, GRAMMAR_PIECE, the model's functions, VOCAB and tokens_of_loop.
  */

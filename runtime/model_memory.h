@@ -1,6 +1,6 @@
 /*
  * Memory of an instance.  With several slots, each slot has a state, and each sequence of a call has two views of the instance.
- * A model that is not causal has no state and one view.  $model stands for the model's name.
+ * A model that is not causal has no state and one view.  $model is the model's name.
  *
  * Needs the model's struct, ARENA_FLOATS, STATE_FLOATS, SCRATCH, and for several slots SLOTS.
  */

@@ -1,5 +1,5 @@
 /*
- * Ranks of a model: an instance becomes one of several that compute together.  $model and $MODEL stand for its name.
+ * Ranks of a model: an instance becomes one of several that compute together.  $model and $MODEL are its name.
  *
  * Needs ranks.h, rank_file.h, the model's functions, WEIGHT_FLOATS and RANK_ROW, the floats of the widest row that is exchanged.
  */

@@ -1,5 +1,5 @@
 /*
- * A model whose weight file may be that of one rank (rank_file.h).  $model and $MODEL stand for its name.
+ * A model whose weight file may be that of one rank (rank_file.h).  $model and $MODEL are its name.
  *
  * Needs rank_link.h, the model's struct and SPREAD_HASH.
  */

@@ -1,5 +1,5 @@
 /*
- * Text of a model: the interface to tokens.h.  $model and $MODEL stand for the model's name.
+ * Text of a model: the interface to tokens.h.  $model and $MODEL are the model's name.
  *
  * Needs tokens.h and the model's struct.
  */

@@ -1,5 +1,5 @@
 /*
- * Sound to text as a function of the model's.  $model and $MODEL stand for its name.
+ * Sound to text as a function of the model.  $model and $MODEL are its name.
  *
  * Needs the model's functions, its generation, transcribe_feed(), SAMPLES and SPEECH_START.
  */

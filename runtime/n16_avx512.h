@@ -1,4 +1,4 @@
-/* n16 and c64 on AVX-512 BW: a register each.  What they mean stands in n16_scalar.h. */
+/* n16 and c64 on AVX-512 BW: a register each.  They are defined in n16_scalar.h. */
 
 #include <immintrin.h>
 #include <stdint.h>

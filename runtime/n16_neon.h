@@ -1,4 +1,4 @@
-/* n16 and c64 on NEON: four registers each.  What they mean stands in n16_scalar.h. */
+/* n16 and c64 on NEON: four registers each.  They are defined in n16_scalar.h. */
 
 #include <arm_neon.h>
 #include <stdint.h>

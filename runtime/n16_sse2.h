@@ -1,4 +1,4 @@
-/* n16 and c64 on SSE2: four registers each.  What they mean stands in n16_scalar.h. */
+/* n16 and c64 on SSE2: four registers each.  They are defined in n16_scalar.h. */
 
 #include <emmintrin.h>
 #include <stdint.h>

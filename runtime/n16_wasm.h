@@ -1,4 +1,4 @@
-/* n16 and c64 on WebAssembly: four vectors each.  What they mean stands in n16_scalar.h. */
+/* n16 and c64 on WebAssembly: four vectors each.  They are defined in n16_scalar.h. */
 
 #include <stdint.h>
 #include <string.h>

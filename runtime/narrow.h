@@ -1,5 +1,5 @@
 /*
- * Numbers of 16 bits that do not lie 16 in a row: widened exactly when loaded, rounded when stored.
+ * 16-bit numbers that are not stored 16 in a row: widened exactly when loaded, rounded when stored.
  *
  * Needs a v16 header, rows.h and far.h.
  */

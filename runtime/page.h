@@ -1,7 +1,7 @@
 /*
- * What a page calls of the model that it holds (compiler/emit/emit_command.c).  $model and $MODEL stand for the model's name.
+ * Functions that a page calls in its model (compiler/emit/emit_command.c).  $model and $MODEL are the model's name.
  *
- * Nothing is imported: a page puts bytes where these functions say, and reads them where they say.
+ * Nothing is imported: a page writes and reads bytes at addresses that these functions return.
  *
  * Needs the model's functions.
  */

@@ -1,7 +1,7 @@
 /*
- * A page's attention: how much each token of its text looked at the others.  $model and $MODEL stand for the model's name.
+ * A page's attention: the weights of each token of its text for the others.  $model and $MODEL are the model's name.
  *
- * It is not there while a text is made: the model goes over the text again, as far as it is asked for.
+ * It is not computed during generation: the model runs over the text again, as far as requested.
  *
  * Needs page_tale.h, ATTENTION_MAPS: layers times heads, and ATTENTION_ROWS: of a piece.
  */

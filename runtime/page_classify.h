@@ -1,5 +1,5 @@
 /*
- * A page's pictures.  $model and $MODEL stand for the model's name.
+ * A page's pictures.  $model and $MODEL are the model's name.
  *
  * Needs page.h, model_classify.h, main_shell.h and CLASSES.
  */

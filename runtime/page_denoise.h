@@ -1,5 +1,5 @@
 /*
- * A page's drawings.  $model and $MODEL stand for the model's name.
+ * A page's drawings.  $model and $MODEL are the model's name.
  *
  * Needs page.h, model_denoise.h, main_shell.h and what main_denoise.h does.
  */

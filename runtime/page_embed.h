@@ -1,5 +1,5 @@
 /*
- * A page's vectors of texts.  $model and $MODEL stand for the model's name.
+ * A page's vectors of texts.  $model and $MODEL are the model's name.
  *
  * Needs page.h, model_embed.h, main_prompt_text.h, main_shell.h, DEFAULT_PROMPT, MAX_TOKENS and WIDTH.
  */

@@ -1,5 +1,5 @@
 /*
- * A page's masked words.  $model and $MODEL stand for the model's name.
+ * A page's masked words.  $model and $MODEL are the model's name.
  *
  * Needs page.h, likely.h, model_fill.h, main_prompt_text.h, main_shell.h and TEXT_ROOM.
  */

@@ -1,5 +1,5 @@
 /*
- * A page's text behind a prompt.  $model and $MODEL stand for the model's name.
+ * A page's continuation of a prompt.  $model and $MODEL are the model's name.
  *
  * Needs page_tale.h and main_prompt_text.h.
  */

@@ -1,5 +1,5 @@
 /*
- * A page's text, as it is made: behind a prompt, in a conversation or of a sound.  $model and $MODEL stand for the model's name.
+ * A page's generated text: after a prompt, in a conversation, or from a sound.  $model and $MODEL are the model's name.
  *
  * Needs page.h, model_generate.h and TEXT_ROOM; tale_begin() first.
  */

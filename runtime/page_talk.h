@@ -1,5 +1,5 @@
 /*
- * A page's conversation.  $model and $MODEL stand for the model's name.
+ * A page's conversation.  $model and $MODEL are the model's name.
  *
  * Needs page_tale.h, conversation.h and talk_form.
  */

@@ -1,5 +1,5 @@
 /*
- * A page's sound as text.  $model and $MODEL stand for the model's name.
+ * A page's sound as text.  $model and $MODEL are the model's name.
  *
  * Needs page_tale.h, wav.h, transcribe_feed(), SAMPLE_RATE, SAMPLES and START_TOKEN.
  */

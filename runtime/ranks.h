@@ -1,19 +1,19 @@
 /*
  * Ranks: processes, on machines of any kind, that compute one model together.
  *
- * Each has an instance of its own.  Of a product a rank computes its panels of 16 outputs, of an attention its heads of keys, whole, by the
- * chains of operations of a single process; then all get what the others made.  Values are copied and never added, so that the number of
- * ranks changes no bit.  What is not spread all compute.
+ * Each has its own instance.  For a product a rank computes its panels of 16 outputs, for attention its KV heads, completely, by
+ * the same operations as a single process; then all ranks get the results of the others.  Values are copied and never added, so
+ * that the number of ranks changes no bit.  Other kernels are computed by all ranks.
  *
- * Stages of ranks share the iterations of a repeat, layers, in turn: each hands on what the repeat carries.  Where no output is wanted of a call, as of
- * a prompt's pieces but the last, a stage goes on to the next call while others are still at this one; so it does where outputs are taken later,
- * as of batches under way (batch_under_way.h).
+ * Stages of ranks divide the iterations of a repeat, layers: each sends the repeat's carried values on.  If no output is
+ * requested of a call, as for all pieces of a prompt but the last, a stage begins the next call while others still work on this
+ * one; likewise if outputs are taken later, for batches under way (batch_under_way.h).
  *
- * In a call of many rows ranks may share rows instead, by tiles of 16, each with all weights: what other ranks made of them is brought together
- * where a kernel reads it, as attention does keys and values.
+ * In a call of many rows ranks may share rows instead, by tiles of 16, each rank with all weights: rows of other ranks are
+ * gathered where a kernel reads them, as attention reads keys and values.
  *
- * A row that lies in one piece is gathered where it is.  All else goes through a block, for each panel (or head) a row after the other, in which
- * a rank's own part lies in one piece.
+ * A contiguous row is gathered in place.  All other data goes through a block, by panels (or heads) and rows, in which a rank's
+ * own part is contiguous.
  *
  * Needs rank_link.h and rows.h.
  */

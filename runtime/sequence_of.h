@@ -1,5 +1,5 @@
 /*
- * Which of the sequences in a call a row belongs to.  $model stands for the model's name.
+ * The sequence of a row in a call.  $model is the model's name.
  *
  * Needs the model's struct.
  */

@@ -1,8 +1,8 @@
 /*
- * A conversation as tokens, by the texts that stand around what is said.
+ * A conversation as tokens, with the texts around its messages.
  *
- * Each of these texts is a list of special tokens and plain texts.  What is said goes in between with special tokens off, and all plain
- * text between two special tokens is encoded as one text: so the ids are those of the whole text, whatever stands at the joints.
+ * Each of these texts is a list of special tokens and plain texts.  Messages are inserted with special tokens off, and all plain
+ * text between two special tokens is encoded as one text: so the ids are those of the whole text.
  *
  * Needs tokens.h.
  */

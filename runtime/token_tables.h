@@ -1,7 +1,8 @@
 /*
- * A tokenizer's tables: one block of memory without pointers, so that a file of them may be mapped, and what is looked up there.
+ * A tokenizer's tables: one block of memory without pointers, so that a file of them can be mapped, and the functions that look
+ * things up in them.
  *
- * Nothing is allocated; ids and places are bounded in every look-up.
+ * Nothing is allocated; ids and places are checked in every look-up.
  */
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * Text to token ids and back, by tables that the compiler made of a tokenizer.
+ * Text to token ids and back, with tables that the compiler makes from a tokenizer.
  *
- * Added tokens are cut out, what lies between them is normalised and split into pieces, and each piece becomes tokens by
+ * Added tokens are split off, the text between them is normalised and split into pieces, and each piece becomes tokens by
  * merges.  Nothing is allocated.
  *
  * Needs token_tables.h, token_pieces.h and token_normaliser.h.

@@ -1,6 +1,6 @@
 /*
  * v16 on AVX2 with FMA and F16C: two registers of eight floats.  Every operation gives the bits of
- * v16_scalar.h, where its meaning stands (any NaN counts as equal to any other).  Compile with -mavx2 -mfma
+ * v16_scalar.h, which defines it (any NaN counts as equal to any other).  Compile with -mavx2 -mfma
  * -mf16c.
  */
 

@@ -1,6 +1,6 @@
 /*
  * v16 on NEON (AArch64): four registers of four floats.  Every operation gives the bits of v16_scalar.h,
- * where its meaning stands (any NaN counts as equal to any other).  Maxima and minima are compared and
+ * which defines it (any NaN counts as equal to any other).  Maxima and minima are compared and
  * selected, for the instructions of that name treat NaN and zeros differently.
  */
 

@@ -1,6 +1,6 @@
 /*
  * v16 on SSE2, which every x86-64 processor has: four registers of four floats.  Every operation gives the bits of
- * v16_scalar.h, where its meaning stands (any NaN counts as equal to any other).  There is no fused multiply-add: v_fma
+ * v16_scalar.h, which defines it (any NaN counts as equal to any other).  There is no fused multiply-add: v_fma
  * works in double.
  */
 

@@ -1,5 +1,5 @@
 /*
- * Weights of an instance out of a weight file, or of a whole one in memory.  $model and $MODEL stand for the model's name.
+ * Weights of an instance from a weight file, or from memory with its content.  $model and $MODEL are the model's name.
  *
  * Needs model_begin.h, the model's errors and struct, LAYOUT_HASH, WEIGHT_FLOATS, TAIL_BYTES and TAIL_HASH.
  */
