@@ -44,7 +44,8 @@ static int run_model_loop(Model *m, const CommandOptions *o, const PackedWeights
         return code;
 }
 
-static int run_chosen(Model *m, const CommandOptions *o, const PackedWeights *begun)
+/* only_chat: for `lathe chat` */
+static int run_chosen(Model *m, const CommandOptions *o, const PackedWeights *begun, bool only_chat)
 {
         const Loop *loop;
         if (!choose_loop(m, o, &loop))
@@ -53,10 +54,16 @@ static int run_chosen(Model *m, const CommandOptions *o, const PackedWeights *be
         const char *command = arena_printf(&m->arena, "run %s", loop_info[id].name);
         if (!options_fit(o, command))
                 return WRONG_USAGE;
-        return id == LOOP_generate ? run_generate(m, o, begun, NULL) : run_model_loop(m, o, begun, loop, id);
+        if (id == LOOP_generate)
+                return run_generate(m, o, begun, only_chat ? RUN_CHAT : RUN_TEXT, NULL);
+        if (!only_chat)
+                return run_model_loop(m, o, begun, loop, id);
+        fprintf(stderr, "lathe chat: %s holds no conversations: its loop is %s; `lathe run` runs it\n",
+                m->graph->name, loop->name);
+        return WRONG_INPUT;
 }
 
-int run_command(const CommandOptions *o)
+static int run_or_chat(const CommandOptions *o, bool only_chat)
 {
         Model m;
         PackedWeights begun;
@@ -68,8 +75,26 @@ int run_command(const CommandOptions *o)
                 code = code ? code : WRONG_INPUT;
                 packed_weights_close(&begun);
         } else {
-                code = run_chosen(&m, o, &begun);
+                code = run_chosen(&m, o, &begun, only_chat);
         }
         model_free(&m);
         return code;
+}
+
+int run_command(const CommandOptions *o)
+{
+        return run_or_chat(o, false);
+}
+
+int chat_command(const CommandOptions *o)
+{
+        const OptionId text[] = {OPT_RAW, OPT_BEAMS};
+        for (int i = 0; i < 2; i++)
+                if (o->given[text[i]]) {
+                        fprintf(stderr,
+                                "lathe chat: %s is for a text, not a conversation: use it with `lathe run`\n",
+                                option_info(text[i])->name);
+                        return WRONG_USAGE;
+                }
+        return run_or_chat(o, true);
 }

@@ -51,6 +51,13 @@ const Command command_table[] = {
          "example: lathe run sentences/ --similar \"A cat sleeps.\" \"A kitten naps.\"\n"
          "example: lathe run masked/ \"The capital of France is [MASK].\"\n"
          "example: lathe run drawings.model --weights drawings.safetensors -I class=13 -o star.png\n"},
+        {"chat", chat_command, 1, 2, "one model, and perhaps the first turn", "MODEL [TURN] [options]",
+         "hold a conversation with a model",
+         "As `lathe run`, for models with a conversation: a published model with a chat template, or a model "
+         "file "
+         "whose loop generate has `user` and `answer`.  Each line of standard input is a turn.",
+         "example: lathe chat SmolLM2-135M-Instruct/\n"
+         "example: lathe chat SmolLM2-135M-Instruct/ --system \"Be brief.\" --temp 0.7\n"},
         {"eval", eval_command, 1, 1, "one model",
          "MODEL [--inputs FILE]… [-I NAME=VALUE]… [-p TEXT] [-o FILE | --json] [--tap NAME,…] [--output "
          "NAME,…]",

@@ -31,6 +31,7 @@ int build_command(const CommandOptions *o);
 int page_command(const CommandOptions *o);
 int import_command(const CommandOptions *o);
 int run_command(const CommandOptions *o);
+int chat_command(const CommandOptions *o);
 int eval_command(const CommandOptions *o);
 int golden_command(const CommandOptions *o);
 int check_command(const CommandOptions *o);
@@ -114,8 +115,10 @@ void evaluation_free(Evaluation *e);
 
 /* Loops, on a model after its passes.  Each returns an exit code.  command_run.c selects one.  begun: from
  * packed_weights_begin(); ownership passes to the callee. */
-/* a sound file to be fed; NULL: none */
-int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, const char *sound);
+typedef enum { RUN_TEXT, RUN_CHAT } RunMode; /* RUN_CHAT: a model without conversations is an error */
+/* sound: a file to be fed; NULL: none */
+int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, RunMode mode,
+                 const char *sound);
 typedef struct {
         Evaluation e;
         const Loop *loop;

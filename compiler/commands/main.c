@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands_private.h"
 #include "import/import.h"
@@ -22,11 +23,40 @@ static void print_usage(FILE *f)
                    "models/tale.model --main -o tale.c\n         lathe run SmolLM2-135M/ -p \"Once\"\n");
 }
 
+/* Commands of similar programs, and what does their work here. */
+static const struct {
+        const char *word, *answer;
+} elsewhere[] = {
+        {"serve", "nothing is served; `lathe run MODEL` runs a model here, `lathe page MODEL` writes a page "
+                  "for a browser"},
+        {"pull",
+         "lathe downloads nothing; `hf download ORG/NAME --local-dir NAME` does, and then `lathe run NAME/`"},
+        {"download",
+         "lathe downloads nothing; `hf download ORG/NAME --local-dir NAME` does, and then `lathe run NAME/`"},
+        {"list", "lathe has no store of models; a model is a file or a folder: `lathe run MODEL`"},
+        {"ls", "lathe has no store of models; a model is a file or a folder: `lathe run MODEL`"},
+        {"ps", "no model keeps running; `lathe run MODEL` ends with its output"},
+        {"stop", "no model keeps running; `lathe run MODEL` ends with its output"},
+        {"rm", "lathe has no store of models; delete the file or the folder"},
+        {"convert", "`lathe import SOURCE` converts a published model to a model file and C"},
+        {"quantize", "`lathe run SOURCE --quant Q4_K_M` rounds weights, and so do build, page and eval"},
+        {"generate", "`lathe run MODEL -p TEXT` continues a text"},
+        {"compile", "`lathe build MODEL -o OUT.c` compiles a model to C"},
+        {"bench", "`lathe run MODEL -v` prints times and tokens per second"},
+        {"tokenize", "`lathe encode SOURCE` prints the tokens of standard input"},
+        {"embed", "`lathe run MODEL TEXT…` embeds texts, if the model has a loop embed"},
+};
+
 static const Command *command_find(const char *name)
 {
         for (int i = 0; i < command_count; i++)
                 if (!strcmp(command_table[i].name, name))
                         return &command_table[i];
+        for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+                if (!strcmp(elsewhere[i].word, name)) {
+                        fprintf(stderr, "lathe: there is no command %s: %s\n", name, elsewhere[i].answer);
+                        return NULL;
+                }
         const char *names[MAX_COMMANDS];
         for (int i = 0; i < command_count; i++)
                 names[i] = command_table[i].name;
@@ -67,7 +97,41 @@ static bool takes_source(const Command *c, const CommandOptions *o)
         if (c->run == show_command)
                 return o->nfile > 1;
         return c->run == build_command || c->run == page_command || c->run == run_command ||
-               c->run == eval_command || c->run == verify_command || c->run == weights_command;
+               c->run == chat_command || c->run == eval_command || c->run == verify_command ||
+               c->run == weights_command;
+}
+
+/* Whether a model that does not exist is named as a download, as in other programs: smollm2, smollm2:135m,
+ * org/name, https://…; then after a message. */
+static bool is_download(const Command *c, const char *name)
+{
+        char local[1024];
+        const char *slash = strchr(name, '/'), *last = strrchr(name, '/');
+        const bool url = strstr(name, "://"), bare = !slash && !strchr(name, '.') && strcmp(name, "-") != 0;
+        snprintf(local, sizeof local, "%.*s", slash ? (int)(slash - name) : 0, name);
+        const bool hub = slash && slash == last && slash > name && slash[1] && !strchr(".~", name[0]) &&
+                         !strstr(slash, ".model") && !strstr(slash, ".gguf") && !strstr(slash, ".json") &&
+                         access(local, F_OK) != 0;
+        if ((!url && !bare && !hub) || !access(name, F_OK))
+                return false;
+        fprintf(stderr, "lathe %s: there is no file or folder %s", c->name, name);
+        snprintf(local, sizeof local, "%s.model", name);
+        if (!access(local, F_OK))
+                fprintf(stderr, "; did you mean %s?\n", local);
+        else if (url)
+                fprintf(stderr, ", and lathe downloads nothing: `curl -LO %s`, then `lathe %s %s`\n", name,
+                        c->name, last[1] ? last + 1 : "FILE");
+        else if (hub)
+                fprintf(stderr,
+                        ", and lathe downloads nothing: `hf download %s --local-dir %s`, then `lathe %s "
+                        "%s/`\n",
+                        name, slash + 1, c->name, slash + 1);
+        else
+                fprintf(stderr,
+                        ", and lathe downloads nothing: `hf download ORG/NAME --local-dir NAME`, then `lathe "
+                        "%s NAME/`\n",
+                        c->name);
+        return true;
 }
 
 /* Parts of a source that a command needs: the tokenizer, for a program or a prompt. */
@@ -88,7 +152,7 @@ static int run_lathe(int argc, char **argv)
                 return WRONG_USAGE;
         }
         const char *word = argv[1];
-        if (!strcmp(word, "--version")) {
+        if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) {
                 if (argc > 2)
                         return too_much(argv[2]);
                 printf("lathe %s\n", LATHE_VERSION);
@@ -120,6 +184,8 @@ static int run_lathe(int argc, char **argv)
         Arena arena = {0};
         int code = DONE;
         o.begun = begun;
+        if ((takes_source(c, &o) || c->run == import_command) && is_download(c, o.file[0]))
+                return WRONG_USAGE;
         if (!takes_source(c, &o) || source_open(&arena, &o, source_parts(c, &o), &code))
                 code = c->run(&o);
         arena_free(&arena);

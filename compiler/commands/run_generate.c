@@ -37,6 +37,7 @@ typedef struct {
         Plan *plan;
         Tokenizer tokenizer;
         PackedWeights packed;
+        RunMode mode;
         Engine *engine;
         DraftModel draft;
         const char *sound;             /* a sound file to be fed; NULL: none */
@@ -454,6 +455,15 @@ static int run_generate_text(GenerateSession *s)
         }
         if (form)
                 return generate_converse(s, form);
+        if (s->mode == RUN_CHAT) {
+                fprintf(stderr,
+                        "lathe chat: %s holds no conversations: %s; `lathe run` continues a text with it\n",
+                        s->m->graph->name,
+                        !o->tokenizer    ? "a conversation requires a tokenizer (--tokenizer)"
+                        : o->source.path ? "it has no chat template"
+                                         : "its loop generate has no settings `user` and `answer`");
+                return WRONG_INPUT;
+        }
         if (o->system) {
                 fprintf(stderr,
                         "lathe run: --system is for a model with a conversation in its loop generate, "
@@ -474,10 +484,12 @@ static bool is_one_prompt(const CommandOptions *o)
         return o->nfile <= 2 && prompt_fits(o);
 }
 
-int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, const char *sound)
+int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, RunMode mode,
+                 const char *sound)
 {
         CommandOptions own = *o;
-        GenerateSession s = {.o = &own, .m = m, .packed = *begun, .sound = sound, .begin = o->begun};
+        GenerateSession s = {
+                .o = &own, .m = m, .packed = *begun, .mode = mode, .sound = sound, .begin = o->begun};
         if (o->beams.beams)
                 own.slots = o->beams.beams;
         int code = is_one_prompt(o) ? generate_prepare(&s) : WRONG_USAGE;

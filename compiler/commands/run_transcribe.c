@@ -18,5 +18,5 @@ int run_transcribe(LoopRun *r)
                 return WRONG_USAGE;
         own.nfile = 1; /* words after the model are no prompt */
         r->e.packed = (PackedWeights){0};
-        return run_generate(r->e.m, &own, &begun, sound);
+        return run_generate(r->e.m, &own, &begun, RUN_TEXT, sound);
 }

@@ -102,6 +102,8 @@ static bool begins_name(const char *begin, size_t n, const char *name)
 
 bool commands_have(const char *commands, const char *name, bool parts)
 {
+        if (!strcmp(name, "chat")) /* has the options of this part of run */
+                name = "run generate";
         for (const char *at = commands; at; at = strchr(at, ',')) {
                 at += strspn(at, ", ");
                 const size_t n = strcspn(at, ",");
