@@ -57,7 +57,7 @@ int64_t test_run_length(const Plan *p, const TestRun *t, int i, int shown)
         const int size = varying_size(p->graph);
         if (size < 0)
                 return 1;
-        int64_t n = t->size[size], some = 1 + (7 * i + n / 2) % n, room = (p->rows - n) / p->slots;
+        int64_t n = t->size[size], some = 1 + (INT64_C(7) * i + n / 2) % n, room = (p->rows - n) / p->slots;
         return i == shown ? n : some < room ? some : room;
 }
 

@@ -149,7 +149,7 @@ static ProductShape shortened(const ProductShape *of)
 {
         const int64_t whole = 12;
         ProductShape less = *of;
-        less.rows = of->rows < 2 * MAX_AT_ONCE ? of->rows : 2 * MAX_AT_ONCE;
+        less.rows = min_int64(of->rows, INT64_C(2) * MAX_AT_ONCE);
         int64_t most =
                 (int64_t)(MOST_WORK / (2.0 * LANES * (double)of->depth * (double)less.rows)) / whole * whole;
         most = most < whole ? whole : most;

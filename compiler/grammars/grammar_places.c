@@ -185,7 +185,7 @@ static int group_bytes(PlaceLayout *l)
                 int n = 0;
                 memset(of, 0, 512 * sizeof *of); /* [group][in the set]: the new group, from 1 */
                 for (unsigned b = 0; b < 256; b++) {
-                        int *to = &of[2 * g->group[b] + (g->set[i][b / 64] >> b % 64 & 1)];
+                        int *to = &of[INT64_C(2) * g->group[b] + (g->set[i][b / 64] >> b % 64 & 1)];
                         if (!*to)
                                 *to = ++n;
                         head[b] = *to - 1;

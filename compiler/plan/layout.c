@@ -44,7 +44,7 @@ static int64_t layout_extent(const Plan *p, const Buffer *b, int axis)
 static void lay_apart(Buffer *b)
 {
         const int64_t block = b->storage == STORAGE_Q8 ? b->group * (b->layout.tiled >= 0 ? LANES : 1)
-                                                       : 2 * LANES; /* of halves */
+                                                       : INT64_C(2) * LANES; /* of halves */
         b->size = round_up(b->size, block);
         while (buffer_size(b, b->size) % LINE)
                 b->size += block;

@@ -181,7 +181,9 @@ static void tile_attention(Plan *p, Kernel *k)
         const int64_t rows = in_rows ? LANES : TILE_MOST;
         int64_t head_dim = k->attention.q->type.dim[k->attention.q->type.rank - 1].fixed;
         int64_t v_dim = k->attention.v->type.dim[k->attention.v->type.rank - 1].fixed;
+        /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): of constants */
         k->scratch.thread = ATTENTION_SCRATCH(head_dim, v_dim, in_rows);
+        /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): of constants */
         k->scratch.all = blocks_kept(p, k) * ATTENTION_PART(v_dim);
         if (k->attention.mixes)
                 tile_mixed(p, k, rows, round_up(v_dim, LANES));

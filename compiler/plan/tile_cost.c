@@ -77,7 +77,8 @@ static int64_t piece_bytes(Storage s, Tile tile, int64_t depth)
 {
         const StorageInfo *of = &storage_info[s];
         const int64_t row = of->codes ? CODES_BYTES(tile.rows) : INT64_C(4) * tile.rows;
-        const int64_t panel = tile.panels * LANES * (is_widened(s, tile) ? 4 : of->bytes) / of->values;
+        const int64_t panel =
+                INT64_C(1) * tile.panels * LANES * (is_widened(s, tile) ? 4 : of->bytes) / of->values;
         const int64_t longest = min_int64(FIRST_CACHE / 2 / row, SECOND_CACHE / 4 / panel);
         const int64_t pieces = (depth + longest - 1) / longest;
         return pieces == 1 ? depth : round_up((depth + pieces - 1) / pieces, of->codes ? of->codes : LANES);
@@ -136,7 +137,7 @@ int candidate_tilings(const Target *t, const ProductShape *of, const ProductTili
         const int codes = storage_info[of->storage].codes, step = codes ? codes : LANES;
         const int64_t k_block[2] = {round_up((tiling->k_block + 1) / 2, step), of->depth};
         const int64_t rows_at_once[2] = {tiling->rows_at_once / 2,
-                                         min_int64(2 * tiling->rows_at_once, of->rows)};
+                                         min_int64(INT64_C(2) * tiling->rows_at_once, of->rows)};
         int n = 0;
         for (const Tile *tile = t->tile; which == 0 && !codes && tile->rows && n < most; tile++)
                 if (tile->rows != tiling->rows || tile->panels != tiling->panels)

@@ -306,7 +306,7 @@ static void quantise_mxfp4(const BlockFloats *from, unsigned char *block)
 /* ---- the table ---- */
 
 static void (*const quantisers[])(const BlockFloats *from, unsigned char *block) = {
-#define CK_TYPE(name, safetensors, gguf, values, bits, widen, quantise, why) [CK_##name] = quantise,
+#define CK_TYPE(name, safetensors, gguf, values, bits, widen, quantise, why) [CK_##name] = (quantise),
 #include "types.def"
 #undef CK_TYPE
 };

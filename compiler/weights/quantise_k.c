@@ -196,8 +196,8 @@ static void parts_search(const GroupParts *parts, SuperBlock *best)
 static GroupParts division_parts(const Division *division, const BlockFloats *from)
 {
         GroupParts parts = {.division = division};
-        int n = LARGE / division->groups;
-        for (int j = 0; j < division->groups; j++)
+        const int n = LARGE / division->groups;
+        for (int64_t j = 0; j < division->groups; j++)
                 parts.group[j] =
                         (Group){from->x + n * j, from->weight + n * j, n, division->low, division->high};
         return parts;
@@ -230,9 +230,9 @@ double q6_k_beyond(const BlockFloats *from)
 static void quantise(const Division *division, const BlockFloats *from, SuperBlock *block, int8_t *code)
 {
         const GroupParts parts = division_parts(division, from);
-        int n = LARGE / division->groups;
+        const int n = LARGE / division->groups;
         parts_search(&parts, block);
-        for (int j = 0; j < division->groups; j++)
+        for (int64_t j = 0; j < division->groups; j++)
                 fit_codes(&parts.group[j], &block->fit[j], code + n * j);
         for (int i = 0; i < LARGE; i++)
                 code[i] = (int8_t)(code[i] - division->low);
@@ -257,7 +257,7 @@ static void put_head(const SuperBlock *block, unsigned char *head)
 /* Lower four bits: 64 codes to 32 bytes. */
 static void put_codes(const int8_t *code, unsigned char *pairs)
 {
-        for (int i = 0; i < LARGE / 2; i++) {
+        for (int64_t i = 0; i < LARGE / 2; i++) {
                 const int8_t *of = code + i / 32 * 64 + i % 32;
                 pairs[i] = (unsigned char)((of[0] & 15) | (of[32] & 15) << 4);
         }

@@ -203,7 +203,7 @@ static bool is_close(const Product *p, const int8_t *codes, int row, int n, floa
                 size += fabs(term);
         }
         return (isnan(sum) && isnan(found)) ||
-               fabs(found - sum) <= 4e-7 * size * (1 + (double)(p->k / p->steps / 4));
+               fabs(found - sum) <= 4e-7 * size * (1 + floor((double)p->k / p->steps / 4));
 }
 
 static void check_product(const Product *p, const int8_t *codes, Storage s, const Target *t, Outputs *first,
