@@ -300,7 +300,7 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
         return next;
 }
 
-/* Runs the model on g->text[at] and the drafts after it, and replaces the drafts by the chosen tokens, up to the first that differs: the
+/* Runs the model on g->text[at] and the drafts, and replaces the drafts by the chosen tokens, up to the first that differs: the
  * text is the same as without drafts.  Returns the number of processed tokens that remain in the model's state: 1 + accepted
  * drafts, or 0 after an error of the model. */
 static inline int64_t generation_check(const Generator *g, int64_t at, int64_t drafts, Generated *made, int *error)
