@@ -50,7 +50,7 @@ typedef struct {
 } Attention;
 
 #if defined(EMITTED) || defined(KERNEL)
-/* The formula between scores and softmax, for keys col to col + 15 of an absolute row, with scores s [16]; -inf masks a key.  If
+/* The formula between scores and softmax, for keys col to col + 15 of an absolute row, with scores s [16]; -inf masks.  If
  * heads are mixed (attention_mixed.h), the scores of head h are at s + h * s_apart.  Elementwise: lanes outside the bounds may have any values. */
 typedef v16 Score(const void *ctx, const float *s, int64_t s_apart, int head, int64_t row, int64_t col);
 #endif

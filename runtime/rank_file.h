@@ -18,7 +18,7 @@ enum {
 
 enum { WEIGHT_SAMPLES = 64 };
 
-/* A hash of a few of `floats` weights, to identify the checkpoint.  Samples few pages, as those of other ranks' weights cost memory. */
+/* A hash of a few of `floats` weights, to identify the checkpoint.  Reads few pages, as other ranks' weights cost memory. */
 static inline uint64_t weights_sample(const float *weights, int64_t floats)
 {
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
