@@ -1,11 +1,11 @@
 /*
- * What a 64-bit ARM processor has beside what all of them have.
+ * Detects optional extensions of 64-bit ARM processors.
  */
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
 
-/* SDOT, the dot products of bytes?  Linux tells; Apple's have it; of others nothing is known. */
+/* Whether the processor has SDOT, dot products of bytes: by AT_HWCAP on Linux; always on Apple's; otherwise assumed missing. */
 KERNEL int arm_has_dot(void)
 {
 #if defined(__aarch64__) && defined(__linux__)
@@ -17,7 +17,7 @@ KERNEL int arm_has_dot(void)
 #endif
 }
 
-/* SMMLA too, products of matrices of bytes?  Only Linux is asked. */
+/* Whether it also has SMMLA, matrix products of bytes.  Detected only on Linux. */
 KERNEL int arm_has_i8mm(void)
 {
 #if defined(__aarch64__) && defined(__linux__)

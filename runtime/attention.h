@@ -6,7 +6,7 @@
  *
  *      s_j    = score(fma chain over d ascending, from +0, of (q[d] * scale) k_j[d]);
  *               -inf outside of the row's bounds
- *      live   = the keys with s_j != -inf; a block without any is passed over as if it were not there
+ *      live   = the keys with s_j != -inf; a block without live keys is skipped
  *      m_b    = the maximum of s: 16 lanes (j mod 16) from -inf, m = max(m, s_j), then the tree of v_maxof
  *      p_j    = exp(s_j - m_b) where live
  *      l_b    = 16 lanes (j mod 16), each the sum of its live p_j, j ascending from +0
@@ -17,23 +17,23 @@
  *      M = max(m, m_b), c = exp(m - M), c_b = exp(m_b - M)
  *      l = fma(l_b, c_b, l * c), o = fma(o_b, c_b, o * c), m = M
  *
- * At the end out = o / tree sum of l, and 0 (or NaN: `dead`) where no key lived.  A sink, one more score whose value is 0, comes last, where a key
- * lived: M = max(m, sink), c = exp(m - M), out = o c / fma(tree sum of l, c, exp(sink - M)).  A masked key's value is never read into a
- * sum, so that a NaN there stays there; a live NaN makes the whole row NaN.
+ * At the end out = o / tree sum of l, or `dead` (0 or NaN) for a row without live keys.  A sink, a further score with value 0, is
+ * added last, if the row has a live key: M = max(m, sink), c = exp(m - M), out = o c / fma(tree sum of l, c, exp(sink - M)).
+ * Values of masked keys are never added, so that a NaN in them has no effect; a NaN in a live one makes the whole row NaN.
  *
- * Or scores are weights as they are (`no_softmax`): p_j = s_j where live, blocks are added, o = o + o_b, and out = o.
+ * Without softmax (`no_softmax`) scores are the weights: p_j = s_j where live, blocks are added, o = o + o_b, and out = o.
  *
- * No bit depends on which rows go together: one row of a cache, chunks, or the whole sequence.  Rows of all
+ * No bit depends on how rows are grouped: one row and a cache, chunks, or the whole sequence.  Rows of all
  * heads that share a key head form one list, so that grouped queries load keys and values once.
  *
- * Keys lie in tiles of 16, [head_dim][16], or in rows.  Of tiles the register tile takes keys in lanes and queries as factors; of rows it
- * takes queries in lanes, 16 of the list, and keys as factors, and the scores are turned:
+ * Keys are stored in tiles of 16, [head_dim][16], or in rows.  With tiles the micro-kernel has keys in lanes and queries as
+ * factors.  With rows it has queries in lanes, 16 of the list, and keys as factors, and the scores are transposed:
  *
  *      tiles:   q [row][d] ── factors ─┐                      rows:   k [key][d] ── factors ─┐
  *               k [d][16 keys] ────────┴─► s [row][key]               q [d][16 rows] ────────┴─► [key][16 rows] ─► s [row][key]
  *
- * Needs guard.h, team.h, a v16 header, math.h, rows.h, narrow.h, kept.h, matmul.h, and the storages of keys and values: STATES(S) is
- * S(storage) for each.
+ * Needs guard.h, team.h, a v16 header, math.h, rows.h, narrow.h, kept.h, matmul.h, and STATES(S): S(storage) for each storage of
+ * keys and values.
  */
 
 #if !defined(EMITTED)
@@ -45,7 +45,7 @@ KERNEL float *attention_part(const Attention *a, const AttentionShare *s, int64_
         return s->parts + (head * s->count + at) * ATTENTION_PART(a->v_dim);
 }
 
-/* The first key that has both a key and values. */
+/* The first position of which both key and value are stored. */
 #if HAS_MOVED_KEYS
 KERNEL int64_t attention_held(const Attention *a)
 {
@@ -58,7 +58,7 @@ KERNEL int64_t attention_held(const Attention *a UNUSED)
 }
 #endif
 
-/* The blocks that the bounds of some head of row 0 touch: how many from *first on. */
+/* The blocks that the bounds of all heads of row 0 touch: sets the first, and returns their number. */
 KERNEL int64_t attention_touched(const Attention *a, Live *live, int64_t *first)
 {
         const int64_t held = attention_held(a);
@@ -75,8 +75,8 @@ KERNEL int64_t attention_touched(const Attention *a, Live *live, int64_t *first)
         return from < to ? (to + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK - *first : 0;
 }
 
-/* The share of a thread.  parts: room for every block of a->keys of every head, or NULL.  Threads that divide the key heads have units of
- * heads of their own: barriers are left out because of that. */
+/* The share of a thread.  parts: room for the results of every block of every head, or NULL.  If the number of threads divides the
+ * number of key heads, each thread has whole heads: kernels by heads omit barriers and rely on that. */
 KERNEL void attention_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
                             int thread, int threads)
 {
@@ -94,27 +94,27 @@ KERNEL void attention_share(AttentionShare *s, const Attention *a, Live *live, i
         }
 }
 
-/* One tile of rows of one key head, on its way through the blocks. */
+/* A tile of rows of one key head, and its state between blocks. */
 typedef struct {
-        int kv, count, width; /* key head; rows; v_dim in whole vectors */
-        int64_t first;        /* its first row's number in the key head's list */
+        int kv, count, width; /* key head; rows; v_dim rounded up to whole vectors */
+        int64_t first;        /* index of its first row in the key head's list */
         int64_t lo[16], hi[16];
         float m[16];
-        int begun[16];        /* whether a block has lived */
+        int begun[16];        /* whether a block had live keys */
         int from[16], to[16]; /* bounds within the block */
         int live[16];         /* live keys in the block */
         float block_m[16];
-        float *q;           /* [rows][head_dim], scaled; [head_dim][16] where keys lie in rows */
+        float *q;           /* [rows][head_dim], scaled; [head_dim][16] if keys are in rows */
         float *s;           /* [rows][ATTENTION_BLOCK]: scores, then probabilities, -inf where masked */
         float *o, *block_o; /* [rows][width] */
         float *l, *block_l; /* [rows][16] */
-        float *end;         /* of its scratch */
+        float *end;         /* end of the tile's scratch */
 #if HAS_PLAIN_WEIGHTS
         int no_softmax;
 #endif
 #if HAS_KEY_ROWS
-        float *keys;   /* [TILE_ROWS][head_dim]: keys in rows as floats */
-        float *turned; /* [ATTENTION_BLOCK + TILE_ROWS][16]: scores, from the first key on that a row wants */
+        float *keys;   /* [TILE_ROWS][head_dim]: keys in rows, widened to floats */
+        float *turned; /* [ATTENTION_BLOCK + TILE_ROWS][16]: scores before their transposition, from the first needed key on */
 #endif
 } AttentionTile;
 
@@ -124,7 +124,7 @@ KERNEL int attention_head(const Attention *a, const AttentionTile *t, int i)
         return t->kv * share + (int)((t->first + i) % share);
 }
 
-/* Counted from the first row of this call. */
+/* The index of row i of a tile among the rows of this call. */
 KERNEL int64_t attention_row(const Attention *a, const AttentionTile *t, int i)
 {
         return (t->first + i) / (a->heads / a->kv_heads);
@@ -157,13 +157,13 @@ KERNEL void attention_begin(const Attention *a, Live *live, AttentionTile *t)
         }
 }
 
-/* How much nearer to the front a block's keys or values lie than their positions say. */
+/* Difference between a block's positions and the positions at which its keys or values are stored. */
 KERNEL int64_t attention_shift(const int32_t *pages, int64_t first_held, int64_t block)
 {
         return pages ? block - (int64_t)pages[block / ATTENTION_BLOCK] * ATTENTION_BLOCK : first_held;
 }
 
-/* One product of the tile's rows by a few panels; the short ones for decoding. */
+/* A product of the tile's rows by a few panels; narrower for one or few rows, as in decoding. */
 KERNEL void attention_panels(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int count)
 {
         if (count == 1)
@@ -174,7 +174,7 @@ KERNEL void attention_panels(float *acc, int64_t acc_row, const Factors *f, int6
                 tile_of_rows(acc, acc_row, f, steps, fresh, 4, FEW_PANELS, 0);
 }
 
-/* One product of the tile's rows, cut into register tiles.  Keys whose scales stand side by side are taken group by group. */
+/* A product of the tile's rows, split into register tiles.  Keys in a storage with tiled scales are processed group by group. */
 KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole, int64_t steps, int fresh,
                               int count, int panels, int storage)
 {
@@ -203,7 +203,7 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
         }
 }
 
-/* Branches for one of STATES. */
+/* A branch for each of STATES. */
 #define OF_KEYS(of)                                                                                          \
         else if (storage == (of)) attention_product(t->s + from, ATTENTION_BLOCK, &f, a->head_dim, 1,        \
                                                     t->count, (to - from + 15) / 16, of);
@@ -218,7 +218,7 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
         else if (storage == (of))                                                                            \
                 attention_values_live(a, t, block, i, whole[i] ? a->v_dim / 16 * 16 : 0, of);
 
-/* Columns c to c + lanes - 1 of a key, or of its values, in rows. */
+/* Columns c to c + lanes - 1 of a key or value in rows. */
 KERNEL v16 attention_columns(const void *row, int c, int lanes, int storage UNUSED)
 {
 #if HAS_CODES
@@ -236,7 +236,7 @@ KERNEL v16 attention_columns(const void *row, int c, int lanes, int storage UNUS
         return v_load_n((const float *)row + c, lanes);
 }
 
-/* A key in rows. */
+/* Address of a key in rows. */
 KERNEL const void *attention_key(const Attention *a, const AttentionTile *t, int64_t key, int storage)
 {
 #if HAS_MOVED_KEYS
@@ -245,7 +245,7 @@ KERNEL const void *attention_key(const Attention *a, const AttentionTile *t, int
         return (const char *)a->k + bytes_of(storage, t->kv * a->k_head + key * a->k_key);
 }
 
-/* Keys in rows, `count` from key `key` on, as floats. */
+/* Widens `count` keys in rows, from key `key` on, to floats in t->keys. */
 KERNEL void attention_widen(const Attention *a, const AttentionTile *t, int64_t key, int count, int storage)
 {
         for (int i = 0; i < count; i++) {
@@ -263,7 +263,7 @@ KERNEL void attention_widen(const Attention *a, const AttentionTile *t, int64_t 
         }
 }
 
-/* Turns scores of 16 keys by 16 rows, [key][16], of which count rows are wanted: to [row][ATTENTION_BLOCK]. */
+/* Transposes scores of 16 keys by 16 rows, [key][16], of which count rows are needed, to [row][ATTENTION_BLOCK]. */
 KERNEL void attention_turn(float *to, const float *turned, int count)
 {
         for (int row = 0; row < count; row += 4) {
@@ -278,7 +278,7 @@ KERNEL void attention_turn(float *to, const float *turned, int count)
         }
 }
 
-/* Scores of keys in rows, from <= j < to of the block. */
+/* Scores of keys from <= j < to of the block, for keys in rows. */
 KERNEL void attention_scores_in_lanes(const Attention *a, const AttentionTile *t, int64_t block, int from,
                                       int to)
 {
@@ -306,7 +306,7 @@ KERNEL void attention_scores_in_lanes(const Attention *a, const AttentionTile *t
                 attention_turn(t->s + j, t->turned + (j - begin) * 16, t->count);
 }
 
-/* The same of keys in tiles. */
+/* The same for keys in tiles. */
 KERNEL void attention_scores_in_tiles(const Attention *a, const AttentionTile *t, int64_t block, int from,
                                       int to)
 {
@@ -335,7 +335,7 @@ KERNEL void attention_scores_in_tiles(const Attention *a, const AttentionTile *t
 #endif
 }
 
-/* Bounds of all rows within the block that begins at `block`; and of the keys that one of them wants. */
+/* Sets each row's bounds within the block that begins at `block`, and the bounds of all keys that any row needs. */
 KERNEL void attention_bounds(AttentionTile *t, int64_t block, int *first, int *last)
 {
         int from = ATTENTION_BLOCK, to = 0;
@@ -353,7 +353,7 @@ KERNEL void attention_bounds(AttentionTile *t, int64_t block, int *first, int *l
         *last = to;
 }
 
-/* Those, and the scores of these keys. */
+/* Sets the bounds, and computes the scores of the keys within them. */
 SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block)
 {
         int from, to;
@@ -372,7 +372,7 @@ SHARED void attention_scores(const Attention *a, AttentionTile *t, int64_t block
 #endif
 }
 
-/* Scores of all rows in place to probabilities; their sums. */
+/* Turns the scores of all rows into probabilities, in place, and sums them. */
 SHARED void attention_probabilities(AttentionTile *t)
 {
         const v16 masked = v_set1(-FLOAT_INF), zero = v_set1(0);
@@ -395,7 +395,7 @@ SHARED void attention_probabilities(AttentionTile *t)
         }
 }
 
-/* Scores of row i as the formula has them of those `given`; their maximum, and the number of live keys. */
+/* Applies the score formula to the scores `given` of row i; sets their maximum and the number of live keys. */
 KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t, int i, int64_t block,
                               const float *given, int64_t s_apart)
 {
@@ -420,7 +420,7 @@ KERNEL void attention_formula(const Attention *a, Score *score, AttentionTile *t
         t->block_m[i] = v_maxof(most);
 }
 
-/* Values of a key. */
+/* Address of a key's value. */
 KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, int64_t key, int storage)
 {
 #if HAS_MOVED_KEYS
@@ -429,8 +429,8 @@ KERNEL const void *attention_value(const Attention *a, const AttentionTile *t, i
         return (const char *)a->v + bytes_of(storage, t->kv * a->v_head + key * a->v_key);
 }
 
-/* block_o += p_j v_j over keys from <= j < to of the block, live in each of `count` rows from row i on; whole
- * vectors of v_dim. */
+/* block_o += p_j v_j over keys from <= j < to of the block, which are live in each of `count` rows from row i on; only
+ * for whole vectors of v_dim. */
 KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int64_t block, int i, int count,
                                 int from, int to)
 {
@@ -459,7 +459,7 @@ KERNEL void attention_values_of(const Attention *a, const AttentionTile *t, int6
         }
 }
 
-/* block_o[i] from column c on: the chain over row i's live keys, one by one. */
+/* block_o[i] from column c on: the fma chain over row i's live keys, one by one. */
 KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, int64_t block, int i, int c,
                                   int storage)
 {
@@ -477,9 +477,9 @@ KERNEL void attention_values_live(const Attention *a, const AttentionTile *t, in
         }
 }
 
-/* The values of a block of keys weighed by the probabilities.  Keys that live in every row go
- * through the register tile, those before and behind row by row; a row with holes, and columns beyond the
- * whole vectors, key by key. */
+/* The sums of a block's values, weighted by the probabilities.  Keys that are live in every row use the
+ * micro-kernel for all rows; keys before and after them use it row by row.  Rows with masked keys between live
+ * ones, and columns after the last whole vector, are computed key by key. */
 SHARED void attention_values(const Attention *a, const AttentionTile *t, int64_t block)
 {
         const int rows = t->count > 4 ? ATTENTION_ROWS(a) : t->count > 1 ? 4 : 1;
@@ -494,7 +494,7 @@ SHARED void attention_values(const Attention *a, const AttentionTile *t, int64_t
         end = end > first ? end : first;
         for (int j = 0; j < rows * t->width; j += 16)
                 v_store(t->block_o + j, v_set1(0));
-        for (int piece = 0; piece <= 2 * t->count; piece++) { /* all three in one place: less code */
+        for (int piece = 0; piece <= 2 * t->count; piece++) { /* one loop for all three ranges, so that the call is inlined once */
                 int before = piece < t->count, common = piece == t->count;
                 int i = before ? piece : common ? 0 : piece - t->count - 1;
                 int from = before ? t->from[i] : common ? first : end;
@@ -516,7 +516,7 @@ SHARED void attention_values(const Attention *a, const AttentionTile *t, int64_t
         }
 }
 
-/* Takes the block into row i. */
+/* Merges the block into row i. */
 KERNEL void attention_merge(AttentionTile *t, int i)
 {
         float *o = t->o + i * t->width, *l = t->l + i * 16;
@@ -548,7 +548,7 @@ KERNEL void attention_merge(AttentionTile *t, int i)
 #endif
 }
 
-/* The sink joins row i: what its outputs are multiplied by; the sum becomes that of all. */
+/* Adds the sink to row i's sum, and returns the factor for its outputs. */
 KERNEL v16 attention_sink(const Attention *a, const AttentionTile *t, int i, v16 *sum)
 {
         const float sink = a->sink(a->ctx, a->first_head + attention_head(a, t, i),
@@ -580,7 +580,7 @@ KERNEL void attention_finish(const Attention *a, const AttentionTile *t, int i)
         }
 }
 
-/* Keeps row i's block for attention_join(). */
+/* Stores row i's results of the block for attention_join(). */
 KERNEL void attention_keep(const AttentionTile *t, int i, float *kept)
 {
         for (int d = 0; d < t->width; d += 16)
@@ -591,7 +591,7 @@ KERNEL void attention_keep(const AttentionTile *t, int i, float *kept)
         kept[17] = (float)t->live[i];
 }
 
-/* Takes the block into all rows. */
+/* Merges the block into all rows. */
 SHARED void attention_merge_rows(AttentionTile *t)
 {
         for (int i = 0; i < t->count; i++)
@@ -599,7 +599,7 @@ SHARED void attention_merge_rows(AttentionTile *t)
                         attention_merge(t, i);
 }
 
-/* The same, or keeps it. */
+/* Merges the block into all rows, or stores it for attention_join(). */
 KERNEL void attention_take(const Attention *a, const AttentionShare *s, AttentionTile *t, int64_t block)
 {
         if (!s->parts)
@@ -615,7 +615,7 @@ SHARED void attention_finish_rows(const Attention *a, const AttentionTile *t)
                 attention_finish(a, t, i);
 }
 
-/* A tile in scratch, all of which is 0. */
+/* Initialises a tile in scratch, which is set to 0. */
 KERNEL AttentionTile attention_tile(const Attention *a, float *scratch)
 {
         const int width = (a->v_dim + 15) / 16 * 16, most = ATTENTION_ROWS(a);
@@ -639,7 +639,7 @@ KERNEL AttentionTile attention_tile(const Attention *a, float *scratch)
         return t;
 }
 
-/* The rows of a unit; and the bounds of the keys that one of them wants, from the beginning of a block on. */
+/* Sets the rows of a unit, and the bounds of all keys that any of them needs; *lo is the beginning of a block. */
 KERNEL void attention_unit(const Attention *a, Live *live, int64_t rows, int64_t unit, AttentionTile *t,
                            int64_t *lo, int64_t *hi)
 {
@@ -658,7 +658,7 @@ KERNEL void attention_unit(const Attention *a, Live *live, int64_t rows, int64_t
         *lo = *lo / ATTENTION_BLOCK * ATTENTION_BLOCK;
 }
 
-/* A block of keys of one tile, as probabilities and values. */
+/* Computes a tile's results of one block of keys. */
 KERNEL void attention_block(const Attention *a, Score *score, AttentionTile *t, int64_t block)
 {
         attention_scores(a, t, block);
@@ -670,10 +670,10 @@ KERNEL void attention_block(const Attention *a, Score *score, AttentionTile *t, 
 }
 
 /*
- * A thread's share of the attention of `rows` rows, positions first_row on, over a->keys keys.
- * Dimensions, score and live are literals.  scratch is [ATTENTION_SCRATCH(head_dim, v_dim, k_key)], one for each
- * thread.  Reads keys in tiles up to the next multiple of 16 (what they hold is of no account), those in rows only within the bounds of
- * some row, and values only of keys that live in some row.
+ * A thread's share of the attention of `rows` rows, from position first_row on, over a->keys keys.
+ * Dimensions, score and live are literals.  scratch is [ATTENTION_SCRATCH(head_dim, v_dim, k_key)] of the
+ * thread.  Reads keys in tiles up to the next multiple of 16 (the contents of the rest have no effect), keys in rows only within
+ * the bounds of some row, and values only of keys that are live in some row.
  */
 KERNEL void attention(const Attention *a, Score *score, Live *live, int64_t rows, const AttentionShare *s,
                       float *scratch)
@@ -708,8 +708,8 @@ KERNEL void attention(const Attention *a, Score *score, Live *live, int64_t rows
 #endif
 }
 
-/* By blocks: when all threads have done their shares, each merges the blocks of some heads, in ascending order.  Nobody goes on before all
- * have read what the others kept. */
+/* With shares by blocks: waits for all threads, then merges the blocks of some heads in ascending order.  A second barrier protects
+ * the stored results until all threads have read them. */
 SHARED void attention_join(const Attention *a, const AttentionShare *s, float *scratch, Team *team,
                            int thread, int threads)
 {
@@ -737,7 +737,7 @@ SHARED void attention_join(const Attention *a, const AttentionShare *s, float *s
         team_barrier(team);
 }
 
-/* Puts one key, row [head_dim], at its position into k [ceil(capacity / 16)][head_dim][16]. */
+/* Stores a key, row [head_dim], at its position in k [ceil(capacity / 16)][head_dim][16]. */
 KERNEL void store_k16(float *k, int64_t position, const float *row, int head_dim)
 {
         float *key = k + position / 16 * 16 * head_dim + position % 16;

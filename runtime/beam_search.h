@@ -4,7 +4,7 @@
  * Sums run in double, in the order of the tokens.  Needs guard.h, a v16 header, math.h, sampler.h and beams.h.
  */
 
-/* log of the sum of exp(logit), of which the largest is max. */
+/* log of the sum of exp(logit); max: the largest logit. */
 static inline float beams_log_sum(const float *logits, int64_t vocab, float max)
 {
         double sum = 0;
@@ -27,7 +27,7 @@ static inline float beams_certain(float *logits, int64_t vocab)
         return 0;
 }
 
-/* Puts a choice among the best ones, of which there are n already; how many there are then, at most `most`. */
+/* Inserts a choice into the sorted best [n], if it is among the best `most`.  Returns the new count. */
 static inline int beams_offer(BeamChoice *best, int n, int most, BeamChoice new)
 {
         if (n == most && !(new.score > best[n - 1].score))

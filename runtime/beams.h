@@ -1,17 +1,17 @@
 /*
- * Beam search: the likeliest texts, several side by side.
+ * Beam search: finds the most probable texts by extending several at a time.
  *
- * A beam is a text with its score, the sum of log p of its tokens, p by the softmax of the logits as they are.  At each step every beam goes
- * on with every token, and of all that come of it the 2 b best are looked at, the best first; what is equal in the order of beams and
- * tokens.  One that ends with a stop token is done if it is among the b best, and is passed over if not; the b best of the others go on.
- * At the last step all among the b best are done.
+ * A beam is a text with its score, the sum of log p of its tokens, where p is the softmax of the unchanged logits.  Each step
+ * extends every beam by every token, and examines the 2 b best results in descending order; ties are in the order of beams and
+ * tokens.  A result that ends with a stop token is done if it is among the b best, and otherwise dropped.  The b best of the others
+ * are the next beams.  In the last step all of the b best are done.
  *
- *      a done text is worth score / length ^ penalty            its length counts new tokens, the stop token too
+ *      worth of a done text = score / length ^ penalty          its length counts new tokens, including the stop token
  *
- * The b most valuable done texts are kept.  The search ends when there are b and the best beam that goes on, divided by the same for its
- * present length, is worth no more than the least of them; or (`early_end`) as soon as there are b.  This is the beam search of transformers.
+ * The b done texts of highest worth are kept.  The search ends when there are b and the worth of the best beam, at its present
+ * length, is not above the lowest of them; or (`early_end`) as soon as there are b.  This is the beam search of transformers.
  *
- * Here is what a search holds; beam_search.h has the steps.
+ * This file has the state of a search, beam_search.h its steps.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -23,24 +23,24 @@ typedef struct {
 
 typedef struct {
         int beam_count;
-        int64_t vocab, steps; /* at most so many new tokens */
-        float penalty;        /* of length; 1: the mean log p */
+        int64_t vocab, steps; /* maximum number of new tokens */
+        float penalty;        /* exponent of the length; 1: worth is the mean log p */
         int early_end;
-        const int32_t *stop;     /* -1 behind them */
-        int64_t made;            /* tokens of each beam that goes on */
-        int active;              /* beams that go on: 1 at first, then as a rule all */
-        int done;                /* texts */
-        double *score;           /* [beams]: of those that go on .. */
-        int32_t *parent_beam;    /* [beams]: .. the beam that each came of, before the last step */
-        int32_t *tokens;         /* [beams][steps]: .. and their texts */
-        double *beam_worth;      /* [beams + 1]: of what is done, the most valuable first .. */
-        int64_t *length;         /* [beams + 1]: .. its tokens, but for the stop token .. */
-        int32_t *text;           /* [beams + 1][steps] */
+        const int32_t *stop;     /* ends with -1 */
+        int64_t made;            /* number of tokens of each beam */
+        int active;              /* number of beams: 1 at first, then usually beam_count */
+        int done;                /* number of done texts */
+        double *score;           /* [beams]: scores of the beams */
+        int32_t *parent_beam;    /* [beams]: the beam that each one extends, by its index before the last step */
+        int32_t *tokens;         /* [beams][steps]: texts of the beams */
+        double *beam_worth;      /* [beams + 1]: worths of the done texts, in descending order */
+        int64_t *length;         /* [beams + 1]: tokens of the done texts, without the stop token */
+        int32_t *text;           /* [beams + 1][steps]: the done texts */
         BeamChoice *beam_choice; /* [2 beams] */
         int32_t *before;         /* [beams][steps]: scratch */
 } Beams;
 
-/* Bytes that beams_lay() lays out. */
+/* Bytes that beams_lay() needs. */
 static inline size_t beams_room(int beam_count, int64_t steps)
 {
         const size_t b = (size_t)beam_count;
@@ -48,7 +48,7 @@ static inline size_t beams_room(int beam_count, int64_t steps)
                (b + (3 * b + 1) * (size_t)steps) * sizeof(int32_t);
 }
 
-/* One beam without a token; in `room`, aligned to 8. */
+/* Begins a search with one empty beam, in `room` [beams_room()], aligned to 8. */
 static inline void beams_lay(Beams *b, void *room)
 {
         b->beam_choice = (BeamChoice *)room;
@@ -65,5 +65,5 @@ static inline void beams_lay(Beams *b, void *room)
         b->score[0] = 0;
 }
 
-/* Of a step: what may not be chosen becomes -inf; or the one token that comes is returned, else -1. */
+/* Sets the logits of forbidden tokens to -inf and returns -1, or returns the prescribed token. */
 typedef int32_t BeamRules(void *of, float *logits);

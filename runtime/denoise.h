@@ -1,11 +1,11 @@
 /*
- * Denoising, from noise to a picture, or whatever a diffusion model was trained on, in a few steps, each a call or two of the model.
+ * Denoising turns noise into a picture, or another sample, in a few steps, each with one or two calls of the model.
  *
- * Two kinds of ways.  Of flows (euler, heun) x = (1 - s) picture + s noise, and s falls from 1 to 0 (Liu et al. 2022, "Flow straight and
- * fast"; Esser et al. 2024); the model tells the velocity, noise - picture.  Of diffusion (ddpm: Ho et al. 2020; ddim: Song et al. 2021;
- * dpm_solver: DPM-Solver++(2M), Lu et al. 2022) x = sqrt(a) picture + sqrt(1 - a) noise, where a, a product of 1 - beta, rises from near 0
- * to 1; the model tells the noise.  A model of either kind may tell the picture instead.  Steps, and what is done in each, are those of
- * diffusers.  All is computed in double, and so is the same everywhere; x is kept in floats.
+ * Two kinds of samplers.  Flows (euler, heun): x = (1 - s) picture + s noise, and s falls from 1 to 0 (Liu et al. 2022, "Flow
+ * straight and fast"; Esser et al. 2024); the model predicts the velocity, noise - picture.  Diffusion (ddpm: Ho et al. 2020; ddim:
+ * Song et al. 2021; dpm_solver: DPM-Solver++(2M), Lu et al. 2022): x = sqrt(a) picture + sqrt(1 - a) noise, where a, a product of
+ * 1 - beta, rises from near 0 to 1; the model predicts the noise.  A model of either kind may predict the picture instead.  Steps
+ * and formulas are those of diffusers.  All values are computed in double, so that they are the same everywhere; x has floats.
  *
  * Needs real_tables.h and reals.h.
  */
@@ -20,36 +20,36 @@ typedef enum { BETAS_linear, BETAS_scaled_linear, BETAS_cosine } DenoiseBetas;
 
 typedef struct Denoiser Denoiser;
 
-/* A step of x [n]: what the model tells, out [n], and a variance [n], -1 to 1, where it is learned. */
+/* Updates x [n] from the model's prediction, out [n], and its variance [n], -1 to 1, if it is learned. */
 typedef void DenoiseStep(Denoiser *d, const float *out, const float *variance, float *x);
 
 typedef struct {
         DenoiseWay way;
-        DenoiseStep *by;              /* the way's denoise_by_* */
+        DenoiseStep *by;              /* denoise_by_* of `way` */
         void (*times)(Denoiser *d);   /* denoise_flow_times, or denoise_diffusion_times */
         DenoiseTells tells;
-        int steps, trained;           /* of this run; of the training, for diffusion (1000) */
-        double shift;                 /* of flows: s becomes shift s / (1 + (shift - 1) s); 1: as it is */
-        double scale;                 /* .. what the model's step is for s = 1 (1000) */
-        int evenly;                   /* .. s ends at 1 / steps; 0: at 1 / trained */
-        int from_noise;               /* .. the step counts from the noise on: scale (1 - s) */
-        DenoiseBetas betas;           /* of diffusion */
+        int steps, trained;           /* steps of this run; steps of the training, for diffusion (1000) */
+        double shift;                 /* flows: s becomes shift s / (1 + (shift - 1) s); 1: unchanged */
+        double scale;                 /* flows: the model's step input for s = 1 (1000) */
+        int evenly;                   /* flows: s ends at 1 / steps; 0: at 1 / trained */
+        int from_noise;               /* flows: the step input counts from noise: scale (1 - s) */
+        DenoiseBetas betas;           /* diffusion */
         double beta_first, beta_last;
-        double limit;                 /* .. pictures are kept within -limit to limit; 0: as they are */
-        int learned;                  /* .. ddpm: the model tells a variance too, behind the noise */
+        double limit;                 /* diffusion: pictures are clamped to -limit .. limit; 0: not clamped */
+        int learned;                  /* ddpm: the model's output is the noise, then a variance */
 } DenoiseOptions;
 
 struct Denoiser {
         DenoiseOptions o;
-        int call; /* the next one, of `calls` */
+        int call; /* index of the next call, of `calls` */
         int calls;
-        double *sigma; /* [steps + 1]: of flows s; of diffusion the noise's part divided by the picture's */
-        double *picture_part; /* of diffusion [steps + 1]: a; the last is 1 */
-        double *step;  /* [steps]: what the model is told */
+        double *sigma; /* [steps + 1]: s of flows; ratio of noise to picture of diffusion */
+        double *picture_part; /* [steps + 1]: a of diffusion; the last is 1 */
+        double *step;  /* [steps]: the model's step inputs */
         int64_t n;
-        float *begun;   /* heun [n]: x before the step; ddpm: new noise */
-        double *before; /* heun: velocity at its begin; dpm_solver: the picture before; [n] */
-        uint64_t state; /* of the noise */
+        float *begun;   /* [n]: x before the step (heun); new noise (ddpm) */
+        double *before; /* [n]: velocity at the begin of the step (heun); previous picture (dpm_solver) */
+        uint64_t state; /* of the random number generator */
 };
 
 static inline double denoise_uniform(uint64_t *state)
@@ -61,7 +61,7 @@ static inline double denoise_uniform(uint64_t *state)
         return ((double)(int64_t)(z >> 11) + 0.5) * 0x1p-53;
 }
 
-/* Noise [n], of mean 0 and variance 1, two at a time (Box and Muller, 1958). */
+/* Fills x [n] with noise of mean 0 and variance 1, two values at a time (Box and Muller, 1958). */
 static inline void denoise_noise(Denoiser *d, float *x)
 {
         const double turn = 6.283185307179586;
@@ -73,7 +73,7 @@ static inline void denoise_noise(Denoiser *d, float *x)
         }
 }
 
-/* s from 1 down to 1 / steps, or 1 / trained, which is shifted first; then shifted, and 0 behind them. */
+/* s falls from 1 to 1 / steps, or to the shifted 1 / trained; then each s is shifted.  The last one, 0, is set already. */
 static inline void denoise_flow_times(Denoiser *d)
 {
         const DenoiseOptions *o = &d->o;
@@ -104,13 +104,13 @@ static inline double denoise_beta(const DenoiseOptions *o, int t)
         }
 }
 
-/* The nearest whole number, of two the even one; |x| < 2^51 */
+/* Rounds to the nearest integer, ties to even; |x| < 2^51 */
 static inline double denoise_nearest(double x)
 {
         return x + 0x1.8p52 - 0x1.8p52;
 }
 
-/* Steps of the training, evenly: for dpm_solver from the last one on, for the others down to 0. */
+/* The training step of step i, evenly spaced: dpm_solver begins at the last one, the others end at 0. */
 static inline int denoise_training_step(const DenoiseOptions *o, int i)
 {
         const int left = o->steps - i;
@@ -119,7 +119,7 @@ static inline int denoise_training_step(const DenoiseOptions *o, int i)
         return (left - 1) * (o->trained / o->steps);
 }
 
-/* Steps of a run at most: with one more, dpm_solver would take a step of the training twice, and divide by 0 between the two. */
+/* Maximum steps of a run.  With one more, dpm_solver would use a training step twice, and divide by 0. */
 static inline int denoise_most_steps(const DenoiseOptions *o)
 {
         return o->way == DENOISE_dpm_solver && o->trained > 1 ? o->trained - 1 : o->trained;
@@ -142,7 +142,7 @@ static inline void denoise_diffusion_times(Denoiser *d)
         }
 }
 
-/* Bytes of scratch for x [n] in so many steps. */
+/* Bytes of scratch for x [n]. */
 static inline size_t denoise_room(int steps, int64_t n)
 {
         return sizeof(double) * (size_t)(3 * (int64_t)steps + 2 + n) + sizeof(float) * (size_t)n;
@@ -162,7 +162,7 @@ static inline void denoise_start(Denoiser *d, const DenoiseOptions *o, int64_t n
         d->o.times(d);
 }
 
-/* What the model is told at the next call. */
+/* The model's step input in the next call. */
 static inline double denoise_step(const Denoiser *d)
 {
         return d->step[d->o.way == DENOISE_heun ? (d->call + 1) / 2 : d->call];
@@ -182,7 +182,7 @@ static inline void denoise_by_euler(Denoiser *d, const float *out, const float *
                 x[i] = (float)(x[i] + (next - s) * denoise_velocity(d, s, x[i], out[i]));
 }
 
-/* Odd calls are at the end of a step that Euler has gone; the last step is Euler's. */
+/* Even calls take an Euler step; odd calls correct it with the velocity at its end.  The last step is Euler's. */
 static inline void denoise_by_heun(Denoiser *d, const float *out, const float *variance, float *x)
 {
         (void)variance;
@@ -200,7 +200,7 @@ static inline void denoise_by_heun(Denoiser *d, const float *out, const float *v
         }
 }
 
-/* What of x is picture and what noise: the square roots of a and of 1 - a. */
+/* Coefficients of picture and noise in x: the square roots of a and 1 - a. */
 typedef struct {
         double of_picture, of_noise;
 } DenoiseMix;
@@ -231,7 +231,7 @@ static inline void denoise_by_ddim(Denoiser *d, const float *out, const float *v
                                next.of_noise * denoise_noise_of(d, now, x[i], out[i]));
 }
 
-/* The deviation of the noise that a step of ddpm adds: of the smallest variance, or between that and beta, as the model tells. */
+/* Standard deviation of ddpm's added noise for a learned variance: between the smallest one and beta, interpolated by `told`. */
 static inline double denoise_deviation(double log_beta, double log_smallest, float told)
 {
         const double at = (told + 1) / 2.0;
@@ -256,7 +256,7 @@ static inline void denoise_by_ddpm(Denoiser *d, const float *out, const float *v
         }
 }
 
-/* By the pictures of this call and of the one before; at the first and the last step by this one alone. */
+/* Extrapolates from the pictures of this call and the previous one; the first and the last step use only this one. */
 static inline void denoise_by_dpm_solver(Denoiser *d, const float *out, const float *variance, float *x)
 {
         (void)variance;
@@ -278,8 +278,8 @@ static inline void denoise_by_dpm_solver(Denoiser *d, const float *out, const fl
         }
 }
 
-/* Guidance: what the class, or another input, adds counts so many times, in the first `guided` of told [n] (Ho and Salimans 2022,
- * "Classifier-free diffusion guidance").  without: what is told without it, which becomes what is told with guidance. */
+/* Classifier-free guidance (Ho and Salimans 2022): multiplies the effect of the condition by `guidance`, in the first `guided` of n
+ * values.  told: the prediction with the condition; without: the one without it, which is replaced by the result. */
 static inline void denoise_guide(const float *told, float *without, int64_t n, int64_t guided, double guidance)
 {
         for (int64_t i = 0; i < n; i++)
@@ -292,7 +292,7 @@ static inline void denoise_take(Denoiser *d, const float *out, const float *vari
         d->call++;
 }
 
-/* A model as the loop sees it. */
+/* The model's callbacks. */
 typedef struct {
         void *model;
         /* Runs the model on x at the next step; without: without the condition.  *told: its output, until the next run.  Returns 0, or an error. */

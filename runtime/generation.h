@@ -1,7 +1,7 @@
 /*
- * Generation: a text is continued token by token, as its loop prescribes.
+ * Generation: continues a text token by token, by the rules of the model's loop.
  *
- * Model and output are callbacks: lathe's engines and emitted programs share this code.
+ * Model and output are callbacks, so that lathe's engines and emitted programs share this code.
  */
 
 #if !defined(EMITTED)
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tokens of a loop: those that end a text, that it begins with, that are never chosen, and not as the first one.  Each ends with -1. */
+/* Tokens of a loop: stop tokens, prescribed first tokens, tokens that are never chosen, or not first.  Each list ends with -1. */
 typedef struct {
         const int32_t *stop, *first, *forbid, *forbid_first;
 } LoopTokens;
@@ -32,11 +32,11 @@ static inline void loop_rule_out(const int32_t *tokens, float *logits, int64_t v
                         logits[*tokens] = -1.0f / 0.0f;
 }
 
-/* Finds the tokens whose text is this [n], into tokens, or NULL: how many. */
+/* Finds all tokens with text [n].  Writes them to tokens, unless NULL, and returns their number. */
 typedef int64_t LoopTextTokens(const void *of, const char *text, int64_t n, int32_t *tokens);
 
-/* What a list names, with commas between: numbers below vocab, and texts in double quotes, each of which stands for all tokens with this
- * text.  Into tokens, with -1 behind them, or NULL: how many; -1: it is no such list. */
+/* Parses a list with commas: numbers below vocab, and texts in double quotes, which stand for all tokens with this text.  Writes
+ * the tokens and a final -1 to tokens, unless NULL.  Returns their number, or -1 if the list is invalid. */
 static inline int64_t loop_read_tokens(const char *list, int64_t vocab, LoopTextTokens *find, const void *of, int32_t *tokens)
 {
         int64_t n = 0;
@@ -68,8 +68,8 @@ static inline int64_t loop_read_tokens(const char *list, int64_t vocab, LoopText
         return n;
 }
 
-/* The token at a place of the text, where it is prescribed; else -1, and logits [vocab] leave what may be chosen.  made: the tokens
- * between it and the prompt. */
+/* The prescribed token at a position of the text, or -1: then the logits [vocab] of forbidden tokens become -inf.  made: number of
+ * new tokens before this one. */
 static inline int32_t loop_prescribes(const LoopTokens *l, int64_t place, int64_t made, float *logits, int64_t vocab)
 {
         int64_t n = 0;
@@ -82,23 +82,23 @@ static inline int32_t loop_prescribes(const LoopTokens *l, int64_t place, int64_
         return -1;
 }
 
-/* How a token is chosen among what may be (sampler.h). */
+/* Parameters and scratch of sampling; see sampler.h. */
 typedef struct {
-        float temperature; /* 0: the likeliest token, always */
+        float temperature; /* 0: always the most likely token */
         int top_k;         /* 0: no limit */
-        float top_p;       /* 1: no limit; 0: the likeliest token alone */
+        float top_p;       /* 1: no limit; 0: only the most likely token */
         float min_p;       /* 0: no limit */
         float typical_p;   /* 1: no limit */
-        uint64_t state;    /* of the generator; the seed at first, any value */
-        int32_t *order;    /* scratch [vocabulary] */
-        float *weight;     /* the same */
+        uint64_t state;    /* of the random number generator; initially the seed, any value */
+        int32_t *order;    /* scratch [vocab] */
+        float *weight;     /* scratch [vocab] */
 } Sampler;
 
-/* What makes tokens that are in the text less likely, before anything is chosen.  0 in all: nothing does. */
+/* Penalties on tokens that occur in the text, applied to logits before sampling.  All 0: none. */
 typedef struct {
-        float repetition; /* a logit above 0 is divided by it, one below multiplied (Keskar et al., 2019); 0 or 1: neither */
-        float presence;   /* taken off the logit of a token that was made */
-        float frequency;  /* the same, times how often it was made */
+        float repetition; /* divides positive logits, multiplies negative ones (Keskar et al., 2019); 0 or 1: no effect */
+        float presence;   /* subtracted from the logit of each generated token */
+        float frequency;  /* subtracted for each time that it was generated */
 } Penalties;
 
 static inline int penalties_apply(const Penalties *p)
@@ -106,8 +106,8 @@ static inline int penalties_apply(const Penalties *p)
         return (p->repetition > 0 && p->repetition != 1) || p->presence != 0 || p->frequency != 0;
 }
 
-/* times [vocab]: how often a token was made; -1: it is in the prompt alone.  Products in double are exact, so that no compiler's fused
- * operation changes a bit. */
+/* times [vocab]: how often each token was generated; -1: it is only in the prompt.  Products in double are exact, so that
+ * contraction to fma changes no bit. */
 static inline void penalties_take(const Penalties *p, const int32_t *times, float *logits, int64_t vocab)
 {
         for (int64_t i = 0; i < vocab; i++) {
@@ -120,57 +120,57 @@ static inline void penalties_take(const Penalties *p, const int32_t *times, floa
         }
 }
 
-/* GENERATION_NONE: no token may be chosen, for every logit is -inf or NaN. */
+/* GENERATION_NONE: no token can be chosen, because all logits are -inf or NaN. */
 enum { GENERATION_MEMORY = -1, GENERATION_CONTEXT = -2, GENERATION_NONE = -3 };
 
-/* Errors of the functions are above 0.  The member before a function is its first argument. */
+/* Functions return errors above 0.  The member before a function is its first argument. */
 typedef struct {
         void *model;
-        int (*take)(void *model, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab], or NULL: not wanted */
-        int (*rewind)(void *model, int64_t n); /* back to the first n positions */
+        int (*take)(void *model, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab] or NULL */
+        int (*rewind)(void *model, int64_t n); /* keeps only the first n positions */
         Sampler *sampler;
         int (*sample)(Sampler *s, float *logits, int n);
         void *of;
-        int (*show)(void *of, int32_t token); /* 0, or the text ends here; or NULL */
+        int (*show)(void *of, int32_t token); /* returns 0, or another value to end the text; may be NULL */
         void *ruler;
-        /* What may not come behind text [n] becomes -inf; 0, an error, or below 0: the text ends here.  Or NULL: all may come. */
+        /* Sets logits of forbidden tokens after text [n] to -inf.  Returns 0, an error, or < 0 to end the text.  May be NULL. */
         int (*rule)(void *ruler, const int32_t *text, int64_t n, float *logits);
         void *proposer;
-        /* Writes up to `most` drafts of the tokens after text [n], and returns their number.  NULL: generation_draft() makes them. */
+        /* Writes up to `most` draft tokens to follow text [n], and returns their number.  NULL: generation_draft() is used. */
         int64_t (*propose)(void *proposer, const int32_t *text, int64_t n, int32_t *drafts, int64_t most);
         LoopTokens tokens;
 #if HAS_COMMAND
         double (*seconds)(void);
-        const int32_t *suppress; /* more that are never chosen, -1 behind them; or NULL */
-        int hashes;              /* all logits, those of the prompt's positions too */
+        const int32_t *suppress; /* further tokens that are never chosen, ends with -1; or NULL */
+        int hashes;              /* hash all logits, including those of the prompt's positions */
 #endif
         int64_t vocab, context;
-        int64_t steps;    /* at most so many new tokens */
-        int64_t chunk;    /* the prompt in pieces of so many */
-        int drafts;       /* at most so many tokens are drafted at a time */
+        int64_t steps;    /* maximum number of new tokens */
+        int64_t chunk;    /* maximum number of the prompt's tokens in a call */
+        int drafts;       /* maximum number of draft tokens in a call */
         Penalties penalties;
-        float *logits;    /* generation_lay() sets these: room for [1 + drafts, vocab], */
-        int32_t *times;   /* [vocab], for the penalties, */
-        int32_t *text;    /* and [context + 1] */
+        float *logits;    /* [1 + drafts, vocab]; this, times and text are set by generation_lay() */
+        int32_t *times;   /* [vocab], for penalties */
+        int32_t *text;    /* [context + 1] */
 } Generator;
 
 typedef struct {
-        int64_t prompt, made;               /* tokens that were not taken yet; new ones */
-        int64_t drafted, stood;             /* tokens that were drafted; that were what came */
-        int ended;                          /* by a stop token, or by what shows it */
+        int64_t prompt, made;               /* the prompt's tokens that the model had not processed; new tokens */
+        int64_t drafted, stood;             /* draft tokens; accepted ones */
+        int ended;                          /* by a stop token, show() or rule() */
 #if HAS_COMMAND
-        double first_seconds, rest_seconds; /* prompt and first new token; the other made - 1 */
+        double first_seconds, rest_seconds; /* time for the prompt and the first token; for the others */
         uint64_t hash;
 #endif
 } Generated;
 
-/* Bytes that generation_lay() lays out. */
+/* Bytes that generation_lay() needs. */
 static inline size_t generation_room(int64_t vocab, int64_t context, int drafts)
 {
         return sizeof(float) * (size_t)((4 + (int64_t)drafts) * vocab + context + 1);
 }
 
-/* The scratch of generator and sampler in `room`, aligned to 4. */
+/* Places the scratch of generator and sampler in `room` [generation_room()], aligned to 4. */
 static inline void generation_lay(Generator *g, void *room)
 {
         g->logits = (float *)room;
@@ -180,7 +180,7 @@ static inline void generation_lay(Generator *g, void *room)
         g->text = g->times + g->vocab;
 }
 
-/* FNV-1a over the bits of x [n], every NaN the same. */
+/* FNV-1a over the bits of x [n]; all NaNs hash the same. */
 static inline uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
 {
         for (int64_t i = 0; i < n; i++) {
@@ -194,7 +194,7 @@ static inline uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
 }
 
 #if HAS_COMMAND
-/* Tokens of the prompt whose logits are worked out to be hashed. */
+/* Processes tokens of the prompt and hashes their logits. */
 static inline int generation_hash(const Generator *g, const int32_t *tokens, int64_t n, Generated *made)
 {
         float *logits = n < INT64_MAX / g->vocab / 4 ? (float *)malloc((size_t)(n * g->vocab) * sizeof *logits) : NULL;
@@ -206,7 +206,7 @@ static inline int generation_hash(const Generator *g, const int32_t *tokens, int
 }
 #endif
 
-/* All but the prompt's last token. */
+/* Processes the prompt, except its last token, in chunks. */
 static inline int generation_prompt(const Generator *g, const int32_t *tokens, int64_t n, Generated *made)
 {
         int error = 0;
@@ -225,7 +225,7 @@ static inline int generation_prompt(const Generator *g, const int32_t *tokens, i
         return error;
 }
 
-/* Of the penalties: the prompt's tokens. */
+/* Initialises the counts for penalties from the prompt. */
 static inline void generation_count(const Generator *g, const int32_t *tokens, int64_t n)
 {
         for (int64_t i = 0; i < g->vocab; i++)
@@ -235,8 +235,8 @@ static inline void generation_count(const Generator *g, const int32_t *tokens, i
                         g->times[tokens[i]] = -1;
 }
 
-/* What may come after text [n], put behind it: as it went on where its last tokens stood before, the last four or at least two (Saxena,
- * 2023, "Prompt lookup decoding").  How many, at most `most`. */
+/* Drafts tokens after text [n]: finds an earlier occurrence of its last four to two tokens, and copies the tokens that followed
+ * (Saxena, 2023, "Prompt lookup decoding").  Returns their number, 0 or `most`. */
 static inline int64_t generation_draft(int32_t *text, int64_t n, int64_t most)
 {
         for (int64_t size = 4; most > 0 && size >= 2; size--)
@@ -250,7 +250,7 @@ static inline int64_t generation_draft(int32_t *text, int64_t n, int64_t most)
         return 0;
 }
 
-/* The same by whoever proposes tokens, up to the first that is none; more than `most` of them are none. */
+/* Drafts tokens by propose(), if there is one.  Drops them from the first invalid token on, or all if they are more than `most`. */
 static inline int64_t generation_propose(const Generator *g, int64_t n, int64_t most)
 {
         if (!g->propose)
@@ -263,9 +263,9 @@ static inline int64_t generation_propose(const Generator *g, int64_t n, int64_t 
         return right;
 }
 
-enum { TEXT_ENDS = -1, NO_CHOICE = INT32_MIN }; /* no tokens */
+enum { TEXT_ENDS = -1, NO_CHOICE = INT32_MIN }; /* results in place of a token */
 
-/* Whether one of logits [n] at least is above -inf. */
+/* Whether any of logits [n] is above -inf. */
 static inline int generation_has_choice(const float *logits, int64_t n)
 {
         int64_t i = 0;
@@ -274,7 +274,7 @@ static inline int generation_has_choice(const float *logits, int64_t n)
         return i < n;
 }
 
-/* The next token of a text at its place, after made->made new ones; NO_CHOICE; TEXT_ENDS, or below it, by so much, the rule's error. */
+/* Chooses the token at a position of the text.  Returns it, NO_CHOICE, TEXT_ENDS, or TEXT_ENDS - e for an error e of the rule. */
 static inline int32_t generation_choose(const Generator *g, const Generated *made, int64_t place, float *logits)
 {
         int32_t *times = penalties_apply(&g->penalties) ? g->times : NULL;
@@ -300,9 +300,9 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
         return next;
 }
 
-/* Runs the model on g->text[at] and the drafts after it, and replaces the drafts by the chosen tokens, up to the first that differs: the text is
- * the same as without drafts.  Returns how many of the tokens that it ran stay in the model's state: 1, and one for each accepted draft; 0 after
- * an error of the model. */
+/* Runs the model on g->text[at] and the drafts, and replaces the drafts by the chosen tokens, up to the first that differs: the
+ * text is the same as without drafts.  Returns the number of processed tokens that remain in the model's state: 1 + accepted
+ * drafts, or 0 after an error of the model. */
 static inline int64_t generation_check(const Generator *g, int64_t at, int64_t drafts, Generated *made, int *error)
 {
         float *logits = g->logits;
@@ -332,7 +332,7 @@ static inline int64_t generation_check(const Generator *g, int64_t at, int64_t d
         return 0;
 }
 
-/* A state that sums over blocks of positions goes back to where one begins at most (scan_state.h): drafts end with a block of 64. */
+/* Maximum number of drafts.  They end with a block of 64, as states of sums can be rewound only within one (scan_state.h). */
 static inline int64_t generation_drafts(const Generator *g, const Generated *made, int64_t at, int64_t most)
 {
         const int64_t room = g->context - at - 1, steps = g->steps - made->made - 1, block = 63 - at % 64;
@@ -341,8 +341,8 @@ static inline int64_t generation_drafts(const Generator *g, const Generated *mad
         return most < block ? most : block;
 }
 
-/* Goes on after tokens [n] until a stop token, the number of steps or the end of the context; the model has `taken` the first of them, but not
- * the last. */
+/* Continues tokens [n] up to a stop token, the number of steps or the end of the context.  The model has processed the first
+ * `taken` < n of them. */
 static inline int generation_run(const Generator *g, const int32_t *tokens, int64_t n, int64_t taken, Generated *made)
 {
         int64_t at = n - 1, most = g->drafts;
@@ -366,7 +366,7 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
                         error = g->rewind(g->model, at);
                 made->drafted += drafts;
                 made->stood += right > 0 ? right - 1 : 0;
-                if (drafts) /* where they are wrong, fewer */
+                if (drafts) /* fewer after a rejected draft, more if all were accepted */
                         most = right > drafts ? 2 * most : right;
                 most = most < g->drafts ? most : g->drafts;
         }

@@ -1,5 +1,5 @@
 /*
- * Tokens whose texts a grammar allows.
+ * The tokens that a grammar allows, by their texts.
  *
  * Texts of tokens are sorted, so that common prefixes are adjacent, as in the depth-first walk of a trie: the state after each
  * byte of the last text is kept, the next text starts at its first difference, and if a prefix is not allowed, all texts with it
@@ -11,43 +11,43 @@
 
 typedef struct {
         const unsigned char *at; /* [n] */
-        int32_t token, n, same;  /* same: so many bytes the text before begins with too */
+        int32_t token, n, same;  /* same: length of the common prefix with the previous text */
 } TokenText;
 
-/* What tokens add to a text that has begun, or what they begin one with, in order. */
+/* The texts of all tokens, sorted: within a text, or at its beginning. */
 typedef struct {
         TokenText *text;  /* [n] */
-        int64_t n, bytes; /* n -1: not made yet; bytes: of all, at most */
+        int64_t n, bytes; /* n -1: not made yet; bytes: upper bound of all texts together */
 } TokenTexts;
 
-/* A text of tokens whose rule it is.  A second one goes its own way from a place of the first: what a draft says. */
+/* A text under the rule.  The second one is for drafts: it branches from the first. */
 typedef struct {
-        int64_t taken; /* its tokens that the state is behind; -1: none was asked about */
-        int begun;     /* the text has begun: some tokens have another text at its beginning */
+        int64_t taken; /* number of tokens that the state includes; -1: no call yet */
+        int begun;     /* the text is not empty; at its beginning some tokens have other texts */
 } RuledText;
 
 enum { RULED_TEXTS = 2 };
 
 typedef struct {
         const TokenTables *tokens;
-        const int32_t *stop; /* tokens that end a text, -1 behind them */
+        const int32_t *stop; /* tokens that end a text; ends with -1 */
         GrammarStates states;
-        TokenTexts texts[2]; /* to begin with, and to go on with */
+        TokenTexts texts[2]; /* at the beginning of a text, and within it */
         RuledText ruled[RULED_TEXTS];
-        int32_t *state; /* [RULED_TEXTS + longest + 1]: of the ruled texts; then those behind each byte of a token */
+        int32_t *state; /* [RULED_TEXTS + longest + 1]: of each RuledText; then after each byte of a token */
         char *piece;    /* [longest] */
-        uint8_t *allowed; /* [vocab]: tokens that may come .. */
-        int32_t allowed_in; /* .. in this state; GRAMMAR_UNKNOWN: not known, .. */
-        int allowed_begun;  /* .. if the text has begun or has not */
+        uint8_t *allowed; /* [vocab]: tokens that are allowed next, cached */
+        int32_t allowed_in; /* the state that `allowed` is for, or GRAMMAR_UNKNOWN */
+        int allowed_begun;  /* the value of `begun` that `allowed` is for */
 } GrammarRule;
 
-/* What grammar_rule() says. */
+/* Results of grammar_rule(). */
 typedef enum {
-        RULE_ENDS = -1,   /* nothing may come any more */
-        RULE_GOES_ON = 0, /* what may not come has logits of -inf */
-        RULE_NO_TOKEN,    /* no token begins with the bytes that have to come */
-        RULE_NONE_LEFT,   /* every token that may come has a logit of -inf */
-        RULE_TOO_MUCH     /* too many ways at once: states.fault */
+        RULE_ENDS = -1,   /* the text is complete: nothing may follow */
+        RULE_GOES_ON = 0, /* logits of forbidden tokens are -inf */
+        RULE_NO_TOKEN,    /* no token begins with the bytes that must follow */
+        RULE_NONE_LEFT,   /* all allowed tokens have logits of -inf */
+        RULE_TOO_MUCH     /* too many parses at once: see states.fault */
 } GrammarVerdict;
 
 static inline int64_t grammar_longest(const TokenTables *t)
@@ -55,7 +55,7 @@ static inline int64_t grammar_longest(const TokenTables *t)
         return tokens_decode_room(t) + TOKEN_RESIDUE;
 }
 
-/* What a token adds, the beginning of a character too, into piece [grammar_longest(t)]; returns its bytes. */
+/* Writes the text that a token adds, including an incomplete character, to piece [grammar_longest(t)].  Returns its bytes. */
 static inline int32_t grammar_added(const TokenTables *t, int32_t token, int begun, char *piece)
 {
         TokenDecoder decoder = {.begun = begun};
@@ -64,7 +64,7 @@ static inline int32_t grammar_added(const TokenTables *t, int32_t token, int beg
         return (int32_t)(n + decoder.n);
 }
 
-/* Bytes that all tokens add, into `piece` one after another. */
+/* Total bytes of the texts of all tokens; piece [grammar_longest(t)] is scratch. */
 static inline int64_t grammar_all_added(const TokenTables *t, int begun, char *piece)
 {
         int64_t all = 0;
@@ -78,7 +78,7 @@ static inline size_t grammar_whole(int64_t bytes)
         return ((size_t)bytes + 7) / 8 * 8;
 }
 
-/* Bytes that grammar_rule_lay() lays out; piece [grammar_longest(tokens)] is scratch. */
+/* Bytes that grammar_rule_lay() needs; piece [grammar_longest(tokens)] is scratch. */
 static inline size_t grammar_rule_room(const GrammarTables *g, const TokenTables *tokens, char *piece)
 {
         const int64_t vocab = tokens->head->vocab;
@@ -89,7 +89,7 @@ static inline size_t grammar_rule_room(const GrammarTables *g, const TokenTables
         return room;
 }
 
-/* In `room`, aligned to 8; what the arguments point to must outlive it. */
+/* Initialises *r in `room` [grammar_rule_room()], aligned to 8.  The arguments must outlive it. */
 static inline void grammar_rule_lay(GrammarRule *r, const GrammarTables *g, const TokenTables *tokens, const int32_t *stop, void *room)
 {
         const int64_t vocab = tokens->head->vocab, longest = grammar_longest(tokens);
@@ -111,7 +111,7 @@ static inline void grammar_rule_lay(GrammarRule *r, const GrammarTables *g, cons
                 r->state[i] = GRAMMAR_DEAD;
 }
 
-/* A text begins behind the tokens that the rule is asked about next. */
+/* Begins a text after the tokens of the next call of grammar_rule(). */
 static inline void grammar_rule_begin(GrammarRule *r, int begun)
 {
         r->ruled[0] = (RuledText){-1, begun};
@@ -121,11 +121,11 @@ static inline void grammar_rule_begin(GrammarRule *r, int begun)
         grammar_forget(&r->states);
         r->allowed_in = GRAMMAR_UNKNOWN;
         r->state[0] = grammar_begin(&r->states);
-        if (r->state[0] == GRAMMAR_UNKNOWN) /* not in a half that is empty */
+        if (r->state[0] == GRAMMAR_UNKNOWN) /* does not happen in an empty half */
                 r->state[0] = GRAMMAR_DEAD;
 }
 
-/* The second text is where the first one is. */
+/* Sets the second text to the position of the first one. */
 static inline void grammar_rule_branch(GrammarRule *r)
 {
         r->ruled[1] = r->ruled[0];
@@ -157,7 +157,7 @@ static inline int32_t grammar_alike(const TokenText *x, const TokenText *y)
         return same;
 }
 
-/* Tokens without a text, as control tokens, and those that end a text are left out. */
+/* The sorted texts, made on the first call.  Omits tokens without a text, such as control tokens, and stop tokens. */
 static inline const TokenTexts *grammar_texts(GrammarRule *r, int begun)
 {
         TokenTexts *v = &r->texts[begun];
@@ -179,9 +179,9 @@ static inline const TokenTexts *grammar_texts(GrammarRule *r, int begun)
         return v;
 }
 
-/* --- what may come --- */
+/* --- allowed tokens --- */
 
-/* r->state[to] becomes what is behind a byte in r->state[from]; the states up to that one are kept. */
+/* Sets r->state[to] to the state after a byte in r->state[from].  Preserves states up to `from`. */
 static inline void grammar_rule_step(GrammarRule *r, int64_t from, unsigned char byte, int64_t to)
 {
         int32_t state = grammar_step(&r->states, r->state[from], byte);
@@ -197,11 +197,11 @@ static inline void grammar_rule_step(GrammarRule *r, int64_t from, unsigned char
         r->state[to] = state;
 }
 
-/* Marks the tokens that may come in a text's state, and those that end it if it may end. */
+/* Sets `allowed` for a text's state: tokens that may follow, and stop tokens if it may end. */
 static inline void grammar_mark(GrammarRule *r, int which)
 {
         const TokenTexts *v = grammar_texts(r, r->ruled[which].begun);
-        int32_t dead = INT32_MAX; /* texts that have so many bytes in common with the last one go nowhere */
+        int32_t dead = INT32_MAX; /* texts that share this many bytes with the previous one are not allowed */
         memset(r->allowed, 0, r->tokens->head->vocab);
         r->state[RULED_TEXTS] = r->state[which];
         for (const TokenText *t = v->text; t < v->text + v->n; t++) {
@@ -223,7 +223,7 @@ static inline void grammar_mark(GrammarRule *r, int which)
         r->allowed_begun = r->ruled[which].begun;
 }
 
-/* The tokens of text [n] that were not taken yet. */
+/* Advances a text's state by the tokens of text [n] that it does not include yet. */
 static inline void grammar_take(GrammarRule *r, int which, const int32_t *text, int64_t n)
 {
         RuledText *ruled = &r->ruled[which];
@@ -236,7 +236,7 @@ static inline void grammar_take(GrammarRule *r, int which, const int32_t *text, 
         ruled->taken = n;
 }
 
-/* Rules out what may not come behind text [n]: its logits [vocab] become -inf. */
+/* Sets the logits [vocab] of tokens that may not follow text [n] to -inf. */
 static inline GrammarVerdict grammar_rule(GrammarRule *r, int which, const int32_t *text, int64_t n, float *logits, int64_t vocab)
 {
         int some = 0, left = 0;
@@ -255,7 +255,7 @@ static inline GrammarVerdict grammar_rule(GrammarRule *r, int which, const int32
         return r->states.fault ? RULE_TOO_MUCH : !some ? RULE_NO_TOKEN : !left ? RULE_NONE_LEFT : RULE_GOES_ON;
 }
 
-/* A verdict in words; NULL: something may come. */
+/* The message for a verdict, or NULL if it is not an error. */
 static inline const char *grammar_rule_error(const GrammarRule *r, GrammarVerdict verdict)
 {
         return verdict == RULE_NO_TOKEN    ? "the grammar requires bytes here that no token begins with"

@@ -1,10 +1,10 @@
 /*
- * The kernels compiled into lathe, once for each instruction set, for code that libtcc makes.
+ * The kernels compiled into lathe, once for each instruction set, for code that libtcc compiles.
  *
- * libtcc knows no vectors.  So code made for it hands vectors over by address, `v_add(r, a, b)` for r = a + b, and each
- * row of the table below is such a function around the runtime's own: the arithmetic is the same text as in emitted C,
- * and so are the bits.  What it is to be compiled with stands in kernel_files_private.h, and products with
- * blocks in kernels_blocks.c, for targets differ in them that have the rest in common.
+ * libtcc has no vector types.  Code for it passes vectors by address, `v_add(r, a, b)` for r = a + b, and each row of
+ * the table below is such a function, which calls the runtime's own: so the arithmetic has the same source as emitted
+ * C, and gives the same bits.  Compiler options are in kernel_files_private.h.  Products with weights in blocks are in
+ * kernels_blocks.c, because some targets differ only in them.
  */
 #define STORAGES(S) S(TILES, F32) S(TILES, F16) S(TILES, BF16)
 #include "../compiler/run/kernel_files_private.h"
@@ -276,7 +276,7 @@ static void any_contract(const Contraction *c, int64_t unit, int64_t rows, float
         contract(c, unit, rows, scratch);
 }
 
-/* The score formula hands over its vector by address there; its own context stands behind ours. */
+/* Callbacks of code that libtcc compiles: vectors are passed by address, and `ctx` is its own context. */
 typedef void AnyScore(const void *ctx, float *to, const float *s, int64_t apart, int head, int64_t row, int64_t col);
 typedef struct {
         const void *ctx;

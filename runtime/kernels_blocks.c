@@ -1,5 +1,5 @@
 /*
- * Products with weights in blocks, compiled into lathe once for each target: see kernels.c.
+ * Products with weights in blocks, compiled into lathe once for each target.  See kernels.c.
  */
 #define STORAGES(S)                                                                                          \
         S(CODE_TILES, Q8_0)                                                                                  \

@@ -1,55 +1,55 @@
 /*
  * Matrix products: y = x w with packed weights and an epilogue, and the general strided contraction.
  *
- * Every output has a lane of its own: acc = +0, then acc = fma(x[k], w[k], acc) for k ascending.  So no cut
- * of rows, panels or k changes a bit: rows come one at a time or two hundred, threads share the panels as
- * they like.
+ * Every output has its own lane: acc = +0, then acc = fma(x[k], w[k], acc) for k ascending.  So no split of
+ * rows, panels or k changes a bit: not the number of rows in a call, and not the way in which threads share
+ * the panels.
  *
- * One micro-kernel, tile_of_rows() or, with weights of few bits, tile_blocks(), holds a tile of rows x panels of 16 columns in registers.  Around it the
- * loops of Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008) with the weights
- * streamed: a group of panels is cut along k into chunks that stay in cache while all rows of a block pass
- * by, the sums wait in scratch between chunks, and each chunk asks for the next one's cache lines while it
- * computes.  A single row is the same nest with a short chunk: it reads a few panels side by side at the
- * speed of memory.
+ * One micro-kernel, tile_of_rows() or, for quantised weights, tile_blocks(), keeps a tile of rows x panels of
+ * 16 columns in registers.  Around it are the loops of Goto and van de Geijn ("Anatomy of high-performance
+ * matrix multiplication", 2008) with streamed weights: a group of panels is split along k into chunks that
+ * stay in cache for all rows of a block, the sums are in scratch between chunks, and each chunk prefetches
+ * the next one.  A single row uses the same loops with short chunks: it reads a few panels in parallel, at
+ * memory bandwidth.
  *
- * Weights of products are in one of STORAGES, activations in one of STATES.  Each tile is a function, ProductTile, that all products share: what
- * is inlined at a call is no more than the epilogue.
+ * Weights of products have one of STORAGES, activations one of STATES.  Each tile is a function, ProductTile,
+ * that all products share, so that a call inlines only the epilogue.
  *
  * Needs blocks.h, and
  *
  *                                          AVX-512   AVX2   NEON   scalar  WebAssembly
- *      TILES(T, of): T(of, rows, panels) for each tile that a product asks for, as 8 x 3 or 6 x 1, and for
+ *      TILES(T, of): T(of, rows, panels) for each tile that a product uses, such as 8 x 3 or 6 x 1, and for
  *      1 x ONE_PANELS           one row      1 x 4   1 x 4  1 x 4   1 x 4   1 x 1
  *      4 x FEW_PANELS           few rows     4 x 4   4 x 1  4 x 1   4 x 1   4 x 1
- *      CODE_TILES(T, of): the same for weights in codes, with
+ *      CODE_TILES(T, of): the same for quantised weights, with
  *      CODE_ROWS                rows             8       4      4       4       4
  *      TILE_NAME(of, rows, panels): the name of a tile's function
- *      STORAGES(S): S(TILES, storage) or S(CODE_TILES, storage) for each in which weights are
- *      STATES(S): S(storage) for each in which keys, values and other activations are
+ *      STORAGES(S): S(TILES, storage) or S(CODE_TILES, storage) for each storage of weights
+ *      STATES(S): S(storage) for each storage of keys, values and other activations
  */
 
-/* How a product with many rows is blocked. */
+/* Blocking of a product with many rows. */
 typedef struct {
-        int rows, panels; /* of a tile: one of TILES; of codes CODE_ROWS, and panels that pass together */
-        int cut;        /* k is taken in pieces of so many, that a tile's panels of one piece stay in cache */
-        int rows_at_once; /* about as many rows pass by one piece: enough that memory keeps up, few enough to stay in cache */
+        int rows, panels; /* size of a tile: one of TILES; for quantised weights CODE_ROWS, and panels at once */
+        int cut;        /* maximum length of a chunk along k, so that a tile's panels of one chunk stay in cache */
+        int rows_at_once; /* rows of a block, approximately: enough to hide memory, few enough to stay in cache */
 } Tiling;
 
-/* Bytes of a panel between asking for weights and using them, where few rows leave memory to wait for. */
+/* Prefetch distance in bytes of a panel, for few rows, which are bound by memory. */
 #define MATMUL_AHEAD 2048
 
-/* The same of codes. */
+/* The same for quantised weights. */
 #define CODES_AHEAD 8192
 
-/* Floats of scratch that matmul() needs for any k and any tile: of 12 rows at most, and of 3 panels, which in pairs are 6; each thread
- * its own. */
+/* Floats of scratch that each thread needs for matmul(), for any k and any tile.  A tile has at most 12 rows and 3 panels, or 6
+ * panels in pairs. */
 #define MATMUL_SCRATCH(rows_at_once) (((rows_at_once) + 12) * 6 * 16)
 
-/* With weights of 16 bits, behind these: a piece of as many panels as a tile may have, in f32. */
+/* Floats of scratch after these for weights of 16 bits: a chunk of a tile's panels, widened to f32. */
 #define MATMUL_WIDE(cut) ((cut)*4 * 16)
 
 #if HAS_ODD_PANELS
-/* The same, where a panel that is left alone is not computed twice. */
+/* Like tile_of_rows(), but computes a single remaining panel only once. */
 KERNEL void tile_rows_odd(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                           int panels, int even)
 {
@@ -62,33 +62,33 @@ KERNEL void tile_rows_odd(float *acc, int64_t acc_row, const Factors *f, int64_t
 #define tile_rows_odd tile_of_rows
 #endif
 
-/* Takes the finished outputs of `group` neighbouring panels of one row, acc[0] being those of `panel`; does
- * all that remains (bias, activation, residual) and stores, the last panel's columns only as far as there are
- * any. */
+/* Processes the finished outputs of `group` adjacent panels of one row, from `panel` = acc[0] on: applies the
+ * rest of the kernel (bias, activation, residual) and stores the result, of the last panel only existing
+ * columns. */
 typedef void Epilogue(const void *ctx, int64_t row, int panel, const v16 *acc);
 
 typedef struct Matmul Matmul;
 
-/* A chunk of k on its way through the panels of a tile. */
+/* A chunk of k for the panels of a tile. */
 typedef struct {
-        int panel, panels;    /* the first; how many of the tile's there are */
-        int64_t first, steps; /* of k */
+        int panel, panels;    /* the first panel; number of existing panels */
+        int64_t first, steps; /* along k */
         float *sums;          /* [tile][its row][its panel][16] */
-        const char *next; /* where tiles ask, one behind the other, for `portion` bytes a step */
+        const char *next; /* address that consecutive tiles prefetch, `portion` bytes a step */
         int64_t portion;
 } Chunk;
 
-/* Takes all tiles of a chunk, one after the other down the block's rows. */
+/* Computes all tiles of a chunk, in the order of the block's rows. */
 typedef void ProductTile(const Matmul *m, const Chunk *c);
 
-/* What matmul() was asked for, and how it goes about it. */
+/* Arguments of matmul(), and its progress. */
 struct Matmul {
         const float *x; /* [..][ldx] */
 #if HAS_BLOCKS
-        const int8_t *codes; /* or, for blocks: [rows] */
+        const int8_t *codes; /* [rows]: for weights in blocks, the quantised rows instead of x */
 #endif
 #if HAS_ACTIVE_ROWS
-        const int32_t *active; /* [rows], those to be taken; NULL: the first ones */
+        const int32_t *active; /* [rows]: indices of the rows of x; NULL: the first ones */
 #endif
         int64_t ldx, rows;
         const void *w; /* [panels][depth] steps */
@@ -98,22 +98,22 @@ struct Matmul {
         ProductTile *tile;
         int tile_rows, tile_panels;
 #if HAS_WIDE_WEIGHTS
-        float *wide; /* [MATMUL_WIDE]: where each chunk of weights of 16 bits is made f32, once for all tiles; NULL: they stay */
+        float *wide; /* [MATMUL_WIDE]: chunks of weights of 16 bits, widened to f32 once for all tiles; NULL: not widened */
 #endif
         int width;            /* panels whose sums are finished together */
-        int64_t depth, bytes; /* steps along k; what the weights of a panel take in each */
-        int64_t chunk; /* steps with which all tiles of a block of rows are done before the next ones */
+        int64_t depth, bytes; /* steps along k; bytes of a panel's weights in a step */
+        int64_t chunk; /* maximum steps of a chunk */
 #if HAS_BLOCKS
-        int streamed; /* weights are read in the order in which they lie; the first tile asks for all */
+        int streamed; /* weights are read in the order of memory; the first tile prefetches for all */
 #endif
 
-        int64_t block;      /* rows that pass by a piece of the weights */
+        int64_t block;      /* rows of a block */
         int64_t row0, row1; /* of this block */
-        int64_t tiles;      /* how many it has */
-        int64_t last_tile;  /* the last row with which one may begin: tiles overlap where rows run out */
+        int64_t tiles;      /* of this block */
+        int64_t last_tile;  /* last row that may begin a tile: the last tile overlaps the previous one */
 };
 
-/* Steps of some panels of 16 bits in f32: to [panels][steps][16]. */
+/* Widens steps of some panels of 16 bits to f32: to [panels][steps][16]. */
 KERNEL void widen_panels(float *to, int storage, const char *w, int64_t panel_bytes, int panels,
                          int64_t steps)
 {
@@ -137,13 +137,13 @@ SHARED void matmul_widen(const Matmul *m, const Chunk *c)
 #endif
 }
 
-/* Tiles of so many rows take weights of 16 bits in f32. */
+/* Whether tiles of `rows` rows read weights of 16 bits widened to f32. */
 KERNEL int takes_wide(int storage, int rows)
 {
         return rows > 4 && (storage == STORAGE_F16 || storage == STORAGE_BF16);
 }
 
-/* What the tiles of a chunk multiply, weights of `storage`. */
+/* The operands of a chunk's tiles, for weights of `storage`. */
 KERNEL Factors matmul_factors(const Matmul *m, const Chunk *c, int storage, int rows)
 {
         Factors f = {.x_step = 1,
@@ -163,7 +163,7 @@ KERNEL Factors matmul_factors(const Matmul *m, const Chunk *c, int storage, int 
         return f;
 }
 
-/* A chunk's tiles of numbers. */
+/* Computes a chunk's tiles with f32, f16 or bf16 weights. */
 KERNEL void matmul_tiles_of(const Matmul *m, const Chunk *c, Factors f, int rows, int panels)
 {
         for (int64_t t = 0; t < m->tiles; t++) {
@@ -191,7 +191,7 @@ KERNEL void matmul_tiles_of(const Matmul *m, const Chunk *c, Factors f, int rows
         }
 }
 
-/* The same of blocks. */
+/* Computes a chunk's tiles with weights in blocks. */
 KERNEL void matmul_tiles_of_blocks(const Matmul *m, const Chunk *c, int storage, int rows, int panels)
 {
         const int64_t depth = m->k / step_values(storage);
@@ -224,7 +224,7 @@ KERNEL int chunk_is_finite(const Matmul *m, const Chunk *c, const Factors *f)
         return finite;
 }
 
-/* A ProductTile, but for the literals. */
+/* The body of every ProductTile, with literals for storage, rows and panels. */
 KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows, int panels)
 {
 #if HAS_BLOCKS
@@ -235,7 +235,7 @@ KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows,
 #endif
 #if HAS_WIDE_WEIGHTS
         if (takes_wide(storage, rows))
-                return; /* no product has it */
+                return; /* not reached: the weights are widened */
 #endif
         Factors f = matmul_factors(m, c, storage, rows);
 #if HAS_WIDE_WEIGHTS && HAS_F16
@@ -262,8 +262,8 @@ STORAGES(DEFINE_TILES)
                 m->tile = TILE_NAME(of, rows, panels);
 #define CHOOSE_TILES(tiles, storage) tiles(CHOOSE_TILE, storage)
 
-/* The sums of the block's rows by the panels of a tile from `panel` on, chunk after chunk.  A single tile takes all chunks but the last
- * at once: each asks for the one behind it, and that for the panels behind these. */
+/* The sums of the block's rows by a tile's panels from `panel` on, chunk by chunk.  Each chunk prefetches the next one, the last
+ * chunk the next panels.  A single tile computes all chunks but the last at once. */
 KERNEL void matmul_chunks(const Matmul *m, float *sums, int panel)
 {
         Chunk c = {.panel = panel, .sums = sums, .portion = (m->bytes + m->tiles - 1) / m->tiles};
@@ -290,13 +290,13 @@ KERNEL void matmul_chunks(const Matmul *m, float *sums, int panel)
         }
 }
 
-/* Floats of the sums of a block of rows by the panels of a tile. */
+/* Floats of the sums of a block of rows by a tile's panels. */
 KERNEL int64_t matmul_area(const Matmul *m)
 {
         return m->tiles * m->tile_rows * m->tile_panels * 16;
 }
 
-/* The sums of the block's rows by as many panels from `panel` on as are finished together. */
+/* The sums of the block's rows by `width` panels from `panel` on. */
 SHARED void matmul_sums(const Matmul *m, int panel)
 {
         matmul_chunks(m, m->scratch, panel);
@@ -304,15 +304,15 @@ SHARED void matmul_sums(const Matmul *m, int panel)
                 matmul_chunks(m, m->scratch + matmul_area(m), panel + m->tile_panels);
 }
 
-/* Whether tiles of four rows serve better than the product's own: there is none of those, or the last one would overlap so far that a tenth
- * more rows are computed. */
+/* Whether tiles of four rows are faster than the product's own tiles: there are fewer rows than in a tile, or the overlap of the
+ * last tile would add a tenth of rows. */
 KERNEL int has_few_rows(const Matmul *m, int64_t own)
 {
         return m->rows < own || 10 * ((m->rows + 3) / 4 * 4) <= 9 * ((m->rows + own - 1) / own * own);
 }
 
-/* Of codes few rows read panels one after the other from end to end: memory runs faster so than along several panels on some processors;
- * they are asked for further ahead. */
+/* With quantised weights, few rows read whole panels one by one, which on some processors is faster than several panels in
+ * parallel, and prefetch further ahead. */
 KERNEL void matmul_begin_blocks(Matmul *m, int few, const Tiling *tiling)
 {
         const int64_t values = step_values(m->storage);
@@ -323,10 +323,10 @@ KERNEL void matmul_begin_blocks(Matmul *m, int few, const Tiling *tiling)
         m->chunk = few ? m->depth : tiling->cut / values;
 }
 
-/* With many rows in the product's tiles; with few, or one, a few panels side by side.  Few rows leave memory to wait for: chunks of weights
- * are short then, and asked for one ahead.
+/* Many rows use the product's own tiles; few rows read some panels in parallel, in short chunks, as they are bound by memory.
  *
- * Rows come in even blocks of about rows_at_once.  With as many or fewer that is a single block: each weight is read once. */
+ * Rows are split into equal blocks of about rows_at_once.  Up to this number there is a single block, and each weight is read
+ * once. */
 SHARED void matmul_begin(Matmul *m, int group, const Tiling *tiling)
 {
         int own = tiling->rows, storage = m->storage;
@@ -362,7 +362,7 @@ SHARED void matmul_begin(Matmul *m, int group, const Tiling *tiling)
         STORAGES(CHOOSE_TILES)
 }
 
-/* The next block of rows: whether there is one. */
+/* Advances to the next block of rows.  Returns 0 if there is none. */
 SHARED int matmul_next(Matmul *m)
 {
         m->row0 = m->row1;
@@ -371,13 +371,13 @@ SHARED int matmul_next(Matmul *m)
         return m->row0 < m->rows;
 }
 
-/* Hands over the sums of the block's rows of as many panels from `panel` on. */
+/* Passes the sums of the block's rows, for `width` panels from `panel` on, to the epilogue. */
 KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, int group, int panel)
 {
         const int panels = m->tile_panels, end = m->panel1 - panel < m->width ? m->panel1 - panel : m->width;
-        const int64_t row1 = m->row1, tile = m->row0 + (m->tiles - 1) * m->tile_rows; /* the last */
+        const int64_t row1 = m->row1, tile = m->row0 + (m->tiles - 1) * m->tile_rows; /* the last tile */
         const int64_t over = tile > m->last_tile ? (tile - m->last_tile) * panels * 16 : 0;
-        const int64_t further = matmul_area(m) - panels * 16; /* of the second tile's panels */
+        const int64_t further = matmul_area(m) - panels * 16; /* offset of the second tile's sums */
         const float *sums = m->scratch;
         for (int64_t row = m->row0; row < row1; row++, sums += panels * 16) {
                 sums += row == tile ? over : 0;
@@ -396,7 +396,7 @@ KERNEL void matmul_finish(const Matmul *m, const void *ctx, Epilogue *epilogue, 
         }
 }
 
-/* All that a product has of its own. */
+/* A whole product; inlined for each one. */
 KERNEL void matmul_all(Matmul *m, const void *ctx, Epilogue *epilogue, int group, const Tiling *tiling,
                        int panel0)
 {
@@ -408,8 +408,8 @@ KERNEL void matmul_all(Matmul *m, const void *ctx, Epilogue *epilogue, int group
                 }
 }
 
-/* As matmul(), of the rows active[0 .. rows - 1] of x alone; the epilogue is given x's own row numbers.  active NULL: the
- * first ones. */
+/* Like matmul(), for the rows active[0 .. rows - 1] of x only; NULL: the first ones.  The epilogue gets row numbers of
+ * x. */
 KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx,
                           const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
                           const Tiling *tiling, int panel0, int panel1, float *scratch)
@@ -418,7 +418,7 @@ KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, i
         matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 
-/* The same with weights in blocks and rows as codes_of_rows() gave them, which are the active ones alone. */
+/* The same for weights in blocks; codes are the results of codes_of_rows() for the active rows. */
 KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active UNUSED,
                           int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
                           int panel0, int panel1, float *scratch)
@@ -437,13 +437,13 @@ KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes
 }
 
 /*
- * y = x w, every finished output handed to the epilogue once:
+ * y = x w.  Calls the epilogue once for every finished output.
  *
- *      x [rows][ldx], its first k columns; w packed [panels][k][16] in `storage`; panels panel0 to panel1.
+ *      x [rows][ldx], of which the first k columns; w packed [panels][k][16] in `storage`; panels panel0 to panel1.
  *
- * storage, group (1 or 2), tiling, k, ldx and epilogue are literals; panel0 and panel1 are multiples of group.  Threads share a product by
- * panels, each with its own scratch [MATMUL_SCRATCH], with weights of 16 bits [MATMUL_WIDE] more.  Reads nothing past x or its panels, but may
- * ask for cache lines behind them.  Pad an ldx that is a multiple of 1024 by 16: else rows fall into the same cache sets.
+ * storage, group (1 or 2), tiling, k, ldx and epilogue are literals; panel0 and panel1 are multiples of group.  Threads share a
+ * product by panels, each with its own scratch [MATMUL_SCRATCH], plus [MATMUL_WIDE] for weights of 16 bits.  Reads nothing past x
+ * or its panels, but may prefetch.  Pad an ldx that is a multiple of 1024 by 16: otherwise rows map to the same cache sets.
  */
 KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t ldx, int64_t rows, int k,
                    const void *w, int storage, int group, const Tiling *tiling, int panel0, int panel1,
@@ -453,24 +453,24 @@ KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t 
         matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 
-/* What product_of_rows() multiplies. */
+/* Operands of product_of_rows(). */
 typedef struct {
         const float *x; /* row i, step p at x[i * x_row + p] */
         int64_t x_row;
         const float *w; /* panel j, step p: 16 columns at w + j * w_panel + p * w_step */
         int64_t w_panel, w_step;
-        int ahead; /* so many steps ahead of their use columns are asked for; 0: not */
+        int ahead; /* prefetch distance in steps; 0: no prefetch */
 } RowsByPanels;
 
-/* Rows of the tile that product_of_rows() takes at once. */
+/* Number of the remaining rows that product_of_rows() computes at once. */
 KERNEL int tile_rows_at_once(int64_t left)
 {
         const int most = TILE_ROWS > 4 ? TILE_ROWS : 4;
         return left < most ? (int)left : most;
 }
 
-/* acc[i][j] = (fresh) or += the product of one tile of rows, at most tile_rows_at_once(), and any panels; acc has as many rows as the tile:
- * 1, 4 or TILE_ROWS.  For activations, without an epilogue. */
+/* acc[i][j] = (fresh) or += the product of one tile of rows, at most tile_rows_at_once(), and any number of panels.  acc has the
+ * tile's number of rows: 1, 4 or TILE_ROWS.  For two activations, without an epilogue. */
 SHARED void product_of_rows(float *acc, int64_t acc_row, const RowsByPanels *by, int64_t steps, int fresh,
                             int rows, int panels)
 {

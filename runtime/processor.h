@@ -1,5 +1,5 @@
-/* Does this processor have the instructions that the compiler was allowed to use?  The compiler may use them anywhere, so what asks runs
- * first and apart: plain functions, on four whole numbers, with nothing of what follows inlined. */
+/* Checks that this processor has all instructions that the compiler was allowed to use.  The compiler may use them anywhere, so the
+ * check runs first, in functions that are never inlined and use only integers. */
 #if defined(__GNUC__) && !defined(__TINYC__) && (defined(__x86_64__) || defined(__i386__))
 #include <cpuid.h>
 #endif
@@ -13,12 +13,12 @@
 #define APART static
 #endif
 
-/* The bit, if the compiler defines the word as 1: it may use that extension. */
+/* The bit, if the compiler defines the macro `word` as 1, so that it may use that extension; otherwise 0. */
 #define TEXT_OF(word) #word
 #define IF_DEFINED(word, bit) (TEXT_OF(word)[0] == '1' ? 1u << (bit) : 0u)
 
-/* 1 if the processor has the extensions that the compiler may use unasked: on x86 as cpuid tells, and if the system keeps their
- * registers, as xgetbv tells; on 64-bit ARM as Linux tells.  Others: 1, nothing is known. */
+/* Returns 1 if the processor has the extensions that the compiler may use: on x86 by cpuid, and by xgetbv whether the system saves
+ * their registers; on 64-bit ARM by Linux's AT_HWCAP.  On others 1, unchecked. */
 #if defined(__GNUC__) && !defined(__TINYC__) && (defined(__x86_64__) || defined(__i386__))
 APART int processor_suits(void)
 {
@@ -48,7 +48,7 @@ APART int processor_suits(void)
         return (a & kept) == kept;
 }
 #elif defined(__GNUC__) && !defined(__TINYC__) && defined(__aarch64__) && defined(__linux__)
-/* Bits of AT_HWCAP and AT_HWCAP2, by number: older headers lack some names. */
+/* Bits of AT_HWCAP and AT_HWCAP2 as numbers, because older headers lack some names. */
 APART int processor_suits(void)
 {
         const unsigned long in_1 = IF_DEFINED(__ARM_FEATURE_CRC32, 7) | IF_DEFINED(__ARM_FEATURE_ATOMICS, 8) |

@@ -1,7 +1,7 @@
 /*
- * The weight file of one rank (`lathe weights --rank`): as long as that of all, with holes where other ranks read.
+ * The weight file of one rank (`lathe weights --rank`): as long as the whole file, with holes for the weights of other ranks.
  *
- * Its head is that of the whole file but for the mark, and has these words of 64 bits besides.
+ * Its header equals that of the whole file, except the mark, and has these further words of 64 bits.
  */
 #include <stdint.h>
 #include <string.h>
@@ -9,16 +9,16 @@
 #define RANK_FILE_MARK "lathe r\n"
 
 enum {
-        RANK_FILE_SPREAD = 6, /* a hash of how kernels share the weights: of the program that the file is for */
-        RANK_FILE_PLACE,      /* rank, and from bit 32 on ranks */
-        RANK_FILE_STAGE,      /* stage, and from bit 32 on stages */
+        RANK_FILE_SPREAD = 6, /* hash of how the file's program divides weights among ranks */
+        RANK_FILE_PLACE,      /* rank | ranks << 32 */
+        RANK_FILE_STAGE,      /* stage | stages << 32 */
         RANK_FILE_SAMPLE,     /* weights_sample() of the whole file */
         RANK_FILE_WORDS
 };
 
 enum { WEIGHT_SAMPLES = 64 };
 
-/* A hash of a few of `floats` weights, which tell one checkpoint from another; from four places, as what is read of others' weights takes memory. */
+/* A hash of a few of `floats` weights, to identify the checkpoint.  Reads few pages, as other ranks' weights cost memory. */
 static inline uint64_t weights_sample(const float *weights, int64_t floats)
 {
         uint64_t hash = UINT64_C(0xcbf29ce484222325);

@@ -18,30 +18,30 @@
  * Needs rank_link.h and rows.h.
  */
 
-/* A row of a panel from or to memory. */
+/* Copies a row of a panel from memory to values, or (into) from values to memory. */
 typedef void CarryPanel(const void *context, int64_t row, int64_t panel, float *values, int into);
 
 typedef struct {
         CarryPanel *carry;
-        int64_t first, panels; /* of all that the kernel makes */
+        int64_t first, panels; /* range within all panels of the kernel */
 } CarriedPart;
 
-/* What a kernel makes: `panels` of `width` floats a row. */
+/* Results of a kernel: in each row `panels` panels of `width` floats. */
 typedef struct {
         const CarriedPart *part;
         int parts;
         int64_t panels, width;
-        float *(*row)(const void *context, int64_t row); /* where a row lies whose panels are side by side, or NULL; NULL: they are not */
+        float *(*row)(const void *context, int64_t row); /* address of a row with contiguous panels, or NULL; NULL if none are */
 } Carried;
 
-/* Where thread `thread` of a rank's begins in `total` pieces of work; r NULL: there is one rank. */
+/* First of `total` work items for a thread of this rank; r NULL: there is one rank. */
 KERNEL int64_t rank_share(const Ranks *r, int64_t total, int thread, int threads)
 {
         const int64_t begin = r ? share(total, r->rank, r->ranks) : 0, end = r ? share(total, r->rank + 1, r->ranks) : total;
         return begin + share(end - begin, thread, threads);
 }
 
-/* Panels from `begin` to `end` of all, some rows, from or to the block. */
+/* Copies panels from `begin` to `end`, some rows, to the block, or (into) from the block. */
 KERNEL void rank_carry(Ranks *r, const void *context, const Carried *all, int64_t begin, int64_t end, const int32_t *active, int64_t first,
                        int64_t rows, int into)
 {
@@ -56,7 +56,7 @@ KERNEL void rank_carry(Ranks *r, const void *context, const Carried *all, int64_
         }
 }
 
-/* All ranks get the panels of each: of rows 0 to rows - 1, or of those of active [rows]. */
+/* Gathers the panels of all ranks on each rank: of rows 0 to rows - 1, or of rows active [rows]. */
 KERNEL void rank_exchange(Ranks *r, const void *context, const Carried *all, const int32_t *active, int64_t rows)
 {
         const int64_t own = share(all->panels, r->rank, r->ranks), behind = share(all->panels, r->rank + 1, r->ranks),
@@ -76,20 +76,20 @@ KERNEL void rank_exchange(Ranks *r, const void *context, const Carried *all, con
         }
 }
 
-/* Tiles of 16 rows, by which ranks share them. */
+/* Number of tiles of 16 rows, the unit in which ranks share rows. */
 KERNEL int64_t rank_tiles(int64_t rows)
 {
         return (rows + 15) / 16;
 }
 
-/* The first row of a rank, or (next 1) of the one behind it; r NULL: there is one rank. */
+/* The first row of this rank, or (next 1) of the next rank; r NULL: there is one rank. */
 KERNEL int64_t rank_row(const Ranks *r, int64_t rows, int next)
 {
         const int64_t row = r ? 16 * share(rank_tiles(rows), r->rank + next, r->ranks) : next ? rows : 0;
         return row < rows ? row : rows;
 }
 
-/* All ranks get the rows of each: x, `tile` floats from 16 of them to the next; whole_tiles: the last ones have a whole tile too. */
+/* Gathers the rows of all ranks on each rank.  x has `tile` floats for each 16 rows; whole_tiles: for the last rows too. */
 KERNEL void rank_gather_rows(Ranks *r, float *x, int64_t rows, int64_t tile, int whole_tiles)
 {
         const int64_t tiles = rank_tiles(rows), all = whole_tiles ? tiles * tile : rows * (tile / 16);
@@ -103,14 +103,14 @@ KERNEL void rank_gather_rows(Ranks *r, float *x, int64_t rows, int64_t tile, int
 
 enum { RANK_PIECES = 4 };
 
-/* 64 bits as floats that every transport carries, 16 of them in each. */
+/* Splits 64 bits into floats of 16 bits each, which every transport preserves. */
 KERNEL void rank_pieces(uint64_t of, float *piece)
 {
         for (int i = 0; i < RANK_PIECES; i++)
                 piece[i] = (float)(int)(of >> 16 * i & 0xffff);
 }
 
-/* Have all ranks of the stage these pieces? */
+/* Whether all ranks of the stage have the same pieces. */
 KERNEL int ranks_have(Ranks *r, const float *piece)
 {
         for (int i = 0; i <= r->ranks; i++)
@@ -125,7 +125,7 @@ KERNEL int ranks_have(Ranks *r, const float *piece)
         return 1;
 }
 
-/* Have all ranks of the stage the same n floats, which iteration `at` of a repeat carries on?  If not, one of them does not compute what it should. */
+/* Sets r->error if the n carried values of iteration `at` differ between the stage's ranks: then a rank computes wrongly. */
 KERNEL void rank_check(Ranks *r, const float *x, int64_t n, const char *repeat, int64_t at)
 {
         uint64_t hash = 0xcbf29ce484222325u;
@@ -145,27 +145,27 @@ KERNEL void rank_check(Ranks *r, const float *x, int64_t n, const char *repeat, 
         r->differs_at = at;
 }
 
-/* Where a stage's iterations begin, or (next 1) those of the one behind it. */
+/* The first iteration of this stage, or (next 1) of the next stage. */
 KERNEL int64_t stage_share(const Ranks *r, int64_t iterations, int next)
 {
         return r ? share(iterations, r->stage + next, r->stages) : next ? iterations : 0;
 }
 
-/* n floats that iterations carry on: what the stage before left. */
+/* Receives the n carried values from the previous stage. */
 KERNEL void stage_enter(Ranks *r, float *x, int64_t n)
 {
         if (r->stage > 0 && !r->error)
                 r->error = r->receive(r->of, x, n, r->stage - 1);
 }
 
-/* .. to the next stage. */
+/* Sends the carried values to the next stage. */
 KERNEL void stage_leave(Ranks *r, const float *x, int64_t n)
 {
         if (r->stage + 1 < r->stages && !r->error)
                 r->error = r->send(r->of, x, n, r->stage + 1);
 }
 
-/* What the last stage leaves goes to all others; kept 1: to itself too, until it takes that. */
+/* Sends the last stage's carried values to all other stages; kept 1: also to itself, until stage_take(). */
 KERNEL void stage_give(Ranks *r, const float *x, int64_t n, int kept)
 {
         const int last = r->stages - 1;
@@ -173,7 +173,7 @@ KERNEL void stage_give(Ranks *r, const float *x, int64_t n, int kept)
                 r->error = r->send(r->of, x, n, s);
 }
 
-/* .. where it is taken. */
+/* Receives the last stage's carried values. */
 KERNEL void stage_take(Ranks *r, float *x, int64_t n, int kept)
 {
         if (r->stage < r->stages - 1 + kept && !r->error)

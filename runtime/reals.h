@@ -1,8 +1,8 @@
 /*
- * exp, log, sin, cos and sqrt in double, made of + - * / alone: the same bits on every machine, and nothing of libm.
+ * exp, log, sin, cos and sqrt in double, computed with + - * / only: the same bits on every machine, without libm.
  *
- * A value inside is a RealPair, the sum of two doubles, good for about 100 bits, so that a result is rounded as good as once.  Terms of a
- * series that are small beside the first are computed in double; the largest error of this is 2^-62 of the result.
+ * Intermediate values are RealPairs, sums of two doubles with about 100 bits, so that results are almost always rounded correctly.
+ * Small terms of a series are computed in double; the relative error of this is at most 2^-62.
  *
  * Needs real_tables.h.
  */
@@ -15,7 +15,7 @@ static inline double real_magnitude(double x)
         return x < 0 ? -x : x;
 }
 
-/* The largest whole number that is not above x; |x| < 2^62 */
+/* The largest integer that is not above x; |x| < 2^62 */
 static inline double real_floor(double x)
 {
         double whole = (double)(int64_t)x;
@@ -36,7 +36,7 @@ static inline uint64_t real_bits(double x)
         return bits;
 }
 
-/* x 2^exponent; nothing is rounded where it is a normal number */
+/* x 2^exponent; exact if the result is a normal number */
 static inline double real_scaled(double x, int exponent)
 {
         for (; exponent > 1000; exponent -= 1000)
@@ -46,7 +46,7 @@ static inline double real_scaled(double x, int exponent)
         return x * real_of_bits((uint64_t)(1023 + exponent) << 52);
 }
 
-/* The fraction of x, from 1/2 to 1, and its exponent; 0 < x < inf */
+/* Splits x into a fraction from 1/2 to 1, which is returned, and an exponent; 0 < x < inf */
 static inline double real_fraction(double x, int *exponent)
 {
         int scaled = x < 0x1p-1022 ? 54 : 0;
@@ -76,7 +76,7 @@ static inline double pair_upper_half(double a)
         return scaled - (scaled - a);
 }
 
-/* a b, exact while nothing overflows or underflows */
+/* a b, exact without overflow and underflow */
 static inline RealPair pair_product(double a, double b)
 {
         double product = a * b, a1 = pair_upper_half(a), a2 = a - a1, b1 = pair_upper_half(b), b2 = b - b1;
@@ -122,13 +122,13 @@ static inline RealPair pair_divided(RealPair a, RealPair b)
         return pair_sum_ordered(first, rest.high / b.high);
 }
 
-/* a 2^exponent, rounded once, also where that is a denormal; a > 0 */
+/* a 2^exponent, rounded once, also if the result is denormal; a > 0 */
 static inline double pair_rounded(RealPair a, int exponent)
 {
-        double one = real_scaled(1, -1022 - exponent); /* what will be the least normal number */
+        double one = real_scaled(1, -1022 - exponent); /* times 2^exponent, the smallest normal number */
         if (a.high >= one)
                 return real_scaled(a.high, exponent);
-        RealPair sum = pair_sum_ordered(one, a.high); /* its last place will be that of denormals */
+        RealPair sum = pair_sum_ordered(one, a.high); /* has the precision of denormals */
         return real_scaled(sum.high + (sum.low + a.low) - one, exponent);
 }
 
@@ -199,14 +199,14 @@ static inline RealPair pair_log(double x)
 
 enum { REAL_WORDS = 9, REAL_MANTISSA_WORDS = 3 };
 
-/* word i of 2 / pi behind the point, 32 bits each; before it are zeros */
+/* Word i, of 32 bits, of the binary digits of 2 / pi after the point; 0 for i < 0 */
 static inline uint32_t pair_word_of_two_over_pi(int i)
 {
         return i < 0 ? 0 : real_two_over_pi[i];
 }
 
-/* x 2 / pi mod 2^32 as whole numbers, the least first: eight words behind the point and one before it.  Payne and
- * Hanek's reduction: of 2 / pi only those words are read that matter.  x is positive and at least 2^-10. */
+/* x 2 / pi mod 2^32 in words of 32 bits, least significant first: eight after the point and one before it.  Payne and
+ * Hanek's reduction: reads only the words of 2 / pi that affect the result.  x >= 2^-10 */
 static inline void pair_turned_words(double x, uint32_t *product)
 {
         int exponent;
@@ -228,7 +228,7 @@ static inline void pair_turned_words(double x, uint32_t *product)
         }
 }
 
-/* x = r + quadrant pi / 2, |r| <= pi / 4; x >= 0.  Gives quadrant mod 4. */
+/* x = r + quadrant pi / 2, |r| <= pi / 4; x >= 0.  Returns quadrant mod 4. */
 static inline unsigned pair_reduced(double x, RealPair *r)
 {
         *r = (RealPair){x, 0};
@@ -282,7 +282,7 @@ static inline double reals_cos(double x)
         return real_magnitude(x) < 0x1p-30 ? 1 : pair_turned(real_magnitude(x), 1).high;
 }
 
-/* x >= 0: Newton's steps from 1/2 to 2, then what is left of x by pairs */
+/* x >= 0: Newton's method for the fraction, then a correction with pairs */
 static inline double reals_sqrt(double x)
 {
         int exponent;

@@ -39,7 +39,7 @@ static inline float sampler_max(const float *x, int n)
         return max;
 }
 
-/* The first place of the maximum; 0 if all are NaN */
+/* The first index of the maximum; 0 if all are NaN */
 static inline int sampler_argmax(const float *logits, int n)
 {
         float max = sampler_max(logits, n);
@@ -61,13 +61,13 @@ static inline void sampler_weights(float *logits, float *weight, int n, float ma
         }
 }
 
-/* Whether token a comes before token b: the larger x, then the lower number */
+/* Whether token a precedes token b: larger x first, then the lower number */
 static inline int sampler_before(const float *x, int32_t a, int32_t b)
 {
         return x[a] > x[b] || (x[a] == x[b] && a < b);
 }
 
-/* Restores the heap [n], the last token in front, below place i. */
+/* Restores the heap [n], whose root is the last token in order, below index i. */
 static inline void sampler_sift(const float *x, int32_t *heap, int n, int i)
 {
         int32_t moved = heap[i];
@@ -113,7 +113,7 @@ static inline int sampler_equal(const float *x, int n, int32_t *order, int k)
         return k;
 }
 
-/* How many of order [k] it takes until their sum is at least `enough`; k + 1 if all of them are less */
+/* The number of tokens of order [k] whose weights first sum to at least `enough`; k + 1 if all are less */
 static inline int sampler_reach(const float *w, const int32_t *order, int k, double enough)
 {
         double sum = 0;
@@ -146,7 +146,7 @@ static inline double sampler_sum(const float *w, const int32_t *order, int n)
         return sum;
 }
 
-/* Weights below min_p, and those that order [left] has not, become 0; order null: it has all. */
+/* Sets weights below min_p to 0, and those of tokens that are not in order [left]; order NULL: all are. */
 static inline void sampler_leave(float *w, int n, const int32_t *order, int left, float min_p)
 {
         for (int i = 0; i < left; i++)
@@ -212,7 +212,7 @@ static inline int sampler_pick(const float *w, const int32_t *order, int n, doub
         return order ? order[0] : 0;
 }
 
-/* A token from logits [n], which are overwritten; one step of the generator unless temperature is 0. */
+/* Samples a token from logits [n], which are overwritten; advances the random generator unless temperature is 0. */
 static inline int sample(Sampler *s, float *logits, int n)
 {
         if (!(s->temperature > 0.0f))

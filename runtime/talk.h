@@ -1,32 +1,32 @@
 /*
  * A conversation as tokens, with the texts around its messages.
  *
- * Each of these texts is a list of special tokens and plain texts.  Messages are inserted with special tokens off, and all plain
- * text between two special tokens is encoded as one text: so the ids are those of the whole text.
+ * Each of these texts is a list of special tokens and plain texts.  Messages are encoded without special tokens.  All plain text
+ * between two special tokens is encoded at once, so that the ids equal those of the whole text.
  *
  * Needs tokens.h.
  */
 #include <stdlib.h>
 
-enum { TALK_END = -1, TALK_TEXT = -2, TALK_SAID = -3, TALK_SYSTEM = -4 }; /* what is no token */
+enum { TALK_END = -1, TALK_TEXT = -2, TALK_SAID = -3, TALK_SYSTEM = -4 }; /* kinds of parts that are not a token */
 
 typedef struct {
-        int32_t token; /* a special token, or of the enumeration */
+        int32_t token; /* a special token, or TALK_END to TALK_SYSTEM */
         const char *text;
 } TalkPart;
 
 enum { TALK_OF_SYSTEM = 1, TALK_OF_USER = 2, TALK_OF_ANSWER = 4 };
-enum { TALK_WHITE_STAYS, TALK_WHITE_NEWLINES, TALK_WHITE_START, TALK_WHITE_ENDS }; /* newlines, or all, at the start; all at both ends */
+enum { TALK_WHITE_STAYS, TALK_WHITE_NEWLINES, TALK_WHITE_START, TALK_WHITE_ENDS }; /* where white space is stripped */
 
-/* Each list ends with TALK_END; NULL: there is none. */
+/* A chat template.  Each list of parts ends with TALK_END, or is NULL. */
 typedef struct {
-        const TalkPart *head, *system; /* the beginning without a message of the system, and with one */
-        const TalkPart *first_user;    /* the first turn with that message in it */
+        const TalkPart *head, *system; /* the beginning without a system message, and with one */
+        const TalkPart *first_user;    /* the first turn, if it contains the system message */
         const TalkPart *user, *answer, *open;
         const char *default_system;
-        int trim, trim_newlines; /* sets of TALK_OF_: where white space, or newlines, at both ends are taken off */
-        const char *thought_end; /* an earlier answer up to the last of these is left out; NULL: all of it stays */
-        int thought_white;       /* TALK_WHITE_: what goes off the rest */
+        int trim, trim_newlines; /* TALK_OF_ bits: messages stripped of white space, or newlines, at both ends */
+        const char *thought_end; /* earlier answers are dropped up to its last occurrence; NULL: kept whole */
+        int thought_white;       /* TALK_WHITE_: white space stripped from the rest */
 } TalkForm;
 
 typedef struct {
@@ -34,31 +34,31 @@ typedef struct {
         int64_t n;
 } TalkSaid;
 
-/* Begins as {form, tables, system}. */
+/* Initialise as {form, tables, system}. */
 typedef struct Talk Talk;
 struct Talk {
         const TalkForm *form;
         const TokenTables *tables;
-        const char *system; /* the system's message; NULL: the form's own */
-        TalkSaid *said;     /* [turns]: the user, the answer, the user ... */
-        int32_t *ids, *old; /* the conversation; as it was before the last turn */
-        char *text;         /* plain text behind the last special token */
+        const char *system; /* the system message; NULL: the form's default */
+        TalkSaid *said;     /* [turns]: user, answer, user ... */
+        int32_t *ids, *old; /* the conversation; its state before the last turn */
+        char *text;         /* plain text after the last special token, not yet encoded */
         void *scratch;
         int64_t turns, n, nold, ntext;
-        int64_t asked;   /* how many ids the last turn ended with: the answer's come behind them */
-        int64_t same;    /* with how many ids the conversation begins as it was before */
-        int64_t dropped; /* turns that the last one left no room for */
+        int64_t asked;   /* number of ids up to the last turn's end; the answer's ids follow */
+        int64_t same;    /* length of the common prefix of ids and old */
+        int64_t dropped; /* turns dropped to make room for the last one */
         int64_t said_size, ids_size, old_size, text_size, scratch_size; /* bytes */
-        int strips;                                                     /* white space at the beginning of text */
-        int failed;                                                     /* memory is short, or a text too long */
-        const char *(*write)(void *of, Talk *k); /* writes all turns in place of the form; why it refuses them, or NULL; NULL: the form writes */
+        int strips;                                                     /* strip white space at the beginning of text */
+        int failed;                                                     /* out of memory, or a text is too long */
+        const char *(*write)(void *of, Talk *k); /* renders all turns instead of the form, unless NULL; returns an error or NULL */
         void *of;
-        const int32_t *kept; /* [nkept]: special tokens that count as said in an answer */
+        const int32_t *kept; /* [nkept]: special tokens that belong to an answer's text */
         int64_t nkept;
-        const char *refused; /* why write() refuses the last turn; NULL: it does not */
+        const char *refused; /* write()'s error for the last turn, or NULL */
 };
 
-/* *block has at least `wanted` bytes, or k has failed. */
+/* Grows a block to at least `wanted` bytes, and returns it; or sets k->failed. */
 static inline void *talk_room(Talk *k, void *block, int64_t *size, int64_t wanted)
 {
         if (wanted <= *size)
@@ -87,7 +87,7 @@ static inline void talk_text(Talk *k, const char *text, int64_t n)
         k->ntext += n;
 }
 
-/* What an added token does to text beside it: flags of TokenAdded. */
+/* TokenAdded.flags of a token, or 0. */
 static inline uint32_t talk_flags(const Talk *k, int32_t token)
 {
         const TokenAdded *added = (const TokenAdded *)token_section(k->tables, TOKENS_ADDED);
@@ -97,7 +97,7 @@ static inline uint32_t talk_flags(const Talk *k, int32_t token)
         return 0;
 }
 
-/* Text [n] less what it begins with; white space, or newlines alone. */
+/* Bytes of white space, or newlines only, at the beginning of text [n]. */
 static inline int64_t talk_leading(const char *text, int64_t n, int newlines)
 {
         const unsigned char *begin = (const unsigned char *)text, *p = begin;
@@ -124,7 +124,7 @@ static inline int64_t talk_trailing(const char *text, int64_t n, int newlines)
         return n - left;
 }
 
-/* The plain text becomes tokens. */
+/* Encodes the pending plain text; begins: it is at the beginning of the conversation. */
 static inline void talk_encode(Talk *k, int begins)
 {
         int64_t n = k->ntext, skipped = k->strips && n && !k->failed ? talk_leading(k->text, n, 0) : 0;
@@ -154,7 +154,7 @@ static inline void talk_special(Talk *k, int32_t token, int begins)
         k->strips = (flags & ADDED_STRIPS_RIGHT) != 0;
 }
 
-/* What is left of an answer [*n] without its thoughts. */
+/* An answer [*n] without its reasoning part. */
 static inline const char *talk_without_thought(const TalkForm *f, const char *text, int64_t *n)
 {
         const int64_t length = (int64_t)strlen(f->thought_end);
@@ -175,7 +175,7 @@ static inline const char *talk_without_thought(const TalkForm *f, const char *te
         return text;
 }
 
-/* What somebody said, one of TALK_OF_. */
+/* Appends a message, without the white space that the form strips; who: one of TALK_OF_. */
 static inline void talk_said(Talk *k, const TalkSaid *said, int who)
 {
         const char *text = said->text;
@@ -193,7 +193,7 @@ static inline void talk_said(Talk *k, const TalkSaid *said, int who)
         talk_text(k, text, n);
 }
 
-/* first: how many ids there are before the text begins. */
+/* Appends a list of parts; first: number of ids before the text. */
 static inline void talk_parts(Talk *k, const TalkPart *p, const TalkSaid *said, int who, const TalkSaid *system, int64_t first)
 {
         for (; p && p->token != TALK_END; p++) {
@@ -208,7 +208,7 @@ static inline void talk_parts(Talk *k, const TalkPart *p, const TalkSaid *said, 
         }
 }
 
-/* By the form, after the first ids, which stand before the text. */
+/* Renders all turns by the form; before: number of ids before the text. */
 static inline void talk_by_form(Talk *k, int64_t before)
 {
         const TalkForm *f = k->form;
@@ -257,7 +257,7 @@ static inline void talk_say(Talk *k, const char *text, int64_t n)
         k->said[k->turns++] = (TalkSaid){copy, n};
 }
 
-/* Whether a special token counts as said in an answer: what ends a thought does. */
+/* Whether a special token belongs to an answer's text: the end of its reasoning does. */
 static inline int talk_keeps(const Talk *k, int32_t token)
 {
         for (int64_t i = 0; i < k->nkept; i++)
@@ -269,7 +269,7 @@ static inline int talk_keeps(const Talk *k, int32_t token)
         return end && n == strlen(end) && !memcmp(shown, end, n);
 }
 
-/* The tokens that came behind the last turn are said as its answer. */
+/* Adds the tokens after the last turn as its answer. */
 static inline void talk_answer(Talk *k)
 {
         TokenDecoder decoder = {.n = 0};
@@ -293,7 +293,7 @@ static inline void talk_drop(Talk *k)
         k->dropped++;
 }
 
-/* Whether the last turn has room without those before it; all are rendered again. */
+/* Whether the last turn fits without the earlier ones.  Renders all turns again. */
 static inline int talk_fits_alone(Talk *k, int64_t context)
 {
         const int64_t before = k->turns - 1;
@@ -307,7 +307,7 @@ static inline int talk_fits_alone(Talk *k, int64_t context)
         return fits;
 }
 
-/* Restores the ids from before the last turn, which was refused. */
+/* Restores the ids from before the last turn, which was rejected. */
 static inline void talk_refuse(Talk *k)
 {
         int32_t *ids = k->ids;
@@ -320,9 +320,9 @@ static inline void talk_refuse(Talk *k)
         free(k->said[--k->turns].text);
 }
 
-/* The user's next turn, text [n].  The conversation is ids [k->n] then, with room for `context` and one more; it begins with k->same
- * that it began with before.  The oldest turns are dropped if there is no room for an answer, but not for a turn that has none even so.
- * 0: see k->failed. */
+/* Adds the user's next turn, text [n].  The conversation is then ids [k->n], with room for context + 1; the first k->same of them
+ * are unchanged.  Drops the oldest turns if there is no room for an answer, unless the turn does not fit even without them.
+ * Returns 0 if k->failed. */
 static inline int talk_ask(Talk *k, const char *text, int64_t n, int64_t context)
 {
         if (k->turns % 2)
@@ -352,7 +352,7 @@ static inline int talk_ask(Talk *k, const char *text, int64_t n, int64_t context
         return !k->failed;
 }
 
-/* Takes the last turn back: it was not answered. */
+/* Removes the last turn, which has no answer. */
 static inline void talk_unask(Talk *k)
 {
         free(k->said[--k->turns].text);

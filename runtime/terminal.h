@@ -1,6 +1,6 @@
 /*
- * Text on a terminal.  The control characters of a text could rename the window, write to the clipboard or hide what was printed, and
- * models, labels and names of files may hold any: all but newline and tab are shown, as \x1b.  Files and pipes get the bytes as they are.
+ * Text on a terminal.  Control characters could rename the window, write to the clipboard or hide text, and models, labels and file
+ * names may contain them: all but newline and tab are printed as escapes, such as \x1b.  Files and pipes get the unchanged bytes.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /*
- * A tile of products: as many rows by panels of 16 outputs as keep every sum in a register.
+ * The micro-kernel of matrix products: a tile of rows by panels of 16 outputs whose sums are all in registers.
  *
  * Needs guard.h, a v16 header, narrow.h and kept.h.
  */
 
-/* The loop that follows is unrolled whole, so that arrays of vectors indexed by it become registers. */
+/* Unrolls the next loop completely, so that arrays of vectors with its index become registers. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__) && !defined(__TINYC__)
@@ -13,7 +13,7 @@
 #define UNROLL
 #endif
 
-/* How 16 neighbouring columns lie in memory. */
+/* Storage of 16 adjacent columns. */
 #define STORAGE_F32 0
 
 #define STORAGE_F16 1
@@ -34,7 +34,7 @@
 
 #define STORAGE_Q6_K 9
 
-/* Within a product: f16 that v_are_finite_f16() has looked at. */
+/* Only within a product: f16 that v_are_finite_f16() has checked. */
 #define STORAGE_FINITE_F16 (-1)
 
 #define BLOCK_Q8_0 544
@@ -51,13 +51,13 @@
 
 #define BLOCK_Q6_K 3360
 
-/* Indices of k that a step takes: those of a block. */
+/* Number of indices of k in a step: a block's. */
 KERNEL int64_t step_values(int storage)
 {
         return storage >= STORAGE_Q4_K ? 256 : storage >= STORAGE_Q8_0 ? 32 : 1;
 }
 
-/* Bytes of 16 columns of a block. */
+/* Bytes of a block of 16 columns. */
 KERNEL int64_t bytes_of_block(int storage)
 {
         switch (storage) {
@@ -86,30 +86,30 @@ KERNEL int64_t bytes_of_block(int storage)
         }
 }
 
-/* What a tile multiplies: x [rows][steps] by w [panels][steps][16]. */
+/* Operands of a tile: x [rows][steps] and w [panels][steps][16]. */
 typedef struct {
         const float *x;   /* row i, step p at x[x_at[i] + p * x_step] */
-        int64_t x_at[12]; /* of the tile's rows: see rows_at() */
+        int64_t x_at[12]; /* offsets of the tile's rows: see rows_at() */
         int64_t x_step;
 #if HAS_BLOCKS
-        int64_t first; /* of blocks: the one that step 0 multiplies; their rows are codes in place of x */
+        int64_t first; /* the block of step 0, for weights in blocks, whose rows are codes instead of x */
         int k;
-        int rows; /* of codes, rows that there are; those of the tile beyond repeat the last */
+        int rows; /* existing rows, for codes; further rows of the tile repeat the last one */
 #endif
-        const void *w; /* panel j, step p: 16 columns from element, or block, j * w_panel + p * w_step on */
+        const void *w; /* panel j, step p: 16 columns from element or block j * w_panel + p * w_step on */
         int64_t w_panel, w_step;
 #if HAS_CODES
-        int64_t w_begin; /* of codes with scales: the element with which panel 0, step 0 begins */
+        int64_t w_begin; /* first element of panel 0, step 0, for codes with scales */
 #endif
-        int panels; /* panels that there are; those of the tile beyond repeat the last */
+        int panels; /* existing panels; further panels of the tile repeat the last one */
 #if HAS_STORAGES || HAS_BLOCKS
-        int storage; /* of w: STORAGE_F32 unless it is said */
+        int storage; /* of w; default: STORAGE_F32 */
 #endif
-        const char *next;  /* step p asks for next_step bytes at next + j * next_panel + p * next_step */
+        const char *next;  /* step p prefetches next_step bytes at next + j * next_panel + p * next_step */
         int64_t next_panel, next_step;
 } Factors;
 
-/* Bytes of a number of f32, f16 or bf16. */
+/* Bytes of an element of f32, f16 or bf16. */
 #if HAS_F16 || HAS_BF16
 KERNEL int storage_bytes(int storage)
 {
@@ -122,7 +122,7 @@ KERNEL int storage_bytes(int storage UNUSED)
 }
 #endif
 
-/* Bytes of elements of one of these, or of whole blocks with scales. */
+/* Bytes of elements of f32, f16 or bf16, or of whole blocks with scales. */
 KERNEL int64_t bytes_of(int storage, int64_t elements)
 {
 #if HAS_CODES
@@ -132,7 +132,7 @@ KERNEL int64_t bytes_of(int storage, int64_t elements)
         return elements * storage_bytes(storage);
 }
 
-/* The same factors from w's element `at` on. */
+/* Advances w to its element `at`. */
 KERNEL void factors_skip(Factors *f, int storage, int64_t at)
 {
 #if HAS_CODES
@@ -144,7 +144,7 @@ KERNEL void factors_skip(Factors *f, int storage, int64_t at)
         f->w = (const char *)f->w + at * storage_bytes(storage);
 }
 
-/* scale: of the columns, where scales stand side by side. */
+/* Loads 16 columns of codes with scales.  scale: of the columns, if the storage is tiled. */
 KERNEL v16 load_kept_columns(const Factors *f, int64_t at, v16 scale)
 {
         at += f->w_begin;
@@ -153,7 +153,7 @@ KERNEL v16 load_kept_columns(const Factors *f, int64_t at, v16 scale)
         return v_load_kept(f->storage, f->w, at);
 }
 
-/* Columns of numbers. */
+/* Loads 16 columns of f32, f16 or bf16. */
 KERNEL v16 load_columns(const Factors *f, int64_t at)
 {
 #if HAS_F16
@@ -169,13 +169,13 @@ KERNEL v16 load_columns(const Factors *f, int64_t at)
         return v_load((const float *)f->w + at);
 }
 
-/* Which row of x is row i. */
+/* The row of x for row i of a product. */
 KERNEL int64_t row_at(const int32_t *active, int64_t i)
 {
         return active ? active[i] : i;
 }
 
-/* The rows of a tile lie x_row apart; beyond the `rows` that there are the last is repeated. */
+/* Sets the offsets of a tile's rows, with stride x_row.  Rows beyond `rows` repeat the last one. */
 KERNEL void rows_at(Factors *f, int64_t x_row, int rows, int tile_rows)
 {
         UNROLL
@@ -183,7 +183,7 @@ KERNEL void rows_at(Factors *f, int64_t x_row, int rows, int tile_rows)
                 f->x_at[i] = (i < rows ? i : rows - 1) * x_row;
 }
 
-/* The same of the rows of a list. */
+/* The same for the rows of a list. */
 KERNEL void active_rows_at(Factors *f, const int32_t *active, int64_t x_row, int rows, int tile_rows)
 {
         UNROLL
@@ -191,16 +191,16 @@ KERNEL void active_rows_at(Factors *f, const int32_t *active, int64_t x_row, int
                 f->x_at[i] = active[i < rows ? i : rows - 1] * x_row;
 }
 
-/* The compiler takes a variable's value for another one.  On x86-64 a processor adds a register times 1, 2, 4 or 8 as it loads: with three
- * times, five times .. a stride at hand that gives all rows of a tile.  The compiler would rather keep an address for each, for which there
- * are no registers. */
+/* Hides a variable's value from the compiler.  On x86-64 a load can scale an index register by 1, 2, 4 or 8, so that a few
+ * registers with odd multiples of a stride address all rows of a tile.  Otherwise the compiler keeps an address for each row, and
+ * runs out of registers. */
 #if defined(__GNUC__) && !defined(__TINYC__) && defined(__x86_64__)
 #define UNKNOWN(variable) __asm__("" : "+r"(variable))
 #else
 #define UNKNOWN(variable) (void)(variable)
 #endif
 
-/* i strides of which odd[n] is 2 n + 1. */
+/* i strides, where odd[n] is 2 n + 1 strides. */
 KERNEL int64_t strides_of(const int64_t *odd, int i)
 {
         const int times = i % 2 ? 1 : i % 4 ? 2 : i % 8 ? 4 : 8;
@@ -208,10 +208,10 @@ KERNEL int64_t strides_of(const int64_t *odd, int i)
 }
 
 /*
- * acc[i][j] (= or +=) sum over p < steps of x[i][p] w[j][p], for rows x panels vectors; row i, panel j stands
- * at acc + i * acc_row + 16 * j.  `fresh` starts from +0, else from acc.  rows and panels are literals that
- * fit the registers; even, too: all rows are as far apart as the first two.  A panel repeated because there are fewer repeats in acc too.
- * Of codes whose scales stand side by side all steps are of one group.
+ * acc[i][j] (= or +=) sum over p < steps of x[i][p] w[j][p], for rows x panels vectors; row i, panel j is at
+ * acc + i * acc_row + 16 * j.  `fresh`: sums start from +0, otherwise from acc.  rows, panels and even are literals, and the sums
+ * must fit into registers; even: all rows have the stride of the first two.  A repeated panel is stored to the last panel's sums.
+ * With codes in a tiled storage, all steps belong to one group of a scale.
  */
 KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                          int panels, int even)

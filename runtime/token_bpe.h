@@ -1,13 +1,13 @@
 /*
- * A piece to symbols, and symbols to tokens by merges (byte pair encoding).
+ * Splits a piece into symbols, and merges symbols to tokens (byte pair encoding).
  *
  * Needs token_tables.h and token_wordpiece.h.
  */
 
 /* --- merges -------------------------------------------------------------------------------------------------------------- */
 
-/* Few symbols: the least rank, the leftmost of equals, is looked for each time.  Returns how many are left, at the front; not fewer
- * than `least`. */
+/* For few symbols: each merge searches all pairs for the lowest rank; ties: the leftmost.  Returns the number of remaining symbols,
+ * which is not below `least`. */
 static inline int64_t token_merge_few(const TokenTables *t, int32_t *symbol, int64_t n, int64_t least)
 {
         uint32_t rank[TOKENS_FEW];
@@ -35,16 +35,16 @@ static inline int64_t token_merge_few(const TokenTables *t, int32_t *symbol, int
         return n;
 }
 
-/* Many: a list of places, and a tournament over them, so that n symbols cost n log n. */
+/* For many symbols: a linked list of them, and a tournament tree over their ranks, so that n symbols take n log n steps. */
 typedef struct {
         const TokenTables *t;
         int64_t n;
         int32_t *symbol, *next, *before, *made; /* [n]; next is n at the end, before -1 at the beginning */
-        uint32_t *rank;                         /* [n]: of this place and the next together */
-        int32_t *winner;                        /* [2n]: node i holds the better of nodes 2i and 2i + 1; node n + i is place i */
+        uint32_t *rank;                         /* [n]: of the pair of this symbol and the next */
+        int32_t *winner;                        /* [2n]: node i has the better of nodes 2i and 2i + 1; node n + i is symbol i */
 } TokenList;
 
-enum { TOKEN_LIST_WORDS = 7 }; /* int32 for each symbol, with the symbol itself */
+enum { TOKEN_LIST_WORDS = 7 }; /* number of int32 for each symbol, including itself */
 
 static inline int32_t token_better(const TokenList *m, int32_t a, int32_t b)
 {
@@ -109,12 +109,12 @@ static inline int64_t token_merge(const TokenTables *t, int32_t *symbol, int64_t
 
 /* --- without merging ----------------------------------------------------------------------------------------------------- */
 
-/* Merges make a text these tokens if, and only if, each two neighbours stay two when they are merged by themselves: what goes over a
- * border first has the least rank of all, so of these two too.  There is one such row of tokens, also up to each place that it comes
- * to, and so a place from which none goes on is on no way.  It is looked for with the longest tokens first. */
+/* Merging a text results in given tokens if and only if merging each pair of adjacent tokens leaves both unchanged: the first merge
+ * across a border has the lowest rank of all, so also within the pair.  There is exactly one such sequence, also for each prefix
+ * that ends with one of its tokens, so that a position without continuation is not part of it.  Longest tokens are tried first. */
 
-/* Do two tokens stay two?  Undoes their merges, the last first: where one of symbols that then lie at the border comes before what was
- * undone, it comes first. */
+/* Whether merging two adjacent tokens leaves both unchanged.  Undoes their merges, last first.  A merge across the border, of the
+ * symbols that are then adjacent, happens first if its rank is below the undone one's. */
 static inline int token_stay_two(const TokenTables *t, uint32_t left, uint32_t right)
 {
         const TokenSplit *split = (const TokenSplit *)token_section(t, TOKENS_SPLITS);
@@ -122,7 +122,7 @@ static inline int token_stay_two(const TokenTables *t, uint32_t left, uint32_t r
         int32_t made;
         while (token_of_pair(t, (int32_t)left, (int32_t)right, &made) >= limit) {
                 const TokenSplit *a = &split[left], *b = &split[right];
-                const int undo_left = a->rank > b->rank; /* of equals the left one was first */
+                const int undo_left = a->rank > b->rank; /* with equal ranks the left merge came first */
                 last = undo_left ? a->rank : b->rank;
                 limit = undo_left ? last - 1 : last;
                 left = undo_left ? a->right : left;
@@ -133,7 +133,7 @@ static inline int token_stay_two(const TokenTables *t, uint32_t left, uint32_t r
         return 0;
 }
 
-/* The longest token at p, or that of its byte. */
+/* The longest token at p, or the token of its byte. */
 static inline int32_t token_search_from(const TokenTables *t, const unsigned char *p, const unsigned char *end)
 {
         const unsigned char *after = p;
@@ -152,7 +152,7 @@ static inline int64_t token_search(const TokenTables *t, const unsigned char *p,
         int64_t count = 0, at = 0;
         memset(dead, 0, (size_t)n + 1);
         while (at < n) {
-                if (token < 0 || (uint32_t)token >= t->head->vocab) { /* none goes on from here */
+                if (token < 0 || (uint32_t)token >= t->head->vocab) { /* no token continues from here */
                         if (!count)
                                 return 0;
                         dead[at] = 1;
@@ -176,9 +176,9 @@ static inline int64_t token_search(const TokenTables *t, const unsigned char *p,
 
 /* --- symbols ------------------------------------------------------------------------------------------------------------- */
 
-enum { PLACE_WITHIN = 1, PLACE_LAST = 2 }; /* of a symbol in its piece: not the first; the last */
+enum { PLACE_WITHIN = 1, PLACE_LAST = 2 }; /* position of a symbol in its piece: not the first; the last */
 
-/* The token of a character [n] with what is put in front of it and behind it in its place; -1: none. */
+/* The token of a character [n], with the prefix and suffix for its position in the piece; -1: none. */
 static inline int32_t token_of_character(const TokenTables *t, const unsigned char *p, int64_t n, const unsigned char *limit, int place)
 {
         const TokenHead *head = t->head;
@@ -192,7 +192,7 @@ static inline int32_t token_of_character(const TokenTables *t, const unsigned ch
         return token_of_bytes(t, text, before + n + behind, text + sizeof text, 0);
 }
 
-/* The symbols of a character that has a token, or of its bytes; 0: it is unknown. */
+/* Writes the symbol of a character, or those of its bytes.  Returns their number; 0: it is unknown. */
 static inline int64_t token_symbols(const TokenTables *t, const unsigned char *p, int64_t n, const unsigned char *limit, int place,
                                     int32_t *symbol)
 {
@@ -212,7 +212,7 @@ static inline int64_t token_symbols(const TokenTables *t, const unsigned char *p
         return n;
 }
 
-/* Symbols of a piece of characters: what is unknown is put off until a character with a token follows, and so comes behind bytes. */
+/* Symbols of a piece of characters.  An unknown symbol waits until a character with a token follows, so it comes after bytes. */
 static inline int64_t token_spell(const TokenTables *t, const unsigned char *p, const unsigned char *end, const unsigned char *limit,
                                   int32_t *symbol)
 {

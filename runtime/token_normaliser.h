@@ -4,7 +4,7 @@
  * Needs token_tables.h and token_pieces.h.
  */
 
-/* Where a change writes; what has no room is left out, which no tables of the compiler's come to. */
+/* Output of a change.  Drops text beyond its room, which can't happen with tables made by the compiler. */
 typedef struct {
         unsigned char *at, *end;
 } TokenWriter;
@@ -17,7 +17,7 @@ static inline void token_write(TokenWriter *w, const unsigned char *bytes, uint6
         w->at += n;
 }
 
-/* A character, above U+007F and below U+10000. */
+/* A character from U+0080 to U+FFFF. */
 static inline void token_write_letter(TokenWriter *w, uint32_t code)
 {
         const unsigned char bytes[3] = {(unsigned char)(0xe0 | code >> 12), (unsigned char)(0x80 | (code >> 6 & 0x3f)),
@@ -25,7 +25,7 @@ static inline void token_write_letter(TokenWriter *w, uint32_t code)
         token_write(w, bytes, 3);
 }
 
-/* Bytes of a character in UTF-8 [4]; returns how many. */
+/* Encodes a character as UTF-8 to [4]; returns the number of bytes. */
 static inline int token_spell_character(uint32_t code, unsigned char *to)
 {
         if (code < 0x80) {
@@ -54,7 +54,7 @@ enum {
         HANGUL_LS = 19, HANGUL_VS = 21, HANGUL_TS = 28
 };
 
-/* Characters of ASCII at p that stay or become one byte, written; the place behind them. */
+/* Writes the ASCII characters at p that map to one byte.  Returns the position after them. */
 static inline const unsigned char *token_map_ascii(const TokenTables *t, const TokenChange *c, const unsigned char *p, const unsigned char *end,
                                                    TokenWriter *w)
 {
@@ -140,7 +140,7 @@ static inline void token_change_order(const TokenTables *t, uint32_t map, const 
         }
 }
 
-/* What two characters become, or 0. */
+/* The composition of two characters, or 0. */
 static inline uint32_t token_composed(const TokenTables *t, uint32_t first, uint32_t second)
 {
         const TokenComposed *pair = (const TokenComposed *)token_section(t, TOKENS_COMPOSED);
@@ -182,7 +182,7 @@ static inline void token_change_compose(const TokenTables *t, uint32_t map, cons
                 }
                 if (!class) {
                         starter = w->at;
-                        starter_code = length == 1 && *p >= 0x80 ? 0 : code; /* a byte that is no UTF-8 composes with nothing */
+                        starter_code = length == 1 && *p >= 0x80 ? 0 : code; /* invalid UTF-8 does not compose */
                         starter_length = length;
                 }
                 before = class;
@@ -260,7 +260,7 @@ static inline const unsigned char *token_skip_back(const unsigned char *begin, c
 
 /* --- SentencePiece ------------------------------------------------------------------------------------------------------- */
 
-/* What the characters at p become by the map: their bytes, 0 if it has none of them.  longest: the longest key, else the shortest. */
+/* The map's replacement of a key at p; returns the key's bytes, or 0.  longest: finds the longest key, otherwise the shortest. */
 static inline int64_t token_charsmap(const TokenTables *t, const unsigned char *p, const unsigned char *end, int longest, const unsigned char **to)
 {
         const uint32_t *unit = (const uint32_t *)token_section(t, TOKENS_CHARSMAP);
@@ -284,7 +284,7 @@ static inline int64_t token_charsmap(const TokenTables *t, const unsigned char *
         return found ? found - begin : 0;
 }
 
-/* Classes of characters that decide where graphemes end; a map has the first ones. */
+/* Classes of characters that determine the ends of graphemes; the first ones are in a map. */
 enum {
         GRAPHEME_OTHER, GRAPHEME_CONTROL, GRAPHEME_EXTEND, GRAPHEME_JOINER, GRAPHEME_SPACING, GRAPHEME_PREPEND, GRAPHEME_PICTOGRAPH,
         GRAPHEME_L, GRAPHEME_V, GRAPHEME_T, GRAPHEME_LV, GRAPHEME_LVT, GRAPHEME_FLAG
@@ -320,7 +320,7 @@ static inline int token_graphemes_join(uint32_t before, uint32_t class, int pict
         return before == GRAPHEME_FLAG && class == GRAPHEME_FLAG && flags % 2;
 }
 
-/* Where the grapheme that begins at p ends. */
+/* The end of the grapheme that begins at p. */
 static inline const unsigned char *token_grapheme(const TokenTables *t, uint32_t map, const unsigned char *p, const unsigned char *end)
 {
         uint32_t code, before, class;
@@ -349,7 +349,7 @@ static inline const unsigned char *token_grapheme(const TokenTables *t, uint32_t
 static inline void token_change_charsmap(const TokenTables *t, const TokenChange *c, const unsigned char *p, const unsigned char *end,
                                          TokenWriter *w)
 {
-        enum { SHORT = 6 }; /* bytes; a longer grapheme is taken character by character */
+        enum { SHORT = 6 }; /* bytes; a longer grapheme is mapped character by character */
         const unsigned char *to = NULL;
         uint32_t code;
         while (p < end) {
@@ -372,7 +372,7 @@ static inline void token_change_charsmap(const TokenTables *t, const TokenChange
 
 static inline const TokenAdded *token_added_at(const TokenTables *t, const unsigned char *p, const unsigned char *end, int64_t low, int64_t high);
 
-/* The bytes that the map takes at p, and what they become. */
+/* The bytes that the map replaces at p, and the replacement. */
 static inline int64_t token_sentencepiece_prefix(const TokenTables *t, const unsigned char *p, const unsigned char *end, const unsigned char **to,
                                           uint64_t *n)
 {

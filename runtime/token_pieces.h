@@ -6,16 +6,16 @@
 
 /* --- a piece ------------------------------------------------------------------------------------------------------------- */
 
-/* A text on its way to ids. */
+/* State of encoding a text. */
 typedef struct {
         const TokenTables *t;
         int flags;
         int32_t *ids;
-        int64_t n, room; /* ids that there are, also those that had no room */
-        const unsigned char *limit; /* up to here the memory around a piece may be read */
-        int32_t *symbol;            /* scratch: symbols of a piece, then what merging takes */
-        unsigned char *bytes, *bytes_end; /* scratch for texts that steps change */
-        int first;                        /* nothing of the text has been split yet */
+        int64_t n, room; /* number of ids, including those beyond `room` */
+        const unsigned char *limit; /* end of the memory that may be read around a piece */
+        int32_t *symbol;            /* scratch: symbols of a piece, then scratch of merging */
+        unsigned char *bytes, *bytes_end; /* scratch for texts changed by steps */
+        int first;                        /* no piece of the text has been split yet */
 } TokenRun;
 
 static inline void token_put(TokenRun *r, int32_t id)
@@ -25,7 +25,7 @@ static inline void token_put(TokenRun *r, int32_t id)
         r->n++;
 }
 
-/* A piece's tokens, into r->symbol; how many. */
+/* Writes a piece's tokens to r->symbol, and returns their number. */
 static inline int64_t token_ids_of(const TokenRun *r, const unsigned char *p, const unsigned char *end)
 {
         const TokenTables *t = r->t;
@@ -68,7 +68,7 @@ static inline unsigned token_class(const TokenTables *t, const TokenRegex *x, ui
         return t->section[TOKENS_CLASS][x->page + (uint32_t)stage[x->stage + code / TOKENS_PAGE] * TOKENS_PAGE + code % TOKENS_PAGE];
 }
 
-/* How many of the 8 bytes at p, before the first that is none, are letters of ASCII; lower: from a to z. */
+/* Number of ASCII letters (lower: from a to z) at the beginning of the 8 bytes at p. */
 static inline int token_letters(const unsigned char *p, int lower)
 {
         const uint64_t each = UINT64_C(0x0101010101010101), high = each << 7;
@@ -79,7 +79,7 @@ static inline int token_letters(const unsigned char *p, int lower)
         return others ? (int)(((((others & (0 - others)) >> 7) - 1) & each) * each >> 56) : 8;
 }
 
-/* The class of the character at p, and its bytes. */
+/* The class of the character at p, and its number of bytes. */
 static inline unsigned token_class_at(const TokenTables *t, const TokenRegex *x, int over_bytes, const unsigned char *p, const unsigned char *end,
                                       int *length)
 {
@@ -95,7 +95,7 @@ static inline unsigned token_class_at(const TokenTables *t, const TokenRegex *x,
         return token_class(t, x, code);
 }
 
-/* Where the match that begins at p ends; NULL: there is none. */
+/* The end of the match that begins at p; NULL: none. */
 static inline const unsigned char *token_match(const TokenTables *t, const TokenRegex *x, int over_bytes, const unsigned char *p,
                                                const unsigned char *end)
 {
@@ -141,7 +141,7 @@ static inline const unsigned char *token_pass_over(const TokenTables *t, const T
 
 static inline void token_step(TokenRun *r, int64_t step, const unsigned char *p, const unsigned char *end);
 
-/* A stretch that is a match or lies between two, held until it is known whether it goes on. */
+/* A match, or the text between two matches, held until its end is known. */
 typedef struct {
         const unsigned char *begin, *end;
         int held, match;
@@ -210,7 +210,7 @@ static inline void token_split(TokenRun *r, int64_t step, const TokenStep *s, co
         token_give(r, step, &held);
 }
 
-/* A piece with a space in front, if it has none. */
+/* Adds a space before a piece, unless it begins with one. */
 static inline void token_space_before(TokenRun *r, int64_t step, const unsigned char *p, const unsigned char *end)
 {
         unsigned char *begin = r->bytes;
@@ -228,7 +228,7 @@ static inline void token_space_before(TokenRun *r, int64_t step, const unsigned 
         r->limit = limit;
 }
 
-/* Metaspace: spaces become the mark, and it goes in front. */
+/* Metaspace: replaces spaces by the mark, and puts it before the piece. */
 static inline void token_word_mark(TokenRun *r, int64_t step, const TokenStep *s, const unsigned char *p, const unsigned char *end)
 {
         const unsigned char *mark = r->t->section[TOKENS_TEXTS] + s->at, *limit = r->limit;

@@ -1,106 +1,106 @@
 /*
- * A tokenizer's tables: one block of memory without pointers, so that a file of them can be mapped, and the functions that look
- * things up in them.
+ * A tokenizer's tables: one block of memory without pointers, so that its file can be mapped, and the functions that read the
+ * tables.
  *
- * Nothing is allocated; ids and places are checked in every look-up.
+ * Nothing is allocated.  Every look-up checks its ids and offsets.
  */
 #include <stdint.h>
 #include <string.h>
 
-/* What the block holds, by place in its head. */
+/* The sections of the block, in the order of TokenHead.section. */
 enum {
-        TOKENS_OFFSET,       /* uint32 [vocab + 1]: of token i in TOKENS_BYTES */
-        TOKENS_BYTES,        /* what a piece has where it is this token */
-        TOKENS_SHOWN_OFFSET, /* uint32 [vocab + 1]: of token i in TOKENS_SHOWN */
-        TOKENS_SHOWN,        /* what decoding gives */
-        TOKENS_MARKS,        /* uint8 [vocab] */
-        TOKENS_WHOLE,        /* TokenSlot [a power of two]: from bytes to a token */
-        TOKENS_PAIRS,        /* TokenPair [a power of two]: from two neighbours to what they become */
-        TOKENS_OF_BYTE,      /* int32 [256]: a single byte's token, or -1 */
-        TOKENS_ADDED,        /* TokenAdded, in order of their bytes: those of raw text, then those of normalised text */
+        TOKENS_OFFSET,       /* uint32 [vocab + 1]: offset of token i in TOKENS_BYTES */
+        TOKENS_BYTES,        /* the bytes that a token matches in a piece */
+        TOKENS_SHOWN_OFFSET, /* uint32 [vocab + 1]: offset of token i in TOKENS_SHOWN */
+        TOKENS_SHOWN,        /* the texts of tokens in decoding */
+        TOKENS_MARKS,        /* uint8 [vocab]: TOKEN_CONTROL */
+        TOKENS_WHOLE,        /* TokenSlot [a power of two]: hash table from bytes to a token */
+        TOKENS_PAIRS,        /* TokenPair [a power of two]: hash table from two adjacent symbols to the merged one */
+        TOKENS_OF_BYTE,      /* int32 [256]: the token of a single byte, or -1 */
+        TOKENS_ADDED,        /* TokenAdded: tokens of raw text, then tokens of normalised text, each sorted by bytes */
         TOKENS_ADDED_BYTES,
         TOKENS_STEPS,   /* TokenStep: the pre-tokeniser */
         TOKENS_REGEX,   /* TokenRegex */
-        TOKENS_ROWS,    /* uint32: the rows of all regexes */
-        TOKENS_STAGE,   /* uint16: pages of TOKENS_CLASS, TOKENS_PAGES for each regex */
-        TOKENS_CLASS,   /* uint8: classes of characters, by pages */
+        TOKENS_ROWS,    /* uint32: the transition rows of all regexes */
+        TOKENS_STAGE,   /* uint16: page numbers in TOKENS_CLASS, TOKENS_PAGES for each regex */
+        TOKENS_CLASS,   /* uint8: classes of characters, in pages */
         TOKENS_CHANGES, /* TokenChange: the normaliser */
-        TOKENS_TEXTS,   /* bytes that steps and changes name */
-        TOKENS_AROUND,  /* int32: ids before a text, then those behind it */
-        TOKENS_FIRST_OFFSET, /* uint32 [vocab + 1], or nothing: of token i in TOKENS_FIRST */
-        TOKENS_FIRST,        /* what decoding gives where a text begins with it */
-        TOKENS_MAPS,         /* TokenMap: from characters to texts or numbers, for the normaliser */
-        TOKENS_MAP_STAGE,    /* uint16: pages of TOKENS_MAP_VALUES, TOKENS_PAGES for each map */
-        TOKENS_MAP_VALUES,   /* uint32: by pages */
-        TOKENS_COMPOSED,     /* TokenComposed, in order: two characters that become one */
-        TOKENS_CHARSMAP,     /* uint32: a double array of Darts, as SentencePiece has it */
-        TOKENS_CHARSMAP_TEXTS, /* what its keys become, each with a 0 behind it */
-        TOKENS_NODES,        /* TokenNode: all tokens, byte by byte */
-        TOKENS_SCORES,       /* double [vocab], or nothing: of a lattice */
-        TOKENS_PAIR_BITS,    /* a power of two of bytes: by hashes of pairs, 0 where there is none */
-        TOKENS_SPLITS,       /* TokenSplit [vocab], or nothing: how merges make tokens; token_search() */
-        TOKENS_SHORT,        /* TokenShown [vocab]: of TOKENS_SHOWN what is short and needs nothing around it */
+        TOKENS_TEXTS,   /* texts that steps and changes refer to */
+        TOKENS_AROUND,  /* int32: ids put before a text, then those put after it */
+        TOKENS_FIRST_OFFSET, /* uint32 [vocab + 1], or empty: offset of token i in TOKENS_FIRST */
+        TOKENS_FIRST,        /* the texts of tokens in decoding, at the beginning of a text */
+        TOKENS_MAPS,         /* TokenMap: the normaliser's maps from characters to texts or numbers */
+        TOKENS_MAP_STAGE,    /* uint16: page numbers in TOKENS_MAP_VALUES, TOKENS_PAGES for each map */
+        TOKENS_MAP_VALUES,   /* uint32: in pages; see TokenMap */
+        TOKENS_COMPOSED,     /* TokenComposed, sorted: pairs of characters that compose to one */
+        TOKENS_CHARSMAP,     /* uint32: a Darts double-array trie, as in SentencePiece */
+        TOKENS_CHARSMAP_TEXTS, /* the replacements of its keys, each ends with a 0 byte */
+        TOKENS_NODES,        /* TokenNode: a trie of all tokens */
+        TOKENS_SCORES,       /* double [vocab], or empty: scores for Unigram */
+        TOKENS_PAIR_BITS,    /* [a power of two] bytes: a bit for each hash of a pair; 0: no pair has this hash */
+        TOKENS_SPLITS,       /* TokenSplit [vocab], or empty: the merge that makes each token; for token_search() */
+        TOKENS_SHORT,        /* TokenShown [vocab]: copies of the short texts of TOKENS_SHOWN that don't depend on the context */
         TOKENS_SECTIONS
 };
 
 enum {
         TOKENS_PAGE = 128,
         TOKENS_PAGES = 0x110000 / TOKENS_PAGE,
-        TOKENS_MOST = 1 << 28, /* bytes of a normalised text */
+        TOKENS_MOST = 1 << 28, /* maximum bytes of a normalised text */
         TOKENS_STEPS_MOST = 16,
-        TOKENS_AFFIX = 32,   /* bytes of what is put to symbols */
-        TOKENS_GROWTH = 255, /* how many times as long a text may become */
-        TOKENS_FEW = 24, /* symbols that are merged by looking at all of them */
-        TOKEN_CONTROL = 1, /* of TOKENS_MARKS: a special token */
-        TOKEN_RESIDUE = 3  /* bytes of an unfinished character that decoding holds back */
+        TOKENS_AFFIX = 32,   /* maximum bytes of a prefix or suffix of symbols */
+        TOKENS_GROWTH = 255, /* maximum growth factor of a normalised text */
+        TOKENS_FEW = 24, /* up to this number of symbols, merging scans all pairs */
+        TOKEN_CONTROL = 1, /* in TOKENS_MARKS: a special token */
+        TOKEN_RESIDUE = 3  /* maximum bytes of an incomplete character that decoding holds back */
 };
 
-/* The block begins with this. */
+/* Header of the block. */
 typedef struct {
         char name[8]; /* "tokens 2" */
         uint32_t size, vocab, unknown, longest;
         uint32_t flags, before, behind, raw_added, growth, strip;
-        uint32_t model, inner, characters, word; /* inner: the node of the prefix within words; characters: a word's, at most; */
-        uint32_t within, nwithin, ending, nending; /* in TOKENS_TEXTS: with what symbols begin that don't begin a piece, and end that end it */
-        double unknown_score;                    /* word: the regex of a word's character, TOKENS_REGEX has none: not needed */
+        uint32_t model, inner, characters, word; /* inner: trie node of the prefix within words; characters: maximum of a word */
+        uint32_t within, nwithin, ending, nending; /* texts: prefix of symbols that don't begin a piece, suffix of the last one */
+        double unknown_score;                    /* above, word: index of the regex of word characters, for ADDED_IS_WORD */
         struct {
                 uint32_t at, size; /* bytes */
         } section[TOKENS_SECTIONS];
 } TokenHead;
 
-/* TokenHead.model: how a piece becomes tokens. */
+/* TokenHead.model: the algorithm that splits a piece into tokens. */
 enum {
-        MODEL_BPE,  /* pair by pair */
-        MODEL_WORDPIECE, /* WordPiece: again and again the longest token that the rest begins with */
-        MODEL_WORDLEVEL,   /* WordLevel: a piece is a token */
-        MODEL_UNIGRAM  /* Unigram: the tokens whose scores have the largest sum */
+        MODEL_BPE,  /* merges pairs by rank */
+        MODEL_WORDPIECE, /* WordPiece: repeatedly the longest token at the beginning of the rest */
+        MODEL_WORDLEVEL,   /* WordLevel: one token for each piece */
+        MODEL_UNIGRAM  /* Unigram: the tokens with the largest sum of scores */
 };
 
 /* TokenHead.flags */
 enum {
-        TOKENS_ARE_BYTES = 1,     /* byte-level: a symbol is a byte, else a character */
-        TOKENS_HAVE_UNKNOWN = 2,  /* else what has no token is left out */
-        TOKENS_FUSE_UNKNOWN = 4,  /* neighbours that are unknown are one */
-        TOKENS_HAVE_BYTES = 8,    /* byte_fallback: what is unknown becomes its bytes */
-        TOKENS_WHOLE_FIRST = 16,  /* a piece that stands in TOKENS_WHOLE with its mark is that token */
-        TOKENS_ARE_FLOATS = 32,   /* a lattice's sums are rounded to floats */
-        TOKENS_END_IN_SPACE = 64  /* a space at the end of a token's text is left out behind the last one */
+        TOKENS_ARE_BYTES = 1,     /* byte-level: symbols are bytes; otherwise characters */
+        TOKENS_HAVE_UNKNOWN = 2,  /* there is an unknown token; otherwise symbols without a token are dropped */
+        TOKENS_FUSE_UNKNOWN = 4,  /* adjacent unknown symbols become one unknown token */
+        TOKENS_HAVE_BYTES = 8,    /* byte_fallback: an unknown symbol becomes the tokens of its bytes */
+        TOKENS_WHOLE_FIRST = 16,  /* a piece that is a token in TOKENS_WHOLE with TOKEN_IS_WHOLE is not split */
+        TOKENS_ARE_FLOATS = 32,   /* Unigram: sums of scores are rounded to floats */
+        TOKENS_END_IN_SPACE = 64  /* decoding drops a space at the end of the last token */
 };
 
 /* TokenSlot.n_marks */
 enum {
-        TOKEN_IS_WHOLE = 1, /* a piece that has its bytes is this token */
+        TOKEN_IS_WHOLE = 1, /* a piece with these bytes is this token */
         TOKEN_MARK_BITS = 1
 };
 
 typedef struct {
-        uint64_t word, second; /* the first 8 bytes, and those behind them, zeros where there are none */
+        uint64_t word, second; /* the first 8 bytes and the next 8, padded with zeros */
         uint32_t token;        /* UINT32_MAX: the slot is free */
-        uint32_t n_marks;      /* bytes, and marks in the lowest bits */
+        uint32_t n_marks;      /* number of bytes, shifted by TOKEN_MARK_BITS; marks in the lowest bits */
 } TokenSlot;
 
 typedef struct {
-        unsigned char bytes[15], n; /* n TOKEN_NOT_SHORT: see TOKENS_SHOWN */
+        unsigned char bytes[15], n; /* n is TOKEN_NOT_SHORT: the text is in TOKENS_SHOWN only */
 } TokenShown;
 
 enum { TOKEN_NOT_SHORT = 255 };
@@ -110,8 +110,8 @@ typedef struct {
         uint32_t rank, made;
 } TokenPair;
 
-/* A token that merges make: the last of them, its rank and 1, 0 if there are none; the longest other such token that it begins with, or
- * -1; its bytes. */
+/* A token of n bytes that merges make: its last merge (left, right), that merge's rank + 1, or 0 if there is none; the longest such
+ * token that is a proper prefix, or -1. */
 typedef struct {
         uint32_t left, right, rank;
         int32_t shorter;
@@ -128,8 +128,8 @@ enum {
         ADDED_CONTROL = 1,
         ADDED_STRIPS_LEFT = 2,
         ADDED_STRIPS_RIGHT = 4,
-        ADDED_IS_WORD = 8, /* only where no word goes on before or behind it */
-        ADDED_IS_KEPT = 16 /* no token by itself: what SentencePiece's normaliser leaves as it is */
+        ADDED_IS_WORD = 8, /* matched only at word boundaries on both sides */
+        ADDED_IS_KEPT = 16 /* not a token of its own: text that SentencePiece's normaliser does not change */
 };
 
 typedef struct {
@@ -142,56 +142,56 @@ enum { STEP_SPLIT, STEP_SPACE_BEFORE, STEP_WORD_MARK };
 enum { SPLIT_ISOLATED, SPLIT_REMOVED, SPLIT_CONTIGUOUS, SPLIT_WITH_PREVIOUS, SPLIT_WITH_NEXT }; /* behavior */
 
 enum {
-        STEP_INVERTED = 1,    /* what lies between matches is the match */
-        STEP_OVER_BYTES = 2,  /* the regex sees each byte as a letter, as behind ByteLevel */
-        STEP_ALWAYS = 4,      /* STEP_WORD_MARK: in front of each piece that lacks it; */
-        STEP_FIRST = 8        /* in front of the text's first */
+        STEP_INVERTED = 1,    /* the text between matches counts as the match */
+        STEP_OVER_BYTES = 2,  /* the regex reads bytes mapped to letters, as after ByteLevel */
+        STEP_ALWAYS = 4,      /* STEP_WORD_MARK: is put before each piece that does not begin with it */
+        STEP_FIRST = 8        /* STEP_WORD_MARK: only before the first piece of the text */
 };
 
-/* A row for each state, an entry for each class and for the end: the row that comes next, and whether a match ends before this
- * character.  Row 0 is the end of the search, row `classes` the beginning. */
+/* An automaton.  Each state has a row with an entry for each class and one for the end of text: the offset of the next row, and
+ * whether a match ends before this character.  Row 0 ends the search, the row at offset `classes` is the initial state. */
 typedef struct {
-        uint32_t rows, entries, classes; /* where its rows begin, how many entries they have; classes with the end */
-        uint32_t stage, pages;           /* where its pages' numbers begin; how many pages there are */
-        uint32_t page;                   /* where they begin in TOKENS_CLASS */
-        uint8_t ascii[128], byte[256];   /* classes of ASCII, and of bytes as letters */
+        uint32_t rows, entries, classes; /* offset in TOKENS_ROWS, number of entries; classes, including the end */
+        uint32_t stage, pages;           /* offset of its page numbers in TOKENS_STAGE; number of pages */
+        uint32_t page;                   /* offset of its pages in TOKENS_CLASS */
+        uint8_t ascii[128], byte[256];   /* classes of ASCII characters, and of bytes for STEP_OVER_BYTES */
 } TokenRegex;
 
-/* In an entry beside the row's place. */
+/* Bits of an entry. */
 enum {
         REGEX_MATCHED = 0x40000000,
-        REGEX_LETTERS = 0x20000000, /* letters of ASCII stay in that row, all with the same entry; */
-        REGEX_SMALL = 0x10000000,   /* those from a to z */
+        REGEX_LETTERS = 0x20000000, /* all ASCII letters stay in that row, with the same entry */
+        REGEX_SMALL = 0x10000000,   /* the same for a to z only */
         REGEX_PLACE = 0x0fffffff
 };
 
 typedef struct {
-        uint32_t kind, at, n, to, to_n; /* in TOKENS_TEXTS */
-        uint32_t table, flags;          /* of TOKENS_MAPS, or of TOKENS_REGEX */
+        uint32_t kind, at, n, to, to_n; /* texts [n] and [to_n] in TOKENS_TEXTS */
+        uint32_t table, flags;          /* table: index in TOKENS_MAPS or TOKENS_REGEX */
 } TokenChange;
 
 enum {
-        CHANGE_REPLACE,  /* a text by another */
-        CHANGE_MATCHES,  /* what a regex matches, by a text */
+        CHANGE_REPLACE,  /* replaces a text by another */
+        CHANGE_MATCHES,  /* replaces matches of a regex by a text */
         CHANGE_PREPEND,
-        CHANGE_STRIP,    /* white space at both ends */
-        CHANGE_MAP,      /* each character by a text */
-        CHANGE_ORDER,    /* combining characters into the order of their classes, a map to numbers */
-        CHANGE_COMPOSE,  /* two characters by one, after CHANGE_ORDER and with its map */
-        CHANGE_CHARSMAP, /* SentencePiece's map, on graphemes; the map is that of their classes */
-        CHANGE_SENTENCEPIECE    /* all that SentencePiece does to a text */
+        CHANGE_STRIP,    /* strips white space at the ends */
+        CHANGE_MAP,      /* replaces each character by a text */
+        CHANGE_ORDER,    /* sorts combining characters by their classes, from a map to numbers */
+        CHANGE_COMPOSE,  /* composes pairs of characters, after CHANGE_ORDER and with its map */
+        CHANGE_CHARSMAP, /* applies SentencePiece's map to graphemes; `table` is the map of their classes */
+        CHANGE_SENTENCEPIECE    /* SentencePiece's whole normalisation */
 };
 
 /* TokenChange.flags */
 enum {
         STRIP_LEFT = 1, STRIP_RIGHT = 2,
-        MAP_HANGUL = 1, /* its syllables into letters */
-        SENTENCEPIECE_FEW_SPACES = 1, SENTENCEPIECE_PREFIX = 2, SENTENCEPIECE_SUFFIX = 4, SENTENCEPIECE_MARKED = 8 /* spaces: none at the ends, one between; as marks */
+        MAP_HANGUL = 1, /* decomposes Hangul syllables */
+        SENTENCEPIECE_FEW_SPACES = 1, SENTENCEPIECE_PREFIX = 2, SENTENCEPIECE_SUFFIX = 4, SENTENCEPIECE_MARKED = 8 /* spaces */
 };
 
-/* Values: 0 for a character that stays; else 1 + where its text begins in TOKENS_TEXTS, 6 bits to the left, and its bytes.  Or numbers. */
+/* Values are numbers or texts: 0 for an unchanged character, otherwise 1 + (offset in TOKENS_TEXTS << MAP_BITS | bytes). */
 typedef struct {
-        uint32_t stage, page, pages; /* where its pages' numbers and they themselves begin, the latter in pages; how many there are */
+        uint32_t stage, page, pages; /* offset of its page numbers; its first page; number of pages */
 } TokenMap;
 
 enum { MAP_BITS = 6, MAP_BYTES = (1 << MAP_BITS) - 1 };
@@ -200,25 +200,25 @@ typedef struct {
         uint32_t first, second, made;
 } TokenComposed;
 
-/* A child of node i stands at base + byte, and has i as `check`; node 0 is the root. */
+/* Double-array trie: the child of node i is node base + byte, and its `check` is i.  Node 0 is the root. */
 typedef struct {
         uint32_t base, check;
-        int32_t token; /* -1: none ends here */
+        int32_t token; /* the token that ends here, or -1 */
 } TokenNode;
 
 typedef struct {
         const TokenHead *head;
         const unsigned char *section[TOKENS_SECTIONS];
         int64_t count[TOKENS_SECTIONS]; /* elements */
-        unsigned char may_begin[2][256]; /* first bytes of added tokens: of raw text, of normalised text */
-        unsigned char all_control[2];    /* there are none but control tokens among them */
+        unsigned char may_begin[2][256]; /* first bytes of added tokens: in raw text, in normalised text */
+        unsigned char all_control[2];    /* all of these tokens are control tokens or ADDED_IS_KEPT */
 } TokenTables;
 
 /* Flags of encoding. */
 enum {
-        TOKENS_CONTROL = 1, /* texts of control tokens become these tokens */
-        TOKENS_BARE = 2,    /* nothing is put before or behind the text */
-        TOKENS_GOES_ON = 4  /* it goes on behind a token: not the beginning of a text */
+        TOKENS_CONTROL = 1, /* the text of a control token becomes this token */
+        TOKENS_BARE = 2,    /* no tokens are put before or after the text */
+        TOKENS_GOES_ON = 4  /* the text follows a token: it is not the beginning of a text */
 };
 
 static inline const void *token_section(const TokenTables *t, int which)
@@ -226,7 +226,7 @@ static inline const void *token_section(const TokenTables *t, int which)
         return t->section[which];
 }
 
-/* The bytes of an element of each section. */
+/* Bytes of a section's element. */
 static inline uint32_t token_element(int which)
 {
         static const unsigned char size[TOKENS_SECTIONS] = {
@@ -244,7 +244,7 @@ static inline int token_is_power(int64_t n)
         return n > 0 && (n & (n - 1)) == 0;
 }
 
-/* A regex that leads nowhere outside of its rows. */
+/* Validates a regex: no transition leaves its rows. */
 static inline int token_regex_fits(const TokenTables *t, const TokenRegex *r)
 {
         const uint32_t *row = (const uint32_t *)token_section(t, TOKENS_ROWS);
@@ -271,7 +271,7 @@ static inline int token_texts_fit(const TokenTables *t, uint32_t at, uint32_t n)
         return (int64_t)at + n <= t->count[TOKENS_TEXTS];
 }
 
-/* Values are bounded where they are used. */
+/* Does not check values: they are checked at each use. */
 static inline int token_map_fits(const TokenTables *t, const TokenMap *m)
 {
         const uint16_t *stage = (const uint16_t *)token_section(t, TOKENS_MAP_STAGE);
@@ -337,7 +337,7 @@ static inline int token_steps_fit(const TokenTables *t)
         return 1;
 }
 
-/* Tables of a block [size], aligned to 8 bytes; 0 if it is none. */
+/* Opens and validates a block [size], aligned to 8 bytes, which must outlive *t.  Returns 0 if it is invalid. */
 static inline int tokens_open(TokenTables *t, const void *block, uint64_t size)
 {
         const TokenHead *head = (const TokenHead *)block;
@@ -370,7 +370,7 @@ static inline int tokens_open(TokenTables *t, const void *block, uint64_t size)
 
 /* --- characters and look-ups ------------------------------------------------------------------------------------------- */
 
-/* The bytes of the character at p, before end; one that is not UTF-8 is U+FFFD of one byte. */
+/* Decodes the UTF-8 character at p < end, and returns its bytes.  An invalid byte counts as U+FFFD. */
 static inline int token_character(const unsigned char *p, const unsigned char *end, uint32_t *code)
 {
         static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
@@ -389,14 +389,14 @@ static inline int token_character(const unsigned char *p, const unsigned char *e
         return n ? n : 1;
 }
 
-/* White space of Unicode. */
+/* Unicode white space. */
 static inline int token_is_space(uint32_t c)
 {
         return c == ' ' || (c >= 9 && c <= 13) || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 ||
                c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* Up to 8 bytes as a number; those up to `limit` may be read. */
+/* The first min(n, 8) bytes as a number.  May read up to `limit`. */
 static inline uint64_t token_word(const unsigned char *p, int64_t n, const unsigned char *limit)
 {
         uint64_t word = 0;
@@ -425,7 +425,7 @@ static inline uint64_t token_hash(uint64_t word, uint64_t second, const unsigned
         return h;
 }
 
-/* Bytes of a token; n is 0 for what the table lacks. */
+/* The bytes [*n] of a token; *n is 0 if the id or its offsets are invalid. */
 static inline const unsigned char *token_bytes_of(const TokenTables *t, int offsets, uint32_t token, uint32_t *n)
 {
         const uint32_t *offset = (const uint32_t *)token_section(t, offsets);
@@ -436,7 +436,7 @@ static inline const unsigned char *token_bytes_of(const TokenTables *t, int offs
         return t->section[offsets + 1] + offset[token];
 }
 
-/* The token of bytes [n], or -1.  marks: those that it needs to have. */
+/* The token with bytes p [n] and all `marks`, or -1.  May read up to `limit`. */
 static inline int32_t token_of_bytes(const TokenTables *t, const unsigned char *p, int64_t n, const unsigned char *limit, uint32_t marks)
 {
         const TokenSlot *slot = (const TokenSlot *)token_section(t, TOKENS_WHOLE);
@@ -457,20 +457,20 @@ static inline int32_t token_of_bytes(const TokenTables *t, const unsigned char *
         return -1;
 }
 
-/* The bit of a pair by its hash, among those of so many bytes. */
+/* The index of a pair's bit in TOKENS_PAIR_BITS [bytes], from its hash. */
 static inline uint64_t token_pair_bit(uint64_t h, int64_t bytes)
 {
         return h >> 24 & (8 * (uint64_t)bytes - 1);
 }
 
-/* What two neighbours become: its rank, UINT32_MAX if nothing, and *made. */
+/* Sets *made to the symbol that two adjacent symbols merge to.  Returns the merge's rank, or UINT32_MAX if there is none. */
 static inline uint32_t token_of_pair(const TokenTables *t, int32_t left, int32_t right, int32_t *made)
 {
         const TokenPair *slot = (const TokenPair *)token_section(t, TOKENS_PAIRS);
         const uint64_t h = token_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right), mask = (uint64_t)t->count[TOKENS_PAIRS] - 1;
         const uint64_t bit = token_pair_bit(h, t->count[TOKENS_PAIR_BITS]);
         *made = -1;
-        if (!(t->section[TOKENS_PAIR_BITS][bit / 8] >> bit % 8 & 1)) /* most, which a processor foresees */
+        if (!(t->section[TOKENS_PAIR_BITS][bit / 8] >> bit % 8 & 1)) /* true for most pairs, so that the branch is predicted */
                 return UINT32_MAX;
         for (uint64_t tries = 0; tries <= mask; tries++) {
                 const TokenPair *s = &slot[(h + tries) & mask];

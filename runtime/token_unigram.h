@@ -4,7 +4,7 @@
  * Needs token_tables.h and token_wordpiece.h.
  */
 
-/* The best way to each place in a piece: its sum, where its last token begins (-1: nothing comes here), and that token. */
+/* The best path to each position in a piece: its sum, the begin of its last token (-1: unreachable), and that token. */
 typedef struct {
         unsigned char *sum; /* double [n + 1], at any address */
         int32_t *begin, *token;
@@ -29,7 +29,7 @@ static inline void token_arrive(const TokenTables *t, const TokenLattice *l, int
         l->token[to] = token;
 }
 
-/* All tokens that begin at a place, and the unknown one where none is the character there. */
+/* Extends paths by all tokens that begin at a position, and by the unknown token if none is exactly the character there. */
 static inline int token_leave(const TokenTables *t, const TokenLattice *l, const unsigned char *text, const unsigned char *end, int64_t from)
 {
         const TokenNode *node = (const TokenNode *)token_section(t, TOKENS_NODES);
@@ -51,7 +51,7 @@ static inline int token_leave(const TokenTables *t, const TokenLattice *l, const
         return length;
 }
 
-/* A stretch that is unknown, as its bytes or as one token.  Returns how many ids. */
+/* Writes an unknown range as the tokens of its bytes, or as one token.  Returns the number of ids. */
 static inline int64_t token_lattice_unknown(const TokenTables *t, const unsigned char *p, const unsigned char *end, const unsigned char *limit,
                                             int32_t *symbol)
 {
@@ -80,7 +80,7 @@ static inline int64_t token_unigram(const TokenTables *t, const unsigned char *p
         memset(l.begin, 0xff, ((size_t)n + 1) * sizeof *l.begin);
         for (int64_t at = 0; at < n;)
                 at += token_leave(t, &l, p, end, at);
-        for (int64_t at = n, after = -1; at > 0;) { /* begin becomes the way forward */
+        for (int64_t at = n, after = -1; at > 0;) { /* reverses the path: `begin` then points forward */
                 int64_t from = l.begin[at];
                 l.begin[at] = (int32_t)after;
                 after = at;

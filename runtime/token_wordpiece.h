@@ -4,14 +4,14 @@
  * Needs token_tables.h.
  */
 
-/* The child of a node by a byte; count: there is none. */
+/* The child of a node for a byte; `count` if there is none. */
 static inline uint32_t token_child(const TokenNode *node, uint32_t count, uint32_t at, unsigned byte)
 {
         const uint64_t child = (uint64_t)node[at].base + byte;
         return child < count && node[child].check == at ? (uint32_t)child : count;
 }
 
-/* The longest token at p that continues node `at`, where it ends in *after; -1: none. */
+/* The longest token at p that continues trie node `at`, or -1; sets *after to its end. */
 static inline int32_t token_longest_at(const TokenTables *t, uint32_t at, const unsigned char *p, const unsigned char *end,
                                        const unsigned char **after)
 {
@@ -26,7 +26,7 @@ static inline int32_t token_longest_at(const TokenTables *t, uint32_t at, const 
         return found;
 }
 
-/* WordPiece: tokens of a word; a word that tokens don't make up, or a long one, is unknown.  Returns how many. */
+/* WordPiece: the tokens of a word; a word that can't be split into tokens, or is too long, is unknown.  Returns their number. */
 static inline int64_t token_wordpiece(const TokenTables *t, const unsigned char *p, const unsigned char *end, int32_t *symbol)
 {
         int64_t n = 0, characters = 0;

@@ -9,13 +9,13 @@
 
 /* --- added tokens -------------------------------------------------------------------------------------------------------- */
 
-/* The longest added token at p, or NULL; low to high of the table, in order of their bytes. */
+/* The longest added token at p, or NULL, among entries low to high of the table, which are sorted by bytes. */
 static inline const TokenAdded *token_added_at(const TokenTables *t, const unsigned char *p, const unsigned char *end, int64_t low, int64_t high)
 {
         const TokenAdded *added = (const TokenAdded *)token_section(t, TOKENS_ADDED), *found = NULL;
         const unsigned char *bytes = t->section[TOKENS_ADDED_BYTES];
         for (uint32_t depth = 0; low < high && p + depth < end; depth++) {
-                for (int lower = 1; lower >= 0; lower--) { /* first where the byte begins, then where it ends */
+                for (int lower = 1; lower >= 0; lower--) { /* lower bound of the byte's range, then its upper bound */
                         int64_t from = low, to = high;
                         while (from < to) {
                                 int64_t middle = from + (to - from) / 2;
@@ -36,7 +36,7 @@ static inline const TokenAdded *token_added_at(const TokenTables *t, const unsig
         return found;
 }
 
-/* Does a letter, a digit or the like stand before p (at its end: behind it)? */
+/* Whether a word character is before p, or after it if begin is NULL. */
 static inline int token_word_goes_on(const TokenTables *t, const unsigned char *begin, const unsigned char *p, const unsigned char *end)
 {
         const TokenRegex *word = (const TokenRegex *)token_section(t, TOKENS_REGEX) + t->head->word;
@@ -46,7 +46,7 @@ static inline int token_word_goes_on(const TokenTables *t, const unsigned char *
         return p < end && token_match(t, word, 0, p, end) != NULL;
 }
 
-/* An added token found at p is taken as plain text. */
+/* Whether an added token found at p is plain text. */
 static inline int token_is_passed_over(const TokenRun *r, const TokenAdded *a, const unsigned char *begin, const unsigned char *p,
                                        const unsigned char *end)
 {
@@ -56,7 +56,7 @@ static inline int token_is_passed_over(const TokenRun *r, const TokenAdded *a, c
 
 typedef void TokenBetween(TokenRun *r, const unsigned char *p, const unsigned char *end);
 
-/* Cuts added tokens out; what lies between goes to `between`. */
+/* Splits a text at added tokens, and passes the text between them to `between`. */
 static inline void token_cut(TokenRun *r, int normalised, const unsigned char *p, const unsigned char *end, TokenBetween *between)
 {
         const TokenTables *t = r->t;
@@ -77,7 +77,7 @@ static inline void token_cut(TokenRun *r, int normalised, const unsigned char *p
                 if (found->flags & ADDED_STRIPS_LEFT)
                         begin = token_skip_back(done, begin);
                 if (found->flags & ADDED_STRIPS_RIGHT)
-                        after = token_skip_spaces(after, end); /* where the next one may begin all the same */
+                        after = token_skip_spaces(after, end); /* the next added token may begin within these spaces */
                 if (done < begin)
                         between(r, done, begin);
                 r->first = 0;
@@ -96,7 +96,7 @@ static inline void token_between(TokenRun *r, const unsigned char *p, const unsi
 
 /* --- the normaliser ------------------------------------------------------------------------------------------------------ */
 
-/* A stretch of raw text, changed into scratch, back and forth. */
+/* Normalises a range of raw text, alternating between two buffers in scratch. */
 static inline void token_normalise(TokenRun *r, const unsigned char *p, const unsigned char *end)
 {
         const TokenChange *change = (const TokenChange *)token_section(r->t, TOKENS_CHANGES);
@@ -121,32 +121,32 @@ static inline void token_normalise(TokenRun *r, const unsigned char *p, const un
 
 /* --- encoding ------------------------------------------------------------------------------------------------------------ */
 
-/* Bytes that a text of n becomes at most. */
+/* Maximum bytes of a normalised text of n bytes. */
 static inline int64_t tokens_grown(const TokenTables *t, int64_t n)
 {
         return (n + 1) * (int64_t)t->head->growth;
 }
 
-/* Ids that a text of n bytes becomes at most. */
+/* Maximum number of ids of a text of n bytes. */
 static inline int64_t tokens_room(const TokenTables *t, int64_t n)
 {
         return tokens_grown(t, n) + t->head->before + t->head->behind;
 }
 
-/* Bytes of scratch that encoding it takes. */
+/* Bytes of scratch for encoding it. */
 static inline int64_t tokens_scratch(const TokenTables *t, int64_t n)
 {
         int64_t grown = tokens_grown(t, n), texts = t->count[TOKENS_CHANGES] + t->count[TOKENS_STEPS] ? TOKENS_STEPS_MOST + 2 : 0;
         return (grown + 2) * TOKEN_LIST_WORDS * (int64_t)sizeof(int32_t) + texts * (grown + 2);
 }
 
-/* Bytes of the longest text that is encoded. */
+/* Maximum bytes of a text that can be encoded. */
 static inline int64_t tokens_most(const TokenTables *t)
 {
         return TOKENS_MOST / (int64_t)t->head->growth;
 }
 
-/* text [n], UTF-8 or not, to ids [room]; returns how many there are, also if they are more than room; -1: the text is longer than
+/* Encodes text [n], UTF-8 or not, to ids [room].  Returns their number, also if it is above room; -1: the text is longer than
  * tokens_most(t) bytes.  scratch [tokens_scratch(t, n)], aligned to 4. */
 static inline int64_t tokens_encode(const TokenTables *t, const char *text, int64_t n, int flags, int32_t *ids, int64_t room, void *scratch)
 {
@@ -166,8 +166,8 @@ static inline int64_t tokens_encode(const TokenTables *t, const char *text, int6
         return r.n;
 }
 
-/* Cuts the ids [n] of a text, which tokens_encode() gave without TOKENS_BARE, to `most`: the tokens around the text stay.  Returns how many
- * are left. */
+/* Truncates ids [n] from tokens_encode() without TOKENS_BARE to `most`, and keeps the tokens around the text.  Returns the
+ * remaining number. */
 static inline int64_t tokens_shorten(const TokenTables *t, int32_t *ids, int64_t n, int64_t most)
 {
         const int64_t behind = t->head->behind, around = t->head->before + behind, left = most > around ? most : around;
@@ -179,20 +179,20 @@ static inline int64_t tokens_shorten(const TokenTables *t, int32_t *ids, int64_t
 
 /* --- decoding ------------------------------------------------------------------------------------------------------------ */
 
-/* A text that is made token by token; begins as {0}. */
+/* State of decoding token by token; initialise as {0}. */
 typedef struct {
-        unsigned char held[TOKEN_RESIDUE]; /* the beginning of a character */
+        unsigned char held[TOKEN_RESIDUE]; /* beginning of an incomplete character */
         int n, begun;
 } TokenDecoder;
 
-/* Bytes that `out` of tokens_decode() has room for. */
+/* Bytes of `out` for tokens_decode(). */
 static inline int64_t tokens_decode_room(const TokenTables *t)
 {
         int64_t longest = t->head->longest > sizeof(TokenShown) ? t->head->longest : sizeof(TokenShown);
         return longest + TOKEN_RESIDUE;
 }
 
-/* How many bytes at the end of text [n] begin a character that is not finished. */
+/* Number of bytes at the end of text [n] that begin an incomplete character. */
 static inline int token_unfinished(const unsigned char *text, int64_t n)
 {
         for (int back = 1; back <= TOKEN_RESIDUE && back <= n; back++) {
@@ -205,13 +205,13 @@ static inline int token_unfinished(const unsigned char *text, int64_t n)
         return 0;
 }
 
-/* The text that a token adds, into out [tokens_decode_room(t)]; returns its bytes.  Control tokens give nothing without
- * TOKENS_CONTROL.  Of a character whose bytes come in several tokens nothing is given before the last. */
+/* Writes the text that a token adds to out [tokens_decode_room(t)].  Returns its bytes.  Control tokens have no text without
+ * TOKENS_CONTROL.  A character whose bytes are in several tokens is written with the last one. */
 static inline int64_t tokens_decode(const TokenTables *t, TokenDecoder *d, int32_t token, int flags, char *out)
 {
         const TokenShown *brief = (const TokenShown *)token_section(t, TOKENS_SHORT) + token;
         if (d->begun && !d->n && (uint32_t)token < t->head->vocab && brief->n != TOKEN_NOT_SHORT) {
-                memcpy(out, brief->bytes, sizeof *brief); /* all of it: quicker than its bytes alone */
+                memcpy(out, brief->bytes, sizeof *brief); /* a constant size is faster than n bytes */
                 return brief->n;
         }
         uint32_t n = 0;
@@ -235,7 +235,7 @@ static inline int64_t tokens_decode(const TokenTables *t, TokenDecoder *d, int32
         return all - d->n;
 }
 
-/* The tokens below vocab whose text, within a text, is this [n], into tokens, or NULL: how many. */
+/* Finds the tokens below vocab whose text within a text is text [n].  Writes them to tokens, unless NULL.  Returns their number. */
 static inline int64_t tokens_with_text(const TokenTables *t, int64_t vocab, const char *text, int64_t n, int32_t *tokens)
 {
         int64_t found = 0;
@@ -251,10 +251,10 @@ static inline int64_t tokens_with_text(const TokenTables *t, int64_t vocab, cons
         return found;
 }
 
-/* What was held back at the end of the text, into out [TOKEN_RESIDUE]. */
+/* Writes the bytes that are still held at the end of the text to out [TOKEN_RESIDUE]. */
 static inline int64_t tokens_decode_end(TokenDecoder *d, char *out)
 {
-        int64_t n = d->held[0] == ' ' ? 0 : d->n; /* no character of several bytes begins so */
+        int64_t n = d->held[0] == ' ' ? 0 : d->n; /* a held space, which is dropped; no incomplete character begins with one */
         memcpy(out, d->held, (size_t)n);
         d->n = d->begun = 0;
         return n;

@@ -173,7 +173,7 @@ static void emit_comment(const Emit *e, Text *c)
                         : "");
         for (int i = 0; i < p->windows.n; i++)
                 text_printf(c,
-                            " * Of what is read %" PRId64 " positions back the cache holds %" PRId64
+                            " * Of states that are read %" PRId64 " positions back the cache stores %" PRId64
                             " positions.\n",
                             p->windows.cache[i].back, p->windows.cache[i].size);
         text_printf(c,
@@ -182,25 +182,25 @@ static void emit_comment(const Emit *e, Text *c)
                     barriers_text(p));
         const char *flags = p->target->flags;
         bool slow = p->target == target_table, wasm = target_is_wasm(p->target);
-        text_printf(
-                c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n",
-                wasm                                        ? "clang-16"
-                : e->plan->sharing.ranks && e->o->with_main ? "mpicc"
-                                                            : "cc",
-                *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c",
-                e->o->home == WEIGHTS_BY_ASSEMBLER
-                        ? arena_printf(e->arena,
-                                       " -lpthread\n * The weights, %s.c.weights, lie beside this file then.",
-                                       e->o->name)
-                : wasm ? arena_printf(e->arena, " -o %s.wasm", e->o->name)
-                       : " -lpthread",
-                wasm   ? "\n * With -mrelaxed-simd multiply-add is one instruction, some 10 times as fast; "
-                         "init "
-                         "gives ERROR_FLOAT where the machine\n * rounds it twice."
-                : slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
-                         "processors "
-                         "like this one, it is some 30 times\n * faster, with the same bits."
-                       : "");
+        text_printf(c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n",
+                    wasm                                        ? "clang-16"
+                    : e->plan->sharing.ranks && e->o->with_main ? "mpicc"
+                                                                : "cc",
+                    *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c",
+                    e->o->home == WEIGHTS_BY_ASSEMBLER
+                            ? arena_printf(e->arena,
+                                           " -lpthread\n * The weights, %s.c.weights, must be in the same "
+                                           "folder as this file.",
+                                           e->o->name)
+                    : wasm ? arena_printf(e->arena, " -o %s.wasm", e->o->name)
+                           : " -lpthread",
+                    wasm ? "\n * With -mrelaxed-simd multiply-add is one instruction, some 10 times as fast; "
+                           "init "
+                           "gives ERROR_FLOAT where the machine\n * rounds it twice."
+                    : slow ? "\n * On x86-64 that does multiply-add in software; with -march=native, for "
+                             "processors "
+                             "like this one, it is some 30 times\n * faster, with the same bits."
+                           : "");
 }
 
 void emit_guard_macros(const Emit *e, Text *c)

@@ -10,8 +10,8 @@ void declare_batch(const Emit *e, Text *h)
                 h, "%s",
                 model_text(
                         e,
-                        "\n/* An instance holds several sequences, each in a slot; the functions above are "
-                        "about the selected slot, 0 at first. */\n"
+                        "\n/* An instance has several sequences, each in a slot; the functions above use "
+                        "the selected slot, initially 0. */\n"
                         "int $model_select($model *m, int slot);\n"
                         "/* One sequence of a batch. */\ntypedef struct {\n"
                         "        int slot;      /* its slot; each slot occurs at most once in a batch */\n"
@@ -19,10 +19,10 @@ void declare_batch(const Emit *e, Text *h)
                         "        int64_t first; /* index of the first whose outputs are requested; n: none "
                         "*/\n"
                         "} $model_sequence;\n"
-                        "/* Takes positions of several sequences at once, in total at most the rows of a "
+                        "/* Processes positions of several sequences at once, in total at most the rows of a "
                         "chunk; weights are read once for all.\n * Inputs are concatenated by sequence, as "
                         "are the outputs of the requested positions (NULL: none).  Each sequence gets\n * "
-                        "the same bits as in a call of its own.  After an error nothing has been taken. "
+                        "the same bits as in a call of its own.  After an error nothing has changed. "
                         "*/\n"));
         text_printf(h, "int %s_batch(%s *m, const %s_sequence *s, int sequences%s%s%s);\n", e->name, e->name,
                     e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
@@ -32,14 +32,14 @@ void declare_batch(const Emit *e, Text *h)
                             model_text(e, "/* Keys and values are stored in pages of 256 positions, "
                                           "allocated from $MODEL_PAGES when a call needs them and freed by\n "
                                           "* reset and rewind.  If too few are left, a call returns "
-                                          "$MODEL_ERROR_PAGES, and nothing has been taken. */\n"
+                                          "$MODEL_ERROR_PAGES, and nothing has changed. */\n"
                                           "int64_t $model_pages_left(const $model *m);\n"));
         text_printf(h, "%s",
                     model_text(e, has_pages(e) ? "/* Makes slot `copy` a copy of `slot`, and frees its old "
                                                  "pages.  The slots share pages; a call copies the page that "
                                                  "it\n * continues, if the other slot uses it too. */\n"
                                                : "/* Makes slot `copy` a copy of `slot`: its fed inputs, and "
-                                                 "the positions that it has taken. */\n"));
+                                                 "its positions. */\n"));
         text_printf(h, "int %s_fork(%s *m, int slot, int copy);\n", e->name, e->name);
         if (has_under_way(e))
                 declare_under_way(e, h);
@@ -207,13 +207,15 @@ void declare_whole_batch(const Emit *e, Text *h)
                 h, "%s",
                 model_text(
                         e,
-                        size >= 0 ? "/* The whole model for several sequences at once, at most $MODEL_SLOTS, "
+                        size >= 0 ? "/* Evaluates the whole model for several sequences at once, at most "
+                                    "$MODEL_SLOTS, "
                                     "of at "
                                     "most $MODEL_BATCH_ROWS positions\n * together; weights are read once "
                                     "for all.  Inputs and outputs are concatenated by sequence, each with "
                                     "the shape above.  Each\n * sequence gets the same bits as in a call of "
                                     "its own. */\n"
-                                  : "/* The whole model for several inputs at once, at most $MODEL_SLOTS; "
+                                  : "/* Evaluates the whole model for several inputs at once, at most "
+                                    "$MODEL_SLOTS; "
                                     "weights are read once for all.  Inputs and\n * outputs are "
                                     "concatenated, each with the shape above.  Each gets the same bits as in "
                                     "a call of its own. */\n"));

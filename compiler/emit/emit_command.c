@@ -65,7 +65,7 @@ static void emit_feed_prompt(const Emit *e, Text *c)
 {
         text_printf(
                 c,
-                "/* The prompt goes into %s. */\nstatic int feed_prompt(%s *m, const int32_t *from, int64_t "
+                "/* Feeds the prompt as %s. */\nstatic int feed_prompt(%s *m, const int32_t *from, int64_t "
                 "n)\n{\n        return %s_feed_%s(m%s, from);\n}\n\n",
                 e->o->feeds_prompt->name, e->name, e->name, group_name(e, e->o->feeds_prompt->group),
                 *size_list(e, e->o->feeds_prompt->group, false) ? ", n" : "");

@@ -87,13 +87,14 @@ void emit_denoise_given(const Emit *e, const EmitLoop *l, Text *c)
         else
                 text_printf(c, "/* The model has no other inputs. */\ntypedef struct {\n        int "
                                "none;\n} LoopGiven;\n\n");
-        text_printf(c,
-                    "/* Inputs without guidance: no class, and the inputs of `without`; 0: there are none, "
-                    "or an input has another size. */\n"
-                    "static int denoise_without(const %s_denoising *how, const LoopGiven *wanted, LoopGiven "
-                    "*out)\n{\n"
-                    "        *out = *wanted;\n",
-                    e->name);
+        text_printf(
+                c,
+                "/* Sets *out to the neutral inputs for guidance: no class, and the inputs of `without`.  "
+                "Returns 0 if there are none, or a size differs. */\n"
+                "static int denoise_without(const %s_denoising *how, const LoopGiven *wanted, LoopGiven "
+                "*out)\n{\n"
+                "        *out = *wanted;\n",
+                e->name);
         if (l->parts.class)
                 text_printf(c,
                             "        static const int32_t no_class = NO_CLASS;\n        if (NO_CLASS >= 0)\n "
@@ -157,18 +158,19 @@ const char *denoise_header(const Emit *e, const EmitLoop *l)
                 e->arena,
                 "%s/* Settings of denoising; all 0: those of the model's `loop denoise`. */\n"
                 "typedef struct {\n"
-                "        int steps;       /* at most %.0f; 0: the model's own number */\n"
+                "        int steps;       /* at most %.0f; 0: the model's default */\n"
                 "        double guidance; /* factor of the difference between predictions with and without "
-                "the inputs; 1: no guidance; 0: the model's own number */\n"
+                "the inputs; 1: no guidance; 0: the model's default */\n"
                 "%s        uint64_t seed;   /* of the noise: the same seed gives the same picture on every "
                 "machine */\n        int goes_on;     /* not 0: starts from the given values instead of "
                 "noise */\n"
                 "} $model_denoising;\n"
-                "/* Called after each call of the model, with the number of calls done, the number of all, "
-                "and the current values, [%" PRId64 "].  Returns 0,\n * or anything else to end. */\n"
+                "/* Called after each call of the model, with the number of calls so far, their total "
+                "number, "
+                "and the current values [%" PRId64 "].\n * Returns 0, or another number to end. */\n"
                 "typedef int $model_on_step(void *of, int done, int calls, const float *picture);\n"
-                "/* Makes %s [%" PRId64
-                "] out of noise, of the model's other inputs%s.  how and on_step may be NULL.\n"
+                "/* Denoises %s [%" PRId64
+                "], from the model's other inputs%s.  how and on_step may be NULL.\n"
                 " * scratch [$model_denoise_scratch(how)], aligned to 8. */\n"
                 "int $model_denoise($model *m%s, const $model_denoising *how, float *%s, $model_on_step "
                 "*on_step,\n        void *of, void *scratch);\n"

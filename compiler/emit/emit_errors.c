@@ -68,7 +68,7 @@ static bool is_possible(const Emit *e, size_t i)
 
 void declare_errors(const Emit *e, Text *h)
 {
-        text_printf(h, "/* What functions return. */\nenum {\n        %s_OK, /* 0 */\n", e->upper);
+        text_printf(h, "/* Results of functions. */\nenum {\n        %s_OK, /* 0 */\n", e->upper);
         for (size_t i = 0; i < sizeof error_table / sizeof *error_table; i++)
                 if (is_possible(e, i))
                         text_printf(h, "        %s_ERROR_%s, /* %s */\n", e->upper, error_table[i].name,

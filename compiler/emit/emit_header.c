@@ -66,23 +66,24 @@ static void declare_sizes(const Emit *e, Text *h)
                 text_printf(h, "/* The model's whole numbers. */\nenum {\n%s};\n\n", sizes.text->data);
 }
 
-/* Number of positions that can be taken back, if windows or sums limit it. */
+/* How far an instance can be rewound, if windows or sums limit it. */
 static const char *rewind_text(const Emit *e)
 {
         const char *text = "";
         if (e->plan->windows.n)
                 text = arena_printf(e->arena,
-                                    ".  Caches of windows\n * move on: the last %" PRId64
-                                    " positions can be taken back, and the positions still held before them",
+                                    ".  Window caches\n * allow to remove the last %" PRId64
+                                    " positions, and earlier ones that are still stored",
                                     e->plan->windows.cache[0].spare);
         if (scan_buffer(e->plan))
                 text = arena_printf(
                         e->arena,
-                        "%s.  Sums over all positions\n * move on by blocks of %d positions: back to "
-                        "where the last one's block begins",
+                        "%s.  Sums over all positions\n * have a state for each block of %d positions: n may "
+                        "be in the last position's block",
                         text, SCAN_BLOCK);
-        return *text ? arena_printf(e->arena, "%s;\n * further back is %s_ERROR_REWIND, and changes nothing",
-                                    text, e->upper)
+        return *text ? arena_printf(e->arena,
+                                    "%s;\n * otherwise it returns %s_ERROR_REWIND, and changes nothing", text,
+                                    e->upper)
                      : "";
 }
 
@@ -91,9 +92,9 @@ static void declare_feeds(const Emit *e, Text *h)
         for (int i = 0; i < e->g->ngroup; i++)
                 if (is_fed_separately(e->g, i))
                         text_printf(h,
-                                    "/* Takes %s for the calls that follow%s.  The arguments may be freed "
-                                    "when it returns.  A call before\n"
-                                    " * that is %s_ERROR_UNFED. */\n"
+                                    "/* Feeds %s for the following calls%s.  The arguments may be freed "
+                                    "when it returns.  Calls before\n"
+                                    " * it return %s_ERROR_UNFED. */\n"
                                     "int %s_feed_%s(%s *m%s%s);\n",
                                     group_name(e, i), e->causal ? ", which begin at position 0" : "",
                                     e->upper, e->name, group_name(e, i), e->name, size_list(e, i, true),
@@ -103,13 +104,13 @@ static void declare_feeds(const Emit *e, Text *h)
 static void declare_causal_functions(const Emit *e, Text *h)
 {
         text_printf(h,
-                    "/* Takes n >= 0 new positions; with those before at most %" PRId64
+                    "/* Processes n >= 0 new positions, in total at most %" PRId64
                     " (%s_ERROR_CONTEXT).  After an error nothing\n"
-                    " * has been taken. */\nint %s_prefill(%s *m%s%s, int64_t n);\n",
+                    " * has changed. */\nint %s_prefill(%s *m%s%s, int64_t n);\n",
                     e->g->named[e->g->time].bound, e->upper, e->name, e->name, size_list(e, CALLS, true),
                     input_list(e, CALLS, true, false));
         text_printf(h,
-                    "/* Like prefill, and stores the outputs of each of the n. */\nint %s_forward(%s "
+                    "/* Like prefill, and stores the outputs of all n positions. */\nint %s_forward(%s "
                     "*m%s%s, int64_t n%s);\n",
                     e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
@@ -117,12 +118,13 @@ static void declare_causal_functions(const Emit *e, Text *h)
                 h, "/* Like forward, for one position: outputs have one row. */\nint %s_step(%s *m%s%s%s);\n",
                 e->name, e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, true),
                 output_list(e, true, false));
-        text_printf(h,
-                    "/* Number of positions that have been taken. */\nint64_t %s_position(const %s *m);\n"
-                    "/* Back to 0: begins another text. */\nvoid %s_reset(%s *m);\n"
-                    "/* Back to the first n of them, 0 to that number (else %s_ERROR_RANGE)%s. */\n"
-                    "int %s_rewind(%s *m, int64_t n);\n",
-                    e->name, e->name, e->name, e->name, e->upper, rewind_text(e), e->name, e->name);
+        text_printf(
+                h,
+                "/* Number of processed positions. */\nint64_t %s_position(const %s *m);\n"
+                "/* Removes all positions, to begin another text. */\nvoid %s_reset(%s *m);\n"
+                "/* Keeps only the first n positions, 0 to their number (otherwise %s_ERROR_RANGE)%s. */\n"
+                "int %s_rewind(%s *m, int64_t n);\n",
+                e->name, e->name, e->name, e->name, e->upper, rewind_text(e), e->name, e->name);
         if (is_batched(e))
                 declare_batch(e, h);
 }
@@ -294,8 +296,8 @@ static void declare_version(const Emit *e, Text *h)
 
 static void declare_whole(const Emit *e, Text *h)
 {
-        text_printf(h, "/* The whole model once%s. */\nint %s_forward(%s *m%s%s%s);\n",
-                    e->g->fed_separately ? ", but for what was computed when it was fed" : "", e->name,
+        text_printf(h, "/* Evaluates the whole model once%s. */\nint %s_forward(%s *m%s%s%s);\n",
+                    e->g->fed_separately ? ", except values that were computed when it was fed" : "", e->name,
                     e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
         if (is_batched(e))

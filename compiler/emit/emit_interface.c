@@ -332,7 +332,7 @@ static void emit_caches(const Emit *e, Text *c)
         const Plan *p = e->plan;
         if (!p->windows.n)
                 return;
-        text_printf(c, "/* Positions that are read before a row's own, spare ones, positions held. */\n"
+        text_printf(c, "/* Positions read before a row's own, spare positions, stored positions. */\n"
                        "static const WindowCache caches[] = {\n");
         for (int i = 0; i < p->windows.n; i++)
                 text_printf(c, "        {%" PRId64 ", %" PRId64 ", %" PRId64 "},\n", p->windows.cache[i].back,
@@ -382,7 +382,7 @@ static void emit_next_rows(const Emit *e, Text *c)
 static void emit_advance(const Emit *e, Text *c)
 {
         const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
-        text_printf(c, "/* Takes n positions in chunks; the outputs from `first` on are requested. */\n");
+        text_printf(c, "/* Processes n positions in chunks; requests the outputs from `first` on. */\n");
         text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
                     size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));

@@ -238,7 +238,7 @@ static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
         if (denoises)
                 emit_denoise_given(e, l, c);
         emit_call_room(e, l, c);
-        text_printf(c, "/* A call of the model, from %s to %s. */\n", input_name(l->parts.input),
+        text_printf(c, "/* Calls the model, from %s to %s. */\n", input_name(l->parts.input),
                     e->g->output[l->parts.output].name);
         text_printf(c,
                     "static int %s_call(%s *m, const %s *from, int64_t n UNUSED, %sfloat *to, int32_t "
@@ -325,8 +325,8 @@ static const char *classify_header(const Emit *e, const EmitLoop *l)
 static const char *embed_header(const Emit *e, const EmitLoop *l)
 {
         return arena_printf(e->arena,
-                            "/* The vector of a text: tokens [n] become vector [%" PRId64
-                            "], as specified by the model's `loop embed`.\n * scratch "
+                            "/* Embeds a text: computes vector [%" PRId64
+                            "] of tokens [n], as specified by the model's `loop embed`.\n * scratch "
                             "[$model_embed_scratch(n)], aligned to 4. */\n"
                             "int $model_embed($model *m, const int32_t *tokens, int64_t n, float *vector, "
                             "void *scratch);\n"
@@ -343,7 +343,7 @@ static const char *fill_header(const Emit *e, const EmitLoop *l)
                 "typedef int $model_on_mask(void *of, int64_t place, const double *probabilities);\n"
                 "/* Fills the masks, token %.0f, in tokens [n]: on_mask is called for each in turn.  scratch "
                 "[$model_fill_scratch(n)], aligned\n"
-                " * to 8.  $MODEL_ERROR_RANGE also where logits are NaN or infinite. */\n"
+                " * to 8.  Returns $MODEL_ERROR_RANGE also if logits are NaN or infinite. */\n"
                 "int $model_fill($model *m, const int32_t *tokens, int64_t n, $model_on_mask *on_mask, void "
                 "*of, void "
                 "*scratch);\n"
@@ -355,8 +355,9 @@ static const char *transcribe_header(const Emit *e, const EmitLoop *l)
 {
         return arena_printf(
                 e->arena,
-                "/* A sound becomes text: samples [n], -1 to 1, %.0f in a second, at most %" PRId64
-                "; silence follows them.\n * on_token, how, of and made are those of $model_generate().  "
+                "/* Transcribes samples [n], -1 to 1, at %.0f Hz, at most %" PRId64
+                "; the rest is filled with silence.\n * on_token, how, of and made are those of "
+                "$model_generate().  "
                 "begin [nbegin]: the beginning of the text, with its start\n * token first; NULL: only the "
                 "start token.  scratch "
                 "[$model_transcribe_scratch(how)], aligned to 4. */\n"

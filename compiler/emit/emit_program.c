@@ -14,7 +14,7 @@ static void emit_kept(const Emit *e, Text *c)
                         text_printf(c, "                int64_t %s;\n", e->g->named[i].name);
         if (e->plan->windows.n)
                 text_printf(c, "                int64_t base[%d];\n", e->plan->windows.n);
-        text_printf(c, "%s        } kept[SLOTS]; /* of the slots, but for the selected one */\n",
+        text_printf(c, "%s        } kept[SLOTS]; /* of all slots except the selected one */\n",
                     e->g->fed_separately ? "                uint64_t fed;\n" : "");
 }
 
@@ -77,8 +77,8 @@ void emit_struct(const Emit *e, Text *c)
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "        float *output_%s;\n", e->g->output[i].name);
         if (!e->alone && e->g->fed_separately)
-                text_printf(c, "        uint64_t fed; /* groups of inputs that are fed separately and have "
-                               "been */\n");
+                text_printf(c, "        uint64_t fed; /* bit set of the input groups that have been "
+                               "fed */\n");
         if (!e->alone)
                 text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
         if (!e->alone && is_batched(e) && e->causal)
@@ -91,7 +91,7 @@ void emit_struct(const Emit *e, Text *c)
                     "};\n\n/* Context passed to a kernel's callbacks. */\ntypedef "
                     "struct {\n        const %s *m;\n        int64_t iteration[8];\n        int64_t around; "
                     "/* of "
-                    "a product: which turn of the loops around it */\n%s} Place;\n\n",
+                    "a product: iteration of the loops around it */\n%s} Place;\n\n",
                     e->name,
                     e->plan->sharing.by_rows ? "        int64_t first; /* the rank's first row */\n" : "");
 }

@@ -406,9 +406,9 @@ static bool asks_for_taps(const StepList *list)
 static void emit_ranks_by(const Emit *e, Text *c)
 {
         text_printf(c,
-                    "/* The ranks, if they share rows of so many, as they do if each gets 16 of them "
-                    "or more; or outputs and heads.  "
-                    "Else NULL. */\n"
+                    "/* The ranks, if they share this number of rows by rows (at least 16 for each rank), "
+                    "or by outputs and heads, as `what` asks; "
+                    "otherwise NULL. */\n"
                     "enum { BY_OUTPUTS, BY_ROWS };\n"
                     "static Ranks *ranks_by(const %s *m, int64_t rows, int what)\n{\n"
                     "        return m->ranks && (rank_tiles(rows) >= m->ranks->ranks) == what ? "
@@ -437,7 +437,9 @@ static void emit_part(const Emit *e, const Step *part, int number, Text *calls, 
                 return;
         }
         emit_function_steps(e, &part->inside, steps);
-        text_printf(c, "/* What depends on %s alone. */\nstatic void part_%d(const %s *m, int thread)\n{\n",
+        text_printf(c,
+                    "/* Computes all values that depend only on %s. */\nstatic void part_%d(const %s *m, int "
+                    "thread)\n{\n",
                     names_of_groups(e, part->groups), number, e->name);
         text_indent(c, steps, 1);
         text_printf(c, "}\n\n");
@@ -478,9 +480,9 @@ void emit_program(const Emit *whole, Text *c)
                 emit_part(e, program->step[i], i + 1, calls, c);
         if (!parts)
                 emit_function_steps(e, program, calls);
-        text_printf(
-                c,
-                "/* One call of the model, run by every thread: each kernel does its thread's share. */\n");
+        text_printf(c,
+                    "/* One call of the model, run by every thread: each computes its share of each kernel. "
+                    "*/\n");
         text_printf(c, "static void program(void *arg, int thread)\n{\n        const %s *m = arg;\n",
                     e->name);
         text_indent(c, calls, 1);

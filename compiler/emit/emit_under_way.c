@@ -12,15 +12,14 @@ void declare_under_way(const Emit *e, Text *h)
 {
         text_printf(
                 h, "%s",
-                model_text(
-                        e,
-                        "/* For stages of ranks: _begin takes a batch as _batch does, and _end gives the "
-                        "outputs of the one that was begun first, as\n"
-                        " * _batch gives them.  So stages are at different batches: up to twice as many "
-                        "as there are stages (one without stages)\n"
-                        " * can be under way, with no slot in two of them.  Until they have ended no other "
-                        "function takes positions or inputs:\n"
-                        " * $MODEL_ERROR_UNDER_WAY. */\n"));
+                model_text(e,
+                           "/* For stages of ranks: _begin starts a batch like _batch, and _end stores the "
+                           "outputs of the oldest started batch.\n"
+                           " * So stages compute different batches at the same time.  Up to twice as many "
+                           "batches as stages can be under way, or one\n"
+                           " * without stages; a slot can be in only one of them.  Until all have ended, "
+                           "other functions that take positions or inputs\n"
+                           " * return $MODEL_ERROR_UNDER_WAY. */\n"));
         text_printf(h, "int %s_begin(%s *m, const %s_sequence *s, int sequences%s%s);\n", e->name, e->name,
                     e->name, size_list(e, CALLS, true), input_list(e, CALLS, true, false));
         text_printf(h, "int %s_end(%s *m%s);\n", e->name, e->name, output_list(e, true, false));
@@ -30,11 +29,11 @@ void emit_under_way_members(const Emit *e, Text *c)
 {
         if (has_under_way(e))
                 text_printf(c,
-                            "        int batches, begun; /* under way; sequences of all these, one batch "
-                            "after another */\n"
+                            "        int batches, begun; /* batches under way; number of their sequences "
+                            "*/\n"
                             "        %s_sequence begun_sequence[SLOTS];\n"
-                            "        int64_t begun_past[SLOTS];  /* of each, the positions before it */\n"
-                            "        int batch_sequences[SLOTS]; /* of each batch */\n",
+                            "        int64_t begun_past[SLOTS];  /* earlier positions of each sequence */\n"
+                            "        int batch_sequences[SLOTS]; /* number of sequences of each batch */\n",
                             e->name);
 }
 
@@ -48,8 +47,8 @@ void emit_under_way_check(const Emit *e, Text *c)
 void emit_ways(const Emit *e, Text *c)
 {
         if (has_under_way(e))
-                text_printf(c, "/* Of a batch: what stages do before its outputs are taken, or behind that. "
-                               "*/\nenum { WAY_BEGIN = 1, WAY_END };\n\n");
+                text_printf(c, "/* The part of a batch that stages compute before its outputs are taken, "
+                               "and the rest. */\nenum { WAY_BEGIN = 1, WAY_END };\n\n");
 }
 
 /* "NULL, NULL, ": no output is requested yet */

@@ -75,7 +75,7 @@ static void emit_values(const Emit *e, Text *c)
         bool narrow = false;
         const unsigned char *word = weight_words(e, &narrow);
         text_printf(c,
-                    "/* The weights, as the bits of floats. */\n%sstatic const union {\n        uint32_t "
+                    "/* The weights, as bit patterns of floats. */\n%sstatic const union {\n        uint32_t "
                     "bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
                     "weight_data = {{\n",
                     narrow ? word_macros : "");

@@ -218,11 +218,12 @@ static void print_exchange(Printer *p, const Exchange *x, Text *out)
                 print_rows_of_all(p, exchange, body);
         else
                 text_printf(body, "%s\n", exchange);
-        text_printf(
-                out,
-                "/* All ranks get what each made of it. */\nstatic void %s_exchange(const %s *m%s%s)\n{\n",
-                k->name, p->plan->c_name, iteration_parameters(p->arena, once ? once->body : k->body, true),
-                once ? "" : row_parameters(k, true));
+        text_printf(out,
+                    "/* Gathers the shares of all ranks on each rank. */\nstatic void %s_exchange(const %s "
+                    "*m%s%s)\n{\n",
+                    k->name, p->plan->c_name,
+                    iteration_parameters(p->arena, once ? once->body : k->body, true),
+                    once ? "" : row_parameters(k, true));
         text_indent(out, body, 1);
         text_printf(out, "}\n\n");
 }

@@ -18,6 +18,6 @@ for code in range(0x110000):
         ranges[-1][1] = code
     elif category != "Cn":
         ranges.append([code, code, category])
-print(f"/* General categories of Unicode {VERSION}, written by categories.py: RANGE(first, last, category); what is missing is Cn. */")
+print(f"/* General categories of Unicode {VERSION}, written by categories.py: RANGE(first, last, category); other characters are Cn. */")
 for begin in range(0, len(ranges), 5):
     print(" ".join("RANGE(0x%04x, 0x%04x, %s)" % tuple(r) for r in ranges[begin : begin + 5]))

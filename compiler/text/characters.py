@@ -117,8 +117,8 @@ def main():
     word = cut(pre_tokenizers.Split(Regex(r"\w"), "isolated"), ".")
     categories = {c for c in CODES if unicode.category(chr(c))[0] in "LM" or unicode.category(chr(c)) in ("Nd", "Nl", "Pc")}
     assert not any(unicode.combining(chr(c)) and unicode.category(chr(c))[0] != "M" for c in CODES)
-    print("/* What tokenizers 0.23.3 does to characters, written by characters.py.")
-    print(" * DECOMPOSED, COMPATIBLE: from a character on, what each becomes; an end of a line behind each.  COMPOSED: first, second, what they become.")
+    print("/* Tables of characters for tokenizers, as in tokenizers 0.23.3, written by characters.py.")
+    print(" * DECOMPOSED, COMPATIBLE: first character, replacements of it and the following ones, each with a newline.  COMPOSED: first, second, result.")
     print(" * COMBINING: first, last, class.  LOWER: first, last, step, difference.  SET: name, first, last.  SCRIPT: number, first, last. */")
     print("#ifdef DECOMPOSED")
     print_texts("DECOMPOSED", canonical)
