@@ -256,10 +256,6 @@ static int session_take(void *m, const int32_t *tokens, int64_t n, float *logits
 static int session_show(void *of, int32_t token)
 {
         show_token(((Session *)of)->m, token);
-#if HAS_TALK
-        if (is_interrupted)
-                return -1;
-#endif
         return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() reports it */
 }
 

@@ -231,6 +231,18 @@ def interrupt_of_an_answer(kind):
     return (same < 9 or went_on[3][1][:same] != again[3][1][:same]) and f"the answer after an interrupt is {went_on[3][1][:80]!r}, and after loading {again[3][1]!r}"
 
 
+def typing_during_an_answer(kind):
+    t = Terminal(command(kind, "long", "-n", "3000"))
+    t.send("Hello?\r")
+    t.wait("\n", "e")  # see above
+    time.sleep(0.3)
+    t.send("typed too early\r")
+    came = t.wait("\n" + PROMPT)
+    found = texts(t, "m.jsonl", "user")
+    t.end()
+    return "typed" in came and "typed text is in the answer" or found != ["Hello?"] and f"turns {found}"
+
+
 def interrupt_at_the_prompt(kind):
     t = Terminal(command(kind, "short", "-n", "6"))
     t.send("not this")
@@ -335,7 +347,8 @@ def main():
         subprocess.run([*cc, "-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", f"{model}.c", "-o", model,
                         "-lpthread", "-lm"], cwd=FOLDER, check=True)
     for kind in ("lathe", "program"):
-        for test in (commands_and_leaving, system_messages, several_lines, interrupt_of_an_answer, interrupt_at_the_prompt, saving_and_loading):
+        for test in (commands_and_leaving, system_messages, several_lines, interrupt_of_an_answer, typing_during_an_answer,
+                     interrupt_at_the_prompt, saving_and_loading):
             attempt(kind, test)
     attempt("lathe", editing_and_recall)
 
