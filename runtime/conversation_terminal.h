@@ -195,8 +195,10 @@ static inline char *chat_read_string(char **at, int64_t *n)
 static inline int chat_read_mark(char **at, char c)
 {
         *at += strspn(*at, " \t\r\n");
-        *at += **at == c;
-        return (*at)[-1] == c;
+        if (**at != c)
+                return 0;
+        ++*at;
+        return 1;
 }
 
 /* Reads a line of a file: a message of TALK_OF_ and its text [n], in the memory of the line; 0: it is not a message. */
@@ -314,27 +316,26 @@ static inline const char *chat_load_lines(const ChatTerminal *t, ChatFile *f, FI
         return why ? why : t->c->talk->turns % 2 ? "the last message must be one of the assistant" : NULL;
 }
 
-/* Writes the turns as ids, and runs the model on those that do not depend on the next turn: a turn is asked and taken back.  NULL, or
- * a message of an error; *error: of the model. */
+/* Runs the model on the ids of the turns that do not depend on the next turn: those with which two different turns begin.  NULL, or a
+ * message of an error; *error: of the model. */
 static inline const char *chat_take_turns(const ChatTerminal *t, int *error)
 {
         const Conversation *c = t->c;
         Talk *k = c->talk;
-        k->n = k->nold = k->asked = k->dropped = 0;
+        k->n = k->nold = k->asked = 0;
         c->rewind(c->of, 0);
+        for (int i = 0; i < 2 && k->turns; i++) {
+                if (!talk_ask(k, i ? "!" : "?", 1, c->context) || k->failed)
+                        return "out of memory";
+                if (k->refused)
+                        return k->refused;
+                talk_unask(k);
+                conversation_report_dropped(c);
+        }
         if (!k->turns)
                 return NULL;
-        talk_render(k);
-        k->asked = k->n;
-        if (!k->refused && (!talk_ask(k, "?", 1, c->context) || k->failed))
-                return "out of memory";
-        if (k->refused)
-                return k->refused;
-        talk_unask(k);
-        conversation_report_dropped(c);
-        k->n = k->dropped ? 0 : k->same < c->context ? k->same : c->context;
-        k->asked = k->n;
-        *error = k->n ? t->take(t->of, k->ids, k->n) : 0;
+        k->n = k->asked = k->same < c->context ? k->same : c->context;
+        *error = t->take(t->of, k->ids, k->n);
         return NULL;
 }
 

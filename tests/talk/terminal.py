@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,7 +50,7 @@ class Terminal:
         if self.pid == 0:
             os.chdir(FOLDER)
             os.execve(argv[0], argv, environment)
-        self.start = self.wait(PROMPT)
+        self.start = self.wait("\n" + PROMPT)
 
     def send(self, text):
         data = text.encode()
@@ -106,7 +107,18 @@ def attempt(kind, test):
         verdict(name, f"{type(e).__name__}: {e}")
 
 
+# refuses a conversation that does not end with a turn of the user
+TEMPLATE = ("{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|end|>\\n' }}{% endfor %}"
+            "{% if messages[-1].role != 'user' %}{{ raise_exception('no question') }}{% endif %}"
+            "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
+CONFIG = {"architectures": ["LlamaForCausalLM"], "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+          "num_key_value_heads": 2, "vocab_size": 720, "max_position_embeddings": 400, "rms_norm_eps": 1e-05, "tie_word_embeddings": False,
+          "eos_token_id": 0}
+
+
 def command(kind, model, *options):
+    if kind == "published":
+        return [DRIVER, "run", "published", "--random", "--target", "scalar", "--jit", "code", *options]
     if kind == "program":
         return [f"{FOLDER}/{model}", *options]
     return [DRIVER, "run", "small.model", "-m", model, "--tokenizer", TOKENIZER, "--target", "scalar", "--jit", "code", *options]
@@ -243,6 +255,22 @@ def typing_during_an_answer(kind):
     return "typed" in came and "typed text is in the answer" or found != ["Hello?"] and f"turns {found}"
 
 
+def end_by_a_signal(kind):
+    t = Terminal(command(kind, "long"))
+    t.send("Hello?\r")
+    t.wait("\n", "e")  # see above
+    time.sleep(0.3)
+    was = t.echoes()
+    other = os.dup(t.fd)
+    os.kill(t.pid, signal.SIGTERM)
+    code = t.left()
+    echoes = termios.tcgetattr(other)[3] & termios.ECHO
+    os.close(other)
+    if was or not echoes:
+        return f"the terminal echoes: {was} during an answer, {bool(echoes)} afterwards"
+    return code != -signal.SIGTERM and f"left with {code}"
+
+
 def interrupt_at_the_prompt(kind):
     t = Terminal(command(kind, "short", "-n", "6"))
     t.send("not this")
@@ -337,7 +365,19 @@ def other_tokens():
     return ", ".join(str(i) for token, i in vocabulary.items() if i > 10 and not all("!" <= c <= "~" or c == "\u0120" for c in token))
 
 
+def publish():
+    """A published model with a chat template."""
+    os.mkdir(FOLDER + "/published")
+    shutil.copy(TOKENIZER, FOLDER + "/published/tokenizer.json")
+    files = {"config": CONFIG, "tokenizer_config": {"added_tokens_decoder": {"0": {"content": "<|end|>"}}, "chat_template": TEMPLATE},
+             "generation_config": {"suppress_tokens": json.loads(f"[{other_tokens()}]")}}
+    for name, content in files.items():
+        with open(f"{FOLDER}/published/{name}.json", "w", encoding="utf-8") as f:
+            json.dump(content, f)
+
+
 def main():
+    publish()
     with open(f"{FOLDER}/small.model", "w", encoding="utf-8") as f:
         f.write(MODEL.replace("OTHERS", other_tokens()))
     cc = os.environ.get("CC", "cc").split()
@@ -348,9 +388,11 @@ def main():
                         "-lpthread", "-lm"], cwd=FOLDER, check=True)
     for kind in ("lathe", "program"):
         for test in (commands_and_leaving, system_messages, several_lines, interrupt_of_an_answer, typing_during_an_answer,
-                     interrupt_at_the_prompt, saving_and_loading):
+                     end_by_a_signal, interrupt_at_the_prompt, saving_and_loading):
             attempt(kind, test)
     attempt("lathe", editing_and_recall)
+    attempt("published", commands_and_leaving)
+    attempt("published", saving_and_loading)
 
 
 main()
