@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { CONVERSATION_FULL = -3, CONVERSATION_REFUSED = -4 }; /* beside those of generation.h */
+/* Beside those of generation.h; STOPPED: by Ctrl-C, and the conversation continues. */
+enum { CONVERSATION_FULL = -3, CONVERSATION_REFUSED = -4, CONVERSATION_STOPPED = -5 };
 
 typedef struct {
         Talk *talk;
@@ -14,7 +15,8 @@ typedef struct {
         void *of; /* the first argument of the functions */
         int64_t (*position)(void *of);
         void (*rewind)(void *of, int64_t n); /* to the first n positions */
-        int (*answer)(void *of, const int32_t *ids, int64_t n, Generated *made); /* generates the answer after ids [n]; 0, or an error above 0 */
+        /* Generates the answer after ids [n]; 0, CONVERSATION_STOPPED, or an error above 0. */
+        int (*answer)(void *of, const int32_t *ids, int64_t n, Generated *made);
 } Conversation;
 
 /* Adds text [n] as the user's next turn: the common beginning of the conversation's ids remains taken, and the new ids are to be taken for an
@@ -36,14 +38,21 @@ static inline int conversation_ask(const Conversation *c, const char *text, int6
         return CONVERSATION_FULL;
 }
 
+/* Reports turns that the last one left no room for. */
+static inline void conversation_report_dropped(const Conversation *c)
+{
+        if (c->talk->dropped)
+                fprintf(stderr, "the context of %lld tokens is full: the oldest turns are left out, %lld of them\n", (long long)c->context,
+                        (long long)c->talk->dropped);
+}
+
 /* Answers text [n].  CONVERSATION_FULL, CONVERSATION_REFUSED: after a message. */
 static inline int conversation_turn(const Conversation *c, const char *text, int64_t n)
 {
         const Talk *k = c->talk;
         int error = conversation_ask(c, text, n);
-        if (error != GENERATION_MEMORY && k->dropped)
-                fprintf(stderr, "the context of %lld tokens is full: the oldest turns are left out, %lld of them\n", (long long)c->context,
-                        (long long)k->dropped);
+        if (error != GENERATION_MEMORY)
+                conversation_report_dropped(c);
         if (error == CONVERSATION_FULL)
                 fprintf(stderr, "with this turn the conversation has %lld tokens, but the context holds %lld\n", (long long)k->n,
                         (long long)c->context);
@@ -63,10 +72,8 @@ static inline int conversation_lines(const Conversation *c)
 {
         char *line = NULL;
         size_t room = 0;
-        int error = 0, asks = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        int error = 0;
         while ((error == 0 || error == CONVERSATION_FULL || error == CONVERSATION_REFUSED) && !ferror(stdout)) {
-                if (asks && (fputs("> ", stdout) < 0 || fflush(stdout)))
-                        break;
                 ssize_t n = getline(&line, &room, stdin);
                 if (n < 0)
                         break;
@@ -75,7 +82,5 @@ static inline int conversation_lines(const Conversation *c)
                         error = conversation_turn(c, line, n);
         }
         free(line);
-        if (asks)
-                putchar('\n');
         return error == CONVERSATION_FULL || error == CONVERSATION_REFUSED ? 0 : error;
 }

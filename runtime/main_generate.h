@@ -40,6 +40,7 @@ static void usage(FILE *to, const char *program)
                 "  -f FILE       read the prompt from FILE\n"
 #if HAS_TALK
                 "                without a prompt: a conversation, each line of standard input a turn\n"
+                "                (on a terminal, /help lists commands)\n"
                 "  --system TEXT the system message\n"
                 "  --raw         no conversation: continue the prompt as it is\n"
 #endif
@@ -241,6 +242,17 @@ typedef struct {
 #endif
 } Session;
 
+#if HAS_TALK
+/* Set by Ctrl-C in a conversation on a terminal; an answer is being generated. */
+static volatile int is_interrupted, is_answering;
+
+/* Of generation_run(); ends the generation after Ctrl-C. */
+static int session_take(void *m, const int32_t *tokens, int64_t n, float *logits)
+{
+        return is_interrupted ? $MODEL_ERROR_RANGE : generator_take(m, tokens, n, logits);
+}
+
+#endif
 static int session_show(void *of, int32_t token)
 {
         show_token(((Session *)of)->m, token);
@@ -253,7 +265,11 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
         Session *s = of;
         const Options *o = &s->o;
         Generator g = {.model = s->m,
+#if HAS_TALK
+                             .take = session_take,
+#else
                              .take = generator_take,
+#endif
                              .rewind = generator_rewind,
                              .sampler = &s->o.sampler,
                              .sample = sample,

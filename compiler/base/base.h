@@ -396,6 +396,29 @@ void ending_leave_tcc(void);
 
 extern atomic_bool interrupted;
 
+/* line_editor.c: lines from a terminal, with editing, history and completion. */
+
+typedef struct {
+        const char **word;
+        int n;
+        size_t length;   /* of the current word */
+        bool in_command; /* in a command of the REPL, not in the language */
+} Completions;
+/* Completions of the word before the cursor, by name. */
+typedef Completions CompleteWord(void *of, Arena *a, const char *line, size_t cursor);
+
+typedef struct LineEditor LineEditor;
+/* The history is in the file that the environment variable names. If it is unset, the file is `name` in the
+ * home folder; if it is empty, the history is not saved. complete NULL: no completion. Returns NULL if out of
+ * memory. */
+LineEditor *editor_new(const char *variable, const char *name, CompleteWord *complete, void *of);
+void editor_free(LineEditor *e); /* NULL is allowed */
+/* A line without its end, valid until the next call. False: interrupted, or the end. */
+bool editor_line(LineEditor *e, const char *prompt, const char **line, size_t *length);
+/* Adds an input, of one or several lines, to the history, and writes it: a terminal may be closed at any
+ * time. */
+void editor_remember(LineEditor *e, const char *input, size_t length);
+
 /* Time, for reports of speed. */
 
 double seconds(void); /* since an arbitrary moment; monotonic */

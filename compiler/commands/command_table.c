@@ -195,7 +195,8 @@ const CommandPart part_table[] = {
          "loop generate: PROMPT is the text to continue; - reads it from standard input.  Without a "
          "tokenizer, "
          "prompt and text are token numbers.  With a chat template the prompt is a user's turn; without a "
-         "prompt each line of standard input is one.  A model with an encoder of tokens translates the "
+         "prompt each line of standard input is one, and on a terminal /help lists the commands.  A model "
+         "with an encoder of tokens translates the "
          "prompt."},
         {"run classify", "loop classify: PICTURE… are PNG, PPM or PGM files; - is standard input.  Prints "
                          "the likeliest classes "

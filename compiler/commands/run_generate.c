@@ -1,6 +1,7 @@
 /* lathe run, loop generate: generates text with a model that is compiled in memory. */
 #include <errno.h>
 #include <inttypes.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -8,9 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../runtime/terminal.h"
+
 #include "commands_private.h"
 #include "import/import.h"
 #include "../../runtime/conversation.h"
+#include "../../runtime/conversation_terminal.h"
 
 enum { INTERRUPTED = 130 };
 
@@ -29,6 +33,35 @@ static void catch_interrupt(void)
                 sigaction(SIGINT, &act, NULL);
 }
 
+static atomic_bool is_answering;
+
+/* On a terminal the conversation continues; a second Ctrl-C ends the program if the answer has not stopped. */
+static void chat_on_interrupt(int number)
+{
+        if (atomic_load(&interrupted) && atomic_load(&is_answering)) {
+                chat_echo_on();
+                ending_catch(number);
+                raise(number);
+        }
+        atomic_store(&interrupted, true);
+}
+
+static void chat_on_end(int number)
+{
+        chat_echo_on();
+        ending_catch(number);
+        raise(number);
+}
+
+static void chat_catch_signals(void)
+{
+        struct sigaction act = {.sa_handler = chat_on_interrupt, .sa_flags = SA_RESTART};
+        sigaction(SIGINT, &act, NULL);
+        act.sa_handler = chat_on_end;
+        sigaction(SIGTERM, &act, NULL);
+        sigaction(SIGHUP, &act, NULL);
+}
+
 /* The resources of a run, freed in one function. */
 typedef struct {
         const CommandOptions *o;
@@ -44,6 +77,8 @@ typedef struct {
         ChatSource chat;               /* chat template of a published model */
         ChatWriter writer;             /* writes conversations with the template; its template NULL: none */
         Given given;                   /* inputs that are fed separately */
+        const TalkForm *form;          /* of a conversation */
+        LineEditor *editor;            /* of a conversation on a terminal; NULL: none */
         double begin, planned, loaded; /* seconds */
 } GenerateSession;
 
@@ -308,15 +343,40 @@ static void generate_report(const GenerateSession *s, const Generated *g)
         fprintf(stderr, " (at the end by %s)\n", engine_tier(s->engine));
 }
 
-/* Generates from tokens and prints; returns an exit code. */
+static int64_t taken(void *of)
+{
+        return engine_position(((GenerateSession *)of)->engine);
+}
+
+static void rewind_to(void *of, int64_t n)
+{
+        Engine *e = ((GenerateSession *)of)->engine;
+        if (engine_rewind(e, n))
+                engine_rewind(e, 0);
+}
+
+/* Drafts after the last token of the answer may have been run. */
+static int answer_stopped(GenerateSession *s)
+{
+        const int64_t shown = s->how.talk->n - 1;
+        if (engine_position(s->engine) > shown)
+                rewind_to(s, shown);
+        return CONVERSATION_STOPPED;
+}
+
+/* Generates from tokens and prints; returns an exit code, or CONVERSATION_STOPPED. */
 static int generate_show_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
 {
         GenerateSession *s = of;
         const CommandOptions *o = s->o;
-        catch_interrupt();
+        if (!s->editor)
+                catch_interrupt();
+        atomic_store(&is_answering, true);
         const char *error =
                 generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, &s->how, made);
-        ending_catch(SIGINT);
+        atomic_store(&is_answering, false);
+        if (!s->editor)
+                ending_catch(SIGINT);
         bool stopped = atomic_load(&interrupted);
         int why = errno;
         if (s->how.talk || (made->made > 0 && isatty(STDOUT_FILENO)))
@@ -332,22 +392,12 @@ static int generate_show_text(void *of, const int32_t *tokens, int64_t n, Genera
                         strerror(error == output_failed ? why : errno));
                 return WRONG_ENVIRONMENT;
         }
+        if (stopped && s->editor)
+                return answer_stopped(s);
         return stopped ? INTERRUPTED : lacks_memory(error) ? WRONG_ENVIRONMENT : error ? WRONG_INPUT : DONE;
 }
 
 /* --- a conversation ------------------------------------------------------------------------------------------------ */
-
-static int64_t taken(void *of)
-{
-        return engine_position(((GenerateSession *)of)->engine);
-}
-
-static void rewind_to(void *of, int64_t n)
-{
-        Engine *e = ((GenerateSession *)of)->engine;
-        if (engine_rewind(e, n))
-                engine_rewind(e, 0);
-}
 
 /* For a published model with a tokenizer: its template writes the conversation. */
 static void open_chat(GenerateSession *s)
@@ -363,26 +413,83 @@ static void open_chat(GenerateSession *s)
                 s->writer = chat_writer(a, t, s->chat.variables, chat_today());
 }
 
-/* Whether the form has a place for --system. */
-static bool system_fits(const GenerateSession *s, const TalkForm *form)
+static int takes_system(void *of)
 {
-        Arena *a = &s->m->arena;
-        const bool by_template = s->writer.template;
-        if (!s->o->system ||
-            (by_template ? chat_takes_system(a, &s->writer) : form->system || form->first_user))
+        GenerateSession *s = of;
+        return s->writer.template ? chat_takes_system(&s->m->arena, &s->writer)
+                                  : s->form->system || s->form->first_user;
+}
+
+/* Whether the form has a place for --system. */
+static bool system_fits(GenerateSession *s)
+{
+        if (!s->o->system || takes_system(s))
                 return true;
         fprintf(stderr, "lathe run: --system: the conversations of %s have no place for it: %s\n",
                 s->m->graph->name,
-                by_template ? "its chat template writes none"
-                            : "loop generate has no system and no first_user");
+                s->writer.template ? "its chat template writes none"
+                                   : "loop generate has no system and no first_user");
         return false;
+}
+
+/* --- on a terminal ------------------------------------------------------------------------------------------------- */
+
+static ChatInput chat_edit_line(void *of, const char *prompt, const char **text, int64_t *n)
+{
+        GenerateSession *s = of;
+        size_t length;
+        atomic_store(&interrupted, false);
+        const bool is_line = editor_line(s->editor, prompt, text, &length);
+        const bool dropped = !is_line && atomic_load(&interrupted);
+        atomic_store(&interrupted, false);
+        *n = is_line ? (int64_t)length : 0;
+        return is_line ? CHAT_LINE : dropped ? CHAT_DROPPED : CHAT_END;
+}
+
+static void chat_remember(void *of, const char *text, int64_t n)
+{
+        editor_remember(((GenerateSession *)of)->editor, text, (size_t)n);
+}
+
+/* After Ctrl-C, and for a model with inputs that are fed separately, the next turn processes the rest. */
+static int take_turns(void *of, const int32_t *ids, int64_t n)
+{
+        GenerateSession *s = of;
+        const int64_t chunk = s->plan->chunk;
+        const char *error = NULL;
+        atomic_store(&is_answering, true);
+        for (int64_t i = 0; i < n && !error && !s->how.fed && !atomic_load(&interrupted); i += chunk)
+                error = engine_tokens(s->engine, ids + i, n - i < chunk ? n - i : chunk, 0, NULL);
+        atomic_store(&is_answering, false);
+        return error ? generate_error(error) : 0;
+}
+
+static int converse_on_terminal(GenerateSession *s, const Conversation *c)
+{
+        setlocale(LC_CTYPE, "");
+        s->editor = editor_new("LATHE_CHAT_HISTORY", ".lathe_chat_history", NULL, NULL);
+        if (!s->editor)
+                return GENERATION_MEMORY;
+        chat_catch_signals();
+        s->how.chunk = s->plan->chunk; /* Ctrl-C is tested after each */
+        ChatTerminal t = {.c = c,
+                          .line = chat_edit_line,
+                          .remember = chat_remember,
+                          .take = take_turns,
+                          .takes_system = takes_system,
+                          .of = s};
+        const int code = chat_on_terminal(&t);
+        editor_free(s->editor);
+        s->editor = NULL;
+        return code;
 }
 
 static int generate_converse(GenerateSession *s, const TalkForm *form)
 {
         const CommandOptions *o = s->o;
         Talk talk = {.form = form, .tables = &s->tokenizer.tables, .system = o->system};
-        if (!system_fits(s, form))
+        s->form = form;
+        if (!system_fits(s))
                 return WRONG_USAGE;
         if (s->writer.template)
                 talk_by_template(&s->m->arena, &talk, &s->writer);
@@ -396,9 +503,11 @@ static int generate_converse(GenerateSession *s, const TalkForm *form)
         int64_t n = 0;
         bool given = prompt_given(o) || o->prompt_file;
         const char *text = given ? prompt_text(s, &n) : NULL;
-        int code = !given ? conversation_lines(&c)
-                   : text ? conversation_turn(&c, text, n)
-                          : WRONG_ENVIRONMENT;
+        const bool on_terminal = !given && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        int code = on_terminal ? converse_on_terminal(s, &c)
+                   : !given    ? conversation_lines(&c)
+                   : text      ? conversation_turn(&c, text, n)
+                               : WRONG_ENVIRONMENT;
         talk_free(&talk);
         return code == GENERATION_MEMORY                                   ? generate_error(no_memory)
                : code == CONVERSATION_FULL || code == CONVERSATION_REFUSED ? WRONG_INPUT

@@ -394,6 +394,7 @@ static void emit_all(const Emit *e, Text *c)
                                "input_values.h",
                                "generation.h",
                                "conversation.h",
+                               "conversation_terminal.h",
                                NULL};
         emit_tile(e->plan, t, c);
         emit_states(e->plan, user);

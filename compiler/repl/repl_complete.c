@@ -1,7 +1,6 @@
 /* Completes a word: names of commands, their arguments (files, parts, passes, models, hyperparameters), and
  * elsewhere visible names: a call's named parameters, members after a dot, and values of the current
  * model. */
-#include "repl_edit_private.h"
 #include "repl_private.h"
 
 #include <dirent.h>
@@ -263,8 +262,9 @@ static int compare_words(const void *a, const void *b)
         return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-Completions complete_word(ReplSession *s, Arena *a, const char *line, size_t cursor)
+Completions complete_word(void *session, Arena *a, const char *line, size_t cursor)
 {
+        ReplSession *s = session;
         size_t first = strspn(line, " \t"), begin = cursor;
         bool is_command = line[first] == ':';
         const ReplCommand *row = is_command ? repl_command_row(a, line + first) : NULL;

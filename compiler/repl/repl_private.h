@@ -153,6 +153,9 @@ extern const int command_rows;
 bool take_command(ReplSession *s, const char *line);
 const ReplCommand *find_command(const char *name); /* NULL after a message */
 
+/* repl_complete.c: completions of the word before the cursor, in a ReplSession. */
+Completions complete_word(void *session, Arena *a, const char *line, size_t cursor);
+
 /* repl_help.c */
 bool show_help(ReplSession *s, const Words *w);
 const ReplCommand *command_named(const char *name); /* NULL: unknown */

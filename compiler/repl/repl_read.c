@@ -3,7 +3,6 @@
  * On a terminal libedit edits lines, keeps a history and completes; elsewhere only results are printed,
  * and the exit code is that of the lines.  On a terminal Ctrl-C drops the line or stops the current work;
  * the end of input ends the REPL. */
-#include "repl_edit_private.h"
 #include "repl_private.h"
 
 #include <errno.h>
@@ -38,7 +37,7 @@ static void repl_on_interrupt(int signal_number)
         runner_interrupt();
 }
 
-/* SA_RESTART, so that no output is lost; waiting for a line is interrupted nevertheless (repl_edit.c). */
+/* SA_RESTART, so that no output is lost; waiting for a line is interrupted nevertheless (line_editor.c). */
 static void catch_interrupts(void)
 {
         struct sigaction act = {.sa_handler = repl_on_interrupt, .sa_flags = SA_RESTART};
@@ -292,7 +291,7 @@ static int run_input(ReplSession *s, bool echo)
         if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
                 s->interactive = true;
                 catch_interrupts();
-                r.edit = editor_new(s);
+                r.edit = editor_new("LATHE_HISTORY", ".lathe_history", complete_word, s);
                 printf("lathe " LATHE_VERSION "; :help lists the commands\n");
         }
         repl_read_all(&r);

@@ -201,7 +201,9 @@ static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
         GenerateRun *r = of;
         const Generation *how = r->how;
-        if (r->wrong) /* the error is the draft's */
+        if (how->interrupted && atomic_load(how->interrupted))
+                r->wrong = r->wrong ? r->wrong : "interrupted";
+        if (r->wrong) /* the error is the draft's, or an interrupt */
                 return 1;
         if (!how->fed) {
                 r->wrong = engine_tokens(r->engine, tokens, n, 0, logits);

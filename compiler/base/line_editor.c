@@ -1,7 +1,5 @@
-/* Editing, history and completion by libedit, with the settings of .editrc.
- *
- * The history is in $LATHE_HISTORY, else ~/.lathe_history; if the name is empty, it is not saved. */
-#include "repl_edit_private.h"
+/* Editing, history and completion by libedit, with the settings of .editrc. See base.h. */
+#include "base.h"
 
 #include <errno.h>
 #include <histedit.h>
@@ -17,7 +15,8 @@
 enum { HISTORY_INPUTS = 2000 };
 
 struct LineEditor {
-        struct ReplSession *s;
+        CompleteWord *complete; /* or NULL */
+        void *of;               /* its first argument */
         EditLine *el;
         History *history;
         char *history_path; /* or NULL */
@@ -68,7 +67,7 @@ static unsigned char edit_complete(EditLine *el, int key)
         const LineInfo *info = el_line(el);
         Arena arena = {0};
         char *line = arena_strndup(&arena, info->buffer, info->lastchar - info->buffer);
-        Completions c = complete_word(e->s, &arena, line, (size_t)(info->cursor - info->buffer));
+        Completions c = e->complete(e->of, &arena, line, (size_t)(info->cursor - info->buffer));
         unsigned char result = CC_ERROR;
         size_t n = c.n ? common_length(&c) : 0;
         if (c.n == 1 || n > c.length) {
@@ -140,24 +139,25 @@ static int read_key(EditLine *el, wchar_t *key)
 
 /* --- the editor -------------------------------------------------------------------------------------------------------- */
 
-static char *history_file(void)
+static char *history_file(const char *variable, const char *name)
 {
-        const char *given = getenv("LATHE_HISTORY"), *home = getenv("HOME");
+        const char *given = getenv(variable), *home = getenv("HOME");
         if (given)
                 return *given ? strdup(given) : NULL;
-        size_t n = home ? strlen(home) + 32 : 0;
+        size_t n = home ? strlen(home) + strlen(name) + 2 : 0;
         char *path = n ? malloc(n) : NULL;
         if (path)
-                snprintf(path, n, "%s/.lathe_history", home);
+                snprintf(path, n, "%s/%s", home, name);
         return path;
 }
 
-LineEditor *editor_new(struct ReplSession *s)
+LineEditor *editor_new(const char *variable, const char *name, CompleteWord *complete, void *of)
 {
         LineEditor *e = calloc(1, sizeof *e);
         if (!e)
                 return NULL;
-        e->s = s;
+        e->complete = complete;
+        e->of = of;
         e->el = el_init("lathe", stdin, terminal_under(stdout), terminal_under(stderr));
         e->history = history_init();
         if (!e->el || !e->history) {
@@ -165,7 +165,7 @@ LineEditor *editor_new(struct ReplSession *s)
                 return NULL;
         }
         HistEvent event;
-        e->history_path = history_file();
+        e->history_path = history_file(variable, name);
         history(e->history, &event, H_SETSIZE, HISTORY_INPUTS);
         history(e->history, &event, H_SETUNIQUE, 1);
         if (e->history_path)
@@ -176,8 +176,10 @@ LineEditor *editor_new(struct ReplSession *s)
         el_set(e->el, EL_HIST, history, e->history);
         el_set(e->el, EL_SIGNAL, 1);
         el_set(e->el, EL_GETCFN, read_key);
-        el_set(e->el, EL_ADDFN, "lathe-complete", "complete a name", edit_complete);
-        el_set(e->el, EL_BIND, "^I", "lathe-complete", NULL);
+        if (complete) {
+                el_set(e->el, EL_ADDFN, "lathe-complete", "complete a name", edit_complete);
+                el_set(e->el, EL_BIND, "^I", "lathe-complete", NULL);
+        }
         el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
         el_source(e->el, NULL);
         return e;
