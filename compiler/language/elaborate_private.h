@@ -136,6 +136,11 @@ void list_hyper(Elaborator *e, const char *name, Value v, Span span);
 /* false: not possible as a setting */
 bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s);
 
+bool is_structural(const Ast *statement);
+
+/* model_mistakes.c */
+void check_model_mistakes(Elaborator *e, const Ast *const *model, File *const *file, int n);
+
 /* elaborate_loop.c */
 void add_loop(Elaborator *e, Scope *scope, const Ast *loop, bool inherited);
 void drop_loop(Elaborator *e, const Ast *none);
