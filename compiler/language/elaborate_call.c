@@ -126,14 +126,15 @@ Value call_value(Elaborator *e, Scope *scope, const Ast *ast, const char *name)
 
 /* ---- binding ---- */
 
-static void block_report_unknown(Elaborator *e, const Parameters *p, const char *callee, const Binding *b)
+static void block_report_unknown(Elaborator *e, const Parameters *p, const Block *f, const Binding *b)
 {
         const char *names[256];
         int n = 0;
         for (int i = 0; i < p->n && n < 256; i++)
                 names[n++] = block_parameter(p, i)->name;
-        poisoned(e, b->span, "%s has no parameter %s", callee, b->name);
+        poisoned(e, b->span, "%s has no parameter %s", f->name, b->name);
         hint_nearest(e, b->name, names, n);
+        diag_note(e->diag, f->def->name_span, "%s is defined here", f->def->name);
 }
 
 static bool has_parameter(const Parameters *p, const char *name)
@@ -157,7 +158,7 @@ static bool check_arguments(Elaborator *e, const Block *f, const Parameters *p, 
         }
         for (int i = 0; i < args->named.n; i++)
                 if (!has_parameter(p, args->named.binding[i].name)) {
-                        block_report_unknown(e, p, f->name, &args->named.binding[i]);
+                        block_report_unknown(e, p, f, &args->named.binding[i]);
                         good = false;
                 }
         const char *missing = NULL;
@@ -374,7 +375,7 @@ static Value partial(Elaborator *e, const Block *f, const Parameters *p, const A
 {
         for (int i = 0; i < args->named.n; i++)
                 if (!has_parameter(p, args->named.binding[i].name)) {
-                        block_report_unknown(e, p, f->name, &args->named.binding[i]);
+                        block_report_unknown(e, p, f, &args->named.binding[i]);
                         return POISON;
                 }
         Block *b = NEW(e->arena, Block);

@@ -569,6 +569,7 @@ Graph *elaborate_model(Program *p, const char *which, const Override *override, 
         Elaborator *e = elaborator_new(p, model->name, diag);
         e->chain = chain.model;
         e->nchain = chain.n;
+        e->g->stated = model->name_span;
         make_scopes(e, &chain);
         collect_pending(e, &chain, override, noverride);
         check_settings(e, &chain, noverride);
