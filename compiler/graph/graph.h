@@ -331,6 +331,8 @@ struct Graph {
         int nweight;
         StateVar **state;
         int nstate;
+        /* tensors of a checkpoint for iterations that this model does not have are left out: :set layers 3 */
+        bool first_iterations;
         Setting *hyper; /* the model's hyperparameters and their values, in order of declaration */
         int nhyper;
         Loop *loop;
