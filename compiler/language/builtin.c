@@ -391,7 +391,7 @@ Value builtin_call(Elaborator *e, const Builtin *b, int npos, const Value *pos, 
                          named->binding[i].name);
                 hint_axis(e, b->name, named->binding[i].name, has_option(b, "axis"));
                 if (*b->options)
-                        diag_hint(e->diag, "by name it takes: %s", b->options);
+                        diag_hint(e->diag, "by name it takes: %.*s", (int)strlen(b->options) - 1, b->options);
                 return POISON;
         }
         if (npos < b->min)

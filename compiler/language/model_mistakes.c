@@ -37,6 +37,20 @@ static void check_loop_given(Elaborator *e, const Ast *body, const Ast *loop)
         }
 }
 
+/* `name: value` of other languages: a value in place of a type. */
+static void check_declared_type(Elaborator *e, const Ast *model, const Ast *declaration)
+{
+        const Ast *type = declaration->kid[1], *name = declaration->kid[0]->kid[0];
+        int kind = type->kind;
+        if (kind != AST_NUMBER && kind != AST_STRING && kind != AST_LIST && kind != AST_TRUE &&
+            kind != AST_FALSE && kind != AST_NONE)
+                return;
+        poisoned(e, type->span, "expected a type after '%s :', such as int or upto(8), found a value",
+                 name->name);
+        diag_hint(e->diag, "a value is given by `%s%s ..`, without ':'", name->name,
+                  model->kid[0] ? "" : " =");
+}
+
 /* `name value` anywhere; `name = value` and `name : type` before the structure, where they declare. */
 static void check_given_once(Elaborator *e, const Ast *model)
 {
@@ -46,6 +60,8 @@ static void check_given_once(Elaborator *e, const Ast *model)
         for (int k = 0; k < body->nkid; k++) {
                 const Ast *s = body->kid[k];
                 structure = structure || is_structural(s);
+                if (s->kind == AST_DECL)
+                        check_declared_type(e, model, s);
                 if (s->kind == AST_LOOP)
                         check_loop_given(e, body, s);
                 if (s->kind == AST_SETTING)
