@@ -100,6 +100,7 @@ typedef struct Source {
         int32_t nline;
         const int32_t *line; /* line[k]: offset of the first byte of line k + 1 */
         int before;          /* number of earlier lines in the file of `path`: for a REPL's input */
+        bool library;        /* a module of the library, not a file of the user */
 } Source;
 
 /* Bytes begin … end - 1 of a source. source == NULL: nowhere. */
@@ -131,6 +132,9 @@ int span_line(Span span); /* 0: nowhere */
 /* Start with `Diag diag = {.arena = &arena};`. NULL as a Diag drops all messages. */
 void diag_error(Diag *diag, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void diag_note(Diag *diag, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same at `span`, for a fault that arises at `origin`: each pair is reported once. */
+void diag_error_from(Diag *diag, Span span, Span origin, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
 /* A note without a position: `note: …`, for the fix. */
 void diag_hint(Diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints all messages in order, coloured if the stream is a terminal and NO_COLOR is not set. */

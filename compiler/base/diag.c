@@ -16,7 +16,7 @@ typedef enum Severity { ERROR, NOTE } Severity;
 struct DiagMessage {
         DiagMessage *next;
         Severity severity;
-        Span span;
+        Span span, origin;
         const char *text;
 };
 
@@ -32,7 +32,7 @@ Source *source_new(Arena *arena, const char *path, const char *text, int32_t len
                 if (text[i] == '\n')
                         line[n++] = i + 1;
         Source *source = NEW(arena, Source);
-        *source = (Source){arena_strdup(arena, path), text, length, lines, line, 0};
+        *source = (Source){arena_strdup(arena, path), text, length, lines, line, 0, false};
         return source;
 }
 
@@ -90,10 +90,10 @@ int span_line(Span span)
 
 /* --- collecting ---------------------------------------------------------------------------------------- */
 
-static void diag_keep(Diag *diag, Severity severity, Span span, const char *format, va_list args)
+static void diag_keep(Diag *diag, Severity severity, Span span, Span origin, const char *format, va_list args)
 {
         DiagMessage *message = NEW(diag->arena, DiagMessage);
-        *message = (DiagMessage){NULL, severity, span, arena_vprintf(diag->arena, format, args)};
+        *message = (DiagMessage){NULL, severity, span, origin, arena_vprintf(diag->arena, format, args)};
         if (diag->last)
                 diag->last->next = message;
         else
@@ -106,21 +106,22 @@ static bool same_span(Span a, Span b)
         return a.source == b.source && a.begin == b.begin && a.end == b.end;
 }
 
-static bool is_duplicate(const Diag *diag, Span span)
+static bool is_duplicate(const Diag *diag, Span span, Span origin)
 {
         if (!span.source)
                 return false;
         for (const DiagMessage *m = diag->first; m; m = m->next)
-                if (m->severity == ERROR && same_span(m->span, span))
+                if (m->severity == ERROR && same_span(m->span, span) && same_span(m->origin, origin))
                         return true;
         return false;
 }
 
-void diag_error(Diag *diag, Span span, const char *format, ...)
+__attribute__((format(printf, 4, 0))) static void diag_verror(Diag *diag, Span span, Span origin,
+                                                              const char *format, va_list args)
 {
         if (!diag)
                 return;
-        diag->dropped = is_duplicate(diag, span);
+        diag->dropped = is_duplicate(diag, span, origin);
         if (diag->dropped)
                 return;
         if (diag->count >= (diag->limit ? diag->limit : DEFAULT_LIMIT)) {
@@ -128,9 +129,22 @@ void diag_error(Diag *diag, Span span, const char *format, ...)
                 return;
         }
         diag->count++;
+        diag_keep(diag, ERROR, span, origin, format, args);
+}
+
+void diag_error(Diag *diag, Span span, const char *format, ...)
+{
         va_list args;
         va_start(args, format);
-        diag_keep(diag, ERROR, span, format, args);
+        diag_verror(diag, span, span, format, args);
+        va_end(args);
+}
+
+void diag_error_from(Diag *diag, Span span, Span origin, const char *format, ...)
+{
+        va_list args;
+        va_start(args, format);
+        diag_verror(diag, span, origin, format, args);
         va_end(args);
 }
 
@@ -140,7 +154,7 @@ void diag_note(Diag *diag, Span span, const char *format, ...)
                 return;
         va_list args;
         va_start(args, format);
-        diag_keep(diag, NOTE, span, format, args);
+        diag_keep(diag, NOTE, span, span, format, args);
         va_end(args);
 }
 
@@ -150,7 +164,7 @@ void diag_hint(Diag *diag, const char *format, ...)
                 return;
         va_list args;
         va_start(args, format);
-        diag_keep(diag, NOTE, (Span){NULL, 0, 0}, format, args);
+        diag_keep(diag, NOTE, (Span){0}, (Span){0}, format, args);
         va_end(args);
 }
 

@@ -106,6 +106,7 @@ typedef struct {
         int nfile;
         SourceModel source;
         const char *model, *loop;
+        bool first_iterations; /* in the REPL: see Graph.first_iterations */
         Override override[MAX_OVERRIDES];
         int noverride;
         const char *weights, *tokenizer, *out, *depfile, *prefix, *tune, *cache, *junit;

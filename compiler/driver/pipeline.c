@@ -52,6 +52,7 @@ bool model_elaborate(Model *m, const CommandOptions *o, const char *which)
         diag_print(&m->diag, stderr);
         if (!m->graph || m->diag.count)
                 return false;
+        m->graph->first_iterations = o->first_iterations && o->noverride > 0;
         const char *why;
         for (int i = 0; i < o->tap.n; i++)
                 if (!taps_add(m->graph, o->tap.at[i], &why)) {

@@ -24,6 +24,56 @@ void note_instances(Diag *diag, const Instance *where)
                 diag_note(diag, where->call, "in %s, called here as %s", where->block, where->name);
 }
 
+static bool is_users(Span span)
+{
+        return span.source && !span.source->library;
+}
+
+/* The innermost call from the user's file; NULL: there is none. */
+static const Instance *users_call(const Instance *where)
+{
+        while (where && !is_users(where->call))
+                where = where->outer;
+        return where;
+}
+
+/* The user's line that made the last of the operands that has one. */
+static Span users_operand(int nin, Node *const *in)
+{
+        for (int i = nin - 1; i >= 0; i--) {
+                const Instance *call = users_call(in[i]->where);
+                if (is_users(in[i]->span))
+                        return in[i]->span;
+                if (call)
+                        return call->call;
+        }
+        return (Span){0};
+}
+
+void report_fault(Diag *diag, const Graph *g, Span span, const Instance *where, int nin, Node *const *in,
+                  const char *text)
+{
+        const Instance *call = users_call(where);
+        Span line = span;
+        if (!is_users(span))
+                line = call ? call->call : users_operand(nin, in);
+        if (!is_users(line) && span.source)
+                line = g->stated;
+        if (!is_users(line) || is_users(span)) {
+                diag_error(diag, span, "%s", text);
+                note_instances(diag, where);
+                return;
+        }
+        diag_error_from(diag, line, span, "%s", text);
+        for (const Instance *in_block = where;; in_block = in_block->outer) {
+                diag_note(diag, span, "in %s", in_block ? in_block->block : "the structure that it inherits");
+                if (!in_block || in_block == call)
+                        break;
+                span = in_block->call;
+        }
+        note_instances(diag, call ? call->outer : NULL);
+}
+
 __attribute__((format(printf, 2, 3))) static bool build_fail(const BuildContext *c, const char *format, ...)
 {
         if (!c->diag)
@@ -32,8 +82,8 @@ __attribute__((format(printf, 2, 3))) static bool build_fail(const BuildContext 
         va_start(args, format);
         const char *text = arena_vprintf(c->g->arena, format, args);
         va_end(args);
-        diag_error(c->diag, c->draft->span, "%s: %s", op_info[c->draft->op].text, text);
-        note_instances(c->diag, c->draft->where);
+        text = arena_printf(c->g->arena, "%s: %s", op_info[c->draft->op].text, text);
+        report_fault(c->diag, c->g, c->draft->span, c->draft->where, c->draft->nin, c->draft->in, text);
         return false;
 }
 

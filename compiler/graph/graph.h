@@ -312,6 +312,7 @@ struct Graph {
         Arena *arena;
         const char *name; /* of the model or the test */
         const Source *source;
+        Span stated; /* the model's name in its file; or nowhere */
         Body *top;
         int nnode;   /* number of ids in use */
         int deepest; /* the largest Node.depth */
@@ -330,6 +331,8 @@ struct Graph {
         int nweight;
         StateVar **state;
         int nstate;
+        /* tensors of a checkpoint for iterations that this model does not have are left out: :set layers 3 */
+        bool first_iterations;
         Setting *hyper; /* the model's hyperparameters and their values, in order of declaration */
         int nhyper;
         Loop *loop;
@@ -474,6 +477,10 @@ Node *build(Graph *g, Body *b, Diag *diag, Op op, int nin, Node *const *in, cons
 /* a scalar CONST, rank 0 */
 Node *build_number(Graph *g, Body *b, double value, DType dtype, Span span, Instance *where);
 void note_instances(Diag *diag, const Instance *where); /* "in attention, called here as attn" ... */
+/* Reports an error at `span` of the instance `where`.  In the library: at the line of the user's file that led
+ * there, if one of `in` or a call has one, else at the model's name; notes give the lines of the library. */
+void report_fault(Diag *diag, const Graph *g, Span span, const Instance *where, int nin, Node *const *in,
+                  const char *text);
 /* type of a node that is not yet made */
 bool infer_type(Graph *g, Diag *diag, const Node *draft, Type *type);
 

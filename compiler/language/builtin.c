@@ -389,14 +389,19 @@ Value builtin_call(Elaborator *e, const Builtin *b, int npos, const Value *pos, 
                         continue;
                 poisoned(e, named->binding[i].span, "%s has no parameter %s", b->name,
                          named->binding[i].name);
+                hint_axis(e, b->name, named->binding[i].name, has_option(b, "axis"));
                 if (*b->options)
-                        diag_hint(e->diag, "by name it takes: %s", b->options);
+                        diag_hint(e->diag, "by name it takes: %.*s", (int)strlen(b->options) - 1, b->options);
                 return POISON;
         }
         if (npos < b->min)
                 return poisoned(e, span, "%s requires %d arguments, not %d", b->name, b->min, npos);
-        if (b->max >= 0 && npos > b->max)
-                return poisoned(e, pos_span[b->max], "%s takes %d argument%s by position, not %d", b->name,
-                                b->max, b->max == 1 ? "" : "s", npos);
+        if (b->max >= 0 && npos > b->max) {
+                poisoned(e, pos_span[b->max], "%s takes %d argument%s by position, not %d", b->name, b->max,
+                         b->max == 1 ? "" : "s", npos);
+                if (b->max == 1)
+                        hint_axis(e, b->name, "dim", has_option(b, "axis"));
+                return POISON;
+        }
         return b->run(&call);
 }

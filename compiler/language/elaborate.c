@@ -13,8 +13,7 @@ Value poisoned(Elaborator *e, Span span, const char *format, ...)
         va_start(args, format);
         const char *text = arena_vprintf(e->diag->arena, format, args);
         va_end(args);
-        diag_error(e->diag, span, "%s", text);
-        note_instances(e->diag, e->where);
+        report_fault(e->diag, e->g, span, e->where, 0, NULL, text);
         if (e->diag->full)
                 e->stopped = true;
         return POISON;

@@ -99,6 +99,8 @@ static Value find_callee(Elaborator *e, Scope *scope, const Ast *callee)
                                 value_text_of(e, v));
         const char **names;
         poisoned(e, callee->span, "unknown block %s", callee->name);
+        if (hint_foreign(e, callee->name, false))
+                return POISON;
         int n = scope_names(e, scope, &names);
         hint_nearest(e, callee->name, names, n);
         return POISON;
@@ -126,22 +128,24 @@ Value call_value(Elaborator *e, Scope *scope, const Ast *ast, const char *name)
 
 /* ---- binding ---- */
 
-static void block_report_unknown(Elaborator *e, const Parameters *p, const char *callee, const Binding *b)
-{
-        const char *names[256];
-        int n = 0;
-        for (int i = 0; i < p->n && n < 256; i++)
-                names[n++] = block_parameter(p, i)->name;
-        poisoned(e, b->span, "%s has no parameter %s", callee, b->name);
-        hint_nearest(e, b->name, names, n);
-}
-
 static bool has_parameter(const Parameters *p, const char *name)
 {
         for (int i = 0; i < p->n; i++)
                 if (block_parameter(p, i)->name == name)
                         return true;
         return false;
+}
+
+static void block_report_unknown(Elaborator *e, const Parameters *p, const Block *f, const Binding *b)
+{
+        const char *names[256];
+        int n = 0;
+        for (int i = 0; i < p->n && n < 256; i++)
+                names[n++] = block_parameter(p, i)->name;
+        poisoned(e, b->span, "%s has no parameter %s", f->name, b->name);
+        hint_nearest(e, b->name, names, n);
+        hint_axis(e, f->name, b->name, has_parameter(p, interned(e, "axis")));
+        diag_note(e->diag, f->def->name_span, "%s is defined here", f->def->name);
 }
 
 static bool check_arguments(Elaborator *e, const Block *f, const Parameters *p, const Arguments *args,
@@ -152,12 +156,14 @@ static bool check_arguments(Elaborator *e, const Block *f, const Parameters *p, 
                 good = false;
                 poisoned(e, args->span[p->npos], "%s takes %d argument%s by position, not %d", f->name,
                          p->npos, p->npos == 1 ? "" : "s", args->npos);
+                if (p->npos == 1 && has_parameter(p, interned(e, "axis")))
+                        hint_axis(e, f->name, "dim", true);
                 if (p->n > p->npos)
                         diag_note(e->diag, f->def->name_span, "parameters after `;` are passed by name");
         }
         for (int i = 0; i < args->named.n; i++)
                 if (!has_parameter(p, args->named.binding[i].name)) {
-                        block_report_unknown(e, p, f->name, &args->named.binding[i]);
+                        block_report_unknown(e, p, f, &args->named.binding[i]);
                         good = false;
                 }
         const char *missing = NULL;
@@ -374,7 +380,7 @@ static Value partial(Elaborator *e, const Block *f, const Parameters *p, const A
 {
         for (int i = 0; i < args->named.n; i++)
                 if (!has_parameter(p, args->named.binding[i].name)) {
-                        block_report_unknown(e, p, f->name, &args->named.binding[i]);
+                        block_report_unknown(e, p, f, &args->named.binding[i]);
                         return POISON;
                 }
         Block *b = NEW(e->arena, Block);

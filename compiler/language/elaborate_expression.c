@@ -21,6 +21,8 @@ static Value eval_name(Elaborator *e, Scope *scope, const Ast *ast, const char *
         if (iterations_without_value(e, scope, ast))
                 return POISON;
         poisoned(e, ast->span, "unknown name '%s'", ast->name);
+        if (hint_foreign(e, ast->name, false))
+                return POISON;
         int n = scope_names(e, scope, &names);
         hint_nearest(e, ast->name, names, n);
         note_later_iterations(e, ast->name);

@@ -266,7 +266,7 @@ Value index_value(Elaborator *e, Scope *scope, const Ast *ast)
 
 /* ---- fields ---- */
 
-static Value tensor_field(Elaborator *e, const Ast *ast, Node *x)
+static Value tensor_field(Elaborator *e, Scope *scope, const Ast *ast, Node *x)
 {
         const Type *t = &x->type;
         if (strcmp(ast->name, "dim") == 0) {
@@ -283,21 +283,23 @@ static Value tensor_field(Elaborator *e, const Ast *ast, Node *x)
         if (strcmp(ast->name, "rank") == 0)
                 return value_int(t->rank);
         poisoned(e, ast->name_span, "a tensor has no %s", ast->name);
-        diag_hint(e->diag, "it has dim (the size of its last axis), shape and rank");
+        if (!hint_method(e, scope, ast))
+                diag_hint(e->diag, "it has dim (the size of its last axis), shape and rank");
         return POISON;
 }
 
 /* A list is a tensor literal if tensor fields are accessed. */
-static Value list_field(Elaborator *e, const Ast *ast, Value list)
+static Value list_field(Elaborator *e, Scope *scope, const Ast *ast, Value list)
 {
         if (strcmp(ast->name, "dim") != 0 && strcmp(ast->name, "shape") != 0 &&
             strcmp(ast->name, "rank") != 0) {
                 poisoned(e, ast->name_span, "a list has no %s", ast->name);
-                diag_hint(e->diag, "it has len, and as a tensor dim, shape and rank");
+                if (!hint_method(e, scope, ast))
+                        diag_hint(e->diag, "it has len, and as a tensor dim, shape and rank");
                 return POISON;
         }
         Node *x = to_tensor(e, list, ast->kid[0]->span);
-        return x ? tensor_field(e, ast, x) : POISON;
+        return x ? tensor_field(e, scope, ast, x) : POISON;
 }
 
 /* A member that a scheme lacks is none; its parameters are private. */
@@ -359,24 +361,26 @@ Value field_value(Elaborator *e, Scope *scope, const Ast *ast)
         Value v;
         if (iterations_value(e, scope, ast, &v))
                 return v;
+        if (report_package(e, scope, ast))
+                return POISON;
         v = eval(e, scope, ast->kid[0], NULL);
         switch (v.kind) {
         case V_POISON: return POISON;
         case V_NONE: return NOTHING;
-        case V_TENSOR: return tensor_field(e, ast, v.tensor);
+        case V_TENSOR: return tensor_field(e, scope, ast, v.tensor);
         case V_SCHEME: return scheme_field(ast, v.scheme);
         case V_GROUP: return group_field(e, ast, v.group);
         case V_PATH:
                 if (v.path->node->weight &&
                     (strcmp(ast->name, "dim") == 0 || strcmp(ast->name, "shape") == 0)) {
                         Node *w = path_weight(e, v.path, ast->span);
-                        return w ? tensor_field(e, ast, w) : POISON;
+                        return w ? tensor_field(e, scope, ast, w) : POISON;
                 }
                 return path_field(e, v.path, ast);
         case V_LIST:
                 if (strcmp(ast->name, "len") == 0)
                         return value_int(v.list->n);
-                return list_field(e, ast, v);
+                return list_field(e, scope, ast, v);
         default: break;
         }
         poisoned(e, ast->span, "%s has no field %s", value_text_of(e, v), ast->name);

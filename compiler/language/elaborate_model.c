@@ -32,7 +32,7 @@ bool at_model(const Elaborator *e, const Scope *scope)
 
 /* ---- the chain ---- */
 
-static bool is_structural(const Ast *s)
+bool is_structural(const Ast *s)
 {
         switch ((int)s->kind) {
         case AST_INPUT:
@@ -284,6 +284,7 @@ static void model_report_unknown(Elaborator *e, const ParameterNames *names, con
 static void check_settings(Elaborator *e, const ModelChain *c, int noverride)
 {
         ParameterNames names = {0};
+        check_model_mistakes(e, c->model, c->file, c->n);
         for (int i = 0; i < c->n; i++) {
                 const Ast *body = body_of(c->model[i]);
                 for (int k = 0; k < body->nkid; k++) {
@@ -568,6 +569,7 @@ Graph *elaborate_model(Program *p, const char *which, const Override *override, 
         Elaborator *e = elaborator_new(p, model->name, diag);
         e->chain = chain.model;
         e->nchain = chain.n;
+        e->g->stated = model->name_span;
         make_scopes(e, &chain);
         collect_pending(e, &chain, override, noverride);
         check_settings(e, &chain, noverride);

@@ -136,6 +136,17 @@ void list_hyper(Elaborator *e, const char *name, Value v, Span span);
 /* false: not possible as a setting */
 bool setting_of(Elaborator *e, const char *name, Value v, Span span, Setting *s);
 
+bool is_structural(const Ast *statement);
+
+/* model_mistakes.c */
+void check_model_mistakes(Elaborator *e, const Ast *const *model, File *const *file, int n);
+
+/* foreign.c: notes after an error, for words of PyTorch and NumPy; false: none was written */
+bool hint_foreign(Elaborator *e, const char *word, bool method);
+bool hint_method(Elaborator *e, Scope *scope, const Ast *field);
+bool report_package(Elaborator *e, Scope *scope, const Ast *field);
+void hint_axis(Elaborator *e, const char *callee, const char *option, bool has_axis);
+
 /* elaborate_loop.c */
 void add_loop(Elaborator *e, Scope *scope, const Ast *loop, bool inherited);
 void drop_loop(Elaborator *e, const Ast *none);

@@ -147,10 +147,31 @@ static void require_equal(Elaborator *e, Scope *scope, const Ast *s, double with
         add_requirement(e, (Requirement){left, right, within, want_equal, message, s->span});
 }
 
+/* "heads is 6, head_dim is 16.6667 (100 / 6)": the numbers of a condition, each once. */
+static const char *condition_numbers(Elaborator *e, Scope *scope, const Ast *t, const char *said)
+{
+        Value v;
+        if (t->kind == AST_NAME && scope_find(e, scope, t->name, false, &v) && is_number(v)) {
+                const char *one = arena_printf(e->diag->arena, "%s is %.6g", t->name, v.number);
+                if (v.kind == V_REAL && v.quotient)
+                        one = arena_printf(e->diag->arena, "%s (%.6g / %.6g)", one, v.quotient->left,
+                                           v.quotient->right);
+                if (!said || !strstr(said, one))
+                        said = said ? arena_printf(e->diag->arena, "%s, %s", said, one) : one;
+        }
+        for (int i = 0; i < t->nkid; i++)
+                if (t->kid[i])
+                        said = condition_numbers(e, scope, t->kid[i], said);
+        return said;
+}
+
 /* The block ends here, since later statements rely on the requirement. */
-static void fail_requirement(Elaborator *e, const Ast *s, const char *message)
+static void fail_requirement(Elaborator *e, Scope *scope, const Ast *s, const char *message)
 {
         poisoned(e, s->span, "%s", message ? message : "the requirement does not hold");
+        const char *numbers = condition_numbers(e, scope, s->kid[0], NULL);
+        if (numbers)
+                diag_hint(e->diag, "%s", numbers);
         if (e->may_return) {
                 e->returned = POISON;
                 e->returned_several = false;
@@ -181,7 +202,7 @@ static void elaborate_require(Elaborator *e, Scope *scope, const Ast *s)
                 return;
         if (v.kind == V_BOOL) {
                 if (v.number == 0)
-                        fail_requirement(e, s, message);
+                        fail_requirement(e, scope, s, message);
         } else if (e->in_test && v.kind == V_TENSOR && v.tensor->type.dtype == BOOL) {
                 add_requirement(e, (Requirement){NULL, v.tensor, -1, true, message, s->span});
         } else {
@@ -189,7 +210,7 @@ static void elaborate_require(Elaborator *e, Scope *scope, const Ast *s)
                                                  e->in_test ? "" : ", known when the model is compiled",
                                                  value_text_of(e, v));
                 if (message) {
-                        fail_requirement(e, s, message);
+                        fail_requirement(e, scope, s, message);
                         diag_hint(e->diag, "%s", wants);
                 } else {
                         poisoned(e, condition->span, "%s", wants);

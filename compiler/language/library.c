@@ -7,7 +7,10 @@
 const Source *library_source(Arena *arena, const char *name)
 {
         const char *text = embedded_text(arena_printf(arena, "%s.model", name));
-        return text ? source_new(arena, arena_printf(arena, "lib/%s.model", name), text,
-                                 (int32_t)strlen(text))
-                    : NULL;
+        if (!text)
+                return NULL;
+        Source *source =
+                source_new(arena, arena_printf(arena, "lib/%s.model", name), text, (int32_t)strlen(text));
+        source->library = true;
+        return source;
 }

@@ -133,6 +133,17 @@ static bool source_equal(const Source *a, const Source *b)
         return a->length == b->length && memcmp(a->text, b->text, (size_t)a->length) == 0;
 }
 
+/* A file that is equal to a module of the library is the library, as in lathe's own models/lib. */
+static const Source *read_module(Arena *arena, const char *path, const char *name)
+{
+        const char *why;
+        Source *source = read_source(arena, path, &why);
+        const Source *built_in = source ? library_source(arena, name) : NULL;
+        if (built_in && source_equal(source, built_in))
+                source->library = true;
+        return source;
+}
+
 /* A file that imports its own name means another file, later in the search path. */
 static const Source *find_module(Program *p, const File *from, const char *name)
 {
@@ -140,12 +151,11 @@ static const Source *find_module(Program *p, const File *from, const char *name)
         const char *directory = directory_of(p->arena, from->path);
         const Source *self = NULL;
         for (int i = 0; i <= 3; i++) {
-                const char *why;
                 const Source *source;
                 if (i < 3) {
                         const char *path = arena_printf(p->arena, "%s%s%s.model", directory, place[i], name);
                         const File *have = loaded(p, path);
-                        source = have ? have->source : read_source(p->arena, path, &why);
+                        source = have ? have->source : read_module(p->arena, path, name);
                 } else {
                         source = library_source(p->arena, name);
                 }

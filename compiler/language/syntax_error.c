@@ -190,6 +190,7 @@ typedef struct Habit {
 static const char *habit_of(Token token)
 {
         static const Habit habit[] = {
+                {"lambda", "a block is written 'block name(x) = value'"},
                 {"end", "a body ends with '}'"},
                 {"endif", "a body ends with '}'"},
                 {"done", "a body ends with '}'"},
@@ -273,6 +274,10 @@ static bool hint_double_operator(const Misfit *m)
         const char *next = m->at.span.source->text + m->at.span.end;
         if (code == '*' && m->before.code == '*')
                 diag_hint(m->p->diag, "a power is written '^'");
+        else if (code == '=' && m->before.code < 256 && strchr("+-*/", m->before.code) &&
+                 m->earlier.code == NAME)
+                diag_hint(m->p->diag, "write '%s = %s %c ...'", m->earlier.value.name, m->earlier.value.name,
+                          m->before.code);
         else if (follows_first_name(m) && strchr("+-*/", code) && *next == '=')
                 diag_hint(m->p->diag, "write '%s = %s %c ...'", m->before.value.name, m->before.value.name,
                           code);
@@ -318,6 +323,10 @@ static bool hint_colon(const Misfit *m)
 {
         if (m->at.code != ':')
                 return false;
+        if (bracket_around(m) == '[') {
+                diag_hint(m->p->diag, "a range is written 'a..b', and a whole axis '..'");
+                return true;
+        }
         if (expects_expression(m) && follows_first_name(m))
                 diag_hint(m->p->diag, "a setting is written without ':': '%s value'", m->before.value.name);
         else if (m->before.code == STRING && expects(m, "'='"))

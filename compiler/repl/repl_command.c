@@ -46,6 +46,7 @@ const ReplCommand command_row[] = {
         {"encode",    "\"TEXT\"",     "convert a text to token ids",                              encode_text,      1, 1, TAKES_NOTHING},
         {"tokens",    "ID…",          "convert token ids to text",                                decode_tokens,    1, -1, TAKES_NOTHING},
         {"run",       "[\"TEXT\"] [N] [--temp T …]", "continue a text by N tokens (64), chosen as by `lathe run`; other models: print the outputs and the result of the loop", run_model, 0, -1, TAKES_NOTHING},
+        {"vars",      "[NAME]",       "list the variables with their shapes, or one of them",    list_variables,   0, 1, TAKES_EXPRESSION},
         {"input",     "[NAME [= VALUE]]", "set an input to an expression or a file (.npy, .safetensors, .png, .wav …); = none: generated from a hash", give_input, 0, -1, TAKES_EXPRESSION},
         {"eval",      "",             "compute the outputs for these inputs",                     eval_model,       0, 0, TAKES_NOTHING},
         {"next",      "[N] [\"TEXT\"]", "the N (10) likeliest tokens after the text",     next_tokens,      0, 2, TAKES_NOTHING},
@@ -68,9 +69,21 @@ const ReplCommand command_row[] = {
 /* clang-format on */
 const int command_rows = sizeof command_row / sizeof *command_row;
 
+/* Names of commands in other REPLs. */
+static const char *usual_name(const char *name)
+{
+        static const char *const usual[][2] = {{"q", "quit"}, {"exit", "quit"}, {"h", "help"},
+                                               {"?", "help"}, {"type", "vars"}, {"who", "vars"},
+                                               {"l", "load"}, {"r", "reload"}};
+        for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+                if (!strcmp(usual[i][0], name))
+                        return usual[i][1];
+        return name;
+}
+
 const ReplCommand *find_command(const char *name)
 {
-        const ReplCommand *found = command_named(name);
+        const ReplCommand *found = command_named(usual_name(name));
         if (found)
                 return found;
         const char *names[64];

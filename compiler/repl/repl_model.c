@@ -146,7 +146,13 @@ static bool does_elaborate(ReplSession *s, Model *m, const Words *w)
         bool good = model_passes(m, &s->options);
         if (good && (s->options.weights || s->options.quant)) {
                 Checkpoint *checkpoint = NULL;
-                good = open_weights(m, &s->options, &checkpoint) != NULL;
+                Weights *weights = open_weights(m, &s->options, &checkpoint);
+                const char *left =
+                        weights && checkpoint ? weights_left_out(&m->arena, weights, checkpoint) : NULL;
+                good = weights != NULL;
+                if (left)
+                        fprintf(stderr, "note: %s has more layers than %s: not used: %s\n",
+                                s->options.weights, m->graph->name, left);
                 checkpoint_close(checkpoint);
         }
         return good;
@@ -232,6 +238,13 @@ bool set_hyper(ReplSession *s, const Words *w)
         } else {
                 drop_overrides(s->options.override, s->options.noverride);
                 s->options = old;
+                Arena a = {0};
+                const Graph *g = session_graph(s, &a);
+                for (int i = 0; g && i < g->nhyper; i++)
+                        if (!strcmp(g->hyper[i].name, w->word[1]))
+                                fprintf(stderr, "note: %s remains %s\n", w->word[1],
+                                        setting_text(&a, &g->hyper[i]));
+                arena_free(&a);
         }
         session_changed(s);
         return good && rerun(s);

@@ -255,6 +255,7 @@ KeptValue *value_seen(const ReplSession *s, const char *name);
 /* takes ownership of the value; false: out of memory */
 bool variables_set(Variables *v, const char *name, KeptValue *value);
 void kept_drop(KeptValue *k);
+bool list_variables(ReplSession *s, const Words *w); /* :vars */
 /* False for blocks, schemes and values that contain one. */
 bool is_kept_as_value(Value v);
 /* Requests the value's tensors; keep then takes them in the same order.  NULL: out of memory. */

@@ -189,11 +189,13 @@ static void finish_input(LineReader *r, ReplEntry *in)
         in->state = (LineState){0};
 }
 
+enum { MEANT_ROOM = 128 };
+
 /* The command for a word that people type to leave, or to get help, unless a variable has the name. */
-static const char *meant(const ReplSession *s, const char *line)
+static const char *meant(const ReplSession *s, const char *line, char room[MEANT_ROOM])
 {
-        static const char *const words[][2] = {
-                {"exit", ":quit"}, {"quit", ":quit"}, {"?", ":help"}, {"help", ":help"}};
+        static const char *const words[][2] = {{"exit", ":quit"}, {"quit", ":quit"},   {"exit()", ":quit"},
+                                               {"?", ":help"},    {"quit()", ":quit"}, {"help", ":help"}};
         size_t blanks = strspn(line, " \t"), n = strcspn(line + blanks, " \t");
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
                 bool same = strlen(words[i][0]) == n && !strncmp(line + blanks, words[i][0], n) &&
@@ -203,12 +205,18 @@ static const char *meant(const ReplSession *s, const char *line)
                 if (same)
                         return words[i][1];
         }
+        size_t name = line[blanks] == '?' ? strcspn(line + blanks + 1, " \t?") : 0;
+        if (name > 0 && name < MEANT_ROOM - 7 && !line[blanks + 1 + name]) {
+                snprintf(room, MEANT_ROOM, ":help %.*s", (int)name, line + blanks + 1);
+                return room;
+        }
         return line;
 }
 
 static void take_line(LineReader *r, ReplEntry *in, const char *line, size_t n)
 {
-        const char *command = in->n ? line : meant(r->s, line);
+        char room[MEANT_ROOM];
+        const char *command = in->n ? line : meant(r->s, line, room);
         if (is_command(command)) {
                 finish_input(r, in); /* an incomplete input is an error */
                 repl_remember(r, line, n);

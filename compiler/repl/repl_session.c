@@ -86,6 +86,7 @@ bool session_begin(ReplSession *s)
 {
         *s = (ReplSession){.runner = runner_new()};
         options_begin(&s->options);
+        s->options.first_iterations = true;
         s->names.arena = &s->words;
         s->outside = (Outside){s, find_variable, variable_names};
         Diag diag = {.arena = &s->words};

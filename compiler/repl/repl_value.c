@@ -329,3 +329,53 @@ KeptValue *keep_statement(ReplEvaluation *v, const char *name)
         }
         return k;
 }
+
+/* ---- :vars ---- */
+
+static void print_kind(const KeptValue *k)
+{
+        static const char *const word[] = {[V_BLOCK] = "a block", [V_SCHEME] = "a scheme", [V_NONE] = "none"};
+        switch (k->kind) {
+        case V_BOOL: printf("%s", k->number != 0 ? "true" : "false"); return;
+        case V_INT:
+        case V_REAL: print_shortest(stdout, k->number); return;
+        case V_TEXT: print_text(stdout, k->text); return;
+        case V_LIST:
+        case V_TENSOR: break;
+        default:
+                printf("%s", (size_t)k->kind < sizeof word / sizeof *word && word[k->kind] ? word[k->kind]
+                                                                                           : "a value");
+                return;
+        }
+        if (k->kind == V_LIST && !k->data) {
+                printf("a list of %d", k->n);
+                return;
+        }
+        for (int i = 0; i < k->rank; i++)
+                printf("%s%lld", i ? ", " : "[", (long long)k->dim[i]);
+        printf("%s of %s", k->rank ? "]" : "a tensor",
+               k->dtype == REAL  ? "reals"
+               : k->dtype == INT ? "integers"
+                                 : "truths");
+}
+
+bool list_variables(ReplSession *s, const Words *w)
+{
+        const char *only = w->n > 1 ? w->word[1] : NULL;
+        bool found = !only;
+        int width = 0;
+        for (int i = 0; i < s->variables.n; i++)
+                width = (int)strlen(s->variables.at[i].name) > width ? (int)strlen(s->variables.at[i].name)
+                                                                     : width;
+        for (int i = 0; i < s->variables.n; i++) {
+                if (only && strcmp(s->variables.at[i].name, only) != 0)
+                        continue;
+                found = true;
+                printf("%-*s  ", only ? 0 : width, s->variables.at[i].name);
+                print_kind(s->variables.at[i].value);
+                printf("\n");
+        }
+        if (!found)
+                repl_error("no variable %s; an expression prints its value, with its shape after #", only);
+        return found;
+}

@@ -59,6 +59,64 @@ static bool is_excused(const Graph *g, const char *name)
         return false;
 }
 
+/* The end of the first number, as a whole part of the name, in which two names differ; the names are equal
+ * otherwise.  0: there is none. */
+static size_t other_iteration(const char *a, const char *b)
+{
+        size_t end = 0, i = 0;
+        for (;;) {
+                size_t m = strspn(a, "0123456789"), n = strspn(b, "0123456789");
+                bool part = m && n && (i == 0 || a[-1] == '.') && (a[m] == '.' || !a[m]) &&
+                            (b[n] == '.' || !b[n]);
+                if (part && (m != n || strncmp(a, b, m) != 0) && end == 0)
+                        end = i + m;
+                size_t step_a = part ? m : 1, step_b = part ? n : 1;
+                if (!part && *a != *b)
+                        return 0;
+                if (!part && !*a)
+                        return end;
+                a += step_a;
+                b += step_b;
+                i += step_a;
+        }
+}
+
+/* The end of the iteration in the name of a tensor that the model has for other iterations; 0: it has not. */
+static size_t further_iteration(const WeightMap *map, const char *name)
+{
+        for (int i = 0; i < map->npublished; i++) {
+                size_t end = other_iteration(name, map->published[i].name);
+                if (end)
+                        return end;
+        }
+        return 0;
+}
+
+const char *weights_left_out(Arena *arena, const Weights *w, const Checkpoint *file)
+{
+        const char *all = NULL, *last = "";
+        size_t last_end = 0;
+        int n = 0;
+        for (int i = 0; w->map && i < checkpoint_count(file); i++) {
+                const CkTensor *t = checkpoint_at(file, i);
+                bool used = is_excused(w->graph, t->name);
+                for (int k = 0; k < w->map->npublished && !used; k++)
+                        used = !strcmp(w->map->published[k].name, t->name);
+                size_t end = used ? 0 : further_iteration(w->map, t->name);
+                if (!end)
+                        continue;
+                n++;
+                if (end == last_end && !strncmp(last, t->name, end))
+                        continue;
+                last = t->name;
+                last_end = end;
+                if (!all || !strstr(all, arena_printf(arena, "%.*s.*", (int)end, t->name)))
+                        all = arena_printf(arena, "%s%s%.*s.*", all ? all : "", all ? ", " : "", (int)end,
+                                           t->name);
+        }
+        return all ? arena_printf(arena, "%s (%d tensor%s)", all, n, n == 1 ? "" : "s") : NULL;
+}
+
 static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *unused)
 {
         const char **known = NEW_ARRAY(unused->arena, const char *, map->npublished);
@@ -68,7 +126,8 @@ static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *un
         for (int i = 0; i < checkpoint_count(file); i++) {
                 const CkTensor *t = checkpoint_at(file, i);
                 if (!bsearch(&t->name, known, (size_t)map->npublished, sizeof *known, compare_paths) &&
-                    !is_excused(map->graph, t->name))
+                    !is_excused(map->graph, t->name) &&
+                    !(map->graph->first_iterations && further_iteration(map, t->name)))
                         fault_add(unused, (Span){NULL, 0, 0}, "\"%s\", %s %s", ck_quote(t->name).text,
                                   ck_type_name(t->dtype), shape_text(unused->arena, t->rank, t->shape));
         }

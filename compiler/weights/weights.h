@@ -196,6 +196,8 @@ Weights *weights_hashed(Arena *arena, const Graph *g);
  * names. NULL: reports all errors at once: tensors that are missing, unused, or of another shape or type,
  * and those of weights_check. */
 Weights *weights_loaded(Arena *arena, const Graph *g, Checkpoint *checkpoint, Diag *diag);
+/* "layers.3.* (9 tensors)": the tensors of the file for iterations that the model does not have; NULL: none. */
+const char *weights_left_out(Arena *arena, const Weights *w, const Checkpoint *file);
 
 /* Storage type of a slot in the checkpoint; F32: several types, or computed. */
 Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot);

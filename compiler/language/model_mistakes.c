@@ -1,0 +1,182 @@
+/* Mistakes in the statements of a model and its ancestors that have no effect of their own: a value that is
+ * given twice, and a block that replaces none and is never called. */
+#include "elaborate_private.h"
+
+/* ---- values given twice ---- */
+
+typedef struct {
+        const Ast **first; /* trees with the name and the place of each value, by order */
+        int n, capacity;
+} GivenOnce;
+
+static void given_add(Elaborator *e, GivenOnce *given, const Ast *named, const char *owner)
+{
+        for (int i = 0; i < given->n; i++) {
+                if (given->first[i]->name != named->name)
+                        continue;
+                poisoned(e, named->name_span, "%s is given twice in %s", named->name, owner);
+                diag_note(e->diag, given->first[i]->name_span, "the first one; remove one of the two");
+                return;
+        }
+        GROW(e->keep, given->first, given->n, given->capacity);
+        given->first[given->n++] = named;
+}
+
+/* Of a loop that is stated in several parts, too. */
+static void check_loop_given(Elaborator *e, const Ast *body, const Ast *loop)
+{
+        GivenOnce given = {0};
+        for (int k = 0; k < body->nkid; k++) {
+                const Ast *s = body->kid[k];
+                if (s->kind != AST_LOOP || s->name != loop->name)
+                        continue;
+                if (given.n == 0 && s != loop)
+                        return; /* reported with its first part */
+                for (int i = 0; i < s->nkid; i++)
+                        given_add(e, &given, s->kid[i], arena_printf(e->keep, "loop %s", s->name));
+        }
+}
+
+/* `name: value` of other languages: a value in place of a type. */
+static void check_declared_type(Elaborator *e, const Ast *model, const Ast *declaration)
+{
+        const Ast *type = declaration->kid[1], *name = declaration->kid[0]->kid[0];
+        int kind = type->kind;
+        if (kind != AST_NUMBER && kind != AST_STRING && kind != AST_LIST && kind != AST_TRUE &&
+            kind != AST_FALSE && kind != AST_NONE)
+                return;
+        poisoned(e, type->span, "expected a type after '%s :', such as int or upto(8), found a value",
+                 name->name);
+        diag_hint(e->diag, "a value is given by `%s%s ..`, without ':'", name->name,
+                  model->kid[0] ? "" : " =");
+}
+
+/* `name value` anywhere; `name = value` and `name : type` before the structure, where they declare. */
+static void check_given_once(Elaborator *e, const Ast *model)
+{
+        GivenOnce given = {0};
+        const Ast *body = model->kid[1];
+        bool structure = false;
+        for (int k = 0; k < body->nkid; k++) {
+                const Ast *s = body->kid[k];
+                structure = structure || is_structural(s);
+                if (s->kind == AST_DECL)
+                        check_declared_type(e, model, s);
+                if (s->kind == AST_LOOP)
+                        check_loop_given(e, body, s);
+                if (s->kind == AST_SETTING)
+                        given_add(e, &given, s, model->name);
+                if (!structure && (s->kind == AST_LET || s->kind == AST_DECL))
+                        for (int i = 0; i < s->kid[0]->nkid; i++)
+                                given_add(e, &given, s->kid[0]->kid[i], model->name);
+        }
+}
+
+/* ---- blocks that nothing calls ---- */
+
+/* Whether an expression in the tree has the name; assigned variables don't count. */
+static bool names_block(const Ast *tree, const char *name, const Ast *except)
+{
+        if (!tree || tree == except || tree->kind == AST_NAMES)
+                return false;
+        if (tree->name == name && (tree->kind == AST_NAME || (tree->kind == AST_ARG && !tree->kid[0])))
+                return true;
+        for (int i = 0; i < tree->nkid; i++)
+                if (names_block(tree->kid[i], name, except))
+                        return true;
+        return false;
+}
+
+static int blocks_above(const Ast *const *model, int n, const char **name, int most)
+{
+        int found = 0;
+        for (int i = 0; i < n; i++)
+                for (int k = 0; k < model[i]->kid[1]->nkid; k++)
+                        if (model[i]->kid[1]->kid[k]->kind == AST_BLOCK && found < most)
+                                name[found++] = model[i]->kid[1]->kid[k]->name;
+        return found;
+}
+
+static void report_unused_block(Elaborator *e, const Ast *block, const char *parent, const char *const *name,
+                                int n)
+{
+        poisoned(e, block->name_span, "block %s replaces no block of %s, and nothing calls it", block->name,
+                 parent);
+        if (nearest_name(block->name, name, n)) {
+                hint_nearest(e, block->name, name, n);
+                return;
+        }
+        const char *all = NULL;
+        for (int i = 0; i < n; i++) {
+                bool again = false;
+                for (int k = 0; k < i; k++)
+                        again = again || name[k] == name[i];
+                if (!again)
+                        all = all ? arena_printf(e->diag->arena, "%s %s", all, name[i]) : name[i];
+        }
+        if (all)
+                diag_hint(e->diag, "the blocks that it can replace: %s", all);
+}
+
+/* Whether the model gives the name a value, or declares it (with `declared`). */
+static bool gives(const Ast *model, const char *name, bool declared)
+{
+        for (int k = 0; k < model->kid[1]->nkid; k++) {
+                const Ast *s = model->kid[1]->kid[k];
+                if (s->kind == AST_SETTING && s->name == name && !declared)
+                        return true;
+                if (is_structural(s) || (s->kind != AST_LET && (s->kind != AST_DECL || !declared)))
+                        continue;
+                for (int i = 0; i < s->kid[0]->nkid; i++)
+                        if (s->kid[0]->kid[i]->name == name)
+                                return true;
+        }
+        return false;
+}
+
+/* The value of an ancestor's hyperparameter is used instead of the block. */
+static void check_block_of_setting(Elaborator *e, const Ast *const *model, int n, int child, const Ast *block)
+{
+        const Ast *parent = NULL;
+        for (int i = 0; i < child && !parent; i++)
+                if (gives(model[i], block->name, true))
+                        parent = model[i];
+        for (int i = child; i < n && parent; i++)
+                if (gives(model[i], block->name, false))
+                        parent = NULL;
+        if (!parent)
+                return;
+        poisoned(e, block->name_span,
+                 "%s is a hyperparameter of %s: a block of that name does not replace its value", block->name,
+                 parent->name);
+        diag_hint(e->diag, "give the block another name, as in `block my_%s(..)`, and set `%s my_%s`",
+                  block->name, block->name, block->name);
+}
+
+/* A block may also be for descendants, which are in the same file. */
+static void check_blocks_used(Elaborator *e, const Ast *const *model, int n, int child, const Ast *file)
+{
+        const char *above[128];
+        int nabove = blocks_above(model, child, above, 128);
+        const Ast *body = model[child]->kid[1];
+        for (int k = 0; k < body->nkid; k++) {
+                const Ast *block = body->kid[k];
+                if (block->kind == AST_BLOCK)
+                        check_block_of_setting(e, model, n, child, block);
+                bool used = block->kind != AST_BLOCK || names_block(file, block->name, block);
+                for (int i = 0; i < nabove && !used; i++)
+                        used = above[i] == block->name;
+                for (int i = 0; i < n && !used; i++)
+                        used = names_block(model[i]->kid[1], block->name, block);
+                if (!used)
+                        report_unused_block(e, block, model[child - 1]->name, above, nabove);
+        }
+}
+
+void check_model_mistakes(Elaborator *e, const Ast *const *model, File *const *file, int n)
+{
+        for (int i = 0; i < n; i++)
+                check_given_once(e, model[i]);
+        for (int i = 1; i < n; i++)
+                check_blocks_used(e, model, n, i, file[i]->tree);
+}
