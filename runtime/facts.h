@@ -60,8 +60,9 @@
 #define HAS_POSITIONS 1
 #define HAS_SIZES 1
 
-/* Weights are in the program; else in a file. */
+/* Weights are in the program, else in a file.  Weight files are read on Windows, too: in C for any machine. */
 #define HAS_WEIGHTS_INSIDE 1
+#define HAS_WINDOWS 1
 
 /* Its loop prescribes tokens, or forbids some. */
 #define HAS_PRESCRIBED 1

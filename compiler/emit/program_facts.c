@@ -125,6 +125,7 @@ static bool prescribes(const Graph *g)
         FACT(POSITIONS, e->causal)                                                                           \
         FACT(SIZES, e->g->nnamed)                                                                            \
         FACT(WEIGHTS_INSIDE, o && o->home != WEIGHTS_MAPPED)                                                 \
+        FACT(WINDOWS, !*p->target->machine->defined)                                                         \
         FACT(PRESCRIBED, prescribes(e->g))                                                                   \
         FACT(TOKENIZER, o && o->tables)                                                                      \
         FACT(GRAMMAR, o && o->grammar)                                                                       \
