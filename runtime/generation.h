@@ -9,7 +9,9 @@
 #endif
 
 #include <stdint.h>
+#if HAS_COMMAND
 #include <stdlib.h>
+#endif
 #include <string.h>
 
 /* Tokens of a loop: stop tokens, prescribed first tokens, tokens that are never chosen, or not first.  Each list ends with -1. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#if !defined(__wasm__)
+#if !HAS_WEIGHTS_INSIDE && !defined(__wasm__)
 #include <signal.h>
 #endif
 
@@ -151,7 +151,7 @@ static inline double clock_seconds(void)
 }
 
 /* If a mapped page of the weights can't be read, ends the program with a message. */
-#if defined(__wasm__)
+#if HAS_WEIGHTS_INSIDE || defined(__wasm__) || (HAS_WINDOWS && defined(_WIN32))
 static inline void watch_weights(void)
 {
 }

@@ -21,10 +21,14 @@ APART int init($model *m, const WeightImage *from, int threads)
         if (error)
                 return error;
         m->team = &m->members;
+#if HAS_SYSTEM
         if (team_start(m->team, threads)) {
                 $model_close(m);
                 return $MODEL_ERROR_THREADS;
         }
+#else
+        team_start(m->team, threads);
+#endif
         m->threads = m->team->threads;
         return $MODEL_OK;
 }
@@ -32,47 +36,63 @@ APART int init($model *m, const WeightImage *from, int threads)
 static int init_from($model *m, const WeightImage *from, int threads)
 {
         m->threads = 0; /* so that it can be closed */
+#if !HAS_WEIGHTS_INSIDE
         m->mapped = NULL;
+#endif
         return processor_suits() ? init(m, from, threads) : $MODEL_ERROR_CPU;
 }
 
+#if !HAS_SYSTEM
+$model *$model_instance(int *error)
+{
+        *error = init_from(&lathe_memory.instance, &(WeightImage){.path = NULL}, 1);
+        return *error ? NULL : &lathe_memory.instance;
+}
+#else
 int $model_init($model *m, const char *weights_path, int threads)
 {
         return init_from(m, &(WeightImage){.path = weights_path}, threads);
 }
 
+#if !HAS_WEIGHTS_INSIDE
 static void weights_unmap($model *m)
 {
-#if !defined(__wasm__)
+#if HAS_WINDOWS && defined(_WIN32)
+        _aligned_free(m->mapped);
+#elif !defined(__wasm__)
         if (m->mapped)
                 munmap(m->mapped, m->mapped_size);
 #endif
         m->mapped = NULL;
 }
 
+#endif
 void $model_close($model *m)
 {
         if (m->threads)
                 team_stop(m->team);
         m->threads = 0;
+#if !HAS_WEIGHTS_INSIDE
         weights_unmap(m);
+#endif
 }
 
 static $model *new_from(const WeightImage *from, int threads, int *error)
 {
-        void *memory = NULL;
+        char *memory = NULL;
         *error = !processor_suits()                    ? $MODEL_ERROR_CPU
                  : threads < 1 || threads > TEAM_MAX ? $MODEL_ERROR_THREADS
                                                       : $MODEL_OK;
-        if (!*error && posix_memalign(&memory, 64, $model_size(threads)))
+        if (!*error && !(memory = malloc($model_size(threads) + 64)))
                 *error = $MODEL_ERROR_MEMORY;
-        if (!*error)
-                *error = init_from(memory, from, threads);
+        $model *m = memory ? ($model *)(void *)(memory + 64 - (uintptr_t)memory % 64) : NULL;
+        *error = *error ? *error : init_from(m, from, threads);
         if (*error) {
                 free(memory);
                 return NULL;
         }
-        return memory;
+        m->own_memory = memory;
+        return m;
 }
 
 $model *$model_new(const char *weights_path, int threads, int *error)
@@ -84,8 +104,10 @@ void $model_free($model *m)
 {
         if (m)
                 $model_close(m);
-        free(m);
+        free(m ? m->own_memory : NULL);
 }
+
+#endif
 
 /* Runs the program on every thread, in the float state that the results are defined in. */
 static void run($model *m)

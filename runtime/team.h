@@ -44,18 +44,20 @@ KERNEL int team_start(Team *team, int threads UNUSED)
         team->threads = 1;
         return 0;
 }
+#if HAS_SYSTEM
 KERNEL int team_renew(Team *team UNUSED, int threads UNUSED)
 {
         return 0;
 }
+KERNEL void team_stop(Team *team UNUSED)
+{
+}
+#endif
 KERNEL void team_run(Team *team UNUSED, void (*program)(void *arg, int thread), void *arg)
 {
         program(arg, 0);
 }
 KERNEL void team_barrier(Team *team UNUSED)
-{
-}
-KERNEL void team_stop(Team *team UNUSED)
 {
 }
 #else
@@ -171,7 +173,12 @@ static inline void team_barrier(Team *team)
 }
 static inline void team_reset(Team *team, int threads)
 {
-        team->patience = sysconf(_SC_NPROCESSORS_ONLN) >= threads ? 200000 : 20000;
+#if defined(_WIN32)
+        const long processors = pthread_num_processors_np();
+#else
+        const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+        team->patience = processors >= threads ? 200000 : 20000;
         atomic_init(&team->arrived, 0);
         atomic_init(&team->phase, 0);
         atomic_init(&team->sleepers, 0);

@@ -22,18 +22,38 @@ static int weights_map($model *m, const char *path)
         (void)m, (void)path;
         return $MODEL_ERROR_FILE; /* a page has none */
 }
+#elif HAS_WINDOWS && defined(_WIN32)
+static int weights_from_memory($model *m, const void *image, size_t bytes);
+
+/* Reads the file: Windows has no mmap(). */
+static int weights_map($model *m, const char *path)
+{
+        const size_t bytes = 4096 + sizeof(float) * (size_t)WEIGHT_FLOATS + TAIL_BYTES;
+        FILE *file = path ? fopen(path, "rb") : NULL;
+        m->mapped = file ? _aligned_malloc(bytes + 1, 64) : NULL;
+        const int error = !file        ? $MODEL_ERROR_FILE
+                          : !m->mapped ? $MODEL_ERROR_MEMORY
+                                       : weights_from_memory(m, m->mapped, fread(m->mapped, 1, bytes + 1, file));
+        if (file)
+                fclose(file);
+        if (error) {
+                _aligned_free(m->mapped);
+                m->mapped = NULL;
+        }
+        return error;
+}
 #else
 static int weights_map($model *m, const char *path)
 {
-        struct stat about;
         uint64_t head[5];
         const int file = path ? open(path, O_RDONLY) : -1;
         int error = $MODEL_OK;
-        if (file < 0 || fstat(file, &about) || pread(file, head, sizeof head, 0) != (ssize_t)sizeof head)
+        const off_t bytes = file < 0 ? -1 : lseek(file, 0, SEEK_END);
+        if (bytes < 0 || pread(file, head, sizeof head, 0) != (ssize_t)sizeof head)
                 error = $MODEL_ERROR_FILE;
-        else if (!weights_are_ours(head, (uint64_t)about.st_size))
+        else if (!weights_are_ours(head, (uint64_t)bytes))
                 error = $MODEL_ERROR_WEIGHTS;
-        else if ((m->mapped = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, file, 0)) == MAP_FAILED)
+        else if ((m->mapped = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, file, 0)) == MAP_FAILED)
                 error = $MODEL_ERROR_MEMORY;
         if (file >= 0)
                 close(file);
@@ -41,7 +61,7 @@ static int weights_map($model *m, const char *path)
                 m->mapped = NULL;
                 return error;
         }
-        m->mapped_size = (size_t)about.st_size;
+        m->mapped_size = (size_t)bytes;
         m->weights = (const float *)(const void *)((const char *)m->mapped + 4096);
         return $MODEL_OK;
 }

@@ -80,7 +80,11 @@ void emit_struct(const Emit *e, Text *c)
                 text_printf(c, "        uint64_t fed; /* bit set of the input groups that have been "
                                "fed */\n");
         if (!e->alone)
-                text_printf(c, "        Team members;\n        void *mapped;\n        size_t mapped_size;\n");
+                text_printf(c, "        Team members;\n");
+        if (!e->alone && !is_freestanding(e))
+                text_printf(c, "        void *own_memory; /* allocated by %s_new */\n", e->name);
+        if (!e->alone && e->o->home == WEIGHTS_MAPPED)
+                text_printf(c, "        void *mapped;\n        size_t mapped_size;\n");
         if (!e->alone && is_batched(e) && e->causal)
                 emit_kept(e, c);
         if (!e->alone)

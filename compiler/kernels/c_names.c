@@ -24,8 +24,8 @@ static const char *const variable[] = {
         "m", "j", "n", "i", "row", "rows", "end", "thread", "threads", "acc", "panel", "s", "head", "col",
         "from", "to", "place", "context", "lo", "hi", "units", "a", "first", "chunk", "error", "arg", "run",
         "program", "advance", "active", "count", "weights", "arena", "state", "scratch", "team", "members",
-        "mapped", "mapped_size", "whole", "done", "fed", "fed_part", "part", "all", "unit", "s_apart", "next",
-        "around", "begin", "base", "caches", "held", "first_head", "end_head",
+        "mapped", "mapped_size", "own_memory", "whole", "done", "fed", "fed_part", "part", "all", "unit",
+        "s_apart", "next", "around", "begin", "base", "caches", "held", "first_head", "end_head",
         /* of ranks */
         "ranks", "first_row", "behind_row", "ranks_by", "BY_OUTPUTS", "BY_ROWS", "WAY_BEGIN", "WAY_END",
         "way", "batches", "begun", "begun_past", "begun_sequence", "batch_sequences"};
