@@ -406,7 +406,7 @@ static inline void chat_help(void)
 }
 
 /* Runs a command, a line without its slash; removes white space at its end.  0, or an error. */
-static inline int chat_command(ChatTerminal *t, char *line)
+static inline int chat_run_command(ChatTerminal *t, char *line)
 {
         for (size_t end = strlen(line); end && strchr(" \t\r", line[end - 1]); end--)
                 line[end - 1] = 0;
@@ -487,7 +487,7 @@ static inline int chat_take_input(ChatTerminal *t)
         char *text = t->text;
         int64_t n = t->n;
         if (*text == '/' && text[1] != '/')
-                return chat_command(t, text + 1);
+                return chat_run_command(t, text + 1);
         if (*text == '/') {
                 text++;
                 n--;
