@@ -173,7 +173,7 @@ static bool read_words_of_attention(Heat *h, const Words *w, const char **path)
                 const char *word = w->word[i];
                 const bool is_out = !strcmp(word, "-o");
                 if (is_out && (i + 1 == w->n || !is_picture_name(w->word[i + 1])))
-                        return repl_error("-o must name a file that ends in .png, not %s",
+                        return repl_error("-o must name a file that ends in .png or .svg, not %s",
                                           i + 1 < w->n ? w->word[i + 1] : "nothing");
                 if (!strcmp(word, "--window") || !strcmp(word, "--token")) {
                         if (!read_option(h, w, i))
@@ -182,7 +182,8 @@ static bool read_words_of_attention(Heat *h, const Words *w, const char **path)
                 } else if (is_out || is_picture_name(word))
                         *path = w->word[i += is_out];
                 else if (h->head >= 0 || !heat_read_number(word, &h->head))
-                        return repl_error("%s is neither a head's number nor a file that ends in .png", word);
+                        return repl_error(
+                                "%s is neither a head's number nor a file that ends in .png or .svg", word);
         }
         return h->token < 0 || *path ||
                repl_error("--token lays the weights over a picture and requires -o FILE.png");
@@ -252,7 +253,12 @@ static bool show_heat(Heat *h, const char *path)
 
 bool show_attention(ReplSession *s, const Words *w)
 {
-        Heat h = {.head = -1, .window = -1, .token = -1, .name = ""};
+        Heat h = {.head = -1,
+                  .window = -1,
+                  .token = -1,
+                  .name = "",
+                  .model = s->model ? s->model : "",
+                  .prompt = s->prompt};
         const char *path = NULL;
         if (!read_words_of_attention(&h, w, &path))
                 return false;

@@ -176,7 +176,7 @@ static bool lay_over(const Heat *h, Overlay *o, const char *path)
         const int64_t wide = o->columns * (o->wide + GAP) - GAP, all = MARGIN + wide + BAR_ROOM,
                       named = heat_name(h, title, sizeof title) + (int64_t)2 * MARGIN;
         if (!picture_new(&p, all > named ? all : named,
-                         MARGIN + TITLE + o->rows * (o->high + CAPTION) + MARGIN))
+                         MARGIN + TITLE + o->rows * (o->high + CAPTION) + MARGIN, path))
                 return repl_error("%s: the picture is too large", path);
         for (int64_t k = 0; k < o->maps; k++)
                 paint_panel(h, o, &p, k, MARGIN + (int)(k % o->columns * (o->wide + GAP)),

@@ -13,6 +13,7 @@ enum {
         BAR_WIDE = 22,
         BAR_ROOM = 110,
         MIN_BAR = 160,
+        MASKED = 0xd8,   /* grey of a masked weight */
         NUMBER_ROOM = 30 /* for a number along an axis */
 };
 
@@ -108,8 +109,17 @@ static void colour_of_share(float w, uint8_t *colour)
 
 int64_t heat_name(const Heat *h, char *text, size_t room)
 {
+        char run[100] = "";
+        const char *more = h->prompt && strlen(h->prompt) > 30 ? ".." : "";
+        if (h->token < 0 && h->prompt) /* over a picture, the picture shows the input */
+                snprintf(run, sizeof run, "%.40s, \"%.30s%s\", ", h->model, h->prompt, more);
+        else if (h->token < 0)
+                snprintf(run, sizeof run, "%.40s, ", h->model);
+        for (char *c = run; *c; c++)
+                if ((unsigned char)*c < ' ' || (unsigned char)*c >= 0x7f)
+                        *c = '?';
         return (int64_t)FRAME_LETTERS * LETTER_WIDTH *
-               snprintf(text, room, "%.150s%sattention %" PRId64, h->name, *h->name ? ", " : "",
+               snprintf(text, room, "%s%.100s%sattention %" PRId64, run, h->name, *h->name ? ", " : "",
                         h->attention);
 }
 
@@ -130,7 +140,10 @@ static void paint_map(const Heat *h, const HeatLayout *l, HeatMap m, Picture *p,
         for (int64_t i = 0; i < h->rows; i++)
                 for (int64_t j = 0; j < h->columns; j++) {
                         uint8_t colour[3];
-                        colour_of_share(heat_row(h, m, i)[j] / l->most, colour);
+                        const float weight = heat_row(h, m, i)[j];
+                        colour_of_share(weight / l->most, colour);
+                        if (!(weight > 0)) /* exactly 0, as masked ones are */
+                                memset(colour, MASKED, sizeof colour);
                         picture_fill(p, left + (int)j * l->cell, top + (int)i * l->cell, l->cell, l->cell,
                                      colour);
                 }
@@ -202,7 +215,7 @@ bool heat_paint(const Heat *h, const char *path)
         char title[200];
         const int64_t named = heat_name(h, title, sizeof title) + (int64_t)2 * MARGIN;
         l.width = l.width > named ? l.width : named;
-        if (!picture_new(&p, l.width, l.height))
+        if (!picture_new(&p, l.width, l.height, path))
                 return repl_error("%s: the picture is too large", path);
         for (int64_t k = 0; k < l.maps; k++) {
                 const int left = l.left + (int)(k % l.across * (l.wide + GAP)),

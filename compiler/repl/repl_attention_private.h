@@ -12,8 +12,9 @@ typedef struct {
 } HeatPlace;
 
 typedef struct {
-        const char *name;  /* of the block: "layer[2].attn.dot_product" */
-        int64_t attention; /* its index */
+        const char *name;           /* of the block: "layer[2].attn.dot_product" */
+        const char *model, *prompt; /* prompt: NULL: none */
+        int64_t attention;          /* its index */
         int64_t heads, windows, rows, columns;
         const float *weight;      /* [heads][windows][rows][columns] */
         int64_t head, window;     /* the selected ones, or -1: all */

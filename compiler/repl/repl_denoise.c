@@ -190,7 +190,7 @@ static bool paint_strip(const ReplDenoising *w, const char *path)
         Picture p;
         char title[120];
         if (!picture_new(&p, (int64_t)2 * MARGIN + w->moments * each - GAP,
-                         2 * MARGIN + TITLE + height * zoom + CAPTION))
+                         2 * MARGIN + TITLE + height * zoom + CAPTION, path))
                 return repl_error("the strip is too large: reduce the number of pictures");
         p.scale = FRAME_LETTERS;
         snprintf(title, sizeof title, "%.60s, %s, %d steps, seed %" PRId64, w->s->model, way ? way : "ddim",
@@ -314,7 +314,7 @@ bool show_denoising(ReplSession *s, const Words *w)
         if (o.nfile > 1 || *end || pictures < 1 || pictures > MAX_PICTURES)
                 return repl_error("the number of pictures is 1 to 64");
         if (o.out && !is_picture_name(o.out))
-                return repl_error("-o must name a file that ends in .png");
+                return repl_error("-o must name a file that ends in .png or .svg");
         ReplDenoising all = {.s = s, .wanted_moments = (int)pictures, .seed = (int64_t)o.sampler.state};
         const bool good = trace_denoising(&all, &o);
         for (int k = 0; k < all.moments; k++)

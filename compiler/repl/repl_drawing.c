@@ -62,7 +62,7 @@ static bool take_option(DrawingRest *r, Drawing *d, bool *good)
 {
         const char *last = word_before(r, 0), *before = word_before(r, 1);
         if (!strcmp(last, "-o") || (!strcmp(before, "-o") && !is_picture_name(last)))
-                return *good = drawing_refuse("-o must name a file that ends in .png",
+                return *good = drawing_refuse("-o must name a file that ends in .png or .svg",
                                               strcmp(last, "-o") ? last : "nothing");
         if (!d->path && is_picture_name(last)) {
                 d->path = last;

@@ -114,14 +114,14 @@ void frame_about(PlotFrame *f, const char *about)
         f->p.scale = FRAME_LETTERS;
 }
 
-bool frame_begin(PlotFrame *f, const Plot *p, int width, int height)
+bool frame_begin(PlotFrame *f, const Plot *p, int width, int height, const char *path)
 {
         const int top = p->about ? TOP + ABOUT_HIGH : TOP, right = p->kind == PLOT_HEAT ? BAR_RIGHT : RIGHT;
         f->x = LEFT;
         f->y = top;
         f->width = width;
         f->height = height;
-        if (!picture_new(&f->p, LEFT + width + right, top + height + BOTTOM))
+        if (!picture_new(&f->p, LEFT + width + right, top + height + BOTTOM, path))
                 return false;
         f->p.scale = FRAME_LETTERS;
         return true;

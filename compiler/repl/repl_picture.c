@@ -1,4 +1,4 @@
-/* Pictures: filled boxes and letters of 5 by 7 dots, written as PNG. */
+/* Pictures: filled boxes and letters of 5 by 7 dots, written as PNG, or boxes and texts of an SVG. */
 #include "media/media.h"
 #include "repl_private.h"
 
@@ -43,7 +43,28 @@ static const uint8_t letter[LAST_LETTER - FIRST_LETTER + 1][COLUMNS] = {
         {0x00, 0x41, 0x36, 0x08, 0x00}, {0x10, 0x08, 0x08, 0x10, 0x08}};
 static const uint8_t box[COLUMNS] = {0x7f, 0x41, 0x41, 0x41, 0x7f};
 
-bool picture_new(Picture *p, int64_t width, int64_t height)
+static bool has_suffix(const char *path, const char *suffix)
+{
+        const size_t n = strlen(path), m = strlen(suffix);
+        return n > m && !strcmp(path + n - m, suffix);
+}
+
+static bool marks_begin(Picture *p)
+{
+        p->marks = calloc(1, sizeof *p->marks);
+        if (p->marks)
+                p->marks->file = open_memstream(&p->marks->text, &p->marks->size);
+        if (!p->marks || !p->marks->file)
+                return false;
+        fprintf(p->marks->file,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                "shape-rendering=\"crispEdges\" font-family=\"monospace\" fill=\"#202020\">\n"
+                "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+                p->width, p->height, p->width, p->height, p->width, p->height);
+        return true;
+}
+
+bool picture_new(Picture *p, int64_t width, int64_t height, const char *path)
 {
         *p = (Picture){0};
         if (width < 1 || height < 1 || width > MAX_PIXELS / height)
@@ -55,24 +76,82 @@ bool picture_new(Picture *p, int64_t width, int64_t height)
         p->width = (int)width;
         p->height = (int)height;
         p->scale = 1;
-        return true;
+        if (!has_suffix(path, ".svg") || marks_begin(p))
+                return true;
+        picture_free(p);
+        return false;
 }
 
 void picture_free(Picture *p)
 {
+        if (p->marks && p->marks->file)
+                fclose(p->marks->file);
+        if (p->marks)
+                free(p->marks->text);
+        free(p->marks);
         free(p->pixel);
         *p = (Picture){0};
 }
 
-void picture_fill(Picture *p, int x, int y, int width, int height, const uint8_t *colour)
+static void fill_pixels(Picture *p, int x, int y, int width, int height, const uint8_t *colour)
 {
         for (int j = y < 0 ? 0 : y; j < y + height && j < p->height; j++)
                 for (int i = x < 0 ? 0 : x; i < x + width && i < p->width; i++)
                         memcpy(p->pixel + 3 * ((size_t)j * (size_t)p->width + (size_t)i), colour, 3);
 }
 
+void picture_fill(Picture *p, int x, int y, int width, int height, const uint8_t *colour)
+{
+        if (p->marks)
+                fprintf(p->marks->file,
+                        "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>\n", x, y,
+                        width, height, colour[0], colour[1], colour[2]);
+        else
+                fill_pixels(p, x, y, width, height, colour);
+}
+
+/* A text of XML: bytes that are no character are boxes. */
+static void mark_characters(FILE *f, const char *text)
+{
+        for (int bytes; *text; text += bytes) {
+                uint32_t code = 0;
+                bytes = decode_utf8(text, (int32_t)strlen(text), &code);
+                if (bytes == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+                        fputs("\u25a1", f);
+                        bytes = bytes ? bytes : 1;
+                } else if (*text == '<' || *text == '&') {
+                        fputs(*text == '<' ? "&lt;" : "&amp;", f);
+                } else {
+                        fprintf(f, "%.*s", bytes, text);
+                }
+        }
+}
+
+/* The letters fill the same room as those of dots. */
+static void mark_text(const Picture *p, int x, int y, const char *text, bool upright)
+{
+        FILE *f = p->marks->file;
+        int n = 0;
+        for (const char *c = text; *c; c++)
+                n += ((unsigned char)*c & 0xc0) != 0x80;
+        if (n == 0)
+                return;
+        fprintf(f, "<text xml:space=\"preserve\" font-size=\"%d\" textLength=\"%d\" ", 10 * p->scale,
+                n * LETTER_WIDTH * p->scale);
+        if (upright)
+                fprintf(f, "transform=\"translate(%d %d) rotate(-90)\">", x + ROWS * p->scale, y + p->scale);
+        else
+                fprintf(f, "x=\"%d\" y=\"%d\">", x, y + ROWS * p->scale);
+        mark_characters(f, text);
+        fputs("</text>\n", f);
+}
+
 void picture_text(Picture *p, int x, int y, const char *text, bool upright)
 {
+        if (p->marks) {
+                mark_text(p, x, y, text, upright);
+                return;
+        }
         static const uint8_t black[3] = {0x20, 0x20, 0x20};
         for (; *text; text++) {
                 unsigned char c = (unsigned char)*text;
@@ -82,9 +161,9 @@ void picture_text(Picture *p, int x, int y, const char *text, bool upright)
                 for (int column = 0; column < COLUMNS; column++)
                         for (int row = 0; row < ROWS; row++)
                                 if (dots[column] >> row & 1)
-                                        picture_fill(p, x + p->scale * (upright ? row : column),
-                                                     y + p->scale * (upright ? -column : row), p->scale,
-                                                     p->scale, black);
+                                        fill_pixels(p, x + p->scale * (upright ? row : column),
+                                                    y + p->scale * (upright ? -column : row), p->scale,
+                                                    p->scale, black);
                 if (upright)
                         y -= p->scale * LETTER_WIDTH;
                 else
@@ -94,11 +173,15 @@ void picture_text(Picture *p, int x, int y, const char *text, bool upright)
 
 bool is_picture_name(const char *path)
 {
-        const size_t n = strlen(path);
-        return n > 4 && !strcmp(path + n - 4, ".png");
+        return has_suffix(path, ".png") || has_suffix(path, ".svg");
 }
 
 bool picture_write(const Picture *p, const char *path)
 {
-        return write_png(path, p->width, p->height, p->pixel);
+        if (!p->marks)
+                return write_png(path, p->width, p->height, p->pixel);
+        fputs("</svg>\n", p->marks->file);
+        if (fflush(p->marks->file) != 0)
+                return repl_error("%s", no_memory);
+        return write_file(path, p->marks->text, (int64_t)p->marks->size);
 }

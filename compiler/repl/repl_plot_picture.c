@@ -128,7 +128,7 @@ bool plot_paint(Plot *p, const char *path)
                 wide *= (int)p->columns;
                 high *= (int)p->rows;
         }
-        if (!good || !frame_begin(&f, p, wide, high))
+        if (!good || !frame_begin(&f, p, wide, high, path))
                 return repl_error("%s", no_memory);
         switch (p->kind) {
         case PLOT_LINE: paint_line(&f, p); break;

@@ -50,7 +50,7 @@ enum { FRAME_LETTERS = 2 /* width of a letter's dot in pixels */ };
 extern const uint8_t frame_blue[3];
 /* Makes a picture with room for box, labels, colour bar and the line below the title; false: too large, or
  * out of memory. */
-bool frame_begin(PlotFrame *f, const Plot *p, int width, int height);
+bool frame_begin(PlotFrame *f, const Plot *p, int width, int height, const char *path);
 void frame_x_axis(PlotFrame *f, bool whole, bool grid);
 /* ticks and labels at x: to its left (-1), or to its right (1) */
 void frame_y_axis(PlotFrame *f, int x, int side, bool whole, bool grid);

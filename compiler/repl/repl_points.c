@@ -269,7 +269,7 @@ bool points_paint(const Points *p, const char *path)
         PlotFrame f = {0};
         const int high = height_of(&r);
         Canvas c = {WIDE, high, calloc((size_t)WIDE * (size_t)high, sizeof *c.taken)};
-        if (!c.taken || !frame_begin(&f, &p->plot, WIDE, high)) {
+        if (!c.taken || !frame_begin(&f, &p->plot, WIDE, high, path)) {
                 free(c.taken);
                 return repl_error("%s", no_memory);
         }

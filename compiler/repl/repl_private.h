@@ -349,22 +349,30 @@ int time_of(const Graph *g); /* the growing dimension, or -1 */
 /* Text of a token id. */
 void label_of(const ReplSession *s, int32_t token, char *text, size_t room);
 
-/* Pictures with plain labels, written as PNG. */
+/* Pictures with plain labels, written as PNG, or as SVG, which is recorded as it is drawn. */
+
+typedef struct {
+        FILE *file; /* in memory */
+        char *text;
+        size_t size;
+} PictureMarks;
 
 typedef struct {
         int width, height;
-        uint8_t *pixel; /* [height][width][3] red, green, blue */
-        int scale;      /* size of a letter's dot in pixels; default 1 */
+        PictureMarks *marks; /* for SVG; NULL: PNG */
+        uint8_t *pixel;      /* [height][width][3] red, green, blue */
+        int scale;           /* size of a letter's dot in pixels; default 1 */
 } Picture;
 
 enum { LETTER_WIDTH = 6, LETTER_HEIGHT = 8 }; /* including the gaps between letters and lines */
 
-bool picture_new(Picture *p, int64_t width, int64_t height); /* white; false: too large, or out of memory */
+/* white, for a file of this name; false: too large, or out of memory */
+bool picture_new(Picture *p, int64_t width, int64_t height, const char *path);
 void picture_free(Picture *p);
 void picture_fill(Picture *p, int x, int y, int width, int height, const uint8_t *colour);
 /* ASCII; other bytes are boxes.  upright: the text runs upwards from (x, y). */
 void picture_text(Picture *p, int x, int y, const char *text, bool upright);
-bool is_picture_name(const char *path);                 /* it ends in .png */
+bool is_picture_name(const char *path);                 /* it ends in .png or .svg */
 bool picture_write(const Picture *p, const char *path); /* false after a message */
 
 /* Singular values. */
