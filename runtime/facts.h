@@ -60,6 +60,9 @@
 #define HAS_POSITIONS 1
 #define HAS_SIZES 1
 
+/* There is an operating system: memory is allocated, weight files are opened, threads are started. */
+#define HAS_SYSTEM 1
+
 /* Weights are in the program, else in a file.  Weight files are read on Windows, too: in C for any machine. */
 #define HAS_WEIGHTS_INSIDE 1
 #define HAS_WINDOWS 1

@@ -9,7 +9,9 @@
 #endif
 
 #include <stdint.h>
+#if HAS_COMMAND
 #include <stdlib.h>
+#endif
 #include <string.h>
 
 /* Tokens of a loop: those that end a text, that it begins with, that are never chosen, and not as the first one.  Each ends with -1. */

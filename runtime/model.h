@@ -21,10 +21,14 @@ APART int init($model *m, const WeightImage *from, int threads)
         if (error)
                 return error;
         m->team = &m->members;
+#if HAS_SYSTEM
         if (team_start(m->team, threads)) {
                 $model_close(m);
                 return $MODEL_ERROR_THREADS;
         }
+#else
+        team_start(m->team, threads);
+#endif
         m->threads = m->team->threads;
         return $MODEL_OK;
 }
@@ -38,6 +42,13 @@ static int init_from($model *m, const WeightImage *from, int threads)
         return processor_suits() ? init(m, from, threads) : $MODEL_ERROR_CPU;
 }
 
+#if !HAS_SYSTEM
+$model *$model_instance(int *error)
+{
+        *error = init_from(&lathe_memory.instance, &(WeightImage){.path = NULL}, 1);
+        return *error ? NULL : &lathe_memory.instance;
+}
+#else
 int $model_init($model *m, const char *weights_path, int threads)
 {
         return init_from(m, &(WeightImage){.path = weights_path}, threads);
@@ -96,6 +107,7 @@ void $model_free($model *m)
         free(m ? m->own_memory : NULL);
 }
 
+#endif
 
 /* Runs the program on every thread, in the float state that the results are defined in. */
 static void run($model *m)

@@ -1,7 +1,9 @@
 /*
  * Where an instance of the model gets its weights from.
  */
+#if HAS_SYSTEM
 #include <stdlib.h>
+#endif
 #include <string.h>
 #if !HAS_WEIGHTS_INSIDE && !defined(__wasm__)
 #if HAS_WINDOWS && defined(_WIN32)

@@ -3,7 +3,7 @@
 #if defined(__GNUC__) && !defined(__TINYC__) && (defined(__x86_64__) || defined(__i386__))
 #include <cpuid.h>
 #endif
-#if defined(__aarch64__) && defined(__linux__)
+#if HAS_SYSTEM && defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
 
@@ -47,7 +47,7 @@ APART int processor_suits(void)
                 __asm__ __volatile__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
         return (a & kept) == kept;
 }
-#elif defined(__GNUC__) && !defined(__TINYC__) && defined(__aarch64__) && defined(__linux__)
+#elif HAS_SYSTEM && defined(__GNUC__) && !defined(__TINYC__) && defined(__aarch64__) && defined(__linux__)
 /* Bits of AT_HWCAP and AT_HWCAP2, by number: older headers lack some names. */
 APART int processor_suits(void)
 {

@@ -44,6 +44,7 @@ KERNEL int team_start(Team *team, int threads UNUSED)
         team->threads = 1;
         return 0;
 }
+#if HAS_SYSTEM
 KERNEL int team_renew(Team *team UNUSED, int threads UNUSED)
 {
         return 0;
@@ -51,6 +52,7 @@ KERNEL int team_renew(Team *team UNUSED, int threads UNUSED)
 KERNEL void team_stop(Team *team UNUSED)
 {
 }
+#endif
 KERNEL void team_run(Team *team UNUSED, void (*program)(void *arg, int thread), void *arg)
 {
         program(arg, 0);

@@ -1,4 +1,5 @@
 /* lathe build: a model to C, header and packed weights. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,19 @@ static WeightHome weight_home(const CommandOptions *o)
                                       : WEIGHTS_MAPPED;
 }
 
+/* Bytes of a freestanding program without its code; to standard error if the C is on standard output. */
+static void print_memory(const Plan *p, const EmitOptions *e, FILE *to)
+{
+        const int64_t arena = arena_floats(p) * 4, state = p->slots * (p->bytes.state + LANES * 4),
+                      scratch = scratch_size(p) * 4;
+        fprintf(to,
+                "%s: %" PRId64 " bytes of constants (weights %" PRId64 ", tokenizer %" PRId64 "), %" PRId64
+                " bytes of static memory (arena %" PRId64 ", state %" PRId64 ", scratch %" PRId64
+                "), and the instance's struct\n",
+                e->name, p->bytes.weights + e->tables_size, p->bytes.weights, e->tables_size,
+                arena + state + scratch, arena, state, scratch);
+}
+
 /* Packs, emits and writes; tokenizer may be NULL. */
 static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokenizer *tokenizer,
                        Weights *weights, const EmittedLoops *loops, const Grammar *grammar)
@@ -192,6 +206,7 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
         options.with_main = o->given[OPT_MAIN];
         options.main_loop = o->given[OPT_MAIN] ? loops->main : NULL;
         options.alone = is_stream(o);
+        options.freestanding = o->given[OPT_FREESTANDING];
         options.weights = packed;
         options.grammar = grammar ? grammar_tables(grammar) : NULL;
         const TalkForm *form = o->given[OPT_MAIN] ? model_talks(m, o, tokenizer, "build") : NULL;
@@ -213,6 +228,8 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
                 fprintf(stderr, "lathe: weights: %s\n", error);
                 return weights_why(weights) ? WRONG_INPUT : WRONG_ENVIRONMENT;
         }
+        if (options.freestanding)
+                print_memory(p, &options, is_stream(o) ? stderr : stdout);
         if (is_stream(o))
                 return write_file("-", c->data, c->n) ? DONE : WRONG_ENVIRONMENT;
         const int code = write_files(m, o, &(const BuiltFile){p, weights, &tail, c, h, module, stem, base});
@@ -278,8 +295,11 @@ static int build_model(Model *m, const CommandOptions *o, const EmittedLoops *lo
         return code;
 }
 
-int build_command(const CommandOptions *o)
+int build_command(const CommandOptions *given)
 {
+        CommandOptions own = *given;
+        const CommandOptions *o = &own;
+        own.given[OPT_EMBED] |= given->given[OPT_FREESTANDING] && !given->given[OPT_INCBIN];
         Model m;
         EmittedLoops loops;
         const Grammar *grammar;

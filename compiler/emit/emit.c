@@ -187,8 +187,13 @@ static void emit_comment(const Emit *e, Text *c)
                 wasm                                        ? "clang-16"
                 : e->plan->sharing.ranks && e->o->with_main ? "mpicc"
                                                             : "cc",
-                *flags ? " " : "", flags, e->o->name, e->o->with_main ? "" : " your.c",
-                e->o->home == WEIGHTS_BY_ASSEMBLER
+                *flags ? " " : "", flags, e->o->name, e->o->with_main || is_freestanding(e) ? "" : " your.c",
+                is_freestanding(e)
+                        ? arena_printf(e->arena,
+                                       " -c\n * It needs no operating system, and of the C library only the "
+                                       "functions of string.h%s.",
+                                       e->o->grammar ? ", and qsort" : "")
+                : e->o->home == WEIGHTS_BY_ASSEMBLER
                         ? arena_printf(e->arena,
                                        " -lpthread\n * The weights, %s.c.weights, lie beside this file then.",
                                        e->o->name)
@@ -217,12 +222,10 @@ void emit_guard_macros(const Emit *e, Text *c)
                             missing->data, t->name, *t->flags ? t->flags : "a compiler for that processor");
 }
 
-/* Floats of the arena, the pool of pages after it, and the table of pages. */
-static int64_t arena_floats(const Emit *e)
+int64_t arena_floats(const Plan *p)
 {
-        const Plan *p = e->plan;
         int64_t n = FLOATS(pool_offset(p) + p->bytes.pool);
-        return has_pages(e) ? n + round_up(PAGE_NUMBERS(p->slots, page_blocks(p), p->pages), LANES) : n;
+        return p->pages > 0 ? n + round_up(PAGE_NUMBERS(p->slots, page_blocks(p), p->pages), LANES) : n;
 }
 
 static const char *batch_constants(const Emit *e)
@@ -253,9 +256,10 @@ static void emit_constants(const Emit *e, Text *c)
                     "#define WEIGHT_FLOATS %" PRId64 "\n#define ARENA_FLOATS %" PRId64
                     "\n#define STATE_FLOATS %" PRId64 "\n#define SCRATCH ((int64_t)%" PRId64
                     ")\n%s#define TAIL_BYTES %" PRId64 "\n#define TAIL_HASH UINT64_C(0x%" PRIx64 ")\n%s\n",
-                    FLOATS(e->plan->bytes.weights), arena_floats(e), FLOATS(e->plan->bytes.state) + LANES,
-                    scratch_size(e->plan), parts, e->o->tables_apart ? e->o->tables_size : 0,
-                    e->o->tables_apart ? e->o->tables_hash : 0, is_batched(e) ? batch_constants(e) : "");
+                    FLOATS(e->plan->bytes.weights), arena_floats(e->plan),
+                    FLOATS(e->plan->bytes.state) + LANES, scratch_size(e->plan), parts,
+                    e->o->tables_apart ? e->o->tables_size : 0, e->o->tables_apart ? e->o->tables_hash : 0,
+                    is_batched(e) ? batch_constants(e) : "");
 }
 
 /* Whether a portable file has its own copy of kernels and program for this instruction set, with other
@@ -421,6 +425,11 @@ bool has_pages(const Emit *e)
         return e->plan->pages > 0;
 }
 
+bool is_freestanding(const Emit *e)
+{
+        return e->o && e->o->freestanding;
+}
+
 Emit emit_new(Plan *p, const EmitOptions *o)
 {
         Emit e = {.plan = p,
@@ -491,7 +500,10 @@ void emit(Plan *p, const EmitOptions *o, Text *out, Text *h)
         p->names_offsets = true;
         emit_header(&e, h);
         emit_comment(&e, c);
-        text_printf(c, "#if !defined(_POSIX_C_SOURCE)\n#define _POSIX_C_SOURCE 200809L\n#endif\n%s%s%s\n\n",
+        text_printf(c, "%s%s%s%s\n\n",
+                    o->freestanding
+                            ? ""
+                            : "#if !defined(_POSIX_C_SOURCE)\n#define _POSIX_C_SOURCE 200809L\n#endif\n",
                     o->alone ? "" : "#include \"", o->alone ? h->data : o->name, o->alone ? "" : ".h\"");
         emit_guard_macros(&e, c);
         emit_constants(&e, c);

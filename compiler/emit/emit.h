@@ -45,9 +45,10 @@ typedef struct {
         bool generates; /* has a function that generates: tokens are the input, logits the only output */
         const EmitLoop *loop; /* [nloop] loops with a function */
         int nloop;
-        const Input *feeds_prompt;           /* input for the command line's prompt; NULL: it is continued */
-        const EmitLoop *main_loop;           /* the loop of the command line; NULL: generation */
-        bool alone;                          /* the C contains its header */
+        const Input *feeds_prompt; /* input for the command line's prompt; NULL: it is continued */
+        const EmitLoop *main_loop; /* the loop of the command line; NULL: generation */
+        bool alone;                /* the C contains its header */
+        bool freestanding; /* needs no operating system: static memory, weights in the program, one thread */
         const struct GrammarTables *grammar; /* NULL, or the grammar of texts; requires tables */
         const char *talk;                    /* NULL, or the form of a conversation, by talk_form_text() */
         const void *tables;                  /* tables of runtime/tokens.h; NULL: no tokenizer */
@@ -73,6 +74,7 @@ const char *loop_tokens_text(Arena *a, const Graph *g);
  * the functions that lathe provides (runtime/jit.h and the kernels).  NULL: for the system's compiler;
  * everything that the program needs is included. */
 void emit_program_alone(Plan *p, const char *given, Text *c);
+int64_t arena_floats(const Plan *p); /* of the arena, the pool of pages after it, and the table of pages */
 int64_t scratch_size(const Plan *p); /* floats of scratch for each thread */
 int64_t parts_size(const Plan *p);   /* floats for partial sums of all threads, stored after all scratch */
 /* Elements of one position of an input or output; all elements if it has no positions. */

@@ -84,11 +84,14 @@ const char *version_text(const Emit *e)
 
 void emit_errors(const Emit *e, Text *c)
 {
+        text_printf(c, "const char *%s_version(void)\n{\n        return \"%s\";\n}\n\n", e->name,
+                    version_text(e));
+        if (is_freestanding(e))
+                return;
         text_printf(c,
-                    "const char *%s_version(void)\n{\n        return \"%s\";\n}\n\n"
                     "const char *%s_error(int code)\n{\n        static const char *const text[] = {\n"
                     "                [%s_OK] = \"no error\",\n",
-                    e->name, version_text(e), e->name, e->upper);
+                    e->name, e->upper);
         for (size_t i = 0; i < sizeof error_table / sizeof *error_table; i++)
                 if (is_possible(e, i))
                         text_printf(c, "                [%s_ERROR_%s] = \"%s\",\n", e->upper,

@@ -246,8 +246,20 @@ static const char in_memory_text[] =
         "the model. */\n"
         "int $model_init_from($model *m, const void *image, size_t bytes, int threads);\n"
         "$model *$model_new_from(const void *image, size_t bytes, int threads, int *error);\n";
+static const char static_text[] = "/* The model with its weights and its state, in static memory.  Each call "
+                                  "begins again at position 0, and "
+                                  "returns the same\n * instance; NULL on an error, which is stored in "
+                                  "*error: $MODEL_ERROR_FLOAT, CPU or "
+                                  "WEIGHTS.  error may not be NULL. */\n"
+                                  "typedef struct $model $model;\n"
+                                  "$model *$model_instance(int *error);\n\n";
+
 static void declare_instance(const Emit *e, Text *h)
 {
+        if (is_freestanding(e)) {
+                text_put(h, model_text(e, static_text));
+                return;
+        }
         const char *path = e->o->home != WEIGHTS_MAPPED ? "NULL: the weights are in the program"
                                                         : "that of the weight file";
         text_printf(h, "%s",
@@ -304,13 +316,16 @@ static void declare_whole(const Emit *e, Text *h)
 
 void emit_header(const Emit *e, Text *h)
 {
-        text_printf(h,
-                    "/* %s: the interface of %s.c, for C and C++; written by lathe %s.\n *\n"
-                    " * Functions that return int return %s_OK, which is 0, or an error below; %s_error() "
-                    "returns its message.  None prints or exits.\n * Memory belongs to the caller, and no "
-                    "pointer to it is kept.  Pointers may be NULL only where that is stated.\n"
-                    " * Tensors are row-major, outermost axis first.\n",
-                    e->name, e->o->name, LATHE_VERSION, e->upper, e->name);
+        text_printf(
+                h,
+                "/* %s: the interface of %s.c, for C and C++; written by lathe %s.\n *\n"
+                " * Functions that return int return %s_OK, which is 0, or an error below%s.  None prints "
+                "or exits.\n * Memory belongs to the caller, and no "
+                "pointer to it is kept.  Pointers may be NULL only where that is stated.\n"
+                " * Tensors are row-major, outermost axis first.\n",
+                e->name, e->o->name, LATHE_VERSION, e->upper,
+                is_freestanding(e) ? ""
+                                   : arena_printf(e->arena, "; %s_error() returns its message", e->name));
         emit_about(e, h);
         text_printf(
                 h, "%s",
@@ -339,8 +354,10 @@ void emit_header(const Emit *e, Text *h)
                 declare_loop(e, &e->o->loop[i], h);
         if (e->o->tables)
                 declare_texts(e, h);
-        text_printf(h,
-                    "/* The message of an error, in English; never NULL. */\nconst char *%s_error(int "
-                    "code);\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n",
-                    e->name);
+        if (!is_freestanding(e))
+                text_printf(h,
+                            "/* The message of an error, in English; never NULL. */\nconst char "
+                            "*%s_error(int code);\n\n",
+                            e->name);
+        text_printf(h, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

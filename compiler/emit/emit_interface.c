@@ -311,6 +311,8 @@ static void emit_feeds(const Emit *e, Text *c)
 /* Threads are renewed before each call that runs them. */
 void emit_renewal(const Emit *e, Text *c)
 {
+        if (is_freestanding(e))
+                return;
         text_printf(c, "%s",
                     model_text(e, "        if (team_renew(m->team, m->threads))\n                return "
                                   "$MODEL_ERROR_THREADS;\n"));

@@ -29,6 +29,7 @@ typedef struct {
 bool is_batched(const Emit *e); /* an instance holds several sequences */
 bool has_beams(const Emit *e);  /* has a beam search, with a beam in each slot */
 bool has_pages(const Emit *e);  /* states are stored in pages */
+bool is_freestanding(const Emit *e);
 /* Text of a runtime file for this program: without its first comment, conditions resolved, names replaced. */
 const char *host_text(const Emit *e, const char *file);
 Emit emit_new(Plan *p, const EmitOptions *o);

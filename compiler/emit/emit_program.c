@@ -81,7 +81,7 @@ void emit_struct(const Emit *e, Text *c)
                                "been */\n");
         if (!e->alone)
                 text_printf(c, "        Team members;\n");
-        if (!e->alone)
+        if (!e->alone && !is_freestanding(e))
                 text_printf(c, "        void *own_memory; /* allocated by %s_new */\n", e->name);
         if (!e->alone && e->o->home == WEIGHTS_MAPPED)
                 text_printf(c, "        void *mapped;\n        size_t mapped_size;\n");

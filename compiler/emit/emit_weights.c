@@ -104,15 +104,15 @@ static void emit_opening(const Emit *e, Text *c)
                                      : "weights_inside(m)";
         const char *where = e->o->tables_apart ? "m->weights + WEIGHT_FLOATS, TAIL_BYTES"
                                                : "token_block, sizeof token_block";
-        const char *body = e->o->tables
-                                   ? arena_printf(e->arena,
-                                                  "        int error = %s;\n        if (!error && "
-                                                  "!tokens_open(&m->tokens, %s)) {\n"
-                                                  "                $model_close(m);\n"
-                                                  "                error = $MODEL_ERROR_WEIGHTS;\n        }\n"
-                                                  "        return error;\n",
-                                                  weights, where)
-                                   : arena_printf(e->arena, "        return %s;\n", weights);
+        const char *body =
+                e->o->tables ? arena_printf(e->arena,
+                                            "        int error = %s;\n        if (!error && "
+                                            "!tokens_open(&m->tokens, %s)) {\n%s"
+                                            "                error = $MODEL_ERROR_WEIGHTS;\n        }\n"
+                                            "        return error;\n",
+                                            weights, where,
+                                            is_freestanding(e) ? "" : "                $model_close(m);\n")
+                             : arena_printf(e->arena, "        return %s;\n", weights);
         text_put(c, model_text(e, arena_printf(
                                           e->arena,
                                           "static int weights_open($model *m, const WeightImage *from%s)\n{\n"

@@ -124,6 +124,7 @@ static bool prescribes(const Graph *g)
         FACT(PAGES, has_pages(e))                                                                            \
         FACT(POSITIONS, e->causal)                                                                           \
         FACT(SIZES, e->g->nnamed)                                                                            \
+        FACT(SYSTEM, !is_freestanding(e))                                                                    \
         FACT(WEIGHTS_INSIDE, o && o->home != WEIGHTS_MAPPED)                                                 \
         FACT(WINDOWS, !*p->target->machine->defined)                                                         \
         FACT(PRESCRIBED, prescribes(e->g))                                                                   \
@@ -150,9 +151,12 @@ static const char *const machine_macro[] = {
         "__clang__",  "LATHE_NO_THREADS"};
 enum { MACHINE_MACROS = sizeof machine_macro / sizeof *machine_macro, MAYBE_DEFINED = 2 };
 
-/* Adds the known macros of the machine to `list`. */
-static void add_machine(const Target *t, CFact *list)
+/* Adds the known macros of the program's machine to `list`. */
+static void add_machine(const Emit *e, CFact *list)
 {
+        const Target *t = e->plan->target;
+        if (is_freestanding(e))
+                *list++ = (CFact){"LATHE_NO_THREADS", 1};
         for (int i = 0; i < MACHINE_MACROS && *t->machine->defined; i++) {
                 const bool defined = strstr(t->machine->defined, machine_macro[i]);
                 if (defined || i < MACHINE_MACROS - MAYBE_DEFINED)
@@ -171,9 +175,9 @@ const CFact *program_facts(const Emit *e)
 #define FACT_OF(name, holds) {"HAS_" #name, holds},
         const CFact fact[] = {FACTS(FACT_OF){"EMITTED", 1}, {NULL, 0}};
         const int n = sizeof fact / sizeof *fact;
-        CFact *list = NEW_ARRAY(p->graph->arena, CFact, n + MACHINE_MACROS);
+        CFact *list = NEW_ARRAY(p->graph->arena, CFact, n + MACHINE_MACROS + 1);
         memcpy(list, fact, sizeof fact);
-        add_machine(p->target, list + n - 1);
+        add_machine(e, list + n - 1);
         return list;
 }
 
