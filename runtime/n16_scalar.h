@@ -21,7 +21,7 @@ typedef struct {
 
 KERNEL n16 n_set1(int32_t value)
 {
-        n16 r;
+        n16 r = {{0}};
         for (int i = 0; i < 16; i++)
                 r.lane[i] = value;
         return r;
@@ -30,7 +30,7 @@ KERNEL n16 n_set1(int32_t value)
 /* As floats, rounded to nearest even. */
 KERNEL v16 v_of_n(n16 x)
 {
-        v16 r;
+        v16 r = {{0}};
         for (int i = 0; i < 16; i++)
                 r.lane[i] = (float)x.lane[i];
         return r;

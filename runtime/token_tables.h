@@ -448,7 +448,7 @@ static inline int32_t token_of_bytes(const TokenTables *t, const unsigned char *
                         return -1;
                 if (s->word != word || s->second != second || s->n_marks >> TOKEN_MARK_BITS != (uint64_t)n)
                         continue;
-                uint32_t length;
+                uint32_t length = 0;
                 const unsigned char *bytes = n > 16 ? token_bytes_of(t, TOKENS_OFFSET, s->token, &length) : NULL;
                 if (bytes && (length != (uint64_t)n || memcmp(bytes + 16, p + 16, (size_t)n - 16)))
                         continue;

@@ -62,7 +62,7 @@ KERNEL float float_from_bits(uint32_t bits)
  *
  * V_LONG stands before a long function of vectors.  With multiply-adds in software a call costs little, and copies in the callers would take the
  * C compiler most of its time. */
-#if (defined(__FMA__) || defined(__aarch64__)) && !defined(__TINYC__)
+#if (defined(__FMA__) || defined(__aarch64__) || ((defined(__arm__) || defined(__riscv)) && defined(__FP_FAST_FMAF))) && !defined(__TINYC__)
 #define V_LONG KERNEL
 KERNEL float float_fma(float a, float b, float c)
 {
@@ -172,7 +172,7 @@ KERNEL uint16_t float_to_f16(float x)
 
 KERNEL v16 v_load(const float *p)
 {
-        v16 x;
+        v16 x = {{0}};
         memcpy(&x, p, sizeof x);
         return x;
 }
@@ -185,7 +185,7 @@ KERNEL void v_store(float *p, v16 x)
 /* The first n floats (0 <= n <= 16), +0 behind them; reads no more than n. */
 KERNEL v16 v_load_n(const float *p, int n)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = i < n ? p[i] : 0.0f;
         return x;
@@ -201,7 +201,7 @@ KERNEL void v_store_n(float *p, v16 x, int n)
 /* Lane i is p[i * stride] for i < n, else +0. */
 KERNEL v16 v_load_strided(const float *p, ptrdiff_t stride, int n)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = i < n ? p[i * stride] : 0.0f;
         return x;
@@ -210,7 +210,7 @@ KERNEL v16 v_load_strided(const float *p, ptrdiff_t stride, int n)
 /* Four times four neighbours: lane 4 i + j is p[i * step + j]. */
 KERNEL v16 v_load_quarters(const float *p, ptrdiff_t step)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = p[i / 4 * step + i % 4];
         return x;
@@ -237,7 +237,7 @@ KERNEL void v_store_strided(float *p, ptrdiff_t stride, v16 x, int n)
 /* Integers as floats: exact up to 2^24, rounded to nearest beyond. */
 KERNEL v16 v_load_i32(const int32_t *p)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = (float)p[i];
         return x;
@@ -245,7 +245,7 @@ KERNEL v16 v_load_i32(const int32_t *p)
 
 KERNEL v16 v_load_i32_n(const int32_t *p, int n)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = i < n ? (float)p[i] : 0.0f;
         return x;
@@ -254,7 +254,7 @@ KERNEL v16 v_load_i32_n(const int32_t *p, int n)
 /* Half precision numbers, widened exactly. */
 KERNEL v16 v_load_f16(const uint16_t *p)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = float_from_f16(p[i]);
         return x;
@@ -271,7 +271,7 @@ KERNEL void v_store_f16(uint16_t *p, v16 x)
 KERNEL v16 v_set1_f16(uint16_t half)
 {
         const float value = float_from_f16(half);
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = value;
         return x;
@@ -280,7 +280,7 @@ KERNEL v16 v_set1_f16(uint16_t half)
 /* Integers of 8 bits. */
 KERNEL v16 v_load_i8(const int8_t *p)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = (float)p[i];
         return x;
@@ -289,7 +289,7 @@ KERNEL v16 v_load_i8(const int8_t *p)
 /* bfloat16 numbers, widened exactly: the upper half of a float. */
 KERNEL v16 v_load_bf16(const uint16_t *p)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = float_from_bits((uint32_t)p[i] << 16);
         return x;
@@ -298,7 +298,7 @@ KERNEL v16 v_load_bf16(const uint16_t *p)
 /* Lane i is base[index[i] * stride]; the indices are whole numbers below 2^24. */
 KERNEL v16 v_gather(const float *base, v16 index, ptrdiff_t stride)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = base[(ptrdiff_t)index.lane[i] * stride];
         return x;
@@ -318,7 +318,7 @@ KERNEL void v_prefetch_near(const void *p)
 
 KERNEL v16 v_set1(float value)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = value;
         return x;
@@ -327,7 +327,7 @@ KERNEL v16 v_set1(float value)
 /* first, first + 1, ... first + 15 */
 KERNEL v16 v_iota(float first)
 {
-        v16 x;
+        v16 x = {{0}};
         for (int i = 0; i < 16; i++)
                 x.lane[i] = first + (float)i;
         return x;
