@@ -59,6 +59,14 @@ static bool out_fits(const CommandOptions *o)
                         o->given[OPT_LIB] ? "--lib"
                         : o->depfile      ? "--depfile"
                                           : "--python");
+        else if (is_stream(o) && o->given[OPT_DATA_FILE])
+                fprintf(stderr,
+                        "lathe build: -o - writes the C to standard output, but --data-file writes a second "
+                        "C file\n");
+        else if (o->given[OPT_DATA_FILE] && !o->given[OPT_EMBED])
+                fprintf(stderr, "lathe build: --data-file has no effect without --embed or --freestanding: "
+                                "the weights "
+                                "are in no C file\n");
         else if (is_stream(o) && o->given[OPT_INCBIN])
                 fprintf(stderr, "lathe build: -o - writes the C to standard output, but --incbin needs a "
                                 "weight file beside it: --embed puts the weights into the C\n");
@@ -120,7 +128,7 @@ typedef struct {
         Plan *plan;
         Weights *weights;
         const WeightTail *tail;
-        const Text *c, *h, *module; /* module: for Python, or NULL */
+        const Text *c, *h, *module, *data; /* module: for Python, or NULL; data: NULL, or OUT.data.c */
         const char *stem, *base;
 } BuiltFile;
 
@@ -129,7 +137,7 @@ static int write_files(Model *m, const CommandOptions *o, const BuiltFile *w)
         Arena *a = &m->arena;
         const bool apart = !o->given[OPT_EMBED] && !o->given[OPT_CODE_ONLY];
         /* C, header, weights: the first file is the target of the depfile's rule for ninja */
-        WrittenFile file[4 + LIBRARY_FILES + PYTHON_FILES] = {{.entry = -1}, {.entry = -1}};
+        WrittenFile file[5 + LIBRARY_FILES + PYTHON_FILES] = {{.entry = -1}, {.entry = -1}};
         int n = apart ? 3 : 2, code = DONE;
         bool good = (!apart || output_weights(&file[2],
                                               arena_printf(a, "%s%s.weights", w->stem,
@@ -137,6 +145,9 @@ static int write_files(Model *m, const CommandOptions *o, const BuiltFile *w)
                                               w->plan, w->weights, w->tail, 0)) &&
                     output_bytes(&file[0], arena_printf(a, "%s.c", w->stem), w->c->data, w->c->n) &&
                     output_bytes(&file[1], arena_printf(a, "%s.h", w->stem), w->h->data, w->h->n);
+        if (good && w->data)
+                good = output_bytes(&file[n++], arena_printf(a, "%s.data.c", w->stem), w->data->data,
+                                    w->data->n);
         if (good && o->given[OPT_LIB]) {
                 const LibraryParts parts = {.base = w->base,
                                             .model = m->graph->name,
@@ -212,6 +223,7 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
         const TalkForm *form = o->given[OPT_MAIN] ? model_talks(m, o, tokenizer, "build") : NULL;
         options.talk = form ? talk_form_text(&m->arena, form) : NULL;
         Text *c = text_new(&m->arena), *h = text_new(&m->arena), *module = text_new(&m->arena);
+        options.data = o->given[OPT_DATA_FILE] ? text_new(&m->arena) : NULL;
         if (!error)
                 emit(p, &options, c, h);
         if (!error && o->given[OPT_PYTHON])
@@ -232,7 +244,8 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
                 print_memory(p, &options, is_stream(o) ? stderr : stdout);
         if (is_stream(o))
                 return write_file("-", c->data, c->n) ? DONE : WRONG_ENVIRONMENT;
-        const int code = write_files(m, o, &(const BuiltFile){p, weights, &tail, c, h, module, stem, base});
+        const int code = write_files(
+                m, o, &(const BuiltFile){p, weights, &tail, c, h, module, options.data, stem, base});
         return code != DONE && weights_why(weights) ? WRONG_INPUT : code;
 }
 

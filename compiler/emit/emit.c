@@ -183,11 +183,13 @@ static void emit_comment(const Emit *e, Text *c)
         const char *flags = p->target->flags;
         bool slow = p->target == target_table, wasm = target_is_wasm(p->target);
         text_printf(
-                c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s */\n",
+                c, " * Build: %s -std=c11 -O2%s%s %s.c%s%s%s%s */\n",
                 wasm                                        ? "clang-16"
                 : e->plan->sharing.ranks && e->o->with_main ? "mpicc"
                                                             : "cc",
-                *flags ? " " : "", flags, e->o->name, e->o->with_main || is_freestanding(e) ? "" : " your.c",
+                *flags ? " " : "", flags, e->o->name,
+                e->o->data ? arena_printf(e->arena, " %s.data.c", e->o->name) : "",
+                e->o->with_main || is_freestanding(e) ? "" : " your.c",
                 is_freestanding(e)
                         ? arena_printf(e->arena,
                                        " -c\n * It needs no operating system, and of the C library only the "

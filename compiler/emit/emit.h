@@ -57,6 +57,7 @@ typedef struct {
         bool tables_apart;    /* tables are stored after the weights in their file, else in the C */
         uint64_t tables_hash; /* hash of tables in the weight file */
         const float *weights; /* WEIGHTS_AS_TEXT: the packed weights */
+        Text *data; /* WEIGHTS_AS_TEXT: gets weights and tables as a C file; NULL: they are in the C */
         int64_t parameters, flops_token; /* for the header comment */
 } EmitOptions;
 

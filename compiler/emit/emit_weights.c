@@ -5,6 +5,27 @@
 
 #include "emit_private.h"
 
+/* Name of the weights or tables: with the model's prefix if the C file and the data file share it. */
+static const char *data_name(const Emit *e, const char *name)
+{
+        return e->o->data ? arena_printf(e->arena, "%s_%s", e->name, name) : name;
+}
+
+/* What the C file and the data file both declare. */
+static void declare_data(const Emit *e, Text *c)
+{
+        const int64_t n = FLOATS(e->plan->bytes.weights);
+        text_printf(c,
+                    "/* Weights%s: in %s.data.c. */\nunion %s_weights {\n        uint32_t bits[%" PRId64
+                    "];\n        float value[%" PRId64 "];\n};\nextern const union %s_weights %s;\n",
+                    e->o->tables ? " and tokenizer" : "", e->o->name, e->name, n, n, e->name,
+                    data_name(e, "weight_data"));
+        if (e->o->tables)
+                text_printf(c, "extern const uint64_t %s[%" PRId64 "];\n", data_name(e, "token_block"),
+                            e->o->tables_size / 8);
+        text_put(c, "\n");
+}
+
 static void emit_tables(const Emit *e, Text *c)
 {
         const unsigned char *byte = e->o->tables;
@@ -13,8 +34,10 @@ static void emit_tables(const Emit *e, Text *c)
                     "#error \"the tokenizer's tables are little-endian: for this machine build without "
                     "--tokenizer, and give token ids\"\n"
                     "#endif\n"
-                    "/* The tokenizer, as tokens_open() reads it; little-endian. */\nstatic const uint64_t "
-                    "token_block[] = {");
+                    "/* The tokenizer, as tokens_open() reads it; little-endian. */\n%sconst uint64_t "
+                    "%s[%s] = {",
+                    e->o->data ? "" : "static ", data_name(e, "token_block"),
+                    e->o->data ? arena_printf(e->arena, "%" PRId64, e->o->tables_size / 8) : "");
         for (int64_t i = 0; i < e->o->tables_size; i += 8) {
                 uint64_t word;
                 memcpy(&word, byte + i, sizeof word);
@@ -74,11 +97,12 @@ static void emit_values(const Emit *e, Text *c)
 {
         bool narrow = false;
         const unsigned char *word = weight_words(e, &narrow);
-        text_printf(c,
-                    "/* The weights, as bit patterns of floats. */\n%sstatic const union {\n        uint32_t "
-                    "bits[WEIGHT_FLOATS];\n        float value[WEIGHT_FLOATS];\n} "
-                    "weight_data = {{\n",
-                    narrow ? word_macros : "");
+        text_printf(c, "/* The weights, as bit patterns of floats. */\n%s%s%s = {{\n",
+                    narrow ? word_macros : "",
+                    e->o->data ? arena_printf(e->arena, "const union %s_weights ", e->name)
+                               : "static const union {\n        uint32_t bits[WEIGHT_FLOATS];\n        float "
+                                 "value[WEIGHT_FLOATS];\n} ",
+                    data_name(e, "weight_data"));
         for (int64_t i = 0; i < FLOATS(e->plan->bytes.weights); i++) {
                 uint32_t bits;
                 memcpy(&bits, &e->o->weights[i], sizeof bits);
@@ -89,10 +113,27 @@ static void emit_values(const Emit *e, Text *c)
                             i % 10 ? "" : "        ", bits,
                             i % 10 == 9 || i + 1 == FLOATS(e->plan->bytes.weights) ? "\n" : " ");
         }
-        text_printf(c, "}};\n%s\n%s", narrow ? "#undef HALVES\n#undef BYTES\n" : "",
-                    model_text(e, "static int weights_inside($model *m)\n{\n"
-                                  "        m->weights = weight_data.value;\n"
-                                  "        return $MODEL_OK;\n}\n\n"));
+        text_printf(c, "}};\n%s\n", narrow ? "#undef HALVES\n#undef BYTES\n" : "");
+}
+
+/* Weights and tables as C, and weights_inside(). */
+static void emit_data(const Emit *e, Text *c)
+{
+        Text *data = e->o->data ? e->o->data : c;
+        if (e->o->data) {
+                text_printf(data, "/* Data of %s.c, written by lathe %s. */\n#include <stdint.h>\n\n",
+                            e->o->name, LATHE_VERSION);
+                declare_data(e, data);
+                declare_data(e, c);
+        }
+        if (e->o->tables)
+                emit_tables(e, data);
+        emit_values(e, data);
+        text_put(c, model_text(e, arena_printf(e->arena,
+                                               "static int weights_inside($model *m)\n{\n"
+                                               "        m->weights = %s.value;\n"
+                                               "        return $MODEL_OK;\n}\n\n",
+                                               data_name(e, "weight_data"))));
 }
 
 /* weights_open(): opens the weights, then the tables. */
@@ -102,8 +143,10 @@ static void emit_opening(const Emit *e, Text *c)
         const char *weights = mapped ? "from->image ? weights_from_memory(m, from->image, from->bytes) : "
                                        "weights_map(m, from->path)"
                                      : "weights_inside(m)";
-        const char *where = e->o->tables_apart ? "m->weights + WEIGHT_FLOATS, TAIL_BYTES"
-                                               : "token_block, sizeof token_block";
+        const char *where = e->o->tables_apart
+                                    ? "m->weights + WEIGHT_FLOATS, TAIL_BYTES"
+                                    : arena_printf(e->arena, "%s, sizeof %s", data_name(e, "token_block"),
+                                                   data_name(e, "token_block"));
         const char *body =
                 e->o->tables ? arena_printf(e->arena,
                                             "        int error = %s;\n        if (!error && "
@@ -122,10 +165,10 @@ static void emit_opening(const Emit *e, Text *c)
 
 void emit_weights(const Emit *e, Text *c)
 {
-        if (e->o->tables && !e->o->tables_apart)
+        if (e->o->tables && !e->o->tables_apart && e->o->home != WEIGHTS_AS_TEXT)
                 emit_tables(e, c);
         if (e->o->home == WEIGHTS_AS_TEXT)
-                emit_values(e, c);
+                emit_data(e, c);
         if (e->o->home == WEIGHTS_BY_ASSEMBLER)
                 text_printf(c, "%s\n", host_text(e, "incbin.h"));
         emit_opening(e, c);

@@ -28,7 +28,7 @@ TOKENIZER = os.path.join(HERE, "..", "tokenizers", "trained", "gpt-2.json")
 # of each command: what is run, the options that are tried, what each of them needs beside it
 COMMANDS = {
     "build": ("build small.model --target scalar", [
-        "--code-only", "--embed", "--incbin", "--freestanding", "--main", "--loops", "--lib", "-o p/p.c --python", "--depfile d", "--prefix p", "--chunk 4", "--ranked",
+        "--code-only", "--embed", "--incbin", "--freestanding", "--data-file", "--main", "--loops", "--lib", "-o p/p.c --python", "--depfile d", "--prefix p", "--chunk 4", "--ranked",
         "--ranked --prompt-rows", "--slots 2", "--slots 2 --pages 1", "--tap logits", "--kv f16", "--quant q8_0", "--quant q4_0 --calibrate text",
         "--weights w.safetensors", "--tokenizer T", "--tokenizer T --grammar json", "--explain", "--no-fuse", "--dump=tile", "-D layers=1"]),
     "weights": ("weights small.model -o o", ["--weights w.safetensors", "--quant f16", "-D layers=1"]),
