@@ -5,6 +5,7 @@
  */
 #if !defined(__wasm__)
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/select.h>
 #endif
 
