@@ -19,7 +19,8 @@ static intptr_t semihost(intptr_t number, const void *argument)
 {
         register intptr_t a0 __asm__("a0") = number;
         register const void *a1 __asm__("a1") = argument;
-        __asm__ volatile(".option push\n.option norvc\n.balign 16\nslli x0, x0, 0x1f\nebreak\nsrai x0, x0, 7\n.option pop"
+        __asm__ volatile(".option push\n.option norvc\n.balign 16\nslli x0, x0, 0x1f\nebreak\nsrai x0, x0, "
+                         "7\n.option pop"
                          : "+r"(a0)
                          : "r"(a1)
                          : "memory");
