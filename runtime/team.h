@@ -173,12 +173,11 @@ static inline void team_barrier(Team *team)
 }
 static inline void team_reset(Team *team, int threads)
 {
-#if defined(_WIN32)
-        const long processors = pthread_num_processors_np();
+#if (HAS_WINDOWS || HAS_WEIGHTS_INSIDE) && defined(_WIN32)
+        team->patience = pthread_num_processors_np() >= threads ? 200000 : 20000;
 #else
-        const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        team->patience = sysconf(_SC_NPROCESSORS_ONLN) >= threads ? 200000 : 20000;
 #endif
-        team->patience = processors >= threads ? 200000 : 20000;
         atomic_init(&team->arrived, 0);
         atomic_init(&team->phase, 0);
         atomic_init(&team->sleepers, 0);
