@@ -60,6 +60,7 @@ COMMANDS = {
 # pairs that may be silent: command, the option that has no effect, the other one, and why.  In the quick form a part of the pairs is tried.
 SILENT = {
     ("build", "--loops", "--main"): "a command line includes its loop",
+    ("build", "--embed", "--freestanding"): "C without an operating system embeds its weights",
     ("build", "--loops", "-o p/p.c --python"): "a package includes the loops",
     ("build", "--loops", "--tokenizer T --grammar json"): "the grammar is a rule of the loop, which is included",
     ("run", "--no-fuse", "--quant q4_0 --calibrate text"): "sums of these weights round alike in either order",
