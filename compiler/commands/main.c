@@ -26,7 +26,7 @@ static void print_usage(FILE *f)
 /* Commands of similar programs, and what does their work here. */
 static const struct {
         const char *word, *answer;
-} elsewhere[] = {
+} foreign_commands[] = {
         {"serve", "nothing is served; `lathe run MODEL` runs a model here, `lathe page MODEL` writes a page "
                   "for a browser"},
         {"pull",
@@ -52,9 +52,10 @@ static const Command *command_find(const char *name)
         for (int i = 0; i < command_count; i++)
                 if (!strcmp(command_table[i].name, name))
                         return &command_table[i];
-        for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
-                if (!strcmp(elsewhere[i].word, name)) {
-                        fprintf(stderr, "lathe: there is no command %s: %s\n", name, elsewhere[i].answer);
+        for (size_t i = 0; i < sizeof foreign_commands / sizeof *foreign_commands; i++)
+                if (!strcmp(foreign_commands[i].word, name)) {
+                        fprintf(stderr, "lathe: there is no command %s: %s\n", name,
+                                foreign_commands[i].answer);
                         return NULL;
                 }
         const char *names[MAX_COMMANDS];

@@ -11,7 +11,7 @@ static const char *data_name(const Emit *e, const char *name)
         return e->o->data ? arena_printf(e->arena, "%s_%s", e->name, name) : name;
 }
 
-/* What the C file and the data file both declare. */
+/* Declarations that the C file and the data file share. */
 static void declare_data(const Emit *e, Text *c)
 {
         const int64_t n = FLOATS(e->plan->bytes.weights);

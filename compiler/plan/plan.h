@@ -74,7 +74,7 @@ const Buffer *carried_buffer(const Plan *p, const Region *r, int carry);
 /* heads.c: whether a product's store of n columns, 16 at a time, stores them contiguously */
 bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64_t n);
 
-/* floats that ranks exchange at least at once: a row of what a kernel stores */
+/* smallest number of floats in an exchange of ranks: a row of a kernel's result */
 int64_t widest_exchange(const Plan *p);
 
 /* kernel_cost.c: the cost of one run of a kernel in a call of given sizes, by the rule of cost_flops() */

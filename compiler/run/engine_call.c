@@ -383,7 +383,7 @@ static const char *call_check_wholes(const Engine *e, const EngineSequence *s, i
         return rows > p->rows ? "more positions in a batch than a call takes" : NULL;
 }
 
-/* Moves a view behind the inputs and outputs of the previous one, which has these sizes. */
+/* Advances a view past the inputs and outputs of the previous one, which has these sizes. */
 static void point_behind(const Graph *g, EngineInstance *view, const int64_t *size)
 {
         for (int i = 0; i < g->ninput; i++)

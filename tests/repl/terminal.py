@@ -16,6 +16,9 @@ import time
 import zlib
 from xml.etree import ElementTree
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "terminal"))
+from pseudo_terminal import PseudoTerminal  # noqa: E402
+
 DRIVER, FOLDER = sys.argv[1], sys.argv[2]
 PROMPT = "lathe> "
 PATIENCE = 200  # seconds until a test gives up; nothing is judged by time
@@ -28,8 +31,10 @@ def verdict(name, why):
     print(f"FAIL repl/{name}: {why}" if why else f"ok repl/{name}", flush=True)
 
 
-class Terminal:
+class Terminal(PseudoTerminal):
     """The REPL behind a pseudo-terminal."""
+
+    patience = PATIENCE
 
     def __init__(self, *arguments, columns=100, history=FOLDER + "/history"):
         environment = dict(os.environ, TERM="xterm", HOME=FOLDER, LC_ALL="C.UTF-8", LATHE_HISTORY=history)
@@ -44,24 +49,8 @@ class Terminal:
     def resize(self, columns):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
 
-    def send(self, text):
-        data = text.encode()
-        while data:
-            data = data[os.write(self.fd, data):]
-
     def wait(self, *wanted):
-        """Reads on until all of `wanted` have come, in this order; returns what came."""
-        begin, came, at = time.time(), "", 0
-        for text in wanted:
-            while text not in came[at:]:
-                ready = select.select([self.fd], [], [], 1)[0]
-                try:
-                    came += os.read(self.fd, 65536).decode(errors="replace") if ready else ""
-                except OSError:
-                    raise EOFError(f"ended before {text!r} came; so far {came[-300:]!r}") from None
-                if time.time() - begin > PATIENCE:
-                    raise TimeoutError(f"{text!r} did not come; so far {came[-300:]!r}")
-            at = came.index(text, at) + len(text)
+        came = super().wait(*wanted)
         self.seen += came
         return came
 

@@ -15,6 +15,9 @@ import sys
 import termios
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "terminal"))
+from pseudo_terminal import PseudoTerminal  # noqa: E402
+
 DRIVER, FOLDER = sys.argv[1], sys.argv[2]
 TOKENIZER = os.path.abspath("tests/tokenizers/trained/gpt-2.json")
 PROMPT = "> "
@@ -41,8 +44,10 @@ def verdict(name, why):
     print(f"FAIL talk-terminal/{name}: {why}" if why else f"ok talk-terminal/{name}", flush=True)
 
 
-class Terminal:
+class Terminal(PseudoTerminal):
     """A program with a terminal of its own."""
+
+    patience, newline_is_shared = PATIENCE, True
 
     def __init__(self, argv):
         environment = dict(os.environ, TERM="xterm", HOME=FOLDER, LC_ALL="C.UTF-8", NO_COLOR="1", LATHE_CHAT_HISTORY=FOLDER + "/history")
@@ -51,26 +56,6 @@ class Terminal:
             os.chdir(FOLDER)
             os.execve(argv[0], argv, environment)
         self.start = self.wait("\n" + PROMPT)
-
-    def send(self, text):
-        data = text.encode()
-        while data:
-            data = data[os.write(self.fd, data):]
-
-    def wait(self, *wanted):
-        """Reads until all of `wanted` have come, in this order; returns the text."""
-        begin, came, at = time.time(), "", 0
-        for text in wanted:
-            while text not in came[at:]:
-                ready = select.select([self.fd], [], [], 1)[0]
-                try:
-                    came += os.read(self.fd, 65536).decode(errors="replace") if ready else ""
-                except OSError:
-                    raise EOFError(f"ended before {text!r} came; so far {came[-300:]!r}") from None
-                if time.time() - begin > PATIENCE:
-                    raise TimeoutError(f"{text!r} did not come; so far {came[-300:]!r}")
-            at = came.index(text, at) + len(text) - text.endswith("\n")  # an end of a line may also begin the next text
-        return came
 
     def say(self, line, *wanted):
         """Enters a line; returns the text up to the next prompt, from the end of the line on."""
