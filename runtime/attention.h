@@ -45,7 +45,7 @@ KERNEL float *attention_part(const Attention *a, const AttentionShare *s, int64_
         return s->parts + (head * s->count + at) * ATTENTION_PART(a->v_dim);
 }
 
-/* The first position of which both key and value are stored. */
+/* The first position whose key and value are both stored. */
 #if HAS_MOVED_KEYS
 KERNEL int64_t attention_held(const Attention *a)
 {

@@ -1,10 +1,10 @@
 /*
- * Attention whose heads are mixed before and behind the softmax (Shazeer et al. 2020, "Talking-Heads Attention"): for one row,
+ * Attention whose heads are mixed before and after the softmax (Shazeer et al. 2020, "Talking-Heads Attention"): for one row,
  *
  *      out_h = sum over j of weigh_h(p_0j, p_1j, ..) v_hj      p_hj = softmax over j of score_h(q_0 k_0j, q_1 k_1j, ..)
  *
- * where score_h and weigh_h take the values of all heads at one row and one key.  A tile of rows of all heads is one unit of work: its scores
- * of a block of 256 keys are mixed there and then, and what waits for the sums of whole rows are exp(s - the block's maximum) in scratch.
+ * where score_h and weigh_h take the values of all heads at one row and one key.  A tile of rows of all heads is one unit of work: the scores
+ * of a block of 256 keys are mixed at once, and exp(s - the block's maximum) is kept in scratch until the sums of whole rows are known.
  *
  *      q_0 k_0 ─┐          ┌─ exp(s_0 - m_b) ─┐                       ┌─ w_0 ─► w_0 v_0
  *      q_1 k_1 ─┼─ score ──┼─ exp(s_1 - m_b) ─┼─ * exp(m_b - m) / l ──┼─ w_1 ─► w_1 v_1
@@ -13,16 +13,16 @@
  *
  * Every bit is defined.  Scores, m_b, l_b and their merging to m and l are those of attention.h; then, l the tree sum of its lanes,
  *
- *      p_j    = exp(s_j - m_b) * (exp(m_b - m) / l) where s_j != -inf; 0 (or NaN: `dead`, where no key of the head's row lives) elsewhere
+ *      p_j    = exp(s_j - m_b) * (exp(m_b - m) / l) where s_j != -inf; 0 elsewhere (or NaN: `dead`, if all keys of the head's row are masked)
  *      w_j    = weigh(p_j of all heads)
- *      o_b[d] = fma chain of w_j v_j[d], j ascending from +0, over the keys that live in one head at least, or over all (`all_weigh`)
+ *      o_b[d] = fma chain of w_j v_j[d], j ascending from +0, over the keys that are visible in at least one head, or over all (`all_weigh`)
  *      out    = o_0 + o_1 + .., over the blocks that have such keys, ascending
  *
- * The bounds of a row are those of all its heads, and each head has keys and values (heads == kv_heads; they may be the same in memory).
+ * The bounds of a row are those of all its heads, and each head has keys and values (heads == kv_heads; their addresses may be equal).
  * There is no sink.  Needs attention.h.
  */
 
-/* Floats of scratch, one for each thread, where the keys have so many blocks; and those that all threads keep together of one row. */
+/* Floats of scratch of each thread for `blocks` blocks of keys; and of the scratch that all threads share for one row. */
 #define MIXED_ROW(heads, blocks) ((heads) * (blocks) * (ATTENTION_BLOCK + 2 * 16))
 #define MIXED_SCRATCH(heads, head_dim, v_dim, k_key, blocks)                                                 \
         (ATTENTION_SCRATCH(head_dim, v_dim, k_key) +                                                         \
@@ -31,20 +31,20 @@
 #define MIXED_PARTS(heads, v_dim, blocks)                                                                    \
         ((heads) * (blocks)*ATTENTION_PART(v_dim) + MIXED_ROW(heads, blocks))
 
-/* Units of work, which threads share: tiles of rows. */
+/* Number of units of work for the threads: tiles of rows. */
 #define MIXED_UNITS(rows, tile_rows) ((int)(((rows) + (tile_rows)-1) / (tile_rows)))
 
-/* Rows that are computed together, of all heads. */
+/* A tile of rows of all heads. */
 typedef struct {
-        AttentionTile t; /* of one head at a time; whose live keys, bounds and rows are those of all */
-        int rows;        /* of soft and kept */
-        int64_t first;   /* the block that soft and kept begin with */
+        AttentionTile t; /* one head at a time; visible keys, bounds and rows are those of all heads */
+        int rows;        /* rows of soft_of and kept */
+        int64_t first;   /* first block of soft_of and kept */
         float *soft_of; /* [blocks][heads][rows][ATTENTION_BLOCK]: exp(s - the block's maximum), -inf where masked; then p */
-        float *kept; /* [blocks][heads][rows][32]: sums, maximum and number of live keys of a block */
-        float *given; /* [heads][ATTENTION_ROWS][ATTENTION_BLOCK]: scores of a block, before they are mixed; its weights */
-        float *key_hidden; /* [ATTENTION_ROWS][ATTENTION_BLOCK]: 1 where a key of the block lives in no head */
+        float *kept; /* [blocks][heads][rows][32]: sums, maximum and number of visible keys of a block */
+        float *given; /* [heads][ATTENTION_ROWS][ATTENTION_BLOCK]: unmixed scores of a block; its weights */
+        float *key_hidden; /* [ATTENTION_ROWS][ATTENTION_BLOCK]: 1 where a key of the block is masked in all heads */
         float *o;      /* [heads][ATTENTION_ROWS][width] */
-        float *total;  /* [heads][ATTENTION_ROWS][2]: maximum and sum of whole rows; 0: no key lives */
+        float *total;  /* [heads][ATTENTION_ROWS][2]: maximum and sum of whole rows; 0: all keys are masked */
 } MixedTile;
 
 KERNEL MixedTile mixed_tile(const Attention *a, const AttentionShare *s, float *scratch)
@@ -63,7 +63,7 @@ KERNEL MixedTile mixed_tile(const Attention *a, const AttentionShare *s, float *
         return x;
 }
 
-/* The tile's keys have so many blocks from block number `first` on. */
+/* Sets the tile's scratch for `blocks` blocks of keys from block number `first` on. */
 KERNEL void mixed_place(const Attention *a, MixedTile *x, int64_t first, int64_t blocks)
 {
         x->first = first;
@@ -80,7 +80,7 @@ KERNEL float *mixed_kept(const Attention *a, const MixedTile *x, int64_t block, 
         return x->kept + ((block / ATTENTION_BLOCK - x->first) * a->heads + head) * x->rows * 32;
 }
 
-/* A block's scores of all heads, mixed; and of these, by head, the powers and what is kept. */
+/* Mixes a block's scores of all heads, and computes each head's exponentials, sums and maximum. */
 KERNEL void mixed_soften(const Attention *a, Score *score, Live *live, MixedTile *x, int64_t block)
 {
         AttentionTile *t = &x->t;
@@ -107,7 +107,7 @@ KERNEL void mixed_soften(const Attention *a, Score *score, Live *live, MixedTile
         }
 }
 
-/* Maximum and sum of all rows, of the blocks that are kept. */
+/* Maximum and sum of all rows, from those of the blocks. */
 SHARED void mixed_total(const Attention *a, MixedTile *x, int64_t blocks)
 {
         AttentionTile t = x->t;
@@ -129,7 +129,7 @@ SHARED void mixed_total(const Attention *a, MixedTile *x, int64_t blocks)
                 }
 }
 
-/* Of row i the block's powers, in place to probabilities of whole rows; and which keys live nowhere. */
+/* Scales row i's exponentials of the block to probabilities, in place; finds the keys that are masked in all heads. */
 KERNEL void mixed_probabilities(const Attention *a, const MixedTile *x, int i, int64_t block, int all_weigh)
 {
         const v16 masked = v_set1(-FLOAT_INF), one = v_set1(1);
@@ -150,7 +150,7 @@ KERNEL void mixed_probabilities(const Attention *a, const MixedTile *x, int i, i
         }
 }
 
-/* The weights of one head's row i; the number of keys that have some. */
+/* The weights of one head's row i.  Returns the number of keys with weights. */
 KERNEL void mixed_weights(const Attention *a, Score *weight_of, MixedTile *x, int i, int64_t block)
 {
         AttentionTile *t = &x->t;
@@ -171,7 +171,7 @@ KERNEL void mixed_weights(const Attention *a, Score *weight_of, MixedTile *x, in
         t->live[i] = lanes - (int)v_sum(dead);
 }
 
-/* A block's weighted values of all heads, added to those of the blocks before, or kept. */
+/* Adds a block's weighted values of all heads to those of previous blocks, or stores them separately. */
 KERNEL void mixed_values(const Attention *a, const AttentionShare *s, Score *weight_of, MixedTile *x,
                          int64_t block, int all_weigh)
 {
@@ -196,7 +196,7 @@ KERNEL void mixed_values(const Attention *a, const AttentionShare *s, Score *wei
         }
 }
 
-/* A thread's share: some of all tiles; or of one row some of the blocks, for which parts has room. */
+/* A thread's share: some of the tiles; or some of the blocks of one row, whose results go to parts. */
 KERNEL void mixed_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
                         int thread, int threads)
 {
@@ -209,7 +209,7 @@ KERNEL void mixed_share(AttentionShare *s, const Attention *a, Live *live, int64
         s->end = share(count > 1 ? count : tiles, thread + 1, threads);
 }
 
-/* Blocks [begin, end) of the tile, of which it has `blocks` from its first on. */
+/* Blocks [begin, end) of the tile's `blocks` blocks. */
 KERNEL void mixed_tile_blocks(const Attention *a, Score *score, Score *weight_of, Live *live,
                               const AttentionShare *s, MixedTile *x, int64_t begin, int64_t end,
                               int64_t blocks, int all_weigh, Team *team)
@@ -226,9 +226,9 @@ KERNEL void mixed_tile_blocks(const Attention *a, Score *score, Score *weight_of
 }
 
 /*
- * What one thread computes.  all_weigh: weight_of() of zeros alone may not be 0, so that all keys within the bounds have weights.  scratch is
- * [MIXED_SCRATCH(heads, head_dim, v_dim, k_key, blocks)], one for each thread; parts of the share [MIXED_PARTS(heads, v_dim, blocks)].  Threads
- * wait for one another where these are used.
+ * The work of one thread.  all_weigh: weight_of() of zeros may differ from 0, so that all keys within the bounds have weights.  scratch is
+ * [MIXED_SCRATCH(heads, head_dim, v_dim, k_key, blocks)], one for each thread; the shared parts are [MIXED_PARTS(heads, v_dim, blocks)].
+ * Threads meet in barriers before parts are read.
  */
 KERNEL void attention_mixed(const Attention *a, Score *score, Score *weight_of, Live *live, int64_t rows,
                             const AttentionShare *s, int all_weigh, float *scratch, Team *team, int thread,

@@ -13,7 +13,7 @@ int $model_select($model *m, int slot)
         return $MODEL_OK;
 }
 
-/* Whether the sequences can be taken, and how many rows they are. */
+/* Checks the sequences and counts their rows. */
 static int check_sequences(const $model *m, const $model_sequence *s, int sequences, int64_t *rows)
 {
         *rows = 0;
@@ -34,7 +34,7 @@ static int check_sequences(const $model *m, const $model_sequence *s, int sequen
         return *rows > ROWS ? $MODEL_ERROR_ROWS : $MODEL_OK;
 }
 
-/* What kernels see of sequence s, whose rows and wanted outputs lie behind those of others. */
+/* Sequence s as kernels see it: its rows and requested outputs follow those of previous sequences. */
 static void see_sequence($model *m, $model *view, const $model_sequence *s, int number, int64_t before, int64_t given)
 {
         memcpy(view, m, offsetof($model, members));
@@ -46,7 +46,7 @@ static void see_sequence($model *m, $model *view, const $model_sequence *s, int 
         skip_rows(view, before, given);
 }
 
-/* The views for a call of these sequences; runs of wanted rows that meet are one range. */
+/* The views for a call of these sequences; adjacent ranges of requested rows are joined. */
 static void see_sequences($model *m, const $model_sequence *s, int sequences)
 {
         int64_t row = 0, given = 0;
@@ -70,7 +70,7 @@ static void see_sequences($model *m, const $model_sequence *s, int sequences)
         m->$time = row;
 }
 
-/* A call of the selected slot's sequence alone. */
+/* A call for the sequence of the selected slot only. */
 static void run_alone($model *m)
 {
         const $model_sequence s = {m->slot, m->$time, m->first};

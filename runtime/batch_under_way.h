@@ -5,7 +5,7 @@
  * Needs batch.h.
  */
 
-/* As many as twice the stages, as values are on the way between them; alone one, whose values stay in the arena. */
+/* Maximum number of batches: twice the stages; without stages one, whose values stay in the arena. */
 static int check_under_way(const $model *m, const $model_sequence *s, int sequences)
 {
         const int most = m->ranks && m->ranks->stages > 1 ? 2 * m->ranks->stages : 1;
@@ -20,7 +20,7 @@ static int check_under_way(const $model *m, const $model_sequence *s, int sequen
         return $MODEL_OK;
 }
 
-/* It has been taken. */
+/* Removes the batch whose outputs were taken. */
 static void keep_begun($model *m, const $model_sequence *s, int sequences)
 {
         for (int i = 0; i < sequences; i++) {
@@ -30,7 +30,7 @@ static void keep_begun($model *m, const $model_sequence *s, int sequences)
         m->batch_sequences[m->batches++] = sequences;
 }
 
-/* What kernels see of the batch that was begun first, at the positions of then. */
+/* The oldest batch as kernels see it, with the positions that it had when it was begun. */
 static void see_begun($model *m)
 {
         const int n = m->batch_sequences[0];

@@ -1,10 +1,10 @@
 /*
- * Several whole sequences in a call, of a model that is not causal: what each of them takes lies one after another.  $model and
+ * Several whole sequences in a call, of a model that is not causal: their inputs are concatenated.  $model and
  * $MODEL stand for the model's name, $size for the size that differs between sequences, if there is one.
  *
  * Needs model.h, next_sequence(), check_sequence(), SLOTS and, with such a size, ROWS and POSITIONS.
  */
-/* Whether the sequences can be taken. */
+/* Checks the sequences. */
 #if HAS_SIZES
 static int check_sequences(const $model_sequence *s, int sequences)
 #else

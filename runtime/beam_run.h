@@ -20,14 +20,14 @@ typedef struct {
         int32_t *last;  /* [beams]: scratch, last token of each beam */
 } BeamSearch;
 
-/* Bytes that beam_search_lay() lays out. */
+/* Bytes of scratch for beam_search_lay(). */
 static inline size_t beam_search_room(int beam_count, int64_t steps, int64_t vocab)
 {
         const size_t ints = 3 * sizeof(int) + sizeof(int32_t);
         return beams_room(beam_count, steps) + (size_t)beam_count * ((size_t)vocab * sizeof(float) + ints);
 }
 
-/* In `room`, aligned to 8. */
+/* Places the scratch of the search in `room`, aligned to 8. */
 static inline void beam_search_lay(BeamSearch *s, void *room)
 {
         const int beams = s->b.beam_count;
@@ -52,7 +52,7 @@ static inline int32_t beams_rule_out(void *of, float *logits)
         return next;
 }
 
-/* The first beam of each parent stays in its slot; the others take slots whose beam goes no further. */
+/* The first beam of each parent stays in its slot; the others take the slots of beams that have ended. */
 static inline int beams_place(const BeamSearch *s)
 {
         int next = 0, error = 0;
@@ -74,7 +74,7 @@ static inline int beams_place(const BeamSearch *s)
         return error;
 }
 
-/* The last token of each beam is taken, all in one call. */
+/* Runs the model on the last token of each beam, in one call. */
 static inline int beams_advance(const BeamSearch *s)
 {
         for (int i = 0; i < s->b.active; i++)
@@ -82,8 +82,8 @@ static inline int beams_advance(const BeamSearch *s)
         return s->take_tokens(s->generator->model, s->slot_of, s->last, s->b.active, s->logits);
 }
 
-/* Continues tokens [n], of which slot 0, the selected one, has taken the first `taken`, but not the last.  Returns 0, GENERATION_NONE, or an error
- * of the functions. */
+/* Continues tokens [n].  Slot 0, the selected one, has processed the first `taken` < n of them.  Returns 0, GENERATION_NONE, or an error of
+ * the functions. */
 static inline int beams_run(BeamSearch *s, const int32_t *tokens, int64_t n, int64_t taken)
 {
         const Generator *g = s->generator;

@@ -39,8 +39,8 @@ static inline int beams_offer(BeamChoice *best, int n, int most, BeamChoice new)
         return n < most ? n + 1 : n;
 }
 
-/* The best continuations by logits [active][vocab], as they are; what may not be chosen is then made -inf by rule_out(), or returned as
- * the one token that comes. */
+/* The best continuations by logits [active][vocab].  rule_out() then sets the logits of forbidden tokens to -inf, or returns the
+ * prescribed token. */
 static inline int beams_choose(const Beams *b, float *logits, BeamRules *rule_out, void *of)
 {
         int n = 0;
@@ -71,7 +71,7 @@ static inline double beams_worth(const Beams *b, double score, int64_t length)
         return score / (double)lane[0];
 }
 
-/* A text is done: that of a beam before the step, and perhaps one token more. */
+/* Inserts a finished text: that of the choice's beam before the step, then `token` unless it is negative. */
 static inline void beams_finish(Beams *b, BeamChoice c, int32_t token)
 {
         const double beam_worth = beams_worth(b, c.score, b->made + 1);
@@ -100,9 +100,9 @@ static inline int beams_stops(const Beams *b, int32_t token)
 }
 
 /*
- * One token more, by the logits [active][vocab] behind each beam, which are overwritten.  Then beam i < active came of beam parent_beam[i], and
- * its last token is tokens[i * steps + made - 1].  Returns 0 if the search has ended: text, length and worth [done], at least one unless
- * nothing could be chosen.
+ * Extends each beam by one token, by logits [active][vocab], which are overwritten.  Beam i < active then continues beam parent_beam[i], and
+ * its last token is tokens[i * steps + made - 1].  Returns 0 if the search has ended: then text, length and worth are [done], with at least
+ * one text unless no token could be chosen.
  */
 static inline int beams_step(Beams *b, float *logits, BeamRules *rule_out, void *of)
 {

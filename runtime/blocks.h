@@ -11,18 +11,18 @@
  *      q6_k         (d s) (q - 32)      s of each 16 steps
  *
  * A row of activations becomes codes once for all products that read it: of each 32, or 256, a = the largest size, scale =
- * a / 127, code = x (127 / a) rounded to even.  If a is below 1e-30 all are 0; a group that holds what is not finite has the scale NaN.
+ * a / 127, code = x (127 / a) rounded to even.  If a is below 1e-30 all are 0; a group with a value that is not finite has the scale NaN.
  * Sums of codes are exact integers; an output is one chain over the blocks in order, written at add_dots() and add_scaled_dots().
  * docs/numerics.md defines all of it.
  *
- * How a block lies in memory, each line all outputs; codes four steps by four, [16][4] bytes to a line of 64:
+ * Layout of a block in memory, for all 16 outputs; codes are in groups of four steps, [16][4] bytes to a line of 64:
  *
  *      q8_0         d f16 [16]; codes [8][16][4]
  *      q4_0         d f16 [16]; codes [4][16][4]: steps 8 j to 8 j + 3 in the low halves of line j, the next four in the high ones
  *      q4_1         d f16 [16]; m f16 [16]; codes as q4_0
  *      mxfp4        d / 2 bf16 [16]; codes as q4_0
  *      q4_k         d f16 [16]; dmin f16 [16]; s [8][16]; m [8][16]; codes of each 32 steps as q4_0
- *      q5_k         the same, behind the codes of each 32 steps their fifth bits, a bit for each byte [8][8]
+ *      q5_k         the same; after the codes of each 32 steps come their fifth bits, a bit for each byte [8][8]
  *      q6_k         d f16 [16]; s int8 [16][16]; of each 16 steps the lower four bits as q4_0, then the upper two: bits 2 j for line j
  *
  * So a block is read from its first byte to its last.
@@ -37,7 +37,7 @@ static const uint8_t mxfp4_values[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11,
 
 /* --- activations --- */
 
-/* A row's codes are [k] of 8 bits and behind them, for each group, its scale and sums of codes: of all 32, or of each 16 and each 32. */
+/* A row: codes [k] of 8 bits; then for each group its scale and sums of codes, of all 32, or of each 16 and each 32. */
 #define CODES_BYTES(k) ((int64_t)(k)*5 / 4)
 
 typedef struct {
@@ -60,7 +60,7 @@ KERNEL const CodesOf256 *codes_of_256(const int8_t *codes, int k, int64_t group)
         return (const CodesOf256 *)(const void *)(codes + k) + group;
 }
 
-/* A group of a row; gives its scale.  sum [group / 16]: of each 16. */
+/* Codes of one group of a row; returns its scale.  sum [group / 16]: sums of each 16 codes. */
 KERNEL float codes_of_group(int8_t *codes, int32_t *sum, const float *x, int group)
 {
         v16 most = v_set1(0), zeros = v_set1(0);
@@ -79,7 +79,7 @@ KERNEL float codes_of_group(int8_t *codes, int32_t *sum, const float *x, int gro
         return finite ? used ? a / 127.0f : 0 : FLOAT_NAN;
 }
 
-/* The same, with its scale and sums, [group] of them. */
+/* Codes, scale and sums of one group of a row. */
 KERNEL void keep_codes_of_256(CodesOf256 *kept, int8_t *codes, const float *x)
 {
         int32_t sum[16];
@@ -99,8 +99,8 @@ KERNEL void keep_codes_of_32(CodesOf32 *kept, int8_t *codes, const float *x)
 }
 
 /*
- * Rows of x, those that are active or (NULL) the first ones, as codes in groups of 32 or 256: to [rows][CODES_BYTES(k)].  k is a multiple
- * of the group.
+ * Writes rows of x as codes in groups of 32 or 256 to [rows][CODES_BYTES(k)]: the rows in `active`, or the first ones if it is NULL.  k is a
+ * multiple of the group.
  */
 KERNEL void codes_of_rows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
                           int group)
@@ -132,13 +132,13 @@ KERNEL float block_at_f16(const uint8_t *p, int lane)
         return f16_at(&half, 0);
 }
 
-/* Four bits of step i, of lines of 64 bytes. */
+/* The four bits of step i in lines of 64 bytes. */
 KERNEL int block_nibble(const uint8_t *lines, int step, int lane)
 {
         return lines[step / 8 * 64 + 4 * lane + step % 4] >> (step & 4) & 15;
 }
 
-/* Steps of a part of a block of 256, which share a scale. */
+/* Number of steps that share a scale in a block of 256. */
 KERNEL int part_steps(int storage)
 {
         return storage == STORAGE_Q6_K ? 16 : 32;
@@ -151,7 +151,7 @@ KERNEL const uint8_t *part_codes(int storage, const uint8_t *p, int part)
         return p + (storage == STORAGE_Q6_K ? 288 : 320) + part * (8 * part_steps(storage) + upper);
 }
 
-/* Of a block of 256. */
+/* One element of a block of 256. */
 KERNEL float super_at(int storage, const uint8_t *p, int step, int lane)
 {
         const int steps = part_steps(storage), part = step / steps, at = step % steps,
@@ -174,7 +174,7 @@ KERNEL float super_at(int storage, const uint8_t *p, int step, int lane)
                block_at_f16(p + 32, lane) * (float)p[192 + 16 * part + lane];
 }
 
-/* Element `at` of an array of blocks: 16 outputs side by side, step after step, as f32 has them. */
+/* Element `at` of an array of blocks, counted as in f32: [step][16 outputs]. */
 KERNEL float block_at(int storage, const void *array, int64_t at)
 {
 #if HAS_CODES
@@ -221,7 +221,7 @@ KERNEL v16 v_load_blocks(int storage, const void *array, int64_t at, int64_t str
 
 /* --- products --- */
 
-/* Where the codes of a block begin, and two lines of them: steps 8 j to 8 j + 7. */
+/* Codes of steps 8 j to 8 j + 3 of a block, whose codes are at `codes`; block_high(): of the next four steps. */
 KERNEL c64 block_low(int storage, const uint8_t *codes, int j)
 {
 #if HAS_Q8_0
@@ -252,7 +252,7 @@ KERNEL c64 block_high(int storage, const uint8_t *codes, int j)
 #endif
 }
 
-/* What a sum of products begins with where codes stand for lower numbers. */
+/* Initial value of a sum of products whose codes have an offset. */
 KERNEL n16 block_start(int storage, int32_t sum_of_x)
 {
         return n_set1(storage == STORAGE_Q8_0    ? -DOT_OFFSET * sum_of_x
@@ -261,7 +261,7 @@ KERNEL n16 block_start(int storage, int32_t sum_of_x)
                                                  : 0);
 }
 
-/* Where the target multiplies two rows at once: sums of codes before and behind the calls of add_lines(). */
+/* If the target multiplies two rows at once: rearranges the sums before and after the calls of add_lines(). */
 KERNEL void turn_pairs(n16 *dot, int rows)
 {
 #if DOT_PAIRS
@@ -345,7 +345,7 @@ KERNEL int most_code(int storage)
         return storage == STORAGE_Q4_K ? 15 : storage == STORAGE_Q5_K ? 31 : 63;
 }
 
-/* Lines first to first + n - 1 of a part, n even. */
+/* Adds lines first to first + n - 1 of a part, n even. */
 KERNEL void super_lines(c64 *line, int storage, const uint8_t *p, int part, int first, int n)
 {
         const uint8_t *codes = part_codes(storage, p, part), *upper = codes + 8 * part_steps(storage);
@@ -400,7 +400,7 @@ KERNEL void add_part(n16 *total, int storage, const uint8_t *p, int part, c64 sc
 }
 #endif
 
-/* total[i] += the sum of so many bytes of each lane, 16 after 16 at p, by the sums of row i's activations at sums[i]. */
+/* total[i] += the sum over n of byte p[n][lane] times row i's n-th activation sum, at sums[i]. */
 KERNEL void add_sums(n16 *total, const uint8_t *p, int n, int with_sign, const int16_t *const *sums, int rows)
 {
         for (int j = 0; j < n; j += 2) {
@@ -440,7 +440,7 @@ KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t 
         }
 }
 
-/* The same for a block of 256: sum[i] = fma(total, d scale, sum[i]), then, for q4_k and q5_k, what is taken off:
+/* The same for a block of 256: sum[i] = fma(total, d scale, sum[i]), then, for q4_k and q5_k, the minima are subtracted:
  * sum[i] = fma(-float(sum of m times sums of codes), dmin scale, sum[i]). */
 KERNEL void add_scaled_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *const *x, int k,
                             int64_t block, int rows)
@@ -468,8 +468,8 @@ KERNEL void add_scaled_dots(v16 *sum, int storage, const uint8_t *p, const int8_
                                sum[i]);
 }
 
-/* As tile_of_rows(), of rows of codes from `row` on: steps are blocks, and panels need be no literal.  They take turns, so that the sums of
- * one are in registers beside its dots. */
+/* Like tile_of_rows(), for rows of codes from `row` on: a step is a block, and `panels` need not be a literal.  Panels are computed one by
+ * one, so that the sums of one stay in registers beside its dot products. */
 KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, const int8_t *codes, int64_t row,
                         int64_t steps, int fresh, int rows, int panels)
 {

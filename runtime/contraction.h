@@ -3,15 +3,15 @@
  *
  *      y[i][j] = sum over p < k of a[i][p] b[p][j]
  *
- * by the chains of matmul(): from +0, an fma for each p, ascending.  A unit of 32 rows passes by 64 columns of b at a time, 128 steps of k
- * at a time; the sums wait in scratch:
+ * by the chains of matmul(): from +0, an fma for each p, ascending.  A unit of 32 rows is multiplied by 64 columns of b at a time, 128
+ * steps of k at a time; the sums are kept in scratch:
  *
- *      b in f32, columns side by side      its panels of 16 columns are read where they lie
- *      b in f32, steps side by side        packed into panels in scratch, turned 4 by 16: so lie keys in rows
- *      else                                packed element by element
+ *      b in f32, columns contiguous        its panels of 16 columns are read in place
+ *      b in f32, steps contiguous          packed into panels in scratch, transposed 4 by 16: the layout of keys in rows
+ *      others                              packed element by element
  *
- * A term with a = 0 (`zeros` 1), b = 0 (2), or either (3) is passed over, whatever the other factor is: a mask makes them 0.  The terms that
- * a mask leaves to a row mostly are neighbours: those that all rows of a tile have go through the tile, the others row by row.
+ * A term with a = 0 (`zeros` 1), b = 0 (2), or either (3) is skipped, whatever the other factor is: masks make them 0.  The terms that a
+ * mask leaves in a row are mostly contiguous: those that all rows of a tile share are computed by the tile, the others row by row.
  *
  * Needs team.h, a v16 header, narrow.h, kept.h, tile.h, matmul.h, and the storages of b: STATES(S) is S(storage) for each.
  */
@@ -20,13 +20,13 @@
 #include "contraction_call.h"
 #endif
 
-/* Steps `first` on of columns `column` on, and a unit's rows. */
+/* A block: steps from `first` on, columns from `column` on, and the rows of a unit. */
 typedef struct {
         int64_t row, first, column;
         int rows, steps, columns, panels;
         RowsByPanels by;
         float *b_panels; /* [panel][CONTRACT_STEPS][16] */
-        float *copied; /* [row][CONTRACT_STEPS], where steps of a do not lie side by side */
+        float *copied; /* [row][CONTRACT_STEPS]: copy of a, if its steps are not contiguous */
         float *acc;    /* [row][CONTRACT_COLUMNS] */
 } ContractBlock;
 
@@ -74,10 +74,10 @@ KERNEL void contract_pack_of(const Contraction *c, const ContractBlock *t, int s
         }
 }
 
-/* A branch for one of STATES. */
+/* A case for one of STATES. */
 #define OF_CONTRACTION(of) else if (storage == (of)) contract_pack_of(c, t, of);
 
-/* The block's panels of b. */
+/* Packs the block's panels of b. */
 SHARED void contract_pack(const Contraction *c, ContractBlock *t)
 {
         t->by.w = t->b_panels;
@@ -94,7 +94,7 @@ SHARED void contract_pack(const Contraction *c, ContractBlock *t)
 #endif
 }
 
-/* The block's rows of a. */
+/* Copies the block's rows of a. */
 KERNEL void contract_rows(const Contraction *c, ContractBlock *t)
 {
         const float *a = c->a + t->row * c->a_row + t->first * c->a_step;
@@ -109,7 +109,7 @@ KERNEL void contract_rows(const Contraction *c, ContractBlock *t)
         t->by.x_row = CONTRACT_STEPS;
 }
 
-/* Steps from <= p < to of `rows` rows from row i on. */
+/* Adds steps from <= p < to of `rows` rows from row i on. */
 KERNEL void contract_steps(const ContractBlock *t, int i, int rows, int from, int to)
 {
         RowsByPanels by = t->by;
@@ -119,7 +119,7 @@ KERNEL void contract_steps(const ContractBlock *t, int i, int rows, int from, in
                 product_of_rows(t->acc + i * CONTRACT_COLUMNS, CONTRACT_COLUMNS, &by, to - from, 0, rows, t->panels);
 }
 
-/* The same of row i, past factors that are 0. */
+/* The same for row i, without the terms with a factor of 0. */
 KERNEL void contract_runs(const ContractBlock *t, int i, int from, int to)
 {
         const float *x = t->by.x + i * t->by.x_row;
@@ -132,14 +132,14 @@ KERNEL void contract_runs(const ContractBlock *t, int i, int from, int to)
         }
 }
 
-/* Row i's factors that are not 0 lie within *from and *to; are there no zeros between them? */
+/* Sets *from and *to to the range of row i's nonzero factors.  Returns whether there are no zeros in it. */
 KERNEL int contract_bounds(const ContractBlock *t, int i, int *from, int *to)
 {
         const float *x = t->by.x + i * t->by.x_row;
         v16 zeros = v_set1(0);
         *from = 0;
         *to = t->steps;
-        for (int p = 0; p < t->steps; p += 16) /* lanes beyond count as zeros: as many as are added below */
+        for (int p = 0; p < t->steps; p += 16) /* lanes beyond the end count as zeros; the same number is added below */
                 zeros = v_add(zeros, v_eq(v_load_n(x + p, t->steps - p < 16 ? t->steps - p : 16), v_set1(0)));
         const int count = (t->steps + 15) / 16 * 16 - (int)v_sum(zeros);
         if (count == 0)
@@ -151,7 +151,7 @@ KERNEL int contract_bounds(const ContractBlock *t, int i, int *from, int *to)
         return *to - *from == count;
 }
 
-/* A tile past the zeros of a. */
+/* A tile, without the zeros of a. */
 KERNEL void contract_past_left(const ContractBlock *t, int i, int rows)
 {
         int from[12], to[12], begin = 0, end = t->steps, whole = 1;
@@ -169,7 +169,7 @@ KERNEL void contract_past_left(const ContractBlock *t, int i, int rows)
                 contract_runs(t, i + r, from[r] > end ? from[r] : end, to[r]);
 }
 
-/* A row past the zeros of b, and of a if `left`. */
+/* A row, without the zeros of b, and of a if `left`. */
 KERNEL void contract_past_right(const ContractBlock *t, int i, int left)
 {
         const float *x = t->by.x + i * t->by.x_row;
@@ -201,7 +201,7 @@ SHARED void contract_block(const Contraction *c, ContractBlock *t)
         }
 }
 
-/* Where the next columns lie, if they can be read there; else they are to be packed. */
+/* Address of the next columns if they can be read in place; NULL: they must be packed. */
 KERNEL int contract_in_place(const Contraction *c, ContractBlock *t)
 {
         const int64_t left = c->n - t->column;
@@ -219,7 +219,7 @@ KERNEL int contract_in_place(const Contraction *c, ContractBlock *t)
         return 1;
 }
 
-/* Unit number `unit` of `rows` rows.  scratch is [CONTRACT_SCRATCH].  Reads nothing past what is multiplied. */
+/* Unit number `unit`, of `rows` rows.  scratch is [CONTRACT_SCRATCH].  Reads nothing past the operands. */
 SHARED void contract(const Contraction *c, int64_t unit, int64_t rows, float *scratch)
 {
         ContractBlock t = {.row = unit * CONTRACT_ROWS, .b_panels = scratch};

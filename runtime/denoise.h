@@ -231,7 +231,7 @@ static inline void denoise_by_ddim(Denoiser *d, const float *out, const float *v
                                next.of_noise * denoise_noise_of(d, now, x[i], out[i]));
 }
 
-/* Standard deviation of ddpm's added noise for a learned variance: between the smallest one and beta, interpolated by `told`. */
+/* Standard deviation of ddpm's added noise for a learned variance: between the smallest one and beta, interpolated by the prediction. */
 static inline double denoise_deviation(double log_beta, double log_smallest, float told)
 {
         const double at = (told + 1) / 2.0;

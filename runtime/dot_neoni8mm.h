@@ -18,7 +18,7 @@ KERNEL n16 n_dot_two(n16 sum, c64 low, c64 high, const int8_t *x)
         return n_dot_signed(n_dot_signed(sum, low, x), high, x + 4);
 }
 
-/* Two rows' sums: while products are added, two[0].q[i] holds outputs 4 i and 4 i + 1 of both rows, two[1].q[i] the two outputs behind
+/* Two rows' sums: while products are added, two[0].q[i] holds outputs 4 i and 4 i + 1 of both rows, two[1].q[i] the next two outputs
  * them.  Brings them from and to the order of n16. */
 KERNEL void n_turn_pair(n16 two[2])
 {

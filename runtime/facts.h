@@ -4,21 +4,21 @@
  * features.
  */
 
-/* What tiles of numbers multiply, weights, keys, values or other states, is not all in f32; but in f16; in bf16. */
+/* Some operand of tiles (weights, keys, values, other states) is not in f32; some in f16; some in bf16. */
 #define HAS_STORAGES 1
 #define HAS_F16 1
 #define HAS_BF16 1
 
-/* Weights of products are in 16 bits, which many rows take in f32. */
+/* Some weights of products have 16 bits; calls of many rows convert them to f32. */
 #define HAS_WIDE_WEIGHTS 1
 
-/* Keys, values and other states that are multiplied are not all in f32; but in f16; in bf16; or codes of 8 bits with scales (kept.h). */
+/* Some keys, values or other states are not in f32; some in f16; in bf16; in codes of 8 bits with scales (kept.h). */
 #define HAS_NARROW_STATES 1
 #define HAS_F16_STATES 1
 #define HAS_BF16_STATES 1
 #define HAS_CODES 1
 
-/* Weights are in blocks (blocks.h); in blocks of 32 steps; of 256; of these kinds. */
+/* Some weights are in blocks (blocks.h); in blocks of 32 steps; of 256; of each kind. */
 #define HAS_BLOCKS 1
 #define HAS_BLOCKS_OF_32 1
 #define HAS_BLOCKS_OF_256 1
@@ -30,40 +30,40 @@
 #define HAS_Q5_K 1
 #define HAS_Q6_K 1
 
-/* Some product takes the rows of a list. */
+/* Some product computes only the rows of a list. */
 #define HAS_ACTIVE_ROWS 1
 
-/* Attention: keys lie in rows; in tiles of 16; there may be more of them than a block has. */
+/* Attention: keys are stored in rows; in tiles of 16; there may be more than one block of keys. */
 #define HAS_KEY_ROWS 1
 #define HAS_KEY_TILES 1
 #define HAS_KEY_BLOCKS 1
 
-/* A register tile has two or three panels, of which the last may be the only one that is left. */
+/* A register tile has two or three panels, and the last tile may have only one. */
 #define HAS_ODD_PANELS 1
 
-/* Attention: keys or values do not lie at their positions, but in pages, or in a cache that holds a window. */
+/* Attention: keys or values are in pages or in a window cache, so that a row's index is not its position. */
 #define HAS_MOVED_KEYS 1
 
-/* Attention: of one row threads share the blocks of keys. */
+/* Attention: threads share the key blocks of one row. */
 #define HAS_PARTS 1
 
-/* Attention: has a sink; scores are the weights, without a softmax. */
+/* Attention: has a sink; has no softmax, so that scores are weights. */
 #define HAS_SINK 1
 #define HAS_PLAIN_WEIGHTS 1
 
 /* An instance holds several sequences. */
 #define HAS_SLOTS 1
 
-/* Ranks share it; keys and values lie in pages; calls take further positions; sizes vary from call to call. */
+/* Ranks share the model; keys and values are in pages; calls append positions; sizes differ between calls. */
 #define HAS_RANKS 1
 #define HAS_PAGES 1
 #define HAS_POSITIONS 1
 #define HAS_SIZES 1
 
-/* There is an operating system: memory is allocated, weight files are opened, threads are started. */
+/* Not freestanding: the program allocates memory, opens weight files and starts threads. */
 #define HAS_SYSTEM 1
 
-/* Weights are in the program, else in a file.  Weight files are read on Windows, too: in C for any machine. */
+/* Weights are embedded, not in a file.  Weight files are read on Windows too: the C is for any machine. */
 #define HAS_WEIGHTS_INSIDE 1
 #define HAS_WINDOWS 1
 
@@ -72,15 +72,15 @@
 
 #define HAS_TOKENIZER 1
 #define HAS_GRAMMAR 1
-#define HAS_TALK 1 /* conversations have a form */
+#define HAS_TALK 1 /* the loop defines conversations */
 #define HAS_BEAMS 1
 
-/* It is a program of its own, with a command line, or a page's: it tells of times and hashes.  The prompt, or a sound, is fed to an encoder. */
+/* The program has a command line, or is a page: it reports times and hashes.  An encoder reads the prompt or a sound. */
 #define HAS_COMMAND 1
 #define HAS_PROMPT_FED 1
 #define HAS_SOUND_FED 1
 
-/* The loop of its command line: fills places, embeds texts; denoises by a class, by other inputs. */
+/* Loop of the command line: fills masks, embeds texts; denoises with a class, with other inputs. */
 #define HAS_FILL 1
 #define HAS_EMBED 1
 #define HAS_CLASS 1

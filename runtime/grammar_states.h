@@ -1,9 +1,9 @@
 /*
  * Positions of texts in a grammar, as the states of a deterministic automaton that is built on demand.
  *
- * A grammar is a list of places, each of which takes a byte, calls a rule, or leads to two others.  After some bytes a text may
+ * A grammar is a list of places.  A place takes a byte, calls a rule, or leads to two other places.  After some bytes a text may
  * be at several places, and within nested rules: each path is a place and a stack of return places.  A state is the set of all
- * paths, each of which takes a byte next:
+ * paths whose places take a byte next:
  *
  *     root ::= "[" root? "]"           after "[[":  { "[" or "]", then return to the place after root's first call }
  *
@@ -20,15 +20,15 @@
 enum { GRAMMAR_END = -1, GRAMMAR_RULE = -2, GRAMMAR_EITHER = -3 };
 
 typedef struct {
-        int32_t takes; /* a byte of this set, from 0 on; or GRAMMAR_END of a rule, GRAMMAR_RULE or GRAMMAR_EITHER */
-        int32_t next;  /* the place behind the byte or the rule; EITHER: here, */
-        int32_t other; /* or there; RULE: the place where it begins */
+        int32_t takes; /* index of a byte set; or GRAMMAR_END (of a rule), GRAMMAR_RULE or GRAMMAR_EITHER */
+        int32_t next;  /* the place after the byte or the rule; GRAMMAR_EITHER: the first of two places */
+        int32_t other; /* GRAMMAR_EITHER: the second place; GRAMMAR_RULE: the first place of the rule */
 } GrammarPlace;
 
 typedef struct GrammarTables {
         const GrammarPlace *place; /* [places]; place 0 is the end of every rule */
         const uint64_t (*byte_set)[4]; /* a bit for each byte */
-        const uint8_t *group; /* [256]: of a byte; bytes of one group are in the same sets */
+        const uint8_t *group; /* [256]: group of each byte; bytes of one group are in the same sets */
         int32_t places, groups, root; /* root: the place where a text begins */
 } GrammarTables;
 
@@ -38,7 +38,7 @@ static inline int grammar_takes(const GrammarTables *t, int32_t place, unsigned 
 }
 
 enum {
-        GRAMMAR_WAYS = 1 << 15,           /* of a state */
+        GRAMMAR_WAYS = 1 << 15,           /* maximum number of paths of a state */
         GRAMMAR_SEEN = 4 * GRAMMAR_WAYS,  /* slots of a hash table */
         GRAMMAR_DEAD = 0,                 /* the state of texts that the grammar allows no text to begin with */
         GRAMMAR_UNKNOWN = -1,             /* no state yet */
@@ -51,16 +51,16 @@ typedef struct {
 
 typedef struct {
         const GrammarTables *tables;
-        /* A cell is two ints: where to return to, and the cell below or 0.  A state: its ways, whether the text may end, [groups] the state
-         * behind a byte of each group, [ways] a GrammarWay each.  Both are named by where they begin. */
+        /* A cell is two ints: the return place, and the cell below or 0.  A state: number of ways, whether the text may end, [groups] the state
+         * after a byte of each group, [ways] a GrammarWay each.  Offsets in `half` identify cells and states. */
         int32_t *half, *other_half;       /* [words] */
         int64_t words, used;
         int32_t *state_slot, *cell_slot;  /* [slots], a power of two: open addressing, 0 is free */
-        int64_t slots, states, cells;     /* slots that are taken */
-        int32_t first;                    /* before the first byte */
-        const char *fault;                /* why states are dead that need not be; or NULL */
-        int full;                         /* there was no room for what is being made */
-        /* the state that is being made */
+        int64_t slots, states, cells;     /* capacity of the tables; numbers of states and cells in them */
+        int32_t first;                    /* state before the first byte */
+        const char *fault;                /* message if a limit made a state dead; or NULL */
+        int full;                         /* the last state or cell did not fit */
+        /* the state under construction */
         GrammarWay *way, *pending, *seen; /* [GRAMMAR_WAYS], [GRAMMAR_SEEN], [GRAMMAR_SEEN] */
         int32_t *mark, turn;              /* [GRAMMAR_SEEN]: a slot is taken if its mark is `turn` */
         int32_t nway, npending, nseen, may_end;
@@ -79,14 +79,14 @@ static inline int64_t grammar_slots(const GrammarTables *t)
         return slots;
 }
 
-/* Bytes that grammar_lay() lays out, a multiple of 8. */
+/* Bytes of scratch for grammar_lay(), a multiple of 8. */
 static inline size_t grammar_room(const GrammarTables *t)
 {
         return (GRAMMAR_WAYS + 2 * GRAMMAR_SEEN) * sizeof(GrammarWay) +
                (size_t)(2 * grammar_words(t) + 2 * grammar_slots(t) + GRAMMAR_SEEN) * sizeof(int32_t);
 }
 
-/* Forgets everything, and begins anew in the other half. */
+/* Drops all states and switches to the other half. */
 static inline void grammar_forget(GrammarStates *s)
 {
         int32_t *before = s->half;
@@ -100,7 +100,7 @@ static inline void grammar_forget(GrammarStates *s)
         s->first = GRAMMAR_UNKNOWN;
 }
 
-/* In `room`, aligned to 8. */
+/* Places the automaton in `room`, aligned to 8. */
 static inline void grammar_lay(GrammarStates *s, const GrammarTables *t, void *room)
 {
         *s = (GrammarStates){.tables = t, .words = grammar_words(t), .slots = grammar_slots(t), .way = (GrammarWay *)room};
@@ -115,7 +115,7 @@ static inline void grammar_lay(GrammarStates *s, const GrammarTables *t, void *r
         grammar_forget(s);
 }
 
-/* --- what is equal is there once --- */
+/* --- unique cells and states --- */
 
 static inline uint64_t grammar_hash(const int32_t *word, int64_t n)
 {
@@ -125,7 +125,7 @@ static inline uint64_t grammar_hash(const int32_t *word, int64_t n)
         return hash ^ hash >> 29;
 }
 
-/* Room for so many ints and a slot; or 0, and s->full. */
+/* Offset of a new cell or state of `words` ints, counted in *taken; 0 with s->full set: it does not fit. */
 static inline int32_t grammar_take_room(GrammarStates *s, int64_t words, int64_t *taken)
 {
         if (s->full || s->used + words > s->words || 2 * (*taken + 1) > s->slots)
@@ -155,13 +155,13 @@ static int grammar_by_way(const void *a, const void *b)
         return x->place != y->place ? (x->place > y->place) - (x->place < y->place) : (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-/* The ways of a state. */
+/* The paths of a state. */
 static inline const GrammarWay *grammar_ways(const GrammarStates *s, int32_t state)
 {
         return (const GrammarWay *)(const void *)(s->half + state + GRAMMAR_STATE + s->tables->groups);
 }
 
-/* The state that was made; GRAMMAR_UNKNOWN: there is no room. */
+/* Stores the state under construction.  Returns it, or GRAMMAR_UNKNOWN if it does not fit. */
 static inline int32_t grammar_state(GrammarStates *s)
 {
         const int32_t groups = s->tables->groups, n = s->nway;
@@ -188,7 +188,7 @@ static inline int32_t grammar_state(GrammarStates *s)
         return made;
 }
 
-/* --- from ways to ways --- */
+/* --- paths --- */
 
 static inline void grammar_begin_ways(GrammarStates *s)
 {
@@ -196,7 +196,7 @@ static inline void grammar_begin_ways(GrammarStates *s)
         s->turn++;
 }
 
-/* Was this way come to already?  Else it is now. */
+/* Whether this path was seen before; marks it as seen. */
 static inline int grammar_is_seen(GrammarStates *s, GrammarWay w)
 {
         uint32_t at = ((uint32_t)w.place * 2654435761u ^ (uint32_t)w.stack * 40503u) % GRAMMAR_SEEN;
@@ -214,7 +214,7 @@ static inline void grammar_pend(GrammarStates *s, int32_t place, int32_t stack)
         s->pending[s->npending++] = (GrammarWay){place, stack};
 }
 
-/* Goes on from a place to those that take a byte. */
+/* Follows calls and alternatives from a place to all places that take a byte. */
 static inline void grammar_follow(GrammarStates *s, int32_t place, int32_t stack)
 {
         grammar_pend(s, place, stack);
@@ -247,7 +247,7 @@ static inline void grammar_follow(GrammarStates *s, int32_t place, int32_t stack
         }
 }
 
-/* The state before the first byte, or GRAMMAR_UNKNOWN where there is no room. */
+/* The state before the first byte, or GRAMMAR_UNKNOWN if it does not fit. */
 static inline int32_t grammar_begin(GrammarStates *s)
 {
         if (s->first != GRAMMAR_UNKNOWN)
@@ -257,7 +257,7 @@ static inline int32_t grammar_begin(GrammarStates *s)
         return s->first = grammar_state(s);
 }
 
-/* The state behind a byte, or GRAMMAR_UNKNOWN where there is no room: grammar_keep() makes some. */
+/* The state after a byte, or GRAMMAR_UNKNOWN if it does not fit: then call grammar_keep(). */
 static inline int32_t grammar_step(GrammarStates *s, int32_t state, unsigned byte)
 {
         const int32_t at = state + GRAMMAR_STATE + s->tables->group[byte], n = s->half[state];
@@ -278,16 +278,16 @@ static inline int grammar_may_end(const GrammarStates *s, int32_t state)
         return s->half[state + 1];
 }
 
-/* Some byte may come. */
+/* Whether the state allows any byte. */
 static inline int grammar_goes_on(const GrammarStates *s, int32_t state)
 {
         return s->half[state] > 0;
 }
 
-/* --- what is kept --- */
+/* --- copying live states --- */
 
-/* A stack of the other half, in this one.  Cells that went over hold the negative of where they are now; the chain down to them is turned
- * round on the way there and gone through on the way back. */
+/* Copies a stack of the other half to this one.  A copied cell holds the negative of its new offset; the links down to it are reversed
+ * on the way there and followed on the way back. */
 static inline int32_t grammar_stack_again(GrammarStates *s, int32_t cell)
 {
         int32_t *before = s->other_half, above = 0;
@@ -307,7 +307,7 @@ static inline int32_t grammar_stack_again(GrammarStates *s, int32_t cell)
         return stack;
 }
 
-/* Forgets all states but these [n], which have other names then. */
+/* Drops all states but these [n], and replaces their offsets by the new ones. */
 static inline void grammar_keep(GrammarStates *s, int32_t *state, int64_t n)
 {
         grammar_forget(s);

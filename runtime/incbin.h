@@ -6,7 +6,7 @@
 #if !defined __GNUC__ || defined __TINYC__ || !(defined __ELF__ || defined __APPLE__)
 #error "this compiler has no .incbin: use gcc or clang, or lathe build --embed instead of --incbin"
 #endif
-/* The weight file lies beside this one.  If it is elsewhere: -D$MODEL_WEIGHT_FILE='"PATH"'. */
+/* The weight file is expected in this file's folder.  Another path: -D$MODEL_WEIGHT_FILE='"PATH"'. */
 #ifndef $MODEL_WEIGHT_FILE
 #define $MODEL_WEIGHT_FILE __FILE__ ".weights"
 #endif
@@ -23,7 +23,7 @@ __asm__(".pushsection .rodata\n.balign 64\n"
 extern const unsigned char $model_weight_file[] __attribute__((visibility("hidden")));
 extern const unsigned char $model_weight_file_end[] __attribute__((visibility("hidden")));
 
-/* Its head is that of a file that is mapped. */
+/* The embedded data begins with the head of a weight file. */
 static int weights_inside($model *m)
 {
         uint64_t head[5];

@@ -3,19 +3,19 @@
  *
  *      value = scale code,  scale the least half precision number from (largest size) / 127 on,  code = number / scale rounded to even
  *
- * A value is exact as a float: 11 bits by 7.  A group that holds what is not finite, or would need a scale beyond 65504, has the scale NaN.
+ * A value is exact as a float: 11 bits by 7.  A group with a value that is not finite, or that needs a scale above 65504, has the scale NaN.
  *
- * An array of them is blocks of `group` steps by `lanes` rows, 1 or 16: scales [lanes], codes [group][lanes].  Elements count as in
- * an array of floats that is [group][lanes] there.
+ * An array consists of blocks of `group` steps by `lanes` rows, 1 or 16: scales [lanes], codes [group][lanes].  Elements are numbered as
+ * in an array of floats with the layout [group][lanes].
  *
  * Needs a v16 header and rows.h.
  */
 #include <string.h>
 
-/* Their storage as a number; all others are below 16. */
+/* Number of this storage type; all others are below 16. */
 #define STORAGE_KEPT(group, lanes) (16 * (group) + (lanes)-1)
 
-/* Bytes of elements that are whole blocks. */
+/* Bytes of a number of elements, in whole blocks. */
 #define KEPT_SIZE(storage, elements) ((int64_t)(elements) * ((storage) / 16 + 2) / ((storage) / 16))
 
 KERNEL int is_kept(int storage)
@@ -23,20 +23,20 @@ KERNEL int is_kept(int storage)
         return storage >= 16;
 }
 
-/* Whether scales stand side by side, one for each of 16 rows. */
+/* Whether blocks have 16 rows, each with a scale. */
 KERNEL int is_kept_tiled(int storage)
 {
         return is_kept(storage) && storage % 16 == 15;
 }
 
-/* Byte at which the block of an element begins. */
+/* Offset of an element's block, in bytes. */
 KERNEL int64_t kept_block(int storage, int64_t at)
 {
         const int block = storage / 16 * (storage % 16 + 1);
         return KEPT_SIZE(storage, at / block * block);
 }
 
-/* Codes of the 16 elements from `at` on, of which the first stands at a multiple of 16 in a tiled block. */
+/* Codes of the 16 elements from `at` on, a multiple of 16 in a tiled block. */
 KERNEL v16 kept_codes(int storage, const void *array, int64_t at)
 {
         const int lanes = storage % 16 + 1, block = storage / 16 * lanes;
@@ -77,7 +77,7 @@ KERNEL v16 v_load_kept(int storage, const void *array, int64_t at)
         return v_mul(v_set1_f16(half), kept_codes(storage, array, at));
 }
 
-/* The scale of a group whose largest size is `most`: NaN from what half precision can't hold on. */
+/* The scale of a group whose largest magnitude is `most`; NaN if half precision cannot store it. */
 KERNEL uint16_t kept_scale(float most)
 {
         const float least = most / 127.0f;
@@ -88,7 +88,7 @@ KERNEL uint16_t kept_scale(float most)
         return half[0] < 0x7c00 ? half[0] : 0x7e00;
 }
 
-/* x[i * step] for i < group becomes the group of which element `at` is the first. */
+/* Stores x[i * step] for i < group as the group whose first element is `at`. */
 KERNEL void keep_codes(int storage, void *array, int64_t at, const float *x, int64_t step)
 {
         const int lanes = storage % 16 + 1, group = storage / 16, row = (int)(at % lanes);

@@ -5,7 +5,7 @@
  */
 #include <stdint.h>
 
-/* Logits [n] by softmax, in double; 0: they give none, one is NaN or infinite. */
+/* Softmax of logits [n], in double.  Returns 0 if a logit is NaN or infinite. */
 static inline int likely_probabilities(const float *logits, int64_t n, double *probability)
 {
         double largest = (double)(-1.0f / 0.0f), total = 0;
@@ -20,13 +20,13 @@ static inline int likely_probabilities(const float *logits, int64_t n, double *p
         return 1;
 }
 
-/* Does a come before b?  The larger probability first; of equals the smaller number. */
+/* Whether a precedes b: the larger probability first, then the smaller number. */
 static inline int likely_before(const double *probability, int64_t a, int64_t b)
 {
         return probability[a] != probability[b] ? probability[a] > probability[b] : a < b;
 }
 
-/* The one that comes next behind `last` in that order, the first behind -1; -1: there is none. */
+/* The number that follows `last` in that order (-1: the first one); -1: none. */
 static inline int64_t likely_next(const double *probability, int64_t n, int64_t last)
 {
         int64_t next = -1;

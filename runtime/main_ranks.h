@@ -36,7 +36,7 @@ static int mpi_gather(void *of, float *all, const int64_t *begin)
         return MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, count, at, MPI_FLOAT, r->one_stage) != MPI_SUCCESS;
 }
 
-/* Frees what has been received; with too much under way it waits for the oldest. */
+/* Frees the buffers of completed sends; if MPI_UNDER_WAY are incomplete, waits for the oldest. */
 static int mpi_end_sent(MpiRanks *r)
 {
         MpiSent **at = &r->sent;

@@ -18,17 +18,17 @@ size_t $model_denoise_scratch(const $model_denoising *how)
         return denoise_room(steps, LATENT_VALUES) + sizeof(float) * (size_t)(TOLD_VALUES + LATENT_VALUES + denoise_call_room(0));
 }
 
-/* A denoising under way; it stays where it begins. */
+/* A denoising in progress.  It must not be moved in memory. */
 typedef struct {
         $model *m;
         Denoiser d;
         DenoiserCalls calls;
-        const LoopGiven *wanted, *fed; /* fed: what was fed at the last call; NULL: none was */
+        const LoopGiven *wanted, *fed; /* fed: condition of the last call; NULL: none */
         LoopGiven without;
         float *told; /* [TOLD_VALUES]; after it [LATENT_VALUES] for guidance, and room for a call */
 } Denoising;
 
-/* A call of the model, which tells of x. */
+/* A call of the model: its prediction for x. */
 static int denoise_tell(void *model, const Denoiser *d, const float *x, int without, const float **told)
 {
         Denoising *s = model;
@@ -59,7 +59,7 @@ static int denoising_begin(Denoising *s, const LoopGiven *given, const $model_de
         return $MODEL_OK;
 }
 
-/* The next call of the model, if there is one left. */
+/* Makes the next call of the model, if one remains. */
 static int denoising_step(Denoising *s, $model *m, float *x)
 {
         s->m = m;

@@ -11,7 +11,7 @@ size_t $model_join_scratch(void)
         return sizeof(Ranks) + RANK_FLOATS * sizeof(float);
 }
 
-/* What ranks must have alike: the version, which names the weights' layout too, and a few of the weights.  A share has them in its head. */
+/* Values that must be equal on all ranks: the version, which identifies the weights' layout, and some weights.  A share file has them in its head. */
 static uint64_t rank_fingerprint(const $model *m)
 {
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -26,7 +26,7 @@ static uint64_t rank_fingerprint(const $model *m)
         return (hash ^ sample) * UINT64_C(0x100000001b3);
 }
 
-/* Have all stages these pieces, as far as ranks of this number tell? */
+/* Whether all stages have these pieces, compared between ranks of the same number. */
 static int stages_are_alike(Ranks *r, const float *piece)
 {
         int alike = 1;
@@ -44,7 +44,7 @@ static int stages_are_alike(Ranks *r, const float *piece)
         return alike;
 }
 
-/* Have all ranks the same one?  Then what each found goes the same ways, so that all know if one differs. */
+/* Whether all ranks have equal values.  The answer is exchanged too, so that all ranks return the same. */
 static int ranks_are_alike(Ranks *r, uint64_t fingerprint)
 {
         float piece[RANK_PIECES];
@@ -80,7 +80,7 @@ int $model_join($model *m, const $model_ranks *with, void *scratch)
 #if !HAS_WEIGHTS_INSIDE
         r->misplaced = !share_fits(m, r);
 #endif
-        r->error = !ranks_are_alike(r, r->misplaced ? ~own : own) || r->misplaced; /* so that the others know */
+        r->error = !ranks_are_alike(r, r->misplaced ? ~own : own) || r->misplaced; /* makes the other ranks fail too */
         return rank_outcome(m);
 }
 

@@ -4,17 +4,17 @@
  * Needs rank_link.h, the model's struct and SPREAD_HASH.
  */
 
-/* The head of the file of one rank; NULL: it is the whole one. */
+/* The head of a weight file of one rank; NULL: the file is complete. */
 static const uint64_t *share_head(const $model *m)
 {
         const uint64_t *head = (const uint64_t *)(const void *)((const char *)m->weights - 4096);
         return memcmp(head, RANK_FILE_MARK, 8) ? NULL : head;
 }
 
-/* Of a share that has not joined its ranks: what calls compute without the others is an error's. */
+/* Marks a share that has not joined its ranks: calls return an error until it has. */
 static Ranks share_alone = {.ranks = 1, .stages = 1, .misplaced = 1, .error = 1};
 
-/* Behind weights_open(). */
+/* To be called after weights_open(). */
 static int share_begin($model *m)
 {
         const uint64_t *head = share_head(m);
@@ -25,7 +25,7 @@ static int share_begin($model *m)
         return $MODEL_ERROR_WEIGHTS;
 }
 
-/* Has the file what this rank reads? */
+/* Whether the file contains the weights of this rank. */
 static int share_fits(const $model *m, const Ranks *r)
 {
         const uint64_t *head = share_head(m);

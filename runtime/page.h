@@ -1,7 +1,7 @@
 /*
  * Functions that a page calls in its model (compiler/emit/emit_command.c).  $model and $MODEL are the model's name.
  *
- * Nothing is imported: a page writes and reads bytes at addresses that these functions return.
+ * The module imports nothing: a page writes and reads bytes at addresses that these functions return.
  *
  * Needs the model's functions.
  */
@@ -13,7 +13,7 @@
 
 static $model *page_model;
 
-/* Room for so many bytes, aligned to 64; NULL: memory is short.  To be given back. */
+/* Allocates `bytes` bytes, aligned to 64; NULL: out of memory.  To be freed with page_give_back(). */
 void *PAGE(room)(size_t bytes)
 {
         void *memory = NULL;
@@ -25,7 +25,7 @@ void PAGE(give_back)(void *memory)
         free(memory);
 }
 
-/* Takes the weights, all that their file holds, where they are.  0, or an error. */
+/* Opens the model with the contents of a weight file, in place.  Returns 0 or an error. */
 int PAGE(open)(const void *image, size_t bytes)
 {
         int error = 0;
@@ -33,7 +33,7 @@ int PAGE(open)(const void *image, size_t bytes)
         return error;
 }
 
-/* Whether the error is that of a machine whose multiply-add rounds twice: another module is to be taken. */
+/* Whether the error says that the engine's multiply-add rounds twice: then the page loads the other module. */
 int PAGE(rounds_wrong)(int error)
 {
         return error == $MODEL_ERROR_FLOAT;

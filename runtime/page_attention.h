@@ -6,10 +6,10 @@
  * Needs page_tale.h, ATTENTION_MAPS: layers times heads, and ATTENTION_ROWS: of a piece.
  */
 
-/* Pieces that are looked at together: of tokens first to first + rows - 1. */
+/* A piece of the text: tokens first to first + rows - 1. */
 typedef struct {
         int64_t first, rows;
-        float *weights; /* [ATTENTION_MAPS][rows][first + rows]; NULL: none have been asked for */
+        float *weights; /* [ATTENTION_MAPS][rows][first + rows]; NULL: not requested yet */
 } PageAttention;
 
 static PageAttention attention_of_page;
@@ -19,19 +19,19 @@ static int64_t attended_tokens(void)
         return tale_of_page.n < CONTEXT ? tale_of_page.n : CONTEXT;
 }
 
-/* Tokens of the text, the prompt's too, that there is attention of. */
+/* Number of tokens with attention weights, including the prompt's. */
 int PAGE(tokens)(void)
 {
         return (int)attended_tokens();
 }
 
-/* Those of the prompt. */
+/* Number of tokens of the prompt. */
 int PAGE(given)(void)
 {
         return (int)tale_of_page.given;
 }
 
-/* Bytes of the text of token `at`, of text(); tokens are asked for one after the other, from 0 on. */
+/* Writes the text of token `at` to text() and returns its bytes; tokens are requested in order, from 0. */
 int PAGE(token)(int at)
 {
         static $model_text shown;
@@ -46,8 +46,8 @@ int PAGE(token)(int at)
         return (int)(at + 1 < t->n ? n : n + $model_decode_end(&shown, t->out + n));
 }
 
-/* Begins the piece that token `at` is in, or goes on to it: whether more calls are needed; below 0: -1 - an error.  No text is made any
- * more. */
+/* Runs the model towards the piece of token `at`.  Returns 1 if more calls are needed, 0 if not, or -1 - an error.  The text
+ * cannot be continued before leave() has returned 0. */
 int PAGE(attend)(int at)
 {
         const int32_t *text = tale_of_page.by.text;
@@ -61,7 +61,7 @@ int PAGE(attend)(int at)
         if (!a->weights)
                 return -1 - $MODEL_ERROR_MEMORY;
         if ($model_position(page_model) > first && $model_rewind(page_model, first))
-                $model_reset(page_model); /* what it has kept does not reach back so far */
+                $model_reset(page_model); /* the cache's window does not reach back to the piece */
         const int64_t here = $model_position(page_model), before = first - here;
         a->first = first;
         a->rows = left < ATTENTION_ROWS ? left : ATTENTION_ROWS;
@@ -70,7 +70,7 @@ int PAGE(attend)(int at)
         return error ? -1 - error : before > 0;
 }
 
-/* Takes a piece of the text back that attend() has left, for one that goes on: whether more calls are needed; below 0: -1 - an error. */
+/* Restores the state that attend() has rewound, by a piece of the text, so that the text can be continued.  Returns as attend() does. */
 int PAGE(leave)(void)
 {
         const PageTale *t = &tale_of_page;
@@ -81,7 +81,7 @@ int PAGE(leave)(void)
         return error ? -1 - error : left > PAGE_PIECE;
 }
 
-/* Of the piece: [layers times heads][rows][first + rows], its first token, its rows. */
+/* The piece's weights [layers times heads][rows][first + rows], its first token, its number of rows. */
 const float *PAGE(attention)(void)
 {
         return attention_of_page.weights;

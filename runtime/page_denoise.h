@@ -1,10 +1,10 @@
 /*
  * A page's drawings.  $model and $MODEL are the model's name.
  *
- * Needs page.h, model_denoise.h, main_shell.h and what main_denoise.h does.
+ * Needs page.h, model_denoise.h, main_shell.h and the needs of main_denoise.h.
  */
 
-/* What is being drawn. */
+/* The picture in progress. */
 typedef struct {
         Denoising by;
         LoopGiven given;
@@ -14,7 +14,7 @@ typedef struct {
 
 static PageDrawing drawing_of_page;
 
-/* Begins a picture; steps, guidance: 0: the model's own.  0, or an error. */
+/* Begins a picture; steps, guidance: 0: the model's default.  Returns 0 or an error. */
 int PAGE(begin)(int of_class, int steps, double guidance, int64_t seed)
 {
         static void *scratch;
@@ -32,7 +32,7 @@ int PAGE(begin)(int of_class, int steps, double guidance, int64_t seed)
         return scratch ? denoising_begin(&d->by, &d->given, &how, d->x, scratch) : $MODEL_ERROR_MEMORY;
 }
 
-/* A call of the model: how many are left; below 0: -1 - an error. */
+/* Makes a call of the model.  Returns the number of remaining calls, or -1 - an error. */
 int PAGE(next)(void)
 {
         PageDrawing *d = &drawing_of_page;
@@ -40,7 +40,7 @@ int PAGE(next)(void)
         return error ? -1 - error : d->by.d.calls - d->by.d.call;
 }
 
-/* What there is by now, [channels][rows][columns], -1 to 1. */
+/* The current picture [channels][rows][columns], -1 to 1. */
 const float *PAGE(picture)(void)
 {
         return drawing_of_page.x;

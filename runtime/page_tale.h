@@ -4,17 +4,17 @@
  * Needs page.h, model_generate.h and TEXT_ROOM; tale_begin() first.
  */
 
-/* Positions of a prompt that are taken in one call. */
+/* Positions of a prompt in one call. */
 enum { PAGE_PIECE = 16 };
 
-/* The text that is being made. */
+/* The text in progress. */
 typedef struct {
         Sampler sampler;
         Generator by;
         Generated made;
-        int64_t n, taken, given; /* of by.text: tokens; those that the model has taken; those of the prompt */
+        int64_t n, taken, given; /* numbers of tokens: of by.text; processed by the model; of the prompt */
         $model_text shown;
-        char out[TEXT_ROOM + 4]; /* what the last call has made */
+        char out[TEXT_ROOM + 4]; /* output of the last call */
         int bytes, over;
 } PageTale;
 
@@ -34,8 +34,8 @@ static int page_show(void *of, int32_t token)
         return 0;
 }
 
-/* Begins what comes behind tokens [n]; the model may have taken some of them, but not the last.  begun: its first token goes on within a
- * text.  0, or an error. */
+/* Begins the continuation of tokens [n]; the model may have processed some of them, but not the last.  begun: its first token continues a
+ * text.  Returns 0 or an error. */
 static int tale_begin(const int32_t *tokens, int64_t n, int begun, int steps, Sampler sampler)
 {
         static void *room;
@@ -68,7 +68,7 @@ static int tale_begin(const int32_t *tokens, int64_t n, int begun, int steps, Sa
         return $MODEL_OK;
 }
 
-/* Takes a piece of the prompt, or makes a token.  Bytes of text that are new, of text(); -1: the text has ended; below that, -1 - an
+/* Processes a piece of the prompt, or generates a token.  Returns the number of new bytes in text(), -1 if the text has ended, or -1 - an
  * error. */
 int PAGE(next)(void)
 {
@@ -97,7 +97,7 @@ const char *PAGE(text)(void)
         return tale_of_page.out;
 }
 
-/* New tokens so far; those of the prompt. */
+/* Number of new tokens; number of the prompt's tokens. */
 int PAGE(made)(void)
 {
         return (int)tale_of_page.made.made;
@@ -109,7 +109,7 @@ int PAGE(full)(void)
         return !tale_of_page.made.ended && tale_of_page.taken == CONTEXT;
 }
 
-/* Of all logits so far, as --hash of other programs prints it. */
+/* Hash of all logits so far, equal to --hash of other programs. */
 int64_t PAGE(hash)(void)
 {
         return (int64_t)tale_of_page.made.hash;

@@ -4,7 +4,7 @@
  * Needs page_tale.h, wav.h, transcribe_feed(), SAMPLE_RATE, SAMPLES and START_TOKEN.
  */
 
-/* The whole sound, of which the model hears SAMPLES at a time. */
+/* The whole sound; the model's input is SAMPLES of it at a time. */
 typedef struct {
         float *sample; /* [n], -1 to 1; NULL: none */
         int64_t n;
@@ -12,7 +12,7 @@ typedef struct {
 
 static PageSound sound_of_page;
 
-/* Room for a sound of n samples, -1 to 1, in place of the last one; NULL: memory is short. */
+/* Allocates a sound of n samples, -1 to 1, and frees the previous one; NULL: out of memory. */
 float *PAGE(sound)(int64_t n)
 {
         PageSound *s = &sound_of_page;
@@ -22,7 +22,7 @@ float *PAGE(sound)(int64_t n)
         return s->sample;
 }
 
-/* The sound is a file's: its samples; 0: it is not a WAV file of the model's rate with finite numbers; -1: memory is short. */
+/* Reads a WAV file.  Returns the number of samples; 0: not a WAV file of the model's rate with finite numbers; -1: out of memory. */
 int PAGE(wav)(const uint8_t *file, size_t bytes)
 {
         WavHead head;
@@ -32,7 +32,7 @@ int PAGE(wav)(const uint8_t *file, size_t bytes)
         return !sample ? -1 : wav_samples(&head, file, sample) >= 0 ? 0 : (int)sound_of_page.n;
 }
 
-/* Begins the text of what the sound holds from sample `from` on, silence behind it.  0, or an error. */
+/* Begins the text of the sound from sample `from` on, padded with silence.  Returns 0 or an error. */
 int PAGE(begin)(int from, int steps, float temperature, float top_p, int64_t seed)
 {
         static const int32_t start[] = {START_TOKEN};

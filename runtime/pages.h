@@ -2,14 +2,13 @@
  * Pages: states of several sequences in pages of 256 positions, as many as attention takes at once.
  *
  *      positions of a slot      0 .. 255 | 256 .. 511 | 512 .. 600
- *      page_of [page_blocks]        4    |     0      |     7          position p lies at 256 page_of[p / 256] + p % 256
+ *      page_of [page_blocks]        4    |     0      |     7          position p is in row 256 page_of[p / 256] + p % 256
  *
- * A state has rows for all pages together, and each slot the numbers of those that hold its positions: of `past` positions the first
- * (past + 255) / 256.  A page is one of all states.  It may have several users, slots that had the same beginning; it is copied
- * before one of them writes to it.
+ * A state has rows for all pages.  Each slot has a list of its pages: `past` positions are in the first (past + 255) / 256 of them.
+ * A page number is valid in all states.  Slots with the same prefix may share a page; it is copied before one of them writes to it.
  *
- * Pages are taken before a call, in two steps, so that all that the call needs are there or none is taken: pages_ask() for each
- * sequence, then pages_take() or pages_unask() for each.
+ * Pages are allocated before a call, in two steps, so that a call gets all its pages or none: pages_ask() for each sequence, then
+ * pages_take() or pages_unask() for each.
  *
  * Needs window_cache.h.
  */
@@ -19,16 +18,16 @@
 #define PAGE_POSITIONS 256
 
 typedef struct {
-        int32_t *page_of;    /* [slots][page_blocks]; between asking and taking -1 - page: it is to be copied */
+        int32_t *page_of;    /* [slots][page_blocks]; between pages_ask() and pages_take(): -1 - page if it must be copied */
         int32_t *page_users; /* [pages] */
         int32_t *page_spare; /* [pages]: the first pages_left have no users; the last of them is taken next */
         int64_t page_blocks, pages_left;
 } PageTable;
 
-/* int32_t that a table counts with. */
+/* Number of int32_t in a table. */
 #define PAGE_NUMBERS(slots, page_blocks, pages) ((int64_t)(slots) * (page_blocks) + 2 * (int64_t)(pages))
 
-/* A table in `numbers` of which all pages are left. */
+/* Initialises a table in `numbers` with all pages free. */
 static inline void pages_begin(PageTable *table, int32_t *numbers, int64_t slots, int64_t page_blocks, int64_t pages)
 {
         table->page_of = numbers;
@@ -42,25 +41,25 @@ static inline void pages_begin(PageTable *table, int32_t *numbers, int64_t slots
         }
 }
 
-/* The row of a state in which a sequence's position lies. */
+/* The row of a sequence's position in a state. */
 static inline int64_t page_row(const int32_t *page_of, int64_t position)
 {
         return (int64_t)page_of[position / PAGE_POSITIONS] * PAGE_POSITIONS + position % PAGE_POSITIONS;
 }
 
-/* Pages that so many positions lie in. */
+/* Number of pages for n positions. */
 static inline int64_t pages_for(int64_t positions)
 {
         return (positions + PAGE_POSITIONS - 1) / PAGE_POSITIONS;
 }
 
-/* The page that a slot of `past` positions writes to before it needs another; NULL: it needs one at once. */
+/* The last, partly filled page of a slot of `past` positions; NULL: its pages are full. */
 static inline int32_t *page_begun(const PageTable *table, int64_t slot, int64_t past)
 {
         return past % PAGE_POSITIONS ? &table->page_of[slot * table->page_blocks + past / PAGE_POSITIONS] : NULL;
 }
 
-/* How many pages a slot of `past` positions needs for n more.  One that others use too is marked, and has a user less. */
+/* Number of pages that a slot of `past` positions needs for n more.  A shared page is marked for copying and loses a user. */
 static inline int64_t pages_ask(const PageTable *table, int64_t slot, int64_t past, int64_t n)
 {
         int32_t *begun = n > 0 ? page_begun(table, slot, past) : NULL;
@@ -88,7 +87,7 @@ static inline int32_t page_next(PageTable *table)
         return taken;
 }
 
-/* The first `positions` positions of page `to` become those of page `from`.  paged: the states that lie in pages, at `pool`. */
+/* Copies the first `positions` positions of page `from` to page `to`.  paged: the states with pages, at `pool`. */
 static inline void pages_copy(const CachedState *paged, int states, float *pool, int64_t from, int64_t to, int64_t positions)
 {
         for (int i = 0; i < states; i++)
@@ -99,7 +98,7 @@ static inline void pages_copy(const CachedState *paged, int states, float *pool,
                 }
 }
 
-/* The pages that were asked for.  paged: the states that lie in pages, at `pool`. */
+/* Allocates the pages that pages_ask() counted.  paged: the states with pages, at `pool`. */
 static inline void pages_take(PageTable *table, int64_t slot, int64_t past, int64_t n, const CachedState *paged, int states,
                               float *pool)
 {
@@ -113,7 +112,7 @@ static inline void pages_take(PageTable *table, int64_t slot, int64_t past, int6
                 table->page_of[slot * table->page_blocks + i] = page_next(table);
 }
 
-/* A slot of `past` positions goes back to the first n. */
+/* Rewinds a slot of `past` positions to the first n. */
 static inline void pages_give(PageTable *table, int64_t slot, int64_t past, int64_t n)
 {
         for (int64_t i = pages_for(past); i > pages_for(n); i--) {
@@ -123,7 +122,7 @@ static inline void pages_give(PageTable *table, int64_t slot, int64_t past, int6
         }
 }
 
-/* Slot `copy`, which has no pages, gets those of a slot of `past` positions, which both use then. */
+/* Shares the pages of a slot of `past` positions with slot `copy`, which has none. */
 static inline void pages_share(const PageTable *table, int64_t slot, int64_t copy, int64_t past)
 {
         for (int64_t i = 0; i < pages_for(past); i++) {

@@ -7,7 +7,7 @@ enum { RANKS_MOST = 256, RANK_BLOCK = 1 << 18 }; /* RANK_BLOCK: floats, unless a
 
 typedef struct {
         int rank, ranks;
-        /* All-gather of all [begin[ranks]], of which rank r contributes begin[r] to begin[r + 1].  Returns 0 or an error. */
+        /* All-gather of all [begin[ranks]]: rank r contributes begin[r] to begin[r + 1].  Returns 0 or an error. */
         int (*gather)(void *of, float *all, const int64_t *begin);
         int stage, stages; /* pipeline stages; rank and ranks count within a stage, and gather() is within it */
         /* Between ranks of the same number in different stages.  send() does not wait for receive(); data arrives in order. */

@@ -1,7 +1,7 @@
 /*
- * Causal sums and maxima over all positions before.  Sums: y_i = sum over j <= i of c^(i - j) (q_i . k_j) v_j, without a row of the past but those of a
- * block.  Chunkwise as in Sun et al. (2023), on fixed blocks of 64 absolute positions, with every bit defined.  For row i of the
- * block that begins at b, with r = i - b, and M [depth][width] the sum before the block (scan_state.h):
+ * Causal sums and maxima over all previous positions.  Sums: y_i = sum over j <= i of c^(i - j) (q_i . k_j) v_j, from a state of
+ * constant size.  Chunkwise as in Sun et al. (2023), on fixed blocks of 64 absolute positions, with every bit defined.  For row i of
+ * the block that begins at b, with r = i - b, and M [depth][width] the sum before the block (scan_state.h):
  *
  *      s_j  = fma chain over d ascending, from +0, of q_i[d] k_j[d],           for j from b to i
  *      p_j  = s_j c^(i - j)
@@ -9,28 +9,28 @@
  *
  *      M'[d][e] = fma chain from M[d][e] c^64 (from +0 if b = 0), of (k_j[d] c^(64 - (j - b))) v_j[e] over j ascending
  *
- * c^n are floats that are given; without them nothing is multiplied.  Without q and k a row follows from the row before,
+ * The powers c^n are passed as floats; without them there is no decay.  Without q and k a row is computed from the previous row,
  *
  *      y_i[e] = fma(y_{i-1}[e], c, v_i[e]), from +0; or y_{i-1}[e] + v_i[e]
  *
  * and M is y of the row before the block.  Maxima are the same with y_i[e] = max(y_{i-1}[e], v_i[e]), from -inf.  No bit depends on
- * which rows come in a call.
+ * the rows of a call.
  *
  * Needs guard.h, a v16 header, math.h, tile.h, matmul.h and scan_state.h.
  */
 
-/* A unit on its way through its blocks. */
+/* A unit of work: some columns of a head, block after block. */
 typedef struct {
         int depth, width; /* width: in whole vectors, in memory */
-        int columns, first; /* there are so many, from column `first` of the head on */
-        int64_t at;       /* where the block begins */
+        int columns, first; /* number of columns, from column `first` of the head on */
+        int64_t at;       /* first position of the block */
         float *sum, *keys, *values;
-        float *q, *p, *acc; /* of a tile: [12][depth], [12][SCAN_BLOCK], [12][width] */
+        float *q, *p, *acc; /* scratch of a tile: [12][depth], [12][SCAN_BLOCK], [12][width] */
         float *down;        /* c^64, c^63, .. c^0, then zeros: [80] */
         float *scaled;      /* keys times powers: [4][depth][16] */
 } ScanUnit;
 
-/* The block, which is full, goes into the sum. */
+/* Adds the full block to the sum. */
 SHARED void scan_absorb(const Scan *s, ScanUnit *u)
 {
         const int panels = u->width / 16;
@@ -40,7 +40,7 @@ SHARED void scan_absorb(const Scan *s, ScanUnit *u)
                         const int at = (j / 16 * u->depth + d) * 16;
                         v_store(u->scaled + at, v_mul(v_load(u->keys + at), v_load(u->down + j)));
                 }
-        for (int i = 0; i < 12 * u->width; i += 16) /* rows of a tile that there are not */
+        for (int i = 0; i < 12 * u->width; i += 16) /* missing rows of the tile */
                 v_store(u->acc + i, v_set1(0));
         for (int d = 0, rows; d < u->depth; d += rows) {
                 float *sum = u->sum + d * u->width;
@@ -96,7 +96,7 @@ KERNEL void scan_keep(const Scan *s, const ScanUnit *u, int r, int64_t from)
         }
 }
 
-/* Without queries and keys: what is there before the block; the row after `sum`. */
+/* Without queries and keys: the initial row, and the row after `sum`. */
 KERNEL v16 scan_before(const Scan *s, const ScanUnit *u, int e)
 {
         return u->at > 0 ? v_load(u->sum + e) : v_set1(s->maxima ? FLOAT_MINUS_INF : 0);
@@ -109,7 +109,7 @@ KERNEL v16 scan_next(const Scan *s, v16 sum, v16 v)
         return s->powers ? v_fma(sum, v_set1(s->powers[1]), v) : v_add(sum, v);
 }
 
-/* Without queries and keys: rows r to r + rows - 1 of the block, all values being there; a full block leaves its last row. */
+/* Without queries and keys: rows r to r + rows - 1 of the block, whose values are stored; a full block stores its last row. */
 KERNEL void scan_sums(const Scan *s, const ScanUnit *u, int r, int rows, int64_t from)
 {
         for (int e = 0; e < u->columns; e += 16) {
@@ -134,7 +134,7 @@ KERNEL void scan_absorb_sums(const Scan *s, ScanUnit *u)
         u->at += SCAN_BLOCK;
 }
 
-/* Where a unit's parts lie in its state and in scratch. */
+/* Sets the addresses of a unit's parts in its state and in scratch. */
 KERNEL ScanUnit scan_unit(const Scan *s, float *state, int unit, float *scratch)
 {
         ScanUnit u = {.depth = s->q ? s->depth : 0, .width = SCAN_WIDTH(s->width), .first = unit * SCAN_COLUMNS};
@@ -152,7 +152,7 @@ KERNEL ScanUnit scan_unit(const Scan *s, float *state, int unit, float *scratch)
 }
 
 /*
- * `rows` rows from `position` on of one unit of a head, whose state [SCAN_FLOATS(depth, width)] they go on from and leave.  Sizes are
+ * Computes `rows` rows from `position` on of one unit of a head, and updates its state [SCAN_FLOATS(depth, width)].  Sizes are
  * literals.  scratch is [SCAN_SCRATCH(depth, width)].
  */
 KERNEL void scan(const Scan *s, float *state, int unit, int64_t position, int64_t rows, float *scratch)

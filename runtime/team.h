@@ -3,17 +3,17 @@
  *
  * Thread 0 is the caller.  The others live from team_start() to team_stop() and wait in the team's barrier
  * between programs: team_run() is a barrier that lets them in, the program, and a barrier that sees them out.
- * A barrier counts arrivals; the last one moves the phase on.  Those who wait spin, for in a model's step the
- * others are never far: 200 microseconds at most, 20 if there are more threads than cores, giving way to other
- * threads after a while.  Then they sleep on a condition variable.
+ * A barrier counts arrivals; the last thread advances the phase.  Waiting threads spin, as the others arrive
+ * soon in a model's step: for at most 200 microseconds, 20 if there are more threads than cores, and yield to
+ * other threads after a while.  Then they sleep on a condition variable.
  *
- * A Team is used from one thread at a time, stays where it is while it runs and allocates nothing of its own.
- * Comes after guard.h.  Three variants: one thread (LATHE_NO_THREADS); a mutex and a condition variable, for
+ * A Team is used from one thread at a time, must not be moved while it runs, and allocates no memory.
+ * Needs guard.h.  Three variants: one thread (LATHE_NO_THREADS); a mutex and a condition variable, for
  * compilers without C11 atomics; and the one described above.
  */
 
 #if defined(__wasm__) && !defined(LATHE_NO_THREADS)
-#define LATHE_NO_THREADS /* there are none unless memory is shared */
+#define LATHE_NO_THREADS /* WebAssembly without shared memory has no threads */
 #endif
 #if !defined(LATHE_NO_THREADS)
 #include <errno.h>
@@ -30,14 +30,14 @@
 
 /* team->threads: number of threads, with the caller.
  *
- * team_start() returns 0, EINVAL if threads is not in 1 ... TEAM_MAX, or why a thread could not start: then team->threads is 0.
+ * team_start() returns 0, EINVAL if threads is not in 1 ... TEAM_MAX, or the error of starting a thread: then team->threads is 0.
  * team_run() calls program(arg, i) on every thread i at once and returns when all have returned.
  * team_barrier(), inside a program, returns when all threads have called it.
- * team_renew() starts `threads` threads again in a child that fork() made, which has only the caller; it returns what team_start() does.
+ * team_renew() starts `threads` threads again in a child process after fork(), and returns the same as team_start().
  * team_stop() ends the threads, if they are of this process; it does nothing to a team that did not start. */
 #if defined(LATHE_NO_THREADS)
 typedef struct {
-        int threads; /* 1, whatever was asked for: the results are the same */
+        int threads; /* always 1: the results do not depend on it */
 } Team;
 KERNEL int team_start(Team *team, int threads UNUSED)
 {
@@ -68,23 +68,23 @@ typedef struct {
 } TeamMember;
 struct Team {
         int threads;
-        pid_t process; /* whose threads they are */
+        pid_t process; /* the process of the threads */
         void (*program)(void *arg, int thread); /* NULL: the threads end */
         void *arg;
         pthread_t thread[TEAM_MAX];  /* [0] is not used */
-        TeamMember member[TEAM_MAX]; /* what each thread is told */
+        TeamMember member[TEAM_MAX]; /* arguments of each thread */
         pthread_mutex_t mutex;
-        pthread_cond_t moved; /* the phase has moved on */
+        pthread_cond_t moved; /* signals a new phase */
 #if defined(__STDC_NO_ATOMICS__) || defined(__TINYC__)
-        int arrived;          /* both under the mutex */
+        int arrived;          /* phase and arrived are changed under the mutex */
         unsigned phase;
 #else
         long long patience; /* ns to spin before sleeping */
-        char apart1[64];    /* keeps what all write off the lines that all read */
+        char apart1[64];    /* separates cache lines that are written from those that are only read */
         atomic_int arrived;
         char apart2[64];
         atomic_uint phase;
-        atomic_int sleepers; /* changed under the mutex, read without */
+        atomic_int sleepers; /* changed under the mutex, read without it */
         char apart3[64];
 #endif
 };
@@ -118,7 +118,7 @@ static inline void team_pause(void)
         __asm__ __volatile__("isb");
 #endif
 }
-/* Waits for the phase to move on, as long as the team's patience; 1 when it has. */
+/* Spins until the phase changes, for at most the team's patience.  Returns 1 if it has changed. */
 static inline int team_spin(Team *team, unsigned phase)
 {
         const long long limit = team->patience, polite = 4000; /* ns */
@@ -141,8 +141,8 @@ static inline int team_spin(Team *team, unsigned phase)
 }
 /* No wake-up is lost: either the last to arrive sees the sleeper counted and waits for the mutex until it
  * sleeps, or the count came later in the one order of sequentially consistent operations and the sleeper sees
- * the new phase.  The phase moves by an exchange, not a store, since emulators are known that let a store be
- * overtaken by the load after it (QEMU 7.2 does with 64-bit ARM's stlr and ldar on x86-64). */
+ * the new phase.  The phase is set by an exchange, not a store, since some emulators let a later
+ * load overtake a store (QEMU 7.2 does with 64-bit ARM's stlr and ldar on x86-64). */
 static inline void team_sleep(Team *team, unsigned phase)
 {
         pthread_mutex_lock(&team->mutex);
@@ -183,7 +183,7 @@ static inline void team_reset(Team *team, int threads)
         atomic_init(&team->sleepers, 0);
 }
 #endif
-/* The life of threads 1 and up.  team_start() holds the mutex until it knows how many there are. */
+/* Main function of threads 1 and up.  team_start() holds the mutex until all have been started. */
 static inline void *team_member(void *arg)
 {
         TeamMember *self = arg;
@@ -209,7 +209,7 @@ static inline void team_stop(Team *team)
 {
         if (team->threads == 0)
                 return;
-        if (!team_is_here(team)) { /* the mutex and the condition stay as fork() found them */
+        if (!team_is_here(team)) { /* after fork(), mutex and condition cannot be destroyed */
                 team->threads = 0;
                 return;
         }

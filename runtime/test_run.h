@@ -1,27 +1,27 @@
 /*
- * What `lathe verify` builds with a model: calls it in every way and compares the bits.
+ * Main program of `lathe verify`: calls the model in every way and compares the bits.
  *
- *   program WEIGHTS INPUTS OUTPUTS     inputs and outputs one after another, as the interface has them; behind the inputs
- *                                      of a model that takes positions those with two others in the second half
+ *   program WEIGHTS INPUTS OUTPUTS     inputs and outputs, concatenated in the order of the interface; for a model with
+ *                                      positions, two more sets of inputs that differ in the second half follow
  *
  * Prints "run output element one other" of the first difference of each run that has one, and "token N" of each of STEPS
- * greedy tokens after the inputs; writes what run 0 gives.
- * $model is the model's name; $feeds hands over what is fed separately; $sizes, $inputs, $one, $outputs are arguments: the sizes,
- * the inputs from position `at` on, those of one position, the outputs of the call; $together
- * the inputs that put_together() has put row after row; $again goes back to no positions.
+ * greedy tokens after the inputs; writes the outputs of run 0.
+ * $model is the model's name; $feeds passes the inputs of separate feed functions; $sizes, $inputs, $one, $outputs are arguments:
+ * the sizes, the inputs from position `at` on, those of one position, the outputs of the call; $together: the inputs that
+ * put_together() has concatenated; $again resets the model to no positions.
  *
- * Needs the arrays input_0 .., and of each output its shape and later, what stands in columns after the row's position.
+ * Needs the arrays input_0 .., and for each output its shape and `later`, the value in columns after the row's position.
  */
-static float *given[OUTPUTS]; /* what a call gives */
+static float *given[OUTPUTS]; /* outputs of a call */
 
-/* The number of elements where the columns are those of `end` positions. */
+/* The number of elements of an output whose columns are `end` positions. */
 static int64_t count(int i, int64_t rows, int64_t end)
 {
         const Shape *s = &shape[i];
         return s->outer * (s->rows ? rows : 1) * s->middle * (s->columns ? end + s->extra : 1) * s->inner;
 }
 
-/* The rows of n positions from `at` on to their places among all. */
+/* Copies the rows of n positions from `at` on into the output for all positions. */
 static void place(int i, float *all, int64_t at, int64_t n, const float *from)
 {
         const Shape *s = &shape[i];
@@ -54,7 +54,7 @@ static int whole($model *m, float *const *output)
 }
 
 #if OUTPUTS > 1
-/* Every second output, then the others. */
+/* Requests every second output, then the others. */
 static int halves($model *m, float *const *output)
 {
         float *all[OUTPUTS];
@@ -74,7 +74,7 @@ static int halves($model *m, float *const *output)
 #if SEQUENTIAL
 static const char *inputs; /* the file */
 
-/* With other inputs in the second half, which stand there so many times behind the inputs. */
+/* Replaces the second half by that of another set of inputs in the file. */
 static int spoilt($model *m, float *const *output, int which)
 {
         if (!read_inputs(inputs, which))
@@ -139,9 +139,9 @@ static int feed($model *m, int slot)
         return error;
 }
 
-static int shown; /* the slot whose outputs count */
+static int shown; /* the slot whose outputs are compared */
 
-/* Every slot takes positions at a pace of its own; but for the one shown, from the last to the first. */
+/* Every slot takes chunks of another size; slots other than the compared one take the positions in reverse order. */
 static int batch($model *m, float *const *output)
 {
         int64_t at[SLOTS] = {0};
@@ -181,9 +181,9 @@ static int batch($model *m, float *const *output)
 #endif
 
 #if WHOLE
-static int shown; /* the sequence whose outputs count */
+static int shown; /* the sequence whose outputs are compared */
 
-/* Whole sequences of several sizes in one call; but for the one shown, their inputs are those from the last to the first. */
+/* Whole sequences of several sizes in one call; those other than the compared one have their inputs in reverse order. */
 static int batch($model *m, float *const *output)
 {
         int64_t at[INPUTS] = {0}, before[OUTPUTS] = {0}, size[SLOTS] = {0};
@@ -227,8 +227,7 @@ static int32_t likeliest(const float *logits, int64_t vocab)
         return token;
 }
 
-/* The likeliest token that the loop lets be chosen after the inputs, and after each that was made: of the first output, whatever the
- * others are. */
+/* Greedy tokens after the inputs, by the first output, under the rules of the loop. */
 static int greedy($model *m)
 {
         const int64_t vocab = count(0, 1, 0), at = 0;
@@ -248,7 +247,7 @@ static int greedy($model *m)
 }
 #endif
 
-/* What of the outputs has to be the same: of all positions, the last, those of the first half. */
+/* Part of the outputs that must be equal: all positions, the last one, or the first half. */
 typedef enum { ALL, LAST, EARLIER } Part;
 
 static const struct {
@@ -264,7 +263,7 @@ static int differ(float a, float b)
         return memcmp(&a, &b, sizeof a) && !(a != a && b != b);
 }
 
-/* Whether an element belongs to a position of the part, or to none. */
+/* Whether an element belongs to a position of the part, or to no position. */
 static int is_in(Part part, int i, int64_t k)
 {
         const Shape *s = &shape[i];
@@ -294,7 +293,7 @@ static int write_outputs(const char *path, float *const *output)
         return f && !fclose(f) && good;
 }
 
-/* Starts as NaN, so that what is not written shows; room for the rows of a batch. */
+/* Allocates the outputs of a batch, filled with NaN, so that unwritten elements are found. */
 static float *new_output(int i)
 {
         size_t n = sizeof(float) * (size_t)count(i, N + (SLOTS > 1 ? ROWS : 0), N);
@@ -304,7 +303,7 @@ static float *new_output(int i)
         return output;
 }
 
-/* An instance in memory full of noise, as far as that is quick: nothing may depend on what stood there. */
+/* Opens an instance in memory (its first part, if it is large) that is filled with noise: no result may depend on it. */
 enum { NOISE = 1 << 26 };
 static $model *begin(const char *weights, int threads, int *error)
 {

@@ -122,7 +122,8 @@ static inline const unsigned char *token_match(const TokenTables *t, const Token
         }
 }
 
-/* The place behind p, where no match begins, from which one may: a search that comes to the row of the one before finds none either. */
+/* The next position after p at which a match may begin, given that none begins at p: a search that reaches the state of a failed one
+ * fails too. */
 static inline const unsigned char *token_pass_over(const TokenTables *t, const TokenRegex *x, int over_bytes, const unsigned char *p,
                                                    const unsigned char *end)
 {

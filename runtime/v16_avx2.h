@@ -35,7 +35,7 @@ KERNEL void v_store(float *p, v16 x)
         _mm256_storeu_ps(p + 8, x.hi);
 }
 
-/* The first n floats (0 <= n <= 16), +0 behind them; reads no more than n. */
+/* The first n floats (0 <= n <= 16), then +0; reads no more than n. */
 KERNEL v16 v_load_n(const float *p, int n)
 {
         const float *upper = n > 8 ? p + 8 : p; /* no pointer beyond the array */
@@ -217,7 +217,7 @@ KERNEL v16 v_fma(v16 a, v16 b, v16 c)
         return (v16){_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
 }
 
-/* a > b ? a : b, so b where either is NaN: just what the instruction does */
+/* a > b ? a : b, so b where either is NaN, as the instruction does */
 KERNEL v16 v_max(v16 a, v16 b)
 {
         return V_HALVES(_mm256_max_ps, a, b);

@@ -1,5 +1,5 @@
 /*
- * v16 on AVX-512F: one register.  Every operation gives the bits of v16_scalar.h, where its meaning stands
+ * v16 on AVX-512F: one register.  Every operation gives the bits of v16_scalar.h, which defines it
  * (any NaN counts as equal to any other).  Compile with -mavx512f -mfma.
  */
 
@@ -38,7 +38,7 @@ KERNEL void v_store(float *p, v16 x)
         _mm512_storeu_ps(p, x);
 }
 
-/* The first n floats (0 <= n <= 16), +0 behind them; reads no more than n. */
+/* The first n floats (0 <= n <= 16), then +0; reads no more than n. */
 KERNEL v16 v_load_n(const float *p, int n)
 {
         return _mm512_maskz_loadu_ps(v_first_lanes(n), p);
@@ -191,7 +191,7 @@ KERNEL v16 v_fma(v16 a, v16 b, v16 c)
         return _mm512_fmadd_ps(a, b, c);
 }
 
-/* a > b ? a : b, so b where either is NaN: just what the instruction does */
+/* a > b ? a : b, so b where either is NaN, as the instruction does */
 KERNEL v16 v_max(v16 a, v16 b)
 {
         return _mm512_max_ps(a, b);

@@ -54,7 +54,7 @@ KERNEL void v_store_strided(float *p, ptrdiff_t stride, v16 x, int n)
                 p[i * stride] = lane[i];
 }
 
-/* The first n floats (0 <= n <= 16), +0 behind them; reads no more than n. */
+/* The first n floats (0 <= n <= 16), then +0; reads no more than n. */
 KERNEL v16 v_load_n(const float *p, int n)
 {
         return v_load_strided(p, 1, n);

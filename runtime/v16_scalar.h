@@ -18,7 +18,7 @@ typedef struct {
         float lane[16];
 } v16;
 
-/* a = a op b, lane by lane.  Where the compiler has vectors of its own it is one statement: of a loop compilers make worse code, and take longer. */
+/* a = a op b, lane by lane.  With the compiler's vector types it is one statement: loops compile more slowly and to worse code. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 typedef float v_lanes __attribute__((vector_size(64)));
 #define V_EACH(a, op, b)                                                                                     \
@@ -60,8 +60,8 @@ KERNEL float float_from_bits(uint32_t bits)
  * float that follows cannot round twice.  Most sums are far from a tie between two normal floats and need no
  * correction.
  *
- * V_LONG stands before a long function of vectors.  With multiply-adds in software a call costs little, and copies in the callers would take the
- * C compiler most of its time. */
+ * V_LONG: attribute of a long function of vectors.  With multiply-adds in software a call is cheap, and inlined copies would take most of the
+ * C compiler's time. */
 #if (defined(__FMA__) || defined(__aarch64__) || ((defined(__arm__) || defined(__riscv)) && defined(__FP_FAST_FMAF))) && !defined(__TINYC__)
 #define V_LONG KERNEL
 KERNEL float float_fma(float a, float b, float c)
@@ -182,7 +182,7 @@ KERNEL void v_store(float *p, v16 x)
         memcpy(p, &x, sizeof x);
 }
 
-/* The first n floats (0 <= n <= 16), +0 behind them; reads no more than n. */
+/* The first n floats (0 <= n <= 16), then +0; reads no more than n. */
 KERNEL v16 v_load_n(const float *p, int n)
 {
         v16 x = {{0}};
@@ -310,7 +310,7 @@ KERNEL void v_prefetch(const void *p)
         (void)p;
 }
 
-/* The same into the second cache alone, which has room for more requests under way. */
+/* The same, into the second-level cache only, which allows more outstanding requests. */
 KERNEL void v_prefetch_near(const void *p)
 {
         (void)p;

@@ -66,7 +66,7 @@ KERNEL void v_store_strided(float *p, ptrdiff_t stride, v16 x, int n)
                 p[i * stride] = lane[i];
 }
 
-/* The first n floats (0 <= n <= 16), +0 behind them; reads no more than n. */
+/* The first n floats (0 <= n <= 16), then +0; reads no more than n. */
 KERNEL v16 v_load_n(const float *p, int n)
 {
         return v_load_strided(p, 1, n);
@@ -306,7 +306,7 @@ KERNEL v16 v_fma(v16 a, v16 b, v16 c)
         return (v16){v_floats(s0), v_floats(s1), v_floats(s2), v_floats(s3)};
 }
 
-/* a > b ? a : b, so b where either is NaN: just what the instruction does */
+/* a > b ? a : b, so b where either is NaN, as the instruction does */
 KERNEL v16 v_max(v16 a, v16 b)
 {
         return V_QUARTERS(_mm_max_ps, a, b);

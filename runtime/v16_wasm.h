@@ -21,7 +21,7 @@ typedef struct {
 
 #define V_QUARTERS(op, x, y) ((v16){op((x).a, (y).a), op((x).b, (y).b), op((x).c, (y).c), op((x).d, (y).d)})
 
-/* A constant that is kept in a register: else it is made anew in each turn of a loop. */
+/* A constant that is kept in a register: engines otherwise load it again in each iteration of a loop. */
 KERNEL v128_t v_kept(v128_t x)
 {
         __asm__("" : "+r"(x));
@@ -85,7 +85,7 @@ KERNEL void v_store_strided(float *p, ptrdiff_t stride, v16 x, int n)
                 p[i * stride] = lane[i];
 }
 
-/* The first n floats (0 <= n <= 16), +0 behind them; reads no more than n. */
+/* The first n floats (0 <= n <= 16), then +0; reads no more than n. */
 KERNEL v16 v_load_n(const float *p, int n)
 {
         return v_load_strided(p, 1, n);

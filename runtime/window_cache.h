@@ -4,17 +4,17 @@
  *      position     0 ........ base ............ past - back ...... past ... past + n ....... base + size
  *      held                     | taken back, perhaps   | read by rows to come | new rows |  free    |
  *
- * Rows lie one after another, as they would in a state that holds all: a row's place is its position less base.
- * Where a call's new rows would not fit, all that is still read moves to the front, and base goes up by as much, a
- * multiple of 16, which keeps tiles of 16 keys what they are.  So a row moves once in about as many positions
- * as are free then.  No result depends on base.
+ * Rows are stored in the order of their positions: a row's index is its position minus base.  If a call's new rows do
+ * not fit, all rows that are still read move to the front, and base grows by the same number, a multiple of 16, so that
+ * tiles of 16 keys stay whole.  A row moves about once in as many positions as are free after a move.  No result
+ * depends on base.
  */
 #include <stdint.h>
 #include <string.h>
 
 typedef struct {
-        int64_t back;  /* how many positions before its own a row reads */
-        int64_t spare; /* how many more are kept, for positions that are taken back */
+        int64_t back;  /* number of previous positions that a row reads */
+        int64_t spare; /* number of further positions kept, for rewinding */
         int64_t size;  /* positions held: at least back + spare + 15 and the new ones of a call */
 } WindowCache;
 
