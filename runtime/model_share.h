@@ -1,7 +1,7 @@
 /*
  * A model whose weight file may be that of one rank (rank_file.h).  $model and $MODEL are its name.
  *
- * Needs rank_link.h, the model's struct and SPREAD_HASH.
+ * Needs rank_link.h, the model's struct and SHARDING_HASH.
  */
 
 /* The head of a weight file of one rank; NULL: the file is complete. */
@@ -19,7 +19,7 @@ static int share_begin($model *m)
 {
         const uint64_t *head = share_head(m);
         m->ranks = head ? &share_alone : NULL;
-        if (!head || head[RANK_FILE_SPREAD] == SPREAD_HASH)
+        if (!head || head[RANK_FILE_SHARDING] == SHARDING_HASH)
                 return $MODEL_OK;
         $model_close(m);
         return $MODEL_ERROR_WEIGHTS;

@@ -9,7 +9,7 @@
 #define RANK_FILE_MARK "lathe r\n"
 
 enum {
-        RANK_FILE_SPREAD = 6, /* hash of how the file's program divides weights among ranks */
+        RANK_FILE_SHARDING = 6, /* hash of how the file's program divides weights among ranks */
         RANK_FILE_PLACE,      /* rank | ranks << 32 */
         RANK_FILE_STAGE,      /* stage | stages << 32 */
         RANK_FILE_SAMPLE,     /* weights_sample() of the whole file */

@@ -480,7 +480,7 @@ static bool print_functions(Plan *p, const Kernel *k, bool bare, Text *out)
                 case WHOLE_KERNEL:
                         print_stages(&printer, out);
                         if (is_exchanged(k))
-                                print_spread(&printer, out);
+                                print_sharding(&printer, out);
                         break;
                 case ACTIVE_ROWS: print_active(&printer, out); break;
                 case EPILOGUE: print_epilogue(&printer, out); break;

@@ -83,7 +83,7 @@ void printer_begin(Printer *p); /* after its function is set */
 void print_statements(Printer *p, const StmtList *b, Text *out);
 
 /* print_ranks.c: functions of kernels that ranks share */
-void print_spread(Printer *p, Text *out);
+void print_sharding(Printer *p, Text *out);
 const char *sharing(const Printer *p, bool rows); /* ranks that share by rows; or by outputs or heads */
 /* A rank's KV heads are `own` to `behind` - 1; its rows, if shared, `first_row` to `behind_row` - 1. */
 void print_own_heads(const Printer *p, int64_t heads, Text *out);

@@ -239,7 +239,7 @@ static const char *rows_of_product(Printer *p, int outer)
         return rows;
 }
 
-void print_spread(Printer *p, Text *out)
+void print_sharding(Printer *p, Text *out)
 {
         const Kernel *k = p->kernel;
         p->row_loop = 0; /* outputs of all rows */

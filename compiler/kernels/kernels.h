@@ -247,14 +247,14 @@ typedef enum {
         BATCH_SEQUENCES       /* for each sequence, over its rows */
 } Batching;
 
-/* How threads share a kernel in a call of one row (plan/own.c, heads.c). */
+/* How threads share a kernel in a call of one row (plan/replicate.c, heads.c). */
 typedef enum {
         ONE_ROW_SHARED,
         ONE_ROW_REPLICATED, /* every thread computes all of it, in its own memory */
         ONE_ROW_BY_HEADS    /* threads divide its stores by heads */
 } OneRow;
 
-/* How ranks share a kernel: by outputs or heads (plan/spread.c), or in calls of many rows by rows (plan/rows.c). */
+/* How ranks share a kernel: by outputs or heads (plan/shard.c), or in calls of many rows by rows (plan/rows.c). */
 typedef struct {
         bool sharded;  /* by outputs or heads; results are exchanged if `heads` is 0 */
         int64_t heads; /* not 0: number of heads, each of which reads only results of the same head */

@@ -6,7 +6,7 @@
  *
  *      element = head * step + rest, 0 <= rest < step: modulo heads * step this gives the head, and so the thread
  *
- * Two kernels with the same modulus for a buffer access, thread by thread, the same elements of it.  The same holds for ranks: spread.c leaves a
+ * Two kernels with the same modulus for a buffer access, thread by thread, the same elements of it.  The same holds for ranks: shard.c leaves a
  * product without an exchange if its readers have the same modulus. */
 #include "lower/code.h"
 #include "plan_private.h"

@@ -64,7 +64,7 @@ int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b);
 /* The loop over heads that threads divide: the outermost with more than one iteration; -1: none. */
 int loop_of_heads(const Plan *p, const Function *f, const Stmt *rows);
 
-/* spread.c: the only statement of its kind in a function; NULL: none, or several */
+/* shard.c: the only statement of its kind in a function; NULL: none, or several */
 const Stmt *only_statement(const Function *f, StmtOp op);
 const Function *own_function(const Kernel *k); /* its last function, which threads run */
 
@@ -113,7 +113,7 @@ typedef struct {
         int64_t begin, end;
 } ByteRange;
 int rank_ranges(const Plan *p, RankPlace place, ByteRange **range);
-uint64_t spread_hash(const Plan *p); /* plans with the same one, and layout_hash(), have the same ranges */
+uint64_t sharding_hash(const Plan *p); /* plans with the same one, and layout_hash(), have the same ranges */
 
 /* Ceilings of a machine per second: bytes that one thread reads, and FLOPs. */
 typedef struct {

@@ -54,7 +54,7 @@ void merge_matmuls(Fuse *f);
 /* plan.c: numbers kernels in the order of execution and computes the lifetime of each buffer. */
 void find_lives(Plan *p);
 
-/* own.c: whether a function of a kernel's Code accesses a buffer. */
+/* replicate.c: whether a function of a kernel's Code accesses a buffer. */
 bool function_accesses(const Function *f, const Buffer *b);
 
 /* heads.c: whether a product of n columns stores column c at an offset that is c modulo n. */
@@ -63,8 +63,8 @@ bool stores_by_columns(const Plan *p, const Function *f, const Stmt *store, int6
 /* heads.c: decides how threads divide kernels by heads in a call of one row.  Sets Plan.heads and
  * Kernel.one_row. */
 void find_heads(Plan *p);
-int64_t exchanged_row(const Kernel *k); /* spread.c: floats per row that ranks exchange after k */
-int64_t kv_heads_of(const Kernel *k);   /* spread.c: KV heads of an attention kernel */
+int64_t exchanged_row(const Kernel *k); /* shard.c: floats per row that ranks exchange after k */
+int64_t kv_heads_of(const Kernel *k);   /* shard.c: KV heads of an attention kernel */
 
 /* row_access.c */
 /* An access of a kernel: elements from `at` (NULL: unknown) to `at` + reach, in each row, with rows ldr

@@ -1,6 +1,6 @@
 /* The program: kernels in order, and the steps between them.
  *
- *   Plan (kernels, buffers) ── schedule, spread, rows, sync ──► Program ── check_program ──►
+ *   Plan (kernels, buffers) ── schedule, shard, rows, sync ──► Program ── check_program ──►
  *       C | run_program | text and JSON | pictures | costs
  *
  * A kernel's Code is the computation.  The program adds the order: barriers, iterations, sequences of a

@@ -1,4 +1,4 @@
-/* Costs of a call for a rank: bytes, FLOPs, gathers (spread.c, rows.c). */
+/* Costs of a call for a rank: bytes, FLOPs, gathers (shard.c, rows.c). */
 #include <string.h>
 
 #include "lower/code.h"

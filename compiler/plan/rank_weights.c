@@ -162,7 +162,7 @@ static uint64_t hash_kernel(uint64_t h, const Kernel *k)
         return panels ? hash_numbers(h, k->ranks.heads, product_of(k)->panels) : h;
 }
 
-uint64_t spread_hash(const Plan *p)
+uint64_t sharding_hash(const Plan *p)
 {
         uint64_t h = HASH_START;
         for (int i = 0; i < p->all.n; i++) {

@@ -1,5 +1,5 @@
 /* Schedule: the program of a plan for one process, without barriers: each kernel in order, with its
- * iterations, views and conditions.  Later passes insert steps: spread.c exchanges and stages, rows.c
+ * iterations, views and conditions.  Later passes insert steps: shard.c exchanges and stages, rows.c
  * gathers, sync.c barriers. */
 #include "plan_private.h"
 

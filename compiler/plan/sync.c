@@ -4,7 +4,7 @@
  * barrier stores, or stores memory which one since then accesses.  Memory, not buffers: the arena is reused.  The kernels before the first one of
  * an iteration are those before the repeat, or those at the end of any iteration.
  *
- * In a call of one row kernels may be replicated (own.c), so some barriers are for calls of several rows only.  Where threads divide the heads of
+ * In a call of one row kernels may be replicated (replicate.c), so some barriers are for calls of several rows only.  Where threads divide the heads of
  * keys, each accesses its own heads (heads.c), and further barriers are left out. */
 #include "plan_private.h"
 

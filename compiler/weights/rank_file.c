@@ -28,7 +28,7 @@ static bool rank_write_head(WrittenFile *to, const PackedFile *from, const Plan 
         uint64_t head[PACKED_HEAD / sizeof(uint64_t)];
         memcpy(head, from->mapped, sizeof head);
         memcpy(head, RANK_FILE_MARK, sizeof *head);
-        head[RANK_FILE_SPREAD] = spread_hash(p);
+        head[RANK_FILE_SHARDING] = sharding_hash(p);
         head[RANK_FILE_PLACE] = (uint64_t)place.rank | (uint64_t)place.ranks << 32;
         head[RANK_FILE_STAGE] = (uint64_t)place.stage | (uint64_t)place.stages << 32;
         head[RANK_FILE_SAMPLE] = weights_sample(from->weights, FLOATS(p->bytes.weights));

@@ -1,4 +1,4 @@
-/* Spread: which kernels are sharded over ranks (runtime/ranks.h).
+/* Shard: which kernels are sharded over ranks (runtime/ranks.h).
  *
  * Products with weights are shared by panels of outputs, attention by heads of keys, and loops over heads by those heads if their results are read
  * for the same head only.  A rank computes each of its outputs completely, in the order of operations of a single process.  Every rank computes all
@@ -48,7 +48,7 @@ static bool is_kept_by_heads(const Buffer *b)
                (whole->paged && b->storage != STORAGE_Q8);
 }
 
-static bool product_is_spread(const MatmulCall *c)
+static bool product_is_sharded(const MatmulCall *c)
 {
         for (int i = 0; i < c->npart; i++) {
                 const Stmt *store = only_statement(c->part[i].epilogue, STMT_STORE);
@@ -58,19 +58,19 @@ static bool product_is_spread(const MatmulCall *c)
         return c->outer == 0 && c->panels > 1;
 }
 
-static bool attention_is_spread(const AttentionCall *c)
+static bool attention_is_sharded(const AttentionCall *c)
 {
         return c->naround == 0 && c->kv_heads > 1 && !c->weigh && is_carried(c->out.buffer) &&
                is_kept_by_heads(c->k.buffer) && is_kept_by_heads(c->v.buffer);
 }
 
-static bool is_spread(const Kernel *k)
+static bool is_sharded(const Kernel *k)
 {
         const Function *f = own_function(k);
         const Stmt *product = k->op == K_MATMUL ? only_statement(f, STMT_MATMUL) : NULL;
         const Stmt *attention = k->op == K_ATTENTION ? only_statement(f, STMT_ATTENTION) : NULL;
-        return (product && product_is_spread(product->call.matmul)) ||
-               (attention && attention_is_spread(attention->call.attention));
+        return (product && product_is_sharded(product->call.matmul)) ||
+               (attention && attention_is_sharded(attention->call.attention));
 }
 
 /* --- redundant exchanges ------------------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ static int64_t heads_of_product(Plan *p, const Kernel *k)
 }
 
 /* A loop over heads whose results only kernels by heads read: each rank has its own. */
-static bool loop_is_spread(Plan *p, const Kernel *k)
+static bool loop_is_sharded(Plan *p, const Kernel *k)
 {
         ApartBuffers a = {.plan = p};
         bool good = k->op == K_LOOP && k->one_row == ONE_ROW_BY_HEADS;
@@ -165,7 +165,7 @@ static bool loop_is_spread(Plan *p, const Kernel *k)
         return good;
 }
 
-/* In a batch only ranks share work by heads, not threads (own.c). */
+/* In a batch only ranks share work by heads, not threads (replicate.c). */
 static void forget_heads(Plan *p)
 {
         p->heads = 0;
@@ -173,21 +173,21 @@ static void forget_heads(Plan *p)
                 p->all.kernel[i]->one_row = ONE_ROW_SHARED;
 }
 
-bool pass_spread(Plan *p, Diag *diag)
+bool pass_shard(Plan *p, Diag *diag)
 {
         (void)diag;
-        if (!p->sharing.ranks || p->off[PASS_spread])
+        if (!p->sharing.ranks || p->off[PASS_shard])
                 return true;
         const bool batches = p->slots > 1 && p->graph->past >= 0;
         if (batches)
                 find_heads(p);
         for (int i = 0; i < p->all.n; i++) {
                 Kernel *k = p->all.kernel[i];
-                k->ranks.sharded = k->op != K_REPEAT && k->code && is_spread(k);
+                k->ranks.sharded = k->op != K_REPEAT && k->code && is_sharded(k);
         }
         for (int i = 0; i < p->all.n; i++) {
                 Kernel *k = p->all.kernel[i];
-                const bool loop = k->op == K_LOOP && loop_is_spread(p, k);
+                const bool loop = k->op == K_LOOP && loop_is_sharded(p, k);
                 k->ranks.sharded |= loop;
                 k->ranks.heads = loop                                    ? p->heads
                                  : k->ranks.sharded && k->op == K_MATMUL ? heads_of_product(p, k)

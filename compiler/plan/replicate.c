@@ -1,4 +1,4 @@
-/* Own: replicates small kernels in a call of one row, which is faster than a barrier.
+/* Replicate: in a call of one row every thread computes small kernels, which is faster than a barrier.
  *
  *      ln1 = norm(x)            every thread computes it, in a row of its own
  *      q, k, v = ln1 @ w        and reads its row: no barrier between the two
@@ -72,10 +72,10 @@ static bool disown(Kernel *k)
         return changed;
 }
 
-bool pass_own(Plan *p, Diag *diag)
+bool pass_replicate(Plan *p, Diag *diag)
 {
         (void)diag;
-        if (p->off[PASS_own] || p->slots > 1 || p->graph->past < 0)
+        if (p->off[PASS_replicate] || p->slots > 1 || p->graph->past < 0)
                 return true;
         for (int i = 0; i < p->nbuffer; i++)
                 p->buffer[i]->replicated = has_rows(p, p->buffer[i]);
