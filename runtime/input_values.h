@@ -16,13 +16,13 @@ typedef struct {
         int64_t dim[NPY_AXES];    /* below 0: -1 - k for the named size k, given by the values */
 } InputForm;
 
-enum { MOST_INPUTS = 64 };
+enum { MAX_INPUT_VALUES = 64 };
 
 /* Values of inputs, by index in a table of InputForm. */
 typedef struct {
         int given;                    /* number of inputs that are set */
-        int64_t size[MOST_INPUTS];    /* 0: not known */
-        void *value[MOST_INPUTS];     /* float or int32_t, allocated; NULL: not given */
+        int64_t size[MAX_INPUT_VALUES];    /* 0: not known */
+        void *value[MAX_INPUT_VALUES];     /* float or int32_t, allocated; NULL: not given */
 } InputValues;
 
 /* Checks the shape of an array against the input, and stores the sizes that it gives.  0 after a message. */

@@ -28,7 +28,7 @@ enum { MPI_UNDER_WAY = 64 }; /* for each stage: maximum number of messages under
 static int mpi_gather(void *of, float *all, const int64_t *begin)
 {
         const MpiRanks *r = of;
-        int count[RANKS_MOST], at[RANKS_MOST];
+        int count[MAX_RANKS], at[MAX_RANKS];
         for (int i = 0; i < r->ranks.ranks; i++) {
                 at[i] = (int)begin[i];
                 count[i] = (int)(begin[i + 1] - begin[i]);

@@ -60,7 +60,7 @@ static int ranks_are_alike(Ranks *r, uint64_t fingerprint)
 int $model_join($model *m, const $model_ranks *with, void *scratch)
 {
         Ranks *r = scratch;
-        if (with->ranks < 1 || with->ranks > RANKS_MOST || with->rank < 0 || with->rank >= with->ranks || !with->gather || !scratch ||
+        if (with->ranks < 1 || with->ranks > MAX_RANKS || with->rank < 0 || with->rank >= with->ranks || !with->gather || !scratch ||
             with->stage < 0 || (with->stages > 1 && (with->stage >= with->stages || !with->send || !with->receive)))
                 return $MODEL_ERROR_RANGE;
         memset(r, 0, sizeof *r);

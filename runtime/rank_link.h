@@ -3,7 +3,7 @@
  */
 #include <stdint.h>
 
-enum { RANKS_MOST = 256, RANK_BLOCK = 1 << 18 }; /* RANK_BLOCK: floats, unless a row needs more */
+enum { MAX_RANKS = 256, RANK_BLOCK = 1 << 18 }; /* RANK_BLOCK: floats, unless a row needs more */
 
 typedef struct {
         int rank, ranks;
@@ -21,5 +21,5 @@ typedef struct {
         int64_t block_floats;
         int misplaced; /* the weights are another rank's share; then error is not 0 */
         int error; /* first error of gather(), send() or receive(): later results are invalid */
-        int64_t begin[RANKS_MOST + 1];
+        int64_t begin[MAX_RANKS + 1];
 } Ranks;

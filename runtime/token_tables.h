@@ -46,8 +46,8 @@ enum {
 enum {
         TOKENS_PAGE = 128,
         TOKENS_PAGES = 0x110000 / TOKENS_PAGE,
-        TOKENS_MOST = 1 << 28, /* maximum bytes of a normalised text */
-        TOKENS_STEPS_MOST = 16,
+        TOKENS_MAX_BYTES = 1 << 28, /* maximum bytes of a normalised text */
+        TOKENS_MAX_STEPS = 16,
         TOKENS_AFFIX = 32,   /* maximum bytes of a prefix or suffix of symbols */
         TOKENS_GROWTH = 255, /* maximum growth factor of a normalised text */
         TOKENS_FEW = 24, /* up to this number of symbols, merging scans all pairs */
@@ -322,7 +322,7 @@ static inline int token_steps_fit(const TokenTables *t)
         const TokenStep *step = (const TokenStep *)token_section(t, TOKENS_STEPS);
         const TokenRegex *regex = (const TokenRegex *)token_section(t, TOKENS_REGEX);
         const TokenAdded *added = (const TokenAdded *)token_section(t, TOKENS_ADDED);
-        if (t->count[TOKENS_STEPS] > TOKENS_STEPS_MOST)
+        if (t->count[TOKENS_STEPS] > TOKENS_MAX_STEPS)
                 return 0;
         for (int64_t i = 0; i < t->count[TOKENS_REGEX]; i++)
                 if (!token_regex_fits(t, &regex[i]))

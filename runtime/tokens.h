@@ -136,14 +136,14 @@ static inline int64_t tokens_room(const TokenTables *t, int64_t n)
 /* Bytes of scratch for encoding it. */
 static inline int64_t tokens_scratch(const TokenTables *t, int64_t n)
 {
-        int64_t grown = tokens_grown(t, n), texts = t->count[TOKENS_CHANGES] + t->count[TOKENS_STEPS] ? TOKENS_STEPS_MOST + 2 : 0;
+        int64_t grown = tokens_grown(t, n), texts = t->count[TOKENS_CHANGES] + t->count[TOKENS_STEPS] ? TOKENS_MAX_STEPS + 2 : 0;
         return (grown + 2) * TOKEN_LIST_WORDS * (int64_t)sizeof(int32_t) + texts * (grown + 2);
 }
 
 /* Maximum bytes of a text that can be encoded. */
 static inline int64_t tokens_most(const TokenTables *t)
 {
-        return TOKENS_MOST / (int64_t)t->head->growth;
+        return TOKENS_MAX_BYTES / (int64_t)t->head->growth;
 }
 
 /* Encodes text [n], UTF-8 or not, to ids [room].  Returns their number, also if it is above room; -1: the text is longer than

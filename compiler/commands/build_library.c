@@ -7,7 +7,7 @@
 
 #include "build_private.h"
 
-enum { MOST_WORDS = 64, MESSAGE = 4000 };
+enum { MAX_COMPILER_WORDS = 64, MESSAGE = 4000 };
 
 /* A temporary folder, and the names in it. */
 typedef struct {
@@ -35,10 +35,10 @@ static bool library_run(Workshop *w, const char *variable, const char *otherwise
                         const char *const *word)
 {
         const char *command = command_of(variable, otherwise);
-        char *argument[MOST_WORDS + 1];
-        int n = tool_words(arena_strdup(w->arena, command), argument, 0, MOST_WORDS / 4);
-        n = tool_words(arena_strdup(w->arena, flags), argument, n, MOST_WORDS / 2);
-        for (; *word && n < MOST_WORDS; word++)
+        char *argument[MAX_COMPILER_WORDS + 1];
+        int n = tool_words(arena_strdup(w->arena, command), argument, 0, MAX_COMPILER_WORDS / 4);
+        n = tool_words(arena_strdup(w->arena, flags), argument, n, MAX_COMPILER_WORDS / 2);
+        for (; *word && n < MAX_COMPILER_WORDS; word++)
                 argument[n++] = arena_strdup(w->arena, *word);
         argument[n] = NULL;
         const int error =

@@ -14,7 +14,7 @@
 enum {
         MAX_IN_PAGE =
                 50000000, /* maximum of bytes of weights in the page; larger ones are in a separate file */
-        MOST_ROWS = 16,   /* of a text in a call with attention */
+        MAX_ATTENTION_ROWS = 16, /* of a text in a call with attention */
         MAX_ATTENTION = 64 << 20 /* maximum of bytes of attention */
 };
 
@@ -350,7 +350,7 @@ static int page_of_model(const CommandOptions *o)
 int page_command(const CommandOptions *given)
 {
         CommandOptions o = *given;
-        o.chunk = o.chunk < MOST_ROWS ? o.chunk : MOST_ROWS;
+        o.chunk = o.chunk < MAX_ATTENTION_ROWS ? o.chunk : MAX_ATTENTION_ROWS;
         if (o.out && (!strcmp(o.out, "-") || !*o.out)) {
                 fprintf(stderr, "lathe page: -o must be a file name\n");
                 return WRONG_USAGE;

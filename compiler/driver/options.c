@@ -332,11 +332,11 @@ static bool set_place(OptionUse *use, int *number, int *of)
         const long r = strtol(use->value, &slash, 10), n = *slash == '/' ? strtol(slash + 1, &end, 10) : 0;
         *number = (int)r;
         *of = (int)n;
-        return (slash > use->value && end && end > slash + 1 && !*end && n >= 1 && n <= RANKS_MOST &&
-                r >= 0 && r < n) ||
+        return (slash > use->value && end && end > slash + 1 && !*end && n >= 1 && n <= MAX_RANKS && r >= 0 &&
+                r < n) ||
                option_error(use->command,
                             "%s must be %s, a number from 0 and the count (at most %d), such as 0/4, not %s",
-                            use->row->info.name, use->row->info.value, RANKS_MOST, use->value);
+                            use->row->info.name, use->row->info.value, MAX_RANKS, use->value);
 }
 
 static bool set_rank(OptionUse *use)

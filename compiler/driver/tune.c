@@ -142,7 +142,7 @@ static bool write_tuned(Arena *a, Tuned *tuned)
 /* --- measuring ------------------------------------------------------------------------------------------------------ */
 
 enum { CANDIDATES = 8, ROUNDS = 7 };
-static const double MOST_WORK = 2e8; /* operations of a measured call */
+static const double MAX_MEASURED_WORK = 2e8; /* operations of a measured call */
 
 /* A shape with fewer panels and rows, for a short call: whole tiles of panels and the product's remainder. */
 static ProductShape shortened(const ProductShape *of)
@@ -150,8 +150,8 @@ static ProductShape shortened(const ProductShape *of)
         const int64_t whole = 12;
         ProductShape less = *of;
         less.rows = min_int64(of->rows, INT64_C(2) * MAX_AT_ONCE);
-        int64_t most =
-                (int64_t)(MOST_WORK / (2.0 * LANES * (double)of->depth * (double)less.rows)) / whole * whole;
+        int64_t most = (int64_t)(MAX_MEASURED_WORK / (2.0 * LANES * (double)of->depth * (double)less.rows)) /
+                       whole * whole;
         most = most < whole ? whole : most;
         if (of->panels > most + of->panels % whole)
                 less.panels = most + of->panels % whole;

@@ -147,8 +147,8 @@ static SpelledIndex spell(Printer *p, const Index *x)
         case INDEX_TIMES: return spell_two(p, x, "*", PRODUCT, ATOM);
         case INDEX_QUOTIENT: return spell_two(p, x, "/", PRODUCT, ATOM);
         case INDEX_REMAINDER: return spell_two(p, x, "%", PRODUCT, ATOM);
-        case INDEX_LEAST: return spell_choice(p, x, "<");
-        case INDEX_MOST: return spell_choice(p, x, ">");
+        case INDEX_MIN: return spell_choice(p, x, "<");
+        case INDEX_MAX: return spell_choice(p, x, ">");
         case INDEX_HELD:
                 p->m = true;
                 return spelled_atom(arena_printf(p->arena, "page_row(m->page_of, %s)", spell(p, x->a).text));

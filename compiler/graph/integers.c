@@ -11,8 +11,8 @@
 #include <string.h>
 
 static const double float_most = 16777216, double_most = 9007199254740992.0; /* 2^24, 2^53 */
-static const double too_much = 1e300;                                        /* a bound after MOST_STEPS */
-enum { MOST_STEPS = 20000000 }; /* maximum number of visited nodes */
+static const double too_much = 1e300;  /* a bound after MAX_INTEGER_STEPS */
+enum { MAX_INTEGER_STEPS = 20000000 }; /* maximum number of visited nodes */
 
 typedef struct {
         const Graph *graph;
@@ -280,7 +280,7 @@ static bool carry_on(const IntervalScan *s, const Region *r, const Body *b, Inte
                         continue;
                 grown = true;
                 carried[i] = b->next[i]->type.dtype == REAL ? anything
-                             : s->steps > MOST_STEPS        ? interval(-too_much, too_much)
+                             : s->steps > MAX_INTEGER_STEPS ? interval(-too_much, too_much)
                                                             : all;
         }
         for (int i = r->ncarry; i < r->ncarry + r->nstack; i++)

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { MOST_HEADS = 64, MOST_TERMS = 1024 /* of a weight, of one row and key */ };
+enum { MAX_MIXED_HEADS = 64, MAX_MIXED_TERMS = 1024 /* of a weight, of one row and key */ };
 
 typedef enum { UNKNOWN, NO, YES } PathAnswer;
 
@@ -99,9 +99,10 @@ static const char *mixed_collect(const HeadsPath *p, Scores *s, Node *n, int64_t
         if (mixed >= 0) {
                 Dim depth = mixed ? axis_from_last(n->in[1], 1) : axis_from_last(n->in[0], 0);
                 s->mixes++;
-                terms *= dim_is_fixed(depth) && depth.fixed <= MOST_HEADS ? depth.fixed : MOST_TERMS + 1;
-                return terms > MOST_TERMS ? "its heads are too many to be mixed in one kernel"
-                                          : mixed_collect(p, s, n->in[mixed], terms, target);
+                terms *= dim_is_fixed(depth) && depth.fixed <= MAX_MIXED_HEADS ? depth.fixed
+                                                                               : MAX_MIXED_TERMS + 1;
+                return terms > MAX_MIXED_TERMS ? "its heads are too many to be mixed in one kernel"
+                                               : mixed_collect(p, s, n->in[mixed], terms, target);
         }
         const char *why = NULL;
         for (int i = 0; i < n->nin && !why; i++)

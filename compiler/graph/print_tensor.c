@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { MOST_SHOWN = 400, LONG_AXIS = 8, SHOWN_FIRST = 4, SHOWN_LAST = 3, WIDTH = 100, LONGEST = 48 };
+enum { MAX_PRINTED = 400, LONG_AXIS = 8, SHOWN_FIRST = 4, SHOWN_LAST = 3, WIDTH = 100, LONGEST = 48 };
 
 typedef struct {
         FILE *f;
@@ -153,7 +153,7 @@ void print_tensor(FILE *f, const Shown *t, int indent)
                 fputc('\n', f);
                 return;
         }
-        Print p = {.f = f, .t = t, .abridged = shown_count(t) > MOST_SHOWN, .format = format_for(t)};
+        Print p = {.f = f, .t = t, .abridged = shown_count(t) > MAX_PRINTED, .format = format_for(t)};
         p.indent = indent;
         p.width = line_width(f);
         int64_t stride = 1;

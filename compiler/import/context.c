@@ -8,7 +8,7 @@
 
 #include "import_private.h"
 
-enum { LARGE_CONTEXT = 1 << 15, MOST_BOUND = 1 << 17 };
+enum { LARGE_CONTEXT = 1 << 15, MAX_BOUNDED_CONTEXT = 1 << 17 };
 
 static bool context_fits(const char *model, const char *text)
 {
@@ -38,7 +38,7 @@ const char *context_bounded(Import *m, const char *model, const char *text, cons
             context_fits(model, text))
                 return text;
         const ConfigValue stated = s->value;
-        for (int bound = MOST_BOUND; bound >= LARGE_CONTEXT; bound /= 2) {
+        for (int bound = MAX_BOUNDED_CONTEXT; bound >= LARGE_CONTEXT; bound /= 2) {
                 if (bound >= stated.number)
                         continue;
                 s->value = config_number(bound, true);

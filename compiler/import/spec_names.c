@@ -9,7 +9,7 @@
 
 #include "import_private.h"
 
-enum { MOST_NAMED = 64 };
+enum { MAX_NAMES_SHOWN = 64 };
 
 typedef struct {
         const char *text, *name;
@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
         Import *m;
         int n;
-        Repeated call[MOST_NAMED];
+        Repeated call[MAX_NAMES_SHOWN];
 } SpecNames;
 
 static Repeated *names_find(SpecNames *s, const char *text)
@@ -38,7 +38,7 @@ static Repeated *names_add(SpecNames *s, const Ast *element)
                 return NULL;
         const char *text = spec_tree_text(s->m->arena, element);
         Repeated *found = names_find(s, text);
-        if (!found && s->n < MOST_NAMED) {
+        if (!found && s->n < MAX_NAMES_SHOWN) {
                 found = &s->call[s->n++];
                 *found = (Repeated){.text = text, .call = element};
         }

@@ -68,8 +68,8 @@ bool target_is_cross(const Target *t); /* for another machine, with a compiler a
 enum {
         MAX_LOOPS = 12, /* one per axis, one that is summed over, and those that splits add */
         LANES = 16,
-        TILE_MOST = 12,    /* maximum of rows in any target's tile */
-        MAX_AT_ONCE = 384, /* maximum of ProductTiling.rows_at_once */
+        MAX_TILE_ROWS = 12, /* maximum of rows in any target's tile */
+        MAX_AT_ONCE = 384,  /* maximum of ProductTiling.rows_at_once */
         MAX_CACHES = 3,
         CODE_GROUPS = 2,
         NAMED_FIRST = MAX_NAMED - 1, /* the first row that is requested as output */
@@ -449,7 +449,7 @@ extern const int code_group[CODE_GROUPS];
 bool wants_codes(const Kernel *k, int group); /* MATMUL: whether a part reads its rows as such codes */
 
 /* As in runtime/matmul.h: floats of scratch for a product of this number of rows at once. */
-#define PRODUCT_SCRATCH(rows_at_once) (INT64_C(6) * LANES * ((rows_at_once) + TILE_MOST))
+#define PRODUCT_SCRATCH(rows_at_once) (INT64_C(6) * LANES * ((rows_at_once) + MAX_TILE_ROWS))
 #define PRODUCT_WIDE(k_block) (INT64_C(4) * LANES * (k_block))
 
 /* c_names.c */

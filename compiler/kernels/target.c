@@ -56,16 +56,16 @@ const Target target_table[] = {
 const int target_count = sizeof target_table / sizeof target_table[0];
 
 /* Assumptions of the runtime about tiles (portable has none): few rows are taken four at a time, since
- * fewer would overrun attention's scratch; its arrays have TILE_MOST rows; the scratch of products has six
+ * fewer would overrun attention's scratch; its arrays have MAX_TILE_ROWS rows; the scratch of products has six
  * panels for each row. */
 #define TILE_FITS(of, rows, panels)                                                                          \
-        _Static_assert((rows) >= 2 && (rows) <= TILE_MOST && (panels) >= 1 && (panels) <= 3,                 \
+        _Static_assert((rows) >= 2 && (rows) <= MAX_TILE_ROWS && (panels) >= 1 && (panels) <= 3,             \
                        "a tile of products has 2 to 12 rows and 1 to 3 panels: " #rows " by " #panels);
 #define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, one_panels, code_rows,        \
                features, test, about)                                                                        \
-        _Static_assert((rows) == 0 || ((rows) >= 4 && (rows) <= TILE_MOST),                                  \
+        _Static_assert((rows) == 0 || ((rows) >= 4 && (rows) <= MAX_TILE_ROWS),                              \
                        "a tile has 4 to 12 rows: " #name);                                                   \
-        _Static_assert((rows) == 0 || ((code_rows) >= 4 && (code_rows) <= TILE_MOST),                        \
+        _Static_assert((rows) == 0 || ((code_rows) >= 4 && (code_rows) <= MAX_TILE_ROWS),                    \
                        "a tile of codes has 4 to 12 rows: " #name);                                          \
         _Static_assert((rows) == 0 || (panels) == 1 || (panels) == 2, "a tile has 1 or 2 panels: " #name);   \
         _Static_assert((rows) == 0 || (one_panels) == 1 || (one_panels) == 2 || (one_panels) == 4,           \

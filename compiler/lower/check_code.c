@@ -144,10 +144,8 @@ static IndexRange index_range(const Check *c, const Index *x)
         case INDEX_TIMES: return range_hull(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high);
         case INDEX_QUOTIENT: return (IndexRange){a.low / b.high, a.high / b.low};
         case INDEX_REMAINDER: return range_of_remainder(a, b);
-        case INDEX_LEAST:
-                return (IndexRange){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
-        case INDEX_MOST:
-                return (IndexRange){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+        case INDEX_MIN: return (IndexRange){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+        case INDEX_MAX: return (IndexRange){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
         case INDEX_HELD: return range_of_held(c, a);
         case INDEX_TABLE: return range_of_table(x);
         }

@@ -26,8 +26,8 @@ typedef enum {
         INDEX_TIMES,
         INDEX_QUOTIENT, /* rounded towards 0; a is not negative if that matters */
         INDEX_REMAINDER,
-        INDEX_LEAST,
-        INDEX_MOST,
+        INDEX_MIN,
+        INDEX_MAX,
         INDEX_HELD, /* row in which position a of the sequence is stored, by its pages */
         INDEX_TABLE /* element a of the integer constant `table` */
 } IndexOp;

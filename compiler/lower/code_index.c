@@ -61,7 +61,7 @@ int index_nodes(const Index *x)
                 return 0;
         int n = 1 + index_nodes(x->a) + index_nodes(x->b);
         /* each appears twice in C */
-        if (x->op == INDEX_LEAST || x->op == INDEX_MOST)
+        if (x->op == INDEX_MIN || x->op == INDEX_MAX)
                 n = 2 * n;
         for (int i = 0; i < x->nterm; i++)
                 n += index_nodes(x->term[i].of);

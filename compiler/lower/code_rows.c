@@ -56,8 +56,8 @@ static bool row_range(const CodeRows *r, const Index *x, RowTerm *place)
         case INDEX_TIMES:
         case INDEX_QUOTIENT:
         case INDEX_REMAINDER:
-        case INDEX_LEAST:
-        case INDEX_MOST: return !a.row && !b.row && !a.first && !b.first;
+        case INDEX_MIN:
+        case INDEX_MAX: return !a.row && !b.row && !a.first && !b.first;
         default: return false;
         }
 }

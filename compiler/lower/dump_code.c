@@ -80,8 +80,8 @@ static void dump_index(const Dump *d, const Index *x)
         case INDEX_TIMES: dump_two(d, "(", x, ") * (", ")"); break;
         case INDEX_QUOTIENT: dump_two(d, "(", x, ") / ", ""); break;
         case INDEX_REMAINDER: dump_two(d, "(", x, ") % ", ""); break;
-        case INDEX_LEAST: dump_two(d, "min(", x, ", ", ")"); break;
-        case INDEX_MOST: dump_two(d, "max(", x, ", ", ")"); break;
+        case INDEX_MIN: dump_two(d, "min(", x, ", ", ")"); break;
+        case INDEX_MAX: dump_two(d, "max(", x, ", ", ")"); break;
         case INDEX_HELD:
                 fprintf(d->file, "held(");
                 dump_index(d, x->a);

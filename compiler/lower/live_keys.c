@@ -12,12 +12,12 @@
 #include <string.h>
 
 /* Masks are short: limits of the number of visited nodes, and of the size of an expression. */
-enum { MOST_NODES = 500, LARGEST = 400 };
+enum { MAX_BOUND_NODES = 500, LARGEST = 400 };
 static const double largest = 2147483648.0; /* largest number in a bound: products of two fit in int64_t */
 
 static bool is_looked_through(Lower *l)
 {
-        return ++l->looked > MOST_NODES;
+        return ++l->looked > MAX_BOUND_NODES;
 }
 
 /* n as offset + sum of coef * loop; false: it is not affine. */
@@ -194,7 +194,7 @@ static const Index *of_row(Lower *l, const Node *n, const Map *m, int keys)
         if (!a || !b || index_nodes(a) + index_nodes(b) > LARGEST)
                 return NULL;
         if (n->op == OP_MIN || n->op == OP_MAX)
-                return choose_bound(l, &a, b, n->op == OP_MIN ? INDEX_LEAST : INDEX_MOST) ? a : NULL;
+                return choose_bound(l, &a, b, n->op == OP_MIN ? INDEX_MIN : INDEX_MAX) ? a : NULL;
         return index_two(l->arena, n->op == OP_ADD ? INDEX_PLUS : INDEX_MINUS, a, b);
 }
 
@@ -212,8 +212,8 @@ static bool bound_by_row(const Lower *l, const AxisQuotient *key, const Index *r
                 dim_add(dim_scale(key->x.offset, -1), dim_fixed(key->by * (from_below ? least : 1 - least)));
         const Index *e = index_two(l->arena, INDEX_TIMES, index_number(l->arena, key->by), row);
         e = index_two(l->arena, INDEX_PLUS, e, affine_index(l, offset, rest, true));
-        return from_below ? choose_bound(l, &bounds->low, e, INDEX_MOST)
-                          : choose_bound(l, &bounds->high, e, INDEX_LEAST);
+        return from_below ? choose_bound(l, &bounds->low, e, INDEX_MAX)
+                          : choose_bound(l, &bounds->high, e, INDEX_MIN);
 }
 
 /* Narrows the bounds by `a - b >= least`; false: that does not bound the keys. */
@@ -248,13 +248,13 @@ static bool bound_by(Lower *l, const Node *a, const Node *b, const Map *m, int64
         coef[keys] = 0;
         if (c == -1) { /* key <= offset + .. */
                 const Index *e = affine_index(l, dim_add(offset, dim_fixed(1)), coef, true);
-                return choose_bound(l, &bounds->high, e, INDEX_LEAST);
+                return choose_bound(l, &bounds->high, e, INDEX_MIN);
         }
         if (c == 1) { /* key >= -(offset + ..) */
                 for (int i = 0; i < MAX_LOOPS; i++)
                         coef[i] = -coef[i];
                 const Index *e = affine_index(l, dim_scale(offset, -1), coef, true);
-                return choose_bound(l, &bounds->low, e, INDEX_MOST);
+                return choose_bound(l, &bounds->low, e, INDEX_MAX);
         }
         return false;
 }
@@ -269,10 +269,10 @@ static bool bound_either(Lower *l, const Node *c, const Map *m, bool want, int k
                 Map at = map_broadcast(m, &c->in[i]->type);
                 bound_condition(l, c->in[i], &at, want, keys, &side[i]);
         }
-        if (side[0].low && side[1].low && choose_bound(l, &side[0].low, side[1].low, INDEX_LEAST))
-                choose_bound(l, &bounds->low, side[0].low, INDEX_MOST);
-        if (side[0].high && side[1].high && choose_bound(l, &side[0].high, side[1].high, INDEX_MOST))
-                choose_bound(l, &bounds->high, side[0].high, INDEX_LEAST);
+        if (side[0].low && side[1].low && choose_bound(l, &side[0].low, side[1].low, INDEX_MIN))
+                choose_bound(l, &bounds->low, side[0].low, INDEX_MAX);
+        if (side[0].high && side[1].high && choose_bound(l, &side[0].high, side[1].high, INDEX_MAX))
+                choose_bound(l, &bounds->high, side[0].high, INDEX_MIN);
         return false;
 }
 

@@ -445,7 +445,7 @@ static const Index *row_held(const Lower *l, const Buffer *b, int axis, const In
         int cache = cache_of(b);
         if (cache < 0 || axis != whole_buffer((Buffer *)b)->shift_axis)
                 return x;
-        return index_two(l->arena, INDEX_MOST, x, index_size(l->arena, dim_named(NAMED_BASE + cache)));
+        return index_two(l->arena, INDEX_MAX, x, index_size(l->arena, dim_named(NAMED_BASE + cache)));
 }
 
 /* Adds a PLACE to those of the row, unless an earlier loop over lanes has defined the same one. */

@@ -203,7 +203,7 @@ static bool add_parts(CutParts *p, Node *n, View v, Dim width)
                            : -1;
         if (atom >= 0 && dim_is_fixed(v.offset[n->attr.axis]))
                 return add_joined(p, n, &v, atom);
-        if (p->n == MOST_PARTS)
+        if (p->n == MAX_CUT_PARTS)
                 return false;
         p->part[p->n++] = (CutPart){n, v, width, can_move(p, n, &v)};
         return true;

@@ -174,7 +174,7 @@ static Node *with_axes_of(Graph *g, const Node *n, Node *x)
 
 static Node *move_keys(Graph *g, const Node *n, const CutParts *p)
 {
-        Node *query[MOST_PARTS], *key[MOST_PARTS];
+        Node *query[MAX_CUT_PARTS], *key[MAX_CUT_PARTS];
         int64_t at = 0;
         for (int i = 0; i < p->n; i++) {
                 const CutPart *part = &p->part[i];
@@ -284,7 +284,7 @@ static void join_group(Moving *m, int i, int group)
 
 /* A kept value, and the parts that view it. */
 typedef struct {
-        const Node *base[MOST_PARTS];
+        const Node *base[MAX_CUT_PARTS];
         int n;
         double floats;
 } CutValue;

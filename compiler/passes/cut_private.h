@@ -16,7 +16,7 @@ void replace_nodes(Replacing *r); /* cut.c */
 
 /* The stored values behind a product's operand, seen through views and joins: consecutive parts along one of
  * its axes. */
-enum { MOST_PARTS = 8 };
+enum { MAX_CUT_PARTS = 8 };
 typedef struct {
         Node *base; /* the value that the view below shows */
         View view;  /* from the operand's axes; the split axis is as long as this part */
@@ -27,9 +27,9 @@ typedef struct {
         Arena *arena;
         int rank, wide, along; /* axes of the operand: the split one, and that of positions */
         int n;
-        CutPart part[MOST_PARTS];
+        CutPart part[MAX_CUT_PARTS];
 } CutParts;
-/* false: more parts than MOST_PARTS. */
+/* false: more parts than MAX_CUT_PARTS. */
 bool operand_parts(CutParts *p, Arena *arena, Node *operand, int wide, int along);
 
 bool is_attention_score(const Uses *u,

@@ -17,7 +17,7 @@
 
 #include "passes.h"
 
-enum { MOST_BODIES = 255, MIXED = 255 };
+enum { MAX_MIXED_BODIES = 255, MIXED = 255 };
 
 typedef struct {
         Graph *g;
@@ -148,7 +148,7 @@ static int body_for(Mixture *m, Region *r, int64_t iteration, int *from, int64_t
                 if (from[k] == own && first[k] >= 0 && alike(m, r, first[k], iteration))
                         return k;
         int k = first[own] < 0 ? own : r->nbody;
-        if (k == MOST_BODIES)
+        if (k == MAX_MIXED_BODIES)
                 return own;
         if (k == r->nbody) {
                 Node **copy = NEW_ARRAY(&m->scratch, Node *, m->g->nnode);
@@ -164,13 +164,13 @@ static void split_bodies(Mixture *m, const Body *b);
 
 static void split_region(Mixture *m, Region *r)
 {
-        int from[MOST_BODIES];
-        int64_t first[MOST_BODIES];
-        Body **body = NEW_ARRAY(m->g->arena, Body *, MOST_BODIES);
+        int from[MAX_MIXED_BODIES];
+        int64_t first[MAX_MIXED_BODIES];
+        Body **body = NEW_ARRAY(m->g->arena, Body *, MAX_MIXED_BODIES);
         uint8_t *body_of = NEW_ARRAY(m->g->arena, uint8_t, r->iterations);
         memcpy(body, r->body, (size_t)r->nbody * sizeof *body);
         r->body = body;
-        for (int k = 0; k < MOST_BODIES; k++)
+        for (int k = 0; k < MAX_MIXED_BODIES; k++)
                 first[k] = -1;
         for (int64_t i = 0; i < r->iterations; i++)
                 body_of[i] = (uint8_t)body_for(m, r, i, from, first);

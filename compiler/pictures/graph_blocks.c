@@ -112,7 +112,7 @@ static int chain_of(const Node *n, Link *chain)
         int depth = 0, at;
         for (const Instance *w = n->where; w && w != base; w = w->outer)
                 depth += !w->is_whole;
-        if (depth > MOST_NESTED)
+        if (depth > MAX_NESTED_BLOCKS)
                 return 0;
         at = depth;
         for (const Instance *w = n->where; w && w != base; w = w->outer) {
@@ -142,7 +142,7 @@ static bool is_weighty(const Node *n)
 
 static void find_groups(Making *m, const Body *b)
 {
-        Link chain[MOST_NESTED];
+        Link chain[MAX_NESTED_BLOCKS];
         for (int i = 0; i < b->nnode; i++) {
                 const Node *n = b->node[i];
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
@@ -206,7 +206,7 @@ static const char *block_title(Arena *a, Link l)
  * -1. */
 static GraphBlock *block_group(Making *m, const Node *n, GraphBlock *group, int *leaf, Link *link)
 {
-        Link chain[MOST_NESTED];
+        Link chain[MAX_NESTED_BLOCKS];
         const int depth = chain_of(n, chain);
         *leaf = -1;
         for (int d = 0; d < depth; d++) {

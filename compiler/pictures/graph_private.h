@@ -4,7 +4,7 @@
 #define GRAPH_PRIVATE_H
 #include "pictures_private.h"
 
-enum { MOST_NESTED = 64, MAX_WEIGHTS = 2 /* that a block shows */ };
+enum { MAX_NESTED_BLOCKS = 64, MAX_WEIGHTS = 2 /* that a block shows */ };
 
 typedef enum {
         BLOCK_GROUP,  /* contains others: an instance, or the whole */

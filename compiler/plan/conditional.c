@@ -13,7 +13,7 @@
 
 #include "plan_private.h"
 
-enum { MOST_ROWS = 16384 /* that a list on the stack may hold */ };
+enum { MAX_LISTED_ROWS = 16384 /* that a list on the stack may hold */ };
 
 /* The condition for a row to change: c, if every carried value becomes where(c, .., itself); NULL: others may
  * change. */
@@ -144,7 +144,7 @@ static Kernel *active_kernel(Fuse *f, const Region *r, const char **why)
                 rows *= bound_of(f->plan, t->dim[a]);
         *why = "their gate is not known before they run";
         if (!is_known_before(condition, b, find_known(f, b)) || !dim_is(t->dim[t->rank - 1], 1) ||
-            rows > MOST_ROWS)
+            rows > MAX_LISTED_ROWS)
                 return NULL;
         Kernel *k = fuse_kernel(f, K_ACTIVE, condition);
         k->name = arena_printf(f->arena, "%s_active", r->name);

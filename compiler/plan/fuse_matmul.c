@@ -14,7 +14,7 @@ static bool is_product_of(const Fuse *f, const Node *n, const Node *x, const Typ
                product_weight(n->in[1], &axis);
 }
 
-enum { MOST_NODES = 64 }; /* maximum number of nodes visited in search of an expression's end */
+enum { MAX_VISITED = 64 }; /* maximum number of nodes visited in search of an expression's end */
 
 typedef struct {
         Node **node, *root;
@@ -66,7 +66,7 @@ static bool take_products(const Fuse *f, FuseGrowth *s, const Node *n, const Typ
                         s->product[s->nproduct++] = in;
                 else if (!take_products(f, s, in, t))
                         return false;
-                if (s->n > MOST_NODES)
+                if (s->n > MAX_VISITED)
                         return false;
                 s->node[s->n++] = in;
         }
@@ -101,7 +101,7 @@ static bool growth_grow(const Fuse *f, FuseGrowth *s, const Type *t)
                         if (sooner && !growth_is_within(s, user) && can_join(f, s, user, t))
                                 first = user;
                 }
-        if (!first || s->n > MOST_NODES || !take_products(f, s, first, t))
+        if (!first || s->n > MAX_VISITED || !take_products(f, s, first, t))
                 return false;
         s->node[s->n++] = first;
         return true;
@@ -110,7 +110,7 @@ static bool growth_grow(const Fuse *f, FuseGrowth *s, const Type *t)
 /* The expression of a product. */
 static FuseGrowth grown_from(const Fuse *f, Node *product, bool alone)
 {
-        FuseGrowth s = {.node = NEW_ARRAY(f->arena, Node *, MOST_NODES + 4),
+        FuseGrowth s = {.node = NEW_ARRAY(f->arena, Node *, MAX_VISITED + 4),
                         .n = 1,
                         .product = {product},
                         .nproduct = 1,

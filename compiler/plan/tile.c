@@ -13,7 +13,7 @@
 
 #include "plan_private.h"
 
-#define TILE_ROWS TILE_MOST /* of any target */
+#define TILE_ROWS MAX_TILE_ROWS /* of any target */
 #include "../../runtime/contraction_call.h"
 #include "../../runtime/attention_call.h"
 
@@ -178,7 +178,7 @@ static void tile_attention(Plan *p, Kernel *k)
 {
         const Function *f = k->code->function[k->code->n - 1];
         bool in_rows = f->body.stmt[0].call.attention->k_key != 0;
-        const int64_t rows = in_rows ? LANES : TILE_MOST;
+        const int64_t rows = in_rows ? LANES : MAX_TILE_ROWS;
         int64_t head_dim = k->attention.q->type.dim[k->attention.q->type.rank - 1].fixed;
         int64_t v_dim = k->attention.v->type.dim[k->attention.v->type.rank - 1].fixed;
         /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): of constants */

@@ -125,7 +125,7 @@ ProductTiling estimated_tiling(const Plan *p, const ProductShape *of, const char
         Tile tile = {codes ? t->code_rows : t->rows, t->panels};
         *why = "";
         if (portable)
-                return tiling_of(of, (Tile){TILE_MOST, 2}); /* each target has its own tile */
+                return tiling_of(of, (Tile){MAX_TILE_ROWS, 2}); /* each target has its own tile */
         if (!codes && !p->off[PASS_tile])
                 tile = cheapest_tile(p, of, why);
         return tiling_of(of, tile);

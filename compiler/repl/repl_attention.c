@@ -6,7 +6,7 @@
 
 #include "repl_attention_private.h"
 
-enum { MOST_SHOWN = 96, TWO_WIDE = 40, MAX_MAPS = 64 };
+enum { MAX_MAP_COLUMNS = 96, TWO_WIDE = 40, MAX_MAPS = 64 };
 
 /* --- maps ------------------------------------------------------------------------------------------------------------- */
 
@@ -131,8 +131,8 @@ static void print_columns(const Heat *h, int64_t columns)
 
 static void print_map(const Heat *h, HeatMap m)
 {
-        const int64_t rows = h->rows < MOST_SHOWN ? h->rows : MOST_SHOWN,
-                      columns = h->columns < MOST_SHOWN ? h->columns : MOST_SHOWN;
+        const int64_t rows = h->rows < MAX_MAP_COLUMNS ? h->rows : MAX_MAP_COLUMNS,
+                      columns = h->columns < MAX_MAP_COLUMNS ? h->columns : MAX_MAP_COLUMNS;
         char title[64];
         heat_title(h, m, title, sizeof title);
         printf("attention %" PRId64 "%s%s, %s\n", h->attention, *h->name ? ", " : "", h->name, title);

@@ -8,7 +8,7 @@
 
 #include "repl_private.h"
 
-enum { MOST_ELEMENTS = 1 << 24, MAX_LINES = 3000 };
+enum { MAX_COMPARED = 1 << 24, MAX_LINES = 3000 };
 
 typedef struct {
         char *name;
@@ -68,7 +68,7 @@ static void snapshot_outputs(Snapshot *to, const Graph *g, Trace *t)
                         .name = strdup(output_name(&g->output[i])), .rank = type->rank, .count = t->count[i]};
                 for (int a = 0; a < type->rank; a++)
                         k->dim[a] = dim_value(type->dim[a], t->size);
-                if (t->count[i] > MOST_ELEMENTS)
+                if (t->count[i] > MAX_COMPARED)
                         continue;
                 k->value = t->output[i];
                 t->output[i] = NULL;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ELEMENTS = 500000 }; /* of a variable: an input of the REPL has at most 16 MB */
+enum { MAX_SAVED = 500000 }; /* of a variable: an input of the REPL has at most 16 MB */
 
 typedef struct {
         const ReplSession *s;
@@ -215,7 +215,7 @@ static bool is_statement(const KeptValue *k)
 static void add_variable(Save *v, const char *name, const KeptValue *k)
 {
         if (!is_statement(k)) {
-                if (kept_elements(k) > MOST_ELEMENTS)
+                if (kept_elements(k) > MAX_SAVED)
                         v->too_large = name;
                 else {
                         text_printf(v->text, "%s = ", name);
@@ -350,7 +350,7 @@ static bool write_session(Save *v)
                 return repl_error("%s has more than %d elements, and can't be saved as text: assign none "
                                   "to it to save the "
                                   "others",
-                                  v->too_large, MOST_ELEMENTS);
+                                  v->too_large, MAX_SAVED);
         if (!write_file(v->path, v->text->data, v->text->n))
                 return false;
         if (is_model)

@@ -36,8 +36,8 @@ int64_t frame_integer(const CodeFrame *f, const Index *x)
         case INDEX_TIMES: return a * b;
         case INDEX_QUOTIENT: return a / b;
         case INDEX_REMAINDER: return a % b;
-        case INDEX_LEAST: return a < b ? a : b;
-        case INDEX_MOST: return a > b ? a : b;
+        case INDEX_MIN: return a < b ? a : b;
+        case INDEX_MAX: return a > b ? a : b;
         case INDEX_HELD: return page_row(f->m->page_of, a);
         case INDEX_TABLE: return (int64_t)x->table->attr.literal->value[a];
         }

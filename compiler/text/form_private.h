@@ -123,7 +123,7 @@ typedef struct {
         uint32_t rank;
 } FormMerge;
 
-enum { MAX_STEPS = TOKENS_STEPS_MOST, MAX_CHANGES = 16, MAX_AROUND = 64 };
+enum { MAX_STEPS = TOKENS_MAX_STEPS, MAX_CHANGES = 16, MAX_AROUND = 64 };
 
 typedef struct {
         Arena *arena;

@@ -30,7 +30,7 @@ void read_word_piece(FormReader *r, const json_t *model)
         set_word_piece(r->form,
                        is_none(prefix) ? (Bytes){"##", 2}
                                        : text_of(r, prefix, "model.continuing_subword_prefix"),
-                       longest < TOKENS_MOST ? (uint32_t)longest : TOKENS_MOST);
+                       longest < TOKENS_MAX_BYTES ? (uint32_t)longest : TOKENS_MAX_BYTES);
 }
 
 void read_word_level(FormReader *r, const json_t *model)

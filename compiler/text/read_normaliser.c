@@ -169,7 +169,7 @@ static void charsmap_reach(CharsmapPlaces *w, uint64_t at)
 
 static double charsmap_growth(const TokenizerForm *f)
 {
-        enum { MOST_PLACES = 1 << 20 };
+        enum { MAX_NORMALISER_PLACES = 1 << 20 };
         const uint32_t *unit = (const uint32_t *)(const void *)f->charsmap.at;
         /* a child's position differs in its last 8 bits */
         const int64_t units = f->charsmap.n / 4, room = units + 256;
@@ -184,7 +184,7 @@ static double charsmap_growth(const TokenizerForm *f)
                         level = w.n;
                         bytes++;
                 }
-                if (i == MOST_PLACES)
+                if (i == MAX_NORMALISER_PLACES)
                         return 1e9;
                 for (unsigned byte = 0; byte < 256; byte++) {
                         const uint64_t at = w.at[i] ^ byte;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LARGE = 256, MOST_GROUPS = 16 };
+enum { LARGE = 256, MAX_K_GROUPS = 16 };
 
 /* The division of a block by type. */
 typedef struct {
@@ -26,14 +26,14 @@ static const Division division_q6_k = {16, -32, 31, -128, 127, 0};
 
 typedef struct {
         double d, dmin; /* f16 */
-        int scale[MOST_GROUPS], minimum[MOST_GROUPS];
-        Fit fit[MOST_GROUPS];
+        int scale[MAX_K_GROUPS], minimum[MAX_K_GROUPS];
+        Fit fit[MAX_K_GROUPS];
         double loss; /* total of all groups */
 } SuperBlock;
 
 typedef struct {
         const Division *division;
-        Group group[MOST_GROUPS];
+        Group group[MAX_K_GROUPS];
 } GroupParts;
 
 static int whole_within(double x, int low, int high)
@@ -86,7 +86,7 @@ static void plain_factors(const GroupParts *parts, double *step, double *least, 
 static void parts_begin(const GroupParts *parts, SuperBlock *block, double more)
 {
         const Division *division = parts->division;
-        double step[MOST_GROUPS], least[MOST_GROUPS], d, dmin;
+        double step[MAX_K_GROUPS], least[MAX_K_GROUPS], d, dmin;
         plain_factors(parts, step, least, &d, &dmin);
         block->d = step_f16(d) + more;
         block->dmin = step_f16(dmin);
@@ -206,7 +206,7 @@ static GroupParts division_parts(const Division *division, const BlockFloats *fr
 static double factors_beyond(const Division *division, const BlockFloats *from)
 {
         const GroupParts parts = division_parts(division, from);
-        double step[MOST_GROUPS], least[MOST_GROUPS], d, dmin;
+        double step[MAX_K_GROUPS], least[MAX_K_GROUPS], d, dmin;
         plain_factors(&parts, step, least, &d, &dmin);
         return factor_beyond(d, dmin);
 }

@@ -3,11 +3,11 @@
 #define QUANTISE_PRIVATE_H
 #include "weights.h"
 
-enum { MOST_VALUES = 256 }; /* of a block */
+enum { MAX_K_VALUES = 256 }; /* of a block */
 
 /* A block's floats. */
 typedef struct {
-        double x[MOST_VALUES], weight[MOST_VALUES];
+        double x[MAX_K_VALUES], weight[MAX_K_VALUES];
 } BlockFloats;
 
 /* Floats that share a step and a base: x is approximated by step * code + base. */
