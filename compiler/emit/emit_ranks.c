@@ -56,8 +56,8 @@ void declare_ranks(const Emit *e, Text *h)
 void emit_shares(const Emit *e, Text *c)
 {
         if (e->o->home == WEIGHTS_MAPPED)
-                text_printf(c, "#define SHARDING_HASH UINT64_C(0x%016" PRIx64 ")\n\n%s\n", sharding_hash(e->plan),
-                            host_text(e, "model_share.h"));
+                text_printf(c, "#define SHARDING_HASH UINT64_C(0x%016" PRIx64 ")\n\n%s\n",
+                            sharding_hash(e->plan), host_text(e, "model_share.h"));
         text_put(c, model_text(e, "/* The error of the ranks after a call, or after joining. */\n"
                                   "static int rank_outcome(const $model *m)\n{\n"
                                   "        const Ranks *r = m->ranks;\n"
