@@ -147,9 +147,9 @@ typedef struct {
         Graph *oracle;          /* as elaborated */
         const Node *not_causal; /* where the proof failed; NULL: causal, or no size grows */
         const char *why_not;
-        int64_t delay;     /* as in CausalResult */
-        CutLines cut;      /* report of the cut pass */
-        const Node *rests; /* causal if values are finite: a node that requires it; or NULL */
+        int64_t delay;        /* as in CausalResult */
+        AbsorbLines absorbed; /* report of the absorb pass */
+        const Node *rests;    /* causal if values are finite: a node that requires it; or NULL */
         const char *why_rests;
         Text *recurrences;        /* report of the recur pass; NULL: none */
         uint32_t properties;      /* of the graph, by PropertyId */

@@ -107,11 +107,11 @@ static bool pass_sums(PassRun *r)
         return pass_changes(r, join_sums(r->m->graph));
 }
 
-static bool pass_cut(PassRun *r)
+static bool pass_absorb(PassRun *r)
 {
         const int time = growing_dimension(r->m->graph);
-        r->m->cut = (CutLines){0};
-        return pass_changes(r, time >= 0 && move_products(r->m->graph, time, &r->m->cut));
+        r->m->absorbed = (AbsorbLines){0};
+        return pass_changes(r, time >= 0 && move_products(r->m->graph, time, &r->m->absorbed));
 }
 
 static bool pass_slices(PassRun *r)
@@ -164,12 +164,12 @@ static bool pass_masks(PassRun *r)
 
 static bool pass_scores(PassRun *r)
 {
-        return pass_changes(r, !r->o->off[PASS_fuse] && scores_apart(r->m->graph));
+        return pass_changes(r, !r->o->off[PASS_fuse] && separate_scores(r->m->graph));
 }
 
 static bool pass_taps(PassRun *r)
 {
-        return pass_changes(r, taps_apart(r->m->graph));
+        return pass_changes(r, separate_taps(r->m->graph));
 }
 
 static bool pass_states(PassRun *r)
@@ -180,12 +180,12 @@ static bool pass_states(PassRun *r)
 
 static bool pass_heads(PassRun *r)
 {
-        return pass_changes(r, ranks_of(r->o) && heads_apart(r->m->graph));
+        return pass_changes(r, ranks_of(r->o) && separate_heads(r->m->graph));
 }
 
 static bool pass_operands(PassRun *r)
 {
-        return pass_changes(r, !r->o->off[PASS_fuse] && operands_apart(r->m->graph));
+        return pass_changes(r, !r->o->off[PASS_fuse] && separate_operands(r->m->graph));
 }
 
 static bool pass_wanted(PassRun *r)

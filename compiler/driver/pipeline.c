@@ -348,8 +348,8 @@ static void plan_explained(Model *m, const CommandOptions *o, const Plan *p)
                 note_not_causal(m);
         show_mixture(stderr, &m->arena, m->graph);
         explain_states(m->graph, o->kv);
-        for (int i = 0; i < m->cut.n; i++)
-                fprintf(stderr, "%s\n", m->cut.line[i]);
+        for (int i = 0; i < m->absorbed.n; i++)
+                fprintf(stderr, "%s\n", m->absorbed.line[i]);
         for (int i = 0; i < p->explained.n; i++)
                 fprintf(stderr, "%s\n", p->explained.line[i]);
 }

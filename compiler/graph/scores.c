@@ -10,7 +10,7 @@
  * (passes/masked_weights.c).
  *
  * Attention is found only by this shape.  Fusion makes one kernel of it (plan/fuse_attention.c); parts
- * with other users have been copied before (passes/scores_apart.c). */
+ * with other users have been copied before (passes/separate_scores.c). */
 #include "graph.h"
 
 #include <math.h>

@@ -44,7 +44,7 @@ typedef struct {
 
 /* All forms that the outputs of g need; the caller checks ->stuck. */
 Forms *forms_wanted(Arena *scratch, GraphFacts *facts);
-/* forms_cut.c: chooses the kept values; false: no change.  After true, the needed forms must be computed
+/* forms_kept.c: chooses the kept values; false: no change.  After true, the needed forms must be computed
  * again. */
 bool choose_views(Forms *forms);
 bool choose_parts(Forms *forms); /* after choose_views() */

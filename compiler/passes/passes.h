@@ -2,8 +2,8 @@
  *
  * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), recurrences (recur.c), the causal
  * proof (causal.c on facts*.c and affine*.c), the state form (incremental.c, forms.c), and rewrites before
- * kernels are made (phases.c, accumulate.c, masked_weights.c, scores_apart.c, taps_apart.c, heads_apart.c,
- * operands_apart.c, mixture.c).  A pass returns a new graph or the same one. */
+ * kernels are made (phases.c, accumulate.c, masked_weights.c, separate_scores.c, separate_taps.c, separate_heads.c,
+ * separate_operands.c, mixture.c).  A pass returns a new graph or the same one. */
 #ifndef PASSES_H
 #define PASSES_H
 #include "graph/graph.h"
@@ -64,15 +64,15 @@ CausalResult causal_prove(Arena *arena, GraphFacts *facts);
  * none. */
 int growing_dimension(const Graph *g);
 
-/* Reduce the state that is kept of a sequence: sums of products and differences of softmaxes (cut_sums.c); products with weights that
- * move to the other side of a contraction, explain: lines that list moved and unmoved ones (cut_move.c); slices of joins (cut.c).  Each
+/* Reduce the state that is kept of a sequence: sums of products and differences of softmaxes (absorb_sums.c); products with weights that
+ * move to the other side of a contraction, explain: lines that list moved and unmoved ones (absorb_products.c); slices of joins (absorb.c).  Each
  * returns whether it changed g. */
 typedef struct {
         const char **line;
         int n, cap;
-} CutLines;
+} AbsorbLines;
 bool join_sums(Graph *g);
-bool move_products(Graph *g, int time, CutLines *explain);
+bool move_products(Graph *g, int time, AbsorbLines *explain);
 bool slice_joins(Graph *g, int time);
 
 /* The state form of a causal graph: the computation of each call on its new rows, and the state kept of past
@@ -112,15 +112,15 @@ bool accumulate(Graph *g);
 /* masked_weights.c: turns weights that a mask makes 0 into scores that it makes -inf. */
 bool masked_weights(Graph *g);
 
-/* scores_apart.c: gives attention its own copy of scores that have other users. */
-bool scores_apart(Graph *g);
+/* separate_scores.c: gives attention its own copy of scores that have other users. */
+bool separate_scores(Graph *g);
 
-/* heads_apart.c: stores states by heads if they are read by heads. */
-bool heads_apart(Graph *g);
+/* separate_heads.c: stores states by heads if they are read by heads. */
+bool separate_heads(Graph *g);
 
-/* operands_apart.c: gives attention its own views of its operands. */
-bool operands_apart(Graph *g);
+/* separate_operands.c: gives attention its own views of its operands. */
+bool separate_operands(Graph *g);
 
-/* taps_apart.c: copies the nodes that taps need, so that nothing else changes. */
-bool taps_apart(Graph *g);
+/* separate_taps.c: copies the nodes that taps need, so that nothing else changes. */
+bool separate_taps(Graph *g);
 #endif

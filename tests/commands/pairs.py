@@ -33,10 +33,10 @@ COMMANDS = {
         "--weights w.safetensors", "--tokenizer T", "--tokenizer T --grammar json", "--explain", "--no-fuse", "--dump=tile", "-D layers=1"]),
     "weights": ("weights small.model -o o", ["--weights w.safetensors", "--quant f16", "-D layers=1"]),
     "weights --rank": ("weights small.model --weights packed.weights --rank 0/2 --target scalar -o o", [
-        "--kv f16", "--slots 2", "--prompt-rows", "--no-cut"]),
+        "--kv f16", "--slots 2", "--prompt-rows", "--no-absorb"]),
     "show cost": ("show small.model cost --target scalar", [
         "--weights w.safetensors", "--quant q8_0", "--kv f16", "--chunk 4", "--slots 2", "--ranks 2", "--ranks 2 --stages 2", "--ranks 2 --prompt-rows",
-        "--ranks 2 --roof 9,9 --link 1,1", "--ranks 2 --roof 9,9 --link 1,1 -n 4", "--json", "--no-cut", "-D layers=1",
+        "--ranks 2 --roof 9,9 --link 1,1", "--ranks 2 --roof 9,9 --link 1,1 -n 4", "--json", "--no-absorb", "-D layers=1",
         "--tap layer[1].attn.q"]),
     "show plan": ("show small.model plan --target scalar", [
         "--weights w.safetensors", "--quant q8_0", "--kv f16", "--chunk 4", "--slots 2", "--slots 2 --pages 1", "--json", "--no-fuse", "-D layers=1",

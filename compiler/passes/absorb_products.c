@@ -22,7 +22,7 @@
  * A bias, a norm or a rotation after the product prevents the move.
  *
  * Before: a verified graph without state.  After: the same answers within rounding. */
-#include "cut_private.h"
+#include "absorb_private.h"
 #include "simplify_private.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ enum { MAX_KEPT = 64 };
 typedef struct {
         Node *product;
         Side side;
-        CutParts parts;
+        AbsorbParts parts;
         bool can_move;
         int group; /* sites of one body that share latents have the same group */
 } CutSite;
@@ -49,7 +49,7 @@ typedef struct {
         const CutSite **moves; /* by id of the product: its site, if it moves; else NULL */
 } Moving;
 
-static Node *latent_of(const CutPart *p)
+static Node *latent_of(const AbsorbPart *p)
 {
         return base_of(p->base->in[0]);
 }
@@ -59,7 +59,7 @@ static Node *latent_of(const CutPart *p)
 /* A draft of a view of the base of a part, or of one of the operands of the product that the base is (`side`;
  * -1: the base). */
 typedef struct {
-        const CutPart *part;
+        const AbsorbPart *part;
         int side;
         View view;
         int rank;
@@ -104,7 +104,7 @@ static void add_axis(PartView *v, int axis)
 }
 
 /* The leading axes that count through it, and those between them, with size 1 where they do not. */
-static PartView leading_axes(const CutParts *p, const CutPart *part, int side)
+static PartView leading_axes(const AbsorbParts *p, const AbsorbPart *part, int side)
 {
         PartView v = {.part = part, .side = side};
         int first = 0;
@@ -132,7 +132,7 @@ static Node *apply(Graph *g, const Node *like, PartView *v)
 }
 
 /* The kept value of a part, [.., S, width]; of a part that moves, the latent. */
-static Node *kept_of(Graph *g, const Node *like, const CutParts *p, const CutPart *part)
+static Node *kept_of(Graph *g, const Node *like, const AbsorbParts *p, const AbsorbPart *part)
 {
         PartView v = leading_axes(p, part, part->moves ? 0 : -1);
         add_axis(&v, p->along);
@@ -144,7 +144,7 @@ static Node *kept_of(Graph *g, const Node *like, const CutParts *p, const CutPar
 }
 
 /* The weight of a part that moves: for keys [.., width, latent's], for values [.., latent's, width]. */
-static Node *part_weight(Graph *g, const Node *like, const CutParts *p, const CutPart *part, Side side)
+static Node *part_weight(Graph *g, const Node *like, const AbsorbParts *p, const AbsorbPart *part, Side side)
 {
         PartView v = leading_axes(p, part, 1);
         if (side == KEYS)
@@ -172,12 +172,12 @@ static Node *with_axes_of(Graph *g, const Node *n, Node *x)
         return type_equal(&x->type, &t) ? x : view_broadcast(g, n->body, x, &t, n->span, n->where);
 }
 
-static Node *move_keys(Graph *g, const Node *n, const CutParts *p)
+static Node *move_keys(Graph *g, const Node *n, const AbsorbParts *p)
 {
-        Node *query[MAX_CUT_PARTS], *key[MAX_CUT_PARTS];
+        Node *query[MAX_ABSORB_PARTS], *key[MAX_ABSORB_PARTS];
         int64_t at = 0;
         for (int i = 0; i < p->n; i++) {
-                const CutPart *part = &p->part[i];
+                const AbsorbPart *part = &p->part[i];
                 query[i] = slice_last(g, n->body, n->in[0], at, part->width.fixed, n);
                 at += part->width.fixed;
                 if (part->moves)
@@ -191,13 +191,13 @@ static Node *move_keys(Graph *g, const Node *n, const CutParts *p)
         return as_wide_as(g, n, op_like(g, n, OP_MATMUL, join_last(g, n->body, query, p->n, n), keys));
 }
 
-static Node *move_values(Graph *g, const Node *n, const CutParts *p)
+static Node *move_values(Graph *g, const Node *n, const AbsorbParts *p)
 {
         Node *weighed = op_like(g, n, OP_MATMUL, n->in[0], kept_of(g, n, p, p->part));
         return as_wide_as(g, n, op_like(g, n, OP_MATMUL, weighed, part_weight(g, n, p, p->part, VALUES)));
 }
 
-static void read_parts(CutParts *p, Arena *a, const Node *n, Side side)
+static void read_parts(AbsorbParts *p, Arena *a, const Node *n, Side side)
 {
         int rank = n->in[1]->type.rank;
         operand_parts(p, a, n->in[1], side == KEYS ? rank - 2 : rank - 1, side == KEYS ? rank - 1 : rank - 2);
@@ -207,7 +207,7 @@ static Node *move_product(const void *of, Node *n)
 {
         const Moving *m = of;
         const CutSite *s = n->op == OP_MATMUL ? m->moves[n->id] : NULL;
-        CutParts p;
+        AbsorbParts p;
         if (!s)
                 return n;
         read_parts(&p, m->scratch, n, s->side);
@@ -219,7 +219,7 @@ static Node *move_product(const void *of, Node *n)
 /* --- movable products -------------------------------------------------------------------------------------------- */
 
 /* Whether a joined key can be made of the kept values of its parts: they have the same leading axes. */
-static bool parts_agree(const CutParts *p)
+static bool parts_agree(const AbsorbParts *p)
 {
         for (int i = 1; i < p->n; i++)
                 for (int axis = 0; axis < p->rank - 2; axis++) {
@@ -235,7 +235,7 @@ static bool site_can_move(const Moving *m, const CutSite *s)
 {
         bool any = false;
         for (int i = 0; i < s->parts.n; i++) {
-                const CutPart *p = &s->parts.part[i];
+                const AbsorbPart *p = &s->parts.part[i];
                 any |= p->moves;
                 if (!dim_is_fixed(p->width) ||
                     (p->moves && !p->base->type.dim[p->base->type.rank - 2].per[m->time]))
@@ -284,7 +284,7 @@ static void join_group(Moving *m, int i, int group)
 
 /* A kept value, and the parts that view it. */
 typedef struct {
-        const Node *base[MAX_CUT_PARTS];
+        const Node *base[MAX_ABSORB_PARTS];
         int n;
         double floats;
 } CutValue;
@@ -330,7 +330,7 @@ static void cost_keep(Cost *c, const CutValue *k)
         c->floats += k->floats;
 }
 
-/* For a view that shows less than a whole value, the view itself: see forms_cut.c. */
+/* For a view that shows less than a whole value, the view itself: see forms_kept.c. */
 static CutValue kept_whole(const Moving *m, const Node *n)
 {
         const Node *shown = base_of((Node *)n);
@@ -352,13 +352,13 @@ static void count_moved(const Moving *m, Cost *c, const CutSite *s)
         CutValue k = {.n = s->parts.n};
         double wide = 0;
         for (int i = 0; i < s->parts.n; i++) {
-                const CutPart *p = &s->parts.part[i];
+                const AbsorbPart *p = &s->parts.part[i];
                 const Node *x = p->moves ? p->base->in[0] : p->base;
                 k.base[i] = p->moves ? latent_of(p) : p->base;
                 wide += p->moves ? (double)x->type.dim[x->type.rank - 1].fixed : (double)p->width.fixed;
         }
         /* parts have the same axes in front: those of the latent */
-        const CutPart *moved = s->parts.part;
+        const AbsorbPart *moved = s->parts.part;
         while (!moved->moves)
                 moved++;
         const Node *latent = moved->base->in[0];
@@ -436,7 +436,7 @@ static const char *group_weights(const Moving *m, int group)
         const char *text = NULL;
         for (int i = 0; i < m->n; i++)
                 for (int k = 0; m->site[i].group == group && k < m->site[i].parts.n; k++) {
-                        const CutPart *p = &m->site[i].parts.part[k];
+                        const AbsorbPart *p = &m->site[i].parts.part[k];
                         const char *path = p->moves ? base_of(p->base->in[1])->attr.weight->path : NULL;
                         if (path && (!text || !strstr(text, path)))
                                 text = text ? arena_printf(m->g->arena, "%s, %s", text, path) : path;
@@ -444,7 +444,7 @@ static const char *group_weights(const Moving *m, int group)
         return text;
 }
 
-static void moving_tell(const Moving *m, CutLines *explain, int group, unsigned sides, bool taken,
+static void moving_tell(const Moving *m, AbsorbLines *explain, int group, unsigned sides, bool taken,
                         const Cost *before, const Cost *after)
 {
         static const char *const what[] = {"", "keys", "values", "keys and values"};
@@ -460,7 +460,7 @@ static void moving_tell(const Moving *m, CutLines *explain, int group, unsigned 
 }
 
 /* The set of sides of a group to move. */
-static unsigned moving_decide(const Moving *m, int group, CutLines *explain)
+static unsigned moving_decide(const Moving *m, int group, AbsorbLines *explain)
 {
         Cost cost[1u << SIDES];
         unsigned can = 0, best = 0, least = 0;
@@ -492,7 +492,7 @@ static bool is_causal(const Graph *g, int time)
         return causal;
 }
 
-bool move_products(Graph *g, int time, CutLines *explain)
+bool move_products(Graph *g, int time, AbsorbLines *explain)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Moving m = {.g = g, .scratch = &scratch, .uses = uses_of(&scratch, g), .time = time};

@@ -12,10 +12,10 @@
  * leads to a softmax, or one product weighs values with it, and if only taps read its terms elsewhere.
  *
  * Before: any verified graph.  After: the same answers within rounding. */
-#include "cut_private.h"
+#include "absorb_private.h"
 #include "simplify_private.h"
 
-enum { MAX_CUT_TERMS = 8 };
+enum { MAX_ABSORB_TERMS = 8 };
 
 /* A product or a softmax with a factor: a number and, for softmaxes, another node or NULL. */
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
 } CutTerm;
 
 typedef struct {
-        CutTerm term[MAX_CUT_TERMS];
+        CutTerm term[MAX_ABSORB_TERMS];
         int n;
 } Terms;
 
@@ -73,7 +73,7 @@ static bool is_score(const Node *n, const Type *t)
 
 static bool add_term(Terms *to, Node *n, Node *factor, double by)
 {
-        if (to->n == MAX_CUT_TERMS)
+        if (to->n == MAX_ABSORB_TERMS)
                 return false;
         to->term[to->n++] = (CutTerm){n, factor, by};
         return true;
@@ -146,7 +146,7 @@ static Type common_front(const Terms *terms)
 
 static Node *one_product(Graph *g, const Node *n, const Terms *terms)
 {
-        Node *query[MAX_CUT_TERMS], *key[MAX_CUT_TERMS];
+        Node *query[MAX_ABSORB_TERMS], *key[MAX_ABSORB_TERMS];
         Type front = common_front(terms);
         for (int i = 0; i < terms->n; i++) {
                 const CutTerm *t = &terms->term[i];

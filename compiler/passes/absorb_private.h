@@ -1,6 +1,6 @@
-/* Shared by the passes that reduce the state (cut.c). */
-#ifndef CUT_PRIVATE_H
-#define CUT_PRIVATE_H
+/* Shared by the passes that reduce the state (absorb.c). */
+#ifndef ABSORB_PRIVATE_H
+#define ABSORB_PRIVATE_H
 #include "passes.h"
 
 /* A graph whose nodes are replaced, body by body, in order. */
@@ -12,25 +12,25 @@ typedef struct {
         Node *(*rewrite)(const void *of, Node *n); /* n on its new inputs: an equal node that is made behind
                                                       all before it, or n */
 } Replacing;
-void replace_nodes(Replacing *r); /* cut.c */
+void replace_nodes(Replacing *r); /* absorb.c */
 
 /* The stored values behind a product's operand, seen through views and joins: consecutive parts along one of
  * its axes. */
-enum { MAX_CUT_PARTS = 8 };
+enum { MAX_ABSORB_PARTS = 8 };
 typedef struct {
         Node *base; /* the value that the view below shows */
         View view;  /* from the operand's axes; the split axis is as long as this part */
         Dim width;
         bool moves; /* the base is a product of a latent with a weight that can move to the other side */
-} CutPart;
+} AbsorbPart;
 typedef struct {
         Arena *arena;
         int rank, wide, along; /* axes of the operand: the split one, and that of positions */
         int n;
-        CutPart part[MAX_CUT_PARTS];
-} CutParts;
-/* false: more parts than MAX_CUT_PARTS. */
-bool operand_parts(CutParts *p, Arena *arena, Node *operand, int wide, int along);
+        AbsorbPart part[MAX_ABSORB_PARTS];
+} AbsorbParts;
+/* false: more parts than MAX_ABSORB_PARTS. */
+bool operand_parts(AbsorbParts *p, Arena *arena, Node *operand, int wide, int along);
 
 bool is_attention_score(const Uses *u,
                         const Node *n); /* a way from it leads through elementwise ops to a softmax */

@@ -166,7 +166,7 @@ static void heads_append(void *heads, Graph *g, Body *b, Node *n)
         body_append(g, b, n);
 }
 
-bool heads_apart(Graph *g)
+bool separate_heads(Graph *g)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         StateHeads *h = find_heads_of_states(&scratch, g);

@@ -212,7 +212,7 @@ static bool has_taps(const Graph *g)
         return false;
 }
 
-bool taps_apart(Graph *g)
+bool separate_taps(Graph *g)
 {
         if (!has_taps(g))
                 return false;

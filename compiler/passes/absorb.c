@@ -1,9 +1,9 @@
 /* Three passes reduce the state that is kept between calls, before the state form is built:
  *
  *   sums     a sum of products that becomes scores is one product; a difference of softmaxes is taken after the
- *            product with the values (cut_sums.c)
- *   cut      products with weights move to the other side of the contraction that reads them, where that costs less
- *            (cut_move.c)
+ *            product with the values (absorb_sums.c)
+ *   absorb   products with weights move to the other side of the contraction that reads them, where that costs less
+ *            (absorb_products.c)
  *   slices   a value that is an input of a join which is read whole becomes a slice of the join, so that only the
  *            join is kept:
  *
@@ -11,14 +11,14 @@
  *          s = q @ J'                                    s = q @ J'
  *          y = softmax(s) @ c                            y = softmax(s) @ J[.., 0..512]
  *
- * The causal pass then chooses which values before these contractions are kept: see forms_cut.c.
+ * The causal pass then chooses which values before these contractions are kept: see forms_kept.c.
  *
  * Before: a verified graph without state.  After: the same answers within rounding; dead nodes remain. */
-#include "cut_private.h"
+#include "absorb_private.h"
 
 /* --- a graph with other nodes ------------------------------------------------------------------------------------ */
 
-static Node *cut_current(const Replacing *r, Node *n)
+static Node *absorb_current(const Replacing *r, Node *n)
 {
         return n && n->id < r->limit && r->replaced[n->id] ? r->replaced[n->id] : n;
 }
@@ -31,9 +31,9 @@ static void replace_in_region(Replacing *r, const Region *region)
                 Body *body = region->body[k];
                 replace_in(r, body);
                 for (int i = 0; i < region->ncarry; i++)
-                        body->next[i] = cut_current(r, body->next[i]);
+                        body->next[i] = absorb_current(r, body->next[i]);
                 for (int i = 0; i < region->nstack; i++)
-                        body->stack[i] = cut_current(r, body->stack[i]);
+                        body->stack[i] = absorb_current(r, body->stack[i]);
         }
 }
 
@@ -46,7 +46,7 @@ static void replace_in(Replacing *r, Body *body)
         for (int i = 0; i < nnode; i++) {
                 Node *n = node[i];
                 for (int k = 0; k < n->nin; k++)
-                        n->in[k] = cut_current(r, n->in[k]);
+                        n->in[k] = absorb_current(r, n->in[k]);
                 if (n->op == OP_REPEAT)
                         replace_in_region(r, n->attr.region);
                 Node *now = r->rewrite(r->of, n);
@@ -66,7 +66,7 @@ void replace_nodes(Replacing *r)
         r->replaced = NEW_ARRAY(&scratch, Node *, g->nnode);
         replace_in(r, g->top);
         for (int i = 0; i < g->noutput; i++)
-                g->output[i].node = cut_current(r, g->output[i].node);
+                g->output[i].node = absorb_current(r, g->output[i].node);
         arena_free(&scratch);
 }
 
@@ -136,7 +136,7 @@ static int operand_axis(const Node *product, int side, int axis)
 
 /* Whether the operand, seen as `v` in a product of a latent and a weight, has its positions only from the
  * latent and its width only from the weight. */
-static bool can_move(const CutParts *p, const Node *n, const View *v)
+static bool can_move(const AbsorbParts *p, const Node *n, const View *v)
 {
         if (n->op != OP_MATMUL || n->attr.index || n->in[0]->type.rank < 2 || n->in[1]->type.rank < 2 ||
             base_of(n->in[1])->op != OP_WEIGHT || n->in[0]->type.dtype != REAL ||
@@ -156,10 +156,10 @@ static bool can_move(const CutParts *p, const Node *n, const View *v)
         return true;
 }
 
-static bool add_parts(CutParts *p, Node *n, View v, Dim width);
+static bool add_parts(AbsorbParts *p, Node *n, View v, Dim width);
 
 /* The only atom that counts through the cut axis, in whole steps along `axis` of the viewed value; or -1. */
-static int sole_atom(const CutParts *p, const View *v, int axis)
+static int sole_atom(const AbsorbParts *p, const View *v, int axis)
 {
         int found = -1;
         for (int i = 0; i < v->natom; i++) {
@@ -172,7 +172,7 @@ static int sole_atom(const CutParts *p, const View *v, int axis)
 }
 
 /* Replaces a view of a join with views of the join's inputs that it shows. */
-static bool add_joined(CutParts *p, const Node *join, const View *v, int atom)
+static bool add_joined(AbsorbParts *p, const Node *join, const View *v, int atom)
 {
         int axis = join->attr.axis;
         int64_t first = v->offset[axis].fixed, end = first + v->atom[atom].size.fixed, at = 0;
@@ -191,7 +191,7 @@ static bool add_joined(CutParts *p, const Node *join, const View *v, int atom)
         return true;
 }
 
-static bool add_parts(CutParts *p, Node *n, View v, Dim width)
+static bool add_parts(AbsorbParts *p, Node *n, View v, Dim width)
 {
         View one;
         while (n->op == OP_VIEW && view_compose(p->arena, &v, n->attr.view, &n->type, &one)) {
@@ -203,15 +203,15 @@ static bool add_parts(CutParts *p, Node *n, View v, Dim width)
                            : -1;
         if (atom >= 0 && dim_is_fixed(v.offset[n->attr.axis]))
                 return add_joined(p, n, &v, atom);
-        if (p->n == MAX_CUT_PARTS)
+        if (p->n == MAX_ABSORB_PARTS)
                 return false;
-        p->part[p->n++] = (CutPart){n, v, width, can_move(p, n, &v)};
+        p->part[p->n++] = (AbsorbPart){n, v, width, can_move(p, n, &v)};
         return true;
 }
 
-bool operand_parts(CutParts *p, Arena *arena, Node *operand, int wide, int along)
+bool operand_parts(AbsorbParts *p, Arena *arena, Node *operand, int wide, int along)
 {
-        *p = (CutParts){.arena = arena, .rank = operand->type.rank, .wide = wide, .along = along};
+        *p = (AbsorbParts){.arena = arena, .rank = operand->type.rank, .wide = wide, .along = along};
         return add_parts(p, operand, *view_identity(arena, &operand->type), operand->type.dim[wide]);
 }
 

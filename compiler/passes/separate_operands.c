@@ -91,7 +91,7 @@ static void operands_append(void *context, Graph *g, Body *b, Node *n)
                 body_append(g, b, o->own[k - 1].view);
 }
 
-bool operands_apart(Graph *g)
+bool separate_operands(Graph *g)
 {
         const int old = g->nnode;
         Operands o = {.g = g, .scratch = {.out_of_memory = g->arena->out_of_memory}};

@@ -180,7 +180,7 @@ static void scores_append(void *context, Graph *g, Body *b, Node *n)
                         body_append(g, b, p->site[k].own[n->id]);
 }
 
-bool scores_apart(Graph *g)
+bool separate_scores(Graph *g)
 {
         ScoresApart p = {.g = g, .limit = g->nnode, .scratch = {.out_of_memory = g->arena->out_of_memory}};
         p.uses = uses_of(&p.scratch, g);
