@@ -101,7 +101,7 @@ const Command command_table[] = {
          "example: lathe weights models/tale.model --weights tale.weights --rank 0/4 -o tale.0.weights\n"},
         {"show", show_command, 1, 2, "a model and a part of it",
          "MODEL params|loops|taps|cost|plan|program|threads|roofline|code|elaborated|graph|c | passes [-o "
-         "FILE.svg]",
+         "FILE.svg|.pdf|.png|.dot]",
          "print what a model consists of and what it costs",
          "params      every weight with its shape, and the number of parameters\n"
          "loops       the loops for `lathe run`, with their settings\n"

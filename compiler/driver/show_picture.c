@@ -1,4 +1,4 @@
-/* `lathe show MODEL PART -o FILE.svg`: the part as a picture (pictures/). */
+/* `lathe show MODEL PART -o FILE`: the part as a picture (pictures/), as SVG, PDF or PNG. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,15 +16,13 @@ static bool ends_in(const char *name, const char *end)
 bool picture_name_fits(const CommandOptions *o, ModelPart part)
 {
         const bool graph = part == PART_GRAPH || part == PART_ELABORATED;
-        if (!o->out || !strcmp(o->out, "-") || ends_in(o->out, ".svg") || (graph && ends_in(o->out, ".dot")))
+        if (!o->out || !strcmp(o->out, "-") || is_drawing_name(o->out) || (graph && ends_in(o->out, ".dot")))
                 return true;
         fprintf(stderr,
-                "lathe show: -o must be a name that ends in .svg%s, or - for SVG on standard output, not "
+                "lathe show: -o must be a name that ends in .svg, .pdf%s, or - for SVG on standard output, "
+                "not "
                 "%s\n",
-                graph ? " or .dot" : "", o->out);
-        if (ends_in(o->out, ".png"))
-                fprintf(stderr,
-                        "note: write an .svg; rsvg-convert, of Debian's librsvg2-bin, makes a .png of it\n");
+                graph ? ", .png or .dot" : " or .png", o->out);
         return false;
 }
 
@@ -56,7 +54,7 @@ static bool find_roof(const CommandOptions *o, const Target *t, Roof *roof)
 
 static int show_write_picture(const CommandOptions *o, const Text *t)
 {
-        return write_file(o->out, t->data, t->n) ? DONE : WRONG_ENVIRONMENT;
+        return drawing_write(o->out, t->data, t->n) ? DONE : WRONG_ENVIRONMENT;
 }
 
 int picture_of_graph(Model *m, const CommandOptions *o)

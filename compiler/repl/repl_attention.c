@@ -172,18 +172,19 @@ static bool read_words_of_attention(Heat *h, const Words *w, const char **path)
         for (int i = 2; i < w->n; i++) {
                 const char *word = w->word[i];
                 const bool is_out = !strcmp(word, "-o");
-                if (is_out && (i + 1 == w->n || !is_picture_name(w->word[i + 1])))
-                        return repl_error("-o must name a file that ends in .png or .svg, not %s",
+                if (is_out && (i + 1 == w->n || !is_drawing_name(w->word[i + 1])))
+                        return repl_error("-o must name a file that ends in .png, .svg or .pdf, not %s",
                                           i + 1 < w->n ? w->word[i + 1] : "nothing");
                 if (!strcmp(word, "--window") || !strcmp(word, "--token")) {
                         if (!read_option(h, w, i))
                                 return false;
                         i++;
-                } else if (is_out || is_picture_name(word))
+                } else if (is_out || is_drawing_name(word))
                         *path = w->word[i += is_out];
                 else if (h->head >= 0 || !heat_read_number(word, &h->head))
                         return repl_error(
-                                "%s is neither a head's number nor a file that ends in .png or .svg", word);
+                                "%s is neither a head's number nor a file that ends in .png, .svg or .pdf",
+                                word);
         }
         return h->token < 0 || *path ||
                repl_error("--token lays the weights over a picture and requires -o FILE.png");

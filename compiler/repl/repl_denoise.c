@@ -313,8 +313,8 @@ bool show_denoising(ReplSession *s, const Words *w)
                                          : MAX_PICTURES;
         if (o.nfile > 1 || *end || pictures < 1 || pictures > MAX_PICTURES)
                 return repl_error("the number of pictures is 1 to 64");
-        if (o.out && !is_picture_name(o.out))
-                return repl_error("-o must name a file that ends in .png or .svg");
+        if (o.out && !is_drawing_name(o.out))
+                return repl_error("-o must name a file that ends in .png, .svg or .pdf");
         ReplDenoising all = {.s = s, .wanted_moments = (int)pictures, .seed = (int64_t)o.sampler.state};
         const bool good = trace_denoising(&all, &o);
         for (int k = 0; k < all.moments; k++)

@@ -61,10 +61,10 @@ static bool read_bins(const char *text, int64_t *bins)
 static bool take_option(DrawingRest *r, Drawing *d, bool *good)
 {
         const char *last = word_before(r, 0), *before = word_before(r, 1);
-        if (!strcmp(last, "-o") || (!strcmp(before, "-o") && !is_picture_name(last)))
-                return *good = drawing_refuse("-o must name a file that ends in .png or .svg",
+        if (!strcmp(last, "-o") || (!strcmp(before, "-o") && !is_drawing_name(last)))
+                return *good = drawing_refuse("-o must name a file that ends in .png, .svg or .pdf",
                                               strcmp(last, "-o") ? last : "nothing");
-        if (!d->path && is_picture_name(last)) {
+        if (!d->path && is_drawing_name(last)) {
                 d->path = last;
                 drop_words(r, !strcmp(before, "-o") ? 2 : 1);
                 return true;

@@ -1,4 +1,4 @@
-/* Pictures: filled boxes and letters of 5 by 7 dots, written as PNG, or boxes and texts of an SVG. */
+/* Pictures: filled boxes and letters of 5 by 7 dots, written as PNG, or boxes and texts of an SVG or PDF. */
 #include "media/media.h"
 #include "repl_private.h"
 
@@ -76,7 +76,7 @@ bool picture_new(Picture *p, int64_t width, int64_t height, const char *path)
         p->width = (int)width;
         p->height = (int)height;
         p->scale = 1;
-        if (!has_suffix(path, ".svg") || marks_begin(p))
+        if (has_suffix(path, ".png") || marks_begin(p))
                 return true;
         picture_free(p);
         return false;
@@ -171,11 +171,6 @@ void picture_text(Picture *p, int x, int y, const char *text, bool upright)
         }
 }
 
-bool is_picture_name(const char *path)
-{
-        return has_suffix(path, ".png") || has_suffix(path, ".svg");
-}
-
 bool picture_write(const Picture *p, const char *path)
 {
         if (!p->marks)
@@ -183,5 +178,5 @@ bool picture_write(const Picture *p, const char *path)
         fputs("</svg>\n", p->marks->file);
         if (fflush(p->marks->file) != 0)
                 return repl_error("%s", no_memory);
-        return write_file(path, p->marks->text, (int64_t)p->marks->size);
+        return drawing_write(path, p->marks->text, (int64_t)p->marks->size);
 }

@@ -372,7 +372,6 @@ void picture_free(Picture *p);
 void picture_fill(Picture *p, int x, int y, int width, int height, const uint8_t *colour);
 /* ASCII; other bytes are boxes.  upright: the text runs upwards from (x, y). */
 void picture_text(Picture *p, int x, int y, const char *text, bool upright);
-bool is_picture_name(const char *path);                 /* it ends in .png or .svg */
 bool picture_write(const Picture *p, const char *path); /* false after a message */
 
 /* Singular values. */

@@ -167,17 +167,17 @@ static bool draw_times(const ReplSession *s, const Times *times, const char *pat
         const Roof roof = {times->ceiling, arena_printf(a, "%d thread%s, measured on this machine", threads,
                                                         threads == 1 ? "" : "s")};
         draw_roofline(picture, p, &roof, times->call, times->ncall);
-        return write_file(path, picture->data, picture->n);
+        return drawing_write(path, picture->data, picture->n);
 }
 
-/* [FILE.svg] */
+/* [FILE.svg|.pdf|.png] */
 bool show_times(ReplSession *s, const Words *w)
 {
         Trace t;
         Times times = {.ncall = 0};
         const char *path = w->n > 1 ? w->word[1] : NULL;
-        if (path && (strlen(path) < 5 || strcmp(path + strlen(path) - 4, ".svg") != 0))
-                return repl_error("expected a file that ends in .svg, not %s", path);
+        if (path && !is_drawing_name(path))
+                return repl_error("expected a file that ends in .svg, .pdf or .png, not %s", path);
         if (!runner_fit(s, (RunnerKind){.attention = -1, .timed = true}))
                 return false;
         const int steps = s->runner->plan->steps;

@@ -107,6 +107,10 @@ void tool_said(const char *log, const char *otherwise, char *message, size_t roo
  * started: errno. */
 int tool_run(char *const *argument, const char *folder, const char *log, char *message, size_t room);
 
+/* drawing.c: writes an SVG picture to a file that ends in .svg, or, by rsvg-convert, in .pdf or .png; false after a message. */
+bool is_drawing_name(const char *path);
+bool drawing_write(const char *path, const char *svg, int64_t n);
+
 /* time_product.c: the time of a product in one thread, with kernels compiled into lathe.  NULL: out of
  * memory. */
 typedef struct ProductTimer ProductTimer;
