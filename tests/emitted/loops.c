@@ -135,6 +135,9 @@ static void ask(subject *m)
         without = (subject_inputs){.words = 1, .text = empty};
         say("a length for one of two",
             subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
+        without = (subject_inputs){.words = 1, .loud = loud};
+        say("a length for the other of two",
+            subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
         without = (subject_inputs){.words = 10, .text = text, .loud = loud};
         say("a text that is too long",
             subject_denoise(m, 2, text, loud, marks, 1, hint, &how, x, NULL, NULL, scratch));
