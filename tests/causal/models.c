@@ -139,22 +139,22 @@ static const char *states_text(const Graph *g)
         return text;
 }
 
-/* What the cut pass says, and the states that follow if they are others; against the graph as it was elaborated. */
-static bool check_cut(const Graph *g, Graph *to_cut)
+/* What the absorb pass reports, and the states that follow if they are others; against the graph as it was elaborated. */
+static bool check_absorbed(const Graph *g, Graph *to_absorb)
 {
-        CutLines lines = {0};
+        AbsorbLines lines = {0};
         Stuck stuck;
-        Graph *before = hoist(simplify(to_cut));
+        Graph *before = hoist(simplify(to_absorb));
         Graph *steps = incremental(before, graph_facts(g->arena, before, growing_dimension(before)), &stuck);
         const char *states = steps ? states_text(steps) : "";
         const int time = growing_dimension(before);
         join_sums(before);
         move_products(simplify(before), time, &lines);
         slice_joins(simplify(before), time);
-        verify(before, "cut");
+        verify(before, "absorb");
         steps = incremental(before, graph_facts(g->arena, before, growing_dimension(before)), &stuck);
         for (int i = 0; i < lines.n; i++)
-                printf("cut: %s\n", lines.line[i]);
+                printf("absorb: %s\n", lines.line[i]);
         if (steps && strcmp(states, states_text(steps)) != 0)
                 printf("%s", states_text(steps));
         double *x = random_input(11);
@@ -180,7 +180,7 @@ static bool check_file(const char *path)
         bool causal,
                 ok = g && check_model(g, &causal) && check_simplified(load(&arena, &names, path), causal);
         if (ok && causal)
-                ok = check_cut(g, load(&arena, &names, path));
+                ok = check_absorbed(g, load(&arena, &names, path));
         arena_free(&arena);
         return ok;
 }

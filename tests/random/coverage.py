@@ -142,7 +142,7 @@ class Coverage:
         text = Model(seed).write()
         with open(path, "w") as f:
             f.write(text)
-        options = ["--no-" + p for p in ("simplify", "stage", "cut", "causal", "accumulate", "phases")]
+        options = ["--no-" + p for p in ("simplify", "stage", "absorb", "causal", "accumulate", "phases")]
         graphs = self.show(path, "graph", *options) + self.show(path, "graph")
         found = {("op", o) for o in re.findall(r"^ *%\d+ = (\w+)", graphs, re.M)}
         plan = self.show(path, "plan").split("\nbuffers\n")[0]
