@@ -166,7 +166,7 @@ static int drops(const json_t *c, const char *folder, const char *scratch)
                 talk_token(talk, 300);
         }
         int good = !talk->failed && most <= context - context / 8 && most > context / 2 && dropped > 20 &&
-                   talk->turns < 20;
+                   dropped + talk->turns <= 80 && talk->turns < 20;
         if (!good)
                 printf("  at most %" PRId64 " ids, %" PRId64 " turns left out\n", most, dropped);
         case_close(&of);
