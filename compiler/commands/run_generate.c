@@ -1,7 +1,6 @@
 /* lathe run, loop generate: generates text with a model that is compiled in memory. */
 #include <errno.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,14 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../runtime/terminal.h"
-
-#include "commands_private.h"
+#include "generate_private.h"
 #include "import/import.h"
-#include "../../runtime/conversation.h"
-#include "../../runtime/conversation_terminal.h"
-
-enum { INTERRUPTED = 130 };
 
 static void generate_on_interrupt(int number)
 {
@@ -33,56 +26,7 @@ static void catch_interrupt(void)
                 sigaction(SIGINT, &act, NULL);
 }
 
-static atomic_bool is_answering;
-
-/* On a terminal the conversation continues; a second Ctrl-C ends the program if the answer has not stopped. */
-static void chat_on_interrupt(int number)
-{
-        if (atomic_load(&interrupted) && atomic_load(&is_answering)) {
-                chat_echo_on();
-                ending_catch(number);
-                raise(number);
-        }
-        atomic_store(&interrupted, true);
-}
-
-static void chat_on_end(int number)
-{
-        chat_echo_on();
-        ending_catch(number);
-        raise(number);
-}
-
-static void chat_catch_signals(void)
-{
-        struct sigaction act = {.sa_handler = chat_on_interrupt, .sa_flags = SA_RESTART};
-        sigaction(SIGINT, &act, NULL);
-        act.sa_handler = chat_on_end;
-        sigaction(SIGTERM, &act, NULL);
-        sigaction(SIGHUP, &act, NULL);
-}
-
-/* The resources of a run, freed in one function. */
-typedef struct {
-        const CommandOptions *o;
-        Generation how;
-        Model *m;
-        Plan *plan;
-        Tokenizer tokenizer;
-        PackedWeights packed;
-        RunMode mode;
-        Engine *engine;
-        DraftModel draft;
-        const char *sound;             /* a sound file to be fed; NULL: none */
-        ChatSource chat;               /* chat template of a published model */
-        ChatWriter writer;             /* writes conversations with the template; its template NULL: none */
-        Given given;                   /* inputs that are fed separately */
-        const TalkForm *form;          /* of a conversation */
-        LineEditor *editor;            /* of a conversation on a terminal; NULL: none */
-        double begin, planned, loaded; /* seconds */
-} GenerateSession;
-
-static int generate_error(const char *message)
+int generate_error(const char *message)
 {
         fprintf(stderr, "lathe run: %s\n", message);
         return WRONG_ENVIRONMENT;
@@ -147,8 +91,7 @@ static bool read_suppressed(GenerateSession *s)
 
 /* --- the prompt ------------------------------------------------------------------------------------------------- */
 
-/* After the model's name, or after -p. */
-static const char *prompt_given(const CommandOptions *o)
+const char *generate_prompt_given(const CommandOptions *o)
 {
         return o->nfile > 1 ? o->file[1] : o->prompt;
 }
@@ -156,7 +99,7 @@ static const char *prompt_given(const CommandOptions *o)
 /* Only one prompt, and one use of standard input. */
 static bool prompt_fits(const CommandOptions *o)
 {
-        const char *given = prompt_given(o);
+        const char *given = generate_prompt_given(o);
         bool reads = (given && !strcmp(given, "-")) || (o->prompt_file && !strcmp(o->prompt_file, "-"));
         bool rules = o->grammar && !strcmp(o->grammar, "-");
         bool two = o->nfile > 1 && (o->prompt || o->prompt_file);
@@ -175,11 +118,11 @@ static bool prompt_fits(const CommandOptions *o)
         return false;
 }
 
-/* The prompt, "" if none; NULL after a message. */
-static const char *prompt_text(GenerateSession *s, int64_t *n)
+const char *generate_prompt_text(GenerateSession *s, int64_t *n)
 {
         const CommandOptions *o = s->o;
-        const char *given = prompt_given(o), *path = o->prompt_file, *text = given ? given : "", *why = NULL;
+        const char *given = generate_prompt_given(o), *path = o->prompt_file, *text = given ? given : "",
+                   *why = NULL;
         if (given && !strcmp(given, "-"))
                 path = "-";
         const Source *all = path ? read_source(&s->m->arena, path, &why) : NULL;
@@ -240,8 +183,8 @@ static int generate_feed(GenerateSession *s)
                 return DONE;
         s->given =
                 (Given){.o = o, .command = "run", .m = s->m, .tokenizer = &s->tokenizer, .sound = s->sound};
-        if (feeds_prompt(s) && (prompt_given(o) || o->prompt_file) &&
-            !(s->given.text = prompt_text(s, &s->given.ntext)))
+        if (feeds_prompt(s) && (generate_prompt_given(o) || o->prompt_file) &&
+            !(s->given.text = generate_prompt_text(s, &s->given.ntext)))
                 return WRONG_ENVIRONMENT;
         int code = given_gather(&s->given, SOME_INPUTS);
         return code ? code : keep_fed(s);
@@ -296,7 +239,7 @@ static int generate_prepare(GenerateSession *s)
 static int32_t *generate_read_prompt(GenerateSession *s, int64_t *count, int *code)
 {
         int64_t n;
-        const char *text = prompt_text(s, &n), *why = NULL;
+        const char *text = generate_prompt_text(s, &n), *why = NULL;
         *code = text ? WRONG_INPUT : WRONG_ENVIRONMENT;
         if (!text)
                 return NULL;
@@ -343,38 +286,13 @@ static void generate_report(const GenerateSession *s, const Generated *g)
         fprintf(stderr, " (at the end by %s)\n", engine_tier(s->engine));
 }
 
-static int64_t taken(void *of)
+int generate_show_text(GenerateSession *s, const int32_t *tokens, int64_t n, Generated *made)
 {
-        return engine_position(((GenerateSession *)of)->engine);
-}
-
-static void rewind_to(void *of, int64_t n)
-{
-        Engine *e = ((GenerateSession *)of)->engine;
-        if (engine_rewind(e, n))
-                engine_rewind(e, 0);
-}
-
-/* Drafts after the last token of the answer may have been run. */
-static int answer_stopped(GenerateSession *s)
-{
-        const int64_t shown = s->how.talk->n - 1;
-        if (engine_position(s->engine) > shown)
-                rewind_to(s, shown);
-        return CONVERSATION_STOPPED;
-}
-
-/* Generates from tokens and prints; returns an exit code, or CONVERSATION_STOPPED. */
-static int generate_show_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
-{
-        GenerateSession *s = of;
         const CommandOptions *o = s->o;
         if (!s->editor)
                 catch_interrupt();
-        atomic_store(&is_answering, true);
         const char *error =
                 generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, &s->how, made);
-        atomic_store(&is_answering, false);
         if (!s->editor)
                 ending_catch(SIGINT);
         bool stopped = atomic_load(&interrupted);
@@ -392,126 +310,7 @@ static int generate_show_text(void *of, const int32_t *tokens, int64_t n, Genera
                         strerror(error == output_failed ? why : errno));
                 return WRONG_ENVIRONMENT;
         }
-        if (stopped && s->editor)
-                return answer_stopped(s);
         return stopped ? INTERRUPTED : lacks_memory(error) ? WRONG_ENVIRONMENT : error ? WRONG_INPUT : DONE;
-}
-
-/* --- a conversation ------------------------------------------------------------------------------------------------ */
-
-/* For a published model with a tokenizer: its template writes the conversation. */
-static void open_chat(GenerateSession *s)
-{
-        const CommandOptions *o = s->o;
-        Arena *a = &s->m->arena;
-        ChatFault fault;
-        if (!o->source.chat || o->given[OPT_RAW] || s->sound || !o->tokenizer)
-                return;
-        s->chat = published_chat_source(a, o->source.chat);
-        ChatTemplate *t = s->chat.text ? chat_parse(a, s->chat.path, s->chat.text, s->chat.n, &fault) : NULL;
-        if (t)
-                s->writer = chat_writer(a, t, s->chat.variables, chat_today());
-}
-
-static int takes_system(void *of)
-{
-        GenerateSession *s = of;
-        return s->writer.template ? chat_takes_system(&s->m->arena, &s->writer)
-                                  : s->form->system || s->form->first_user;
-}
-
-/* Whether the form has a place for --system. */
-static bool system_fits(GenerateSession *s)
-{
-        if (!s->o->system || takes_system(s))
-                return true;
-        fprintf(stderr, "lathe run: --system: the conversations of %s have no place for it: %s\n",
-                s->m->graph->name,
-                s->writer.template ? "its chat template writes none"
-                                   : "loop generate has no system and no first_user");
-        return false;
-}
-
-/* --- on a terminal ------------------------------------------------------------------------------------------------- */
-
-static ChatInput chat_edit_line(void *of, const char *prompt, const char **text, int64_t *n)
-{
-        GenerateSession *s = of;
-        size_t length;
-        atomic_store(&interrupted, false);
-        const bool is_line = editor_line(s->editor, prompt, text, &length);
-        const bool dropped = !is_line && atomic_load(&interrupted);
-        atomic_store(&interrupted, false);
-        *n = is_line ? (int64_t)length : 0;
-        return is_line ? CHAT_LINE : dropped ? CHAT_DROPPED : CHAT_END;
-}
-
-static void chat_remember(void *of, const char *text, int64_t n)
-{
-        editor_remember(((GenerateSession *)of)->editor, text, (size_t)n);
-}
-
-/* After Ctrl-C, and for a model with inputs that are fed separately, the next turn processes the rest. */
-static int take_turns(void *of, const int32_t *ids, int64_t n)
-{
-        GenerateSession *s = of;
-        const int64_t chunk = s->plan->chunk;
-        const char *error = NULL;
-        atomic_store(&is_answering, true);
-        for (int64_t i = 0; i < n && !error && !s->how.fed && !atomic_load(&interrupted); i += chunk)
-                error = engine_tokens(s->engine, ids + i, n - i < chunk ? n - i : chunk, 0, NULL);
-        atomic_store(&is_answering, false);
-        return error ? generate_error(error) : 0;
-}
-
-static int converse_on_terminal(GenerateSession *s, const Conversation *c)
-{
-        setlocale(LC_CTYPE, "");
-        s->editor = editor_new("LATHE_CHAT_HISTORY", ".lathe_chat_history", NULL, NULL);
-        if (!s->editor)
-                return GENERATION_MEMORY;
-        chat_catch_signals();
-        s->how.chunk = s->plan->chunk; /* Ctrl-C is tested after each */
-        ChatTerminal t = {.c = c,
-                          .line = chat_edit_line,
-                          .remember = chat_remember,
-                          .take = take_turns,
-                          .takes_system = takes_system,
-                          .of = s};
-        const int code = chat_on_terminal(&t);
-        editor_free(s->editor);
-        s->editor = NULL;
-        return code;
-}
-
-static int generate_converse(GenerateSession *s, const TalkForm *form)
-{
-        const CommandOptions *o = s->o;
-        Talk talk = {.form = form, .tables = &s->tokenizer.tables, .system = o->system};
-        s->form = form;
-        if (!system_fits(s))
-                return WRONG_USAGE;
-        if (s->writer.template)
-                talk_by_template(&s->m->arena, &talk, &s->writer);
-        s->how.talk = &talk;
-        const Conversation c = {.talk = &talk,
-                                .context = s->m->graph->named[s->m->graph->time].bound,
-                                .of = s,
-                                .position = taken,
-                                .rewind = rewind_to,
-                                .answer = generate_show_text};
-        int64_t n = 0;
-        bool given = prompt_given(o) || o->prompt_file;
-        const char *text = given ? prompt_text(s, &n) : NULL;
-        const bool on_terminal = !given && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-        int code = on_terminal ? converse_on_terminal(s, &c)
-                   : !given    ? conversation_lines(&c)
-                   : text      ? conversation_turn(&c, text, n)
-                               : WRONG_ENVIRONMENT;
-        talk_free(&talk);
-        return code == GENERATION_MEMORY                                   ? generate_error(no_memory)
-               : code == CONVERSATION_FULL || code == CONVERSATION_REFUSED ? WRONG_INPUT
-                                                                           : code;
 }
 
 static int complete_text(GenerateSession *s)
@@ -522,7 +321,7 @@ static int complete_text(GenerateSession *s)
         int32_t start = start_token(s->m->graph), *read = NULL;
         const int32_t *tokens = &start;
         n = 1;
-        if (!feeds_prompt(s) && (!s->sound || prompt_given(s->o) || s->o->prompt_file))
+        if (!feeds_prompt(s) && (!s->sound || generate_prompt_given(s->o) || s->o->prompt_file))
                 tokens = read = generate_read_prompt(s, &n, &code);
         if (tokens)
                 code = generate_show_text(s, tokens, n, &made);
@@ -554,7 +353,7 @@ static int run_generate_text(GenerateSession *s)
         const TalkForm *form =
                 o->given[OPT_RAW] ? NULL : model_talks(s->m, o, o->tokenizer ? &s->tokenizer : NULL, "run");
         static const TalkForm no_form;
-        open_chat(s);
+        chat_open(s);
         if (!form && s->writer.template)
                 form = &no_form;
         if (form && o->beams.beams) {
@@ -563,7 +362,7 @@ static int run_generate_text(GenerateSession *s)
                 return WRONG_USAGE;
         }
         if (form)
-                return generate_converse(s, form);
+                return chat_converse(s, form);
         if (s->mode == RUN_CHAT) {
                 fprintf(stderr,
                         "lathe chat: %s holds no conversations: %s; `lathe run` continues a text with it\n",

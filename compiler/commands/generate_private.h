@@ -1,0 +1,40 @@
+/* Runs of loop generate: run_generate.c, and their conversations, run_chat.c. */
+#ifndef GENERATE_PRIVATE_H
+#define GENERATE_PRIVATE_H
+#include "commands_private.h"
+
+enum { INTERRUPTED = 130 }; /* exit code after Ctrl-C */
+
+/* The resources of a run, freed in one function. */
+typedef struct {
+        const CommandOptions *o;
+        Generation how;
+        Model *m;
+        Plan *plan;
+        Tokenizer tokenizer;
+        PackedWeights packed;
+        RunMode mode;
+        Engine *engine;
+        DraftModel draft;
+        const char *sound;             /* a sound file to be fed; NULL: none */
+        ChatSource chat;               /* chat template of a published model */
+        ChatWriter writer;             /* writes conversations with the template; its template NULL: none */
+        Given given;                   /* inputs that are fed separately */
+        const TalkForm *form;          /* of a conversation */
+        LineEditor *editor;            /* of a conversation on a terminal; NULL: none */
+        double begin, planned, loaded; /* seconds */
+} GenerateSession;
+
+/* run_generate.c */
+int generate_error(const char *message); /* prints it; returns an exit code */
+/* The prompt after the model's name, or after -p; NULL: none. */
+const char *generate_prompt_given(const CommandOptions *o);
+/* That prompt, or the one of -f, "" if there is none; NULL after a message. */
+const char *generate_prompt_text(GenerateSession *s, int64_t *n);
+/* Generates from tokens and prints; returns an exit code. */
+int generate_show_text(GenerateSession *s, const int32_t *tokens, int64_t n, Generated *made);
+
+/* run_chat.c */
+void chat_open(GenerateSession *s); /* opens the chat template of a published model, if it has one */
+int chat_converse(GenerateSession *s, const TalkForm *form); /* returns an exit code */
+#endif

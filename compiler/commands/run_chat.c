@@ -1,0 +1,188 @@
+/* lathe run, loop generate: conversations, on a terminal and by lines. */
+#include <locale.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../runtime/terminal.h"
+
+#include "generate_private.h"
+#include "import/import.h"
+#include "../../runtime/conversation.h"
+#include "../../runtime/conversation_terminal.h"
+
+static atomic_bool is_answering;
+
+/* For a published model with a tokenizer: its template writes the conversation. */
+void chat_open(GenerateSession *s)
+{
+        const CommandOptions *o = s->o;
+        Arena *a = &s->m->arena;
+        ChatFault fault;
+        if (!o->source.chat || o->given[OPT_RAW] || s->sound || !o->tokenizer)
+                return;
+        s->chat = published_chat_source(a, o->source.chat);
+        ChatTemplate *t = s->chat.text ? chat_parse(a, s->chat.path, s->chat.text, s->chat.n, &fault) : NULL;
+        if (t)
+                s->writer = chat_writer(a, t, s->chat.variables, chat_today());
+}
+
+static int takes_system(void *of)
+{
+        GenerateSession *s = of;
+        return s->writer.template ? chat_takes_system(&s->m->arena, &s->writer)
+                                  : s->form->system || s->form->first_user;
+}
+
+/* Whether the form has a place for --system. */
+static bool system_fits(GenerateSession *s)
+{
+        if (!s->o->system || takes_system(s))
+                return true;
+        fprintf(stderr, "lathe run: --system: the conversations of %s have no place for it: %s\n",
+                s->m->graph->name,
+                s->writer.template ? "its chat template writes none"
+                                   : "loop generate has no system and no first_user");
+        return false;
+}
+
+static int64_t chat_position(void *of)
+{
+        return engine_position(((GenerateSession *)of)->engine);
+}
+
+static void chat_rewind(void *of, int64_t n)
+{
+        Engine *e = ((GenerateSession *)of)->engine;
+        if (engine_rewind(e, n))
+                engine_rewind(e, 0);
+}
+
+/* Generates the answer and prints it; returns an exit code, or CONVERSATION_STOPPED. */
+static int chat_answer(void *of, const int32_t *tokens, int64_t n, Generated *made)
+{
+        GenerateSession *s = of;
+        atomic_store(&is_answering, true);
+        const int code = generate_show_text(s, tokens, n, made);
+        atomic_store(&is_answering, false);
+        if (code != INTERRUPTED || !s->editor)
+                return code;
+        const int64_t shown = s->how.talk->n - 1; /* drafts after the last token may have been run */
+        if (engine_position(s->engine) > shown)
+                chat_rewind(s, shown);
+        return CONVERSATION_STOPPED;
+}
+
+/* --- on a terminal ------------------------------------------------------------------------------------------------- */
+
+/* On a terminal the conversation continues; a second Ctrl-C ends the program if the answer has not stopped. */
+static void chat_on_interrupt(int number)
+{
+        if (atomic_load(&interrupted) && atomic_load(&is_answering)) {
+                chat_echo_on();
+                ending_catch(number);
+                raise(number);
+        }
+        atomic_store(&interrupted, true);
+}
+
+static void chat_on_end(int number)
+{
+        chat_echo_on();
+        ending_catch(number);
+        raise(number);
+}
+
+static void chat_catch_signals(void)
+{
+        struct sigaction act = {.sa_handler = chat_on_interrupt, .sa_flags = SA_RESTART};
+        sigaction(SIGINT, &act, NULL);
+        act.sa_handler = chat_on_end;
+        sigaction(SIGTERM, &act, NULL);
+        sigaction(SIGHUP, &act, NULL);
+}
+
+static ChatInput chat_edit_line(void *of, const char *prompt, const char **text, int64_t *n)
+{
+        GenerateSession *s = of;
+        size_t length;
+        atomic_store(&interrupted, false);
+        const bool is_line = editor_line(s->editor, prompt, text, &length);
+        const bool dropped = !is_line && atomic_load(&interrupted);
+        atomic_store(&interrupted, false);
+        *n = is_line ? (int64_t)length : 0;
+        return is_line ? CHAT_LINE : dropped ? CHAT_DROPPED : CHAT_END;
+}
+
+static void chat_remember(void *of, const char *text, int64_t n)
+{
+        editor_remember(((GenerateSession *)of)->editor, text, (size_t)n);
+}
+
+/* After Ctrl-C, and for a model with inputs that are fed separately, the next turn processes the rest. */
+static int take_turns(void *of, const int32_t *ids, int64_t n)
+{
+        GenerateSession *s = of;
+        const int64_t chunk = s->plan->chunk;
+        const char *error = NULL;
+        atomic_store(&is_answering, true);
+        for (int64_t i = 0; i < n && !error && !s->how.fed && !atomic_load(&interrupted); i += chunk)
+                error = engine_tokens(s->engine, ids + i, n - i < chunk ? n - i : chunk, 0, NULL);
+        atomic_store(&is_answering, false);
+        return error ? generate_error(error) : 0;
+}
+
+static int converse_on_terminal(GenerateSession *s, const Conversation *c)
+{
+        setlocale(LC_CTYPE, "");
+        s->editor = editor_new("LATHE_CHAT_HISTORY", ".lathe_chat_history", NULL, NULL);
+        if (!s->editor)
+                return GENERATION_MEMORY;
+        chat_catch_signals();
+        s->how.chunk = s->plan->chunk; /* Ctrl-C is tested after each */
+        ChatTerminal t = {.c = c,
+                          .line = chat_edit_line,
+                          .remember = chat_remember,
+                          .take = take_turns,
+                          .takes_system = takes_system,
+                          .of = s};
+        const int code = chat_on_terminal(&t);
+        editor_free(s->editor);
+        s->editor = NULL;
+        return code;
+}
+
+/* --- a conversation ------------------------------------------------------------------------------------------------ */
+
+int chat_converse(GenerateSession *s, const TalkForm *form)
+{
+        const CommandOptions *o = s->o;
+        Talk talk = {.form = form, .tables = &s->tokenizer.tables, .system = o->system};
+        s->form = form;
+        if (!system_fits(s))
+                return WRONG_USAGE;
+        if (s->writer.template)
+                talk_by_template(&s->m->arena, &talk, &s->writer);
+        s->how.talk = &talk;
+        const Conversation c = {.talk = &talk,
+                                .context = s->m->graph->named[s->m->graph->time].bound,
+                                .of = s,
+                                .position = chat_position,
+                                .rewind = chat_rewind,
+                                .answer = chat_answer};
+        int64_t n = 0;
+        bool given = generate_prompt_given(o) || o->prompt_file;
+        const char *text = given ? generate_prompt_text(s, &n) : NULL;
+        const bool on_terminal = !given && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        int code = on_terminal ? converse_on_terminal(s, &c)
+                   : !given    ? conversation_lines(&c)
+                   : text      ? conversation_turn(&c, text, n)
+                               : WRONG_ENVIRONMENT;
+        talk_free(&talk);
+        return code == GENERATION_MEMORY                                   ? generate_error(no_memory)
+               : code == CONVERSATION_FULL || code == CONVERSATION_REFUSED ? WRONG_INPUT
+                                                                           : code;
+}
