@@ -263,6 +263,8 @@ bool json_out_of_memory(void); /* whether memory was short since then */
  * jansson, in addition to the rejection of duplicate keys.  NaN, Infinity and -Infinity, which Python
  * writes and JSON lacks, are read as texts for json_not_finite(); a byte order mark is skipped. */
 json_t *json_parse(const char *text, size_t length, size_t flags, json_error_t *error);
+/* The same of standard JSON only; numbers that an int64 or a double can't store are errors. */
+json_t *json_parse_exact(const char *text, size_t length, size_t flags, json_error_t *error);
 bool json_not_finite(const json_t *value, double *x); /* NaN, Infinity or -Infinity, as written by Python */
 json_t *json_finite(double x);                        /* null if JSON lacks the number */
 bool json_write(json_t *value); /* to standard output, indented; takes ownership.  false: out of memory */

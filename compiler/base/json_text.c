@@ -94,7 +94,7 @@ static char *json_of_python(const char *text, size_t length)
         return copy;
 }
 
-static json_t *json_load_text(const char *text, size_t length, size_t flags, json_error_t *error)
+json_t *json_parse_exact(const char *text, size_t length, size_t flags, json_error_t *error)
 {
         jmp_buf way_out;
         json_t *json = NULL;
@@ -142,12 +142,12 @@ static Text *with_bounded_numbers(Arena *a, const char *text, size_t length)
 
 static json_t *json_load_bounded(const char *text, size_t length, size_t flags, json_error_t *error)
 {
-        json_t *json = json_load_text(text, length, flags, error);
+        json_t *json = json_parse_exact(text, length, flags, error);
         if (json || out_of_memory || json_error_code(error) != json_error_numeric_overflow)
                 return json;
         Arena a = {0};
         const Text *bounded = with_bounded_numbers(&a, arena_strndup(&a, text, (int64_t)length), length);
-        json = json_load_text(bounded->data, (size_t)bounded->n, flags, error);
+        json = json_parse_exact(bounded->data, (size_t)bounded->n, flags, error);
         arena_free(&a);
         return json;
 }

@@ -4,7 +4,7 @@
  * chat_parse.c, chat_parse_expression.c) and evaluated (chat_render.c, chat_evaluate.c, chat_call.c, with
  * tables in chat_text_routines.c, chat_value_routines.c and chat_tests.c) as Python's jinja2 does in
  * transformers: trim_blocks and lstrip_blocks on, nothing escaped, values immutable. chat_conversation.c
- * renders conversations by a template; chat_pieces.c splits a template into texts from which a conversation
+ * renders conversations by a template; chat_messages.c reads their messages and tools; chat_pieces.c splits a template into texts from which a conversation
  * is composed; chat_source.c finds the template in the files of a model.
  *
  * Evaluation always ends, see the bounds below.  Unsupported constructs are rejected with their name and
@@ -55,6 +55,7 @@ typedef struct {
 typedef struct {
         const ChatTemplate *template;
         const json_t *variables; /* in addition to messages; NULL: none */
+        const json_t *before;    /* messages before the turns; NULL: none */
         ChatDate date;
         /* each content is a list of parts, [{"type": "text", "text": …}], because the template skips plain
          * texts */
@@ -69,6 +70,15 @@ bool chat_write(Arena *a, const ChatWriter *w, const ChatSaid *system, const Cha
 bool chat_takes_system(Arena *a, const ChatWriter *w);
 /* Text directly after an earlier answer; NULL: unknown. */
 const char *chat_after_answer(Arena *a, const ChatWriter *w);
+
+/* chat_messages.c: what templates read beside the turns, from JSON; NULL with *wrong, a whole message.
+ * Tools are a list of objects.  Messages are objects, a line each, as transformers passes them to a
+ * template. */
+json_t *chat_read_tools(Arena *a, const char *path, const char *text, int64_t n, const char **wrong);
+json_t *chat_read_messages(Arena *a, const char *path, const char *text, int64_t n, const char **wrong);
+bool chat_is_from(const json_t *message, const char *role);
+/* Whether the template reads the variable. */
+bool chat_reads(const ChatTemplate *t, const char *variable);
 
 /* chat_compare.c: literals with which the template may compare messages, without those that it only
  * prints. */
@@ -113,14 +123,16 @@ typedef struct {
         const char *path; /* for messages */
         const char *text; /* NULL: none, and `wrong` is the reason */
         int64_t n;
-        const char *left_out; /* names of the other templates; NULL: none */
+        const char *taken;    /* the template's name, if there are several */
+        const char *left_out; /* names of the other ones; NULL: none */
         json_t *variables;    /* bos_token and the like */
         json_t *config;       /* tokenizer_config.json, or NULL */
         bool absent;          /* there is no template, which is not an error */
         char *wrong;
         bool env_error; /* a file can't be read */
 } ChatSource;
-ChatSource chat_source(Arena *a, const char *path);
+/* tools: of several templates, take the one named tool_use, if there is one; otherwise default. */
+ChatSource chat_source(Arena *a, const char *path, bool tools);
 /* The same for a given template, text [n], NULL: none; config: content of a tokenizer_config.json, owned
  * by the source. */
 ChatSource chat_source_of(Arena *a, const char *path, const char *text, int64_t n, json_t *config);

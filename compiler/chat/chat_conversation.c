@@ -5,12 +5,29 @@
 
 /* --- by the template --- */
 
+/* The content of a message, with parts as a list of one part. */
+static json_t *content_of(json_t *text, bool parts)
+{
+        return parts ? json_pack("[{s:s, s:o}]", "type", "text", "text", text) : text;
+}
+
 static void add_message(json_t *messages, const char *role, const ChatSaid *said, bool parts)
 {
         json_t *text = json_stringn(said->text, (size_t)said->n);
-        json_array_append_new(messages, parts ? json_pack("{s:s, s:[{s:s, s:o}]}", "role", role, "content",
-                                                          "type", "text", "text", text)
-                                              : json_pack("{s:s, s:o}", "role", role, "content", text));
+        json_array_append_new(messages,
+                              json_pack("{s:s, s:o}", "role", role, "content", content_of(text, parts)));
+}
+
+/* Adds messages that were given. */
+static void add_given(json_t *messages, const json_t *given, bool parts)
+{
+        for (size_t i = 0; i < json_array_size(given); i++) {
+                json_t *message = json_copy(json_array_get(given, i)),
+                       *content = json_object_get(message, "content");
+                if (parts && json_is_string(content))
+                        json_object_set_new(message, "content", content_of(json_incref(content), true));
+                json_array_append_new(messages, message);
+        }
 }
 
 bool chat_write(Arena *a, const ChatWriter *w, const ChatSaid *system, const ChatSaid *turn, int64_t n,
@@ -19,6 +36,7 @@ bool chat_write(Arena *a, const ChatWriter *w, const ChatSaid *system, const Cha
         json_t *all = w->variables ? json_copy((json_t *)w->variables) : json_object(), *list = json_array();
         if (system)
                 add_message(list, "system", system, w->parts);
+        add_given(list, w->before, w->parts);
         for (int64_t i = 0; i < n; i++)
                 add_message(list, i % 2 ? "assistant" : "user", &turn[i], w->parts);
         json_object_set_new(all, "messages", list);
@@ -36,7 +54,9 @@ static bool writes(Arena *a, const ChatWriter *w, const ChatSaid *system, int n,
 {
         ChatText text;
         ChatFault fault;
-        *found = chat_write(a, w, system, said_first, n, n % 2, &text, &fault)
+        ChatWriter probe = *w;
+        probe.before = NULL;
+        *found = chat_write(a, &probe, system, said_first, n, n % 2, &text, &fault)
                          ? strstr(text.text, wanted->text)
                          : NULL;
         return *found != NULL;
@@ -44,8 +64,9 @@ static bool writes(Arena *a, const ChatWriter *w, const ChatSaid *system, int n,
 
 ChatWriter chat_writer(Arena *a, const ChatTemplate *t, const json_t *variables, ChatDate date)
 {
-        ChatWriter w = {t, variables, date, false}, parts = {t, variables, date, true};
+        ChatWriter w = {.template = t, .variables = variables, .date = date}, parts = w;
         const char *found;
+        parts.parts = true;
         const bool as_text = writes(a, &w, NULL, 1, said_first, &found);
         return !as_text && writes(a, &parts, NULL, 1, said_first, &found) ? parts : w;
 }

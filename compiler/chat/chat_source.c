@@ -58,15 +58,25 @@ static json_t *variables_of(const json_t *config)
         return all;
 }
 
-/* chat_template: a text, or a list of objects with name and template, of which the one named default is taken, or the only one. */
-static const json_t *template_of(const json_t *all, const json_t **taken)
+static const json_t *named_template(const json_t *all, const char *wanted)
 {
-        *taken = json_array_size(all) == 1 ? json_array_get(all, 0) : NULL;
         for (size_t i = 0; i < json_array_size(all); i++) {
                 const char *name = json_string_value(json_object_get(json_array_get(all, i), "name"));
-                if (name && !strcmp(name, "default"))
-                        *taken = json_array_get(all, i);
+                if (name && !strcmp(name, wanted))
+                        return json_array_get(all, i);
         }
+        return NULL;
+}
+
+/* chat_template: a text, or a list of objects with name and template.  Of the list, with tools the one named tool_use is taken,
+ * otherwise the one named default, or the only one. */
+static const json_t *template_of(const json_t *all, bool tools, const json_t **taken)
+{
+        *taken = tools ? named_template(all, "tool_use") : NULL;
+        if (!*taken)
+                *taken = named_template(all, "default");
+        if (!*taken && json_array_size(all) == 1)
+                *taken = json_array_get(all, 0);
         return json_is_array(all) ? json_object_get(*taken, "template") : all;
 }
 
@@ -109,10 +119,11 @@ static const char *other_names(Arena *a, const json_t *list, const json_t *taken
         return names;
 }
 
-static void take_template(Arena *a, const char *path, const json_t *config, ChatSource *s)
+static void take_template(Arena *a, const char *path, const json_t *config, bool tools, ChatSource *s)
 {
         const json_t *taken, *all = json_object_get(config, "chat_template"),
-                             *found = template_of(all, &taken);
+                             *found = template_of(all, tools, &taken);
+        s->taken = json_string_value(json_object_get(taken, "name"));
         s->left_out = other_names(a, all, taken);
         if (!json_is_string(found)) {
                 s->absent = !all;
@@ -130,19 +141,25 @@ static void take_template(Arena *a, const char *path, const json_t *config, Chat
 }
 
 /* The file that is a template itself, or NULL. */
-static const char *template_file(Arena *a, const char *path)
+static const char *template_file(Arena *a, const char *path, bool tools)
 {
+        static const char *const names[] = {"additional_chat_templates/tool_use.jinja",
+                                            "chat_template.jinja"};
         struct stat status;
         if (!path_is_folder(path))
                 return text_ends_with(path, ".json") ? NULL : path;
-        const char *file = file_beside(a, path, "chat_template.jinja");
-        return stat(file, &status) ? NULL : file;
+        for (int i = !tools; i < 2; i++) {
+                const char *file = file_beside(a, path, names[i]);
+                if (!stat(file, &status))
+                        return file;
+        }
+        return NULL;
 }
 
-ChatSource chat_source(Arena *a, const char *path)
+ChatSource chat_source(Arena *a, const char *path, bool tools)
 {
         ChatSource s = {.path = path};
-        const char *file = template_file(a, path);
+        const char *file = template_file(a, path, tools);
         const char *config_path =
                 text_ends_with(path, ".json") ? path : file_beside(a, path, "tokenizer_config.json");
         const char *why = NULL;
@@ -160,7 +177,7 @@ ChatSource chat_source(Arena *a, const char *path)
         if (s.wrong)
                 s.text = NULL;
         else if (!file)
-                take_template(a, config_path, s.config, &s);
+                take_template(a, config_path, s.config, tools, &s);
         return s;
 }
 

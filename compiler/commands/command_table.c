@@ -170,13 +170,14 @@ const Command command_table[] = {
          "encode.",
          "example: echo '7454 2402 257 640' | lathe decode tokenizer.json\n"},
         {"template", template_command, 1, 1, "one template",
-         "SOURCE [--system TEXT] [--date YEAR-MONTH-DAY] [--pieces]",
+         "SOURCE [--system TEXT] [--messages FILE] [--tools FILE] [--date YEAR-MONTH-DAY] [--pieces]",
          "render a conversation by a chat template, or print its pieces",
          "SOURCE is a chat_template.jinja, a tokenizer_config.json, a directory with one of them, or a "
          ".gguf.  "
          "Standard input has the turns, one per line: user, answer, user …; after a user's turn the text "
          "ends "
-         "where the answer begins.",
+         "where the answer begins.  --messages gives a conversation with other messages, such as those of "
+         "tools.",
          "example: printf 'Hi!\\nHello.\\nWho are you?\\n' | lathe template SmolLM2-135M-Instruct/\n"
          "example: lathe template chat_template.jinja --pieces\n"},
         {"completion", completion_command, 1, 1, "a shell", "bash | zsh | fish",

@@ -111,15 +111,16 @@ static bool read_turns(Arena *a, TemplateTurns *turns)
         return good;
 }
 
-static int render(Arena *a, const ChatWriter *w, const CommandOptions *o)
+static int render(Arena *a, const ChatWriter *w, const CommandOptions *o, bool opens)
 {
         ChatSaid system = {o->system, o->system ? (int64_t)strlen(o->system) : 0};
         TemplateTurns turns = {0};
         ChatText text;
         ChatFault fault;
-        if (!read_turns(a, &turns))
+        if (!w->before && !read_turns(a, &turns))
                 return WRONG_INPUT;
-        if (!chat_write(a, w, o->system ? &system : NULL, turns.said, turns.n, turns.n % 2, &text, &fault)) {
+        if (!chat_write(a, w, o->system ? &system : NULL, turns.said, turns.n, opens || turns.n % 2, &text,
+                        &fault)) {
                 say_fault(a, &fault);
                 return WRONG_INPUT;
         }
@@ -129,7 +130,7 @@ static int render(Arena *a, const ChatWriter *w, const CommandOptions *o)
         return DONE;
 }
 
-static int with_source(Arena *a, const ChatSource *s, const CommandOptions *o)
+static int with_source(Arena *a, ChatSource *s, const ChatGiven *given, const CommandOptions *o)
 {
         ChatFault fault;
         ChatDate date = chat_today();
@@ -140,22 +141,37 @@ static int with_source(Arena *a, const ChatSource *s, const CommandOptions *o)
                 return s->env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;
         }
         if (s->left_out)
-                fprintf(stderr, "lathe template: note: %s: the template named default is taken, not %s\n",
-                        s->path, s->left_out);
+                fprintf(stderr, "lathe template: note: %s: the template named %s is taken, not %s\n", s->path,
+                        s->taken, s->left_out);
         ChatTemplate *t = chat_parse(a, s->path, s->text, s->n, &fault);
         if (!t) {
                 say_fault(a, &fault);
                 return WRONG_INPUT;
         }
-        const ChatWriter w = chat_writer(a, t, s->variables, date);
-        return o->given[OPT_PIECES] ? print_pieces(a, &w, s, o->date != NULL) : render(a, &w, o);
+        ChatWriter w = chat_writer(a, t, s->variables, date);
+        if (o->given[OPT_PIECES])
+                return print_pieces(a, &w, s, o->date != NULL);
+        if (!chat_given_use(given, &w, s, o, "template"))
+                return WRONG_USAGE;
+        return render(a, &w, o, given->messages && !chat_given_ends_with(given, "assistant"));
 }
 
 int template_command(const CommandOptions *o)
 {
+        const InputUse use[] = {{"--tools", o->tools},
+                                {"--messages", o->messages},
+                                {"the turns", o->messages || o->given[OPT_PIECES] ? NULL : "-"}};
+        if (!input_is_read_once(use, sizeof use / sizeof *use, "template"))
+                return WRONG_USAGE;
         Arena a = {0};
-        ChatSource s = published_chat_source(&a, o->file[0]);
-        int code = with_source(&a, &s, o);
+        ChatGiven given = {0};
+        ChatSource s = {0};
+        int code = chat_given_read(&given, &a, o, "template");
+        if (code == DONE) {
+                s = published_chat_source(&a, o->file[0], o->tools != NULL);
+                code = with_source(&a, &s, &given, o);
+        }
+        chat_given_free(&given);
         chat_source_free(&s);
         arena_free(&a);
         return code;

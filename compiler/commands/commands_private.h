@@ -1,6 +1,7 @@
 /* The commands: each is one row of the table in command_table.c. */
 #ifndef COMMANDS_PRIVATE_H
 #define COMMANDS_PRIVATE_H
+#include "chat/chat.h"
 #include "check/check.h"
 #include "driver/driver.h"
 
@@ -71,6 +72,23 @@ void page_say(Text *settings, const char *name, const char *text);
  * messages; false after a message. */
 bool golden_read_twice(const char *path, const CommandOptions *o, Golden *was, Golden *is);
 int golden_review(const CommandOptions *o); /* golden_review.c: an exit code */
+
+/* chat_given.c: --messages and --tools. */
+typedef struct {
+        json_t *tools, *messages; /* NULL: not given */
+} ChatGiven;
+/* Returns an exit code, after a message if it is not 0. */
+int chat_given_read(ChatGiven *g, Arena *a, const CommandOptions *o, const char *command);
+bool chat_given_ends_with(const ChatGiven *g, const char *role);
+/* Adds them to the writer, and to its variables, those of the source.  False after a message. */
+bool chat_given_use(const ChatGiven *g, ChatWriter *w, ChatSource *s, const CommandOptions *o,
+                    const char *command);
+void chat_given_free(ChatGiven *g);
+/* Inputs that may be standard input, -.  False after a message: two of them are. */
+typedef struct {
+        const char *name, *path; /* path NULL: not given */
+} InputUse;
+bool input_is_read_once(const InputUse *use, int n, const char *command);
 
 /* given.c: the inputs of a model, from --inputs, -I and a text. */
 typedef struct {

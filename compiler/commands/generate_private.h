@@ -19,6 +19,7 @@ typedef struct {
         const char *sound;             /* a sound file to be fed; NULL: none */
         ChatSource chat;               /* chat template of a published model */
         ChatWriter writer;             /* writes conversations with the template; its template NULL: none */
+        ChatGiven given_chat;          /* --messages and --tools */
         Given given;                   /* inputs that are fed separately */
         const TalkForm *form;          /* of a conversation */
         LineEditor *editor;            /* of a conversation on a terminal; NULL: none */
@@ -36,5 +37,7 @@ int generate_show_text(GenerateSession *s, const int32_t *tokens, int64_t n, Gen
 
 /* run_chat.c */
 void chat_open(GenerateSession *s); /* opens the chat template of a published model, if it has one */
+/* --messages or --tools without a chat template: prints the reason; returns an exit code. */
+int chat_refuse(const GenerateSession *s, const TalkForm *form);
 int chat_converse(GenerateSession *s, const TalkForm *form); /* returns an exit code */
 #endif

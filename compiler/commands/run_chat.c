@@ -24,10 +24,24 @@ void chat_open(GenerateSession *s)
         ChatFault fault;
         if (!o->source.chat || o->given[OPT_RAW] || s->sound || !o->tokenizer)
                 return;
-        s->chat = published_chat_source(a, o->source.chat);
+        s->chat = published_chat_source(a, o->source.chat, o->tools != NULL);
         ChatTemplate *t = s->chat.text ? chat_parse(a, s->chat.path, s->chat.text, s->chat.n, &fault) : NULL;
         if (t)
                 s->writer = chat_writer(a, t, s->chat.variables, chat_today());
+}
+
+int chat_refuse(const GenerateSession *s, const TalkForm *form)
+{
+        const CommandOptions *o = s->o;
+        fprintf(stderr,
+                "lathe run: %s is for a published model with a chat template and a tokenizer: %s %s\n",
+                o->tools ? "--tools" : "--messages", s->m->graph->name,
+                s->chat.text ? "has a template that is refused; `lathe template` prints the reason"
+                : form ? "writes conversations by the texts of its loop generate, which have only a system's "
+                         "message "
+                         "and turns of user and assistant"
+                       : "has none");
+        return WRONG_USAGE;
 }
 
 static int takes_system(void *of)
@@ -164,8 +178,17 @@ int chat_converse(GenerateSession *s, const TalkForm *form)
         s->form = form;
         if (!system_fits(s))
                 return WRONG_USAGE;
+        const bool given = generate_prompt_given(o) || o->prompt_file;
+        if (s->writer.template && !chat_given_use(&s->given_chat, &s->writer, &s->chat, o, "run"))
+                return WRONG_USAGE;
+        if (o->messages && !given && chat_given_ends_with(&s->given_chat, "assistant")) {
+                fprintf(stderr,
+                        "lathe run: the last message of %s is an answer; -p TEXT gives the next turn\n",
+                        o->messages);
+                return WRONG_USAGE;
+        }
         if (s->writer.template)
-                talk_by_template(&s->m->arena, &talk, &s->writer);
+                talk_by_template(&s->m->arena, &talk, &s->writer, o->messages && !given);
         s->how.talk = &talk;
         const Conversation c = {.talk = &talk,
                                 .context = s->m->graph->named[s->m->graph->time].bound,
@@ -174,13 +197,12 @@ int chat_converse(GenerateSession *s, const TalkForm *form)
                                 .rewind = chat_rewind,
                                 .answer = chat_answer};
         int64_t n = 0;
-        bool given = generate_prompt_given(o) || o->prompt_file;
-        const char *text = given ? generate_prompt_text(s, &n) : NULL;
-        const bool on_terminal = !given && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        const char *text = given ? generate_prompt_text(s, &n) : o->messages ? "" : NULL;
+        const bool on_terminal = !given && !o->messages && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
         int code = on_terminal ? converse_on_terminal(s, &c)
-                   : !given    ? conversation_lines(&c)
                    : text      ? conversation_turn(&c, text, n)
-                               : WRONG_ENVIRONMENT;
+                   : given     ? WRONG_ENVIRONMENT
+                               : conversation_lines(&c);
         talk_free(&talk);
         return code == GENERATION_MEMORY                                   ? generate_error(no_memory)
                : code == CONVERSATION_FULL || code == CONVERSATION_REFUSED ? WRONG_INPUT

@@ -100,21 +100,15 @@ const char *generate_prompt_given(const CommandOptions *o)
 static bool prompt_fits(const CommandOptions *o)
 {
         const char *given = generate_prompt_given(o);
-        bool reads = (given && !strcmp(given, "-")) || (o->prompt_file && !strcmp(o->prompt_file, "-"));
-        bool rules = o->grammar && !strcmp(o->grammar, "-");
-        bool two = o->nfile > 1 && (o->prompt || o->prompt_file);
-        if (two)
-                fprintf(stderr,
-                        "lathe run: the prompt is given twice: \"%.20s\" and by %s; see `lathe help run`\n",
-                        given, o->prompt ? "-p" : "-f");
-        else if (reads && !strcmp(o->file[0], "-"))
-                fprintf(stderr,
-                        "lathe run: model and prompt can't both be standard input; see `lathe help run`\n");
-        else if (rules && (reads || !strcmp(o->file[0], "-")))
-                fprintf(stderr, "lathe run: the grammar and another input can't both be standard input; see "
-                                "`lathe help run`\n");
-        else
-                return true;
+        const bool has_turns = !given && !o->prompt_file && !o->messages;
+        const InputUse use[] = {
+                {"model", o->file[0]},       {"prompt", given ? given : o->prompt_file},
+                {"grammar", o->grammar},     {"--tools", o->tools},
+                {"--messages", o->messages}, {"the turns of the user", o->tools && has_turns ? "-" : NULL}};
+        if (o->nfile < 2 || (!o->prompt && !o->prompt_file))
+                return input_is_read_once(use, sizeof use / sizeof *use, "run");
+        fprintf(stderr, "lathe run: the prompt is given twice: \"%.20s\" and by %s; see `lathe help run`\n",
+                given, o->prompt ? "-p" : "-f");
         return false;
 }
 
@@ -361,6 +355,8 @@ static int run_generate_text(GenerateSession *s)
                                 "the prompt as it is\n");
                 return WRONG_USAGE;
         }
+        if ((o->tools || o->messages) && !s->writer.template)
+                return chat_refuse(s, form);
         if (form)
                 return chat_converse(s, form);
         if (s->mode == RUN_CHAT) {
@@ -400,7 +396,9 @@ int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, 
                 .o = &own, .m = m, .packed = *begun, .mode = mode, .sound = sound, .begin = o->begun};
         if (o->beams.beams)
                 own.slots = o->beams.beams;
-        int code = is_one_prompt(o) ? generate_prepare(&s) : WRONG_USAGE;
+        int code = is_one_prompt(o) ? chat_given_read(&s.given_chat, &m->arena, o, "run") : WRONG_USAGE;
+        if (code == DONE)
+                code = generate_prepare(&s);
         if (code == DONE)
                 code = run_generate_text(&s);
         for (int i = 0; s.how.fed && i < m->graph->ninput; i++)
@@ -411,6 +409,7 @@ int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, 
         engine_free(s.engine);
         packed_weights_close(&s.packed);
         chat_source_free(&s.chat);
+        chat_given_free(&s.given_chat);
         tokenizer_free(&s.tokenizer);
         return code;
 }

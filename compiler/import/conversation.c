@@ -136,8 +136,8 @@ static int64_t conversation_token(const ChatSource *s, const char *name)
 
 void conversation_read(Import *m, const char *folder)
 {
-        ChatSource s = folder ? chat_source(m->arena, *folder ? folder : ".")
-                              : gguf_chat_source(m->arena, m->tensors);
+        ChatSource s = folder ? chat_source(m->arena, *folder ? folder : ".", false)
+                              : gguf_chat_source(m->arena, m->tensors, false);
         ChatPieces p = {0};
         m->begin = conversation_token(&s, "bos_token");
         m->ends[0] = conversation_token(&s, "eos_token");

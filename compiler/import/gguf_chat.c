@@ -68,30 +68,37 @@ static json_t *config_of(const Vocabulary *v)
         return config;
 }
 
-/* Names of the other templates, from tokenizer.chat_templates. */
-static const char *names_left_out(const Vocabulary *v)
+/* Names of the other templates: those in tokenizer.chat_templates, and `default` if it is not the taken one. */
+static const char *names_left_out(const Vocabulary *v, const char *taken)
 {
         const CkPair *pair = vocabulary_pair(v, "chat_templates");
         CkText *name = pair && pair->list ? NEW_ARRAY(v->arena, CkText, pair->count) : NULL;
-        const char *names = NULL;
-        for (int64_t i = 0; name && pair_texts(pair, name) && i < pair->count; i++)
-                names = arena_printf(v->arena, "%s%s%.*s", names ? names : "", names ? ", " : "",
-                                     (int)name[i].n, name[i].bytes);
+        const char *names = strcmp(taken, "default") ? "default" : NULL;
+        for (int64_t i = 0; name && pair_texts(pair, name) && i < pair->count; i++) {
+                const char *one = arena_strndup(v->arena, name[i].bytes, name[i].n);
+                if (strcmp(one, taken) != 0)
+                        names = arena_printf(v->arena, "%s%s%s", names ? names : "", names ? ", " : "", one);
+        }
         return names;
 }
 
-ChatSource gguf_chat_source(Arena *a, const Checkpoint *file)
+ChatSource gguf_chat_source(Arena *a, const Checkpoint *file, bool tools)
 {
         Vocabulary v = vocabulary_of(a, file);
-        const CkPair *template = vocabulary_pair(&v, "chat_template");
-        const char *path = arena_printf(a, "%s (tokenizer.chat_template)", checkpoint_path(file));
+        const char *key = "chat_template.tool_use";
+        const CkPair *template = tools ? vocabulary_pair(&v, key) : NULL;
+        const char *taken = template ? "tool_use" : "default";
         CkText text;
+        if (!template)
+                template = vocabulary_pair(&v, key = "chat_template");
+        const char *path = arena_printf(a, "%s (tokenizer.%s)", checkpoint_path(file), key);
         if (!template)
                 return chat_source_of(a, checkpoint_path(file), NULL, 0, config_of(&v));
         if (template->list || template->kind != CK_TEXT || !pair_texts(template, &text))
                 return (ChatSource){.wrong = arena_printf(a, "%s: error: expected a string", path)};
         ChatSource s = chat_source_of(a, path, text.bytes, text.n, config_of(&v));
-        s.left_out = names_left_out(&v);
+        s.taken = taken;
+        s.left_out = names_left_out(&v, taken);
         return s;
 }
 
@@ -119,16 +126,16 @@ ConfigValue gguf_generation(Import *m)
         return said;
 }
 
-ChatSource published_chat_source(Arena *a, const char *path)
+ChatSource published_chat_source(Arena *a, const char *path, bool tools)
 {
         const Format *format = format_of_file(path);
         CkError error = {.environment = false};
         if (!format || format->kind != FORMAT_GGUF)
-                return chat_source(a, path);
+                return chat_source(a, path, tools);
         Checkpoint *gguf = checkpoint_open(path, &error);
         ChatSource s = {.wrong = arena_printf(a, "%s", error.message), .env_error = error.environment};
         if (gguf)
-                s = gguf_chat_source(a, gguf);
+                s = gguf_chat_source(a, gguf, tools);
         checkpoint_close(gguf);
         return s;
 }

@@ -47,9 +47,9 @@ bool source_open(Arena *arena, CommandOptions *o, SourceParts parts, int *code);
 void source_tokenizer(Arena *arena, CommandOptions *o, const char *source, const char *name);
 
 /* gguf_chat.c: the chat template of a GGUF, and the tokens that it may use. */
-ChatSource gguf_chat_source(Arena *a, const Checkpoint *file);
+ChatSource gguf_chat_source(Arena *a, const Checkpoint *file, bool tools);
 /* For a GGUF, or a source of chat_source(). */
-ChatSource published_chat_source(Arena *a, const char *path);
+ChatSource published_chat_source(Arena *a, const char *path, bool tools);
 
 /* lint.c: checks the config items of the main file, with errors in diag.  A key that is read must reach a
  * setting or a require; names must be defined; a family must have the settings that are set. */

@@ -158,8 +158,8 @@ const char *talk_form_text(Arena *a, const TalkForm *f);
 const TokenAdded *added_token_at(const TokenTables *t, const char *text, const char *end);
 
 /* talk_template.c: the chat template writes the turns of k, instead of its form.  w's data must outlive
- * it. */
-void talk_by_template(Arena *a, Talk *k, const ChatWriter *w);
+ * it.  opens: the first turn is not a message: it stands for the last one of w->before. */
+void talk_by_template(Arena *a, Talk *k, const ChatWriter *w, bool opens);
 
 /* draft.c: a second model, which drafts the continuation of a text. */
 
