@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #if !defined(__wasm__)
 #include <termios.h>
@@ -98,6 +99,81 @@ static inline void chat_write_message(FILE *to, const char *role, const char *te
         fputs("}\n", to);
 }
 
+/* A copy of text [n] with a 0 byte; NULL: out of memory. */
+static inline char *chat_copy_text(const char *text, int64_t n)
+{
+        char *copy = malloc((size_t)n + 1);
+        if (copy) {
+                memcpy(copy, text, (size_t)n);
+                copy[n] = 0;
+        }
+        return copy;
+}
+
+/* The path that a symbolic link stands for, to be freed; NULL: errno is set. */
+static inline char *chat_follow_links(const char *path)
+{
+        char *place = chat_copy_text(path, (int64_t)strlen(path)), target[4096];
+        for (int links = 0; place; links++) {
+                const ssize_t n = readlink(place, target, sizeof target);
+                if (n < 0)
+                        break; /* it is not a link */
+                const char *slash = *target == '/' ? NULL : strrchr(place, '/');
+                const int64_t folder = slash ? slash + 1 - place : 0;
+                char *next = links < 40 && n < (ssize_t)sizeof target ? malloc((size_t)folder + (size_t)n + 1) : NULL;
+                if (next) {
+                        memcpy(next, place, (size_t)folder);
+                        memcpy(next + folder, target, (size_t)n);
+                        next[folder + n] = 0;
+                } else {
+                        errno = links < 40 ? ENAMETOOLONG : ELOOP;
+                }
+                free(place);
+                place = next;
+        }
+        return place;
+}
+
+/* Opens a new file beside `path`; its name is *beside, to be freed.  NULL: errno is set. */
+static inline FILE *chat_open_beside(const char *path, char **beside)
+{
+        const size_t n = strlen(path) + 16;
+        FILE *to = NULL;
+        *beside = malloc(n);
+        for (int i = 0; *beside && !to && i < 100; i++) {
+                snprintf(*beside, n, "%s.%d.new", path, i);
+                to = fopen(*beside, "wbx");
+                if (!to && errno != EEXIST)
+                        break;
+        }
+        return to;
+}
+
+/* Writes the messages to a new file and renames it to `path`.  NULL, or a message of an error; then an old file is unchanged. */
+static inline const char *chat_write_file(const Talk *k, const char *path)
+{
+        struct stat status;
+        char *beside = NULL, *place = chat_follow_links(path);
+        const int is_other = place && !stat(place, &status) && !S_ISREG(status.st_mode);
+        FILE *to = place && !is_other ? chat_open_beside(place, &beside) : NULL;
+        const char *why = is_other ? "it exists and is not a regular file" : to ? NULL : strerror(errno);
+        if (to && k->system)
+                chat_write_message(to, "system", k->system, (int64_t)strlen(k->system));
+        for (int64_t i = 0; to && i < k->turns; i++)
+                chat_write_message(to, i % 2 ? "assistant" : "user", k->said[i].text, k->said[i].n);
+        if (to && (fflush(to) || ferror(to)))
+                why = strerror(errno);
+        if (to && fclose(to) && !why)
+                why = strerror(errno);
+        if (!why && rename(beside, place))
+                why = strerror(errno);
+        if (why && to)
+                unlink(beside);
+        free(place);
+        free(beside);
+        return why;
+}
+
 /* Writes the messages to a file; 0, or an error after a message. */
 static inline int chat_save(ChatTerminal *t, const char *path)
 {
@@ -106,18 +182,9 @@ static inline int chat_save(ChatTerminal *t, const char *path)
                 talk_answer(k);
         if (k->failed)
                 return GENERATION_MEMORY;
-        FILE *to = fopen(path, "wb");
-        if (to && k->system)
-                chat_write_message(to, "system", k->system, (int64_t)strlen(k->system));
-        for (int64_t i = 0; to && i < k->turns; i++)
-                chat_write_message(to, i % 2 ? "assistant" : "user", k->said[i].text, k->said[i].n);
-        int failed = !to || ferror(to), why = errno;
-        if (to && fclose(to)) {
-                why = failed ? why : errno;
-                failed = 1;
-        }
-        if (failed)
-                terminal_print(stderr, "%s: %s\n", path, strerror(why));
+        const char *why = chat_write_file(k, path);
+        if (why)
+                terminal_print(stderr, "%s: %s; nothing was written\n", path, why);
         else
                 terminal_print(stderr, "%lld messages are saved in %s\n", (long long)(k->turns + (k->system != NULL)), path);
         return 0;
@@ -244,17 +311,6 @@ static inline void chat_clear(const ChatTerminal *t)
         chat_free_turns(k);
         k->n = k->nold = k->asked = k->dropped = 0;
         t->c->rewind(t->c->of, 0);
-}
-
-/* A copy of text [n] with a 0 byte; NULL: out of memory. */
-static inline char *chat_copy_text(const char *text, int64_t n)
-{
-        char *copy = malloc((size_t)n + 1);
-        if (copy) {
-                memcpy(copy, text, (size_t)n);
-                copy[n] = 0;
-        }
-        return copy;
 }
 
 /* Sets the system message, NULL: the form's own, and starts a new conversation; 0, or an error. */

@@ -103,6 +103,8 @@ json_t *chat_read_messages(Arena *a, const char *path, const char *text, int64_t
                 if (message)
                         json_array_append_new(messages, message);
         }
+        if (json_out_of_memory())
+                *wrong = no_memory;
         if (!*wrong && !json_array_size(messages))
                 *wrong = arena_printf(
                         a, "%s: error: expected a line of JSON for each message, but there is none", path);

@@ -36,11 +36,9 @@ int chat_refuse(const GenerateSession *s, const TalkForm *form)
         fprintf(stderr,
                 "lathe run: %s is for a published model with a chat template and a tokenizer: %s %s\n",
                 o->tools ? "--tools" : "--messages", s->m->graph->name,
-                s->chat.text ? "has a template that is refused; `lathe template` prints the reason"
-                : form ? "writes conversations by the texts of its loop generate, which have only a system's "
-                         "message "
-                         "and turns of user and assistant"
-                       : "has none");
+                form ? "writes conversations by the texts of its loop generate, which have only a system's "
+                       "message and turns of user and assistant"
+                     : "has none, or one that is refused (`lathe template` prints the reason)");
         return WRONG_USAGE;
 }
 

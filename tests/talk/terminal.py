@@ -7,6 +7,7 @@ The same tests run with `lathe run` and with an emitted program, except those of
 import json
 import os
 import pty
+import resource
 import select
 import shutil
 import signal
@@ -317,6 +318,34 @@ def saving_and_loading(kind):
     return found != [("user", "ä\U0001f600\t/"), ("assistant", "\ufffdx")] and f"loaded {found}"
 
 
+def saving_is_safe(kind):
+    folder = f"{FOLDER}/kept"
+    shutil.rmtree(folder, ignore_errors=True)
+    os.mkdir(folder)
+    os.symlink("m.jsonl", folder + "/link.jsonl")
+    t = Terminal(command(kind, "short", "-n", "6"))
+    t.say("Hello?")
+    was = messages(t, "kept/link.jsonl")
+    if not os.path.islink(folder + "/link.jsonl") or sorted(os.listdir(folder)) != ["link.jsonl", "m.jsonl"]:
+        return f"a link was replaced, or files remained: {os.listdir(folder)}"
+    t.say("/save /dev/full", "/dev/full: it exists and is not a regular file; nothing was written")
+    t.say("/save kept", "kept: it exists and is not a regular file")
+    t.say("And?")
+    with open(folder + "/m.jsonl", "rb") as f:
+        text = f.read()
+    resource.prlimit(t.pid, resource.RLIMIT_FSIZE, (len(text) + 9, resource.RLIM_INFINITY))
+    t.say("/save kept/link.jsonl", "kept/link.jsonl: File too large; nothing was written")
+    with open(folder + "/m.jsonl", "rb") as f:
+        now = f.read()
+    if now != text or len(os.listdir(folder)) != 2:
+        return f"after an error, the file has {len(now)} bytes of {len(text)}, and the folder {os.listdir(folder)}"
+    t.say("/reset")
+    t.say("/load kept/m.jsonl", "2 messages are loaded")
+    found = messages(t, "kept/m.jsonl")
+    t.end()
+    return found != was and f"saved {found}, not {was}"
+
+
 # --- lathe ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -373,7 +402,7 @@ def main():
                         "-lpthread", "-lm"], cwd=FOLDER, check=True)
     for kind in ("lathe", "program"):
         for test in (commands_and_leaving, system_messages, several_lines, interrupt_of_an_answer, typing_during_an_answer,
-                     end_by_a_signal, interrupt_at_the_prompt, saving_and_loading):
+                     end_by_a_signal, interrupt_at_the_prompt, saving_and_loading, saving_is_safe):
             attempt(kind, test)
     attempt("lathe", editing_and_recall)
     attempt("published", commands_and_leaving)
