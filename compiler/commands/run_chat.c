@@ -80,12 +80,7 @@ static int chat_answer(void *of, const int32_t *tokens, int64_t n, Generated *ma
         atomic_store(&is_answering, true);
         const int code = generate_show_text(s, tokens, n, made);
         atomic_store(&is_answering, false);
-        if (code != INTERRUPTED || !s->editor)
-                return code;
-        const int64_t shown = s->how.talk->n - 1; /* drafts after the last token may have been run */
-        if (engine_position(s->engine) > shown)
-                chat_rewind(s, shown);
-        return CONVERSATION_STOPPED;
+        return code == INTERRUPTED && s->editor ? CONVERSATION_STOPPED : code;
 }
 
 /* --- on a terminal ------------------------------------------------------------------------------------------------- */

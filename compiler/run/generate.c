@@ -248,10 +248,12 @@ static int run_show(void *of, int32_t token)
         return ended || r->wrong;
 }
 
+/* Also after an interrupt, so that rejected drafts are not in the state of a conversation. */
 static int run_rewind(void *of, int64_t n)
 {
         GenerateRun *r = of;
-        r->wrong = r->wrong ? r->wrong : engine_rewind(r->engine, n);
+        const char *wrong = engine_rewind(r->engine, n);
+        r->wrong = r->wrong ? r->wrong : wrong;
         return r->wrong != NULL;
 }
 

@@ -33,6 +33,7 @@ model short : llama {
     }
 }
 model long : short { context 16000; loop generate { forbid [0, 10, OTHERS] } }
+model letters : long { loop generate { forbid [BUT_LETTERS] } }
 model silent : short { loop generate none }
 model plain : silent { loop generate { start 1  stop [0, 10]  user "{}"  answer "{}" } }
 """
@@ -63,6 +64,15 @@ class Terminal(PseudoTerminal):
         self.send(line + "\r")
         came = self.wait("\n", *wanted, "\n" + PROMPT)
         return came[came.index("\n") + 1:]
+
+    def answered(self, n):
+        """Waits for n characters of an answer, after the end of the input's line."""
+        begin, came = time.time(), self.wait("\n").split("\n", 1)[1]
+        while len(came) < n:
+            if select.select([self.fd], [], [], 1)[0]:
+                came += os.read(self.fd, 65536).decode(errors="replace")
+            if time.time() - begin > PATIENCE:
+                raise TimeoutError(f"an answer of {n} characters did not come; so far {came[-300:]!r}")
 
     def echoes(self):
         return bool(termios.tcgetattr(self.fd)[3] & termios.ECHO)
@@ -198,7 +208,7 @@ def several_lines(kind):
 def interrupt_of_an_answer(kind):
     t = Terminal(command(kind, "long"))
     t.send("Hello?\r")
-    t.wait("\n", "e")  # then the program waits for the terminal, which is not read
+    t.answered(120)  # then the program waits for the terminal, which is not read
     time.sleep(0.3)
     if t.echoes():
         return "the terminal echoes during an answer"
@@ -213,7 +223,7 @@ def interrupt_of_an_answer(kind):
     if kind == "program" and not t.echoes():
         return "the terminal does not echo after the answer"
     t.send("And?\r")
-    t.wait("\n", *["e"] * 9)
+    t.answered(9)
     t.send("\x03")
     t.wait("stopped: ", "\n" + PROMPT)
     went_on = messages(t, "m.jsonl")
@@ -227,6 +237,36 @@ def interrupt_of_an_answer(kind):
     other.end()
     same = min(len(went_on[3][1]), len(again[3][1]))
     return (same < 9 or went_on[3][1][:same] != again[3][1][:same]) and f"the answer after an interrupt is {went_on[3][1][:80]!r}, and after loading {again[3][1]!r}"
+
+
+def processed(report):
+    """The number of tokens that an answer begins with, in the report of -v."""
+    return int(report.split(" prompt tokens")[0].split()[-1])
+
+
+def continues_without_drafts(kind, draft):
+    """After an answer is stopped, the state ends with its last token but one: rejected drafts after it are not kept."""
+    whole = Terminal(command(kind, "letters", "-n", "20", "-v"))
+    whole.say("Hello?")
+    wanted = processed(whole.say("And?"))
+    whole.end()
+    t = Terminal(command(kind, "letters", "-v", "--draft", draft))
+    for turn in "Hello?", "And?":
+        t.send(turn + "\r")
+        t.answered(120)
+        t.send("\x03")
+        report = t.wait("stopped: the answer ends here", "\n" + PROMPT)
+    t.end()
+    return processed(report) != wanted and f"{processed(report)} tokens are processed, not {wanted}"
+
+
+def interrupt_of_drafts(kind):
+    return continues_without_drafts(kind, "5")
+
+
+def interrupt_of_wrong_drafts(kind):
+    """The drafts of a model whose weights are a hash of other names: most are rejected."""
+    return continues_without_drafts(kind, "other.model")
 
 
 def typing_during_an_answer(kind):
@@ -379,6 +419,18 @@ def other_tokens():
     return ", ".join(str(i) for token, i in vocabulary.items() if i > 10 and not all("!" <= c <= "~" or c == "\u0120" for c in token))
 
 
+def but_letters():
+    """All tokens but letters that never merge: a text of these has the same tokens when it is encoded again."""
+    with open(TOKENIZER, encoding="utf-8") as f:
+        model = json.load(f)["model"]
+    merges = {tuple(m.split(" ")) if isinstance(m, str) else tuple(m) for m in model["merges"]}
+    letters = []
+    for c in "etaoinshrdlucmfwypvbgkqjxz":
+        if c in model["vocab"] and not any((a, b) in merges for x in (*letters, c) for a, b in ((x, c), (c, x))):
+            letters.append(c)
+    return ", ".join(str(i) for i in range(720) if i not in [model["vocab"][c] for c in letters])
+
+
 def publish():
     """A published model with a chat template."""
     os.mkdir(FOLDER + "/published")
@@ -393,17 +445,20 @@ def publish():
 def main():
     publish()
     with open(f"{FOLDER}/small.model", "w", encoding="utf-8") as f:
-        f.write(MODEL.replace("OTHERS", other_tokens()))
+        f.write(MODEL.replace("OTHERS", other_tokens()).replace("BUT_LETTERS", but_letters()))
+    with open(f"{FOLDER}/other.model", "w", encoding="utf-8") as f:
+        f.write("import llamas\nmodel other : llama { layers 1  heads 2  d_model 32  d_ff 32  vocab 720  context 16000 }\n")
     cc = os.environ.get("CC", "cc").split()
-    for model in ("short", "long", "plain"):
+    for model in ("short", "long", "letters", "plain"):
         build = [DRIVER, "build", "small.model", "-m", model, "--tokenizer", TOKENIZER, "--target", "scalar", "--main", "--embed", "-o", f"{model}.c"]
         subprocess.run(build, cwd=FOLDER, check=True, stderr=subprocess.DEVNULL)
         subprocess.run([*cc, "-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", f"{model}.c", "-o", model,
                         "-lpthread", "-lm"], cwd=FOLDER, check=True)
     for kind in ("lathe", "program"):
-        for test in (commands_and_leaving, system_messages, several_lines, interrupt_of_an_answer, typing_during_an_answer,
+        for test in (commands_and_leaving, system_messages, several_lines, interrupt_of_an_answer, interrupt_of_drafts, typing_during_an_answer,
                      end_by_a_signal, interrupt_at_the_prompt, saving_and_loading, saving_is_safe):
             attempt(kind, test)
+    attempt("lathe", interrupt_of_wrong_drafts)
     attempt("lathe", editing_and_recall)
     attempt("published", commands_and_leaving)
     attempt("published", saving_and_loading)
