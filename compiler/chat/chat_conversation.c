@@ -19,7 +19,7 @@ static void add_message(json_t *messages, const char *role, const ChatSaid *said
 }
 
 /* Adds messages that were given. */
-static void add_given(json_t *messages, const json_t *given, bool parts)
+static void chat_add_given(json_t *messages, const json_t *given, bool parts)
 {
         for (size_t i = 0; i < json_array_size(given); i++) {
                 json_t *message = json_copy(json_array_get(given, i)),
@@ -36,7 +36,7 @@ bool chat_write(Arena *a, const ChatWriter *w, const ChatSaid *system, const Cha
         json_t *all = w->variables ? json_copy((json_t *)w->variables) : json_object(), *list = json_array();
         if (system)
                 add_message(list, "system", system, w->parts);
-        add_given(list, w->before, w->parts);
+        chat_add_given(list, w->before, w->parts);
         for (int64_t i = 0; i < n; i++)
                 add_message(list, i % 2 ? "assistant" : "user", &turn[i], w->parts);
         json_object_set_new(all, "messages", list);

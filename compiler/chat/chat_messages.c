@@ -50,7 +50,7 @@ static const char *message_fault(const json_t *message)
 
 /* As transformers does: without keys whose value is null, and with the thoughts of a message by the names
  * that templates read. */
-static json_t *normalised(json_t *message)
+static json_t *message_normalised(json_t *message)
 {
         static const char *const names[] = {"reasoning_content", "thinking", "reasoning"};
         json_t *to = json_object(), *thoughts = NULL, *value;
@@ -81,7 +81,7 @@ static json_t *read_message(Arena *a, const char *path, int line, const char *te
         }
         const char *fault = message_fault(message);
         if (!fault)
-                return normalised(message);
+                return message_normalised(message);
         *wrong = arena_printf(a, "%s:%d:1: error: %s", path, line, fault);
         json_decref(message);
         return NULL;

@@ -20,6 +20,7 @@ MODEL = """import llamas
 model small : llama { layers 2  heads 2  d_model 32  d_ff 64  vocab 720  context 64
     loop generate { start 1  stop 0 } }
 """
+TEMPLATE = "{{ strftime_now('%d %B') }}{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{{ tools | tojson if tools }}"
 TIMES = re.compile(rb"[\d.]+ (ms|tokens/s|GB/s)")
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEPT = ("w.safetensors", "packed.weights")
@@ -54,6 +55,7 @@ COMMANDS = {
     "verify": ("verify small.model --target scalar --jit code -n 4", [
         "-D layers=1", "--weights w.safetensors", "--quant q8_0", "--kv f16", "--chunk 2", "--slots 2", "--slots 2 --pages 4", "--bound 1e-3", "--json",
         "--no-fuse", "--tap layer[1].attn.q", "--no-causal"]),
+    "template": ("template chat.jinja", ["--system x", "--date 2024-07-26", "--tools tools", "--messages chat", "--pieces"]),
     "golden": ("golden record small.model --target scalar --jit code -o g", [
         "-D layers=1", "--weights w.safetensors", "--quant q8_0", "--kv f16", "-p 5", "-p 5 -n 2", "-p 5 --tokenizer T", "--keep 3", "--tap logits"]),
 }
@@ -76,7 +78,8 @@ QUICK_PAIRS = 8
 
 def run(lathe, command, options, folder):
     work = tempfile.mkdtemp(dir=folder)
-    for name, text in (("small.model", MODEL), ("d.model", MODEL.replace("layers 2", "layers 1")), ("text", "5 6 7 8\n"), ("prompt", "7")):
+    for name, text in (("small.model", MODEL), ("d.model", MODEL.replace("layers 2", "layers 1")), ("text", "5 6 7 8\n"), ("prompt", "7"),
+                       ("chat.jinja", TEMPLATE), ("chat", '{"role": "user", "content": "Hi!"}\n'), ("tools", '[{"name": "add"}]')):
         with open(os.path.join(work, name), "w", encoding="utf-8") as f:
             f.write(text)
     for name in KEPT:
@@ -86,7 +89,7 @@ def run(lathe, command, options, folder):
     done = subprocess.run([lathe, *command.split(), *given.split()], cwd=work, stdin=subprocess.DEVNULL, capture_output=True, timeout=HELD_UP, check=False)
     found = {"": done.stdout, "2": TIMES.sub(b"", done.stderr), "code": str(done.returncode).encode()}
     for name in sorted(os.listdir(work)) + ["p/" + name for name in sorted(os.listdir(os.path.join(work, "p")))]:
-        if name not in ("small.model", "d.model", "text", "prompt", "p", *KEPT):
+        if name not in ("small.model", "d.model", "text", "prompt", "chat.jinja", "chat", "tools", "p", *KEPT):
             with open(os.path.join(work, name), "rb") as f:
                 found[name] = f.read()
     h = hashlib.sha256()
