@@ -126,7 +126,8 @@ typedef struct {
         int top;
         int64_t sample, keep;
         double bound; /* 0: the command's default */
-        const char *prompt, *prompt_file, *system, *messages, *tools, *date, *prompt_name, *suppress, *grammar;
+        const char *prompt, *prompt_file, *system, *messages, *tools, *date, *prompt_name, *suppress,
+                *grammar;
         int64_t steps; /* -n */
         Sampler sampler;
         Penalties penalties;
