@@ -228,8 +228,7 @@ static bool golden_read_model(GoldenReading *r)
         if (!last)
                 return golden_refuse(r, "expected a file and a model in it");
         *last = 0;
-        r->g->o.file[0] = path_beside(r->g, r->at);
-        r->g->o.nfile = 1;
+        options_set_model(&r->g->arena, &r->g->o, path_beside(r->g, r->at));
         r->g->o.model = last + 1;
         return true;
 }

@@ -24,8 +24,8 @@ static int record(const CommandOptions *o)
                 fprintf(stderr, "lathe golden record: --inputs is given twice; see `lathe help golden`\n");
                 return WRONG_USAGE;
         }
-        g.o.file[0] = o->file[1];
         g.o.nfile = 1;
+        options_set_model(&g.arena, &g.o, o->file[1]);
         g.o.chunk = 64;
         g.o.threads = 0;
         if (g.o.steps == INT64_MAX)

@@ -55,7 +55,7 @@ static int build_imported(Arena *arena, const CommandOptions *o, const Spec *spe
 {
         CommandOptions build = *o;
         build.nfile = 1;
-        build.file[0] = arena_printf(arena, "%s.model", stem);
+        options_set_model(arena, &build, arena_printf(arena, "%s.model", stem));
         build.weights = spec->weights;
         build.out = arena_printf(arena, "%s.c", stem);
         build.source.text = spec->text; /* the model file replaces it after all files are written */
@@ -71,7 +71,7 @@ static int build_imported(Arena *arena, const CommandOptions *o, const Spec *spe
 static int import_all(Arena *arena, const CommandOptions *asked)
 {
         CommandOptions own = *asked, *o = &own;
-        own.file[0] = source_file(arena, asked->file[0]);
+        options_set_model(arena, &own, source_file(arena, asked->file[0]));
         bool to_stream = !o->out || !strcmp(o->out, "-");
         const char *stem = to_stream ? NULL : import_stem(arena, o->out),
                    *slash = stem ? strrchr(stem, '/') : NULL;

@@ -40,7 +40,7 @@ const Command command_table[] = {
          "like `lathe build --main --weights SOURCE`.\n"
          "ITEMS.model has further config items, which come before the library's (docs/import.md).",
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
-        {"run", run_command, 1, MAX_FILES, "one model, and perhaps a prompt",
+        {"run", run_command, 1, ANY_NUMBER, "one model, and perhaps a prompt",
          "MODEL [PROMPT | PICTURE… | TEXT… | SOUND] [options]", "run a model and stream its output",
          "Compiles in memory; no C compiler is needed.  The model file's loop says what to do "
          "(docs/loops.md).  A model without a loop generates text.",
@@ -70,7 +70,7 @@ const Command command_table[] = {
          "example: lathe eval classifier.model --weights w.safetensors --inputs image.npy --output logits\n"
          "example: lathe eval models/tale.model -p '1 2 3' --tap 'layer[0].attn.weights' -o "
          "seen.safetensors\n"},
-        {"check", check_command, 1, MAX_FILES, "model files", "MODEL…",
+        {"check", check_command, 1, ANY_NUMBER, "model files", "MODEL…",
          "parse, elaborate and prove models; silent if all is well",
          "Checks every model of the files whose hyperparameters all have values, or the one of -m, and every "
          "test: that it can be elaborated, that `loop generate` has a causal model, and that its checkpoint "
@@ -82,7 +82,7 @@ const Command command_table[] = {
          "position, such as an exp that overflows, reaches earlier ones; with finite values, steps give the "
          "bits of forward.",
          "example: lathe check models/*.model\n"},
-        {"test", test_command, 1, MAX_FILES, "files of tests", "FILE…",
+        {"test", test_command, 1, ANY_NUMBER, "files of tests", "FILE…",
          "run the tests written in the language",
          "Runs every `test \"…\" { require … }` of the files by the interpreter, in double precision, with "
          "weights made by a hash.",
@@ -120,7 +120,7 @@ const Command command_table[] = {
          "c           the C that `lathe build` writes",
          "example: lathe show models/tale.model graph -o tale.svg\n"
          "example: lathe show models/tale.model cost\n"},
-        {"repl", repl_command, 0, MAX_FILES, "files", "[MODEL.model | SOURCE | SCRIPT]…",
+        {"repl", repl_command, 0, ANY_NUMBER, "files", "[MODEL.model | SOURCE | SCRIPT]…",
          "definitions, expressions and commands, line by line",
          "A line is a definition, a statement or an expression of the language, which is evaluated, or a "
          "command; `:help` lists them.  Files that end in .model and published models (a directory with "
@@ -147,7 +147,7 @@ const Command command_table[] = {
          "perplexity.",
          "example: lathe verify models/stories260k.model --target scalar --target avx2\n"
          "example: lathe verify SmolLM2-135M/ --quant bf16 --text wiki.txt\n"},
-        {"golden", golden_command, 2, MAX_FILES, "record MODEL, or check FILE…",
+        {"golden", golden_command, 2, ANY_NUMBER, "record MODEL, or check FILE…",
          "record MODEL [options] | check FILE… [options]",
          "record outputs as text, and compare later to the bit",
          "A golden file has shape, hash, norm, first and last values of each output and tapped value, and "

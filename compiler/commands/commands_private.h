@@ -1,6 +1,8 @@
 /* The commands: each is one row of the table in command_table.c. */
 #ifndef COMMANDS_PRIVATE_H
 #define COMMANDS_PRIVATE_H
+#include <limits.h>
+
 #include "chat/chat.h"
 #include "check/check.h"
 #include "driver/driver.h"
@@ -9,11 +11,11 @@
 typedef struct {
         const char *name;
         int (*run)(const CommandOptions *o);
-        int least, most; /* number of words that are not options, and their meaning */
+        int least, most; /* number of words that are not options, and their meaning; ANY_NUMBER: no limit */
         const char *wants;
         const char *usage, *about, *introduction, *examples;
 } Command;
-enum { MAX_COMMANDS = 32 };
+enum { MAX_COMMANDS = 32, ANY_NUMBER = INT_MAX };
 extern const Command command_table[];
 extern const int command_count;
 

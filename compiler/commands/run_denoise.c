@@ -82,7 +82,7 @@ static CommandOptions options_without(const CommandOptions *o)
         own.input.n = 0;
         for (int i = 0; i < o->without.n; i++)
                 own.input.at[own.input.n++] = o->without.at[i];
-        for (int i = 0; i < o->input.n && own.input.n < MAX_FILES; i++) {
+        for (int i = 0; i < o->input.n && own.input.n < MAX_LIST; i++) {
                 const size_t name = strcspn(o->input.at[i], "=") + 1;
                 bool replaced = false;
                 for (int k = 0; k < o->without.n; k++)

@@ -18,9 +18,7 @@ static const char *type_of_all(Arena *a, const char *quant)
 
 CommandOptions draft_options(Arena *a, const CommandOptions *o)
 {
-        CommandOptions d = {.file = {o->draft.model},
-                            .nfile = 1,
-                            .weights = o->draft.weights,
+        CommandOptions d = {.weights = o->draft.weights,
                             .chunk = o->chunk,
                             .slots = 1,
                             .threads = o->threads,
@@ -30,6 +28,7 @@ CommandOptions draft_options(Arena *a, const CommandOptions *o)
                             .kv = o->kv,
                             .tune = o->tune,
                             .target = o->target};
+        options_set_model(a, &d, o->draft.model);
         return d;
 }
 

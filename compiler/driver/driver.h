@@ -9,7 +9,7 @@
 
 enum {
         MAX_OVERRIDES = 64,
-        MAX_FILES = 256,
+        MAX_LIST = 256,
         MAX_TARGETS = 8,
         MAX_TAPS = 64,
         MAX_SLOTS = 1024,
@@ -67,7 +67,7 @@ typedef struct {
 
 /* Values of an option that may be repeated. */
 typedef struct {
-        const char *at[MAX_FILES];
+        const char *at[MAX_LIST];
         int n;
 } OptionList;
 
@@ -101,8 +101,8 @@ typedef struct {
 
 /* Options of a command line.  Flags have no member, only given[]. */
 typedef struct {
-        int given[OPTIONS];          /* number of times */
-        const char *file[MAX_FILES]; /* words that are not options: model files, and words of the command */
+        int given[OPTIONS]; /* number of times */
+        const char **file;  /* [nfile], words that are not options: model files, and words of the command */
         int nfile;
         SourceModel source;
         const char *model, *loop;
@@ -180,6 +180,7 @@ bool option_is_taken(OptionId id, const char *command); /* by the command, or a 
 const char *option_text(OptionId id, const char *command);
 const char **option_value(CommandOptions *o, OptionId id); /* kind TEXT; for LIST, the first value */
 void options_begin(CommandOptions *o);                     /* resets all options */
+void options_set_model(Arena *a, CommandOptions *o, const char *path); /* replaces the first file */
 /* Reads the options that `takes` accepts.  False after a message: wrong usage. */
 bool options_read(CommandOptions *o, const char *command, const char *takes, int argc, char **argv);
 /* Rejects options that would have no effect: false after a message.  option_rules.c: those that need, or exclude, others. */

@@ -501,10 +501,21 @@ void options_begin(CommandOptions *o)
                               .sample = 256};
 }
 
+void options_set_model(Arena *a, CommandOptions *o, const char *path)
+{
+        const char **file = NEW_ARRAY(a, const char *, o->nfile + 1);
+        for (int i = 1; i < o->nfile; i++)
+                file[i] = o->file[i];
+        file[0] = path;
+        o->file = file;
+        o->nfile = o->nfile ? o->nfile : 1;
+}
+
 bool options_read(CommandOptions *o, const char *command, const char *takes, int argc, char **argv)
 {
         bool ended = false; /* after -- */
         options_begin(o);
+        o->file = (const char **)argv; /* a word moves to the place of an earlier one, or stays */
         for (int i = 0; i < argc; i++) {
                 const char *arg = argv[i], *value;
                 if (!ended && !strcmp(arg, "--")) {
@@ -512,8 +523,6 @@ bool options_read(CommandOptions *o, const char *command, const char *takes, int
                         continue;
                 }
                 if (ended || arg[0] != '-' || !arg[1]) {
-                        if (o->nfile == MAX_FILES)
-                                return option_error(command, "more than %d files are given", MAX_FILES);
                         o->file[o->nfile++] = arg;
                         continue;
                 }

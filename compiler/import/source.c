@@ -110,7 +110,7 @@ bool source_open(Arena *arena, CommandOptions *o, SourceParts parts, int *code)
                 return random_has_effect(o, "is a model file", code);
         CommandOptions plain = *o;
         plain.noverride = 0; /* they are for the converted model */
-        o->file[0] = source_file(arena, o->file[0]);
+        options_set_model(arena, o, source_file(arena, o->file[0]));
         Spec spec = import_spec(arena, &plain, o->file[0], NULL, o->model);
         *code = spec.env_error ? WRONG_ENVIRONMENT : WRONG_INPUT;
         if (!spec.text || !source_has_numbers(o, &spec, parts) ||

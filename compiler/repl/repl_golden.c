@@ -71,7 +71,7 @@ bool take_golden(ReplSession *s, const Words *w)
         Golden g = {.o = s->options, .path = w->word[1], .keep = GOLDEN_KEPT};
         g.o.model = s->model;
         const char *path = find_file(s);
-        g.o.file[0] = path;
+        options_set_model(&g.arena, &g.o, path);
         const bool good = path && record_golden(s, &g, path);
         if (good)
                 printf("%s: %d values%s\n", g.path, g.nvalue, g.text ? " and a text" : "");

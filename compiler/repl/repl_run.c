@@ -86,11 +86,12 @@ static bool runner_add_outputs(Runner *r, RunnerKind kind)
 static bool runner_open_packed(ReplSession *s, Runner *r)
 {
         CommandOptions o = s->options;
+        const char *file = s->source_file;
         Model m;
         int code;
         if (!s->source || s->source_change != s->change)
                 return false;
-        o.file[0] = s->source_file;
+        o.file = &file;
         o.nfile = 1;
         o.source.text = s->source_text;
         o.source.path = s->source;

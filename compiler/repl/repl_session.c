@@ -294,7 +294,7 @@ static void drop_source(ReplSession *s)
 static bool load_published(ReplSession *s, Unit *u, const char *path)
 {
         int code;
-        CommandOptions o = {.file = {path}, .nfile = 1, .cache = s->options.cache};
+        CommandOptions o = {.file = &path, .nfile = 1, .cache = s->options.cache};
         SourceParts parts = {.weights = true, .tokenizer = true, .kept = true};
         if (!source_open(&u->arena, &o, parts, &code))
                 return false;

@@ -67,5 +67,6 @@ int main(int argc, char **argv)
         }
         draft_model_close(&all);
         draft_model_close(&big);
+        arena_free(&arena);
         return bad;
 }

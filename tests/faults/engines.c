@@ -43,7 +43,7 @@ static void *work(void *arg)
         WeightPool *pool = pool_new();
         w->wrong = "it can't be loaded";
         options_begin(&o);
-        o.file[0] = w->path;
+        o.file = &w->path;
         o.nfile = 1;
         if (model_load(&m, &o, &code) && pool)
                 w->wrong = generate_all(w, &m, &o, pool);

@@ -377,7 +377,7 @@ int main(int argc, char **argv)
                 return 2;
         setvbuf(stdout, NULL, _IOLBF, 0);
         c->folder = argv[2];
-        c->o = (CommandOptions){.file = {argv[1]}, .nfile = 1, .chunk = 64};
+        c->o = (CommandOptions){.file = (const char **)argv + 1, .nfile = 1, .chunk = 64};
         add_targets();
         read_directives(c, argv[1]);
         c->scalar_only |= argc == 4 && !strcmp(argv[3], "scalar");

@@ -22,6 +22,8 @@
 #include "commands/main.c"
 #undef main
 
+enum { MAX_WORDS = 400 };
+
 int heard_words(int argc, char **argv)
 {
         return argc > 0 && !argv[0] ? WRONG_USAGE : DONE;
@@ -30,15 +32,13 @@ int heard_words(int argc, char **argv)
 /* Every number is within what its option says. */
 int heard_command(const CommandOptions *o)
 {
-        bool good = o->nfile <= MAX_FILES && o->noverride <= MAX_OVERRIDES && o->tap.n <= MAX_TAPS &&
+        bool good = o->nfile <= MAX_WORDS && o->noverride <= MAX_OVERRIDES && o->tap.n <= MAX_TAPS &&
                     o->target.n <= MAX_TARGETS && o->stop.n <= MAX_STOPS && o->steps >= 0 &&
                     o->threads >= 1 && o->threads <= 64 && o->chunk >= 1 && o->sampler.top_p >= 0 &&
                     o->sampler.top_p <= 1 && o->sampler.temperature >= 0;
         harness_require(good, "an option is out of its bounds");
         return DONE;
 }
-
-enum { MAX_WORDS = 400 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

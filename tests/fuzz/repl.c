@@ -33,9 +33,11 @@ static void *interrupt(void *nothing)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         CommandOptions o;
+        const char *script = harness_file(".repl", data, size);
         pthread_t thread;
         options_begin(&o);
-        o.file[o.nfile++] = harness_file(".repl", data, size);
+        o.file = &script;
+        o.nfile = 1;
         done = false;
         if (pthread_create(&thread, NULL, interrupt, NULL))
                 return 0;
