@@ -78,7 +78,7 @@ static inline const char *pnm_fault(int fault)
 {
         switch (fault) {
         case PNM_OTHER:
-                return "it is not a PPM (P6) or PGM (P5)";
+                return "it is not a PPM (P6) or PGM (P5); `ffmpeg -i FILE NEW.ppm` converts a picture";
         case PNM_HEAD:
                 return "its header is wrong: expected width, height and the largest value, 1 to 65535, then one white space";
         case PNM_SIZE:

@@ -151,7 +151,7 @@ static inline const char *wav_fault(int fault)
 {
         switch (fault) {
         case WAV_OTHER:
-                return "it is not a WAV file";
+                return "it is not a WAV file; `ffmpeg -i FILE -ac 1 NEW.wav` converts a sound";
         case WAV_NO_FORMAT:
                 return "no description precedes its samples (fmt)";
         case WAV_NO_DATA:

@@ -386,12 +386,10 @@ const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);
  * *env_error: the file can't be read. */
 const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
                            bool *env_error);
-bool is_picture_file(const char *path); /* by its suffix: .png, .ppm, .pgm */
 /* sound_input.c: the same for a sound's values, of dimension [samples], padded with silence.  Without a
  * loop it may have any rate. */
 const char *sound_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
                          bool *env_error);
-bool is_sound_file(const char *path); /* by its suffix: .wav */
 /* medium_input.c: a picture or a sound as an input. */
 typedef struct {
         int rank;
@@ -400,7 +398,7 @@ typedef struct {
         bool env_error;   /* the file can't be read */
         bool wrong_shape; /* the input is of another kind; the message contains the expected one */
 } MediumValues;
-bool is_medium_file(const char *path); /* by its suffix */
+bool is_medium_file(const char *path); /* by its content or suffix */
 /* Values of a picture or sound.  is_sound: it is a sound, whatever its name, also standard input, -.
  * Returns NULL, or an error message.  in NULL: no such input. */
 const char *medium_values(const Graph *g, const Input *in, const char *path, bool is_sound,

@@ -4,19 +4,20 @@
 static const struct {
         const char *loop;
         int rank; /* of the input */
-        bool (*is_file)(const char *path);
+        MediaKind kind;
         const char *(*fault)(const Graph *g, const Input *in);
         const char *(*values)(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
                               bool *env_error);
-} medium[] = {{"classify", 3, is_picture_file, picture_fault, picture_values},
-              {"transcribe", 1, is_sound_file, sound_fault, sound_values}};
+} medium[] = {{"classify", 3, MEDIA_PICTURE, picture_fault, picture_values},
+              {"transcribe", 1, MEDIA_SOUND, sound_fault, sound_values}};
 enum { MEDIA = sizeof medium / sizeof *medium };
 
 /* MEDIA: none */
 static int medium_of(const char *path)
 {
         int i = 0;
-        while (i < MEDIA && !medium[i].is_file(path))
+        const MediaKind kind = media_kind(path);
+        while (i < MEDIA && medium[i].kind != kind)
                 i++;
         return i;
 }

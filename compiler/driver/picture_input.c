@@ -1,19 +1,8 @@
 /* A picture as an input of a model, as `loop classify` prescribes: resized, cropped, each channel centred
  * and scaled. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "driver.h"
-
-bool is_picture_file(const char *path)
-{
-        static const char *const end[] = {".png", ".ppm", ".pgm", ".PNG", ".PPM", ".PGM"};
-        size_t n = strlen(path);
-        for (size_t i = 0; i < sizeof end / sizeof *end; i++)
-                if (n > 4 && !strcmp(path + n - 4, end[i]))
-                        return true;
-        return false;
-}
 
 const char *picture_values(Arena *a, const Loop *l, const char *path, const int64_t *dim, double **value,
                            bool *env_error)

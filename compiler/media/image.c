@@ -40,49 +40,15 @@ static const char *with_channels(Arena *a, Image *image, int channels)
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static const struct {
-        const char *begins;
-        int64_t n;
-        const char *(*read)(Arena *a, const MediaBytes *bytes, Image *out);
-        const char *name; /* of an unsupported format */
-} format[] = {
-        {"\x89PNG\r\n\x1a\n", 8, read_png, NULL},
-        {"P5", 2, read_pnm, NULL},
-        {"P6", 2, read_pnm, NULL},
-        {"\xff\xd8\xff", 3, NULL, "a JPEG"},
-        {"GIF8", 4, NULL, "a GIF"},
-        {"RIFF", 4, NULL, "a WebP, or another file of chunks"},
-        {"BM", 2, NULL, "a BMP"},
-        {"II*", 3, NULL, "a TIFF"},
-        {"MM", 2, NULL, "a TIFF"},
-        {"P1", 2, NULL, "a PBM as text"},
-        {"P2", 2, NULL, "a PGM as text"},
-        {"P3", 2, NULL, "a PPM as text"},
-        {"P4", 2, NULL, "a PBM"},
-        {"P7", 2, NULL, "a PAM"},
-};
-
-static const char *read_bytes(Arena *a, const MediaBytes *bytes, Image *out)
-{
-        for (size_t i = 0; i < sizeof format / sizeof *format; i++) {
-                if (bytes->n < format[i].n || memcmp(bytes->at, format[i].begins, (size_t)format[i].n) != 0)
-                        continue;
-                if (format[i].read)
-                        return format[i].read(a, bytes, out);
-                return arena_printf(
-                        a, "%s: it is %s; expected PNG, PPM (P6) or PGM (P5): convert it to one of them",
-                        bytes->path, format[i].name);
-        }
-        return arena_printf(a, "%s: it is not a picture; expected PNG, PPM (P6) or PGM (P5)", bytes->path);
-}
-
 const char *image_read(Arena *a, const char *path, int channels, Image *out, bool *env_error)
 {
         MediaBytes bytes;
         *out = (Image){0};
         const char *why = media_read(a, path, &bytes, env_error);
-        if (!why)
-                why = read_bytes(a, &bytes, out);
+        if (!why) {
+                const MediaFormat *f = media_format(bytes.at, bytes.n);
+                why = f && f->read ? f->read(a, &bytes, out) : media_refusal(a, &bytes, MEDIA_PICTURE);
+        }
         if (!why)
                 why = with_channels(a, out, channels);
         media_free(&bytes);

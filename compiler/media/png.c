@@ -67,7 +67,13 @@ static void read_pixels(png_structp png, png_infop info, Image *out, const char 
         for (int pass = 0; pass < passes; pass++)
                 for (int64_t y = 0; y < height; y++)
                         png_read_row(png, out->pixel + (size_t)y * row, NULL);
-        png_read_end(png, NULL);
+        png_read_end(png, info);
+#ifdef PNG_eXIf_SUPPORTED
+        png_bytep exif = NULL;
+        png_uint_32 n = 0;
+        if (png_get_eXIf_1(png, info, &n, &exif))
+                *why = image_turn(a, out, exif_orientation(exif, n));
+#endif
 }
 
 /* Runs libpng in a function without changed variables, since it jumps after an error.  False: an error. */

@@ -8,40 +8,8 @@
 typedef struct {
         Arena *arena;
         const MediaBytes *bytes;
-        int rate_wanted; /* 0: any */
         WavHead head;
 } Wav;
-
-/* How to convert it to a supported file. */
-static const char *conversion(const Wav *w)
-{
-        const char *rate = w->rate_wanted ? arena_printf(w->arena, " -ar %d", w->rate_wanted) : "";
-        return arena_printf(w->arena, "convert it: `ffmpeg -i FILE -ac 1%s NEW.wav`", rate);
-}
-
-static const char *no_wav(const Wav *w)
-{
-        static const struct {
-                int at;
-                const char *name, *what;
-        } other[] = {{0, "fLaC", "a FLAC"},
-                     {0, "OggS", "an Ogg"},
-                     {0, "ID3", "an MP3"},
-                     {0, "\xff\xfb", "an MP3"},
-                     {0, "\xff\xf3", "an MP3"},
-                     {0, "FORM", "an AIFF"},
-                     {4, "ftyp", "an MP4"},
-                     {0, "RIFX", "a WAV whose numbers begin with their highest byte"},
-                     {0, "RF64", "a WAV of more than 4 GB"}};
-        for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-                const int64_t n = (int64_t)strlen(other[i].name);
-                if (w->bytes->n - other[i].at >= n &&
-                    !memcmp(w->bytes->at + other[i].at, other[i].name, (size_t)n))
-                        return arena_printf(w->arena, "%s: it is %s; expected WAV: %s", w->bytes->path,
-                                            other[i].what, conversion(w));
-        }
-        return arena_printf(w->arena, "%s: it is not a sound; expected WAV", w->bytes->path);
-}
 
 /* NULL, or the message of a fault of runtime/wav.h. */
 static const char *fault_text(const Wav *w, int fault)
@@ -51,7 +19,7 @@ static const char *fault_text(const Wav *w, int fault)
         const long long place = (long long)h->place, wanted = (long long)h->wanted;
         switch (fault) {
         case WAV_GOOD: return NULL;
-        case WAV_OTHER: return no_wav(w);
+        case WAV_OTHER: return media_refusal(w->arena, w->bytes, MEDIA_SOUND);
         case WAV_NO_FORMAT:
                 return arena_printf(w->arena, "%s: it ends without a description of its samples (fmt)", path);
         case WAV_NO_DATA:
@@ -69,8 +37,9 @@ static const char *fault_text(const Wav *w, int fault)
         case WAV_KIND:
                 return arena_printf(w->arena,
                                     "%s: its samples are of kind %d with %d bits; expected whole numbers (1) "
-                                    "of 8, 16, 24 or 32 bits, or floats (3) of 32 or 64: %s",
-                                    path, h->kind, h->bits, conversion(w));
+                                    "of 8, 16, 24 or 32 bits, or floats (3) of 32 or 64; "
+                                    "`ffmpeg -i FILE -ac 1 NEW.wav` converts it",
+                                    path, h->kind, h->bits);
         case WAV_BLOCK:
                 return arena_printf(w->arena, "%s: byte %lld: %d channels of %d bits can't be %d bytes", path,
                                     place + 12, h->channels, h->bits, h->block);
@@ -103,17 +72,14 @@ void sound_free(Sound *sound)
         *sound = (Sound){0};
 }
 
-const char *sound_read(Arena *a, const char *path, int rate, Sound *out, bool *env_error)
+const char *sound_read(Arena *a, const char *path, Sound *out, bool *env_error)
 {
         MediaBytes bytes;
-        Wav w = {.arena = a, .bytes = &bytes, .rate_wanted = rate};
+        Wav w = {.arena = a, .bytes = &bytes};
         *out = (Sound){0};
         const char *why = media_read(a, path, &bytes, env_error);
         if (!why)
                 why = fault_text(&w, wav_head(bytes.at, bytes.n, &w.head));
-        if (!why && rate && w.head.rate != rate)
-                why = arena_printf(a, "%s: it has %lld samples per second; the model requires %d: %s",
-                                   bytes.path, (long long)w.head.rate, rate, conversion(&w));
         if (!why)
                 why = read_samples(&w, out);
         media_free(&bytes);

@@ -47,7 +47,7 @@ const ReplCommand command_row[] = {
         {"tokens",    "ID…",          "convert token ids to text",                                decode_tokens,    1, -1, TAKES_NOTHING},
         {"run",       "[\"TEXT\"] [N] [--temp T …]", "continue a text by N tokens (64), chosen as by `lathe run`; other models: print the outputs and the result of the loop", run_model, 0, -1, TAKES_NOTHING},
         {"vars",      "[NAME]",       "list the variables with their shapes, or one of them",    list_variables,   0, 1, TAKES_EXPRESSION},
-        {"input",     "[NAME [= VALUE]]", "set an input to an expression or a file (.npy, .safetensors, .png, .wav …); = none: generated from a hash", give_input, 0, -1, TAKES_EXPRESSION},
+        {"input",     "[NAME [= VALUE]]", "set an input to an expression or a file (.npy, .safetensors, a picture, a sound); = none: generated from a hash", give_input, 0, -1, TAKES_EXPRESSION},
         {"eval",      "",             "compute the outputs for these inputs",                     eval_model,       0, 0, TAKES_NOTHING},
         {"next",      "[N] [\"TEXT\"]", "the N (10) likeliest tokens after the text",     next_tokens,      0, 2, TAKES_NOTHING},
         {"logits",    "[\"TEXT\"]",   "the likeliest next token after each layer",       show_lens,        0, 1, TAKES_NOTHING},

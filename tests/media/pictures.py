@@ -1,7 +1,9 @@
-"""Pictures of every kind that is read, made by formulas: PNG (Portable Network Graphics, W3C 2003) and Netpbm's PPM and PGM.
+"""Pictures of every kind that is read: PNG (Portable Network Graphics, W3C 2003) and Netpbm's PPM and PGM, made by formulas, and JPEG from
+jpeg/, which tests/oracle/jpegs.py wrote, with other orientations, inks and scans.
 
 files() gives {name: bytes}, broken() those that are none, and RESIZED lists what tests/oracle/pictures.py records of them and check.py
 asks for."""
+import os
 import struct
 import zlib
 
@@ -62,6 +64,51 @@ def netpbm(width, height, channels, most):
     return b"P%d # a comment\n%d %d\n%d\n" % (6 if channels == 3 else 5, width, height, most) + body
 
 
+# ---- JPEG: segments of a marker and a length, then scans (ITU-T T.81); EXIF is in the segment APP1 (CIPA DC-008) ----
+
+JPEG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "jpeg")
+
+
+def jpeg(name):
+    with open(f"{JPEG}/{name}.jpg", "rb") as f:
+        return f.read()
+
+
+def segment(marker, data):
+    return struct.pack(">BBH", 0xff, marker, len(data) + 2) + data
+
+
+def exif(entries, big=True, count=None, offset=8):
+    """The first directory, of entries (tag, type, value); another number of entries, or another offset, may be stated."""
+    end = ">" if big else "<"
+    rows = b"".join(struct.pack(end + "HHI", tag, kind, 1) + struct.pack(end + ("HH" if kind == 3 else "I"), *((value, 0) if kind == 3 else (value,)))
+                    for tag, kind, value in entries)
+    return (b"MM\0*" if big else b"II*\0") + struct.pack(end + "IH", offset, len(entries) if count is None else count) + rows + bytes(4)
+
+
+def turned(data, *how, **more):
+    """A JPEG with EXIF in front of its other segments."""
+    return data[:2] + segment(0xe1, b"Exif\0\0" + exif(*how, **more)) + data[2:]
+
+
+def oriented(data, orientation, big=True):
+    return turned(data, [(0x10f, 2, 0), (274, 3, orientation), (0x213, 3, 1)], big)
+
+
+def with_adobe_transform(data, transform):
+    at = data.index(b"Adobe") + 11
+    return data[:at] + bytes([transform]) + data[at + 1:]
+
+
+def jpegs():
+    found = {name[:-4] + ".jpg": jpeg(name[:-4]) for name in sorted(os.listdir(JPEG))}
+    found |= {f"orientation-{n}.jpg": oriented(found["444.jpg"], n, n % 2) for n in range(1, 9)}
+    found["ycck.jpg"] = with_adobe_transform(found["cmyk.jpg"], 2)
+    found["extraneous.jpg"] = found["420.jpg"][:-2] + bytes(5) + found["420.jpg"][-2:]  # bytes before the end of the file, as some cameras write
+    found["trailer.jpg"] = found["420.jpg"] + b"what a phone writes after the picture"
+    return found
+
+
 def files():
     transparent = chunk(b"tRNS", bytes([0, 128, 255, 7]))
     found = {
@@ -78,7 +125,8 @@ def files():
         "one-pixel": png(1, 1, COLOUR, 8), "wide": png(301, 3, COLOUR, 8), "high": png(2, 257, GREY, 8),
         "ppm": netpbm(22, 19, 3, 255), "pgm": netpbm(17, 18, 1, 255), "ppm-63": netpbm(15, 12, 3, 63), "pgm-10": netpbm(15, 12, 1, 10),
         "ppm-65535": netpbm(14, 13, 3, 65535), "ppm-1000": netpbm(13, 12, 3, 1000),
-    }
+        "turned.png": png(9, 14, COLOUR, 8, more=chunk(b"eXIf", exif([(274, 3, 6)]))),
+    } | jpegs()
     return found
 
 

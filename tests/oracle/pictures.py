@@ -1,6 +1,6 @@
-"""Writes tests/media/recorded and tests/loops/recorded.  The first is what Pillow makes of the pictures of tests/media/pictures.py, read, converted and resized, as a line each:
-name, channels, size that is asked for, how, then the size and a hash of the pixels; the second a
-hash of the floats that they become by transformers.image_transforms.  V/bin/python tests/oracle/pictures.py, where V has transformers
+"""Writes tests/media/recorded and tests/loops/recorded.  The first is what Pillow makes of the pictures of tests/media/pictures.py, read,
+turned upright, converted and resized, as a line each: name, channels, size that is asked for, how, then the size and a hash of the pixels; the
+second a hash of the floats that they become by transformers.image_transforms.  V/bin/python tests/oracle/pictures.py, where V has transformers
 and Pillow 12.0: a later one resizes the axis first that costs less, and rounds otherwise.
 
 Grey of 16 bits is left out: Pillow clips it where it becomes 8 bits, and lathe takes the upper half, as it does of colours."""
@@ -11,7 +11,7 @@ import pathlib
 import sys
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 from transformers.image_transforms import center_crop, get_resize_output_image_size, normalize, rescale, resize
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ HOW = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBI
 files = pictures.files()
 with open(ROOT / "tests" / "media" / "recorded", "w") as f:
     for name, channels, width, height, how in pictures.RESIZED:
-        image = Image.open(io.BytesIO(files[name])).convert("RGB" if channels == 3 else "L")
+        image = ImageOps.exif_transpose(Image.open(io.BytesIO(files[name]))).convert("RGB" if channels == 3 else "L")
         if width:
             image = image.resize((width, height), HOW[how])
         print(name, channels, width, height, how, *image.size, hashlib.sha256(image.tobytes()).hexdigest()[:32], file=f)

@@ -1,5 +1,5 @@
 /* Sounds as compiler/media reads them: a line `FILE RATE` of standard input becomes one of standard output, the rate and the samples, or
- * what is wrong. */
+ * what is wrong.  RATE: it is resampled; 0: it is not. */
 #include <stdio.h>
 
 #include "media/media.h"
@@ -8,7 +8,9 @@ static const char *one(Arena *a, const char *path, int rate)
 {
         Sound sound;
         bool env_error;
-        const char *why = sound_read(a, path, rate, &sound, &env_error);
+        const char *why = sound_read(a, path, &sound, &env_error);
+        if (!why && rate && (why = sound_resample(a, path, &sound, rate)))
+                sound_free(&sound);
         if (why)
                 return why;
         printf("%d", sound.rate);
