@@ -442,6 +442,7 @@ void memory_limit(void);
  * shown. */
 typedef enum { PROGRESS_BYTES, PROGRESS_STEPS } ProgressUnit;
 void progress(const char *what, ProgressUnit unit, int64_t done, int64_t total);
+void progress_clear(void); /* clears the line before a message; the next call shows the bar again */
 
 /* Time by kernel for code emitted with Plan.timed. */
 

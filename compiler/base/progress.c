@@ -29,11 +29,18 @@ static void print_done(ProgressUnit unit, int64_t done, int64_t total, double ti
                         1e-6 * (double)done / time);
 }
 
+static const char *work;    /* that is shown; NULL: none */
+static double begun, shown; /* seconds(); shown: of the last bar, 0: none yet */
+static int64_t before;
+
+void progress_clear(void)
+{
+        if (work && shown > 0)
+                terminal_control(stderr, "\r\033[K");
+}
+
 void progress(const char *what, ProgressUnit unit, int64_t done, int64_t total)
 {
-        static const char *work;
-        static double begun, shown;
-        static int64_t before;
         if (!isatty(STDERR_FILENO) || total < 1)
                 return;
         double now = seconds(), time;
@@ -48,8 +55,7 @@ void progress(const char *what, ProgressUnit unit, int64_t done, int64_t total)
         before = done;
         time = now - begun;
         if (done >= total) {
-                if (shown > 0)
-                        terminal_control(stderr, "\r\033[K");
+                progress_clear();
                 work = NULL;
                 return;
         }

@@ -41,13 +41,14 @@ const Command command_table[] = {
          "ITEMS.model has further config items, which come before the library's (docs/import.md).",
          "example: lathe import SmolLM2-135M/ --spec-only\n"},
         {"run", run_command, 1, ANY_NUMBER, "one model, and perhaps a prompt",
-         "MODEL [PROMPT | PICTURE… | TEXT… | SOUND] [options]", "run a model and stream its output",
+         "MODEL [PROMPT | PICTURE… | TEXT… | SOUND… | @LIST] [options]", "run a model and stream its output",
          "Compiles in memory; no C compiler is needed.  The model file's loop says what to do "
          "(docs/loops.md).  A model without a loop generates text.",
          "example: lathe run models/tale.model --weights models/tale/tale.safetensors --tokenizer "
          "models/tale/tokenizer.bin -p \"Once\"\n"
          "example: lathe run SmolLM2-135M-Instruct/ -p \"What is the capital of France?\"\n"
-         "example: lathe run classifier/ cat.png dog.png --top 3\n"
+         "example: lathe run classifier/ cat.jpg dog.png --top 3\n"
+         "example: find photos -name '*.jpg' | lathe run classifier/ @- --top 1\n"
          "example: lathe run sentences/ --similar \"A cat sleeps.\" \"A kitten naps.\"\n"
          "example: lathe run masked/ \"The capital of France is [MASK].\"\n"
          "example: lathe run drawings.model --weights drawings.safetensors -I class=13 -o star.png\n"},
@@ -199,18 +200,21 @@ const CommandPart part_table[] = {
          "prompt each line of standard input is one, and on a terminal /help lists the commands.  A model "
          "with an encoder of tokens translates the "
          "prompt."},
-        {"run classify", "loop classify: PICTURE… are PNG, PPM or PGM files; - is standard input.  Prints "
-                         "the likeliest classes "
-                         "of each: probability, number, label."},
-        {"run embed", "loop embed: TEXT… or -p TEXT; - is the lines of standard input.  Prints a vector for "
-                      "each, as a line of JSON."},
+        {"run classify",
+         "loop classify: PICTURE… are PNG, JPEG, PPM or PGM files, @FILE the files that FILE lists, one on "
+         "each line, - standard input, and @- a list from it.  Prints the likeliest classes of each: "
+         "probability, number, label.  If one can't be read, the others are processed."},
+        {"run embed", "loop embed: TEXT… or -p TEXT; @FILE is the lines of FILE, - those of standard input.  "
+                      "Prints a vector for each, as a line of JSON."},
         {"run fill", "loop fill: TEXT… as for embed, with masks.  Prints the likeliest tokens for each mask: "
                      "probability, "
                      "number, text."},
         {"run denoise",
          "loop denoise: makes a picture, or numbers, out of noise, or out of the latent that -I gives."},
         {"run transcribe",
-         "loop transcribe: SOUND is a WAV file; - is standard input.  Prints text like loop generate."},
+         "loop transcribe: SOUND… are WAV files of any rate, @FILE the files that FILE lists, one on each "
+         "line, - "
+         "standard input, and @- a list from it.  Prints the text of each, like loop generate."},
         {"golden record", "record MODEL: writes a golden file."},
         {"golden check", "check FILE…: computes the values again just in time on every target that runs "
                          "here, and ahead of time, by the "

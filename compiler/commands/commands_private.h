@@ -92,6 +92,18 @@ typedef struct {
 } InputUse;
 bool input_is_read_once(const InputUse *use, int n, const char *command);
 
+/* word_list.c: words of a command line, with each @FILE (@-: standard input) replaced by its lines. */
+typedef struct {
+        const char *text;
+        const char *where; /* "list.txt, line 3"; NULL: a word of the command line */
+} ListedWord;
+typedef struct {
+        ListedWord *at;
+        int64_t n;
+} WordList;
+/* Returns an exit code, after a message if it is not 0. */
+int words_listed(Arena *a, const char *const *word, int n, WordList *list);
+
 /* given.c: the inputs of a model, from --inputs, -I and a text. */
 typedef struct {
         const CommandOptions *o;
@@ -100,10 +112,10 @@ typedef struct {
         Tokenizer *tokenizer; /* loaded for the text if necessary */
         const char *text;     /* [ntext], for the input of token ids; NULL: none */
         int64_t ntext;
-        const char *where;        /* source of the text for messages; NULL: it is not one of several */
-        int64_t longest;          /* maximum of tokens for a text of a loop; 0: not a loop's */
-        int64_t max_tokens;       /* a longer text is truncated to this number of tokens; 0: never */
-        bool text_fault, was_cut; /* after an error: caused by the text; the text was truncated */
+        const char *where;  /* source of the text or sound for messages; NULL: it is not one of several */
+        int64_t longest;    /* maximum of tokens for a text of a loop; 0: not a loop's */
+        int64_t max_tokens; /* a longer text is truncated to this number of tokens; 0: never */
+        bool text_fault, was_cut; /* after an error: caused by the text or sound; the text was truncated */
         const char *sound;        /* a sound file; NULL: none */
         Recorded values;          /* recorded_free() */
 } Given;
@@ -136,15 +148,15 @@ void evaluation_free(Evaluation *e);
 /* Loops, on a model after its passes.  Each returns an exit code.  command_run.c selects one.  begun: from
  * packed_weights_begin(); ownership passes to the callee. */
 typedef enum { RUN_TEXT, RUN_CHAT } RunMode; /* RUN_CHAT: a model without conversations is an error */
-/* sound: a file to be fed; NULL: none */
+/* sounds: files to be fed, each for a text of its own; NULL: none */
 int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, RunMode mode,
-                 const char *sound);
+                 const WordList *sounds);
 typedef struct {
         Evaluation e;
         const Loop *loop;
         LoopParts parts;
         const char *prompt; /* prefix of each text; NULL: none */
-        char where[48];     /* source of the current text: "standard input, line 3" */
+        char where[512];    /* source of the current text: "standard input, line 3" */
         bool text_fault;    /* the current text caused the error; the others are still processed */
         bool finished;      /* all texts were processed, maybe some with errors */
         int64_t texts, cut, max_tokens; /* number of texts; number of truncated texts, and their length */
@@ -159,12 +171,15 @@ int run_transcribe(LoopRun *r);
 int loop_wrong(const char *message);                  /* prints a message; returns an exit code */
 int loop_wrong_text(LoopRun *r, const char *message); /* the same for the current text */
 bool loop_reads_once(const LoopRun *r); /* false after a message: standard input is used twice */
+/* A message about a file that the model can't process.  Returns an exit code; *others: other files are still
+ * processed. */
+int loop_wrong_file(LoopRun *r, const ListedWord *file, const char *message, bool env_error, bool *others);
 /* Fills the inputs that settings name, unless -I does.  False: out of memory. */
 bool loop_fill_inputs(LoopRun *r);
 /* Runs the model on e.given and the inputs that settings fill; then the output is available. */
 int loop_run_once(LoopRun *r);
 const float *loop_output(const LoopRun *r, int64_t *n); /* [*n] values */
-/* Passes each text to `take`: words after the model's name, -p, or for - the lines of standard input.  An
+/* Passes each text to `take`: words after the model's name, -p, or for - and @FILE the lines of standard input and FILE.  An
  * exit code of `take` ends the loop, except for an error of the text (text_fault): then the others are
  * processed, and the result is WRONG_INPUT. */
 int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, int64_t n), void *of);

@@ -16,7 +16,9 @@ typedef struct {
         RunMode mode;
         Engine *engine;
         DraftModel draft;
-        const char *sound;             /* a sound file to be fed; NULL: none */
+        const WordList *sounds;        /* files to be fed, one after the other; NULL: none */
+        const ListedWord *sound;       /* the current one; NULL: none is left */
+        int sounds_code;               /* exit code of the sounds that could not be fed */
         ChatSource chat;               /* chat template of a published model */
         ChatWriter writer;             /* writes conversations with the template; its template NULL: none */
         ChatGiven given_chat;          /* --messages and --tools */

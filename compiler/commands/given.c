@@ -11,7 +11,9 @@ static int open_values(Given *e, const char *path)
         CkError error;
         Recorded *r = &e->values;
         if (r->nfile == MAX_GIVEN)
-                return command_error(e->command, "too many files of inputs");
+                return command_error(
+                        e->command,
+                        arena_printf(&e->m->arena, "--inputs is given more than %d times", MAX_GIVEN));
         r->file[r->nfile] = values_open(path, &error);
         if (r->file[r->nfile]) {
                 r->nfile++;
@@ -25,7 +27,8 @@ static int add_made(Given *e, const char *name, int rank, const int64_t *dim, do
 {
         return recorded_add(&e->values, name, rank, dim, value)
                        ? DONE
-                       : command_error(e->command, "too many inputs");
+                       : command_error(e->command, arena_printf(&e->m->arena, "more than %d inputs are given",
+                                                                MAX_GIVEN));
 }
 
 static int given_add_file(Given *e, const char *name, const char *path)
@@ -36,6 +39,14 @@ static int given_add_file(Given *e, const char *name, const char *path)
                                                    : command_file_error(e->command, &error);
 }
 
+/* Reports an error in the text or the sound. */
+static int wrong_text(Given *e, const char *message)
+{
+        e->text_fault = !lacks_memory(message);
+        return command_error(e->command,
+                             e->where ? arena_printf(&e->m->arena, "%s: %s", e->where, message) : message);
+}
+
 /* Adds a picture or a sound.  in NULL: the model has no input for it. */
 static int add_medium(Given *e, const Input *in, const char *path, bool is_sound)
 {
@@ -44,9 +55,9 @@ static int add_medium(Given *e, const Input *in, const char *path, bool is_sound
         const char *name = in ? input_name(in) : "", *why = medium_values(g, in, path, is_sound, &v);
         if (!why)
                 return add_made(e, name, v.rank, v.dim, v.value);
-        const int code = command_error(
-                e->command,
-                v.wrong_shape ? arena_printf(g->arena, "-I %s=%s: expected %s", name, path, why) : why);
+        if (v.wrong_shape)
+                why = arena_printf(g->arena, "-I %s=%s: expected %s", name, path, why);
+        const int code = is_sound ? wrong_text(e, why) : command_error(e->command, why);
         return v.env_error ? WRONG_ENVIRONMENT : code;
 }
 
@@ -93,14 +104,6 @@ static int add_named(Given *e, const char *text)
                 return add_medium(e, input_named(g, name), equals + 1, false);
         return is_values_file(equals + 1) ? given_add_file(e, name, equals + 1)
                                           : add_expression(e, name, equals + 1);
-}
-
-/* Reports an error in the text. */
-static int wrong_text(Given *e, const char *message)
-{
-        e->text_fault = !lacks_memory(message);
-        return command_error(e->command,
-                             e->where ? arena_printf(&e->m->arena, "%s: %s", e->where, message) : message);
 }
 
 /* Truncates a loop's text if requested, and checks the model's limit. */

@@ -16,11 +16,22 @@ bool loop_reads_once(const LoopRun *r)
         const CommandOptions *o = r->e.o;
         int times = 0;
         for (int i = 0; i < o->nfile; i++)
-                times += !strcmp(o->file[i], "-");
+                times += !strcmp(o->file[i], "-") || !strcmp(o->file[i], "@-");
         if (times > 1)
-                fprintf(stderr, "lathe run: standard input, -, is named %d times; it can be read once\n",
+                fprintf(stderr,
+                        "lathe run: standard input, - or @-, is named %d times; it can be read once\n",
                         times);
         return times <= 1;
+}
+
+int loop_wrong_file(LoopRun *r, const ListedWord *file, const char *message, bool env_error, bool *others)
+{
+        progress_clear();
+        fflush(stdout); /* the lines of earlier files come first, also where both streams are one file */
+        const int code = loop_wrong(file->where ? arena_printf(&r->e.m->arena, "%s: %s", file->where, message)
+                                                : message);
+        *others = !lacks_memory(message);
+        return env_error ? WRONG_ENVIRONMENT : code;
 }
 
 /* --- a run ---------------------------------------------------------------------------------------------------------- */
@@ -138,21 +149,40 @@ static int take_one(LoopRun *r, TakeText *take, void *of, const char *text, int6
         return DONE;
 }
 
-static int take_lines(LoopRun *r, TakeText *take, void *of, int64_t *faults)
+static int take_lines(LoopRun *r, FILE *file, const char *name, TakeText *take, void *of, int64_t *faults)
 {
         char *line = NULL;
         size_t room = 0;
         int64_t number = 0;
         int code = DONE;
-        for (ssize_t n; code == DONE && (n = getline(&line, &room, stdin)) >= 0;) {
+        for (ssize_t n; code == DONE && (n = getline(&line, &room, file)) >= 0;) {
                 n -= n > 0 && line[n - 1] == '\n';
                 line[n] = 0;
-                snprintf(r->where, sizeof r->where, "standard input, line %lld", (long long)++number);
+                snprintf(r->where, sizeof r->where, "%.400s, line %lld", name, (long long)++number);
                 code = take_one(r, take, of, line, n, faults);
         }
-        if (code == DONE && ferror(stdin))
-                code = loop_wrong(strerror(errno));
+        if (code == DONE && ferror(file))
+                code = loop_wrong(arena_printf(&r->e.m->arena, "%s: %s", name, strerror(errno)));
         free(line);
+        return code;
+}
+
+/* The lines of standard input, for - and @-, or of the file of @FILE. */
+static int take_list(LoopRun *r, const char *word, TakeText *take, void *of, int64_t *faults)
+{
+        const char *why = NULL;
+        if (!strcmp(word, "-") || !strcmp(word, "@-"))
+                return take_lines(r, stdin, "standard input", take, of, faults);
+        FILE *file = input_open(word + 1, &why);
+        if (!file) {
+                loop_wrong(arena_printf(&r->e.m->arena,
+                                        "%s: %s; @FILE stands for the lines of a file; a text that begins "
+                                        "with @ is passed by -p or as a line of standard input",
+                                        word, why));
+                return WRONG_ENVIRONMENT;
+        }
+        const int code = take_lines(r, file, word + 1, take, of, faults);
+        fclose(file);
         return code;
 }
 
@@ -172,10 +202,11 @@ static int loop_take_texts(LoopRun *r, TakeText *take, void *of, int64_t *faults
         if (o->prompt)
                 code = take_one(r, take, of, o->prompt, (int64_t)strlen(o->prompt), faults);
         for (int i = 1; i < o->nfile && code == DONE; i++) {
+                const char *word = o->file[i];
                 snprintf(r->where, sizeof r->where, "text %d", i);
-                code = strcmp(o->file[i], "-")
-                               ? take_one(r, take, of, o->file[i], (int64_t)strlen(o->file[i]), faults)
-                               : take_lines(r, take, of, faults);
+                code = !strcmp(word, "-") || word[0] == '@'
+                               ? take_list(r, word, take, of, faults)
+                               : take_one(r, take, of, word, (int64_t)strlen(word), faults);
         }
         return code;
 }
@@ -187,8 +218,9 @@ int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, i
                 return WRONG_USAGE;
         if (o->nfile < 2 && !o->prompt) {
                 fprintf(stderr,
-                        "lathe run: loop %s requires texts after the model, or - for the lines of standard "
-                        "input; see `lathe help run`\n",
+                        "lathe run: loop %s requires texts after the model, @FILE for the lines of a file, "
+                        "or - "
+                        "for those of standard input; see `lathe help run`\n",
                         r->loop->name);
                 return WRONG_USAGE;
         }

@@ -22,7 +22,7 @@ void chat_open(GenerateSession *s)
         const CommandOptions *o = s->o;
         Arena *a = &s->m->arena;
         ChatFault fault;
-        if (!o->source.chat || o->given[OPT_RAW] || s->sound || !o->tokenizer)
+        if (!o->source.chat || o->given[OPT_RAW] || s->sounds || !o->tokenizer)
                 return;
         s->chat = published_chat_source(a, o->source.chat, o->tools != NULL);
         ChatTemplate *t = s->chat.text ? chat_parse(a, s->chat.path, s->chat.text, s->chat.n, &fault) : NULL;

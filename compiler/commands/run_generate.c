@@ -175,13 +175,42 @@ static int generate_feed(GenerateSession *s)
         }
         if (!s->m->graph->fed_separately)
                 return DONE;
-        s->given =
-                (Given){.o = o, .command = "run", .m = s->m, .tokenizer = &s->tokenizer, .sound = s->sound};
+        s->given = (Given){.o = o,
+                           .command = "run",
+                           .m = s->m,
+                           .tokenizer = &s->tokenizer,
+                           .sound = s->sound ? s->sound->text : NULL,
+                           .where = s->sound ? s->sound->where : NULL};
         if (feeds_prompt(s) && (generate_prompt_given(o) || o->prompt_file) &&
             !(s->given.text = generate_prompt_text(s, &s->given.ntext)))
                 return WRONG_ENVIRONMENT;
         int code = given_gather(&s->given, SOME_INPUTS);
         return code ? code : keep_fed(s);
+}
+
+static void drop_fed(GenerateSession *s)
+{
+        for (int i = 0; s->how.fed && i < s->m->graph->ninput; i++)
+                free(s->how.fed[i]);
+        s->how.fed = NULL;
+        recorded_free(&s->given.values);
+        s->given = (Given){0};
+}
+
+/* Prepares the inputs with the next sound that is valid, if there is one.  Returns an exit code. */
+static int feed_next_sound(GenerateSession *s)
+{
+        const ListedWord *next = s->sound ? s->sound + 1 : s->sounds->at;
+        for (; next < s->sounds->at + s->sounds->n; next++) {
+                drop_fed(s);
+                s->sound = next;
+                const int code = generate_feed(s);
+                if (code == DONE || !s->given.text_fault)
+                        return code;
+                s->sounds_code = code > s->sounds_code ? code : s->sounds_code;
+        }
+        s->sound = NULL;
+        return s->sounds_code;
 }
 
 /* Returns an exit code. */
@@ -214,7 +243,7 @@ static int generate_prepare(GenerateSession *s)
                 return WRONG_INPUT;
         if (!read_suppressed(s))
                 return WRONG_USAGE;
-        if ((code = generate_feed(s)) != DONE)
+        if ((code = s->sounds ? feed_next_sound(s) : generate_feed(s)) != DONE)
                 return code;
         code = constraint_open(&s->m->arena, s->m->graph, o->grammar, o->tokenizer ? &s->tokenizer : NULL,
                                &s->how.constraint);
@@ -315,7 +344,7 @@ static int complete_text(GenerateSession *s)
         int32_t start = start_token(s->m->graph), *read = NULL;
         const int32_t *tokens = &start;
         n = 1;
-        if (!feeds_prompt(s) && (!s->sound || generate_prompt_given(s->o) || s->o->prompt_file))
+        if (!feeds_prompt(s) && (!s->sounds || generate_prompt_given(s->o) || s->o->prompt_file))
                 tokens = read = generate_read_prompt(s, &n, &code);
         if (tokens)
                 code = generate_show_text(s, tokens, n, &made);
@@ -377,6 +406,27 @@ static int run_generate_text(GenerateSession *s)
         return complete_text(s);
 }
 
+/* Generates the text of the current sound, then those of the others. */
+static int transcribe_sounds(GenerateSession *s)
+{
+        const bool has_heads = s->sounds->n > 1 || s->sounds->at->where;
+        for (;;) {
+                if (has_heads)
+                        printf("%s\n", s->sound->text);
+                int code = run_generate_text(s);
+                if (has_heads && !isatty(STDOUT_FILENO))
+                        putchar('\n'); /* on a terminal the text already ends a line */
+                if (code == DONE)
+                        code = feed_next_sound(s);
+                if (code != DONE || !s->sound)
+                        return code;
+                s->begin = s->planned = s->loaded = seconds();
+                const char *why = engine_rewind(s->engine, 0);
+                if (why)
+                        return generate_error(why);
+        }
+}
+
 /* Whether at most one word follows the model's name. */
 static bool is_one_prompt(const CommandOptions *o)
 {
@@ -389,21 +439,19 @@ static bool is_one_prompt(const CommandOptions *o)
 }
 
 int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, RunMode mode,
-                 const char *sound)
+                 const WordList *sounds)
 {
         CommandOptions own = *o;
         GenerateSession s = {
-                .o = &own, .m = m, .packed = *begun, .mode = mode, .sound = sound, .begin = o->begun};
+                .o = &own, .m = m, .packed = *begun, .mode = mode, .sounds = sounds, .begin = o->begun};
         if (o->beams.beams)
                 own.slots = o->beams.beams;
         int code = is_one_prompt(o) ? chat_given_read(&s.given_chat, &m->arena, o, "run") : WRONG_USAGE;
         if (code == DONE)
                 code = generate_prepare(&s);
         if (code == DONE)
-                code = run_generate_text(&s);
-        for (int i = 0; s.how.fed && i < m->graph->ninput; i++)
-                free(s.how.fed[i]);
-        recorded_free(&s.given.values);
+                code = sounds ? transcribe_sounds(&s) : run_generate_text(&s);
+        drop_fed(&s);
         constraint_free(s.how.constraint);
         draft_model_close(&s.draft);
         engine_free(s.engine);

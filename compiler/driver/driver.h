@@ -181,7 +181,8 @@ const char *option_text(OptionId id, const char *command);
 const char **option_value(CommandOptions *o, OptionId id); /* kind TEXT; for LIST, the first value */
 void options_begin(CommandOptions *o);                     /* resets all options */
 void options_set_model(Arena *a, CommandOptions *o, const char *path); /* replaces the first file */
-/* Reads the options that `takes` accepts.  False after a message: wrong usage. */
+/* Reads the options that `takes` accepts, and moves other words to the start of argv, as o->file.  False
+ * after a message: wrong usage. */
 bool options_read(CommandOptions *o, const char *command, const char *takes, int argc, char **argv);
 /* Rejects options that would have no effect: false after a message.  option_rules.c: those that need, or exclude, others. */
 bool options_fit(const CommandOptions *o, const char *command);

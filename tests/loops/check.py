@@ -7,6 +7,8 @@ import hashlib
 import json
 import math
 import os
+import pty
+import re
 import struct
 import subprocess
 import sys
@@ -116,6 +118,103 @@ with tempfile.TemporaryDirectory() as work:
         data = pictures.files()["colour"]
         same(lathe("run", PICTURES, "stretched", "-", text=data), lathe("run", PICTURES, "stretched", "colour.png"))
 
+    def write(name, text):
+        with open(f"{work}/{name}", "w", newline="") as f:
+            f.write(text)
+
+    def run_words(*words, text=None):
+        """Exit status, standard output and standard error"""
+        r = subprocess.run([driver, *words], capture_output=True, cwd=work, input=text)
+        return r.returncode, r.stdout.decode(), "".join(line for line in r.stderr.decode().splitlines(True) if "from a hash" not in line)
+
+    @check("the content of a file decides, not its name")
+    def _():
+        for name, other in (("420.jpg.png", "a.JPG"), ("420.jpg.png", "a"), ("420.jpg.png", "a.npy"), ("colour.png", "b.jpg"), ("ppm.ppm", "c.txt")):
+            with open(f"{work}/{name}", "rb") as f, open(f"{work}/{other}", "wb") as to:
+                to.write(f.read())
+            same(*(lathe("run", PICTURES, "cut", x) for x in (name, other)))
+            same(*(evaluated(PICTURES, "cut", "-I", f"pixels={x}") for x in (name, other)))
+        error("nowhere.jpeg: No such file", "eval", PICTURES, "cut", "-I", "pixels=nowhere.jpeg", code=3)
+        write("w.png", "RIFF....WEBP")
+        error("w.png: it is a WebP picture; expected PNG, JPEG, PPM (P6) or PGM (P5); `ffmpeg", "eval", PICTURES, "cut", "-I", "pixels=w.png")
+        write("s.png", "RIFF....WAVE")
+        error("-I pixels=s.png: expected an input of reals [samples]", "eval", PICTURES, "cut", "-I", "pixels=s.png")
+
+    @check("a camera's orientation")
+    def _():
+        seen = lambda name: evaluated(PICTURES, "grey", "-I", f"pixels={name}", "--output", "seen")["seen"][0]
+        upright, below = seen("orientation-1.jpg.png"), seen("orientation-3.jpg.png")
+        near(flat(below), flat([row[::-1] for row in upright[::-1]]))
+        same(len({str(seen(f"orientation-{n}.jpg.png")) for n in range(1, 9)}), 8)
+
+    @check("any number of pictures, from words, a file and standard input")
+    def _():
+        few, command = ["colour.png", "ppm.ppm", "grey.png"], ["run", PICTURES, "-m", "stretched", "--top", "1"]
+        right = run_words(*command, *few)
+        same(right[0], 0)
+        write("list.txt", "\ufeffcolour.png\n\n \t\r\nppm.ppm\r\ngrey.png")
+        same(run_words(*command, "@list.txt"), right)
+        same(run_words(*command, "@-", text="".join(f"{name}\n" for name in few).encode()), right)
+        same(run_words(*command, "colour.png", "@-", text=b"ppm.ppm\ngrey.png\n"), right)
+        many = run_words(*command, *few * 200)
+        same((many[0], many[1]), (0, right[1] * 200))
+        same(run_words(*command, "@-", text=("\n".join(few) + "\n").encode() * 500)[1], right[1] * 500)
+        write("one.txt", "colour.png\n")
+        same(run_words(*command, "@one.txt")[1], "colour.png\n" + lathe("run", PICTURES, "stretched", "colour.png", "--top", "1"))
+        os.link(f"{work}/colour.png", f"{work}/@c.png")
+        same(run_words(*command, "./@c.png")[1], run_words(*command, "colour.png")[1])
+
+    @check("pictures that can't be read, among others")
+    def _():
+        with open(f"{work}/420.jpg.png", "rb") as f:
+            data = f.read()
+        with open(f"{work}/cut.jpg", "wb") as f:
+            f.write(data[:-50])
+        command = ["run", PICTURES, "-m", "stretched", "--top", "1"]
+        write("list.txt", "colour.png\ncut.jpg\n\nppm.ppm\n")
+        good = run_words(*command, "colour.png", "ppm.ppm")[1]
+        why = f"cut.jpg: a JPEG that can't be read: it is truncated (byte {len(data) - 50} of {len(data) - 50})\n"
+        same(run_words(*command, "@list.txt"), (1, good, f"lathe run: list.txt, line 2: {why}"))
+        same(run_words(*command, "colour.png", "cut.jpg", "ppm.ppm"), (1, good, f"lathe run: {why}"))
+        code, out, err = run_words(*command, "@-", text=b"colour.png\ncut.jpg\nnowhere.png\nppm.ppm\n")
+        same((code, out, err), (3, good, f"lathe run: standard input, line 2: {why}lathe run: standard input, line 3: nowhere.png: No such file or directory\n"))
+        code, out, err = run_words(*command, "@list.txt", "--json")
+        same(([list(json.loads(line)) for line in out.splitlines()], json.loads(out.splitlines()[1])),
+             ([["file", "classes"], ["file", "error"], ["file", "classes"]], {"file": "cut.jpg", "error": why[:-1]}))
+        code, out, err = run_words("run", PICTURES, "-m", "lost", "colour.png", "ppm.ppm")
+        same((code, out, err.count("its scores have no softmax")), (1, "", 2))
+
+    @check("progress on a terminal, removed before a message")
+    def _():
+        with open(f"{work}/large.ppm", "wb") as f:
+            f.write(b"P6 2500 2000 255 " + bytes(range(250)) * 60000)
+        terminal, side = pty.openpty()
+        with open(f"{work}/classes", "w") as out:
+            child = subprocess.Popen([driver, "run", PICTURES, "-m", "stretched", "@-", "--top", "1"], cwd=work, stdin=subprocess.PIPE, stdout=out, stderr=side)
+        os.close(side)
+        child.stdin.write(b"large.ppm\n" * 20 + b"nowhere.png\n" + b"large.ppm\n" * 20)
+        child.stdin.close()
+        came = b""
+        while True:
+            try:
+                came += os.read(terminal, 65536)
+            except OSError:  # its end
+                break
+        same((child.wait(), b"classifying [" in came, b" of 41, " in came), (3, True, True))
+        same(re.findall(rb"(?:\r\x1b\[K|^)lathe run: standard input, line 21: nowhere.png: [^\r]*\r\n", came) != [], True)
+        same(re.search(rb"\x1b\[K$", came) is not None, True)
+        os.close(terminal)
+
+    @check("errors in lists")
+    def _():
+        error("@nowhere.txt: No such file", "run", PICTURES, "cut", "@nowhere.txt", code=3)
+        error("@.: it is a directory", "run", PICTURES, "cut", "@.", code=3)
+        error("@-: it has no paths, one on each line", "run", PICTURES, "cut", "@-", text=b"\n \n")
+        error("@-: line 2 has a byte 0", "run", PICTURES, "cut", "@-", text=b"colour.png\nppm.ppm\0grey.png\n")
+        error("@-: line 1 is -, standard input", "run", PICTURES, "cut", "@-", text=b"-\n")
+        error("standard input, - or @-, is named 2 times", "run", PICTURES, "cut", "@-", "-", code=2)
+        error(".: it is a directory", "run", PICTURES, "cut", ".", code=3)
+
     @check("a grey model")
     def _():
         near([p for _, p, _ in classes("grey", "colour.png")["colour.png"]], [1])
@@ -177,6 +276,20 @@ with tempfile.TemporaryDirectory() as work:
         same(embedded("sentence", A, B), [hidden(A, "sentence"), hidden(B, "sentence")])
         same(embedded("sentence", "-", text=f"{A}\n{B}"), embedded("sentence", A, B))
         same(embedded("sentence", "-p", A), embedded("sentence", A))
+
+    @check("texts from a file")
+    def _():
+        write("texts.txt", f"{A}\n{B}\n")
+        right = lathe("run", TEXTS, "sentence", A, B)
+        same(lathe("run", TEXTS, "sentence", "@texts.txt"), right)
+        same(lathe("run", TEXTS, "sentence", "@-", text=f"{A}\n{B}\n".encode()), right)
+        same(lathe("run", TEXTS, "sentence", A, "@texts.txt", B), lathe("run", TEXTS, "sentence", A, A, B, B))
+        write("texts.txt", f"{A}\n{'7 ' * 99}\n{B}\n")
+        code, out, err = run_words("run", TEXTS, "-m", "sentence", "@texts.txt")
+        same((code, out.splitlines()), (1, [*right.splitlines()[:1], "null", *right.splitlines()[1:]]))
+        same("lathe run: texts.txt, line 2: the text has 99 tokens" in err, True)
+        error("@alice says: No such file or directory; @FILE stands for the lines of a file; a text that begins with @ is passed by -p",
+              "run", TEXTS, "sentence", "@alice says", code=3)
 
     @check("the mean, the first, of length 1")
     def _():

@@ -2,6 +2,8 @@
 lathe run with loop transcribe beside loop generate on the spectrogram.
 
     check.py DRIVER PROGRAM    PROGRAM: wav.c; prints ok NAME, or FAIL NAME and why"""
+import json
+import math
 import os
 import struct
 import subprocess
@@ -14,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MODEL = f"{HERE}/sounds.model"
 driver, reader = map(os.path.abspath, sys.argv[1:])
 BOUND = 5e-5  # of values from -1 to 2; the reference's own are of float32
-FFMPEG = "convert it: `ffmpeg -i FILE -ac 1 -ar 16000 NEW.wav`"
+FFMPEG = "`ffmpeg -i FILE -ac 1 NEW.wav` converts it"
 failed = 0
 
 
@@ -85,14 +87,15 @@ def good():
 def broken():
     """{name: (bytes, what is said behind the path)}"""
     whole = made.wav([1, 2, 3, 4])
-    kinds = "expected whole numbers (1) of 8, 16, 24 or 32 bits, or floats (3) of 32 or 64: " + FFMPEG
+    kinds = "expected whole numbers (1) of 8, 16, 24 or 32 bits, or floats (3) of 32 or 64; " + FFMPEG
     of_kind = lambda kind, bits, block=None: made.wav(b"abcdefgh", kind=kind, bits=bits, block=block)
     found = {
-        "empty": (b"", "it is not a sound; expected WAV"), "a-text": (b"hello", "it is not a sound"), "a-webp": (b"RIFF\x04\0\0\0WEBP", "it is not a sound"),
-        "a-flac": (b"fLaC....", "it is a FLAC; expected WAV: " + FFMPEG), "an-mp3": (b"ID3\x04", "it is an MP3"), "an-mp4": (b"\0\0\0\x20ftypM4A ", "it is an MP4"),
-        "an-ogg": (b"OggS", "it is an Ogg"), "an-aiff": (b"FORM", "it is an AIFF"), "rifx": (b"RIFX" + whole[4:], "it is a WAV whose numbers begin with their highest byte"),
+        "empty": (b"", "it is empty; expected WAV"), "a-text": (b"hello", "it is not a sound; expected WAV"), "a-webp": (b"RIFF\x04\0\0\0WEBP", "it is a WebP picture; expected a sound: WAV"),
+        "a-flac": (b"fLaC....", "it is a FLAC sound; expected WAV; " + FFMPEG), "an-mp3": (b"ID3\x04", "it is an MP3"), "an-mp4": (b"\0\0\0\x20ftypM4A ", "it is an MP4"),
+        "an-ogg": (b"OggS", "it is an Ogg"), "an-aiff": (b"FORM....AIFC", "it is an AIFF"), "rifx": (b"RIFX" + whole[4:], "it is a WAV whose numbers begin with their highest byte"),
         "rf64": (b"RF64" + whole[4:], "it is a WAV of more than 4 GB"),
-        "rate": (made.wav([1], rate=44100), "it has 44100 samples per second; the model requires 16000: " + FFMPEG),
+        "rate-low": (made.wav([1, 2], rate=62), "its 62 samples per second can't be converted to 16000: one rate is more than 256 times the other"),
+        "rate-high": (made.wav([1, 2], rate=4096001), "its 4096001 samples per second can't be converted to 16000"),
         "rate-0": (made.wav([1], rate=0), "byte 24: its rate can't be 0 samples per second"),
         "mu-law": (of_kind(7, 8), "its samples are of kind 7 with 8 bits; " + kinds), "adpcm": (of_kind(2, 4, 1), "its samples are of kind 2 with 4 bits"),
         "bits-12": (of_kind(1, 12, 2), "its samples are of kind 1 with 12 bits"), "bits-64": (of_kind(1, 64), "its samples are of kind 1 with 64 bits"),
@@ -110,7 +113,7 @@ def broken():
     }
     for at in range(len(whole)):  # wherever it ends
         if at < 46:  # later, the samples are read as far as they go
-            found[f"ends-{at}"] = (whole[:at], "it is not a sound" if at < 12 else "it ends without samples" if at < 20 or 36 <= at < 44 else
+            found[f"ends-{at}"] = (whole[:at], "it is " if at < 12 else "it ends without samples" if at < 20 or 36 <= at < 44 else
                                    "it has no samples" if at >= 44 else "it is truncated: at byte ")
     return found
 
@@ -159,6 +162,44 @@ def check_files():
     verdict("wherever a file ends", next(filter(None, ends), None))
 
 
+# ---- other rates ----
+
+TONES = [(61.7, 0.4, 0.12), (417.3, 1.1, 0.1), (1203.1, 2.9, 0.15), (2417.9, 0.2, 0.09), (3107.7, 5.1, 0.1)]  # Hz below 0.4 of the least rate, phase, height
+
+
+def tones(rate, seconds=1.0):
+    """A sound of a formula, which is band-limited, so that its samples at any rate follow from those at another; it begins and ends softly."""
+    n = round(rate * seconds)
+    return [math.sin(math.pi * i / n) ** 2 * sum(h * math.sin(2 * math.pi * f * i / rate + p) for f, p, h in TONES) for i in range(n)]
+
+
+def float_wav(values, rate, channels=1):
+    return made.wav(struct.pack(f"<{len(values)}f", *values), kind=3, bits=32, rate=rate, channels=channels)
+
+
+def check_rates():
+    """Of samples at one rate those at another, beside the formula"""
+    expected = tones(16000)
+    rates = [8000, 11025, 12000, 15999, 22050, 24000, 32000, 44100, 48000, 96000, 192000]
+    found = read_all({f"tones-{rate}": float_wav(tones(rate), rate) for rate in rates}, 16000)
+    for rate, text in zip(rates, found):
+        samples, _, note = text.partition(" note: ")
+        words = [float(w) for w in samples.split()] if samples[:1].isdigit() else []
+        off = max(map(abs, (a - b for a, b in zip(words[1:], expected)))) if len(words) == 16001 and words[0] == 16000 else text[:200]
+        right = isinstance(off, float) and off < 4e-7 and note == f"tones-{rate}: it is resampled from {rate} to 16000 samples per second"
+        verdict(f"{rate} samples per second as 16000", None if right else f"{off} off; {note}")
+    loud = [0.5 * math.sin(2 * math.pi * 9000 * i / 44100) * math.sin(math.pi * i / 44100) ** 2 for i in range(44100)]
+    both = [x for a, b in zip(tones(44100), loud) for x in (a + b, a - b)]
+    found = read_all({"too-high": float_wav(loud, 44100), "stereo": float_wav(both, 44100, 2), "as-it-is": float_wav(loud[:9], 16000), "third": float_wav([1], 48000),
+                      "first": float_wav([0.25], 16000)}, 16000)
+    numbers = [[float(w) for w in text.partition(" note: ")[0].split()[1:]] for text in found]
+    verdict("a tone above the half of the rate is removed", None if len(numbers[0]) == 16000 and max(map(abs, numbers[0])) < 1e-6 else found[0][:200])
+    off = max(abs(a - b) for a, b in zip(numbers[1], expected))
+    verdict("channels are averaged first", None if len(numbers[1]) == 16000 and off < 4e-7 else f"{off} off")
+    verdict("no samples change at the same rate, and there is no note", None if [float32(x) for x in numbers[2]] == [float32(x) for x in loud[:9]] and "note" not in found[2] + found[4] else found[2])
+    verdict("one sample", None if [len(n) for n in numbers[3:]] == [1, 1] else found[3:])
+
+
 # ---- spectrograms ----
 
 def spectrogram(seconds, mels):
@@ -196,6 +237,46 @@ def same(name, found, expected):
     verdict(name, None if found == expected else f"{found!r:.300} where {expected!r:.300} is right")
 
 
+def check_other_rates(text):
+    """A model hears the same at any rate."""
+    for rate in (16000, 44100, 8000):
+        write(f"tones-{rate}.wav", float_wav(tones(rate), rate))
+    note = "lathe: note: tones-44100.wav: it is resampled from 44100 to 16000 samples per second\n"
+    right = lathe("run", "hears", "tones-16000.wav", "-n", "12")
+    same("the same text at another rate, with a note", lathe("run", "hears", "tones-44100.wav", "-n", "12"), right + note)
+    mels = [json.loads(lathe("eval", "hears", "-I", f"samples=tones-{rate}.wav", "-p", "1", "--tap", "mel", "--output", "mel", "--json").split("\nlathe: note")[0])["mel"]
+            for rate in (16000, 44100, 8000)]
+    off = [max(abs(a - b) for x, y in zip(mels[0], other) for a, b in zip(x, y)) for other in mels[1:]]
+    verdict("the same spectrogram at another rate", None if max(off) < 2e-4 and mels[0] != mels[1] else f"{off} off")
+    write("long-44100.wav", float_wav(tones(44100, 1.0001), 44100))
+    says("a long sound of another rate is refused", lathe("run", "hears", "long-44100.wav", code=1),
+         "long-44100.wav: it is 1.00009 s long (44104 samples), but the model takes 1 s (16000 samples at 16000 per second)")
+    write("speech-22050.wav", made.wav(made.samples(12000), rate=22050))
+    verdict("another sound, if the rate were ignored", "the same" if lathe("run", "hears", "speech-22050.wav", "-n", "12").startswith(text) and text != right else None)
+
+
+def check_lists():
+    """Several sounds, each as if it were the only one"""
+    names = ["speech.wav", "tones-8000.wav", "short.wav"]
+    alone = {name: lathe("run", "hears", name, "-n", "9").split("lathe: note")[0] for name in names}
+    beams = {name: lathe("run", "hears", name, "-n", "9", "--beams", "3").split("lathe: note")[0] for name in names}
+    headed = lambda texts, names: "".join(f"{name}\n{texts[name]}\n" for name in names)
+    note = "lathe: note: tones-8000.wav: it is resampled from 8000 to 16000 samples per second\n"
+    same("several sounds", lathe("run", "hears", *names, "-n", "9"), headed(alone, names) + note)
+    same("several sounds, by beams", lathe("run", "hears", *names, "-n", "9", "--beams", "3"), headed(beams, names) + note)
+    write("list.txt", "\r\n".join(["speech.wav", "", "nowhere.wav", "long.wav", "short.wav"]).encode())
+    r = subprocess.run([driver, "run", MODEL, "-m", "hears", "@list.txt", "-n", "9"], capture_output=True, cwd=work)
+    err = "".join(line for line in r.stderr.decode().splitlines(True) if "generated from a hash" not in line)
+    same("a list, of which some can't be read", (r.returncode, r.stdout.decode(), err.splitlines()[0], err.splitlines()[1][:49], len(err.splitlines())),
+         (3, headed(alone, ["speech.wav", "short.wav"]), "lathe run: list.txt, line 3: nowhere.wav: No such file or directory",
+          "lathe run: list.txt, line 4: long.wav: it is 1.00", 2))
+    same("a list on standard input", lathe("run", "hears", "@-", "-n", "9", text=b"speech.wav\nshort.wav\n"), headed(alone, ["speech.wav", "short.wav"]))
+    same("a list of one", lathe("run", "hears", "@-", "-n", "9", text=b"speech.wav\n"), headed(alone, ["speech.wav"]))
+    says("only sounds that can't be read", lathe("run", "hears", "long.wav", "speech.flac", code=3), "speech.flac: No such file")
+    says("standard input twice", lathe("run", "hears", "-", "@-", code=2), "standard input, - or @-, is named 2 times")
+    says("a prompt on standard input for several sounds", lathe("run", "hears", *names, "-p", "-", code=2), "the prompt of several sounds can't be standard input")
+
+
 def check_commands():
     write("short.wav", made.wav([16384, -8192, 1024]))
     write("nine.wav", made.wav([1] * 9))
@@ -215,7 +296,7 @@ def check_commands():
     says("and its note", lathe("eval", "samples", "-I", "x=cut.wav", "-I", "other=0", "--json"),
          "lathe: note: cut.wav: it was cut short: the last 2 bytes of its samples are missing; the first 2 samples are read")
     says("a sound that is too long", lathe("eval", "samples", "-I", "x=nine.wav", "-I", "other=0", code=1),
-         "nine.wav: it is 0.0005625 s long (9 samples), but the model takes 0.0005 s (8): ")
+         "nine.wav: it is 0.0005625 s long (9 samples), but the model takes 0.0005 s (8 samples at 16000 per second): ")
 
     lathe("eval", "hears", "-I", "samples=speech.wav", "-p", "1", "--tap", "mel", "--output", "mel", "-o", "mel.safetensors")
     text = lathe("run", "small", "--inputs", "mel.safetensors", "-n", "12")
@@ -233,10 +314,10 @@ def check_commands():
     same("words of a tokenizer", lathe("run", "hears", "speech.wav", "-n", "12", "--tokenizer", "vocab.txt").split(),
          [words[int(token)] for token in text.split() if int(token) > 3])
     says("a long sound is refused", lathe("run", "hears", "long.wav", code=1),
-         "long.wav: it is 1.00006 s long (16001 samples), but the model takes 1 s (16000): `ffmpeg -i FILE -ss 0 -t 1 NEW.wav`")
-    says("another rate is refused", lathe("run", "hears", "fast.wav", code=1), "fast.wav: it has 44100 samples per second; the model requires 16000: " + FFMPEG)
-    says("no sound argument", lathe("run", "hears", code=2), "loop transcribe requires one sound after the model")
-    says("two sounds", lathe("run", "hears", "speech.wav", "speech.wav", code=2), "loop transcribe requires one sound after the model")
+         "long.wav: it is 1.00006 s long (16001 samples), but the model takes 1 s (16000 samples at 16000 per second): `ffmpeg -i FILE -ss 0 -t 1 NEW.wav`")
+    says("no sound argument", lathe("run", "hears", code=2), "loop transcribe requires sounds after the model")
+    check_other_rates(text)
+    check_lists()
     says("a sound twice", lathe("run", "hears", "speech.wav", "-I", "samples=speech.wav", code=1), "the input samples is given twice")
     says("a missing file", lathe("run", "hears", "nowhere.wav", code=3), "nowhere.wav: No such file")
     says("an option of another loop", lathe("run", "hears", "speech.wav", "--similar", code=2), "run transcribe: takes no --similar")
@@ -252,6 +333,7 @@ def check_commands():
 with tempfile.TemporaryDirectory() as work:
     check_files()
     check_notes()
+    check_rates()
     check_spectrograms()
     check_commands()
 sys.exit(failed > 0)
