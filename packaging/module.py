@@ -497,7 +497,34 @@ class Model:
             _check(code)
             return found[:made.value].copy(), worth.value
 
-    if "classify" in MODEL["loops"]:
+    if isinstance(MODEL["loops"].get("classify"), dict):
+        def classify(self, tokens, types=None):
+            """The probability of each class: of a text or a pair, of tokens [n] and their types [n], as encode_pair() gives them; [classes], or
+            [n, classes] for a model that classifies tokens."""
+            text, loop = _row(tokens, numpy.int32, "tokens"), MODEL["loops"]["classify"]
+            kinds = None if types is None else _row(types, numpy.int32, "types")
+            if kinds is not None and len(kinds) != len(text):
+                raise TypeError(f"types has {len(kinds)} elements, and tokens {len(text)}")
+            n = ctypes.c_int64(len(text))
+            likely = numpy.empty((len(text), loop["classes"]) if loop["of_tokens"] else loop["classes"], numpy.float64)
+            scratch = _scratch(_function("classify_scratch", ctypes.c_size_t)(n))
+            _check(self._call("classify", _pointer(text), None if kinds is None else _pointer(kinds), n, _pointer(likely), _pointer(scratch)))
+            return likely
+
+        if MODEL["tokenizer"]:
+            def encode_pair(self, first, second, most=0):
+                """A pair of texts as tokens and their types, by the tokenizer's template; more than `most` tokens (0: no limit) are cut."""
+                data = first.encode(), second.encode()
+                sizes = [ctypes.c_int64(len(text)) for text in data]
+                room = self._call("encode_pair_room", *sizes, result=ctypes.c_int64)
+                ids, types, whole = numpy.empty(room, numpy.int32), numpy.empty(room, numpy.int32), ctypes.c_int64(0)
+                scratch = _scratch(self._call("encode_scratch", ctypes.c_int64(max(map(len, data))), result=ctypes.c_int64))
+                count = self._call("encode_pair", data[0], sizes[0], data[1], sizes[1], ctypes.c_int64(most), _pointer(ids), _pointer(types),
+                                   ctypes.byref(whole), _pointer(scratch), result=ctypes.c_int64)
+                if count < 0:
+                    raise ValueError("a text is too long, or the tokenizer has no template for pairs")
+                return ids[:count].copy(), types[:count].copy()
+    elif "classify" in MODEL["loops"]:
         def classify(self, pixels):
             """The probability of each class: of pixels of 8 bits, [height, width] or [height, width, 3]."""
             given = numpy.asarray(pixels)
@@ -512,6 +539,7 @@ class Model:
                               _pointer(likely), _pointer(scratch)))
             return likely
 
+    if "classify" in MODEL["loops"]:
         @staticmethod
         def label(number):
             """A class's name, or None."""

@@ -80,8 +80,11 @@
 #define HAS_PROMPT_FED 1
 #define HAS_SOUND_FED 1
 
-/* Loop of the command line: fills masks, embeds texts; denoises with a class, with other inputs. */
+/* Loop of the command line: fills masks, embeds texts, classifies texts or tokens, classifies pairs of texts; denoises with a class, with other
+ * inputs. */
 #define HAS_FILL 1
 #define HAS_EMBED 1
+#define HAS_CLASSES 1
+#define HAS_PAIRS 1
 #define HAS_CLASS 1
 #define HAS_INPUTS 1

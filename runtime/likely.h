@@ -20,6 +20,23 @@ static inline int likely_probabilities(const float *logits, int64_t n, double *p
         return 1;
 }
 
+/* How scores of classes become values. */
+enum { CLASSES_SOFTMAX, CLASSES_SIGMOID, CLASSES_NONE };
+
+/* Values of the scores [n] of classes; 0: they have none, one is NaN or infinite. */
+static inline int likely_classes(const float *scores, int64_t n, int activation, double *value)
+{
+        if (activation == CLASSES_SOFTMAX)
+                return likely_probabilities(scores, n, value);
+        for (int64_t i = 0; i < n; i++) {
+                const double x = (double)scores[i];
+                if (x - x != 0)
+                        return 0;
+                value[i] = activation == CLASSES_SIGMOID ? 1 / (1 + reals_exp(-x)) : x;
+        }
+        return 1;
+}
+
 /* Whether a precedes b: the larger probability first, then the smaller number. */
 static inline int likely_before(const double *probability, int64_t a, int64_t b)
 {

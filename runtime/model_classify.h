@@ -1,7 +1,7 @@
 /*
  * Classification as a function of the model.  $model and $MODEL are its name.
  *
- * Needs guard.h, picture_input.h, likely.h, the model's functions, classify_call(), picture_form and CLASSES.
+ * Needs guard.h, picture_input.h, likely.h, the model's functions, classify_call(), picture_form, CLASSES and ACTIVATION.
  */
 
 size_t $model_classify_scratch(int64_t width, int64_t height)
@@ -21,7 +21,7 @@ int $model_classify($model *m, const uint8_t *pixels, int64_t width, int64_t hei
         const FloatState outside = float_enter();
         picture_take(&picture_form, pixels, width, height, channels, values, scratch);
         int error = classify_call(m, values, 0, scores, (int32_t *)(void *)(values + count));
-        if (!error && !likely_probabilities(scores, CLASSES, probabilities))
+        if (!error && !likely_classes(scores, CLASSES, ACTIVATION, probabilities))
                 error = $MODEL_ERROR_RANGE;
         float_leave(outside);
         return error;

@@ -40,6 +40,7 @@ enum {
         TOKENS_PAIR_BITS,    /* [a power of two] bytes: a bit for each hash of a pair; 0: no pair has this hash */
         TOKENS_SPLITS,       /* TokenSplit [vocab], or empty: the merge that makes each token; for token_search() */
         TOKENS_SHORT,        /* TokenShown [vocab]: copies of the short texts of TOKENS_SHOWN that don't depend on the context */
+        TOKENS_TEMPLATE,     /* TokenItem, or empty: the order of tokens in a pair of texts */
         TOKENS_SECTIONS
 };
 
@@ -57,7 +58,7 @@ enum {
 
 /* Header of the block. */
 typedef struct {
-        char name[8]; /* "tokens 2" */
+        char name[8]; /* "tokens 3" */
         uint32_t size, vocab, unknown, longest;
         uint32_t flags, before, behind, raw_added, growth, strip;
         uint32_t model, inner, characters, word; /* inner: trie node of the prefix within words; characters: maximum of a word */
@@ -104,6 +105,14 @@ typedef struct {
 } TokenShown;
 
 enum { TOKEN_NOT_SHORT = 255 };
+
+/* A token of a pair, or a text in it; `type` is that of all its tokens. */
+typedef struct {
+        int32_t token; /* or ITEM_FIRST, ITEM_SECOND */
+        int32_t type;
+} TokenItem;
+
+enum { ITEM_FIRST = -1, ITEM_SECOND = -2 };
 
 typedef struct {
         uint32_t left, right; /* UINT32_MAX: the slot is free */
@@ -235,7 +244,7 @@ static inline uint32_t token_element(int which)
                 [TOKENS_STAGE] = 2, [TOKENS_CHANGES] = sizeof(TokenChange), [TOKENS_AROUND] = 4, [TOKENS_FIRST_OFFSET] = 4,
                 [TOKENS_MAPS] = sizeof(TokenMap), [TOKENS_MAP_STAGE] = 2, [TOKENS_MAP_VALUES] = 4, [TOKENS_COMPOSED] = sizeof(TokenComposed),
                 [TOKENS_CHARSMAP] = 4, [TOKENS_NODES] = sizeof(TokenNode), [TOKENS_SCORES] = 8,
-                [TOKENS_SHORT] = sizeof(TokenShown), [TOKENS_SPLITS] = sizeof(TokenSplit)};
+                [TOKENS_SHORT] = sizeof(TokenShown), [TOKENS_SPLITS] = sizeof(TokenSplit), [TOKENS_TEMPLATE] = sizeof(TokenItem)};
         return which == TOKENS_REGEX ? (uint32_t)sizeof(TokenRegex) : size[which] ? size[which] : 1;
 }
 
@@ -337,12 +346,26 @@ static inline int token_steps_fit(const TokenTables *t)
         return 1;
 }
 
+/* A template has the first text, then the second one, each once. */
+static inline int token_template_fits(const TokenTables *t)
+{
+        const TokenItem *item = (const TokenItem *)token_section(t, TOKENS_TEMPLATE);
+        int texts = 0;
+        for (int64_t i = 0; i < t->count[TOKENS_TEMPLATE]; i++) {
+                const int is_text = item[i].token == -1 - texts;
+                if (item[i].type < 0 || (!is_text && (item[i].token < 0 || (uint32_t)item[i].token >= t->head->vocab)))
+                        return 0;
+                texts += is_text;
+        }
+        return !t->count[TOKENS_TEMPLATE] || texts == 2;
+}
+
 /* Opens and validates a block [size], aligned to 8 bytes, which must outlive *t.  Returns 0 if it is invalid. */
 static inline int tokens_open(TokenTables *t, const void *block, uint64_t size)
 {
         const TokenHead *head = (const TokenHead *)block;
         memset(t, 0, sizeof *t);
-        if (size < sizeof *head || memcmp(head->name, "tokens 2", 8) || head->size > size)
+        if (size < sizeof *head || memcmp(head->name, "tokens 3", 8) || head->size > size)
                 return 0;
         t->head = head;
         for (int i = 0; i < TOKENS_SECTIONS; i++) {
@@ -356,7 +379,7 @@ static inline int tokens_open(TokenTables *t, const void *block, uint64_t size)
         if (vocab < 1 || vocab > INT32_MAX - 1 || t->count[TOKENS_OFFSET] != vocab + 1 || t->count[TOKENS_SHOWN_OFFSET] != vocab + 1 ||
             t->count[TOKENS_MARKS] != vocab || !token_is_power(t->count[TOKENS_WHOLE]) || !token_is_power(t->count[TOKENS_PAIRS]) || !token_is_power(t->count[TOKENS_PAIR_BITS]) ||
             t->count[TOKENS_OF_BYTE] != 256 || t->count[TOKENS_SHORT] != vocab || (t->count[TOKENS_SPLITS] && (t->count[TOKENS_SPLITS] != vocab || !t->count[TOKENS_NODES])) || head->unknown >= head->vocab || head->raw_added > t->count[TOKENS_ADDED] || head->growth < 1 ||
-            head->growth > TOKENS_GROWTH || (int64_t)head->before + head->behind != t->count[TOKENS_AROUND] || !token_steps_fit(t) || !token_changes_fit(t) || !token_model_fits(t))
+            head->growth > TOKENS_GROWTH || (int64_t)head->before + head->behind != t->count[TOKENS_AROUND] || !token_steps_fit(t) || !token_changes_fit(t) || !token_model_fits(t) || !token_template_fits(t))
                 return 0;
         const TokenAdded *added = (const TokenAdded *)token_section(t, TOKENS_ADDED);
         t->all_control[0] = t->all_control[1] = 1;

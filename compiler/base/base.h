@@ -268,7 +268,8 @@ json_t *json_parse_exact(const char *text, size_t length, size_t flags, json_err
 bool json_not_finite(const json_t *value, double *x); /* NaN, Infinity or -Infinity, as written by Python */
 json_t *json_finite(double x);                        /* null if JSON lacks the number */
 bool json_write(json_t *value); /* to standard output, indented; takes ownership.  false: out of memory */
-void json_print(FILE *f, const char *text, int64_t n); /* bytes as within a JSON string */
+void json_print(FILE *f, const char *text,
+                int64_t n); /* bytes as within a JSON string; U+FFFD for those that are not UTF-8 */
 
 /* Well-known file formats, recognised by their first bytes. */
 

@@ -178,11 +178,17 @@ bool json_write(json_t *value)
 
 void json_print(FILE *f, const char *text, int64_t n)
 {
-        for (int64_t i = 0; i < n; i++) {
+        uint32_t code;
+        for (int64_t i = 0, bytes; i < n; i += bytes) {
                 unsigned char c = (unsigned char)text[i];
-                if (c < ' ')
-                        fprintf(f, "\\u%04x", c);
-                else
+                const int64_t left = n - i < 4 ? n - i : 4;
+                bytes = c < 0x80 ? 1 : decode_utf8(text + i, (int32_t)left, &code);
+                if (c < ' ' || !bytes)
+                        fprintf(f, "\\u%04x", bytes ? c : 0xfffd);
+                else if (c < 0x80)
                         fprintf(f, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+                else
+                        fwrite(text + i, 1, (size_t)bytes, f);
+                bytes += !bytes;
         }
 }

@@ -199,7 +199,11 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
         const EmitLoop *l = loops->main;
         if (loops->why_no_main)
                 return loops->why_no_main;
-        const LoopInput in = l ? loop_info[loop_number(l->loop->name)].in : LOOP_IN_TOKENS;
+        const LoopId id = l ? (LoopId)loop_number(l->loop->name) : LOOP_generate;
+        const LoopInput in = l ? loop_input(id, &l->parts) : LOOP_IN_TOKENS;
+        if (id == LOOP_classify && in == LOOP_IN_TOKENS)
+                return "classifies texts, which pages don't support yet; `lathe build --main` makes a "
+                       "program";
         if (loops->feeds_prompt && in != LOOP_IN_SOUND)
                 return "is fed its prompt, which pages don't support yet";
         const bool of_texts = in == LOOP_IN_TOKENS || in == LOOP_IN_SOUND;

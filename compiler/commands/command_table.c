@@ -202,8 +202,11 @@ const CommandPart part_table[] = {
          "prompt."},
         {"run classify",
          "loop classify: PICTURE… are PNG, JPEG, PPM or PGM files, @FILE the files that FILE lists, one on "
-         "each line, - standard input, and @- a list from it.  Prints the likeliest classes of each: "
-         "probability, number, label.  If one can't be read, the others are processed."},
+         "each line, - standard input, and @- a list from it.  If one can't be read, the others are "
+         "processed.  Of a model of texts: TEXT; a pair of texts, FIRST SECOND; or FIRST SECOND…, a pair for "
+         "each SECOND.  - is the lines of standard input, @FILE those of FILE: as the only argument, each is "
+         "a text, or a pair with a tab between its texts; as the last argument, a SECOND.  Prints the "
+         "likeliest classes of each: probability, number, label; of a model of tokens those of each token."},
         {"run embed", "loop embed: TEXT… or -p TEXT; @FILE is the lines of FILE, - those of standard input.  "
                       "Prints a vector for each, as a line of JSON."},
         {"run fill", "loop fill: TEXT… as for embed, with masks.  Prints the likeliest tokens for each mask: "

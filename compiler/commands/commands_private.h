@@ -112,6 +112,8 @@ typedef struct {
         Tokenizer *tokenizer; /* loaded for the text if necessary */
         const char *text;     /* [ntext], for the input of token ids; NULL: none */
         int64_t ntext;
+        TextPart second;    /* the other text of a pair; text NULL: none */
+        const Input *types; /* the input of token types of a pair; NULL: none */
         const char *where;  /* source of the text or sound for messages; NULL: it is not one of several */
         int64_t longest;    /* maximum of tokens for a text of a loop; 0: not a loop's */
         int64_t max_tokens; /* a longer text is truncated to this number of tokens; 0: never */
@@ -156,7 +158,9 @@ typedef struct {
         const Loop *loop;
         LoopParts parts;
         const char *prompt; /* prefix of each text; NULL: none */
+        TextPart second;    /* the other text of a pair; text NULL: none */
         char where[512];    /* source of the current text: "standard input, line 3" */
+        bool is_line;       /* the current text is a line of a list */
         bool text_fault;    /* the current text caused the error; the others are still processed */
         bool finished;      /* all texts were processed, maybe some with errors */
         int64_t texts, cut, max_tokens; /* number of texts; number of truncated texts, and their length */
@@ -185,5 +189,7 @@ const float *loop_output(const LoopRun *r, int64_t *n); /* [*n] values */
 int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, int64_t n), void *of);
 /* Converts the text to tokens and calls loop_run_once(). */
 int loop_run_text(LoopRun *r, const char *text, int64_t n);
+/* Text of a single token, into out [longest + TOKEN_RESIDUE].  Returns its length, 0 without a tokenizer. */
+int64_t loop_token_text(const LoopRun *r, int64_t token, char *out);
 const double *loop_tokens_given(const LoopRun *r, int64_t *n); /* after that: the tokens */
 #endif

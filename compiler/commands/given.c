@@ -109,7 +109,7 @@ static int add_named(Given *e, const char *text)
 /* Truncates a loop's text if requested, and checks the model's limit. */
 static int fit_text(Given *e, int32_t *tokens, int64_t *count)
 {
-        if (e->max_tokens && *count > e->max_tokens) {
+        if (e->max_tokens && *count > e->max_tokens && !e->second.text) {
                 const int64_t n = *count;
                 *count = e->o->tokenizer ? tokens_shorten(&e->tokenizer->tables, tokens, n, e->max_tokens)
                                          : e->max_tokens;
@@ -126,6 +126,54 @@ static int fit_text(Given *e, int32_t *tokens, int64_t *count)
                                        *count, e->longest));
 }
 
+/* Adds integers [n] as an input. */
+static int add_integers(Given *e, const Input *in, const int32_t *x, int64_t n)
+{
+        double *value = malloc((size_t)n * sizeof *value + 1);
+        for (int64_t i = 0; value && i < n; i++)
+                value[i] = x[i];
+        return value ? add_made(e, input_name(in), 1, &n, value) : command_error(e->command, no_memory);
+}
+
+/* Tokens of a pair, with their types; NULL after a message. */
+static int32_t *tokens_of_pair(Given *e, int32_t **types, int64_t *count, int *code)
+{
+        const Tokenizer *t = e->tokenizer;
+        int64_t all = 0;
+        *types = NULL;
+        *code = WRONG_INPUT;
+        if (!e->o->tokenizer || tokens_pair_added(&t->tables) < 0) {
+                command_error(e->command,
+                              e->o->tokenizer
+                                      ? "a pair of texts: this tokenizer has no template for pairs (`pair` "
+                                        "of the post-processor in tokenizer.json); --each takes each text "
+                                        "by itself"
+                                      : "a pair of texts requires a tokenizer: --tokenizer FILE; --each "
+                                        "takes each text by itself");
+                return NULL;
+        }
+        int32_t *tokens = pair_to_tokens(t, (TextPart){e->text, e->ntext}, e->second, e->max_tokens, types,
+                                         count, &all);
+        e->was_cut = tokens && *count < all;
+        if (!tokens)
+                *code = command_error(e->command, no_memory);
+        return tokens;
+}
+
+static int add_pair(Given *e, const Input *ids)
+{
+        int64_t count = 0;
+        int code;
+        int32_t *types, *tokens = tokens_of_pair(e, &types, &count, &code);
+        if (tokens && (code = fit_text(e, tokens, &count)) == DONE)
+                code = add_integers(e, ids, tokens, count);
+        if (code == DONE && e->types)
+                code = add_integers(e, e->types, types, count);
+        free(types);
+        free(tokens);
+        return code;
+}
+
 static int given_add_text(Given *e)
 {
         const Graph *g = e->m->graph;
@@ -138,19 +186,18 @@ static int given_add_text(Given *e)
                         "a text is for a model with an input of token ids [time]; this one has none");
         if (e->o->tokenizer && !e->tokenizer->block.block && !load_tokenizer(e->m, e->o, e->tokenizer))
                 return failure_code(e->m);
+        if (e->second.text)
+                return add_pair(e, ids);
         int32_t *tokens = e->o->tokenizer ? text_to_tokens(e->tokenizer, e->text, e->ntext, &count)
                                           : numbers_to_tokens(g, e->text, &count, &why);
         if (!tokens)
                 return why && e->longest ? wrong_text(e, why)
                                          : command_error(e->command, why ? why : no_memory);
-        const int code = fit_text(e, tokens, &count);
-        double *value = code == DONE ? malloc((size_t)count * sizeof *value + 1) : NULL;
-        for (int64_t i = 0; value && i < count; i++)
-                value[i] = tokens[i];
+        int code = fit_text(e, tokens, &count);
+        if (code == DONE)
+                code = add_integers(e, ids, tokens, count);
         free(tokens);
-        if (code != DONE)
-                return code;
-        return value ? add_made(e, input_name(ids), 1, &count, value) : command_error(e->command, no_memory);
+        return code;
 }
 
 static int check_bounds(const Given *e)

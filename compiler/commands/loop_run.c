@@ -50,6 +50,7 @@ bool loop_fill_inputs(LoopRun *r)
         const Graph *g = r->e.m->graph;
         for (int i = 0; i < g->ninput; i++)
                 if (!is_given_by_name(r->e.o, input_name(&g->input[i])) &&
+                    !(r->second.text && &g->input[i] == r->parts.types) &&
                     !loop_fill(r->loop, &g->input[i], &r->e.given.values))
                         return false;
         return true;
@@ -103,7 +104,7 @@ static int64_t cut_length(const LoopRun *r)
 
 int loop_run_text(LoopRun *r, const char *text, int64_t n)
 {
-        if (memchr(text, 0, (size_t)n))
+        if (memchr(text, 0, (size_t)n) || (r->second.text && memchr(r->second.text, 0, (size_t)r->second.n)))
                 return loop_wrong_text(r, "the line has a byte 0");
         Arena *a = &r->e.m->arena;
         evaluation_forget(&r->e);
@@ -114,6 +115,8 @@ int loop_run_text(LoopRun *r, const char *text, int64_t n)
                              .tokenizer = &r->e.tokenizer,
                              .text = r->prompt ? arena_printf(a, "%s%s", r->prompt, text) : text,
                              .ntext = n + (r->prompt ? (int64_t)strlen(r->prompt) : 0),
+                             .second = r->second,
+                             .types = r->parts.types,
                              .where = r->where,
                              .longest = loop_longest_text(r),
                              .max_tokens = r->max_tokens};
@@ -134,6 +137,16 @@ const double *loop_tokens_given(const LoopRun *r, int64_t *n)
                 }
         *n = 0;
         return NULL;
+}
+
+int64_t loop_token_text(const LoopRun *r, int64_t token, char *out)
+{
+        const Tokenizer *t = &r->e.tokenizer;
+        TokenDecoder decoder = {.n = 0};
+        if (!t->block.block)
+                return 0;
+        int64_t n = tokens_decode(&t->tables, &decoder, (int32_t)token, TOKENS_CONTROL, out);
+        return n + tokens_decode_end(&decoder, out + n);
 }
 
 typedef int TakeText(LoopRun *r, void *of, const char *text, int64_t n);
@@ -159,6 +172,7 @@ static int take_lines(LoopRun *r, FILE *file, const char *name, TakeText *take, 
                 n -= n > 0 && line[n - 1] == '\n';
                 line[n] = 0;
                 snprintf(r->where, sizeof r->where, "%.400s, line %lld", name, (long long)++number);
+                r->is_line = true;
                 code = take_one(r, take, of, line, n, faults);
         }
         if (code == DONE && ferror(file))
@@ -204,6 +218,7 @@ static int loop_take_texts(LoopRun *r, TakeText *take, void *of, int64_t *faults
         for (int i = 1; i < o->nfile && code == DONE; i++) {
                 const char *word = o->file[i];
                 snprintf(r->where, sizeof r->where, "text %d", i);
+                r->is_line = false;
                 code = !strcmp(word, "-") || word[0] == '@'
                                ? take_list(r, word, take, of, faults)
                                : take_one(r, take, of, word, (int64_t)strlen(word), faults);

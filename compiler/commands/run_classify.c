@@ -1,4 +1,5 @@
-/* lathe run, loop classify: the most likely classes of pictures. */
+/* lathe run, loop classify: the most likely classes of pictures, of texts and pairs of texts, and of the
+ * tokens of texts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,177 @@
 typedef struct {
         LoopRun *r;
         const char *const *label; /* [classes]; NULL: only numbers */
-        int64_t classes;
+        int64_t classes, top;
+        int activation;
+        bool of_tokens;   /* each token has classes */
+        bool takes_pairs; /* arguments are the first text and then second texts */
+        bool splits;      /* a line of standard input may be a pair */
+        bool noted;       /* the note on special tokens was printed */
+        TextPart first;   /* text NULL: not read yet */
         WordList pictures;
-        int worst; /* exit code of the pictures that could not be processed */
+        const ListedWord *picture; /* the current one; NULL: texts are classified */
+        int worst;                 /* exit code of the pictures that could not be processed */
 } Classes;
+
+/* --- output --------------------------------------------------------------------------------------------------------- */
+
+/* "name": "text" */
+static void print_member(const char *name, TextPart value)
+{
+        printf("\"%s\": \"", name);
+        json_print(stdout, value.text, value.n);
+        printf("\"");
+}
+
+static TextPart whole_text(const char *text)
+{
+        return (TextPart){text, (int64_t)strlen(text)};
+}
+
+/* The members of a line of JSON before the classes: the file or the texts. */
+static void classify_print_source(const Classes *c, TextPart text)
+{
+        const bool of_texts = c->r->parts.input->type.dtype == INT;
+        print_member(of_texts ? "text" : "file", text);
+        if (c->r->second.text) {
+                printf(", ");
+                print_member("text_pair", c->r->second);
+        }
+}
+
+static void print_classes_json(const Classes *c, const Likely *likely)
+{
+        printf("\"classes\": [");
+        for (int64_t i = 0; i < c->top; i++) {
+                printf("%s{\"class\": %lld, \"%s\": %.9g", i ? ", " : "", (long long)likely[i].number,
+                       c->activation == CLASSES_NONE ? "score" : "probability", likely[i].probability);
+                if (c->label) {
+                        printf(", ");
+                        print_member("label", whole_text(c->label[likely[i].number]));
+                }
+                printf("}");
+        }
+        printf("]");
+}
+
+/* A line for each class; after: the end of each line. */
+static void classify_print_lines(const Classes *c, const Likely *likely, const char *after)
+{
+        for (int64_t i = 0; i < c->top; i++)
+                printf("%8.4f  %lld%s%s%s\n", likely[i].probability, (long long)likely[i].number,
+                       c->label ? "  " : "", c->label ? c->label[likely[i].number] : "", after);
+}
+
+static bool is_list(const char *word)
+{
+        return !strcmp(word, "-") || *word == '@';
+}
+
+static bool has_headlines(const Classes *c)
+{
+        const CommandOptions *o = c->r->e.o;
+        if (c->picture)
+                return c->pictures.n > 1 || c->picture->where;
+        return is_list(o->file[o->nfile - 1]) || o->nfile + (o->prompt != NULL) > 2 + c->takes_pairs;
+}
+
+static void classify_print_head(const Classes *c, TextPart text)
+{
+        const CommandOptions *o = c->r->e.o;
+        if (o->given[OPT_JSON]) {
+                printf("{");
+                classify_print_source(c, text);
+                printf(", ");
+        } else if (has_headlines(c)) {
+                printf("%.*s", (int)text.n, text.text);
+                if (c->r->second.text)
+                        printf("\t%.*s", (int)c->r->second.n, c->r->second.text);
+                printf("\n");
+        }
+}
+
+static const char *no_values(const Classes *c)
+{
+        return c->activation == CLASSES_SOFTMAX ? "its scores have no softmax: one is NaN or infinite"
+                                                : "a score is NaN or infinite";
+}
+
+/* Prints the classes of a picture, a text or a pair.  Returns NULL, or an error message. */
+static const char *classify_show(const Classes *c, TextPart source)
+{
+        Arena scratch = {0};
+        int64_t n;
+        const float *scores = loop_output(c->r, &n);
+        const Likely *likely = likeliest_first(&scratch, scores, n, c->activation);
+        if (likely) {
+                classify_print_head(c, source);
+                if (c->r->e.o->given[OPT_JSON]) {
+                        print_classes_json(c, likely);
+                        printf("}\n");
+                } else {
+                        classify_print_lines(c, likely, "");
+                }
+        }
+        arena_free(&scratch);
+        return likely ? NULL : no_values(c);
+}
+
+/* --- tokens --------------------------------------------------------------------------------------------------------- */
+
+static void print_token_json(const Classes *c, const Likely *likely, int64_t at, int32_t token, TextPart text)
+{
+        printf("%s{\"position\": %lld, \"token\": %d, ", at ? ", " : "", (long long)at, token);
+        if (text.text) {
+                print_member("text", text);
+                printf(", ");
+        }
+        print_classes_json(c, likely);
+        printf("}");
+}
+
+/* The tokens that the tokenizer puts around a text have no lines. */
+static void around_text(const Classes *c, int64_t *before, int64_t *behind)
+{
+        const Tokenizer *t = &c->r->e.tokenizer;
+        *before = t->block.block ? t->tables.head->before : 0;
+        *behind = t->block.block ? t->tables.head->behind : 0;
+}
+
+static const char *classify_show_tokens(const Classes *c, TextPart source)
+{
+        const Tokenizer *t = &c->r->e.tokenizer;
+        const bool json = c->r->e.o->given[OPT_JSON], named = t->block.block;
+        Arena scratch = {0};
+        int64_t all, n, before, behind;
+        const float *scores = loop_output(c->r, &all);
+        const double *token = loop_tokens_given(c->r, &n);
+        char *room = arena_alloc(&scratch, t->longest + TOKEN_RESIDUE + 3);
+        const Likely **likely = NEW_ARRAY(&scratch, const Likely *, n);
+        bool good = true;
+        around_text(c, &before, &behind);
+        for (int64_t i = 0; i < n; i++)
+                good &= (likely[i] = likeliest_first(&scratch, scores + i * c->classes, c->classes,
+                                                     c->activation)) != NULL;
+        if (good)
+                classify_print_head(c, source);
+        printf(good && json ? "\"tokens\": [" : "");
+        for (int64_t i = before; i < n - behind && good; i++) {
+                const int64_t bytes = loop_token_text(c->r, (int64_t)token[i], room + 2);
+                memcpy(room, "  ", 2);
+                room[2 + bytes] = 0;
+                if (json)
+                        print_token_json(c, likely[i], i - before, (int32_t)token[i],
+                                         (TextPart){named ? room + 2 : NULL, bytes});
+                else
+                        classify_print_lines(c, likely[i],
+                                             named ? room : arena_printf(&scratch, "  %.0f", token[i]));
+        }
+        printf(good && json ? "]}\n" : "");
+        arena_free(&scratch);
+        return good ? NULL : no_values(c);
+}
+
+/* --- pictures ------------------------------------------------------------------------------------------------------- */
 
 /* On a terminal, the lines of the pictures show the progress. */
 static void classify_progress(int64_t done, int64_t total)
@@ -31,11 +199,11 @@ static int classify_wrong(Classes *c, const ListedWord *picture, const char *why
         c->worst = code > c->worst ? code : c->worst;
         if (!c->r->e.o->given[OPT_JSON])
                 return DONE;
-        printf("{\"file\": \"");
-        json_print(stdout, picture->text, (int64_t)strlen(picture->text));
-        printf("\", \"error\": \"");
-        json_print(stdout, why, (int64_t)strlen(why));
-        printf("\"}\n");
+        printf("{");
+        print_member("file", whole_text(picture->text));
+        printf(", ");
+        print_member("error", whole_text(why));
+        printf("}\n");
         return DONE;
 }
 
@@ -48,79 +216,164 @@ static int run_picture(LoopRun *r, const int64_t *dim, double *value)
         return loop_run_once(r);
 }
 
-static void classify_print(const Classes *c, const Likely *likely, int64_t n, const ListedWord *picture)
+static int classify_picture(Classes *c)
 {
-        const CommandOptions *o = c->r->e.o;
-        if (!o->given[OPT_JSON] && (c->pictures.n > 1 || picture->where))
-                printf("%s\n", picture->text);
-        for (int64_t i = 0; i < n && !o->given[OPT_JSON]; i++)
-                printf("%8.4f  %lld%s%s\n", likely[i].probability, (long long)likely[i].number,
-                       c->label ? "  " : "", c->label ? c->label[likely[i].number] : "");
-        if (!o->given[OPT_JSON])
-                return;
-        printf("{\"file\": \"");
-        json_print(stdout, picture->text, (int64_t)strlen(picture->text));
-        printf("\", \"classes\": [");
-        for (int64_t i = 0; i < n; i++) {
-                const char *label = c->label ? c->label[likely[i].number] : NULL;
-                printf("%s{\"class\": %lld, \"probability\": %.9g", i ? ", " : "",
-                       (long long)likely[i].number, likely[i].probability);
-                if (label)
-                        printf(", \"label\": \"");
-                json_print(stdout, label, label ? (int64_t)strlen(label) : 0);
-                printf(label ? "\"}" : "}");
-        }
-        printf("]}\n");
-}
-
-static int classify_picture(Classes *c, const ListedWord *picture)
-{
-        Arena *a = &c->r->e.m->arena, scratch = {0};
+        Arena *a = &c->r->e.m->arena;
         const Type *t = &c->r->parts.input->type;
-        int64_t n, dim[3], top = c->r->e.o->given[OPT_TOP] ? c->r->e.o->top : 5;
+        int64_t dim[3];
         double *value;
         bool env_error = false;
         for (int axis = 0; axis < 3; axis++)
                 dim[axis] = dim_value(t->dim[axis], NULL);
-        const char *why = picture_values(a, c->r->loop, picture->text, dim, &value, &env_error);
+        const char *why = picture_values(a, c->r->loop, c->picture->text, dim, &value, &env_error);
         if (why)
-                return classify_wrong(c, picture, why, env_error);
-        int code = run_picture(c->r, dim, value);
+                return classify_wrong(c, c->picture, why, env_error);
+        const int code = run_picture(c->r, dim, value);
         if (code)
                 return code;
-        const float *scores = loop_output(c->r, &n);
-        const Likely *likely = likeliest_first(&scratch, scores, n);
-        if (likely)
-                classify_print(c, likely, top < n ? top : n, picture);
-        else
-                code = classify_wrong(c, picture,
-                                      arena_printf(a,
-                                                   "%s: its scores have no softmax: one is NaN or infinite",
-                                                   picture->text),
-                                      false);
-        arena_free(&scratch);
-        return code;
+        why = classify_show(c, whole_text(c->picture->text));
+        return why ? classify_wrong(c, c->picture, arena_printf(a, "%s: %s", c->picture->text, why), false)
+                   : DONE;
 }
 
-int run_classify(LoopRun *r)
+static int classify_pictures(Classes *c)
 {
-        const CommandOptions *o = r->e.o;
-        Classes c = {.r = r,
-                     .classes = dim_value(r->e.m->graph->output[r->parts.output].node->type.dim[0], NULL)};
+        static const OptionId of_texts[] = {OPT_EACH, OPT_TRUNCATE, OPT_TOKENIZER, OPT_P};
+        const CommandOptions *o = c->r->e.o;
+        for (size_t i = 0; i < sizeof of_texts / sizeof *of_texts; i++)
+                if (o->given[of_texts[i]]) {
+                        fprintf(stderr, "lathe run: %s is for texts, but this model classifies pictures\n",
+                                option_info(of_texts[i])->name);
+                        return WRONG_USAGE;
+                }
         if (o->nfile < 2) {
                 fprintf(stderr, "lathe run: loop classify requires pictures after the model: PNG, JPEG, PPM "
                                 "or PGM, - for standard input, or @FILE for the paths in a file; see `lathe "
                                 "help run`\n");
                 return WRONG_USAGE;
         }
+        int code = words_listed(&c->r->e.m->arena, o->file + 1, o->nfile - 1, &c->pictures);
+        for (int64_t i = 0; i < c->pictures.n && code == DONE; i++) {
+                c->picture = &c->pictures.at[i];
+                code = classify_picture(c);
+                classify_progress(i + 1, c->pictures.n);
+        }
+        return code == DONE ? c->worst : code;
+}
+
+/* --- texts ---------------------------------------------------------------------------------------------------------- */
+
+/* Whether the tokenizer puts the token around texts. */
+static bool is_around(const Tokenizer *t, int32_t token)
+{
+        const int32_t *around = token_section(&t->tables, TOKENS_AROUND);
+        const TokenItem *item = token_section(&t->tables, TOKENS_TEMPLATE);
+        bool found = false;
+        for (int64_t i = 0; i < t->tables.count[TOKENS_AROUND]; i++)
+                found |= around[i] == token;
+        for (int64_t i = 0; i < t->tables.count[TOKENS_TEMPLATE]; i++)
+                found |= item[i].token == token;
+        return found;
+}
+
+/* The name of such a token in a text; NULL: none. */
+static const TokenAdded *special_in(const Tokenizer *t, TextPart text)
+{
+        const char *end = text.text + text.n;
+        for (const char *at = text.text; at < end; at++) {
+                const TokenAdded *found = added_token_at(&t->tables, at, end);
+                if (found && (found->flags & ADDED_CONTROL) && is_around(t, found->token))
+                        return found;
+        }
+        return NULL;
+}
+
+/* A special token that is typed in a text has no effect: notes how pairs are given. */
+static void note_special(Classes *c, TextPart text)
+{
+        const Tokenizer *t = &c->r->e.tokenizer;
+        if (!t->block.block || c->noted)
+                return;
+        const TokenAdded *found = special_in(t, text);
+        found = !found && c->r->second.text ? special_in(t, c->r->second) : found;
+        if (!found)
+                return;
+        c->noted = true;
+        fprintf(stderr, "lathe run: note: %s: %.*s in a text is plain text, not the special token%s\n",
+                c->r->where, (int)found->n,
+                (const char *)token_section(&t->tables, TOKENS_ADDED_BYTES) + found->at,
+                c->of_tokens ? ""
+                             : "; a pair is two arguments, `lathe run MODEL FIRST SECOND`, or a line of "
+                               "standard input with a tab between its texts");
+}
+
+/* Splits a line at its tab, if any.  Returns NULL, or an error message. */
+static const char *split_line(LoopRun *r, TextPart *text)
+{
+        const char *tab = memchr(text->text, '\t', (size_t)text->n), *end = text->text + text->n;
+        if (!tab)
+                return NULL;
+        if (memchr(tab + 1, '\t', (size_t)(end - tab - 1)))
+                return "the line has several tabs; expected a text, or a pair of texts with a tab between "
+                       "them (--each: tabs are part of a text)";
+        r->second = (TextPart){tab + 1, end - tab - 1};
+        text->n = tab - text->text;
+        return NULL;
+}
+
+static int classify_take_text(LoopRun *r, void *of, const char *line, int64_t n)
+{
+        Classes *c = of;
+        TextPart text = {line, n};
+        r->second = (TextPart){NULL, 0};
+        if (c->takes_pairs && !c->first.text) {
+                c->first = text;
+                return DONE;
+        }
+        if (c->takes_pairs) {
+                r->second = text;
+                text = c->first;
+        }
+        const char *why = c->splits && r->is_line ? split_line(r, &text) : NULL;
+        const int code = why ? loop_wrong_text(r, why) : loop_run_text(r, text.text, text.n);
+        if (code)
+                return code;
+        note_special(c, text);
+        why = c->of_tokens ? classify_show_tokens(c, text) : classify_show(c, text);
+        return why ? loop_wrong_text(r, why) : DONE;
+}
+
+static int classify_texts(Classes *c)
+{
+        const CommandOptions *o = c->r->e.o;
+        const bool each = o->given[OPT_EACH] || c->of_tokens;
+        c->takes_pairs = !each && o->nfile + (o->prompt != NULL) > 2;
+        c->splits = !each && !c->takes_pairs;
+        if (c->takes_pairs && !o->prompt && is_list(o->file[1])) {
+                fprintf(stderr,
+                        "lathe run: the first text of pairs can't be - or @FILE: give it as an argument, "
+                        "`lathe run MODEL FIRST -`, or both texts in each line, with a tab between "
+                        "them, `lathe run MODEL -`; see `lathe help run`\n");
+                return WRONG_USAGE;
+        }
+        return loop_texts(c->r, classify_take_text, c);
+}
+
+int run_classify(LoopRun *r)
+{
+        const CommandOptions *o = r->e.o;
+        const Type *t = &r->e.m->graph->output[r->parts.output].node->type;
+        Classes c = {.r = r,
+                     .classes = dim_value(t->dim[t->rank - 1], NULL),
+                     .activation = loop_activation(r->loop),
+                     .of_tokens = t->rank == 2};
         if (!loop_reads_once(r))
                 return WRONG_USAGE;
-        int code = words_listed(&r->e.m->arena, o->file + 1, o->nfile - 1, &c.pictures);
-        if (code == DONE)
-                code = loop_labels(r->e.m, r->loop, c.classes, "run", &c.label);
-        for (int64_t i = 0; i < c.pictures.n && code == DONE; i++) {
-                code = classify_picture(&c, &c.pictures.at[i]);
-                classify_progress(i + 1, c.pictures.n);
-        }
-        return code == DONE ? c.worst : code;
+        c.top = o->given[OPT_TOP] ? o->top : c.of_tokens ? 1 : 5;
+        c.top = c.top < c.classes ? c.top : c.classes;
+        int code = loop_labels(r->e.m, r->loop, c.classes, "run", &c.label);
+        if (code != DONE)
+                return code;
+        return loop_input(LOOP_classify, &r->parts) == LOOP_IN_TOKENS ? classify_texts(&c)
+                                                                      : classify_pictures(&c);
 }

@@ -19,17 +19,6 @@ static int64_t count_masks(const LoopRun *r, int32_t mask)
         return found;
 }
 
-/* Text of a single token, into out [longest + TOKEN_RESIDUE].  Returns its length, 0 without a tokenizer. */
-static int64_t fill_token_text(const LoopRun *r, int64_t token, char *out)
-{
-        const Tokenizer *t = &r->e.tokenizer;
-        TokenDecoder decoder = {.n = 0};
-        if (!t->block.block)
-                return 0;
-        int64_t n = tokens_decode(&t->tables, &decoder, (int32_t)token, TOKENS_CONTROL, out);
-        return n + tokens_decode_end(&decoder, out + n);
-}
-
 static void fill_print_json(const LoopRun *r, const Blank *b, const Likely *likely, int64_t n, char *room)
 {
         printf("{\"text\": \"");
@@ -40,7 +29,7 @@ static void fill_print_json(const LoopRun *r, const Blank *b, const Likely *like
                        (long long)likely[i].number, likely[i].probability);
                 if (r->e.tokenizer.block.block) {
                         printf(", \"text\": \"");
-                        json_print(stdout, room, fill_token_text(r, likely[i].number, room));
+                        json_print(stdout, room, loop_token_text(r, likely[i].number, room));
                         printf("\"");
                 }
                 printf("}");
@@ -55,7 +44,7 @@ static void fill_print_tokens(const LoopRun *r, const Blank *b, const Likely *li
                 printf("%s, mask %lld\n", b->text, (long long)b->mask);
         for (int64_t i = 0; i < n; i++) {
                 printf("%8.4f  %lld", likely[i].probability, (long long)likely[i].number);
-                int64_t bytes = fill_token_text(r, likely[i].number, room);
+                int64_t bytes = loop_token_text(r, likely[i].number, room);
                 printf("%s%.*s\n", bytes ? "  " : "", (int)bytes, room);
         }
 }
@@ -66,7 +55,7 @@ static int show_blank(LoopRun *r, const Blank *b, char *room)
         int64_t all, columns = r->parts.input->bound, top = o->given[OPT_TOP] ? o->top : 5;
         const float *logits = loop_output(r, &all);
         Arena scratch = {0};
-        const Likely *likely = likeliest_first(&scratch, logits + b->at * columns, columns);
+        const Likely *likely = likeliest_first(&scratch, logits + b->at * columns, columns, CLASSES_SOFTMAX);
         top = top < columns ? top : columns;
         if (likely)
                 (o->given[OPT_JSON] ? fill_print_json : fill_print_tokens)(r, b, likely, top, room);
@@ -101,7 +90,7 @@ static int fill_take_text(LoopRun *r, void *of, const char *text, int64_t n)
                                        arena_printf(&r->e.m->arena,
                                                     "\"%.40s\" has no mask: it must contain token %d%s%.*s",
                                                     text, mask, r->e.tokenizer.block.block ? ", " : "",
-                                                    (int)fill_token_text(r, mask, room), room));
+                                                    (int)loop_token_text(r, mask, room), room));
         free(room);
         return code;
 }

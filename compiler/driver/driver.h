@@ -7,6 +7,8 @@
 #include "passes/passes.h"
 #include "run/run.h"
 
+#include "../../runtime/likely.h"
+
 enum {
         MAX_OVERRIDES = 64,
         MAX_LIST = 256,
@@ -347,13 +349,14 @@ int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokeniz
 void draft_model_close(DraftModel *d);
 /* loops.c: inputs and outputs of a loop other than generate, whose tokens why_no_logits() checks. */
 enum { MAX_SIDE = 1 << 14 /* of a model's input picture */ };
-/* likeliest.c: softmax of logits [n], sorted by probability, [n] in the arena; NULL: a logit is NaN or
- * infinite. */
+/* likeliest.c: values of logits [n] by an activation of runtime/likely.h, the largest first, [n] in the
+ * arena; NULL: a logit is NaN or infinite. */
 typedef struct {
         int64_t number;
         double probability;
 } Likely;
-const Likely *likeliest_first(Arena *a, const float *logits, int64_t n);
+const Likely *likeliest_first(Arena *a, const float *logits, int64_t n, int activation);
+int loop_activation(const Loop *l); /* loop_form.c: of loop classify */
 /* labels.c: the labels of loop classify, [classes] in the model's arena; NULL: none.  Returns an exit
  * code, after a message if it is not 0. */
 int loop_labels(Model *m, const Loop *l, int64_t classes, const char *command, const char *const **label);

@@ -23,9 +23,8 @@ static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops 
                 return DONE;
         }
         if (!strcmp(l->name, "classify")) {
-                const int code =
-                        loop_labels(m, l, dim_value(g->output[new->parts.output].node->type.dim[0], NULL),
-                                    command, &label);
+                const Type *t = &g->output[new->parts.output].node->type;
+                const int code = loop_labels(m, l, dim_value(t->dim[t->rank - 1], NULL), command, &label);
                 if (code != DONE)
                         return code;
         }

@@ -3,8 +3,6 @@
 
 #include "driver.h"
 
-#include "../../runtime/likely.h"
-
 /* The larger probability first; of equal ones, the smaller index. */
 static int compare_likely(const void *a, const void *b)
 {
@@ -14,11 +12,11 @@ static int compare_likely(const void *a, const void *b)
         return x->number < y->number ? -1 : x->number > y->number;
 }
 
-const Likely *likeliest_first(Arena *a, const float *logits, int64_t n)
+const Likely *likeliest_first(Arena *a, const float *logits, int64_t n, int activation)
 {
         Likely *all = NEW_ARRAY(a, Likely, n);
         double *probability = NEW_ARRAY(a, double, n);
-        if (!likely_probabilities(logits, n, probability))
+        if (!likely_classes(logits, n, activation, probability))
                 return NULL;
         for (int64_t i = 0; i < n; i++)
                 all[i] = (Likely){i, probability[i]};

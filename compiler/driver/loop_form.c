@@ -23,13 +23,21 @@ static bool setting_is(const Loop *l, const char *name, const char *word)
         return text && !strcmp(text, word);
 }
 
+int loop_activation(const Loop *l)
+{
+        return setting_is(l, "activation", "sigmoid") ? CLASSES_SIGMOID
+               : setting_is(l, "activation", "none")  ? CLASSES_NONE
+                                                      : CLASSES_SOFTMAX;
+}
+
 bool loop_fill(const Loop *l, const Input *in, Recorded *r)
 {
-        const Setting *s = loop_setting(l, input_name(in));
-        double *value = s ? malloc(sizeof *value) : NULL;
+        const bool is_types = loop_number(l->name) == LOOP_classify && setting_is(l, "types", input_name(in));
+        const Setting *s = is_types ? NULL : loop_setting(l, input_name(in));
+        double *value = s || is_types ? malloc(sizeof *value) : NULL;
         if (value)
-                *value = s->number;
-        return !s || (value && recorded_add(r, input_name(in), 0, NULL, value));
+                *value = s ? s->number : 0;
+        return (!s && !is_types) || (value && recorded_add(r, input_name(in), 0, NULL, value));
 }
 
 PictureForm picture_form(Arena *a, const Loop *l, const int64_t *dim)
@@ -67,16 +75,12 @@ static void print_labels(Text *t, const char *const *label, int64_t classes)
         text_printf(t, "};\n");
 }
 
-static void print_classify(Text *t, const Graph *g, const Loop *l, const LoopParts *parts,
-                           const char *const *label)
+static void print_picture_form(Text *t, const Loop *l, const LoopParts *parts)
 {
-        const Type *scores = &g->output[parts->output].node->type;
-        const int64_t classes = dim_value(scores->dim[0], NULL);
         int64_t dim[3];
         for (int i = 0; i < 3; i++)
                 dim[i] = dim_value(parts->input->type.dim[i], NULL);
         const PictureForm f = picture_form(t->arena, l, dim);
-        text_printf(t, "enum { CLASSES = %lld };\n", (long long)classes);
         text_printf(t,
                     "static const PictureForm picture_form = {.channels = %d, .rows = %d, .columns = %d, "
                     ".cubic = %d, .shorter_side = %lld, .both_sides = %lld,\n        ",
@@ -86,6 +90,22 @@ static void print_classify(Text *t, const Graph *g, const Loop *l, const LoopPar
         text_printf(t, ", ");
         print_reals(t, "channel_std", f.channel_std, f.channels);
         text_printf(t, "};\n");
+}
+
+static void print_classify(Text *t, const Graph *g, const Loop *l, const LoopParts *parts,
+                           const char *const *label)
+{
+        static const char *const activation[] = {[CLASSES_SOFTMAX] = "CLASSES_SOFTMAX",
+                                                 [CLASSES_SIGMOID] = "CLASSES_SIGMOID",
+                                                 [CLASSES_NONE] = "CLASSES_NONE"};
+        const Type *scores = &g->output[parts->output].node->type;
+        const int64_t classes = dim_value(scores->dim[scores->rank - 1], NULL);
+        text_printf(t, "enum { CLASSES = %lld, ACTIVATION = %s };\n", (long long)classes,
+                    activation[loop_activation(l)]);
+        if (loop_input(LOOP_classify, parts) == LOOP_IN_TOKENS)
+                text_printf(t, "enum { CLASSIFIES_TOKENS = %d };\n", scores->rank == 2);
+        else
+                print_picture_form(t, l, parts);
         if (label)
                 print_labels(t, label, classes);
 }

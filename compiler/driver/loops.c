@@ -95,9 +95,34 @@ static const char *latent_fault(const Graph *g, const Loop *l, LoopParts *parts)
         return NULL;
 }
 
+/* Input of a loop of tokens or a picture: tokens if the model has no picture. */
+static const char *classified_fault(const Graph *g, const Loop *l, LoopParts *parts)
+{
+        const char *name = loop_text_setting(l, "types");
+        parts->input = picture_input(g) ? NULL : text_input(g);
+        if (!parts->input && !picture_input(g))
+                return arena_printf(g->arena,
+                                    "an input of token ids [time], or of a picture, reals [channels, height, "
+                                    "width], and %s has none",
+                                    g->name);
+        if (!parts->input)
+                return name ? "no types: they are for texts, and the model's input is a picture"
+                            : picture_fault(g, parts->input = picture_input(g));
+        if (!name)
+                return NULL;
+        parts->types = input_named(g, name);
+        const Type *t = parts->types ? &parts->types->type : NULL;
+        return t && t->dtype == INT && t->rank == 1 && dim_equal(t->dim[0], parts->input->type.dim[0]) &&
+                               parts->types != parts->input
+                       ? NULL
+                       : arena_printf(g->arena, "an input %s of token types, integers like the token ids",
+                                      name);
+}
+
 static const char *input_fault(const Graph *g, const Loop *l, LoopId id, LoopParts *parts)
 {
         switch (loop_info[id].in) {
+        case LOOP_IN_TOKENS_OR_PICTURE: return classified_fault(g, l, parts);
         case LOOP_IN_PICTURE: return picture_fault(g, parts->input = picture_input(g));
         case LOOP_IN_SOUND: return sound_fault(g, parts->input = sound_input(g));
         case LOOP_IN_LATENT: return latent_fault(g, l, parts);
@@ -126,7 +151,11 @@ static WantedOutput wanted_output(const Graph *g, const Loop *l, LoopId id, cons
                 return (WantedOutput){
                         2, parts->input->bound,
                         arena_printf(g->arena, "logits, reals [time, %lld]", (long long)parts->input->bound)};
-        case LOOP_OUT_SCORES: return (WantedOutput){1, 0, "scores, reals [classes]"};
+        case LOOP_OUT_SCORES:
+                if (loop_input(id, parts) == LOOP_IN_TOKENS && parts->output >= 0)
+                        return (WantedOutput){g->output[parts->output].node->type.rank == 2 ? 2 : 1, 0,
+                                              "scores, reals [classes], or [time, classes]"};
+                return (WantedOutput){1, 0, "scores, reals [classes]"};
         case LOOP_OUT_LATENT:
         case LOOP_OUT_VECTORS:
         case LOOP_OUT_TEXT: break;
@@ -190,10 +219,10 @@ static const char *output_fault(const Graph *g, const Loop *l, LoopId id, LoopPa
         /* run_generate() reports what is missing */
         if (loop_info[id].out == LOOP_OUT_TEXT)
                 return NULL;
-        WantedOutput w = wanted_output(g, l, id, parts);
         const char *why = name ? output_of_loop(g, name, parts) : NULL;
         if (why)
                 return why;
+        WantedOutput w = wanted_output(g, l, id, parts);
         if (name && !output_fits(&g->output[parts->output], &w, parts))
                 return arena_printf(g->arena, "an output of %s, and %s is %s", w.kind, name,
                                     type_text(g->arena, g, &g->output[parts->output].node->type));
@@ -233,6 +262,17 @@ static const char *size_fault(const Graph *g, const Loop *l, const LoopParts *pa
         return NULL;
 }
 
+static const char *picture_knobs_fault(const Graph *g, const Loop *l)
+{
+        static const char *const knob[] = {"mean", "std", "resize", "shortest_edge", "stretched"};
+        for (size_t i = 0; i < sizeof knob / sizeof *knob; i++)
+                if (loop_setting(l, knob[i]))
+                        return arena_printf(g->arena,
+                                            "no %s: it is for pictures, and the model's input is a text",
+                                            knob[i]);
+        return NULL;
+}
+
 static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const LoopParts *parts)
 {
         const Setting *mask = id == LOOP_fill ? loop_setting(l, "mask") : NULL;
@@ -243,6 +283,10 @@ static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const L
                 return "a mask: the id of the token that marks the places to fill";
         if (id == LOOP_transcribe && !loop_setting(l, "rate"))
                 return "a rate: the number of samples per second";
+        if (id == LOOP_classify && loop_input(id, parts) == LOOP_IN_TOKENS)
+                return picture_knobs_fault(g, l);
+        if (id == LOOP_classify && loop_setting(l, "max_tokens"))
+                return "no max_tokens: it is for texts, and the model's input is a picture";
         if (id == LOOP_classify && !(why = list_fault(g, l, "mean", parts)) &&
             !(why = list_fault(g, l, "std", parts)))
                 why = size_fault(g, l, parts);

@@ -386,6 +386,7 @@ static void emit_all(const Emit *e, Text *c)
                                "token_pieces.h",
                                "token_normaliser.h",
                                "tokens.h",
+                               "token_pairs.h",
                                "talk.h",
                                "real_tables.h",
                                "reals.h",

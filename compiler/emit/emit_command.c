@@ -3,11 +3,17 @@
 
 #include "emit_private.h"
 
-/* Further files of the command line of a loop, in order.  NULL: generation. */
-static const char *const command_file[LOOPS][2] = {[LOOP_classify] = {"main_classify.h"},
-                                                   [LOOP_embed] = {"main_texts.h", "main_embed.h"},
-                                                   [LOOP_fill] = {"main_texts.h", "main_fill.h"},
-                                                   [LOOP_denoise] = {"main_denoise.h"}};
+/* Further files of the command line of a loop: for each text, if it takes texts, and its own one.  NULL:
+ * generation. */
+static const char *const command_file[LOOPS] = {[LOOP_classify] = "main_classify.h",
+                                                [LOOP_embed] = "main_embed.h",
+                                                [LOOP_fill] = "main_fill.h",
+                                                [LOOP_denoise] = "main_denoise.h"};
+
+static bool loop_of_texts(LoopId id, const EmitLoop *l)
+{
+        return (l ? loop_input(id, &l->parts) : loop_info[id].in) == LOOP_IN_TOKENS;
+}
 
 static void emit_constants_of_texts(const Emit *e, LoopId id, Text *c)
 {
@@ -80,7 +86,7 @@ static void emit_main(const Emit *e, Text *c)
 
 static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text *c)
 {
-        const bool of_texts = loop_info[id].in == LOOP_IN_TOKENS;
+        const bool of_texts = loop_of_texts(id, l);
         if (of_texts) {
                 emit_constants_of_texts(e, id, c);
                 emit_limits_of_texts(e, l, id == LOOP_embed, c);
@@ -91,8 +97,11 @@ static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text 
                 emit_denoise_constants(e, l, c);
         }
         emit_main(e, c);
-        for (int i = 0; i < 2 && command_file[id][i]; i++)
-                text_printf(c, "\n%s", host_text(e, command_file[id][i]));
+        if (of_texts)
+                text_printf(c, "\n%s", host_text(e, "main_texts.h"));
+        text_printf(
+                c, "\n%s",
+                host_text(e, of_texts && id == LOOP_classify ? "main_classify_text.h" : command_file[id]));
 }
 
 static void emit_generate_command(const Emit *e, bool hears, Text *c)
@@ -148,7 +157,7 @@ void emit_page(const Emit *e, Text *c)
         const LoopId id = l ? (LoopId)loop_number(l->loop->name) : LOOP_generate;
         const bool tells = id == LOOP_generate || id == LOOP_transcribe;
         text_printf(c, "%s\n", host_text(e, "page.h"));
-        if (tells || loop_info[id].in == LOOP_IN_TOKENS) {
+        if (tells || loop_of_texts(id, l)) {
                 emit_constants_of_texts(e, id, c);
                 if (id == LOOP_embed)
                         emit_limits_of_texts(e, l, false, c);
@@ -171,7 +180,7 @@ void emit_command(const Emit *e, Text *c)
         const EmitLoop *l = e->o->main_loop;
         const LoopId id = l ? (LoopId)loop_number(l->loop->name) : LOOP_generate;
         text_printf(c, "#define WEIGHTS_FILE \"%s.weights\"\n", e->o->name);
-        if (command_file[id][0])
+        if (command_file[id])
                 emit_loop_command(e, l, id, c);
         else
                 emit_generate_command(e, id == LOOP_transcribe, c);

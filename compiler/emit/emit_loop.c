@@ -12,6 +12,11 @@ static LoopId id_of(const EmitLoop *l)
         return (LoopId)loop_number(l->loop->name);
 }
 
+static bool is_of_texts(const EmitLoop *l)
+{
+        return loop_input(id_of(l), &l->parts) == LOOP_IN_TOKENS;
+}
+
 /* --- inputs ------------------------------------------------------------------------------------------------------ */
 
 /* Source of an input's values. */
@@ -24,8 +29,9 @@ static bool is_fed_before(const Graph *g, const EmitLoop *l, int group)
                 return false;
         for (int i = 0; i < g->ninput; i++) {
                 const Input *in = &g->input[i];
-                if (in->group == group && (in == l->parts.input || in == l->parts.step ||
-                                           in == l->parts.class || loop_setting(l->loop, input_name(in))))
+                if (in->group == group &&
+                    (in == l->parts.input || in == l->parts.step || in == l->parts.types ||
+                     in == l->parts.class || loop_setting(l->loop, input_name(in))))
                         return false;
         }
         return true;
@@ -33,7 +39,7 @@ static bool is_fed_before(const Graph *g, const EmitLoop *l, int group)
 
 static From comes_from(const Graph *g, const EmitLoop *l, const Input *in)
 {
-        if (in == l->parts.input || in == l->parts.step)
+        if (in == l->parts.input || in == l->parts.step || in == l->parts.types)
                 return FROM_LOOP;
         if (id_of(l) != LOOP_denoise && is_fed_before(g, l, in->group))
                 return FED_BEFORE;
@@ -57,7 +63,7 @@ bool is_callers_size(const Graph *g, const EmitLoop *l, int size)
 /* The size that grows with a text; -1: none. */
 static int size_of_text(const Graph *g, const EmitLoop *l)
 {
-        for (int i = 0; i < g->nnamed && loop_info[id_of(l)].in == LOOP_IN_TOKENS; i++)
+        for (int i = 0; i < g->nnamed && is_of_texts(l); i++)
                 if (dim_equal(l->parts.input->type.dim[0], dim_named(i)))
                         return i;
         return -1;
@@ -158,6 +164,8 @@ static const char *loop_argument(const Emit *e, const EmitLoop *l, int i)
                 return "from";
         if (in == l->parts.step)
                 return "&at_step";
+        if (in == l->parts.types)
+                return "types";
         return comes_from(e->g, l, in) == FROM_SETTING ? loop_filled_input(e, in, i)
                                                        : arena_printf(e->arena, "given->%s", in->name);
 }
@@ -241,9 +249,10 @@ static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
         text_printf(c, "/* Calls the model, from %s to %s. */\n", input_name(l->parts.input),
                     e->g->output[l->parts.output].name);
         text_printf(c,
-                    "static int %s_call(%s *m, const %s *from, int64_t n UNUSED, %sfloat *to, int32_t "
+                    "static int %s_call(%s *m, const %s *from, %sint64_t n UNUSED, %sfloat *to, int32_t "
                     "*scratch UNUSED)\n{\n",
                     name, e->name, c_type(l->parts.input),
+                    id_of(l) == LOOP_classify && is_of_texts(l) ? "const int32_t *types UNUSED, " : "",
                     denoises ? "float at_step, const LoopGiven *given UNUSED, const LoopGiven *fed UNUSED, "
                              : "");
         text_printf(c, "        int error = %s_OK;\n", e->upper);
@@ -283,7 +292,10 @@ void emit_loop(const Emit *e, const EmitLoop *l, Text *c)
                 emit_sound_feed(e, l, c);
         else
                 emit_loop_call(e, l, c);
-        text_printf(c, "%s\n", host_text(e, function_file[id_of(l)]));
+        const bool of_text = id_of(l) == LOOP_classify && is_of_texts(l);
+        text_printf(c, "%s\n", host_text(e, of_text ? "model_classify_text.h" : function_file[id_of(l)]));
+        if (of_text && e->o->tables)
+                text_printf(c, "%s\n", host_text(e, "model_pairs.h"));
         if (id_of(l) == LOOP_denoise)
                 emit_denoise(e, l, c);
         if (id_of(l) == LOOP_classify)
@@ -301,8 +313,59 @@ int64_t loop_columns(const Emit *e, const EmitLoop *l)
         return dim_value(t->dim[t->rank - 1], NULL);
 }
 
+/* The sum of probabilities, or their range. */
+static const char *values_text(const EmitLoop *l)
+{
+        const char *activation = loop_text_setting(l->loop, "activation");
+        return !activation || !strcmp(activation, "softmax") ? "whose sum is 1"
+               : !strcmp(activation, "sigmoid")              ? "each from 0 to 1"
+                                                             : "which are the scores themselves";
+}
+
+static const char *classify_text_header(const Emit *e, const EmitLoop *l)
+{
+        const bool of_tokens = e->g->output[l->parts.output].node->type.rank == 2;
+        const char *classes = arena_printf(
+                e->arena,
+                "/* Classifies %s tokens [n]: probabilities [%s%" PRId64
+                "], %s.  types [n]: the types of tokens, which a pair of texts\n * has; NULL: all are 0.%s  "
+                "scratch [$model_classify_scratch(n)], aligned to 8.  $MODEL_ERROR_RANGE: scores that are "
+                "NaN "
+                "or infinite. */\n"
+                "int $model_classify($model *m, const int32_t *tokens, const int32_t *types, int64_t n, "
+                "double "
+                "*probabilities, void *scratch);\n"
+                "size_t $model_classify_scratch(int64_t n);\n"
+                "/* The label of a class, counted from 0; NULL: it has none. */\n"
+                "const char *$model_label(int64_t number);\n\n",
+                of_tokens ? "each of the" : "a text, or a pair of texts, of", of_tokens ? "n][" : "",
+                loop_columns(e, l), values_text(l),
+                l->parts.types ? "" : "  The model has none, and ignores them.");
+        return !e->o->tables
+                       ? classes
+                       : arena_printf(
+                                 e->arena,
+                                 "%s/* Converts a pair of texts [nfirst] and [nsecond] to ids and their "
+                                 "types, "
+                                 "each [$model_encode_pair_room(m, nfirst,\n * nsecond)].  More than `most` "
+                                 "tokens (0: no limit) are cut, of the longer text first.  Returns their "
+                                 "number; *all: their\n * number without cutting.  -1: a text is too long, "
+                                 "or "
+                                 "the tokenizer has no template for pairs.  scratch\n * "
+                                 "[$model_encode_scratch(m, n)] for the longer text, aligned to 4. */\n"
+                                 "int64_t $model_encode_pair(const $model *m, const char *first, int64_t "
+                                 "nfirst, const char *second, int64_t nsecond,\n        int64_t most, "
+                                 "int32_t "
+                                 "*ids, int32_t *types, int64_t *all, void *scratch);\n"
+                                 "int64_t $model_encode_pair_room(const $model *m, int64_t nfirst, int64_t "
+                                 "nsecond);\n\n",
+                                 classes);
+}
+
 static const char *classify_header(const Emit *e, const EmitLoop *l)
 {
+        if (is_of_texts(l))
+                return classify_text_header(e, l);
         return arena_printf(
                 e->arena,
                 "/* Classifies a picture: pixels of 8 bits [height][width][channels], grey (1 channel) or "
@@ -310,7 +373,7 @@ static const char *classify_header(const Emit *e, const EmitLoop *l)
                 "and blue (3), of any size;\n"
                 " * they are resized, centred and scaled as specified by the model's `loop classify`.  "
                 "probabilities "
-                "[%" PRId64 "], whose sum is 1.\n"
+                "[%" PRId64 "], %s.\n"
                 " * scratch [$model_classify_scratch(width, height)], aligned to 8.  $MODEL_ERROR_RANGE: a "
                 "size that is invalid or too large, or\n * scores that are NaN or infinite. */\n"
                 "int $model_classify($model *m, const uint8_t *pixels, int64_t width, int64_t height, int "
@@ -319,7 +382,7 @@ static const char *classify_header(const Emit *e, const EmitLoop *l)
                 "size_t $model_classify_scratch(int64_t width, int64_t height);\n"
                 "/* The label of a class, counted from 0; NULL: it has none. */\n"
                 "const char *$model_label(int64_t number);\n\n",
-                loop_columns(e, l));
+                loop_columns(e, l), values_text(l));
 }
 
 static const char *embed_header(const Emit *e, const EmitLoop *l)

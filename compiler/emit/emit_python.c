@@ -102,7 +102,11 @@ static void python_loops(const Emit *e, Text *py)
         for (int i = 0; i < e->o->nloop; i++) {
                 const EmitLoop *l = &e->o->loop[i];
                 text_printf(py, "%s\"%s\": ", i ? ", " : "", l->loop->name);
-                if (!strcmp(l->loop->name, "denoise"))
+                const Type *out = l->parts.output < 0 ? NULL : &e->g->output[l->parts.output].node->type;
+                if (!strcmp(l->loop->name, "classify") && l->parts.input->type.dtype == INT)
+                        text_printf(py, "{\"classes\": %" PRId64 ", \"of_tokens\": %s}", loop_columns(e, l),
+                                    out->rank == 2 ? "True" : "False");
+                else if (!strcmp(l->loop->name, "denoise"))
                         add_denoise(e, l, py);
                 else if (l->parts.output < 0)
                         text_put(py, "None");

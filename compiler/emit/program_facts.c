@@ -83,6 +83,14 @@ static bool main_is(const Emit *e, LoopId id)
         return e->o && e->o->main_loop && loop_number(e->o->main_loop->loop->name) == (int)id;
 }
 
+/* Whether the program's loop classifies texts, rank 1, or their tokens, 2. */
+static bool main_classifies(const Emit *e, int rank)
+{
+        const LoopParts *parts = main_is(e, LOOP_classify) ? &e->o->main_loop->parts : NULL;
+        return parts && loop_input(LOOP_classify, parts) == LOOP_IN_TOKENS &&
+               e->g->output[parts->output].node->type.rank == rank;
+}
+
 static bool prescribes(const Graph *g)
 {
         return *loop_tokens(g, "first") >= 0 || *loop_tokens(g, "forbid") >= 0 ||
@@ -137,6 +145,8 @@ static bool prescribes(const Graph *g)
         FACT(SOUND_FED, main_is(e, LOOP_transcribe))                                                         \
         FACT(FILL, main_is(e, LOOP_fill))                                                                    \
         FACT(EMBED, main_is(e, LOOP_embed))                                                                  \
+        FACT(CLASSES, main_classifies(e, 1) || main_classifies(e, 2))                                        \
+        FACT(PAIRS, main_classifies(e, 1))                                                                   \
         FACT(CLASS, main_is(e, LOOP_denoise) && o->main_loop->parts.class)                                   \
         FACT(INPUTS, main_is(e, LOOP_denoise) && denoise_has_inputs(e->g, o->main_loop))
 

@@ -343,22 +343,28 @@ static ConfigValue config_token(const ConfigCall *c)
         return is_it ? config_number(id[0], true) : (ConfigValue){0};
 }
 
-/* The texts of an object {"0": .., "1": ..}, one per line; none if its keys are not these numbers. */
+/* The texts of an object {"0": .., "1": ..}, one per line; none if its keys are not these numbers, or if all
+ * texts are the defaults LABEL_0, LABEL_1 .. */
 static ConfigValue config_lines(const ConfigCall *c)
 {
         const ConfigObject *o = c->value[0].kind == CONFIG_OBJECT ? c->value[0].object : NULL;
         Text *t = text_new(c->m->arena);
+        bool named = false;
         for (int i = 0; o && i < o->n; i++) {
-                char key[16];
+                char key[16], otherwise[24];
                 snprintf(key, sizeof key, "%d", i);
+                snprintf(otherwise, sizeof otherwise, "LABEL_%d", i);
                 const ConfigField *f = object_find(o, intern(c->m->program->names, key, -1));
                 if (!f || f->value.kind != CONFIG_TEXT)
                         return (ConfigValue){0};
+                named |= strcmp(f->value.text, otherwise) != 0;
                 text_printf(t, "%s", i ? "\n" : "");
                 for (const char *at = f->value.text; *at; at++)
                         text_add(t, *at == '\n' ? " " : at, 1);
         }
-        return o && o->n > 1 ? config_text(t->data) : (ConfigValue){0};
+        /* one line ends, since a text without a line end is the name of a file */
+        text_printf(t, "%s", o && o->n == 1 ? "\n" : "");
+        return named ? config_text(t->data) : (ConfigValue){0};
 }
 
 static const ConfigBuiltin builtin[] = {

@@ -129,11 +129,12 @@ typedef struct {
 /* sentence.c: the vector of a text, as specified by a directory of sentence-transformers, or a GGUF. */
 typedef struct {
         bool is_there, env_error;
-        const char *backbone; /* folder of the Transformer within the directory: "", or "0_Transformer/" */
-        Paths statement;      /* statements of the block that computes the vector */
-        Paths entry;          /* entries of the checkpoint: weights of the modules */
-        int64_t width;        /* width of the tokens' vectors in the Pooling; 0: not given */
-        int64_t limit;        /* maximum of tokens of a text, which is truncated; 0: not given */
+        const char *backbone;   /* folder of the Transformer within the directory: "", or "0_Transformer/" */
+        Paths statement;        /* statements of the block that computes the vector */
+        Paths entry;            /* entries of the checkpoint: weights of the modules */
+        int64_t width;          /* width of the tokens' vectors in the Pooling; 0: not given */
+        const char *activation; /* of a cross-encoder, its class in torch.nn; NULL: not given */
+        int64_t limit;          /* maximum of tokens of a text, which is truncated; 0: not given */
         const char *prompts, *prompt; /* prompts by name, an object as JSON; the default one; or NULL */
         bool leaves_prompt_out;       /* the tokens of a prompt are excluded from the vector */
         Span pooling;
@@ -272,7 +273,6 @@ bool sentence_state(Import *m);
 void sentence_checkpoint(Import *m, Definition *family, const char *model);
 void sentence_print_head(Import *m, const char *name, Text *t);
 void sentence_print_block(const Import *m, Text *t);
-const char *sentence_note(const Import *m); /* comment for the printed model, or NULL */
 /* context.c: reduces a context that no plan can have in the text, which is printed again; not one given by
  * -D. */
 const char *context_bounded(Import *m, const char *model, const char *text, const char *source,

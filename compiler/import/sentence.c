@@ -268,12 +268,13 @@ static bool texts_go_forward(Modules *r, const ConfigField *f)
                 return false;
         if (!text || text->value.kind != CONFIG_OBJECT)
                 return sentence_wants(r, f, "an object with text");
+        const char *wanted = r->is_cross ? "logits" : "last_hidden_state";
         const char *method = sentence_word(r, text->value.object, "method"),
                    *output = sentence_word(r, text->value.object, "method_output_name");
         return (sentence_keys(r, text->value.object, "method method_output_name ", "modality_config.text") &&
-                (!method || !strcmp(method, "forward")) &&
-                (!output || !strcmp(output, "last_hidden_state"))) ||
-               r->m->failed || sentence_wants(r, text, "the method forward and its last_hidden_state");
+                (!method || !strcmp(method, "forward")) && (!output || !strcmp(output, wanted))) ||
+               r->m->failed ||
+               sentence_wants(r, text, sentence_text(r, "the method forward and its %s%s", wanted, ""));
 }
 
 static bool word_is(Modules *r, const ConfigObject *o, const char *key, const char *wanted)
@@ -304,8 +305,9 @@ static bool take_text_settings(Modules *r, const ConfigObject *o, const char *fi
                 return false;
         r->s->limit = sentence_size(r, o, "max_seq_length");
         sentence_truth(r, o, "do_lower_case", false); /* handled by the tokenizer: text/load.c */
-        return word_is(r, o, "transformer_task", "feature-extraction") &&
-               word_is(r, o, "module_output_name", "token_embeddings");
+        return word_is(r, o, "transformer_task",
+                       r->is_cross ? "sequence-classification" : "feature-extraction") &&
+               word_is(r, o, "module_output_name", r->is_cross ? "scores" : "token_embeddings");
 }
 
 /* Maximum length of a text in tokenizer_config.json; 0: not given, or a value that means no limit (1e30). */
@@ -388,6 +390,9 @@ static bool take_module(Modules *r, const ConfigObject *module, int i)
                                                          type ? type : "unnamed", ""));
         if (transformer)
                 return take_transformer(r);
+        if (r->is_cross)
+                return sentence_refuse(r, r->span,
+                                       "a cross-encoder with modules after the Transformer is not supported");
         for (size_t k = 0; k < sizeof module_table / sizeof *module_table; k++) {
                 ConfigValue config = {.kind = CONFIG_OBJECT, .object = NEW(r->m->arena, ConfigObject)};
                 const char *file = sentence_text(r, "%s/config.json%s", r->path, "");
@@ -449,6 +454,27 @@ static bool take_prompts(Modules *r)
         return !r->m->failed;
 }
 
+/* Whether the modules are those of a cross-encoder; takes its activation. */
+static bool take_cross_encoder(Modules *r)
+{
+        static const char file[] = "config_sentence_transformers.json";
+        ConfigValue v = {0};
+        if (!sentence_has(r, file) || !sentence_file(r, file, CONFIG_OBJECT, &v))
+                return !r->m->failed;
+        const char *type = sentence_word(r, v.object, "model_type");
+        r->is_cross = type && !strcmp(type, "CrossEncoder");
+        if (!r->is_cross)
+                return !r->m->failed;
+        if (!sentence_keys(r, v.object, "__version__ prompts default_prompt_name model_type activation_fn ",
+                           file))
+                return false;
+        const ConfigField *prompts = sentence_key(r, v.object, "prompts");
+        r->s->activation = sentence_word(r, v.object, "activation_fn");
+        return (!prompts || sentence_is_empty(prompts->value) ||
+                sentence_refuse(r, prompts->span, "prompts of a cross-encoder are not supported")) &&
+               !r->m->failed;
+}
+
 bool sentence_read(Import *m, Interner *names, const char *folder)
 {
         Modules r = {.m = m, .names = names, .folder = folder, .s = &m->sentence};
@@ -456,7 +482,7 @@ bool sentence_read(Import *m, Interner *names, const char *folder)
         m->sentence = (Sentence){.backbone = ""};
         if (!sentence_has(&r, "modules.json"))
                 return true;
-        if (!sentence_file(&r, "modules.json", CONFIG_LIST, &v))
+        if (!take_cross_encoder(&r) || !sentence_file(&r, "modules.json", CONFIG_LIST, &v))
                 return false;
         const ConfigList *list = v.list;
         r.span = (Span){NULL, 0, 0};
@@ -467,6 +493,8 @@ bool sentence_read(Import *m, Interner *names, const char *folder)
                         return sentence_refuse(&r, r.span, "modules.json: each module is an object, { … }");
                 else if (!take_module(&r, list->item[i].object, i))
                         return false;
+        if (r.is_cross)
+                return true;
         if (!r.pooled)
                 return sentence_refuse(&r, r.span,
                                        "modules.json has no Pooling, so the vector of a text is undefined");

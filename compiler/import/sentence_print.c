@@ -78,20 +78,6 @@ bool sentence_state(Import *m)
         return true;
 }
 
-/* The comment about unsupported uses of a model that scores texts. */
-const char *sentence_note(const Import *m)
-{
-        for (int i = 0; i < m->nloop; i++)
-                for (int k = 0; k < m->loop[i].nsetting && !strcmp(m->loop[i].name, "embed"); k++) {
-                        const StatedSetting *s = &m->loop[i].setting[k];
-                        if (!strcmp(s->name, "from") && s->value.kind == CONFIG_TEXT &&
-                            !strcmp(s->value.text, "scores"))
-                                return "Scores of one text at a time, before softmax or sigmoid: pairs of "
-                                       "texts, as for a reranker, are not supported.";
-                }
-        return NULL;
-}
-
 /* --- lines ---------------------------------------------------------------------------------------------------------- */
 
 static const char *weights_name(Import *m, const char *model)

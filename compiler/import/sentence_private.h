@@ -10,7 +10,8 @@ typedef struct {
         const char *folder; /* with a slash at its end */
         Sentence *s;
         bool pooled;
-        Span span;        /* of the current module, in modules.json */
+        bool is_cross; /* a cross-encoder: the Transformer scores a text or a pair, without further modules */
+        Span span;     /* of the current module, in modules.json */
         const char *path; /* of the current module, without a slash at its end */
         const char *name; /* name of its weights: "dense_2" */
         ConfigObject *config;

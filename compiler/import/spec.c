@@ -324,8 +324,6 @@ static void add_comments(Import *m, Text *t, Definition *family, const char *sou
                                              paths_joined(m->arena, &not_done)));
         if (m->conversation_note)
                 spec_comment(t, m->conversation_note);
-        if (sentence_note(m))
-                spec_comment(t, sentence_note(m));
         if (m->context_note)
                 spec_comment(t, m->context_note);
         if (forced->n)

@@ -30,6 +30,14 @@ int loop_number(const char *name)
         return -1;
 }
 
+LoopInput loop_input(LoopId id, const LoopParts *parts)
+{
+        const LoopInput in = loop_info[id].in;
+        if (in != LOOP_IN_TOKENS_OR_PICTURE)
+                return in;
+        return parts->input && parts->input->type.dtype == INT ? LOOP_IN_TOKENS : LOOP_IN_PICTURE;
+}
+
 /* --- values of knobs --- */
 
 static const char *const knob_wants[] = {
@@ -56,6 +64,7 @@ static const char *const knob_wants[] = {
         [KNOB_STEP_FROM] = "\"noise\" or \"picture\"",
         [KNOB_SPACING] = "\"training\" or \"even\"",
         [KNOB_VARIANCE] = "\"fixed\" or \"learned\"",
+        [KNOB_ACTIVATION] = "\"softmax\", \"sigmoid\" or \"none\"",
 };
 
 static bool is_token(double x)
@@ -122,7 +131,7 @@ static const char *const knob_words[] = {
         [KNOB_POOLING] = "none mean first",   [KNOB_SCHEDULER] = SCHEDULER_WORDS(WORD),
         [KNOB_TELLS] = TELLS_WORDS(WORD),     [KNOB_BETAS] = BETAS_WORDS(WORD),
         [KNOB_STEP_FROM] = "noise picture",   [KNOB_SPACING] = "training even",
-        [KNOB_VARIANCE] = "fixed learned",
+        [KNOB_VARIANCE] = "fixed learned",    [KNOB_ACTIVATION] = "softmax sigmoid none",
 };
 #undef WORD
 

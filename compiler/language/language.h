@@ -25,7 +25,13 @@ enum {
 #undef KNOB
         KNOBS
 };
-typedef enum { LOOP_IN_TOKENS, LOOP_IN_PICTURE, LOOP_IN_LATENT, LOOP_IN_SOUND } LoopInput;
+typedef enum {
+        LOOP_IN_TOKENS,
+        LOOP_IN_PICTURE,
+        LOOP_IN_LATENT,
+        LOOP_IN_SOUND,
+        LOOP_IN_TOKENS_OR_PICTURE /* of a row in loops.def: by the input of the model */
+} LoopInput;
 typedef enum {
         LOOP_OUT_LOGITS,
         LOOP_OUT_SCORES,
@@ -62,7 +68,8 @@ typedef enum {
         KNOB_BETAS,
         KNOB_STEP_FROM,
         KNOB_SPACING,
-        KNOB_VARIANCE
+        KNOB_VARIANCE,
+        KNOB_ACTIVATION
 } KnobType;
 /* Words for settings of denoise, in the order of their numbers in run/run.h. */
 #define SCHEDULER_WORDS(X) X(euler) X(heun) X(ddpm) X(ddim) X(dpm_solver)
@@ -77,6 +84,8 @@ typedef struct {
 extern const LoopInfo loop_info[LOOPS];
 extern const Knob knob_table[KNOBS];
 int loop_number(const char *name); /* a LoopId; -1: unknown */
+/* The input of a loop of a model. */
+LoopInput loop_input(LoopId id, const LoopParts *parts);
 
 /* The syntax tree, made by the parser and read by the elaborator.
  *

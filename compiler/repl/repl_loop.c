@@ -9,11 +9,12 @@
 enum { LIKELIEST = 5 };
 
 /* Prints the most likely of logits [n], one per line with its name. */
-static bool print_best(ReplSession *s, const float *logits, int64_t n, const char *const *label, bool tokens)
+static bool print_best(ReplSession *s, const float *logits, int64_t n, int activation,
+                       const char *const *label, bool tokens)
 {
         Arena scratch = {0};
         char text[128];
-        const Likely *likely = likeliest_first(&scratch, logits, n);
+        const Likely *likely = likeliest_first(&scratch, logits, n, activation);
         for (int64_t i = 0; likely && i < n && i < LIKELIEST; i++) {
                 *text = 0;
                 if (tokens && s->runner->has_tokenizer)
@@ -32,9 +33,15 @@ static bool print_best(ReplSession *s, const float *logits, int64_t n, const cha
 static bool show_classes(ReplSession *s, const Trace *t, const Loop *l, const LoopParts *parts)
 {
         const char *const *label;
-        const int64_t n = t->count[parts->output];
-        return loop_labels(&s->runner->model, l, n, "repl", &label) == DONE &&
-               print_best(s, t->output[parts->output], n, label, false);
+        const Type *out = &s->runner->model.graph->output[parts->output].node->type;
+        const int64_t all = t->count[parts->output], n = dim_value(out->dim[out->rank - 1], t->size);
+        bool good = loop_labels(&s->runner->model, l, n, "repl", &label) == DONE;
+        for (int64_t at = 0; at < all && good; at += n) {
+                if (out->rank == 2)
+                        printf("token at %lld\n", (long long)(at / n));
+                good = print_best(s, t->output[parts->output] + at, n, loop_activation(l), label, false);
+        }
+        return good;
 }
 
 static bool show_vector(const Trace *t, const Loop *l, const LoopParts *parts, int64_t width)
@@ -61,7 +68,8 @@ static bool show_masks(ReplSession *s, const Trace *t, const Loop *l, const Loop
                 if (t->token[i] != mask)
                         continue;
                 printf("mask at %lld\n", (long long)i);
-                good = print_best(s, t->output[parts->output] + i * vocab, vocab, NULL, true);
+                good = print_best(s, t->output[parts->output] + i * vocab, vocab, CLASSES_SOFTMAX, NULL,
+                                  true);
         }
         return good;
 }

@@ -143,6 +143,14 @@ bool tokenizer_read(const char *path, const TokenBlock *given, int vocab, Tokeni
 void tokenizer_free(Tokenizer *tokenizer);
 /* Tokens of text [n bytes] with those around it, malloc'd; NULL: out of memory. */
 int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t *count);
+/* The same of a pair of texts, cut to `most` tokens (0: never), with their types, [count] too; *all: their number without cutting.
+ * NULL: out of memory; the tokenizer must have a template of pairs. */
+typedef struct {
+        const char *text;
+        int64_t n;
+} TextPart;
+int32_t *pair_to_tokens(const Tokenizer *t, TextPart first, TextPart second, int64_t most, int32_t **types,
+                        int64_t *count, int64_t *all);
 /* The bytes of a token after another, in out [t->longest + 1]; returns their number. */
 int token_to_text(const Tokenizer *t, int32_t previous, int32_t token, char *out);
 /* The text of a single token within a text; for a control token its name. */

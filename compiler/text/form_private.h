@@ -145,7 +145,9 @@ typedef struct {
         int nstep;
         int32_t before[MAX_AROUND], behind[MAX_AROUND];
         int nbefore, nbehind;
-        uint32_t flags; /* of TokenHead */
+        TokenItem item[MAX_AROUND]; /* the template of a pair */
+        int nitem;                  /* 0: none */
+        uint32_t flags;             /* of TokenHead */
         int32_t unknown;
         bool ignores_merges;
         int32_t of_byte[256];

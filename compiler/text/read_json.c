@@ -211,18 +211,19 @@ static void read_added(FormReader *r, const json_t *list)
 
 /* --- tokens before and after a text ---------------------------------------------------------------------------------- */
 
+enum { MAX_TYPE = 1 << 16 };
+
 /* The ids of a special token of a template. */
-static void tokenizer_special(FormReader *r, const json_t *special, const char *name, bool before,
-                              const char *where)
+static const json_t *special_ids(FormReader *r, const json_t *part, const char *name, const char *where)
 {
-        const json_t *ids = json_object_get(json_object_get(special, name), "ids");
+        const json_t *ids =
+                json_object_get(json_object_get(json_object_get(part, "special_tokens"), name), "ids");
         if (!json_array_size(ids))
                 reader_refuse(r, "%s: special_tokens has no ids of \"%s\"", where, name);
-        for (size_t i = 0; i < json_array_size(ids); i++)
-                add_around(r, before, token_number(r, json_array_get(ids, i), where), where);
+        return ids;
 }
 
-static void read_template(FormReader *r, const json_t *part, const char *where)
+static void read_single(FormReader *r, const json_t *part, const char *where)
 {
         const json_t *single = json_object_get(part, "single");
         bool before = true;
@@ -231,25 +232,68 @@ static void read_template(FormReader *r, const json_t *part, const char *where)
         for (size_t i = 0; i < json_array_size(single); i++) {
                 const json_t *item = json_array_get(single, i),
                              *token = json_object_get(item, "SpecialToken"),
-                             *text = json_object_get(item, "Sequence");
+                             *text = json_object_get(item, "Sequence"), *ids;
                 const char *name = json_string_value(json_object_get(token ? token : text, "id"));
                 if (!name || (text && (strcmp(name, "A") != 0 || !before)))
                         reader_refuse(r, "%s.single[%zu]: expected a special token, or the text A once",
                                       where, i);
-                if (text)
-                        before = false;
-                else
-                        tokenizer_special(r, json_object_get(part, "special_tokens"), name, before, where);
+                before &= !text;
+                ids = text ? NULL : special_ids(r, part, name, where);
+                for (size_t k = 0; k < json_array_size(ids); k++)
+                        add_around(r, before, token_number(r, json_array_get(ids, k), where), where);
         }
         if (before)
                 reader_refuse(r, "%s.single: the text A is missing", where);
 }
 
-/* BertProcessing and RobertaProcessing: cls and sep, each a text and its number. */
-static void read_enclosing(FormReader *r, const json_t *part, const char *where)
+/* An item of a template of pairs; *texts: the number of texts before it.  False: an unsupported one. */
+static bool read_pair_item(FormReader *r, const json_t *part, const json_t *item, int *texts,
+                           const char *where)
 {
-        add_around(r, true, token_number(r, json_array_get(json_object_get(part, "cls"), 1), where), where);
-        add_around(r, false, token_number(r, json_array_get(json_object_get(part, "sep"), 1), where), where);
+        const json_t *token = json_object_get(item, "SpecialToken"),
+                     *text = json_object_get(item, "Sequence"), *any = token ? token : text;
+        const char *name = json_string_value(json_object_get(any, "id"));
+        const int64_t type = json_integer_value(json_object_get(any, "type_id"));
+        if (!name || type < 0 || type > MAX_TYPE)
+                return false;
+        if (text && (*texts == 2 || strcmp(name, *texts ? "B" : "A") != 0))
+                return false;
+        if (text)
+                add_item(r, (*texts)++ ? ITEM_SECOND : ITEM_FIRST, (int32_t)type, where);
+        const json_t *ids = text ? NULL : special_ids(r, part, name, where);
+        for (size_t k = 0; k < json_array_size(ids); k++)
+                add_item(r, token_number(r, json_array_get(ids, k), where), (int32_t)type, where);
+        return true;
+}
+
+/* Few tokenizers encode pairs, so one with an unusual template is read without it. */
+static void read_pair(FormReader *r, const json_t *part, const char *where)
+{
+        const json_t *pair = json_object_get(part, "pair");
+        const char *at = arena_printf(r->arena, "%s.pair", where);
+        int texts = 0;
+        bool good = r->form->nitem == 0;
+        for (size_t i = 0; i < json_array_size(pair) && good; i++)
+                good = read_pair_item(r, part, json_array_get(pair, i), &texts, reader_element(r, at, i));
+        if (!good || texts != 2)
+                r->form->nitem = 0;
+}
+
+/* BertProcessing and RobertaProcessing: cls and sep, each a text and its number.  Those of RoBERTa have no
+ * types, and two tokens between the texts of a pair. */
+static void read_enclosing(FormReader *r, const json_t *part, bool roberta, const char *where)
+{
+        const int32_t begin = token_number(r, json_array_get(json_object_get(part, "cls"), 1), where),
+                      end = token_number(r, json_array_get(json_object_get(part, "sep"), 1), where);
+        add_around(r, true, begin, where);
+        add_around(r, false, end, where);
+        add_item(r, begin, 0, where);
+        add_item(r, ITEM_FIRST, 0, where);
+        add_item(r, end, 0, where);
+        if (roberta)
+                add_item(r, end, 0, where);
+        add_item(r, ITEM_SECOND, !roberta, where);
+        add_item(r, end, !roberta, where);
 }
 
 static void read_post(FormReader *r, const json_t *part, const char *where, int depth)
@@ -263,10 +307,11 @@ static void read_post(FormReader *r, const json_t *part, const char *where, int 
                         read_post(r, json_array_get(list, i),
                                   reader_element(r, arena_printf(r->arena, "%s.processors", where), i),
                                   depth + 1);
-        else if (!strcmp(type, "TemplateProcessing"))
-                read_template(r, part, where);
-        else if (!strcmp(type, "BertProcessing") || !strcmp(type, "RobertaProcessing"))
-                read_enclosing(r, part, where);
+        else if (!strcmp(type, "TemplateProcessing")) {
+                read_single(r, part, where);
+                read_pair(r, part, where);
+        } else if (!strcmp(type, "BertProcessing") || !strcmp(type, "RobertaProcessing"))
+                read_enclosing(r, part, *type == 'R', where);
         else if (strcmp(type, "ByteLevel") != 0)
                 reader_refuse(r, "%s: unsupported post-processor %s", where, type);
 }

@@ -218,15 +218,27 @@ void set_merge_line(FormReader *r, int64_t i, Bytes line, const char *list)
         set_merge(r, i, (Bytes){line.at, space - line.at}, (Bytes){space + 1, end - space - 1}, list);
 }
 
+/* The index of a new token around texts, of which there are *n. */
+static int next_around(FormReader *r, int *n, int32_t token, const char *where)
+{
+        if (*n == MAX_AROUND)
+                reader_refuse(r, "%s: more than %d tokens around a text", where, MAX_AROUND);
+        if (token >= r->form->vocab)
+                reader_refuse(r, "%s: there is no token %d", where, token);
+        return (*n)++;
+}
+
 void add_around(FormReader *r, bool before, int32_t token, const char *where)
 {
         TokenizerForm *f = r->form;
-        int *n = before ? &f->nbefore : &f->nbehind;
-        if (*n == MAX_AROUND)
-                reader_refuse(r, "%s: more than %d tokens around a text", where, MAX_AROUND);
-        if (token >= f->vocab)
-                reader_refuse(r, "%s: there is no token %d", where, token);
-        (before ? f->before : f->behind)[(*n)++] = token;
+        const int at = next_around(r, before ? &f->nbefore : &f->nbehind, token, where);
+        (before ? f->before : f->behind)[at] = token;
+}
+
+void add_item(FormReader *r, int32_t token, int32_t type, const char *where)
+{
+        TokenizerForm *f = r->form;
+        f->item[next_around(r, &f->nitem, token, where)] = (TokenItem){token, type};
 }
 
 TokenizerForm *form_new(Arena *a, const char *path)

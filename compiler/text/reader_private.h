@@ -47,6 +47,8 @@ void find_bytes(FormReader *r); /* tokens of single bytes: letters of the byte-l
 void set_merge(FormReader *r, int64_t i, Bytes left, Bytes right, const char *list);
 void set_merge_line(FormReader *r, int64_t i, Bytes line, const char *list);
 void add_around(FormReader *r, bool before, int32_t token, const char *where);
+/* Adds a token to the template of a pair, or ITEM_FIRST or ITEM_SECOND. */
+void add_item(FormReader *r, int32_t token, int32_t type, const char *where);
 
 enum { MAX_SEQUENCES = 8 }; /* nested */
 

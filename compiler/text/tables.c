@@ -451,7 +451,7 @@ const char *form_tables(const TokenizerForm *f, TokenBlock *out)
         b->arena = f->arena;
         for (int i = 0; i < TOKENS_SECTIONS; i++)
                 b->section[i] = text_new(f->arena);
-        memcpy(b->head.name, "tokens 2", 8);
+        memcpy(b->head.name, "tokens 3", 8);
         int64_t growth = growth_of(f);
         if (growth > TOKENS_GROWTH)
                 return arena_printf(f->arena,
@@ -480,6 +480,7 @@ const char *form_tables(const TokenizerForm *f, TokenBlock *out)
                 return arena_printf(f->arena, "%s: %s", f->path, why ? why : "it has too many tokens");
         add_bytes(b, TOKENS_AROUND, f->before, f->nbefore * (int64_t)sizeof *f->before);
         add_bytes(b, TOKENS_AROUND, f->behind, f->nbehind * (int64_t)sizeof *f->behind);
+        add_bytes(b, TOKENS_TEMPLATE, f->item, f->nitem * (int64_t)sizeof *f->item);
         void *block = block_assemble(b, &out->size);
         TokenTables t;
         if (block && f->model == MODEL_BPE && tokens_open(&t, block, (uint64_t)out->size))

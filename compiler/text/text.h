@@ -15,6 +15,7 @@
 #include "../../runtime/token_pieces.h"
 #include "../../runtime/token_normaliser.h"
 #include "../../runtime/tokens.h"
+#include "../../runtime/token_pairs.h"
 
 /* Tables of a tokenizer, in an arena. */
 typedef struct {
