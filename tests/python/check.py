@@ -3,6 +3,7 @@
     check.py LATHE ROOT
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import numpy
 
 LATHE, ROOT = sys.argv[1:]
 sys.path.insert(0, os.getcwd())
-import doodles, hears, led, numerals, ruled, sentences, silent, sketch, sums, tale, tales, topics, translator  # noqa: E401, E402
+import doodles, hears, judge, led, namer, numerals, ruled, sentences, silent, sketch, sums, tale, tales, topics, translator  # noqa: E401, E402
 
 failed = False
 
@@ -306,6 +307,28 @@ places = s2.fill([1, 7, 9, 7])
 verdict("masks have places and probabilities", [place for place, _ in places] == [1, 3] and all(len(p) == 60 and abs(p.sum() - 1) < 1e-9 for _, p in places))
 verdict("a text without a mask has no place", s2.fill([1, 2]) == [])
 verdict("a token that there is not", raises(sentences.Error, "out of range", lambda: s2.fill([7, 60])) == "")
+
+
+def classified(model, *words):
+    """What lathe run says, a dict for each text."""
+    out = subprocess.run([LATHE, "run", model, *words, "--top", "99", "--json"], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    return [json.loads(line) for line in out.decode().splitlines()]
+
+
+def by_class(classes):
+    return numpy.array([c["probability"] for c in sorted(classes, key=lambda c: c["class"])])
+
+
+j, ids, types = judge.Model(), *judge.Model().encode_pair("a cat sleeps", "the dogs")
+verdict("a pair has tokens and types", ids.tolist() == [2, 5, 6, 8, 3, 11, 7, 10, 3] and types.tolist() == [0] * 5 + [1] * 4, ids, types)
+verdict("a pair is cut, the longer text first", j.encode_pair("a cat sleeps the", "a", most=6)[0].tolist() == [2, 5, 6, 3, 5, 3])
+pair, = classified("judge.model", "--tokenizer", "words.txt", "a cat sleeps", "the dogs")
+verdict("classes of a pair are those of lathe run", numpy.abs(j.classify(ids, types) - by_class(pair["classes"])).max() < 1e-8 and j.label(2) == "no", pair)
+verdict("types are 0 by default", same(j.classify(ids), j.classify(ids, 0 * types)) and not same(j.classify(ids), j.classify(ids, types)))
+verdict("types of another length", raises(TypeError, "types has 8 elements, and tokens 9", lambda: j.classify(ids, types[1:])) == "")
+one, = classified("namer.model", "5 9 11")
+found = namer.Model().classify([5, 9, 11])
+verdict("classes of tokens are those of lathe run", found.shape == (3, 2) and all(numpy.abs(f - by_class(t["classes"])).max() < 1e-8 for f, t in zip(found, one["tokens"])), found, one)
 sound = numpy.sin(numpy.arange(200) / 3)
 h = hears.Model()
 words = h.transcribe(sound, steps=8)

@@ -180,8 +180,9 @@ def record(work, name, modules, settings, change):
             f.write("\n")
 
 
-with tempfile.TemporaryDirectory() as work:
-    for shape in shapes(work):
-        record(work, *shape)
-        print(shape[0], flush=True)
-put(HERE, "versions.json", {"sentence_transformers": sentence_transformers.__version__, "transformers": transformers.__version__, "torch": torch.__version__})
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as work:
+        for shape in shapes(work):
+            record(work, *shape)
+            print(shape[0], flush=True)
+    put(HERE, "versions.json", {"sentence_transformers": sentence_transformers.__version__, "transformers": transformers.__version__, "torch": torch.__version__})
