@@ -449,7 +449,7 @@ class Model:
                 raise TypeError(f"generation has no {', '.join(sorted(unknown))}")
             if rule not in (None, False) and not callable(rule):
                 raise TypeError("rule is a function, or False for none")
-            settings, kept = _struct(_Generation, **how), None
+            settings, kept = _struct(_Generation, **{**MODEL["sampling"], **how}), None
             if callable(rule):
                 kept = _RULE(ruled)
                 settings.rule = ctypes.cast(kept, ctypes.c_void_p)
@@ -468,7 +468,7 @@ class Model:
             """The tokens that continue `tokens` [n].  Positions that were taken before are the beginning of the text: reset() begins another.
 
             how: temperature, top_k, top_p, min_p, typical_p, seed, repetition_penalty, presence_penalty, frequency_penalty,
-            steps, drafts, as in the header.  on_token: called for each token; a true result ends the text before it.
+            steps, drafts, as in the header; default: the settings of the model's loop, or the most likely token.  on_token: called for each token; a true result ends the text before it.
             rule: called with the text so far and the logits after it; sets those of forbidden tokens to -inf; a true result ends the text.
             default: the grammar that the model was built with, if any; False: none."""
             text = _row(tokens, numpy.int32, "tokens")

@@ -70,6 +70,9 @@
 /* Its loop prescribes tokens, or forbids some. */
 #define HAS_PRESCRIBED 1
 
+/* Its loop samples tokens: settings like temperature. */
+#define HAS_SAMPLING 1
+
 #define HAS_TOKENIZER 1
 #define HAS_GRAMMAR 1
 #define HAS_TALK 1 /* the loop defines conversations */

@@ -31,7 +31,7 @@ static void usage(FILE *to, const char *program)
                 "  --guidance G  factor of the difference that the inputs make; 1: no guidance\n"
                 "  --without NAME=FILE  with --guidance: the neutral value of an input%s\n"
 #endif
-                "  --seed S      seed of the noise (default 1): the same seed gives the same picture on every machine\n"
+                "  --seed S      seed of the noise (default 1): the same seed gives the same picture on every machine; random prints a new one\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
                 "  --hash        print a hash of all numbers to standard error\n"
@@ -105,7 +105,7 @@ static Options options(char **argv)
                 else if (!strcmp(a, "-n"))
                         o.how.steps = (int)option_number(argv, i++, 1, denoise_most_steps(&denoise_form));
                 else if (!strcmp(a, "--seed"))
-                        o.how.seed = (uint64_t)option_number(argv, i++, 0, 9e15);
+                        o.how.seed = option_seed(argv, i++);
 #if HAS_CLASS
                 else if (!strcmp(a, "--class"))
                         values_class(argv[0], option_number(argv, i++, 0, CLASS_NUMBERS - 1), input_form, INPUTS, &o.wanted);

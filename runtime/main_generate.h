@@ -12,6 +12,9 @@ typedef struct {
         int verbose, drafts;
         Sampler sampler;
         Penalties penalties;
+#if HAS_SAMPLING || HAS_TALK
+        char note[SAMPLING_NOTE]; /* of settings that are the loop's */
+#endif
 #if HAS_BEAMS
         $model_beams beams;
 #endif
@@ -45,7 +48,11 @@ static void usage(FILE *to, const char *program)
                 "  --raw         no conversation: continue the prompt as it is\n"
 #endif
                 "  -n N          at most N new tokens (default: to the end of the context)\n"
+#if HAS_SAMPLING || HAS_TALK
+                "  --temp T      temperature; 0 always takes the likeliest token (default: " DEFAULT_TEMPERATURE ")\n"
+#else
                 "  --temp T      temperature; 0, the default, always takes the likeliest token\n"
+#endif
                 "  --top-k K     choose among the K likeliest tokens, and those as likely as the last\n"
                 "  --top-p P     choose among the likeliest tokens that together have probability P\n"
                 "  --min-p P     choose among tokens at least P times as likely as the likeliest\n"
@@ -54,7 +61,7 @@ static void usage(FILE *to, const char *program)
                 "  --presence-penalty A     subtract A from the logit of each token that was generated\n"
                 "  --frequency-penalty B    subtract B for each time that the token was generated\n"
                 "  --suppress TOKENS   never choose these tokens: numbers, or texts in double quotes, separated by commas\n"
-                "  --seed S      seed of the random numbers (default 1): the same seed gives the same text on every machine\n"
+                "  --seed S      seed of the random numbers (default 1): the same seed gives the same text on every machine; random prints a new one\n"
                 "  --draft K     draft K tokens at a time from earlier text, and check them in one call: the same text, sooner\n"
 #if HAS_GRAMMAR
                 "  --no-grammar  allow any text, not only that of the grammar\n"
@@ -99,7 +106,7 @@ static int sampler_option(char **argv, int i, Sampler *to)
         else if (!strcmp(a, "--typical"))
                 to->typical_p = (float)option_number(argv, i, 0, 1);
         else if (!strcmp(a, "--seed"))
-                to->state = (uint64_t)option_number(argv, i, 0, 9e15);
+                to->state = option_seed(argv, i);
         else
                 return 0;
         return 1;
@@ -131,6 +138,30 @@ static int wanted_beams(const Options *o)
 #endif
 }
 
+#if HAS_SAMPLING || HAS_TALK
+/* Sets options that are not given to the settings of the loop.  Hashes and beams have none. */
+static void take_sampling(Options *o)
+{
+        static const Sampling likeliest = {.top_p = 1};
+        const Sampling *own = &likeliest;
+        const char *source = "";
+#if HAS_SAMPLING
+        own = &sampling_of_loop;
+        source = sampling_of_loop_source;
+#endif
+#if HAS_TALK
+        if (!o->raw) {
+                own = &sampling_of_talk;
+                source = sampling_of_talk_source;
+        }
+#endif
+        if (o->common.hashes || wanted_beams(o))
+                own = &likeliest;
+        sampling_note(own, &o->sampler, &o->penalties, source, o->note);
+        sampling_settle(own, &o->sampler, &o->penalties);
+}
+
+#endif
 /* Rejects combinations of options, and missing ones; sampling: an option of the sampler, or NULL. */
 static void check_options(const Options *o, const char *program, const char *sampling)
 {
@@ -169,7 +200,12 @@ static Options options(char **argv)
 #if HAS_BEAMS
                      .beams = {.length_penalty = 1},
 #endif
-                     .steps = INT64_MAX, .chunk = INT64_MAX, .sampler = {.top_p = 1, .typical_p = 1, .state = 1}};
+#if HAS_SAMPLING || HAS_TALK
+                     .sampler = {-1, -1, -1, -1, .typical_p = 1, .state = 1}, .penalties = {.repetition = -1},
+#else
+                     .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
+#endif
+                     .steps = INT64_MAX, .chunk = INT64_MAX};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
                 if (common_option(argv, &i, &o.common, usage))
@@ -227,6 +263,9 @@ static Options options(char **argv)
                         set_prompt(&o, argv[0], a, 0);
 #endif
         }
+#if HAS_SAMPLING || HAS_TALK
+        take_sampling(&o);
+#endif
         check_options(&o, argv[0], sampling);
         return o;
 }
@@ -404,6 +443,10 @@ APART int command(char **argv)
                 s.m = open_model(&s.o.common, &error);
         if (s.m)
                 error = suppress_tokens(&s, argv[0]);
+#if HAS_SAMPLING || HAS_TALK
+        if (s.m && !error && s.o.note[0])
+                terminal_print(stderr, "note: %s\n", s.o.note);
+#endif
 #if HAS_GRAMMAR
         void *rules = s.m && !s.o.free_text ? malloc($model_grammar_scratch(s.m)) : NULL;
         s.grammar = rules ? $model_grammar_new(s.m, rules) : NULL;

@@ -1,7 +1,7 @@
 /*
  * Functions that the command lines of emitted programs share.
  *
- * Needs guard.h, team.h and terminal.h.
+ * Needs guard.h, team.h, terminal.h and random_seed.h.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -67,6 +67,19 @@ static inline double option_number(char **argv, int i, double low, double high)
                 exit(2);
         }
         return x;
+}
+
+/* The seed after option i: a number, or random: one that is printed. */
+static inline uint64_t option_seed(char **argv, int i)
+{
+        if (!argv[i + 1] || strcmp(argv[i + 1], "random"))
+                return (uint64_t)option_number(argv, i, 0, 9e15);
+        const uint64_t seed = random_seed();
+#if HAS_RANKS
+        refuse_usage(argv[0], "--seed", ": all ranks need the same number, not random");
+#endif
+        terminal_print(stderr, "note: --seed %llu repeats this\n", (unsigned long long)seed);
+        return seed;
 }
 
 static inline const char *option_word(char **argv, int i)

@@ -51,6 +51,19 @@ static int generation_is_valid($model_generation h)
                is_finite_number(h.frequency_penalty) && h.steps >= 0 && h.drafts >= 0 && h.drafts <= DRAFTS;
 }
 
+#if HAS_SAMPLING
+$model_generation $model_generation_default(void)
+{
+        const Sampling *s = &sampling_of_loop;
+        return ($model_generation){.temperature = s->temperature,
+                                   .top_k = s->top_k,
+                                   .top_p = s->top_p,
+                                   .min_p = s->min_p,
+                                   .seed = 1,
+                                   .repetition_penalty = s->repetition};
+}
+
+#endif
 size_t $model_generate_scratch(const $model_generation *how)
 {
         return generation_room(VOCAB, CONTEXT, how ? how->drafts : 0);
@@ -59,7 +72,11 @@ size_t $model_generate_scratch(const $model_generation *how)
 int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_generation *how, $model_on_token *on_token, void *of,
                     void *scratch, int64_t *made)
 {
+#if HAS_SAMPLING
+        const $model_generation h = how ? *how : $model_generation_default();
+#else
         const $model_generation h = how ? *how : ($model_generation){0};
+#endif
         Sampler sampler = {h.temperature, h.top_k, h.top_p > 0 ? h.top_p : 1, h.min_p, h.typical_p > 0 ? h.typical_p : 1, h.seed, NULL, NULL};
         Generated all = {0};
         if (made)

@@ -117,19 +117,19 @@ async function tale(model, begun, show, stopped) {
 
 // What a page asks of each loop; show(part) as it comes; the result.
 const loops = {
-  async generate(model, { prompt, steps, temperature, top, seed }, show, stopped) {
+  async generate(model, { prompt, steps, temperature, top, k = 0, min = 0, repetition = 1, seed }, show, stopped) {
     const begun = performance.now();
-    withText(model, prompt, at => model.begin(at, steps, temperature, top, BigInt(seed)));
+    withText(model, prompt, at => model.begin(at, steps, temperature, top, k, min, repetition, BigInt(seed)));
     return tale(model, begun, show, stopped);
   },
 
   // A turn of a conversation, which is a new one if it is fresh: {system, seed}; null: it was stopped before there was an answer.
-  async talk(model, { fresh, text, steps, temperature, top, context }, show, stopped) {
+  async talk(model, { fresh, text, steps, temperature, top, k = 0, min = 0, repetition = 1, context }, show, stopped) {
     const begun = performance.now();
     if (fresh) beginTalk(model, fresh);
     else if (model.leave && !await taken(model, model.leave, stopped)) return null;
     withText(model, text, at => {
-      const error = model.say(at, steps, temperature, top);
+      const error = model.say(at, steps, temperature, top, k, min, repetition);
       if (error && model.length() > context) throw new Fault(`With this turn the conversation has ${model.length()} tokens, but the context holds ${context}.`);
       return error;
     });

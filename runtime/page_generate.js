@@ -9,6 +9,7 @@ startPage(page => {
   };
   $('hint').textContent = 'Ctrl+Enter generates. Without a beginning the model makes one up.';
   $('hint').hidden = false;
+  const sampling = samplingOf(config);
   startButtons(page, async current => {
     const prompt = $('prompt').value, given = document.createElement('span');
     given.className = 'given';
@@ -17,7 +18,7 @@ startPage(page => {
     out.setAttribute('aria-busy', 'true');
     if (attention) attention.forget();
     state('…');
-    const asked = { prompt, steps: +$('steps').value, temperature: +$('temperature').value, top: +$('top').value, seed: $('seed').value };
+    const asked = { prompt, steps: +$('steps').value, ...sampling(), seed: $('seed').value };
     const made = await ask('generate', asked, part => current() && out.append(part));
     if (!current()) return;
     out.setAttribute('aria-busy', 'false');

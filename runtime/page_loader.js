@@ -13,6 +13,16 @@ function state(text, bad) {
 
 const rest = () => new Promise(go => setTimeout(go));
 
+// The settings of sampling in the form: the model's own, in fields that are hidden without them.  Returns a function that reads them.
+function samplingOf({ sampling: { source = '', values = {} } = {} }) {
+  for (const [id, value] of Object.entries(values)) {
+    Object.assign($(id), { step: 'any', value });
+    $(id).parentElement.hidden = false;
+  }
+  if (source) $('hint').append(` Sampling: ${source}.`);
+  return () => Object.fromEntries(['temperature', 'top', 'k', 'min', 'repetition'].map(id => [id, +$(id).value]));
+}
+
 // FNV-1a of 32 bits
 function checkOf(bytes) {
   let h = 0x811c9dc5;

@@ -36,7 +36,7 @@ static int page_show(void *of, int32_t token)
 
 /* Begins the continuation of tokens [n]; the model may have processed some of them, but not the last.  begun: its first token continues a
  * text.  Returns 0 or an error. */
-static int tale_begin(const int32_t *tokens, int64_t n, int begun, int steps, Sampler sampler)
+static int tale_begin(const int32_t *tokens, int64_t n, int begun, int steps, Sampler sampler, Penalties penalties)
 {
         static void *room;
         PageTale *t = &tale_of_page;
@@ -54,6 +54,7 @@ static int tale_begin(const int32_t *tokens, int64_t n, int begun, int steps, Sa
                                .context = CONTEXT,
                                .steps = steps,
                                .chunk = PAGE_PIECE,
+                               .penalties = penalties,
                                .hashes = 1},
                         .made = {.hash = UINT64_C(0xcbf29ce484222325)},
                         .taken = $model_position(page_model),
@@ -64,6 +65,8 @@ static int tale_begin(const int32_t *tokens, int64_t n, int begun, int steps, Sa
                 return n < 1 ? $MODEL_ERROR_RANGE : $MODEL_ERROR_CONTEXT;
         generation_lay(&t->by, room);
         memcpy(t->by.text, tokens, (size_t)n * sizeof *tokens);
+        if (penalties_apply(&penalties))
+                generation_count(&t->by, tokens, n);
         t->n = t->given = n;
         return $MODEL_OK;
 }

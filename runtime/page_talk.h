@@ -35,16 +35,15 @@ int PAGE(begin)(const char *system, int64_t seed)
 
 /* The user's next turn, which ends with a 0 byte; next() makes the answer.  0, or an error; $MODEL_ERROR_CONTEXT: there is no room for it,
  * and the conversation is as it was. */
-int PAGE(say)(const char *text, int steps, float temperature, float top_p)
+int PAGE(say)(const char *text, int steps, float temperature, float top_p, int top_k, float min_p, float repetition)
 {
         const Conversation c = {&talk_of_page, CONTEXT, &tale_of_page, page_position, page_rewind, NULL};
-        const Sampler sampler = {
-                .temperature = temperature, .top_p = top_p, .typical_p = 1, .state = tale_of_page.sampler.state};
+        const Sampler sampler = {temperature, top_k, top_p, min_p, .typical_p = 1, .state = tale_of_page.sampler.state};
         const int error = conversation_ask(&c, text, (int64_t)strlen(text));
         tale_of_page.taken = $model_position(page_model);
         if (error)
                 return error == CONVERSATION_FULL ? $MODEL_ERROR_CONTEXT : generation_error(error);
-        return tale_begin(talk_of_page.ids, talk_of_page.n, 0, steps, sampler);
+        return tale_begin(talk_of_page.ids, talk_of_page.n, 0, steps, sampler, (Penalties){.repetition = repetition});
 }
 
 /* Takes the last turn back, of whose answer there is nothing yet. */

@@ -4,6 +4,7 @@
 startPage(page => {
   const { ask, stop, config } = page, attention = config.heads && attentionOf(page), turns = $('turns'), prompt = $('prompt');
   const given = [$('seed'), $('system')]; // of a whole conversation
+  const sampling = samplingOf(config);
   let talk = { begun: false };
 
   $('steps').max = $('steps').value = config.context;
@@ -53,7 +54,7 @@ startPage(page => {
     const text = prompt.value, me = talk;
     if (!text.trim()) return state('Enter a message.', true);
     const fresh = me.begun ? null : { seed: $('seed').value, system: $('system').value || null };
-    const asked = { fresh, text, steps: +$('steps').value, temperature: +$('temperature').value, top: +$('top').value, context: config.context };
+    const asked = { fresh, text, steps: +$('steps').value, ...sampling(), context: config.context };
     const you = addTurn('you', text), answer = addTurn('model', '');
     const takeBack = () => {
       you.remove();

@@ -50,5 +50,5 @@ int PAGE(begin)(int from, int steps, float temperature, float top_p, int64_t see
         const int error = transcribe_feed(page_model, heard);
         return error ? error
                      : tale_begin(start, 1, 0, steps,
-                                  (Sampler){.temperature = temperature, .top_p = top_p, .typical_p = 1, .state = (uint64_t)seed});
+                                  (Sampler){.temperature = temperature, .top_p = top_p, .typical_p = 1, .state = (uint64_t)seed}, (Penalties){0});
 }

@@ -12,8 +12,8 @@ enum {
         MAX_IN_PROGRAM = 1900000000 /* maximum of bytes that signed 32-bit addresses reach */
 };
 
-EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer,
-                          WeightHome home, WeightTail *tail)
+EmitOptions emitted_model(const Model *m, const CommandOptions *o, const EmittedLoops *loops,
+                          const Tokenizer *tokenizer, WeightHome home, WeightTail *tail)
 {
         EmitOptions options = {.generates = loops->generates,
                                .loop = loops->loop,
@@ -23,6 +23,8 @@ EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Token
                                .tables = tokenizer ? tokenizer->block.block : NULL,
                                .tables_size = tokenizer ? tokenizer->block.size : 0,
                                .text_room = tokenizer ? tokenizer->longest : 0,
+                               .sampling = loop_sampling(m->graph, o, false),
+                               .talk_sampling = loop_sampling(m->graph, o, true),
                                .parameters = parameter_count(m->graph),
                                .flops_token = cost_per_token(m->graph)};
         /* the weight file does not depend on small tables, and compilers need not process large ones */
@@ -212,7 +214,7 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
                             : packed             ? pack_weights(p, weights, packed)
                                                  : no_memory;
         WeightTail tail;
-        EmitOptions options = emitted_model(m, loops, tokenizer, weight_home(o), &tail);
+        EmitOptions options = emitted_model(m, o, loops, tokenizer, weight_home(o), &tail);
         options.name = base;
         options.with_main = o->given[OPT_MAIN];
         options.main_loop = o->given[OPT_MAIN] ? loops->main : NULL;

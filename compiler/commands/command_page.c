@@ -98,7 +98,26 @@ typedef struct {
         const TalkForm *talk; /* NULL: none */
         const char *system;   /* message of the system in the form; NULL: none */
         const char *no_look;  /* why it shows no attention; NULL: it does, or its loop has none */
+        LoopSampling sampling;
 } PageTold;
+
+/* The fields of the form for settings of sampling, and their values; others stay hidden. */
+static void page_sampling(const LoopSampling *l, Text *to)
+{
+        const Sampling *s = &l->own;
+        Arena *a = to->arena;
+        text_printf(to, ", \"sampling\": {\"values\": {\"temperature\": %s, \"top\": %s",
+                    float_shortest(a, s->temperature), float_shortest(a, s->top_p));
+        if (s->top_k > 0)
+                text_printf(to, ", \"k\": %d", s->top_k);
+        if (s->min_p > 0)
+                text_printf(to, ", \"min\": %s", float_shortest(a, s->min_p));
+        if (s->repetition > 0 && s->repetition != 1)
+                text_printf(to, ", \"repetition\": %s", float_shortest(a, s->repetition));
+        text_put(to, "}");
+        page_say(to, "source", l->source);
+        text_put(to, "}");
+}
 
 /* Settings of a page that continues a text, or has a conversation. */
 static void tale_settings(const Graph *g, const EmittedLoops *loops, const PageTold *told, Text *to)
@@ -111,6 +130,8 @@ static void tale_settings(const Graph *g, const EmittedLoops *loops, const PageT
                 text_printf(to, ", \"rate\": %.0f, \"most\": %" PRId64,
                             loop_setting(loops->main->loop, "rate")->number,
                             type_count(&loops->main->parts.input->type, NULL));
+        else if (samples(&told->sampling.own))
+                page_sampling(&told->sampling, to);
         if (told->no_look)
                 page_say(to, "no_look", told->no_look);
         if (told->talk && (told->talk->system || told->talk->first_user))
@@ -235,6 +256,7 @@ static bool choose_talk(Model *m, const CommandOptions *o, const EmittedLoops *l
                         m->graph->name);
         else {
                 told->talk = talk;
+                told->sampling = loop_sampling(m->graph, o, talk != NULL);
                 told->system = o->system;
                 return true;
         }
@@ -252,7 +274,7 @@ static int page_in(Model *m, const CommandOptions *o, const char *folder, const 
         Plan *p = weights ? model_plan(m, o, target_find("wasm")) : NULL;
         int code = p ? DONE : failure_code(m);
         if (p) {
-                EmitOptions options = emitted_model(m, loops, tokenizer, WEIGHTS_MAPPED, &tail);
+                EmitOptions options = emitted_model(m, o, loops, tokenizer, WEIGHTS_MAPPED, &tail);
                 Text *c = text_new(&m->arena), *h = text_new(&m->arena);
                 options.name = "model";
                 options.with_page = options.alone = true;

@@ -58,7 +58,7 @@ const Command command_table[] = {
          "file "
          "whose loop generate has `user` and `answer`.  Each line of standard input is a turn.",
          "example: lathe chat SmolLM2-135M-Instruct/\n"
-         "example: lathe chat SmolLM2-135M-Instruct/ --system \"Be brief.\" --temp 0.7\n"},
+         "example: lathe chat SmolLM2-135M-Instruct/ --system \"Be brief.\" --temp 0.4\n"},
         {"eval", eval_command, 1, 1, "one model",
          "MODEL [--inputs FILE]… [-I NAME=VALUE]… [-p TEXT] [-o FILE | --json] [--tap NAME,…] [--output "
          "NAME,…]",

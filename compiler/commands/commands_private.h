@@ -50,8 +50,8 @@ int template_command(const CommandOptions *o);
 
 /* command_build.c: the emission of a model, except for its name and surrounding files; and the data after
  * its weights. */
-EmitOptions emitted_model(const Model *m, const EmittedLoops *loops, const Tokenizer *tokenizer,
-                          WeightHome home, WeightTail *tail);
+EmitOptions emitted_model(const Model *m, const CommandOptions *o, const EmittedLoops *loops,
+                          const Tokenizer *tokenizer, WeightHome home, WeightTail *tail);
 
 /* page_file.c: a page with compiled modules and weights; weights NULL: with a link to them. */
 typedef struct {

@@ -16,20 +16,22 @@ typedef struct {
         RunMode mode;
         Engine *engine;
         DraftModel draft;
-        const WordList *sounds;        /* files to be fed, one after the other; NULL: none */
-        const ListedWord *sound;       /* the current one; NULL: none is left */
-        int sounds_code;               /* exit code of the sounds that could not be fed */
-        ChatSource chat;               /* chat template of a published model */
-        ChatWriter writer;             /* writes conversations with the template; its template NULL: none */
-        ChatGiven given_chat;          /* --messages and --tools */
-        Given given;                   /* inputs that are fed separately */
-        const TalkForm *form;          /* of a conversation */
+        const WordList *sounds;  /* files to be fed, one after the other; NULL: none */
+        const ListedWord *sound; /* the current one; NULL: none is left */
+        int sounds_code;         /* exit code of the sounds that could not be fed */
+        ChatSource chat;         /* chat template of a published model */
+        ChatWriter writer;       /* writes conversations with the template; its template NULL: none */
+        ChatGiven given_chat;    /* --messages and --tools */
+        Given given;             /* inputs that are fed separately */
+        const TalkForm *form;    /* of a conversation; NULL: none */
+        SettledSampling sampling;
         LineEditor *editor;            /* of a conversation on a terminal; NULL: none */
         double begin, planned, loaded; /* seconds */
 } GenerateSession;
 
 /* run_generate.c */
 int generate_error(const char *message); /* prints it; returns an exit code */
+void generate_note_sampling(const GenerateSession *s);
 /* The prompt after the model's name, or after -p; NULL: none. */
 const char *generate_prompt_given(const CommandOptions *o);
 /* That prompt, or the one of -f, "" if there is none; NULL after a message. */
@@ -38,8 +40,8 @@ const char *generate_prompt_text(GenerateSession *s, int64_t *n);
 int generate_show_text(GenerateSession *s, const int32_t *tokens, int64_t n, Generated *made);
 
 /* run_chat.c */
-void chat_open(GenerateSession *s); /* opens the chat template of a published model, if it has one */
+void chat_choose(GenerateSession *s); /* finds the form of a conversation, if the model holds one */
 /* --messages or --tools without a chat template: prints the reason; returns an exit code. */
-int chat_refuse(const GenerateSession *s, const TalkForm *form);
-int chat_converse(GenerateSession *s, const TalkForm *form); /* returns an exit code */
+int chat_refuse(const GenerateSession *s);
+int chat_converse(GenerateSession *s); /* returns an exit code */
 #endif

@@ -17,7 +17,7 @@
 static atomic_bool is_answering;
 
 /* For a published model with a tokenizer: its template writes the conversation. */
-void chat_open(GenerateSession *s)
+static void chat_open(GenerateSession *s)
 {
         const CommandOptions *o = s->o;
         Arena *a = &s->m->arena;
@@ -30,15 +30,26 @@ void chat_open(GenerateSession *s)
                 s->writer = chat_writer(a, t, s->chat.variables, chat_today());
 }
 
-int chat_refuse(const GenerateSession *s, const TalkForm *form)
+void chat_choose(GenerateSession *s)
+{
+        static const TalkForm no_form;
+        const CommandOptions *o = s->o;
+        s->form = o->given[OPT_RAW] ? NULL : model_talks(s->m, o, o->tokenizer ? &s->tokenizer : NULL, "run");
+        chat_open(s);
+        if (!s->form && s->writer.template)
+                s->form = &no_form;
+}
+
+int chat_refuse(const GenerateSession *s)
 {
         const CommandOptions *o = s->o;
         fprintf(stderr,
                 "lathe run: %s is for a published model with a chat template and a tokenizer: %s %s\n",
                 o->tools ? "--tools" : "--messages", s->m->graph->name,
-                form ? "writes conversations by the texts of its loop generate, which have only a system's "
-                       "message and turns of user and assistant"
-                     : "has none, or one that is refused (`lathe template` prints the reason)");
+                s->form ? "writes conversations by the texts of its loop generate, which have only a "
+                          "system's "
+                          "message and turns of user and assistant"
+                        : "has none, or one that is refused (`lathe template` prints the reason)");
         return WRONG_USAGE;
 }
 
@@ -164,11 +175,10 @@ static int converse_on_terminal(GenerateSession *s, const Conversation *c)
 
 /* --- a conversation ------------------------------------------------------------------------------------------------ */
 
-int chat_converse(GenerateSession *s, const TalkForm *form)
+int chat_converse(GenerateSession *s)
 {
         const CommandOptions *o = s->o;
-        Talk talk = {.form = form, .tables = &s->tokenizer.tables, .system = o->system};
-        s->form = form;
+        Talk talk = {.form = s->form, .tables = &s->tokenizer.tables, .system = o->system};
         if (!system_fits(s))
                 return WRONG_USAGE;
         const bool given = generate_prompt_given(o) || o->prompt_file;
@@ -180,6 +190,7 @@ int chat_converse(GenerateSession *s, const TalkForm *form)
                         o->messages);
                 return WRONG_USAGE;
         }
+        generate_note_sampling(s);
         if (s->writer.template)
                 talk_by_template(&s->m->arena, &talk, &s->writer, o->messages && !given);
         s->how.talk = &talk;

@@ -238,6 +238,11 @@ static int generate_prepare(GenerateSession *s)
         }
         if (o->tokenizer && !load_tokenizer(s->m, o, &s->tokenizer))
                 return failure_code(s->m);
+        chat_choose(s);
+        s->sampling = sampling_settled(s->m->graph, o, s->form != NULL);
+        if (!sampling_fits(o, &s->sampling, "run") ||
+            (!s->sounds && !sampling_fits(o, &s->sampling, "run generate")))
+                return WRONG_USAGE;
         s->plan = model_plan(s->m, o, chosen_target(o));
         if (!s->plan)
                 return WRONG_INPUT;
@@ -336,6 +341,12 @@ int generate_show_text(GenerateSession *s, const int32_t *tokens, int64_t n, Gen
         return stopped ? INTERRUPTED : lacks_memory(error) ? WRONG_ENVIRONMENT : error ? WRONG_INPUT : DONE;
 }
 
+void generate_note_sampling(const GenerateSession *s)
+{
+        if (*s->sampling.note)
+                fprintf(stderr, "lathe run: note: %s\n", s->sampling.note);
+}
+
 static int complete_text(GenerateSession *s)
 {
         int code;
@@ -358,8 +369,8 @@ static int run_generate_text(GenerateSession *s)
         s->how =
                 (Generation){.steps = o->steps,
                              .chunk = INT64_MAX,
-                             .sampler = o->sampler,
-                             .penalties = o->penalties,
+                             .sampler = s->sampling.sampler,
+                             .penalties = s->sampling.penalties,
                              .beams = o->beams,
                              .fed = s->how.fed,
                              .size = s->how.size,
@@ -373,21 +384,15 @@ static int run_generate_text(GenerateSession *s)
                              .to = stdout,
                              .interrupted = &interrupted};
         memcpy(s->how.stop, o->stop.at, sizeof s->how.stop);
-        const TalkForm *form =
-                o->given[OPT_RAW] ? NULL : model_talks(s->m, o, o->tokenizer ? &s->tokenizer : NULL, "run");
-        static const TalkForm no_form;
-        chat_open(s);
-        if (!form && s->writer.template)
-                form = &no_form;
-        if (form && o->beams.beams) {
+        if (s->form && o->beams.beams) {
                 fprintf(stderr, "lathe run: --beams is for a text, not a conversation; --raw goes on from "
                                 "the prompt as it is\n");
                 return WRONG_USAGE;
         }
         if ((o->tools || o->messages) && !s->writer.template)
-                return chat_refuse(s, form);
-        if (form)
-                return chat_converse(s, form);
+                return chat_refuse(s);
+        if (s->form)
+                return chat_converse(s);
         if (s->mode == RUN_CHAT) {
                 fprintf(stderr,
                         "lathe chat: %s holds no conversations: %s; `lathe run` continues a text with it\n",
@@ -403,6 +408,7 @@ static int run_generate_text(GenerateSession *s)
                         "and a tokenizer with special tokens\n");
                 return WRONG_USAGE;
         }
+        generate_note_sampling(s);
         return complete_text(s);
 }
 

@@ -6,6 +6,7 @@
 #include "media/media.h"
 #include "passes/passes.h"
 #include "run/run.h"
+#include "../../runtime/sampling_note.h"
 
 #include "../../runtime/likely.h"
 
@@ -79,6 +80,7 @@ typedef struct {
         const char *text;         /* the converted model file */
         const char *chat;         /* the file with a chat template; NULL: none */
         const char *chat_fault;   /* why `loop generate` can't express the template, or NULL */
+        const char *sampling;     /* the file with its settings of sampling; NULL: none */
         const TokenBlock *tables; /* of its tokenizer, if already read; or NULL */
 } SourceModel;
 
@@ -131,6 +133,7 @@ typedef struct {
         const char *prompt, *prompt_file, *system, *messages, *tools, *date, *prompt_name, *suppress,
                 *grammar;
         int64_t steps; /* -n */
+        /* members below 0: not given, those of the model (sampling_settled) */
         Sampler sampler;
         Penalties penalties;
         BeamOptions beams;
@@ -258,6 +261,21 @@ void note_hashed(const Model *m, const CommandOptions *o, const char *command);
 
 /* talk_form(), with notes if its conversation has no tokenizer, or the tokenizer lacks some of its tokens. */
 const TalkForm *model_talks(Model *m, const CommandOptions *o, const Tokenizer *t, const char *command);
+
+/* sampling.c: the settings by which the model's loop generate chooses tokens, for options that are not
+ * given.  talks: in a conversation.  If the text comes from an encoder, as a translation does: the most
+ * likely token. */
+LoopSampling loop_sampling(const Graph *g, const CommandOptions *o, bool talks);
+/* Sampling by the options and these settings, and a note about the latter ("": none has an effect).  Hashes
+ * and beams take none. */
+typedef struct {
+        Sampler sampler;
+        Penalties penalties;
+        char note[SAMPLING_NOTE];
+} SettledSampling;
+SettledSampling sampling_settled(const Graph *g, const CommandOptions *o, bool talks);
+/* option_rules.c: the rules about options that want a temperature; false after a message */
+bool sampling_fits(const CommandOptions *o, const SettledSampling *s, const char *command);
 
 /* show.c: "layer[0, 2..4].attn.v.w", with the iterations that have the weight; a range ends before its
  * second number. */

@@ -309,10 +309,8 @@ enum { LONGEST_SETTING = 60 /* columns; longer ones are truncated */ };
 
 static const char *setting_about(LoopId id, const char *name)
 {
-        for (int i = 0; i < KNOBS; i++)
-                if (knob_table[i].loop == id && !strcmp(knob_table[i].name, name))
-                        return knob_table[i].about;
-        return "the value of the input of that name";
+        const Knob *k = knob_find(id, name);
+        return k ? k->about : "the value of the input of that name";
 }
 
 static const char *setting_shown(const Graph *g, const Setting *s)

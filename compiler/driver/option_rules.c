@@ -47,6 +47,24 @@ static bool rule_follows(const CommandOptions *o, const char *command, const Rul
         return true;
 }
 
+/* temperature: the rules of options that want one; else all others. */
+static bool rules_follow(const CommandOptions *o, const char *command, bool temperature)
+{
+        for (int i = 0; i < RULES; i++)
+                if (commands_have(rule_table[i].commands, command, false) &&
+                    (rule_table[i].other == OPT_TEMP) == temperature &&
+                    !rule_follows(o, command, &rule_table[i]))
+                        return false;
+        return true;
+}
+
+bool sampling_fits(const CommandOptions *o, const SettledSampling *s, const char *command)
+{
+        CommandOptions settled = *o;
+        settled.sampler = s->sampler;
+        return rules_follow(&settled, command, true);
+}
+
 /* Commands that plan kernels, and so run all passes. */
 static const char plans[] = "build, page, run, eval, weights, verify, " PLANNED_PARTS;
 
@@ -99,10 +117,8 @@ static const char *other_fault(const CommandOptions *o, const char *command)
 
 bool rules_fit(const CommandOptions *o, const char *command)
 {
-        for (int i = 0; i < RULES; i++)
-                if (commands_have(rule_table[i].commands, command, false) &&
-                    !rule_follows(o, command, &rule_table[i]))
-                        return false;
+        if (!rules_follow(o, command, false))
+                return false;
         const char *fault = other_fault(o, command);
         if (fault)
                 fprintf(stderr, "lathe %s: %s; see `lathe help %.*s`\n", command, fault,

@@ -1,4 +1,5 @@
 /* Options: one table for all commands, options.def, and its parser. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "../../runtime/random_seed.h"
 #include "../../runtime/rank_link.h"
 
 typedef struct OptionRow OptionRow;
@@ -31,15 +33,17 @@ static bool set_override(OptionUse *use), check_quant(OptionUse *use), check_cal
         set_kv(OptionUse *use), set_rank(OptionUse *use), set_stage(OptionUse *use),
         check_prefix(OptionUse *use), set_output(OptionUse *use), set_target(OptionUse *use),
         set_ranks(OptionUse *use), set_draft(OptionUse *use), set_roof(OptionUse *use),
-        set_link(OptionUse *use), set_dump(OptionUse *use), set_no(OptionUse *use);
+        set_link(OptionUse *use), set_seed(OptionUse *use), set_dump(OptionUse *use), set_no(OptionUse *use);
 
 #define LOOPS_OF_TEXT "run generate, run transcribe"
 #define FLAG .kind = OPTION_FLAG
 #define TEXT(at) .kind = OPTION_TEXT, .member = offsetof(CommandOptions, at)
 #define CHECKED(at, function) TEXT(at), .set = (function)
 #define LIST(at, most) .kind = OPTION_LIST, .member = offsetof(CommandOptions, at), .high = (most)
-#define NUMBER(type, at, least, most)                                                                        \
-        .kind = OPTION_##type, .member = offsetof(CommandOptions, at), .low = (least), .high = (most)
+#define BETWEEN(least, most) .low = (least), .high = (most)
+#define EXPANDED_BETWEEN(range) BETWEEN range
+#define NUMBER(type, at, ...)                                                                                \
+        .kind = OPTION_##type, .member = offsetof(CommandOptions, at), EXPANDED_BETWEEN((__VA_ARGS__))
 #define CHOICE(at) .kind = OPTION_CHOICE, .member = offsetof(CommandOptions, at)
 #define SET(function) .kind = OPTION_SET, .set = (function)
 #define EACH(function) .kind = OPTION_EACH, .set = (function)
@@ -384,6 +388,18 @@ static bool set_draft(OptionUse *use)
         return *use->value || option_error(use->command, "--draft must be a number of tokens or a model");
 }
 
+/* A number, or random: one that this process makes, and tells, so that the result can be repeated. */
+static bool set_seed(OptionUse *use)
+{
+        static const OptionRow number = {.info = {.name = "--seed"}, NUMBER(UINT64, sampler.state, 0, 9e15)};
+        if (strcmp(use->value, "random") != 0)
+                return option_set(&(OptionUse){use->o, use->command, &number, use->value});
+        use->o->sampler.state = random_seed();
+        fprintf(stderr, "lathe %s: note: --seed %" PRIu64 " repeats this\n", use->command,
+                use->o->sampler.state);
+        return true;
+}
+
 /* NAME,NAME,… */
 static bool set_output(OptionUse *use)
 {
@@ -493,7 +509,8 @@ void options_begin(CommandOptions *o)
         *o = (CommandOptions){.chunk = 64,
                               .slots = 1,
                               .steps = INT64_MAX,
-                              .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
+                              .sampler = {-1, -1, -1, -1, .typical_p = 1, .state = 1},
+                              .penalties = {.repetition = -1},
                               .beams = {.length_penalty = 1},
                               .threads = 1,
                               .ranks = {.place = {.stages = 1}},

@@ -104,6 +104,39 @@ const char *host_text(const Emit *e, const char *file)
         return t->data + strspn(t->data, "\n");
 }
 
+bool samples(const Sampling *s)
+{
+        return s->temperature > 0 || (s->repetition > 0 && s->repetition != 1);
+}
+
+const char *float_shortest(Arena *a, float x)
+{
+        char text[32];
+        for (int digits = 1; digits <= 9; digits++) {
+                snprintf(text, sizeof text, "%.*g", digits, (double)x);
+                if (strtof(text, NULL) == x)
+                        break;
+        }
+        return arena_strdup(a, text);
+}
+
+/* "0.7f", "20.0f" */
+static const char *float_in_c(const Emit *e, float x)
+{
+        const char *text = float_shortest(e->arena, x);
+        return arena_printf(e->arena, "%s%sf", text, text[strcspn(text, ".e")] ? "" : ".0");
+}
+
+void emit_sampling(const Emit *e, const char *name, const LoopSampling *l, bool command, Text *c)
+{
+        const Sampling *s = &l->own;
+        text_printf(c, "static const Sampling %s = {%s, %d, %s, %s, %s};\n", name,
+                    float_in_c(e, s->temperature), s->top_k, float_in_c(e, s->top_p), float_in_c(e, s->min_p),
+                    float_in_c(e, s->repetition));
+        if (command)
+                text_printf(c, "static const char %s_source[] = %s;\n", name, c_string(e->arena, l->source));
+}
+
 static void emit_generate(const Emit *e, Text *c)
 {
         static const char *const files[] = {"sampler.h", "beams.h", "beam_search.h", "beam_run.h", NULL};
@@ -114,6 +147,8 @@ static void emit_generate(const Emit *e, Text *c)
         text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", DRAFTS = %" PRId64 " };\n%s\n",
                     row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound, drafts,
                     loop_tokens_text(e->arena, e->g));
+        if (samples(&e->o->sampling.own))
+                emit_sampling(e, "sampling_of_loop", &e->o->sampling, e->o->with_main, c);
         paste_runtime(c, files, e->facts, NULL, function);
         text_printf(c, "%s\n", function);
 }
@@ -397,10 +432,13 @@ static void emit_all(const Emit *e, Text *c)
                                "pnm.h",
                                "wav.h",
                                "terminal.h",
+                               "random_seed.h",
                                "main_shell.h",
                                "npy.h",
                                "input_values.h",
                                "generation.h",
+                               "sampling.h",
+                               "sampling_note.h",
                                "conversation.h",
                                "conversation_terminal.h",
                                NULL};

@@ -6,6 +6,8 @@
 #define EMIT_H
 #include "plan/plan.h"
 
+#include "../../runtime/sampling.h"
+
 enum { MAX_DRAFTS = 32 }; /* maximum number of drafted tokens */
 
 /* The emitted files. */
@@ -31,6 +33,12 @@ int64_t attention_maps(const Graph *g, int64_t *layers);
 /* loop denoise: whether its caller passes no inputs but a class */
 bool takes_class_alone(const Graph *g, const EmitLoop *l);
 
+/* The settings by which a loop chooses tokens, and their source in notes, "as in loop generate". */
+typedef struct {
+        Sampling own;
+        const char *source;
+} LoopSampling;
+
 typedef enum {
         WEIGHTS_MAPPED,      /* in NAME.weights, whose path is an argument of init */
         WEIGHTS_AS_TEXT,     /* in the C */
@@ -49,11 +57,12 @@ typedef struct {
         const EmitLoop *main_loop; /* the loop of the command line; NULL: generation */
         bool alone;                /* the C contains its header */
         bool freestanding; /* needs no operating system: static memory, weights in the program, one thread */
-        const struct GrammarTables *grammar; /* NULL, or the grammar of texts; requires tables */
-        const char *talk;                    /* NULL, or the form of a conversation, by talk_form_text() */
-        const void *tables;                  /* tables of runtime/tokens.h; NULL: no tokenizer */
-        int64_t tables_size;                 /* bytes, a multiple of 8 */
-        int text_room;                       /* maximum number of bytes of a token's text */
+        const struct GrammarTables *grammar;  /* NULL, or the grammar of texts; requires tables */
+        const char *talk;                     /* NULL, or the form of a conversation, by talk_form_text() */
+        LoopSampling sampling, talk_sampling; /* without a conversation, and in one */
+        const void *tables;                   /* tables of runtime/tokens.h; NULL: no tokenizer */
+        int64_t tables_size;                  /* bytes, a multiple of 8 */
+        int text_room;                        /* maximum number of bytes of a token's text */
         bool tables_apart;    /* tables are stored after the weights in their file, else in the C */
         uint64_t tables_hash; /* hash of tables in the weight file */
         const float *weights; /* WEIGHTS_AS_TEXT: the packed weights */
@@ -66,6 +75,9 @@ void emit(Plan *p, const EmitOptions *o, Text *c, Text *h);
 
 /* A Python module that calls the functions of that C. */
 void emit_python(Plan *p, const EmitOptions *o, Text *py);
+
+bool samples(const Sampling *s);               /* whether a setting has an effect */
+const char *float_shortest(Arena *a, float x); /* decimal: "0.7", "20" */
 
 /* `tokens_of_loop` of runtime/generation.h, as C. */
 const char *loop_tokens_text(Arena *a, const Graph *g);

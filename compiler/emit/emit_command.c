@@ -104,11 +104,27 @@ static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text 
                 host_text(e, of_texts && id == LOOP_classify ? "main_classify_text.h" : command_file[id]));
 }
 
+/* sampling_of_talk, and the default of --temp for the help. */
+static void emit_defaults(const Emit *e, Text *c)
+{
+        const Sampling *text = &e->o->sampling.own, *talk = &e->o->talk_sampling.own;
+        if (e->o->talk)
+                emit_sampling(e, "sampling_of_talk", &e->o->talk_sampling, true, c);
+        if (e->o->talk && talk->temperature != text->temperature)
+                text_printf(c, "#define DEFAULT_TEMPERATURE \"%s; with --raw %s\"\n",
+                            float_shortest(e->arena, talk->temperature),
+                            float_shortest(e->arena, text->temperature));
+        else if (e->o->talk || samples(text))
+                text_printf(c, "#define DEFAULT_TEMPERATURE \"%s\"\n",
+                            float_shortest(e->arena, text->temperature));
+}
+
 static void emit_generate_command(const Emit *e, bool hears, Text *c)
 {
         const bool text = e->o->tables;
         emit_constants_of_texts(e, LOOP_generate, c);
         text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
+        emit_defaults(e, c);
         if (e->o->feeds_prompt && !hears)
                 emit_feed_prompt(e, c);
         text_printf(c, "%s\n%s\n", host_text(e, text ? "main_prompt_text.h" : "main_prompt_tokens.h"),

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "emit_private.h"
+#include "../../runtime/generation.h"
+#include "../../runtime/sampling_note.h"
 
 typedef struct {
         Text *text;
@@ -160,6 +162,21 @@ static void declare_texts(const Emit *e, Text *h)
                                   "int64_t $model_decode_end($model_text *text, char *out);\n\n"));
 }
 
+/* The settings of the loop, if they have an effect. */
+static void declare_sampling(const Emit *e, Text *h)
+{
+        char note[SAMPLING_NOTE];
+        const LoopSampling *l = &e->o->sampling;
+        const Sampler open = {-1, -1, -1, -1, .typical_p = 1};
+        sampling_note(&l->own, &open, &(Penalties){.repetition = -1}, l->source, note);
+        if (*note)
+                text_printf(
+                        h,
+                        "/* The settings of the model's loop, which are used if how is NULL:\n * %.*s. */\n"
+                        "%s_generation %s_generation_default(void);\n",
+                        (int)strcspn(note, ";"), note, e->name, e->name);
+}
+
 /* The function of runtime/model_generate.h. */
 static void declare_generate(const Emit *e, Text *h)
 {
@@ -197,7 +214,11 @@ static void declare_generate(const Emit *e, Text *h)
                            "        $model_rule *rule;       /* restricts the text, for example to a "
                            "grammar; NULL: any text */\n"
                            "        void *ruler;             /* its first argument */\n"
-                           "} $model_generation;\n"
+                           "} $model_generation;\n"));
+        declare_sampling(e, h);
+        text_printf(
+                h, "%s",
+                model_text(e,
                            "/* Called for each new token; returns 0, or another number to end the text "
                            "before the token. */\n"
                            "typedef int $model_on_token(void *of, int32_t token);\n"

@@ -48,6 +48,9 @@ void emit_tile(const Plan *p, const Target *t, Text *c);
 bool has_tile(const Plan *p, Tile tile);  /* whether products use this tile */
 void emit_states(const Plan *p, Text *c); /* storage types of keys, values and other states, if not all f32 */
 
+/* emit.c: a Sampling as C; command: also NAME_source */
+void emit_sampling(const Emit *e, const char *name, const LoopSampling *l, bool command, Text *c);
+
 /* emit_header.c */
 void emit_header(const Emit *e, Text *h);
 

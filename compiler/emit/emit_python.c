@@ -116,6 +116,21 @@ static void python_loops(const Emit *e, Text *py)
         text_put(py, "},\n");
 }
 
+/* The settings of the loop that choose tokens, as arguments of generate(). */
+static void python_sampling(const Emit *e, Text *py)
+{
+        const Sampling *s = &e->o->sampling.own;
+        text_put(py, "    \"sampling\": {");
+        if (samples(s))
+                text_printf(py,
+                            "\"temperature\": %s, \"top_k\": %d, \"top_p\": %s, \"min_p\": %s, "
+                            "\"repetition_penalty\": %s, \"seed\": 1",
+                            float_shortest(e->arena, s->temperature), s->top_k,
+                            float_shortest(e->arena, s->top_p), float_shortest(e->arena, s->min_p),
+                            float_shortest(e->arena, s->repetition));
+        text_put(py, "},\n");
+}
+
 void emit_python(Plan *p, const EmitOptions *o, Text *py)
 {
         const Emit e = emit_new(p, o);
@@ -141,5 +156,6 @@ void emit_python(Plan *p, const EmitOptions *o, Text *py)
         add_tensors(&e, py);
         add_calls(&e, py);
         python_loops(&e, py);
+        python_sampling(&e, py);
         text_printf(py, "}\n\n%s", embedded_text("module.py"));
 }

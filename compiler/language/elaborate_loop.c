@@ -14,9 +14,11 @@ const LoopInfo loop_info[LOOPS] = {
 #undef KNOB
 };
 
-const Knob knob_table[KNOBS] = {
+static const Knob knob_table[KNOBS] = {
 #define LOOP(...)
-#define KNOB(loop, name, type, about) {LOOP_##loop, #name, KNOB_##type, about},
+#define KNOB_ROW(loop, name, type, about, least, most, ...)                                                  \
+        {LOOP_##loop, #name, KNOB_##type, about, least, most},
+#define KNOB(loop, name, type, ...) KNOB_ROW(loop, name, type, __VA_ARGS__, 0, 0, 0)
 #include "loops.def"
 #undef LOOP
 #undef KNOB
@@ -36,6 +38,14 @@ LoopInput loop_input(LoopId id, const LoopParts *parts)
         if (in != LOOP_IN_TOKENS_OR_PICTURE)
                 return in;
         return parts->input && parts->input->type.dtype == INT ? LOOP_IN_TOKENS : LOOP_IN_PICTURE;
+}
+
+const Knob *knob_find(LoopId loop, const char *name)
+{
+        for (int i = 0; i < KNOBS; i++)
+                if (knob_table[i].loop == loop && !strcmp(knob_table[i].name, name))
+                        return &knob_table[i];
+        return NULL;
 }
 
 /* --- values of knobs --- */
@@ -158,8 +168,22 @@ static bool knob_accepts(KnobType type, const char *text)
         }
 }
 
-static bool knob_fits(KnobType type, const Setting *s)
+bool knob_takes(const Knob *k, double x)
 {
+        return x >= k->least && x <= k->most && (k->type == KNOB_RANGE || x == floor(x));
+}
+
+const char *knob_expects(Arena *a, const Knob *k)
+{
+        return k->type != KNOB_RANGE && k->type != KNOB_WHOLE_RANGE
+                       ? knob_wants[k->type]
+                       : arena_printf(a, "a %s from %.15g to %.15g",
+                                      k->type == KNOB_RANGE ? "number" : "whole number", k->least, k->most);
+}
+
+static bool knob_fits(const Knob *k, const Setting *s)
+{
+        const KnobType type = k->type;
         bool number = s->kind == SETTING_NUMBER;
         switch (type) {
         case KNOB_TOKEN: return number && is_token(s->number);
@@ -171,6 +195,8 @@ static bool knob_fits(KnobType type, const Setting *s)
         case KNOB_COUNT:
                 return number && s->number >= 1 && s->number <= 65536 && s->number == floor(s->number);
         case KNOB_LENGTH: return number && s->number >= 1 && is_token(s->number);
+        case KNOB_RANGE:
+        case KNOB_WHOLE_RANGE: return number && knob_takes(k, s->number);
         case KNOB_TRUTH: return s->kind == SETTING_BOOL;
         default: return s->kind == SETTING_TEXT && knob_accepts(type, s->text);
         }
@@ -203,9 +229,9 @@ static void check_knob(Elaborator *e, const Loop *l, const Setting *s)
                 names[n++] = knob_table[i].name;
                 if (strcmp(s->name, knob_table[i].name) != 0)
                         continue;
-                if (!knob_fits(knob_table[i].type, s))
-                        poisoned(e, s->span, "%s must be %s, not %s", s->name, knob_wants[knob_table[i].type],
-                                 setting_text(e->keep, s));
+                if (!knob_fits(&knob_table[i], s))
+                        poisoned(e, s->span, "%s must be %s, not %s", s->name,
+                                 knob_expects(e->keep, &knob_table[i]), setting_text(e->keep, s));
                 return;
         }
         if (fills && is_filling(e, s)) {
@@ -231,6 +257,17 @@ static void check_conversation(Elaborator *e, const Loop *l)
                                  needs[i]);
         if (said && !loop_setting(l, "system") && !loop_setting(l, "first_user"))
                 poisoned(e, said->span, "default_system has no effect without system or first_user");
+}
+
+/* Limits of a choice need a temperature, also one of 0. */
+static void check_sampling(Elaborator *e, const Loop *l)
+{
+        static const char *const limit[] = {"top_k", "top_p", "min_p"};
+        for (int i = 0; i < 3 && !loop_setting(l, "temperature"); i++) {
+                const Setting *s = loop_setting(l, limit[i]);
+                if (s)
+                        poisoned(e, s->span, "%s has no effect without temperature", s->name);
+        }
 }
 
 static void refuse_unknown(Elaborator *e, const Loop *l)
@@ -264,8 +301,10 @@ void check_stated_loops(Elaborator *e)
                 }
                 for (int k = 0; k < l->nsetting; k++)
                         check_knob(e, l, &l->setting[k]);
-                if (e->diag->count == faults && loop_number(l->name) == LOOP_generate)
+                if (e->diag->count == faults && loop_number(l->name) == LOOP_generate) {
                         check_conversation(e, l);
+                        check_sampling(e, l);
+                }
         }
 }
 

@@ -63,6 +63,8 @@ typedef enum {
         KNOB_POOLING,
         KNOB_NUMBER,
         KNOB_POSITIVE,
+        KNOB_RANGE,
+        KNOB_WHOLE_RANGE,
         KNOB_SCHEDULER,
         KNOB_TELLS,
         KNOB_BETAS,
@@ -71,6 +73,11 @@ typedef enum {
         KNOB_VARIANCE,
         KNOB_ACTIVATION
 } KnobType;
+/* Least and most of settings that are options, too (driver/options.def). */
+#define RANGE_TEMPERATURE 0, 1e6
+#define RANGE_TOP_K 0, 1e9
+#define RANGE_PROBABILITY 0, 1
+#define RANGE_REPETITION 0.01, 100
 /* Words for settings of denoise, in the order of their numbers in run/run.h. */
 #define SCHEDULER_WORDS(X) X(euler) X(heun) X(ddpm) X(ddim) X(dpm_solver)
 #define TELLS_WORDS(X) X(noise) X(velocity) X(picture)
@@ -80,12 +87,16 @@ typedef struct {
         const char *name;
         KnobType type;
         const char *about;
+        double least, most; /* of RANGE and WHOLE_RANGE */
 } Knob;
 extern const LoopInfo loop_info[LOOPS];
-extern const Knob knob_table[KNOBS];
 int loop_number(const char *name); /* a LoopId; -1: unknown */
 /* The input of a loop of a model. */
 LoopInput loop_input(LoopId id, const LoopParts *parts);
+/* elaborate_loop.c: NULL: unknown; of RANGE and WHOLE_RANGE: whether a number is valid, and its description */
+const Knob *knob_find(LoopId loop, const char *name);
+bool knob_takes(const Knob *k, double x);
+const char *knob_expects(Arena *a, const Knob *k);
 
 /* The syntax tree, made by the parser and read by the elaborator.
  *

@@ -46,7 +46,7 @@ static bool record_golden(ReplSession *s, Golden *g, const char *path)
         g->o.threads = 0;
         g->o.prompt = has_text ? s->prompt : NULL;
         g->o.tokenizer = has_text && r->has_tokenizer ? s->options.tokenizer : NULL;
-        g->o.steps = has_text && s->sampler.temperature == 0 ? s->steps : 0;
+        g->o.steps = has_text && session_sampling(s).sampler.temperature == 0 ? s->steps : 0;
         if (!golden_choose_taps(g))
                 return false;
         const char *why = golden_run(g, target_find("native"), JUST_IN_TIME);

@@ -74,7 +74,7 @@ typedef struct ReplSession {
         bool has_quit, interactive;
         char *prompt;    /* text of the last run, or NULL */
         int64_t steps;   /* last run: number of further tokens */
-        Sampler sampler; /* last run: their sampling */
+        Sampler sampler; /* last run: their sampling; members below 0 as in CommandOptions */
         Penalties penalties;
         int drafts;
         char *draft, *draft_weights, *grammar; /* of :run, as of `lathe run`; or NULL */
@@ -339,6 +339,8 @@ typedef struct {
 } Fed;
 bool fed_open(ReplSession *s, Fed *f); /* false after a message; fed_close() is required in any case */
 void fed_close(Fed *f);
+/* Sampling of the last :run, with the settings of the model for those that were not given. */
+SettledSampling session_sampling(const ReplSession *s);
 bool wants_generator(const ReplSession *s); /* false after a message: the model does not continue a text */
 /* The input of token ids [n], if the model's last loop fills all others; else NULL. */
 const Input *input_of_text(const Graph *g);

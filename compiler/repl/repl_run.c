@@ -274,6 +274,22 @@ static void note_weights(ReplSession *s)
         s->noted = s->models_taken;
 }
 
+SettledSampling session_sampling(const ReplSession *s)
+{
+        CommandOptions o = s->options;
+        o.sampler = s->sampler;
+        o.penalties = s->penalties;
+        return sampling_settled(s->runner->model.graph, &o, false);
+}
+
+/* Notes settings of the model that choose tokens. */
+static void note_sampling(const ReplSession *s)
+{
+        const SettledSampling sampling = session_sampling(s);
+        if (*sampling.note)
+                fprintf(stderr, "note: %s\n", sampling.note);
+}
+
 /* Inputs of :run other than the model: opened for each text, so that changes of the model take effect. */
 typedef struct {
         Arena arena;
@@ -308,10 +324,11 @@ static bool repl_show_text(ReplSession *s, int64_t steps, const Beside *b, const
                            int64_t n)
 {
         Runner *r = s->runner;
+        const SettledSampling sampling = session_sampling(s);
         Generation how = {.steps = steps,
                           .chunk = INT64_MAX,
-                          .sampler = s->sampler,
-                          .penalties = s->penalties,
+                          .sampler = sampling.sampler,
+                          .penalties = sampling.penalties,
                           .drafts = s->draft && !s->drafts ? DRAFTS_OF_MODEL : s->drafts,
                           .draft = b->draft.draft,
                           .constraint = b->constraint,
@@ -331,6 +348,8 @@ static bool repl_show_text(ReplSession *s, int64_t steps, const Beside *b, const
 
 static bool repl_generate(ReplSession *s, int64_t steps)
 {
+        if (s->noted != s->models_taken)
+                note_sampling(s);
         note_weights(s);
         int64_t n = 1;
         Beside beside = {.constraint = NULL};
@@ -428,6 +447,15 @@ static bool takes_words(ReplSession *s, const CommandOptions *o)
         return false;
 }
 
+/* Whether options of sampling have an effect, with the settings of the model; false after a message. */
+static bool run_samples(ReplSession *s, const CommandOptions *o)
+{
+        if (!runner_fit(s, AS_IT_IS))
+                return false;
+        const SettledSampling settled = sampling_settled(s->runner->model.graph, o, false);
+        return sampling_fits(o, &settled, "run");
+}
+
 bool run_model(ReplSession *s, const Words *w)
 {
         int64_t steps = NEW_TOKENS;
@@ -437,8 +465,9 @@ bool run_model(ReplSession *s, const Words *w)
         if (o.nfile > 2)
                 return repl_error(":run takes a text and a count, not %s too", o.file[2]);
         if ((o.nfile > 1 && !repl_read_count(o.file[1], &steps)) || (o.nfile > 0 && !takes_words(s, &o)) ||
-            !set_text(&s->prompt, o.nfile > 0 ? o.file[0] : "") || !set_text(&s->draft, o.draft.model) ||
-            !set_text(&s->draft_weights, o.draft.weights) || !set_text(&s->grammar, o.grammar))
+            !run_samples(s, &o) || !set_text(&s->prompt, o.nfile > 0 ? o.file[0] : "") ||
+            !set_text(&s->draft, o.draft.model) || !set_text(&s->draft_weights, o.draft.weights) ||
+            !set_text(&s->grammar, o.grammar))
                 return false;
         s->steps = steps;
         s->sampler = o.sampler;

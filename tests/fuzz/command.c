@@ -34,8 +34,8 @@ int heard_command(const CommandOptions *o)
 {
         bool good = o->nfile <= MAX_WORDS && o->noverride <= MAX_OVERRIDES && o->tap.n <= MAX_TAPS &&
                     o->target.n <= MAX_TARGETS && o->stop.n <= MAX_STOPS && o->steps >= 0 &&
-                    o->threads >= 1 && o->threads <= 64 && o->chunk >= 1 && o->sampler.top_p >= 0 &&
-                    o->sampler.top_p <= 1 && o->sampler.temperature >= 0;
+                    o->threads >= 1 && o->threads <= 64 && o->chunk >= 1 && o->sampler.top_p <= 1 &&
+                    o->sampler.typical_p >= 0 && o->sampler.typical_p <= 1;
         harness_require(good, "an option is out of its bounds");
         return DONE;
 }

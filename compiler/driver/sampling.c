@@ -1,0 +1,49 @@
+/* Settings of sampling of `loop generate`, and the defaults of conversations. */
+#include "driver.h"
+
+/* Of a conversation without a temperature: likely answers, but no endless repetitions. */
+static const double talk_temperature = 0.7, talk_top_p = 0.9;
+static const char talk_default[] = "the defaults of conversations";
+
+/* Whether an encoder reads the text or the sound, and the output is a translation or a transcription of it. */
+static bool is_of_encoder(const Graph *g)
+{
+        const Input *ids = g->fed_separately ? text_input(g) : NULL;
+        return graph_loop(g, "transcribe") || (ids && is_fed_separately(g, ids->group));
+}
+
+static double sampling_setting(const Loop *l, const char *name, double without)
+{
+        const Setting *s = loop_setting(l, name);
+        return s ? s->number : without;
+}
+
+LoopSampling loop_sampling(const Graph *g, const CommandOptions *o, bool talks)
+{
+        const bool encoded = is_of_encoder(g);
+        const Loop *l = encoded ? NULL : graph_loop(g, "generate");
+        const bool usual = talks && !encoded && !loop_setting(l, "temperature");
+        const Sampling own = {.temperature =
+                                      (float)sampling_setting(l, "temperature", usual ? talk_temperature : 0),
+                              .top_k = (int)sampling_setting(l, "top_k", 0),
+                              .top_p = (float)sampling_setting(l, "top_p", usual ? talk_top_p : 1),
+                              .min_p = (float)sampling_setting(l, "min_p", 0),
+                              .repetition = (float)sampling_setting(l, "repetition_penalty", 0)};
+        const char *source =
+                arena_printf(g->arena, "as in %s", o->source.sampling ? o->source.sampling : "loop generate");
+        return (LoopSampling){own, !usual ? source
+                                   : loop_setting(l, "repetition_penalty")
+                                           ? arena_printf(g->arena, "%s, and %s", talk_default, source)
+                                           : talk_default};
+}
+
+SettledSampling sampling_settled(const Graph *g, const CommandOptions *o, bool talks)
+{
+        const bool plain = o->given[OPT_HASH] || o->beams.beams;
+        const LoopSampling l = loop_sampling(g, o, talks);
+        const Sampling own = plain ? (Sampling){.top_p = 1} : l.own;
+        SettledSampling s = {.sampler = o->sampler, .penalties = o->penalties};
+        sampling_note(&own, &s.sampler, &s.penalties, l.source, s.note);
+        sampling_settle(&own, &s.sampler, &s.penalties);
+        return s;
+}
