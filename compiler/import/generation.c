@@ -3,7 +3,7 @@
  * Ids in generation_config.json have precedence over those of the configuration.  All tokens of eos_token_id,
  * a number or a list, end a text.  A text begins with bos_token_id or, if there is an encoder, with
  * decoder_start_token_id.  Missing ids are the family's.  Suppressed and forced tokens are those of the first
- * file that has the key. */
+ * file that has the key.  Settings of sampling apply where do_sample is true. */
 #include <math.h>
 
 #include "import_private.h"
@@ -174,6 +174,83 @@ static void print_ids(Text *t, const char *before, const char *knob, const Token
         text_printf(t, "%s", ids->n > 1 ? "]" : "");
 }
 
+/* --- sampling --- */
+
+/* Settings, their keys, and the values that transformers gives to missing keys (GenerationConfig, in versions 4
+ * and 5); those that leave the choice as it is are not printed. */
+static const struct {
+        const char *setting;
+        double missing, neutral;
+} sampling_key[] = {{"temperature", 1, NAN},
+                    {"top_k", 50, 0},
+                    {"top_p", 1, 1},
+                    {"min_p", 0, 0},
+                    {"repetition_penalty", 1, 1}};
+enum { SAMPLING_KEYS = sizeof sampling_key / sizeof *sampling_key };
+
+/* Of generation_config.json, or without one of the configuration. */
+static const ConfigField *sampling_field(const Import *m, const char *key)
+{
+        const ConfigField *f = generation_tokens(m, key, 0);
+        for (int place = 1; place < 3 && !generation_config(m) && !f; place++)
+                f = generation_tokens(m, key, place);
+        return f && f->value.kind != CONFIG_NONE ? f : NULL;
+}
+
+static bool config_is_true(const ConfigField *f)
+{
+        return f && f->value.kind == CONFIG_BOOL && f->value.number != 0;
+}
+
+/* Whether an encoder reads the text or the sound: translations and transcriptions take the most likely token. */
+static bool has_encoder(const Import *m)
+{
+        return config_is_true(config_first(m, "is_encoder_decoder")) ||
+               config_first(m, "decoder_start_token_id");
+}
+
+static bool is_sampled(const Import *m)
+{
+        return !has_encoder(m) && config_is_true(sampling_field(m, "do_sample"));
+}
+
+/* Whether the files ask for setting i.  A penalty of a GGUF does not depend on sampling. */
+static bool applies_setting(const Import *m, int i)
+{
+        return is_sampled(m) || (m->gguf && !has_encoder(m) && i == SAMPLING_KEYS - 1);
+}
+
+/* The value for setting i, within the range of the setting. */
+static double sampling_value(Import *m, int i)
+{
+        const char *name = sampling_key[i].setting;
+        const ConfigField *f = sampling_field(m, name);
+        const Knob *k = knob_find(LOOP_generate, name);
+        const double x = !f ? sampling_key[i].missing : f->value.number;
+        const bool none = i == 1 && x == -1; /* of top_k */
+        if (f && (f->value.kind != CONFIG_NUMBER || (!none && !knob_takes(k, x))))
+                config_error(m, f->span, "%s%s is %s; expected %s", m->gguf ? "general.sampling: " : "", name,
+                             config_shown(m->arena, f->value), knob_expects(m->arena, k));
+        return none ? 0 : x;
+}
+
+/* "temperature 0.6  top_k 50"; NULL: none. */
+static const char *sampling_printed(Import *m)
+{
+        const char *all = NULL;
+        for (int i = 0; i < SAMPLING_KEYS && !m->failed; i++) {
+                const double x = applies_setting(m, i) ? sampling_value(m, i) : sampling_key[i].neutral;
+                if (applies_setting(m, i) && x != sampling_key[i].neutral)
+                        all = arena_printf(m->arena, "%s%s%s %s", all ? all : "", all ? "  " : "",
+                                           sampling_key[i].setting, shortest_number(m->arena, x));
+        }
+        if (all)
+                m->sampling = m->gguf                ? "general.sampling of the GGUF"
+                              : generation_config(m) ? "generation_config.json"
+                                                     : "config.json";
+        return all;
+}
+
 void generation_print(Import *m, Definition *family, Text *t)
 {
         if (!family_generates(m, family))
@@ -186,7 +263,8 @@ void generation_print(Import *m, Definition *family, Text *t)
                  forbid_first = {0};
         add_ids(m, &forbid_first, config_first(m, "begin_suppress_tokens"));
         check_start(m, &start);
-        bool rules = first.n || forbid.n || forbid_first.n, wide = m->nknob || rules;
+        const char *sampling = sampling_printed(m);
+        bool rules = first.n || forbid.n || forbid_first.n || sampling, wide = m->nknob || rules;
         if (!start.n && !stop.n && !wide)
                 return;
         text_printf(t, wide ? "    loop generate {\n       " : "    loop generate {");
@@ -195,6 +273,8 @@ void generation_print(Import *m, Definition *family, Text *t)
         print_ids(t, "\n        ", "first", &first);
         print_ids(t, "\n        ", "forbid", &forbid);
         print_ids(t, "\n        ", "forbid_first", &forbid_first);
+        if (sampling)
+                text_printf(t, "\n        %s", sampling);
         text_printf(t, wide ? "\n" : " }\n");
         for (int i = 0; i < m->nknob; i++)
                 text_printf(t, "        %s\n", spec_tree_text(m->arena, m->knob[i]));
@@ -216,13 +296,7 @@ static bool asks(const ConfigField *f)
 
 Paths generation_not_done(Import *m, Definition *family)
 {
-        static const char *const key[] = {"forced_eos_token_id",
-                                          "num_beams",
-                                          "repetition_penalty",
-                                          "no_repeat_ngram_size",
-                                          "temperature",
-                                          "top_k",
-                                          "top_p"};
+        static const char *const key[] = {"forced_eos_token_id", "num_beams", "no_repeat_ngram_size"};
         Paths found = {0};
         if (!family_generates(m, family))
                 return found;
@@ -238,5 +312,12 @@ Paths generation_not_done(Import *m, Definition *family)
                 for (int place = 0; place < 3; place++)
                         if (asks(generation_tokens(m, key[k], place)) && !paths_have(&found, key[k]))
                                 paths_add(m->arena, &found, key[k]);
+        const bool sampled = config_is_true(sampling_field(m, "do_sample"));
+        for (int i = 0; i < SAMPLING_KEYS; i++) /* without do_sample only the penalty has an effect */
+                if (!applies_setting(m, i) && (sampled || i == SAMPLING_KEYS - 1) &&
+                    asks(sampling_field(m, sampling_key[i].setting)))
+                        paths_add(m->arena, &found, sampling_key[i].setting);
+        if (sampled && asks(sampling_field(m, "typical_p")))
+                paths_add(m->arena, &found, "typical_p");
         return found;
 }

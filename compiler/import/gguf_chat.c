@@ -102,6 +102,44 @@ ChatSource gguf_chat_source(Arena *a, const Checkpoint *file, bool tools)
         return s;
 }
 
+/* The value of a key under general.sampling; of other kinds than numbers and texts: true; NULL: none. */
+static json_t *sampling_value_of(const Vocabulary *v, const char *name)
+{
+        const CkPair *pair = checkpoint_pair(v->file, arena_printf(v->arena, "general.sampling.%s", name));
+        int64_t whole;
+        double x;
+        CkText text;
+        json_t *value = NULL; /* also of a text that is not UTF-8 */
+        if (!pair)
+                return NULL;
+        if (!pair->list && pair->kind == CK_INTEGER && pair_integers(pair, &whole))
+                return json_integer(whole);
+        if (!pair->list && pair->kind == CK_REAL && pair_reals(pair, &x))
+                return json_real(strtod(float_shortest(v->arena, (float)x), NULL));
+        if (!pair->list && pair->kind == CK_TEXT && pair_texts(pair, &text))
+                value = json_stringn(text.bytes, (size_t)text.n);
+        return value ? value : json_true();
+}
+
+/* Adds settings of sampling under the keys of transformers.  Missing ones leave the choice as it is. */
+static void add_sampling(const Vocabulary *v, json_t *j)
+{
+        static const char *const key[][2] = {{"temp", "temperature"},
+                                             {"top_k", "top_k"},
+                                             {"top_p", "top_p"},
+                                             {"min_p", "min_p"},
+                                             {"penalty_repeat", "repetition_penalty"}};
+        for (int i = 0; i < 5; i++) {
+                json_t *value = sampling_value_of(v, key[i][0]);
+                if (value)
+                        json_object_set_new(j, key[i][1], value);
+                if (value && i < 4)
+                        json_object_set_new(j, "do_sample", json_true());
+        }
+        if (!json_object_get(j, "top_k"))
+                json_object_set_new(j, "top_k", json_integer(0));
+}
+
 ConfigValue gguf_generation(Import *m)
 {
         static const char *const end[] = {"eos", "eot", "eom"};
@@ -114,10 +152,11 @@ ConfigValue gguf_generation(Import *m)
                 if (vocabulary_token(&v, end[i]) >= 0)
                         json_array_append_new(ends, json_integer(vocabulary_token(&v, end[i])));
         json_object_set_new(j, "eos_token_id", ends);
+        add_sampling(&v, j);
         ConfigValue said = {.kind = CONFIG_OBJECT, .object = NEW(m->arena, ConfigObject)};
         const char *key;
         json_t *value;
-        said.object->field = NEW_ARRAY(m->arena, ConfigField, 2);
+        said.object->field = NEW_ARRAY(m->arena, ConfigField, (int64_t)json_object_size(j));
         json_object_foreach (j, key, value)
                 said.object->field[said.object->n++] = (ConfigField){
                         .key = intern(m->program->names, key, -1),

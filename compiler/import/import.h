@@ -19,6 +19,7 @@ typedef struct {
         const char *tokenizer;  /* the part of the source with a tokenizer; NULL: the source itself */
         const char *chat;       /* the part with a chat template; NULL: none */
         const char *chat_fault; /* why `loop generate` can't express the template, or NULL */
+        const char *sampling;   /* source of its settings of sampling; NULL: there are none */
         bool env_error;         /* the environment failed, not the input */
 } Spec;
 

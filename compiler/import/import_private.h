@@ -189,6 +189,7 @@ typedef struct {
         const char *conversation_note; /* or NULL */
         bool chat;                     /* has a template that can be evaluated */
         const char *chat_fault;        /* why the settings can't express the template, or NULL */
+        const char *sampling;          /* source of the settings of sampling; NULL: there are none */
         const char *context_note;      /* note about a reduced context, or NULL */
         int64_t ends[2]; /* tokens that end a text: from tokenizer_config.json, after an answer; -1: none */
         int64_t begin;   /* token that begins a text, from tokenizer_config.json; -1: none */
@@ -260,7 +261,8 @@ bool family_gives(Import *m, Definition *family, const StatedSetting *s);
 /* conversation.c: folder with a slash at its end, or ""; NULL: the GGUF. */
 void conversation_read(Import *m, const char *folder);
 
-/* gguf_chat.c: tokens that begin and end a text, in the form of a generation_config.json. */
+/* gguf_chat.c: tokens that begin and end a text, and settings of sampling, in the form of a
+ * generation_config.json. */
 ConfigValue gguf_generation(Import *m);
 
 /* sentence.c: reads modules.json of a folder, with a slash at its end, and its files; of a GGUF the

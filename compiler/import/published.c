@@ -550,6 +550,7 @@ Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, cons
                 spec.tokenizer = *r.m.sentence.backbone ? r.m.tokenizer : NULL;
                 spec.chat = !r.m.chat ? NULL : r.gguf ? r.path : *r.folder ? r.folder : ".";
                 spec.chat_fault = r.m.chat_fault;
+                spec.sampling = r.m.sampling;
                 note_missing_weights(&r);
                 if (r.m.tensors && !o->quant)
                         note_widened(&r);

@@ -121,6 +121,7 @@ bool source_open(Arena *arena, CommandOptions *o, SourceParts parts, int *code)
         o->source.text = spec.text;
         o->source.chat = spec.chat;
         o->source.chat_fault = spec.chat_fault;
+        o->source.sampling = spec.sampling;
         if (parts.weights && !o->weights)
                 o->weights = spec.weights;
         if (parts.tokenizer && !o->tokenizer)
