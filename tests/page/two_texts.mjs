@@ -34,6 +34,7 @@ let turn = -1, release, ready, run;
 const asked = [], fault = e => verdict('no fault', false, e.stack);
 const ask = async (kind, value, part) => {
   asked.push([turn, kind, value.at]);
+  if (kind === 'generate') verdict('settings are passed to the model', value.temperature === 0.6 && value.top === 0.95 && value.k === 20, JSON.stringify(value));
   if (kind === 'generate') {
     for (const text of texts[turn].slice(1)) part(text);
     await new Promise(go => { release = go; });
@@ -46,10 +47,16 @@ const ask = async (kind, value, part) => {
 };
 const context = vm.createContext({
   $, document: { createElement: () => new Element() }, Option: class extends Element {}, state: () => {}, Map, Float64Array, Math,
-  startPage: go => { ready = go; }, startButtons: (_, go) => { run = go; },
+  startPage: go => { ready = go; }, startButtons: (_, go) => { run = go; }, Object,
 });
+vm.runInContext(/^function samplingOf[^]*?\n}\n/m.exec(fs.readFileSync(`${runtime}/page_loader.js`, 'utf8'))[0], context);
 for (const name of ['page_attention.js', 'page_generate.js']) vm.runInContext(fs.readFileSync(`${runtime}/${name}`, 'utf8'), context, { filename: name });
-ready({ ask, config: { layers: 1, heads: 1, context: 8 }, fault });
+const sampling = { values: { temperature: 0.6, top: 0.95, k: 20 }, source: 'as in loop generate' }, fields = ['temperature', 'top', 'k', 'min', 'repetition'];
+for (const id of fields) $(id).parentElement = { hidden: true };
+ready({ ask, config: { layers: 1, heads: 1, context: 8, sampling }, fault });
+verdict('settings of sampling are in the form', fields.map(id => `${$(id).value} ${$(id).parentElement.hidden}`).join() === '0.6 false,0.95 false,20 false,0 true,0 true',
+  fields.map(id => `${$(id).value} ${$(id).parentElement.hidden}`));
+verdict('... and their source', $('hint').textContent.endsWith(' Sampling: as in loop generate.'), $('hint').textContent);
 $('layer').value = $('head').value = -1;
 
 const settle = () => new Promise(go => setTimeout(go));

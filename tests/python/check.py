@@ -263,6 +263,13 @@ found = s2.batch(**given)
 verdict("whole sequences in a batch have the bits of separate calls", all(same(a[name], x[name]) for a, x in zip(found, each) for name in a), found)
 verdict("more than an instance takes", raises(sentences.Error, "slot", lambda: s2.batch(**{n: v + v for n, v in given.items()})) == "")
 
+b.select(1)
+for how, wanted in (({}, {"temperature": 0.9, "top_k": 20, "seed": 1}), ({"temperature": 0}, {}), ({"seed": 5, "top_k": 0}, {"temperature": 0.9, "seed": 5})):
+    m.reset()
+    b.reset()
+    text, found = m.generate(ids, steps=40, **wanted), b.generate(ids, steps=40, **how)
+    verdict(f"settings of the loop, and {how or 'no others'}", text.tolist() == found.tolist(), text, found)
+
 # --- beams ---
 
 def likeliest(model, words, *options):

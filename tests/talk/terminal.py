@@ -113,6 +113,7 @@ CONFIG = {"architectures": ["LlamaForCausalLM"], "hidden_size": 16, "intermediat
 
 
 def command(kind, model, *options):
+    options = ("--temp", "0", *options)  # the same answers after /reset
     if kind == "published":
         return [DRIVER, "run", "published", "--random", "--target", "scalar", "--jit", "code", *options]
     if kind == "program":
