@@ -38,7 +38,8 @@ static bool drawing_convert(Arena *a, const char *folder, const char *format, co
                 tool_run(argument, folder, arena_printf(a, "%s/log", folder), message, sizeof message);
         if (error)
                 fprintf(stderr,
-                        "lathe: %s: .%s files require rsvg-convert, which can't be started: %s; install Debian's "
+                        "lathe: %s: .%s files require rsvg-convert, which can't be started: %s; install "
+                        "Debian's "
                         "librsvg2-bin, or write an .svg\n",
                         path, format, strerror(error));
         else if (*message)

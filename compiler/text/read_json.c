@@ -279,9 +279,9 @@ static void read_pair(FormReader *r, const json_t *part, const char *where)
                 r->form->nitem = 0;
 }
 
-/* BertProcessing and RobertaProcessing: cls and sep, each a text and its number.  Those of RoBERTa have no
+/* BertProcessing and RobertaProcessing: cls and sep, each a text and its number.  The latter has no
  * types, and two tokens between the texts of a pair. */
-static void read_enclosing(FormReader *r, const json_t *part, bool roberta, const char *where)
+static void read_enclosing(FormReader *r, const json_t *part, bool two_separators, const char *where)
 {
         const int32_t begin = token_number(r, json_array_get(json_object_get(part, "cls"), 1), where),
                       end = token_number(r, json_array_get(json_object_get(part, "sep"), 1), where);
@@ -290,10 +290,10 @@ static void read_enclosing(FormReader *r, const json_t *part, bool roberta, cons
         add_item(r, begin, 0, where);
         add_item(r, ITEM_FIRST, 0, where);
         add_item(r, end, 0, where);
-        if (roberta)
+        if (two_separators)
                 add_item(r, end, 0, where);
-        add_item(r, ITEM_SECOND, !roberta, where);
-        add_item(r, end, !roberta, where);
+        add_item(r, ITEM_SECOND, !two_separators, where);
+        add_item(r, end, !two_separators, where);
 }
 
 static void read_post(FormReader *r, const json_t *part, const char *where, int depth)
