@@ -455,10 +455,15 @@ static inline void chat_help(void)
                        "/system TEXT   sets the system message, and starts a new conversation; without TEXT, the model's own\n"
                        "/save FILE     saves the conversation as lines of JSON\n"
                        "/load FILE     loads a conversation, and continues it\n"
-                       "/bye           leaves, as does Ctrl-D\n"
+                       "/bye, /exit    leaves, as does Ctrl-D\n"
                        "//TEXT         a message that begins with /\n"
                        "\"\"\"TEXT        a message of several lines, up to a line that ends with \"\"\"\n"
                        "Ctrl-C         stops the answer; at the prompt, discards the line\n");
+}
+
+static inline int chat_word_is(const char *line, size_t n, const char *word)
+{
+        return strlen(word) == n && !strncmp(line, word, n);
 }
 
 /* Runs a command, a line without its slash; removes white space at its end.  0, or an error. */
@@ -470,21 +475,21 @@ static inline int chat_run_command(ChatTerminal *t, char *line)
         const char *rest = line + n + strspn(line + n, " \t");
         const int bare = !*rest;
         int error = 0;
-        if (n == 3 && !strncmp(line, "bye", n) && bare)
+        if (bare && (chat_word_is(line, n, "bye") || chat_word_is(line, n, "exit") || chat_word_is(line, n, "quit")))
                 t->has_quit = 1;
-        else if (n == 4 && !strncmp(line, "help", n) && bare)
+        else if (bare && chat_word_is(line, n, "help"))
                 chat_help();
-        else if (n == 5 && !strncmp(line, "reset", n) && bare) {
+        else if (bare && (chat_word_is(line, n, "reset") || chat_word_is(line, n, "clear"))) {
                 chat_clear(t);
                 terminal_print(stderr, "a new conversation\n");
-        } else if (n == 6 && !strncmp(line, "system", n) && !bare && !t->takes_system(t->of))
+        } else if (!bare && chat_word_is(line, n, "system") && !t->takes_system(t->of))
                 terminal_print(stderr, "/system: the model's conversations have no place for a system message\n");
-        else if (n == 6 && !strncmp(line, "system", n)) {
+        else if (chat_word_is(line, n, "system")) {
                 error = chat_set_system(t, bare ? NULL : rest);
                 terminal_print(stderr, "a new conversation, with %s system message\n", bare ? "the model's own" : "this");
-        } else if (n == 4 && !strncmp(line, "save", n) && !bare)
+        } else if (!bare && chat_word_is(line, n, "save"))
                 error = chat_save(t, rest);
-        else if (n == 4 && !strncmp(line, "load", n) && !bare)
+        else if (!bare && chat_word_is(line, n, "load"))
                 error = chat_load(t, rest);
         else {
                 terminal_print(stderr, "unknown command, or wrong arguments: /%s\n", line);

@@ -87,12 +87,31 @@ static json_t *read_message(Arena *a, const char *path, int line, const char *te
         return NULL;
 }
 
-json_t *chat_read_messages(Arena *a, const char *path, const char *text, int64_t n, const char **wrong)
+/* Messages as one list, the form of other programs. */
+static json_t *read_message_list(Arena *a, const char *path, const char *text, int64_t n, const char **wrong)
+{
+        json_error_t error;
+        json_t *list = json_parse_exact(text, (size_t)n, JSON_ALLOW_NUL, &error), *messages = json_array(),
+               *message;
+        size_t i;
+        if (!list)
+                *wrong = not_json(a, path, error.line, &error, "");
+        json_array_foreach (list, i, message) {
+                const char *fault = message_fault(message);
+                if (fault && !*wrong)
+                        *wrong = arena_printf(a, "%s: error: message %zu: %s", path, i + 1, fault);
+                if (!fault)
+                        json_array_append_new(messages, message_normalised(json_incref(message)));
+        }
+        json_decref(list);
+        return messages;
+}
+
+/* Messages in lines. */
+static json_t *read_message_lines(Arena *a, const char *path, const char *text, int64_t n, const char **wrong)
 {
         const char *end = text + n, *next;
-        json_begin();
         json_t *messages = json_array();
-        *wrong = NULL;
         for (int line = 1; text < end && !*wrong; line++, text = next) {
                 const char *stop = memchr(text, '\n', (size_t)(end - text));
                 next = stop ? stop + 1 : end;
@@ -103,6 +122,16 @@ json_t *chat_read_messages(Arena *a, const char *path, const char *text, int64_t
                 if (message)
                         json_array_append_new(messages, message);
         }
+        return messages;
+}
+
+json_t *chat_read_messages(Arena *a, const char *path, const char *text, int64_t n, const char **wrong)
+{
+        const int64_t white = (int64_t)strspn(text, " \t\r\n");
+        *wrong = NULL;
+        json_begin();
+        json_t *messages = white < n && text[white] == '[' ? read_message_list(a, path, text, n, wrong)
+                                                           : read_message_lines(a, path, text, n, wrong);
         if (json_out_of_memory())
                 *wrong = no_memory;
         if (!*wrong && !json_array_size(messages))

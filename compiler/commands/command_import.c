@@ -95,13 +95,11 @@ static int import_all(Arena *arena, const CommandOptions *asked)
                 return WRONG_INPUT;
         }
         WrittenFile written = {0};
-        bool good = output_bytes(&written, path, spec.text, (int64_t)strlen(spec.text));
-        int code = !good                     ? WRONG_ENVIRONMENT
-                   : o->given[OPT_SPEC_ONLY] ? DONE
-                                             : build_imported(arena, o, &spec, stem, loops, runs);
+        int code = DONE;
+        if (output_bytes(&written, path, spec.text, (int64_t)strlen(spec.text)) && !o->given[OPT_SPEC_ONLY])
+                code = build_imported(arena, o, &spec, stem, loops, runs);
         if (code != DONE) {
-                if (good)
-                        output_drop(&written);
+                output_drop(&written);
                 return code;
         }
         if (!output_finish(&written, 1))

@@ -153,6 +153,13 @@ static int with_source(Arena *a, ChatSource *s, const ChatGiven *given, const Co
                 return print_pieces(a, &w, s, o->date != NULL);
         if (!chat_given_use(given, &w, s, o, "template"))
                 return WRONG_USAGE;
+        if (o->system && !chat_takes_system(a, &w)) {
+                fprintf(stderr,
+                        "lathe template: --system has no effect: the chat template %s writes no system "
+                        "message\n",
+                        s->path);
+                return WRONG_USAGE;
+        }
         return render(a, &w, o, given->messages && !chat_given_ends_with(given, "assistant"));
 }
 

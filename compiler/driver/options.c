@@ -448,6 +448,33 @@ static OptionId find_option(const char *command, const char *arg, const char **j
         return OPTIONS;
 }
 
+/* What to use instead of an option of another program, if the command has it; NULL: nothing. */
+static const char *foreign_option(const char *takes, const char *given)
+{
+        static const struct {
+                const char *word, *use;
+        } foreign[] = {
+#define FOREIGN(word, use) {word, use},
+#include "foreign_options.def"
+#undef FOREIGN
+        };
+        const char *joined;
+        char word[64];
+        size_t n = 0;
+        for (; given[n] && n + 1 < sizeof word; n++)
+                word[n] = given[n] == '_' ? '-' : given[n];
+        word[n] = 0;
+        for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+                if (strcmp(foreign[i].word, word) != 0)
+                        continue;
+                char option[64];
+                snprintf(option, sizeof option, "%.*s", (int)strcspn(foreign[i].use, " "), foreign[i].use);
+                return *option != '-' || find_option(takes, option, &joined) < OPTIONS ? foreign[i].use
+                                                                                       : NULL;
+        }
+        return NULL;
+}
+
 static bool option_unknown(const char *command, const char *takes, const char *arg)
 {
         const char *name[OPTIONS], *joined;
@@ -459,10 +486,13 @@ static bool option_unknown(const char *command, const char *takes, const char *a
                         name[n++] = option_table[id].info.name;
         char given[64];
         snprintf(given, sizeof given, "%.*s", (int)strcspn(arg, "="), arg);
-        const char *near = nearest_name(given, name, n);
-        if (!near)
+        const char *use = foreign_option(takes, given), *near = use ? NULL : nearest_name(given, name, n);
+        if (!near && !use)
                 return option_error(command, "unknown option %s", arg);
-        fprintf(stderr, "lathe %s: unknown option %s; did you mean %s?\n", command, arg, near);
+        fprintf(stderr,
+                use ? "lathe %s: unknown option %s; use %s\n"
+                    : "lathe %s: unknown option %s; did you mean %s?\n",
+                command, arg, use ? use : near);
         return false;
 }
 

@@ -173,10 +173,53 @@ static void check_blocks_used(Elaborator *e, const Ast *const *model, int n, int
         }
 }
 
+/* ---- hyperparameters that nothing reads ---- */
+
+/* The names that models declare before their structure. */
+static int names_declared(const Ast *const *model, int n, const char **name, int most)
+{
+        int found = 0;
+        for (int i = 0; i < n; i++)
+                for (int k = 0; k < model[i]->kid[1]->nkid && !is_structural(model[i]->kid[1]->kid[k]); k++) {
+                        const Ast *s = model[i]->kid[1]->kid[k];
+                        for (int j = 0; (s->kind == AST_LET || s->kind == AST_DECL) && j < s->kid[0]->nkid;
+                             j++)
+                                if (found < most)
+                                        name[found++] = s->kid[0]->kid[j]->name;
+                }
+        return found;
+}
+
+/* `kv_head = 2`: a new name, close to one of an ancestor, that no expression of the model or its file reads. */
+static void check_values_read(Elaborator *e, const Ast *const *model, int n, int child, const Ast *file)
+{
+        const char *above[256];
+        const int nabove = names_declared(model, child, above, 256);
+        const Ast *body = model[child]->kid[1];
+        for (int k = 0; k < body->nkid && !is_structural(body->kid[k]); k++) {
+                const Ast *let = body->kid[k];
+                for (int j = 0; let->kind == AST_LET && j < let->kid[0]->nkid; j++) {
+                        const Ast *given = let->kid[0]->kid[j];
+                        bool is_known = names_block(file, given->name, NULL);
+                        for (int i = 0; i < nabove && !is_known; i++)
+                                is_known = above[i] == given->name;
+                        for (int i = 0; i < n && !is_known; i++)
+                                is_known = names_block(model[i]->kid[1], given->name, NULL);
+                        if (is_known || !nearest_name(given->name, above, nabove))
+                                continue;
+                        poisoned(e, given->name_span, "%s is a new hyperparameter, and nothing reads it",
+                                 given->name);
+                        hint_nearest(e, given->name, above, nabove);
+                }
+        }
+}
+
 void check_model_mistakes(Elaborator *e, const Ast *const *model, File *const *file, int n)
 {
         for (int i = 0; i < n; i++)
                 check_given_once(e, model[i]);
         for (int i = 1; i < n; i++)
                 check_blocks_used(e, model, n, i, file[i]->tree);
+        for (int i = 1; i < n; i++)
+                check_values_read(e, model, n, i, file[i]->tree);
 }

@@ -464,6 +464,10 @@ bool run_model(ReplSession *s, const Words *w)
                 return false;
         if (o.nfile > 2)
                 return repl_error(":run takes a text and a count, not %s too", o.file[2]);
+        if (o.nfile > 1 && o.given[OPT_N])
+                return repl_error("the number of tokens is given twice: %s and -n", o.file[1]);
+        if (o.given[OPT_N])
+                steps = o.steps;
         if ((o.nfile > 1 && !repl_read_count(o.file[1], &steps)) || (o.nfile > 0 && !takes_words(s, &o)) ||
             !run_samples(s, &o) || !set_text(&s->prompt, o.nfile > 0 ? o.file[0] : "") ||
             !set_text(&s->draft, o.draft.model) || !set_text(&s->draft_weights, o.draft.weights) ||

@@ -171,6 +171,11 @@ bool tokenizer_read(const char *path, const TokenBlock *given, int vocab, Tokeni
                 tokenizer_free(t);
                 return false;
         }
+        if (t->block.vocab < vocab / 2)
+                fprintf(stderr,
+                        "lathe: note: %s has %d tokens, and the model's vocabulary %d: it may be of another "
+                        "model\n",
+                        path, t->block.vocab, vocab);
         tokens_open(&t->tables, t->block.block, (uint64_t)t->block.size);
         t->longest = (int)tokens_decode_room(&t->tables);
         return true;

@@ -74,8 +74,8 @@ def wrong_files():
             ("a role that is no text", '{"role": 1}\n', "m.jsonl:1:1: error: expected an object with a role"),
             ("calls that are no list", HI + call + '{"name": "add"}}\n', "m.jsonl:2:1: error: expected tool_calls to be a list of objects, as [{"),
             ("calls that are texts", HI + call + '["add"]}\n', "m.jsonl:2:1: error: expected tool_calls to be a list of objects, as [{"),
-            ("a list", "[" + HI.strip() + "]\n", "m.jsonl:1:1: error: expected an object with a role"),
-            ("a list of several lines", "[\n" + HI.strip() + "\n]\n", "expected one object of JSON in each line"),
+            ("a list with a number", "[" + HI.strip() + ", 1]\n", "m.jsonl: error: message 2: expected an object with a role"),
+            ("a list that does not end", "[\n" + HI.strip() + "\n\n", "m.jsonl:4:0: error: "),
             ("nothing", "\n \n", "m.jsonl: error: expected a line of JSON for each message, but there is none")):
         write("m.jsonl", text)
         refused("messages: " + name, 1, message, "--messages", "m.jsonl")

@@ -308,7 +308,7 @@ def interrupt_at_the_prompt(kind):
     t.wait("the line is discarded", PROMPT)
     t.say("this")
     found = texts(t, "m.jsonl", "user")
-    t.send("/bye\r")
+    t.send("/exit\r")
     return found != ["this"] and f"turns {found}" or t.left() and "the exit code is not 0"
 
 

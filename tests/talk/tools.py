@@ -94,6 +94,10 @@ def answers():
     tools = ("--tools", "t.json")
     same("a question", given([ASKED], *tools), TOOLS, [ASKED])
     same("a result, typed special tokens", given([ASKED, CALL, RESULT], *tools), TOOLS, [ASKED, CALL, RESULT])
+    write("list.json", " \n" + json.dumps([ASKED, CALL, RESULT], indent=1))
+    same("messages as one list", lathe("run", "chat", *RUN, "-n", "3", "--messages", "list.json", *tools), TOOLS, [ASKED, CALL, RESULT])
+    write("list.json", json.dumps([ASKED, {"content": "Hi!"}]))
+    refused("a message of a list without a role", lathe("run", "chat", *RUN, "--messages", "list.json"), 1, "list.json: error: message 2: expected an object with a role")
     same("messages without tools", given([ASKED, CALL, RESULT]), None, [ASKED, CALL, RESULT])
     same("a turn after messages", given([ASKED, CALL, RESULT, {"role": "assistant", "content": "No."}], *tools, "-p", TYPED), TOOLS,
          [ASKED, CALL, RESULT, {"role": "assistant", "content": "No."}, {"role": "user", "content": TYPED}])
