@@ -165,7 +165,12 @@ static const char *pack_now(Model *m, const CommandOptions *o, Plan *p, PackedWe
         Checkpoint *checkpoint;
         Weights *w = open_weights(m, o, &checkpoint);
         const char *error = NULL;
-        if (w) {
+        const int64_t left = memory_available();
+        if (w && p->bytes.weights > left)
+                error = arena_printf(p->graph->arena,
+                                     "out of memory: the weights of %s take %.1f GB, and %.1f GB are free",
+                                     p->graph->name, 1e-9 * (double)p->bytes.weights, 1e-9 * (double)left);
+        else if (w) {
                 packed->pool = pool_new();
                 error = packed->pool ? pool_fit(packed->pool, p, w, 1, &packed->weights) : no_memory;
         }
