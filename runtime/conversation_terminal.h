@@ -110,7 +110,7 @@ static inline char *chat_copy_text(const char *text, int64_t n)
         return copy;
 }
 
-/* The path that a symbolic link stands for, to be freed; NULL: errno is set. */
+/* The target of a symbolic link, or the path itself, to be freed; NULL: errno is set. */
 static inline char *chat_follow_links(const char *path)
 {
         char *place = chat_copy_text(path, (int64_t)strlen(path)), target[4096];

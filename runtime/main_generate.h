@@ -193,6 +193,49 @@ static void check_options(const Options *o, const char *program, const char *sam
 #endif
 }
 
+/* Reads other options than those of the sampler; 0: another option. */
+static int generation_option(char **argv, int *i, Options *o)
+{
+        const char *a = argv[*i];
+        if (!strcmp(a, "-v"))
+                o->verbose = 1;
+        else if (!strcmp(a, "-p"))
+                set_prompt(o, argv[0], option_word(argv, (*i)++), 0);
+        else if (!strcmp(a, "-f"))
+                set_prompt(o, argv[0], option_word(argv, (*i)++), 1);
+        else if (!strcmp(a, "-n"))
+                o->steps = (int64_t)option_number(argv, (*i)++, 0, 1e9);
+        else if (!strcmp(a, "--draft"))
+                o->drafts = (int)option_number(argv, (*i)++, 0, DRAFTS);
+        else if (!strcmp(a, "--chunk"))
+                o->chunk = (int64_t)option_number(argv, (*i)++, 1, 1e9);
+        else if (!strcmp(a, "--suppress"))
+                o->suppress = option_word(argv, (*i)++);
+        else if (!strcmp(a, "--temp"))
+                o->sampler.temperature = (float)option_number(argv, (*i)++, 0, 1e6);
+#if HAS_BEAMS
+        else if (!strcmp(a, "--beams"))
+                o->beams.beams = (int)option_number(argv, (*i)++, 1, SLOTS);
+        else if (!strcmp(a, "--length-penalty"))
+                o->beams.length_penalty = (float)option_number(argv, (*i)++, -100, 100);
+        else if (!strcmp(a, "--early-stopping"))
+                o->beams.early_stopping = 1;
+#endif
+#if HAS_GRAMMAR
+        else if (!strcmp(a, "--no-grammar"))
+                o->free_text = 1;
+#endif
+#if HAS_TALK
+        else if (!strcmp(a, "--system"))
+                o->system = option_word(argv, (*i)++);
+        else if (!strcmp(a, "--raw"))
+                o->raw = 1;
+#endif
+        else
+                return 0;
+        return 1;
+}
+
 static Options options(char **argv)
 {
         const char *sampling = NULL;
@@ -208,43 +251,9 @@ static Options options(char **argv)
                      .steps = INT64_MAX, .chunk = INT64_MAX};
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
-                if (common_option(argv, &i, &o.common, usage))
+                if (common_option(argv, &i, &o.common, usage) || generation_option(argv, &i, &o))
                         continue;
-                if (!strcmp(a, "-v"))
-                        o.verbose = 1;
-                else if (!strcmp(a, "-p"))
-                        set_prompt(&o, argv[0], option_word(argv, i++), 0);
-                else if (!strcmp(a, "-f"))
-                        set_prompt(&o, argv[0], option_word(argv, i++), 1);
-                else if (!strcmp(a, "-n"))
-                        o.steps = (int64_t)option_number(argv, i++, 0, 1e9);
-                else if (!strcmp(a, "--draft"))
-                        o.drafts = (int)option_number(argv, i++, 0, DRAFTS);
-                else if (!strcmp(a, "--chunk"))
-                        o.chunk = (int64_t)option_number(argv, i++, 1, 1e9);
-                else if (!strcmp(a, "--suppress"))
-                        o.suppress = option_word(argv, i++);
-                else if (!strcmp(a, "--temp"))
-                        o.sampler.temperature = (float)option_number(argv, i++, 0, 1e6);
-#if HAS_BEAMS
-                else if (!strcmp(a, "--beams"))
-                        o.beams.beams = (int)option_number(argv, i++, 1, SLOTS);
-                else if (!strcmp(a, "--length-penalty"))
-                        o.beams.length_penalty = (float)option_number(argv, i++, -100, 100);
-                else if (!strcmp(a, "--early-stopping"))
-                        o.beams.early_stopping = 1;
-#endif
-#if HAS_GRAMMAR
-                else if (!strcmp(a, "--no-grammar"))
-                        o.free_text = 1;
-#endif
-#if HAS_TALK
-                else if (!strcmp(a, "--system"))
-                        o.system = option_word(argv, i++);
-                else if (!strcmp(a, "--raw"))
-                        o.raw = 1;
-#endif
-                else if (sampler_option(argv, i, &o.sampler))
+                if (sampler_option(argv, i, &o.sampler))
                         sampling = argv[i++];
                 else if (penalty_option(argv, i, &o.penalties))
                         i++;
@@ -255,9 +264,6 @@ static Options options(char **argv)
                         refuse_usage(argv[0], "expected one sound; unexpected argument ", a);
                 else
                         o.sound = a;
-#elif HAS_PROMPT_FED
-                else
-                        set_prompt(&o, argv[0], a, 0);
 #else
                 else
                         set_prompt(&o, argv[0], a, 0);

@@ -268,8 +268,8 @@ json_t *json_parse_exact(const char *text, size_t length, size_t flags, json_err
 bool json_not_finite(const json_t *value, double *x); /* NaN, Infinity or -Infinity, as written by Python */
 json_t *json_finite(double x);                        /* null if JSON lacks the number */
 bool json_write(json_t *value); /* to standard output, indented; takes ownership.  false: out of memory */
-void json_print(FILE *f, const char *text,
-                int64_t n); /* bytes as within a JSON string; U+FFFD for those that are not UTF-8 */
+/* Prints bytes as within a JSON string; U+FFFD for those that are not UTF-8. */
+void json_print(FILE *f, const char *text, int64_t n);
 
 /* Well-known file formats, recognised by their first bytes. */
 
@@ -340,6 +340,7 @@ typedef struct {
 } WrittenFile;
 bool output_begin(WrittenFile *o, const char *path); /* opens o->file; false with o->error, also below */
 bool output_bytes(WrittenFile *o, const char *path, const char *bytes, int64_t n);
+bool output_copy(WrittenFile *o, const char *path, const char *from); /* the contents of the file `from` */
 bool output_finish(WrittenFile *o, int n); /* false after a message: one had an error, or can't be renamed */
 void output_drop(WrittenFile *o);          /* instead: removes the temporary file silently */
 /* Writes one file; false after a message. */

@@ -58,6 +58,25 @@ bool output_bytes(WrittenFile *o, const char *path, const char *bytes, int64_t n
         return !o->error;
 }
 
+bool output_copy(WrittenFile *to, const char *path, const char *from)
+{
+        char part[1 << 16];
+        FILE *f = fopen(from, "rb");
+        if (!output_begin(to, path) || !f) {
+                to->error = to->error ? to->error : strerror(errno);
+        } else {
+                size_t n;
+                while (!to->error && (n = fread(part, 1, sizeof part, f)) > 0)
+                        if (fwrite(part, 1, n, to->file) != n)
+                                to->error = strerror(errno);
+                if (!to->error && (ferror(f) || fflush(to->file)))
+                        to->error = strerror(errno);
+        }
+        if (f)
+                fclose(f);
+        return !to->error;
+}
+
 static void forget(WrittenFile *o)
 {
         if (o->aside)

@@ -91,25 +91,6 @@ static bool library_compile(Workshop *w)
                library_run(w, "CC", "cc", "", to_shared);
 }
 
-static bool library_copy(WrittenFile *to, const char *path, const char *from)
-{
-        char part[1 << 16];
-        FILE *f = fopen(from, "rb");
-        if (!output_begin(to, path) || !f) {
-                to->error = to->error ? to->error : strerror(errno);
-        } else {
-                size_t n;
-                while (!to->error && (n = fread(part, 1, sizeof part, f)) > 0)
-                        if (fwrite(part, 1, n, to->file) != n)
-                                to->error = strerror(errno);
-                if (!to->error && (ferror(f) || fflush(to->file)))
-                        to->error = strerror(errno);
-        }
-        if (f)
-                fclose(f);
-        return !to->error;
-}
-
 static bool library_describe(const Workshop *w, WrittenFile *to, const char *folder)
 {
         const LibraryParts *p = w->parts;
@@ -141,7 +122,7 @@ int build_library(Arena *a, const LibraryParts *parts, const char *folder, Writt
         const int entry = ending_folder(w.folder, w.name);
         const bool good = set_up(&w) && library_compile(&w);
         for (int i = THE_ARCHIVE; i <= THE_SHARED && good; i++)
-                library_copy(&file[(*n)++], arena_printf(a, "%s%s", folder, w.name[i]), library_path(&w, i));
+                output_copy(&file[(*n)++], arena_printf(a, "%s%s", folder, w.name[i]), library_path(&w, i));
         if (good)
                 library_describe(&w, &file[(*n)++], folder);
         remove_folder(w.folder, w.name);

@@ -1,4 +1,4 @@
-/* --messages and --tools: a conversation for a chat template, and what the template reads beside it. */
+/* --messages and --tools: the conversation that a chat template renders, and its list of tools. */
 #include <stdio.h>
 #include <string.h>
 

@@ -130,7 +130,7 @@ static void tale_settings(const Graph *g, const EmittedLoops *loops, const PageT
                 text_printf(to, ", \"rate\": %.0f, \"most\": %" PRId64,
                             loop_setting(loops->main->loop, "rate")->number,
                             type_count(&loops->main->parts.input->type, NULL));
-        else if (samples(&told->sampling.own))
+        else if (sampling_has_effect(&told->sampling.own))
                 page_sampling(&told->sampling, to);
         if (told->no_look)
                 page_say(to, "no_look", told->no_look);

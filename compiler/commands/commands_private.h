@@ -101,6 +101,7 @@ typedef struct {
         ListedWord *at;
         int64_t n;
 } WordList;
+bool is_list_word(const char *word); /* for texts: - or @FILE, whose lines are texts */
 /* Returns an exit code, after a message if it is not 0. */
 int words_listed(Arena *a, const char *const *word, int n, WordList *list);
 

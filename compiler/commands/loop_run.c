@@ -219,9 +219,8 @@ static int loop_take_texts(LoopRun *r, TakeText *take, void *of, int64_t *faults
                 const char *word = o->file[i];
                 snprintf(r->where, sizeof r->where, "text %d", i);
                 r->is_line = false;
-                code = !strcmp(word, "-") || word[0] == '@'
-                               ? take_list(r, word, take, of, faults)
-                               : take_one(r, take, of, word, (int64_t)strlen(word), faults);
+                code = is_list_word(word) ? take_list(r, word, take, of, faults)
+                                          : take_one(r, take, of, word, (int64_t)strlen(word), faults);
         }
         return code;
 }

@@ -71,17 +71,12 @@ static void classify_print_lines(const Classes *c, const Likely *likely, const c
                        c->label ? "  " : "", c->label ? c->label[likely[i].number] : "", after);
 }
 
-static bool is_list(const char *word)
-{
-        return !strcmp(word, "-") || *word == '@';
-}
-
 static bool has_headlines(const Classes *c)
 {
         const CommandOptions *o = c->r->e.o;
         if (c->picture)
                 return c->pictures.n > 1 || c->picture->where;
-        return is_list(o->file[o->nfile - 1]) || o->nfile + (o->prompt != NULL) > 2 + c->takes_pairs;
+        return is_list_word(o->file[o->nfile - 1]) || o->nfile + (o->prompt != NULL) > 2 + c->takes_pairs;
 }
 
 static void classify_print_head(const Classes *c, TextPart text)
@@ -349,7 +344,7 @@ static int classify_texts(Classes *c)
         const bool each = o->given[OPT_EACH] || c->of_tokens;
         c->takes_pairs = !each && o->nfile + (o->prompt != NULL) > 2;
         c->splits = !each && !c->takes_pairs;
-        if (c->takes_pairs && !o->prompt && is_list(o->file[1])) {
+        if (c->takes_pairs && !o->prompt && is_list_word(o->file[1])) {
                 fprintf(stderr,
                         "lathe run: the first text of pairs can't be - or @FILE: give it as an argument, "
                         "`lathe run MODEL FIRST -`, or both texts in each line, with a tab between "

@@ -56,6 +56,11 @@ static int list_file(Arena *a, WordList *list, const char *path)
                                                  : code;
 }
 
+bool is_list_word(const char *word)
+{
+        return !strcmp(word, "-") || *word == '@';
+}
+
 int words_listed(Arena *a, const char *const *word, int n, WordList *list)
 {
         int code = DONE;

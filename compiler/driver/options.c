@@ -388,7 +388,7 @@ static bool set_draft(OptionUse *use)
         return *use->value || option_error(use->command, "--draft must be a number of tokens or a model");
 }
 
-/* A number, or random: one that this process makes, and tells, so that the result can be repeated. */
+/* A number; random: a new one, which is printed, so that the result can be repeated. */
 static bool set_seed(OptionUse *use)
 {
         static const OptionRow number = {.info = {.name = "--seed"}, NUMBER(UINT64, sampler.state, 0, 9e15)};

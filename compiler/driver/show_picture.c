@@ -7,16 +7,11 @@
 
 enum { THREADS_SHOWN = 4 /* default of --threads */ };
 
-static bool ends_in(const char *name, const char *end)
-{
-        const size_t n = strlen(name), m = strlen(end);
-        return n > m && !strcmp(name + n - m, end);
-}
-
 bool picture_name_fits(const CommandOptions *o, ModelPart part)
 {
         const bool graph = part == PART_GRAPH || part == PART_ELABORATED;
-        if (!o->out || !strcmp(o->out, "-") || is_drawing_name(o->out) || (graph && ends_in(o->out, ".dot")))
+        if (!o->out || !strcmp(o->out, "-") || is_drawing_name(o->out) ||
+            (graph && text_ends_with(o->out, ".dot")))
                 return true;
         fprintf(stderr,
                 "lathe show: -o must be a name that ends in .svg, .pdf%s, or - for SVG on standard output, "
@@ -60,7 +55,7 @@ static int show_write_picture(const CommandOptions *o, const Text *t)
 int picture_of_graph(Model *m, const CommandOptions *o)
 {
         Text *t = text_new(&m->arena);
-        if (ends_in(o->out, ".dot"))
+        if (text_ends_with(o->out, ".dot"))
                 print_graph_dot(t, m->graph);
         else
                 draw_graph(t, m->graph);

@@ -104,7 +104,7 @@ const char *host_text(const Emit *e, const char *file)
         return t->data + strspn(t->data, "\n");
 }
 
-bool samples(const Sampling *s)
+bool sampling_has_effect(const Sampling *s)
 {
         return s->temperature > 0 || (s->repetition > 0 && s->repetition != 1);
 }
@@ -147,7 +147,7 @@ static void emit_generate(const Emit *e, Text *c)
         text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", DRAFTS = %" PRId64 " };\n%s\n",
                     row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound, drafts,
                     loop_tokens_text(e->arena, e->g));
-        if (samples(&e->o->sampling.own))
+        if (sampling_has_effect(&e->o->sampling.own))
                 emit_sampling(e, "sampling_of_loop", &e->o->sampling, e->o->with_main, c);
         paste_runtime(c, files, e->facts, NULL, function);
         text_printf(c, "%s\n", function);

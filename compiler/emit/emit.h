@@ -76,7 +76,7 @@ void emit(Plan *p, const EmitOptions *o, Text *c, Text *h);
 /* A Python module that calls the functions of that C. */
 void emit_python(Plan *p, const EmitOptions *o, Text *py);
 
-bool samples(const Sampling *s);               /* whether a setting has an effect */
+bool sampling_has_effect(const Sampling *s);   /* whether a setting has an effect */
 const char *float_shortest(Arena *a, float x); /* decimal: "0.7", "20" */
 
 /* `tokens_of_loop` of runtime/generation.h, as C. */

@@ -114,7 +114,7 @@ static void emit_defaults(const Emit *e, Text *c)
                 text_printf(c, "#define DEFAULT_TEMPERATURE \"%s; with --raw %s\"\n",
                             float_shortest(e->arena, talk->temperature),
                             float_shortest(e->arena, text->temperature));
-        else if (e->o->talk || samples(text))
+        else if (e->o->talk || sampling_has_effect(text))
                 text_printf(c, "#define DEFAULT_TEMPERATURE \"%s\"\n",
                             float_shortest(e->arena, text->temperature));
 }

@@ -121,7 +121,7 @@ static void python_sampling(const Emit *e, Text *py)
 {
         const Sampling *s = &e->o->sampling.own;
         text_put(py, "    \"sampling\": {");
-        if (samples(s))
+        if (sampling_has_effect(s))
                 text_printf(py,
                             "\"temperature\": %s, \"top_k\": %d, \"top_p\": %s, \"min_p\": %s, "
                             "\"repetition_penalty\": %s, \"seed\": 1",

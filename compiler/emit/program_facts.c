@@ -136,7 +136,7 @@ static bool prescribes(const Graph *g)
         FACT(WEIGHTS_INSIDE, o && o->home != WEIGHTS_MAPPED)                                                 \
         FACT(WINDOWS, !*p->target->machine->defined)                                                         \
         FACT(PRESCRIBED, prescribes(e->g))                                                                   \
-        FACT(SAMPLING, o &&samples(&o->sampling.own))                                                        \
+        FACT(SAMPLING, o &&sampling_has_effect(&o->sampling.own))                                            \
         FACT(TOKENIZER, o && o->tables)                                                                      \
         FACT(GRAMMAR, o && o->grammar)                                                                       \
         FACT(TALK, o && o->talk)                                                                             \

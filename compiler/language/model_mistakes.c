@@ -75,14 +75,14 @@ static void check_given_once(Elaborator *e, const Ast *model)
 /* ---- blocks that nothing calls ---- */
 
 /* Whether an expression in the tree has the name; assigned variables don't count. */
-static bool names_block(const Ast *tree, const char *name, const Ast *except)
+static bool reads_name(const Ast *tree, const char *name, const Ast *except)
 {
         if (!tree || tree == except || tree->kind == AST_NAMES)
                 return false;
         if (tree->name == name && (tree->kind == AST_NAME || (tree->kind == AST_ARG && !tree->kid[0])))
                 return true;
         for (int i = 0; i < tree->nkid; i++)
-                if (names_block(tree->kid[i], name, except))
+                if (reads_name(tree->kid[i], name, except))
                         return true;
         return false;
 }
@@ -163,11 +163,11 @@ static void check_blocks_used(Elaborator *e, const Ast *const *model, int n, int
                 const Ast *block = body->kid[k];
                 if (block->kind == AST_BLOCK)
                         check_block_of_setting(e, model, n, child, block);
-                bool used = block->kind != AST_BLOCK || names_block(file, block->name, block);
+                bool used = block->kind != AST_BLOCK || reads_name(file, block->name, block);
                 for (int i = 0; i < nabove && !used; i++)
                         used = above[i] == block->name;
                 for (int i = 0; i < n && !used; i++)
-                        used = names_block(model[i]->kid[1], block->name, block);
+                        used = reads_name(model[i]->kid[1], block->name, block);
                 if (!used)
                         report_unused_block(e, block, model[child - 1]->name, above, nabove);
         }
@@ -200,11 +200,11 @@ static void check_values_read(Elaborator *e, const Ast *const *model, int n, int
                 const Ast *let = body->kid[k];
                 for (int j = 0; let->kind == AST_LET && j < let->kid[0]->nkid; j++) {
                         const Ast *given = let->kid[0]->kid[j];
-                        bool is_known = names_block(file, given->name, NULL);
+                        bool is_known = reads_name(file, given->name, NULL);
                         for (int i = 0; i < nabove && !is_known; i++)
                                 is_known = above[i] == given->name;
                         for (int i = 0; i < n && !is_known; i++)
-                                is_known = names_block(model[i]->kid[1], given->name, NULL);
+                                is_known = reads_name(model[i]->kid[1], given->name, NULL);
                         if (is_known || !nearest_name(given->name, above, nabove))
                                 continue;
                         poisoned(e, given->name_span, "%s is a new hyperparameter, and nothing reads it",

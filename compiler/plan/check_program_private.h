@@ -22,7 +22,7 @@ typedef struct {
         int n, cap;
 } TouchList;
 
-/* A buffer of which each rank has only its own part of this kernel's result. */
+/* A buffer in which each rank has only its own part of this kernel's result. */
 typedef struct {
         const Buffer *buffer;
         const Step *step; /* the step that stored it */

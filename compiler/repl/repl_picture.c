@@ -43,12 +43,6 @@ static const uint8_t letter[LAST_LETTER - FIRST_LETTER + 1][COLUMNS] = {
         {0x00, 0x41, 0x36, 0x08, 0x00}, {0x10, 0x08, 0x08, 0x10, 0x08}};
 static const uint8_t box[COLUMNS] = {0x7f, 0x41, 0x41, 0x41, 0x7f};
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-        const size_t n = strlen(path), m = strlen(suffix);
-        return n > m && !strcmp(path + n - m, suffix);
-}
-
 static bool marks_begin(Picture *p)
 {
         p->marks = calloc(1, sizeof *p->marks);
@@ -76,7 +70,7 @@ bool picture_new(Picture *p, int64_t width, int64_t height, const char *path)
         p->width = (int)width;
         p->height = (int)height;
         p->scale = 1;
-        if (has_suffix(path, ".png") || marks_begin(p))
+        if (text_ends_with(path, ".png") || marks_begin(p))
                 return true;
         picture_free(p);
         return false;

@@ -47,26 +47,6 @@ static bool drawing_convert(Arena *a, const char *folder, const char *format, co
         return !error && !*message;
 }
 
-static bool drawing_copy(const char *from, const char *path)
-{
-        char *bytes = NULL;
-        size_t n = 0;
-        FILE *in = fopen(from, "rb"), *copy = open_memstream(&bytes, &n);
-        char part[1 << 14];
-        for (size_t k; in && copy && (k = fread(part, 1, sizeof part, in)) > 0;)
-                fwrite(part, 1, k, copy);
-        bool good = in && copy && !ferror(in);
-        if (in)
-                fclose(in);
-        if (copy)
-                good = !fclose(copy) && good;
-        if (!good)
-                fprintf(stderr, "lathe: %s: the converted picture can't be read\n", path);
-        good = good && write_file(path, bytes, (int64_t)n);
-        free(bytes);
-        return good;
-}
-
 bool drawing_write(const char *path, const char *svg, int64_t n)
 {
         static const char *const inside[] = {"picture.svg", "picture.out", "log", NULL};
@@ -80,8 +60,12 @@ bool drawing_write(const char *path, const char *svg, int64_t n)
         if (good) {
                 const int entry = ending_folder(folder, inside);
                 good = write_file(arena_printf(&a, "%s/picture.svg", folder), svg, n) &&
-                       drawing_convert(&a, folder, format, path) &&
-                       drawing_copy(arena_printf(&a, "%s/picture.out", folder), path);
+                       drawing_convert(&a, folder, format, path);
+                if (good) {
+                        WrittenFile written;
+                        output_copy(&written, path, arena_printf(&a, "%s/picture.out", folder));
+                        good = output_finish(&written, 1);
+                }
                 remove_folder(folder, inside);
                 ending_forget(entry);
         } else {

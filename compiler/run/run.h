@@ -166,7 +166,7 @@ const char *talk_form_text(Arena *a, const TalkForm *f);
 const TokenAdded *added_token_at(const TokenTables *t, const char *text, const char *end);
 
 /* talk_template.c: the chat template writes the turns of k, instead of its form.  w's data must outlive
- * it.  opens: the first turn is not a message: it stands for the last one of w->before. */
+ * it.  opens: the first turn of the talk is empty, and the last message of w->before is the turn to answer. */
 void talk_by_template(Arena *a, Talk *k, const ChatWriter *w, bool opens);
 
 /* draft.c: a second model, which drafts the continuation of a text. */

@@ -113,6 +113,9 @@ def uses():
     refused("a template without tools", 2, "--tools has no effect: the chat template model/chat_template.jinja does not read tools", "--tools", "t.json")
     write("model/chat_template.jinja", "{% set tools = messages %}{{ messages | length }}")
     refused("a template that sets tools", 2, "does not read tools", "--tools", "t.json")
+    write("model/chat_template.jinja", "{% for m in messages if m.role != 'system' %}{{ m.content }}{% endfor %}")
+    refused("a template without a system message", 2, "--system has no effect: the chat template model/chat_template.jinja writes no system message",
+            "--system", "a", given="Hi!\n")
     template("parts.jinja")
     verdict("contents that are lists of parts", run("--messages", "m.jsonl").stdout != run(given="Hi!\n").stdout)
 

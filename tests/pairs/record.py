@@ -7,7 +7,6 @@ Each folder is what save_pretrained(), or CrossEncoder.save(), wrote, without th
 tests/sentences/weights.py makes them anew. expected.json has texts and pairs, their tokens, the scores in double precision, and the values
 that the pipeline of transformers, or CrossEncoder.predict(), makes of them; `cut` is the length to which the tokens were truncated. Versions
 are in versions.json."""
-import glob
 import importlib.machinery
 import importlib.util
 import json
@@ -143,12 +142,7 @@ with tempfile.TemporaryDirectory() as work:
         shutil.copytree(folder, kept, ignore=lambda d, files: [f for f in files if f.endswith((".safetensors", ".md"))])
         sentences.put(kept, "tensors.json", tensors)
         sentences.put(kept, "expected.json", expected)
-        for path in glob.glob(f"{kept}/**/*.json", recursive=True):
-            with open(path) as f:
-                value = json.load(f)
-            with open(path, "w") as f:
-                json.dump(value, f, ensure_ascii=False, separators=(",", ":"))
-                f.write("\n")
+        sentences.compact(kept)
         print(name, flush=True)
 with open(f"{HERE}/versions.json", "w") as f:
     json.dump({m.__name__: m.__version__ for m in (sentence_transformers, transformers, torch)}, f, indent=1)

@@ -92,6 +92,16 @@ def config(kind, **given):
     return lambda **more: getattr(transformers, kind)(**given, **more)
 
 
+def compact(folder):
+    """Rewrites the JSON files of a folder without white space."""
+    for path in glob.glob(f"{folder}/**/*.json", recursive=True):
+        with open(path) as f:
+            value = json.load(f)
+        with open(path, "w") as f:
+            json.dump(value, f, ensure_ascii=False, separators=(",", ":"))
+            f.write("\n")
+
+
 def put(folder, name, value):
     with open(f"{folder}/{name}", "w") as f:
         json.dump(value, f, indent=1)
@@ -172,12 +182,7 @@ def record(work, name, modules, settings, change):
     shutil.copytree(folder, kept, ignore=lambda d, names: [n for n in names if n.endswith((".safetensors", ".md"))])
     put(kept, "tensors.json", tensors)
     put(kept, "expected.json", expected)
-    for path in glob.glob(f"{kept}/**/*.json", recursive=True):
-        with open(path) as f:
-            value = json.load(f)
-        with open(path, "w") as f:
-            json.dump(value, f, ensure_ascii=False, separators=(",", ":"))
-            f.write("\n")
+    compact(kept)
 
 
 if __name__ == "__main__":
