@@ -1,7 +1,7 @@
 /* Models whose states hold a window, against the same that hold the whole context: prints a hash of all outputs, and what each
  * way of taking positions back gives.  Built with MODEL, the emitted file; its model is `looks_back`, from x [time, WIDTH] to
  * y [time, WIDTH]; LENGTH: of the sequence; SPARE: how many positions it can always take
- * back; BACK: how many it can't. */
+ * back; BACK: how many it can't; BLOCK, for sums: rows of a block, the last of which can be taken back whole. */
 #include MODEL
 
 #include <stdio.h>
@@ -105,6 +105,13 @@ static void take_back_furthest(looks_back *m)
                 int64_t end = at + 1 + at % 41 < POSITIONS ? at + 1 + at % 41 : POSITIONS;
                 error = take(m, at, end, 1 + at % 5);
                 int64_t back = error ? -1 : rewind_furthest(m);
+#ifdef BLOCK
+                const int64_t begins = (end - 1) / BLOCK * BLOCK;
+                if (back != (begins ? begins : 1)) {
+                        printf("of %d positions all but %d are taken back\n", (int)end, (int)back);
+                        failed = 1;
+                }
+#endif
                 memset(y, 0, sizeof y);
                 error = back < 0 ? LOOKS_BACK_ERROR_REWIND : take(m, back, end, end);
                 check(m, "taken back as far as it goes", error, back < 0 ? 0 : back, end);
