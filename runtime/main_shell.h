@@ -104,8 +104,13 @@ static inline int common_option(char **argv, int *i, CommonOptions *o, void (*sh
                 show_usage(stdout, argv[0]);
                 exit(0);
         }
+#if HAS_WEIGHTS_INSIDE
+        if (!strcmp(argv[*i], "-w"))
+                refuse_usage(argv[0], "-w", " has no effect: the weights are a part of this program");
+#else
         if (!strcmp(argv[*i], "-w"))
                 o->weights = option_word(argv, (*i)++);
+#endif
         else if (!strcmp(argv[*i], "--threads"))
                 o->threads = (int)option_number(argv, (*i)++, 1, TEAM_MAX);
         else if (!strcmp(argv[*i], "--hash"))

@@ -162,6 +162,20 @@ static bool is_compressed(const unsigned char *data, int64_t n)
                data_begins(data, n, "7z\xbc\xaf") || (n > 262 && !memcmp(data + 257, "ustar", 5));
 }
 
+/* ELF, Mach-O, Windows */
+static bool is_program(const unsigned char *data, int64_t n)
+{
+        return data_begins(data, n,
+                           "\x7f"
+                           "ELF") ||
+               data_begins(data, n, "\xcf\xfa\xed\xfe") || data_begins(data, n, "MZ\x90");
+}
+
+static bool is_picture(const unsigned char *data, int64_t n)
+{
+        return data_begins(data, n, "\x89PNG") || data_begins(data, n, "\xff\xd8\xff");
+}
+
 static bool is_safetensors(const unsigned char *data, int64_t n)
 {
         uint64_t header = 0;
@@ -197,7 +211,8 @@ static const char in_transformers[] =
 static const char fetch_again[] = "it was fetched in place of the file: fetch the file itself, and compare "
                                   "its size with the published one";
 static const char pickled[] =
-        "a pickle is a program, so it is never read; its tensors can be saved as safetensors once";
+        "a pickle is a program, so it is never read; in Python: "
+        "safetensors.torch.save_file(torch.load(FILE, weights_only=True), \"model.safetensors\")";
 static const char original[] =
         "take the weights that it was made from: a directory with config.json and safetensors, or a GGUF";
 
@@ -222,10 +237,8 @@ static const struct {
          {FORMAT_OTHER, "an archive of numpy arrays",
           "save them as safetensors (safetensors.numpy.save_file)"}},
         {is_keras_archive, {FORMAT_OTHER, "a Keras archive", in_transformers}},
-        {is_zip, {FORMAT_PICKLE, "a PyTorch archive, whose tensors can be saved as safetensors", pickled}},
-        {is_pickle,
-         {FORMAT_PICKLE, "a pickle, as written by PyTorch, whose tensors can be saved as safetensors",
-          pickled}},
+        {is_zip, {FORMAT_PICKLE, "a PyTorch archive", pickled}},
+        {is_pickle, {FORMAT_PICKLE, "a pickle, as written by PyTorch", pickled}},
         {is_numpy, {FORMAT_OTHER, "a numpy array", "save it as safetensors (safetensors.numpy.save_file)"}},
         {is_hdf5, {FORMAT_OTHER, "an HDF5 file, as TensorFlow and Keras write", in_transformers}},
         {is_packed,
@@ -235,6 +248,8 @@ static const struct {
         {is_onnx, {FORMAT_OTHER, "an ONNX model", original}},
         {is_saved_model, {FORMAT_OTHER, "a TensorFlow SavedModel", in_transformers}},
         {is_msgpack, {FORMAT_OTHER, "msgpack, as Flax writes", in_transformers}},
+        {is_program, {FORMAT_OTHER, "a program or a library of machine code", NULL}},
+        {is_picture, {FORMAT_OTHER, "a picture", NULL}},
         {is_compressed, {FORMAT_OTHER, "a compressed file or an archive", "unpack it first"}},
         {is_llama2c_tokenizer, {FORMAT_LLAMA2C_TOKENIZER, "a llama2.c tokenizer", NULL}},
 };

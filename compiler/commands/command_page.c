@@ -381,5 +381,12 @@ int page_command(const CommandOptions *given)
                 fprintf(stderr, "lathe page: -o must be a file name\n");
                 return WRONG_USAGE;
         }
+        const char *file = o.out ? strrchr(o.out, '/') : NULL,
+                   *dot = o.out ? strrchr(file ? file : o.out, '.') : NULL;
+        if (dot && strcmp(dot, ".html") && strcmp(dot, ".htm")) {
+                fprintf(stderr, "lathe page: -o must be a name in .html, or one without a suffix, not %s\n",
+                        o.out);
+                return WRONG_USAGE;
+        }
         return page_of_model(&o);
 }

@@ -155,8 +155,8 @@ const Command command_table[] = {
          "greedy text.",
          "example: lathe golden record models/tale.model -p '1 2 3' && lathe golden check tale.golden\n"
          "example: lathe golden check --review tests/*.golden\n"},
-        {"encode", encode_command, 1, 1, "a tokenizer", "SOURCE [--special] [--bare] [--json]",
-         "text to token ids, line by line",
+        {"encode", encode_command, 1, 1, "a tokenizer, and text on standard input",
+         "SOURCE [--special] [--bare] [--json]", "text to token ids, line by line",
          "Reads text from standard input and writes the ids of each line to a line.\n"
          "SOURCE is a tokenizer.json, a tokenizer.model or spiece.model, a vocab.txt, a directory that has "
          "one "

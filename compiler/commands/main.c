@@ -58,6 +58,13 @@ static const Command *command_find(const char *name)
                                 foreign_commands[i].answer);
                         return NULL;
                 }
+        if (strchr(name, '.') && !access(name, F_OK)) {
+                fprintf(stderr,
+                        "lathe: %s is not a command: `lathe run %s` runs a model, and `lathe help` lists the "
+                        "commands\n",
+                        name, name);
+                return NULL;
+        }
         const char *names[MAX_COMMANDS];
         for (int i = 0; i < command_count; i++)
                 names[i] = command_table[i].name;

@@ -1,11 +1,13 @@
 /* lathe run, loop generate: generates text with a model that is compiled in memory. */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "generate_private.h"
@@ -232,7 +234,8 @@ static int generate_prepare(GenerateSession *s)
         const char *why = why_not_generating(s->m->graph);
         if (why && !generates_when_fed(s->m->graph)) {
                 fprintf(stderr, "lathe run: %s can't generate: it %s; %s`lathe eval` runs any model\n",
-                        s->m->graph->name, why, s->m->graph->nloop ? "" : "it states no loop, and ");
+                        s->m->graph->name, why,
+                        s->m->graph->nloop ? "" : "it states no loop, such as `loop embed { }`, and ");
                 note_not_causal(s->m);
                 return WRONG_INPUT;
         }
@@ -263,10 +266,35 @@ static int generate_prepare(GenerateSession *s)
         return code == DONE && o->draft.model ? open_draft(s) : code;
 }
 
+/* Whether a pipe or a file is standard input, and not at its end. */
+static bool has_standard_input(void)
+{
+        struct stat about;
+        struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
+        if (fstat(STDIN_FILENO, &about))
+                return false;
+        return S_ISREG(about.st_mode)
+                       ? about.st_size > 0
+                       : S_ISFIFO(about.st_mode) && poll(&ready, 1, 0) == 1 && ready.revents & POLLIN;
+}
+
+/* What looks like a prompt but is not taken as one. */
+static void note_prompt(const CommandOptions *o)
+{
+        const char *given = generate_prompt_given(o);
+        if (given && given[0] == '@' && !access(given + 1, R_OK))
+                fprintf(stderr, "lathe run: note: the prompt is %s as it stands; `-f %s` reads the file\n",
+                        given, given + 1);
+        if (!given && !o->prompt_file && has_standard_input())
+                fprintf(stderr, "lathe run: note: standard input is not read; `lathe run MODEL -` takes the "
+                                "prompt from it\n");
+}
+
 /* Tokens, malloc'd; NULL after a message, with *code. */
 static int32_t *generate_read_prompt(GenerateSession *s, int64_t *count, int *code)
 {
         int64_t n;
+        note_prompt(s->o);
         const char *text = generate_prompt_text(s, &n), *why = NULL;
         *code = text ? WRONG_INPUT : WRONG_ENVIRONMENT;
         if (!text)

@@ -29,6 +29,13 @@ bool model_open(Model *m, const char *path, int *code)
                 return false;
         }
         *code = WRONG_INPUT;
+        if (memchr(given->text, 0, (size_t)given->length)) {
+                const Format *format = format_of((const unsigned char *)given->text, given->length);
+                fprintf(stderr,
+                        "lathe: %s: this is %s; expected a model file, which is text (docs/first-model.md)\n",
+                        path, format ? format->name : "binary data");
+                return false;
+        }
         return model_parse(m, given);
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "driver.h"
 #include "pictures/pictures.h"
@@ -381,6 +382,13 @@ int model_part(const char *name)
                 if (!strcmp(part_name[i], name))
                         return i;
         const char *near = nearest_name(name, part_name, PARTS);
+        if (!access(name, F_OK)) {
+                fprintf(stderr,
+                        "lathe show: the last word is a part, and %s is a file; `lathe show MODEL cost` and "
+                        "`lathe help show` say more\n",
+                        name);
+                return -1;
+        }
         fprintf(stderr, "lathe show: unknown part %s", name);
         fprintf(stderr,
                 near ? "; did you mean %s?\n"

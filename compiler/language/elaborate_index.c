@@ -387,6 +387,7 @@ Value field_value(Elaborator *e, Scope *scope, const Ast *ast)
         if (v.kind == V_BLOCK && ast->kid[0]->kind == AST_NAME)
                 note_not_made(e, ast->kid[0]->name);
         if (v.kind == V_BLOCK && v.block->def && v.block->def->kind == AST_SCHEME)
-                diag_hint(e->diag, "the scheme %s needs its arguments first", v.block->name);
+                diag_hint(e->diag, "the scheme %s needs its arguments first, as in %s(..)", v.block->name,
+                          v.block->name);
         return POISON;
 }

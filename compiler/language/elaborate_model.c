@@ -58,18 +58,24 @@ static Definition *find_model(Program *p, const File *file, const char *name)
         return d && d->ast->kind == AST_MODEL ? d : NULL;
 }
 
-static void report_no_model(Program *p, const File *file, Span span, const char *name, Diag *diag)
+static void report_no_model(const File *file, Span span, const char *name, bool is_option, Diag *diag)
 {
-        const char *names[256];
+        const char *names[256], *own = NULL;
         int n = 0;
-        for (int64_t i = 0; i < file->table.slots && n < 256; i++)
-                if (file->table.slot[i] && file->table.slot[i]->ast->kind == AST_MODEL)
-                        names[n++] = file->table.slot[i]->name;
+        for (int64_t i = 0; i < file->table.slots && n < 256; i++) {
+                const Definition *d = file->table.slot[i];
+                if (!d || d->ast->kind != AST_MODEL)
+                        continue;
+                names[n++] = d->name;
+                if (is_option && d->file == file)
+                        own = own ? arena_printf(diag->arena, "%s, %s", own, d->name) : d->name;
+        }
         diag_error(diag, span, "unknown model %s", name);
         const char *near = nearest_name(name, names, n);
         if (near)
                 diag_hint(diag, "did you mean %s?", near);
-        (void)p;
+        else if (own)
+                diag_hint(diag, "the models of this file: %s", own);
 }
 
 static bool check_cycle(const ModelChain *c, const Ast *model, Arena *arena, Diag *diag)
@@ -103,7 +109,7 @@ static bool find_chain(Program *p, const Ast *model, File *file, ModelChain *c, 
                         break;
                 Definition *d = find_model(p, file, parent->name);
                 if (!d)
-                        return report_no_model(p, file, parent->span, parent->name, diag), false;
+                        return report_no_model(file, parent->span, parent->name, false, diag), false;
                 model = d->ast;
                 file = d->file;
         }
@@ -277,7 +283,8 @@ static void model_report_unknown(Elaborator *e, const ParameterNames *names, con
                                  const char *model)
 {
         poisoned(e, span, "%s has no hyperparameter %s", model, name);
-        hint_nearest(e, name, names->name, names->n);
+        if (!hint_foreign_setting(e, name, names->name, names->n))
+                hint_nearest(e, name, names->name, names->n);
 }
 
 /* A setting must be a hyperparameter that an ancestor declares; -D may be any. */
@@ -517,7 +524,8 @@ static const Ast *pick_model(Program *p, const char *which, File **file, const O
         if (which) {
                 Definition *d = find_model(p, p->main, intern(p->names, which, -1));
                 if (!d)
-                        return report_no_model(p, p->main, (Span){p->main->source, 0, 0}, which, diag), NULL;
+                        return report_no_model(p->main, (Span){p->main->source, 0, 0}, which, true, diag),
+                               NULL;
                 *file = d->file;
                 return d->ast;
         }

@@ -143,6 +143,7 @@ void check_model_mistakes(Elaborator *e, const Ast *const *model, File *const *f
 
 /* foreign.c: notes after an error, for words of PyTorch and NumPy; false: none was written */
 bool hint_foreign(Elaborator *e, const char *word, bool method);
+bool hint_foreign_setting(Elaborator *e, const char *word, const char *const *name, int n);
 bool hint_method(Elaborator *e, Scope *scope, const Ast *field);
 bool report_package(Elaborator *e, Scope *scope, const Ast *field);
 void hint_axis(Elaborator *e, const char *callee, const char *option, bool has_axis);

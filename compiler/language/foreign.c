@@ -11,9 +11,21 @@ typedef struct {
 static const ForeignWord foreign_word[] = {
 #define FOREIGN(word, ours, remark) {#word, ours, remark, false},
 #define METHOD(word, ours, remark) {#word, ours, remark, true},
+#define SETTING(word, ours)
 #include "foreign_words.def"
 #undef FOREIGN
 #undef METHOD
+#undef SETTING
+};
+
+static const char *const foreign_setting[][2] = {
+#define FOREIGN(word, ours, remark)
+#define METHOD(word, ours, remark)
+#define SETTING(word, ours) {#word, #ours},
+#include "foreign_words.def"
+#undef FOREIGN
+#undef METHOD
+#undef SETTING
 };
 
 bool hint_foreign(Elaborator *e, const char *word, bool method)
@@ -24,6 +36,21 @@ bool hint_foreign(Elaborator *e, const char *word, bool method)
                         continue;
                 diag_hint(e->diag, "%s is written `%s`%s", word, f->ours, f->remark);
                 return true;
+        }
+        return false;
+}
+
+/* n_layer 12, in a model that has `layers`. */
+bool hint_foreign_setting(Elaborator *e, const char *word, const char *const *name, int n)
+{
+        for (size_t i = 0; i < sizeof foreign_setting / sizeof *foreign_setting; i++) {
+                if (strcmp(foreign_setting[i][0], word) != 0)
+                        continue;
+                for (int k = 0; k < n; k++)
+                        if (strcmp(foreign_setting[i][1], name[k]) == 0) {
+                                diag_hint(e->diag, "%s is called %s here", word, name[k]);
+                                return true;
+                        }
         }
         return false;
 }

@@ -97,12 +97,35 @@ static int blocks_above(const Ast *const *model, int n, const char **name, int m
         return found;
 }
 
-static void report_unused_block(Elaborator *e, const Ast *block, const char *parent, const char *const *name,
-                                int n)
+/* Whether the structure of one of the models assigns or declares the name. */
+static bool is_value_of(const Ast *const *model, int n, const char *name)
 {
-        poisoned(e, block->name_span, "block %s replaces no block of %s, and nothing calls it", block->name,
-                 parent);
-        if (nearest_name(block->name, name, n)) {
+        for (int i = 0; i < n; i++) {
+                bool structure = false;
+                for (int k = 0; k < model[i]->kid[1]->nkid; k++) {
+                        const Ast *s = model[i]->kid[1]->kid[k];
+                        structure = structure || is_structural(s);
+                        for (int j = 0;
+                             structure && (s->kind == AST_LET || s->kind == AST_DECL) && j < s->kid[0]->nkid;
+                             j++)
+                                if (s->kid[0]->kid[j]->name == name)
+                                        return true;
+                }
+        }
+        return false;
+}
+
+static void report_unused_block(Elaborator *e, const Ast *block, const char *parent, bool is_value,
+                                const char *const *name, int n)
+{
+        if (is_value)
+                poisoned(e, block->name_span,
+                         "%s is a value of %s, which a block of the same name does not replace", block->name,
+                         parent);
+        else
+                poisoned(e, block->name_span, "block %s replaces no block of %s, and nothing calls it",
+                         block->name, parent);
+        if (!is_value && nearest_name(block->name, name, n)) {
                 hint_nearest(e, block->name, name, n);
                 return;
         }
@@ -121,11 +144,13 @@ static void report_unused_block(Elaborator *e, const Ast *block, const char *par
 /* Whether the model gives the name a value, or declares it (with `declared`). */
 static bool gives(const Ast *model, const char *name, bool declared)
 {
+        bool structure = false;
         for (int k = 0; k < model->kid[1]->nkid; k++) {
                 const Ast *s = model->kid[1]->kid[k];
                 if (s->kind == AST_SETTING && s->name == name && !declared)
                         return true;
-                if (is_structural(s) || (s->kind != AST_LET && (s->kind != AST_DECL || !declared)))
+                structure = structure || is_structural(s);
+                if (structure || (s->kind != AST_LET && (s->kind != AST_DECL || !declared)))
                         continue;
                 for (int i = 0; i < s->kid[0]->nkid; i++)
                         if (s->kid[0]->kid[i]->name == name)
@@ -166,10 +191,11 @@ static void check_blocks_used(Elaborator *e, const Ast *const *model, int n, int
                 bool used = block->kind != AST_BLOCK || reads_name(file, block->name, block);
                 for (int i = 0; i < nabove && !used; i++)
                         used = above[i] == block->name;
-                for (int i = 0; i < n && !used; i++)
+                bool is_value = !used && is_value_of(model, child, block->name);
+                for (int i = 0; i < n && !used && !is_value; i++)
                         used = reads_name(model[i]->kid[1], block->name, block);
                 if (!used)
-                        report_unused_block(e, block, model[child - 1]->name, above, nabove);
+                        report_unused_block(e, block, model[child - 1]->name, is_value, above, nabove);
         }
 }
 

@@ -223,6 +223,24 @@ static const CkTensor *only_tensor(const Recorded *f)
                                                         : checkpoint_at(f->file[0], 0);
 }
 
+/* Names input `first` and those after it that are missing, too. */
+static bool refuse_missing(Recorded *f, int first, const char *state)
+{
+        const Graph *g = f->g;
+        const char *list = NULL;
+        int n = 0, places = 0;
+        for (int i = first; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                if (find_input(f, in, &places))
+                        continue;
+                list = arena_printf(g->arena, "%s%s%s %s", n ? list : "", n ? ", " : "", input_name(in),
+                                    type_text(g->arena, g, &in->type));
+                n++;
+        }
+        return n == 1 ? recorded_refuse(f, "the input %s is not %s", list, state)
+                      : recorded_refuse(f, "the inputs %s are not %s", list, state);
+}
+
 static bool find_inputs(Recorded *f, WhatIsRecorded what)
 {
         const Graph *g = f->g;
@@ -233,9 +251,7 @@ static bool find_inputs(Recorded *f, WhatIsRecorded what)
                 if (!t && what == IN_BATCHES)
                         t = only_tensor(f);
                 if (!t && what != SOME_INPUTS)
-                        return recorded_refuse(f, "the input %s %s is not %s", input_name(in),
-                                               type_text(g->arena, g, &in->type),
-                                               what == IN_BATCHES ? "given" : "there");
+                        return refuse_missing(f, i, what == IN_BATCHES ? "given" : "there");
                 if (places > 1)
                         return recorded_refuse(f, "the input %s is given twice", input_name(in));
                 if (t && in->type.dtype != REAL && !type_is_integer(t->dtype) && t->file)

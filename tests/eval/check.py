@@ -249,7 +249,7 @@ with tempfile.TemporaryDirectory() as work:
             r = run(*arguments, code=code, **how)
             assert expected_text in r.stderr and not r.stdout, f"it says {r.stdout}{r.stderr}"
 
-    says("no input is given", 1, "the input x [time, 2] is not given; --inputs FILE, -I NAME=VALUE and -p TEXT give inputs")
+    says("no input is given", 1, "the inputs x [time, 2], ids [time], flag [time] are not given; --inputs FILE, -I NAME=VALUE and -p TEXT give inputs")
     says("one is missing", 1, "the input flag [time] is not given", *GIVEN[:4])
     says("one is unknown", 1, "small has no input z; its inputs: x, ids, flag", "-I", "z=1")
     says("-I without a value", 2, "-I must be NAME=VALUE, not x", "-I", "x")

@@ -196,9 +196,9 @@ def hostile_llama2c():
     yield "version 1", struct.pack("<I", 0x616B3432) + b"\1" * 300, (
         "llama2.c's newer format: export it with --version 0")
     yield "PyTorch", b"PK\3\4" + b"\1" * 300, (
-        "this is a PyTorch archive, whose tensors can be saved as safetensors: expected .safetensors, a .safetensors.index.json, "
-        "a directory with one of them, a .gguf, or a llama2.c .bin; a pickle is a program, so it is never read; its tensors can be saved "
-        "as safetensors once")
+        "this is a PyTorch archive: expected .safetensors, a .safetensors.index.json, "
+        "a directory with one of them, a .gguf, or a llama2.c .bin; a pickle is a program, so it is never read; in Python: "
+        "safetensors.torch.save_file(torch.load(FILE, weights_only=True), \"model.safetensors\")")
 
 
 def hostile_indexes():
