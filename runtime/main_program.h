@@ -76,6 +76,7 @@ int main(int argc, char **argv)
         }
         MPI_Init(&argc, &argv);
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        refuse_other_arguments(argv);
         stages_asked = take_stages(argv);
         check_asked = take_check(argv);
         refuse_input(argv);

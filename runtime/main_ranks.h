@@ -1,7 +1,7 @@
 /*
  * Ranks of a command line, by MPI: mpicc compiles the program, mpirun -n N starts it.
  *
- * All ranks run with the same arguments and choose the same tokens; only the first one prints.
+ * All ranks run with the same arguments, but for the weight file and the threads, and choose the same tokens; only the first one prints.
  *
  * Needs model_ranks.h.
  */
@@ -185,6 +185,30 @@ static $model *join_ranks($model *m, int *error)
         if (rank > 0 && !freopen("/dev/null", "w", stderr))
                 *error = $MODEL_ERROR_FILE;
         return m;
+}
+
+/* Ends all ranks unless they have the same arguments, except for the program, -w FILE and --threads K. */
+static void refuse_other_arguments(char **argv)
+{
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        int rank = 0;
+        for (int i = 1; argv[i]; i++) {
+                if ((!strcmp(argv[i], "-w") || !strcmp(argv[i], "--threads")) && argv[i + 1]) {
+                        i++;
+                        continue;
+                }
+                for (const char *c = argv[i]; *c; c++)
+                        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+                hash = (hash ^ 0x100) * UINT64_C(0x100000001b3);
+        }
+        const uint64_t own[2] = {hash, ~hash};
+        uint64_t largest[2];
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        if (MPI_Allreduce(own, largest, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS && largest[0] == ~largest[1])
+                return;
+        if (rank == 0)
+                terminal_print(stderr, "%s: all ranks need the same arguments, except for -w and --threads\n", argv[0]);
+        MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
 static int asks_for_help(char **argv)
