@@ -143,6 +143,13 @@ static int with_source(Arena *a, ChatSource *s, const ChatGiven *given, const Co
         if (s->left_out)
                 fprintf(stderr, "lathe template: note: %s: the template named %s is taken, not %s\n", s->path,
                         s->taken, s->left_out);
+        if (text_ends_with(s->path, ".model")) {
+                fprintf(stderr,
+                        "lathe template: %s: expected a chat template, found a model file, whose pieces are "
+                        "settings of its loop (docs/chat.md)\n",
+                        s->path);
+                return WRONG_INPUT;
+        }
         ChatTemplate *t = chat_parse(a, s->path, s->text, s->n, &fault);
         if (!t) {
                 say_fault(a, &fault);
