@@ -158,7 +158,7 @@ typedef struct {
 
 typedef struct {
         int64_t prompt, made;               /* the prompt's tokens that the model had not processed; new tokens */
-        int64_t drafted, stood;             /* draft tokens; accepted ones */
+        int64_t drafted, accepted;          /* draft tokens; those of them that the model chose */
         int ended;                          /* by a stop token, show() or rule() */
 #if HAS_COMMAND
         double first_seconds, rest_seconds; /* time for the prompt and the first token; for the others */
@@ -367,7 +367,7 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
                 if (!error && right < 1 + drafts)
                         error = g->rewind(g->model, at);
                 made->drafted += drafts;
-                made->stood += right > 0 ? right - 1 : 0;
+                made->accepted += right > 0 ? right - 1 : 0;
                 if (drafts) /* fewer after a rejected draft, more if all were accepted */
                         most = right > drafts ? 2 * most : right;
                 most = most < g->drafts ? most : g->drafts;

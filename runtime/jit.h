@@ -22,7 +22,7 @@ typedef unsigned long size_t;
 
 /* a vector: its 16 lanes in memory; the first argument of a function that makes one is where it goes */
 typedef float v16[16];
-typedef double w16[16]; /* far integers */
+typedef double f64x16[16]; /* wide integers */
 
 typedef struct Team Team;
 void team_barrier(Team *team);

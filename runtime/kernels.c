@@ -112,21 +112,21 @@ static void by_address_v_store_strided(float *p, int64_t stride, const float *x,
         v_store_strided(p, stride, v_load(x), n);
 }
 
-#define FAR_BINARY_LIST(X)                                                                                   \
+#define WIDE_BINARY_LIST(X)                                                                                   \
         X(w_add) X(w_sub) X(w_mul) X(w_max) X(w_min) X(w_floordiv) X(w_mod) X(w_lt) X(w_le) X(w_eq)
-#define FAR_FOLD_LIST(X) X(w_sum) X(w_maxof) X(w_first)
-#define FAR_BINARY(op)                                                                                       \
+#define WIDE_FOLD_LIST(X) X(w_sum) X(w_maxof) X(w_first)
+#define WIDE_BINARY(op)                                                                                       \
         static void by_address_##op(double *r, const double *a, const double *b)                             \
         {                                                                                                    \
                 w_store(r, op(w_load(a), w_load(b)));                                                        \
         }
-#define FAR_FOLD(op)                                                                                         \
+#define WIDE_FOLD(op)                                                                                         \
         static double by_address_##op(const double *a)                                                       \
         {                                                                                                    \
                 return op(w_load(a));                                                                        \
         }
-FAR_BINARY_LIST(FAR_BINARY)
-FAR_FOLD_LIST(FAR_FOLD)
+WIDE_BINARY_LIST(WIDE_BINARY)
+WIDE_FOLD_LIST(WIDE_FOLD)
 
 static void by_address_w_of_v(double *r, const float *x)
 {
@@ -184,13 +184,13 @@ static void by_address_w_gather(double *r, const double *base, const double *ind
 {
         w_store(r, w_gather(base, w_load(index)));
 }
-static void by_address_v_gather_far(float *r, const float *base, const double *index)
+static void by_address_v_gather_wide(float *r, const float *base, const double *index)
 {
-        v_store(r, v_gather_far(base, w_load(index)));
+        v_store(r, v_gather_wide(base, w_load(index)));
 }
-static void by_address_v_gather_i32_far(float *r, const int32_t *base, const double *index)
+static void by_address_v_gather_i32_wide(float *r, const int32_t *base, const double *index)
 {
-        v_store(r, v_gather_i32_far(base, w_load(index)));
+        v_store(r, v_gather_i32_wide(base, w_load(index)));
 }
 
 #define NARROW(type)                                                                                         \
@@ -211,9 +211,9 @@ static void by_address_v_gather_i32_far(float *r, const int32_t *base, const dou
         {                                                                                                    \
                 v_store(r, v_gather_##type(base, v_load(index), stride));                                    \
         }                                                                                                    \
-        static void by_address_v_gather_##type##_far(float *r, const uint16_t *base, const double *index)    \
+        static void by_address_v_gather_##type##_wide(float *r, const uint16_t *base, const double *index)    \
         {                                                                                                    \
-                v_store(r, v_gather_##type##_far(base, w_load(index)));                                      \
+                v_store(r, v_gather_##type##_wide(base, w_load(index)));                                      \
         }                                                                                                    \
         static float any_##type##_at(const uint16_t *p, int64_t at)                                          \
         {                                                                                                    \
@@ -369,8 +369,8 @@ static int any_beams_step(Beams *b, float *logits, BeamRules *rule_out, void *of
 #define UNARY_ROW(op) ROW(op, void, by_address_##op, "(float *r, const float *a)")
 #define BINARY_ROW(op) ROW(op, void, by_address_##op, "(float *r, const float *a, const float *b)")
 #define FOLD_ROW(op) ROW(op, float, by_address_##op, "(const float *a)")
-#define FAR_BINARY_ROW(op) ROW(op, void, by_address_##op, "(double *r, const double *a, const double *b)")
-#define FAR_FOLD_ROW(op) ROW(op, double, by_address_##op, "(const double *a)")
+#define WIDE_BINARY_ROW(op) ROW(op, void, by_address_##op, "(double *r, const double *a, const double *b)")
+#define WIDE_FOLD_ROW(op) ROW(op, double, by_address_##op, "(const double *a)")
 
 #define NARROW_ROWS(type) \
         ROW(v_load_##type, void, by_address_v_load_##type, "(float *r, const uint16_t *p)") \
@@ -379,13 +379,13 @@ static int any_beams_step(Beams *b, float *logits, BeamRules *rule_out, void *of
             "(float *r, const uint16_t *p, int64_t stride, int n)") \
         ROW(v_gather_##type, void, by_address_v_gather_##type, \
             "(float *r, const uint16_t *base, const float *index, int64_t stride)") \
-        ROW(v_gather_##type##_far, void, by_address_v_gather_##type##_far, \
+        ROW(v_gather_##type##_wide, void, by_address_v_gather_##type##_wide, \
             "(float *r, const uint16_t *base, const double *index)") \
         ROW(type##_at, float, any_##type##_at, "(const uint16_t *p, int64_t at)")
 
 const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
         UNARY_LIST(UNARY_ROW) BINARY_LIST(BINARY_ROW) FOLD_LIST(FOLD_ROW)
-        FAR_BINARY_LIST(FAR_BINARY_ROW) FAR_FOLD_LIST(FAR_FOLD_ROW)
+        WIDE_BINARY_LIST(WIDE_BINARY_ROW) WIDE_FOLD_LIST(WIDE_FOLD_ROW)
         ROW(w_of_v, void, by_address_w_of_v, "(double *r, const float *x)")
         ROW(v_of_w, void, by_address_v_of_w, "(float *r, const double *x)")
         ROW(w_load, void, by_address_w_load, "(double *r, const double *p)")
@@ -404,9 +404,9 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
         ROW(w_keep, void, by_address_w_keep, "(double *r, const double *x, int n, double rest)")
         ROW(w_clamp, void, by_address_w_clamp, "(double *r, const double *x, double last)")
         ROW(w_gather, void, by_address_w_gather, "(double *r, const double *base, const double *index)")
-        ROW(v_gather_far, void, by_address_v_gather_far,
+        ROW(v_gather_wide, void, by_address_v_gather_wide,
             "(float *r, const float *base, const double *index)")
-        ROW(v_gather_i32_far, void, by_address_v_gather_i32_far,
+        ROW(v_gather_i32_wide, void, by_address_v_gather_i32_wide,
             "(float *r, const int32_t *base, const double *index)")
         ROW(v_fma, void, by_address_v_fma, "(float *r, const float *a, const float *b, const float *c)")
         ROW(v_where, void, by_address_v_where, "(float *r, const float *c, const float *a, const float *b)")

@@ -359,7 +359,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                 terminal_print(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)made->prompt,
                         1e3 * made->first_seconds, (double)(made->made - 1) / made->rest_seconds);
         if (o->verbose && o->drafts)
-                terminal_print(stderr, "%lld tokens were drafted, %lld of them accepted\n", (long long)made->drafted, (long long)made->stood);
+                terminal_print(stderr, "%lld tokens were drafted, %lld of them accepted\n", (long long)made->drafted, (long long)made->accepted);
         return generation_error(error);
 }
 

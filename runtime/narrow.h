@@ -1,7 +1,7 @@
 /*
  * 16-bit numbers that are not stored 16 in a row: widened exactly when loaded, rounded when stored.
  *
- * Needs a v16 header, rows.h and far.h.
+ * Needs a v16 header, rows.h and wide.h.
  */
 
 /* Half precision numbers. */
@@ -47,7 +47,7 @@ KERNEL v16 v_gather_f16(const uint16_t *base, v16 index, ptrdiff_t stride)
         return v_load_f16(half);
 }
 
-KERNEL v16 v_gather_f16_far(const uint16_t *base, w16 index)
+KERNEL v16 v_gather_f16_wide(const uint16_t *base, f64x16 index)
 {
         uint16_t half[16];
         for (int i = 0; i < 16; i++)
@@ -106,7 +106,7 @@ KERNEL v16 v_gather_bf16(const uint16_t *base, v16 index, ptrdiff_t stride)
         return v_load_bf16(half);
 }
 
-KERNEL v16 v_gather_bf16_far(const uint16_t *base, w16 index)
+KERNEL v16 v_gather_bf16_wide(const uint16_t *base, f64x16 index)
 {
         uint16_t half[16];
         for (int i = 0; i < 16; i++)

@@ -336,7 +336,7 @@ static void generate_report(const GenerateSession *s, const Generated *g)
         fprintf(stderr, "%" PRId64 " tokens more: %.1f tokens/s", g->made - 1, rate);
         if (s->how.drafts)
                 fprintf(stderr, "; %" PRId64 " were drafted, %" PRId64 " of them accepted", g->drafted,
-                        g->stood);
+                        g->accepted);
         else
                 fprintf(stderr, ", %.1f GB/s of weights", 1e-9 * rate * (double)product_weights(s->plan));
         fprintf(stderr, " (at the end by %s)\n", engine_tier(s->engine));

@@ -35,12 +35,14 @@ static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops 
 }
 
 /* NULL, or why no command line can generate. */
-static const char *why_no_generation(const Graph *g, const EmitLoop *hears, const Input **feeds)
+static const char *why_no_generation(const Graph *g, const EmitLoop *transcribes, const Input **feeds)
 {
         const char *why = why_not_generating(g);
         if (generates_when_fed(g)) {
                 const Input *text = text_input(g);
-                *feeds = hears ? hears->parts.input : text && is_fed_separately(g, text->group) ? text : NULL;
+                *feeds = transcribes                                 ? transcribes->parts.input
+                         : text && is_fed_separately(g, text->group) ? text
+                                                                     : NULL;
                 return why_no_generate_command(g, *feeds);
         }
         return why ? why : untapped_outputs(g) > 1 ? "has more than one output" : NULL;

@@ -272,8 +272,8 @@ static void show_states(Arena *a, const Graph *g, const int64_t *held)
                 printf("  %s %s", s->name, type_text(a, g, &s->type));
                 if (s->slots > 1)
                         printf(" x %" PRId64, s->slots);
-                if (s->late)
-                        printf(", delayed by %" PRId64, s->late);
+                if (s->lookahead)
+                        printf(", delayed by %" PRId64, s->lookahead);
                 if (s->window)
                         printf(", window %" PRId64, s->window);
                 if (s->axis < 0 && !s->groups)

@@ -119,19 +119,19 @@ static void emit_defaults(const Emit *e, Text *c)
                             float_shortest(e->arena, text->temperature));
 }
 
-static void emit_generate_command(const Emit *e, bool hears, Text *c)
+static void emit_generate_command(const Emit *e, bool transcribes, Text *c)
 {
         const bool text = e->o->tables;
         emit_constants_of_texts(e, LOOP_generate, c);
         text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
         emit_defaults(e, c);
-        if (e->o->feeds_prompt && !hears)
+        if (e->o->feeds_prompt && !transcribes)
                 emit_feed_prompt(e, c);
         text_printf(c, "%s\n%s\n", host_text(e, text ? "main_prompt_text.h" : "main_prompt_tokens.h"),
                     host_text(e, text ? "main_text.h" : "main_tokens.h"));
         emit_main(e, c);
         text_printf(c, "\n");
-        if (hears)
+        if (transcribes)
                 text_printf(c, "%s\n", host_text(e, "main_sound.h"));
         text_printf(c, "%s", host_text(e, "main_generate.h"));
         if (e->o->talk)

@@ -1,6 +1,6 @@
 /* Code as C: statements.
  *
- * A vector becomes a variable, `const v16 t<n> = ..;` (w16 if it holds doubles), or, if a single later
+ * A vector becomes a variable, `const v16 t<n> = ..;` (f64x16 if it holds doubles), or, if a single later
  * statement uses it, an expression in that statement.  Where vectors are passed by address (libtcc has
  * none), each has a statement, `v16 t<n>; v_add(t<n>, t0, t1);`. */
 #include "print_private.h"
@@ -47,7 +47,7 @@ static const char *vector_name(const Printer *p, bool f64, const char *name)
 
 static const char *vector_type(bool f64)
 {
-        return f64 ? "w16" : "v16";
+        return f64 ? "f64x16" : "v16";
 }
 
 /* Keeps the expression of a vector that is inlined into its user.  False: it is not to be inlined, or too

@@ -252,7 +252,7 @@ struct StateVar {
         Type type;              /* of the whole history: the axis has the bound of time */
         int axis;               /* -1: not a history but one value, of a scan or of separately fed inputs */
         uint64_t groups;        /* axis -1: groups of inputs that it depends on */
-        int64_t late;           /* row i belongs to position i - late, since the value looks ahead */
+        int64_t lookahead;      /* row i belongs to position i - lookahead, since the value looks ahead */
         int64_t window;         /* 0: all past positions are read; else only this many */
         Storage storage;        /* type of the stored numbers: F32, F16 or Q8 */
         int64_t group;          /* Q8: number of neighbours in a row that share a scale; divides the row */

@@ -17,7 +17,7 @@
  * state that was read.  A pad or a join before the growing part of an axis is applied to all rows, and the
  * new ones are sliced off: so a causal convolution keeps and reads only the rows of its taps
  * (StateVar.window).  The state of a node that reads rows beyond its own index lags by as many rows
- * (StateVar.late), and each call computes its last rows again.
+ * (StateVar.lookahead), and each call computes its last rows again.
  *
  * Masked values have no effect, even if infinite or NaN: an op that requires a guard (facts_private.h)
  * becomes a selection, e (mask) -> where(mask = 0, 0, e mask), and a product skips the terms whose factor is
@@ -188,15 +188,15 @@ static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, Type typ
         return s;
 }
 
-/* The state of n, or of n with its last two axes exchanged.  late: its row i is row i - late of n. */
+/* The state of n, or of n with its last two axes exchanged.  lookahead: its row i is row i - lookahead of n. */
 static StateVar *history_new(Rewrite *m, const Node *n, const Form *form, const Type *type, int axis,
-                             int64_t late)
+                             int64_t lookahead)
 {
         StateVar *s = state_new(m, n, form, *type);
         s->axis = axis;
-        s->type.dim[axis] = dim_fixed(dim_bound(m->old, type->dim[axis]) + late);
-        s->late = late;
-        s->window = form->back < 0 ? 0 : form->back - late > 1 ? form->back - late : 1;
+        s->type.dim[axis] = dim_fixed(dim_bound(m->old, type->dim[axis]) + lookahead);
+        s->lookahead = lookahead;
+        s->window = form->back < 0 ? 0 : form->back - lookahead > 1 ? form->back - lookahead : 1;
         return s;
 }
 
@@ -221,13 +221,13 @@ static Node *incremental_turned(Graph *g, Body *body, const Node *n, Node *x)
 }
 
 /* The state that was read, then the new rows.  For a node that reads beyond its own index the new rows begin
- * `late` rows before `past`: the last rows of the state are not read but computed again.  A view of keys as
+ * `lookahead` rows before `past`: the last rows of the state are not read but computed again.  A view of keys as
  * columns is kept by rows. */
 static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
 {
         Graph *g = m->g;
-        int64_t late = rows_ahead(m->forms, n);
-        Node *rows = incremental_node(m, body, n, form_find(m->forms, n, 0, late));
+        int64_t lookahead = rows_ahead(m->forms, n);
+        Node *rows = incremental_node(m, body, n, form_find(m->forms, n, 0, lookahead));
         Type type = n->type, all = type_in_form(g, &n->type, form);
         int axis = lowest_axis(form->all), last = type.rank - 1;
         bool turns = n->op == OP_VIEW && axis == last && last > 0;
@@ -239,15 +239,15 @@ static Node *make_state(Rewrite *m, Body *body, const Node *n, const Form *form)
                 rows = incremental_turned(g, body, n, rows);
                 axis--;
         }
-        StateVar *s = history_new(m, n, form, &type, axis, late);
+        StateVar *s = history_new(m, n, form, &type, axis, lookahead);
         Attr attr = {.axis = axis, .state = s, .slot = -1};
         Dim count = all.dim[axis];
         type.dim[axis] = dim_named(g->past);
-        all.dim[axis] = dim_add(count, dim_fixed(late));
+        all.dim[axis] = dim_add(count, dim_fixed(lookahead));
         Node *in[] = {node_like(m, body, n, OP_READ, 0, NULL, attr, type), rows};
         Node *x = node_like(m, body, n, OP_APPEND, 2, in, attr, all);
-        if (late) {
-                x = view_slice(g, body, x, axis, dim_fixed(late), count, n->span, n->where);
+        if (lookahead) {
+                x = view_slice(g, body, x, axis, dim_fixed(lookahead), count, n->span, n->where);
                 x->name = n->name;
         }
         return turns ? incremental_turned(g, body, n, x) : x;

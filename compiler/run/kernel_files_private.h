@@ -44,7 +44,7 @@
 
 #include "math.h"
 #include "rows.h"
-#include "far.h"
+#include "wide.h"
 #include "narrow.h"
 #include "kept.h"
 #include "tile.h"

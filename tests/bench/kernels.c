@@ -18,7 +18,7 @@
 
 #include "../../runtime/math.h"
 #include "../../runtime/rows.h"
-#include "../../runtime/far.h"
+#include "../../runtime/wide.h"
 #include "../../runtime/narrow.h"
 #include "../../runtime/kept.h"
 #include "../../runtime/tile.h"

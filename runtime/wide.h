@@ -1,17 +1,17 @@
 /*
- * Far integers: beyond 2^24, where floats are no longer exact.  A w16 is sixteen doubles, exact below 2^53, in portable C; the
+ * Wide integers: beyond 2^24, where floats are no longer exact.  A f64x16 is sixteen doubles, exact below 2^53, in portable C; the
  * compiler draws a loop over lanes together.  A truth is 0 or 1 here too.
  *
  * Needs guard.h, a v16 header and rows.h.
  */
 typedef struct {
         double lane[16];
-} w16;
+} f64x16;
 
-KERNEL w16 w_of_v(v16 x)
+KERNEL f64x16 w_of_v(v16 x)
 {
         float lane[16];
-        w16 r;
+        f64x16 r;
         v_store(lane, x);
         for (int i = 0; i < 16; i++)
                 r.lane[i] = (double)lane[i];
@@ -19,7 +19,7 @@ KERNEL w16 w_of_v(v16 x)
 }
 
 /* Rounded to nearest where floats are not exact. */
-KERNEL v16 v_of_w(w16 x)
+KERNEL v16 v_of_w(f64x16 x)
 {
         float lane[16];
         for (int i = 0; i < 16; i++)
@@ -27,96 +27,96 @@ KERNEL v16 v_of_w(w16 x)
         return v_load(lane);
 }
 
-KERNEL w16 w_load(const double *p)
+KERNEL f64x16 w_load(const double *p)
 {
-        w16 r;
+        f64x16 r;
         for (int i = 0; i < 16; i++)
                 r.lane[i] = p[i];
         return r;
 }
 
 /* Lane i is p[i * stride] for i < n, 0 above. */
-KERNEL w16 w_load_strided(const double *p, ptrdiff_t stride, int n)
+KERNEL f64x16 w_load_strided(const double *p, ptrdiff_t stride, int n)
 {
-        w16 r;
+        f64x16 r;
         for (int i = 0; i < 16; i++)
                 r.lane[i] = i < n ? p[i * stride] : 0.0;
         return r;
 }
 
-KERNEL w16 w_load_n(const double *p, int n)
+KERNEL f64x16 w_load_n(const double *p, int n)
 {
         return w_load_strided(p, 1, n);
 }
 
-KERNEL void w_store_strided(double *p, ptrdiff_t stride, w16 x, int n)
+KERNEL void w_store_strided(double *p, ptrdiff_t stride, f64x16 x, int n)
 {
         for (int i = 0; i < n; i++)
                 p[i * stride] = x.lane[i];
 }
 
-KERNEL void w_store(double *p, w16 x)
+KERNEL void w_store(double *p, f64x16 x)
 {
         w_store_strided(p, 1, x, 16);
 }
 
-KERNEL void w_store_n(double *p, w16 x, int n)
+KERNEL void w_store_n(double *p, f64x16 x, int n)
 {
         w_store_strided(p, 1, x, n);
 }
 
-KERNEL w16 w_set1(double value)
+KERNEL f64x16 w_set1(double value)
 {
-        w16 r;
+        f64x16 r;
         for (int i = 0; i < 16; i++)
                 r.lane[i] = value;
         return r;
 }
 
-KERNEL w16 w_iota(double first)
+KERNEL f64x16 w_iota(double first)
 {
-        w16 r;
+        f64x16 r;
         for (int i = 0; i < 16; i++)
                 r.lane[i] = first + i;
         return r;
 }
 
-KERNEL w16 w_neg(w16 a)
+KERNEL f64x16 w_neg(f64x16 a)
 {
         for (int i = 0; i < 16; i++)
                 a.lane[i] = -a.lane[i];
         return a;
 }
 
-KERNEL w16 w_add(w16 a, w16 b)
+KERNEL f64x16 w_add(f64x16 a, f64x16 b)
 {
         for (int i = 0; i < 16; i++)
                 a.lane[i] = a.lane[i] + b.lane[i];
         return a;
 }
 
-KERNEL w16 w_sub(w16 a, w16 b)
+KERNEL f64x16 w_sub(f64x16 a, f64x16 b)
 {
         for (int i = 0; i < 16; i++)
                 a.lane[i] = a.lane[i] - b.lane[i];
         return a;
 }
 
-KERNEL w16 w_mul(w16 a, w16 b)
+KERNEL f64x16 w_mul(f64x16 a, f64x16 b)
 {
         for (int i = 0; i < 16; i++)
                 a.lane[i] = a.lane[i] * b.lane[i];
         return a;
 }
 
-KERNEL w16 w_max(w16 a, w16 b)
+KERNEL f64x16 w_max(f64x16 a, f64x16 b)
 {
         for (int i = 0; i < 16; i++)
                 a.lane[i] = a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i];
         return a;
 }
 
-KERNEL w16 w_min(w16 a, w16 b)
+KERNEL f64x16 w_min(f64x16 a, f64x16 b)
 {
         for (int i = 0; i < 16; i++)
                 a.lane[i] = a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i];
@@ -132,26 +132,26 @@ KERNEL double whole_below(double x)
         return whole > x ? whole - 1 : whole < x ? whole : x;
 }
 
-KERNEL w16 w_floordiv(w16 a, w16 b)
+KERNEL f64x16 w_floordiv(f64x16 a, f64x16 b)
 {
         for (int i = 0; i < 16; i++)
                 a.lane[i] = whole_below(a.lane[i] / b.lane[i]);
         return a;
 }
 
-KERNEL w16 w_mod(w16 a, w16 b)
+KERNEL f64x16 w_mod(f64x16 a, f64x16 b)
 {
         return w_sub(a, w_mul(b, w_floordiv(a, b)));
 }
 
-KERNEL w16 w_lt(w16 a, w16 b)
+KERNEL f64x16 w_lt(f64x16 a, f64x16 b)
 {
         for (int i = 0; i < 16; i++)
                 a.lane[i] = a.lane[i] < b.lane[i] ? 1.0 : 0.0;
         return a;
 }
 
-KERNEL w16 w_le(w16 a, w16 b)
+KERNEL f64x16 w_le(f64x16 a, f64x16 b)
 {
         for (int i = 0; i < 16; i++)
                 a.lane[i] = a.lane[i] <= b.lane[i] ? 1.0 : 0.0;
@@ -159,7 +159,7 @@ KERNEL w16 w_le(w16 a, w16 b)
 }
 
 /* NaN equals NaN. */
-KERNEL w16 w_eq(w16 a, w16 b)
+KERNEL f64x16 w_eq(f64x16 a, f64x16 b)
 {
         for (int i = 0; i < 16; i++) {
                 double x = a.lane[i], y = b.lane[i];
@@ -168,7 +168,7 @@ KERNEL w16 w_eq(w16 a, w16 b)
         return a;
 }
 
-KERNEL w16 w_where(w16 c, w16 a, w16 b)
+KERNEL f64x16 w_where(f64x16 c, f64x16 a, f64x16 b)
 {
         for (int i = 0; i < 16; i++)
                 a.lane[i] = c.lane[i] != 0 ? a.lane[i] : b.lane[i];
@@ -176,14 +176,14 @@ KERNEL w16 w_where(w16 c, w16 a, w16 b)
 }
 
 /* The first n lanes of x, and `rest` in the others. */
-KERNEL w16 w_keep(w16 x, int n, double rest)
+KERNEL f64x16 w_keep(f64x16 x, int n, double rest)
 {
         for (int i = n; i < 16; i++)
                 x.lane[i] = rest;
         return x;
 }
 
-KERNEL double w_sum(w16 x)
+KERNEL double w_sum(f64x16 x)
 {
         double sum = 0;
         for (int i = 0; i < 16; i++)
@@ -191,7 +191,7 @@ KERNEL double w_sum(w16 x)
         return sum;
 }
 
-KERNEL double w_maxof(w16 x)
+KERNEL double w_maxof(f64x16 x)
 {
         double most = -FLOAT_INF;
         for (int i = 0; i < 16; i++)
@@ -199,13 +199,13 @@ KERNEL double w_maxof(w16 x)
         return most;
 }
 
-KERNEL double w_first(w16 x)
+KERNEL double w_first(f64x16 x)
 {
         return x.lane[0];
 }
 
 /* Indices within an axis, as clamp_index has them. */
-KERNEL w16 w_clamp(w16 x, double last)
+KERNEL f64x16 w_clamp(f64x16 x, double last)
 {
         for (int i = 0; i < 16; i++)
                 x.lane[i] = !(x.lane[i] > 0) ? 0 : x.lane[i] < last ? x.lane[i] : last;
@@ -213,21 +213,21 @@ KERNEL w16 w_clamp(w16 x, double last)
 }
 
 /* Lane i is base[index[i]]. */
-KERNEL w16 w_gather(const double *base, w16 index)
+KERNEL f64x16 w_gather(const double *base, f64x16 index)
 {
         for (int i = 0; i < 16; i++)
                 index.lane[i] = base[(ptrdiff_t)index.lane[i]];
         return index;
 }
 
-KERNEL v16 v_gather_far(const float *base, w16 index)
+KERNEL v16 v_gather_wide(const float *base, f64x16 index)
 {
         for (int i = 0; i < 16; i++)
                 index.lane[i] = (double)base[(ptrdiff_t)index.lane[i]];
         return v_of_w(index);
 }
 
-KERNEL v16 v_gather_i32_far(const int32_t *base, w16 index)
+KERNEL v16 v_gather_i32_wide(const int32_t *base, f64x16 index)
 {
         for (int i = 0; i < 16; i++)
                 index.lane[i] = (double)base[(ptrdiff_t)index.lane[i]];
