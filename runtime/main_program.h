@@ -55,7 +55,7 @@ static $model *open_model(const CommonOptions *o, int *error)
 #if !HAS_RANKS
         return $model_new(o->weights, o->threads, error);
 #else
-        return join_ranks($model_new(o->weights, o->threads, error), error);
+        return join_ranks($model_new(o->weights, o->threads, error), o->weights, error);
 #endif
 }
 #endif

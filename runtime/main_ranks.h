@@ -161,8 +161,8 @@ static void leave_ranks(void)
         MPI_Finalize();
 }
 
-/* Makes the model one of the ranks; NULL and *error if that fails. */
-static $model *join_ranks($model *m, int *error)
+/* Makes the model, from this file of weights, one of the ranks; NULL and *error if that fails. */
+static $model *join_ranks($model *m, const char *weights, int *error)
 {
         MpiRanks *all = &mpi_ranks;
         int rank = 0;
@@ -175,7 +175,8 @@ static $model *join_ranks($model *m, int *error)
                 *error = scratch ? $model_join(m, &all->ranks, scratch) : $MODEL_ERROR_MEMORY;
         all->own_link = *error ? NULL : scratch;
         if (*error) { /* the others can't continue without this one */
-                terminal_print(stderr, "rank %d: %s\n", rank, $model_error(*error));
+                const int file = *error == $MODEL_ERROR_FILE || *error == $MODEL_ERROR_WEIGHTS;
+                terminal_print(stderr, "rank %d: %s%s%s\n", rank, file ? weights : "", file ? ": " : "", $model_error(*error));
 #if !HAS_WEIGHTS_INSIDE
                 if (*error == $MODEL_ERROR_SHARE)
                         say_share(m, &all->ranks);

@@ -367,6 +367,10 @@ int64_t text_mark(const char *text, int64_t n);
 /* inputs_read.c: records a file that was read, for --depfile, each path once; the list so far. */
 void input_read(const char *path);
 const char *const *inputs_read(int *count);
+/* Whether the file at path has been read as an input, by whatever name: outputs don't replace it, unless
+ * input_to_replace() was called with its name. */
+bool is_input_read(const char *path);
+void input_to_replace(const char *path);
 
 /* Resources that must not outlive the process: temporary files and folders, child processes.
  *

@@ -1,10 +1,11 @@
-/* The list of files that this process has read as inputs, in order; for --depfile. */
+/* The list of files that this process has read as inputs, in order; for --depfile, and against overwriting. */
 #include "base.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-static const char **list;
+static const char **list, *replaced;
 static int n, room;
 
 void input_read(const char *path)
@@ -30,4 +31,20 @@ const char *const *inputs_read(int *count)
 {
         *count = n;
         return list;
+}
+
+void input_to_replace(const char *path)
+{
+        replaced = path;
+}
+
+bool is_input_read(const char *path)
+{
+        struct stat output, input;
+        if ((replaced && !strcmp(replaced, path)) || stat(path, &output))
+                return false;
+        for (int i = 0; i < n; i++)
+                if (!stat(list[i], &input) && input.st_dev == output.st_dev && input.st_ino == output.st_ino)
+                        return true;
+        return false;
 }

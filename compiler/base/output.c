@@ -32,6 +32,10 @@ bool output_begin(WrittenFile *o, const char *path)
                 o->error = "it exists and is not a regular file";
                 return false;
         }
+        if (is_input_read(path)) {
+                o->error = "it is an input of this command: choose another name for the output";
+                return false;
+        }
         if (!follow_link(o))
                 return false;
         const char *place = o->linked ? o->linked : path;

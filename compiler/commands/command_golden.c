@@ -242,6 +242,7 @@ static int update(const char *path, const CommandOptions *o)
         else
                 printf("%s: %d lines changed\n", path,
                        golden_diff(stdout, &is.arena, golden_text(&was), golden_text(&is)));
+        input_to_replace(is.path);
         int code = wrong ? is.code : golden_write(&is) ? DONE : WRONG_ENVIRONMENT;
         arena_free(&was.arena);
         arena_free(&is.arena);

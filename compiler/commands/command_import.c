@@ -1,6 +1,8 @@
 /* lathe import: converts a published model to a model file, and to C if its weights are present. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands_private.h"
 #include "import/import.h"
@@ -50,6 +52,25 @@ static const char *counted(Arena *arena, int64_t n)
         return text;
 }
 
+/* An existing model file with another text may have been edited: it keeps its text under another name. */
+static bool keep_existing(Arena *arena, const char *path, const char *text)
+{
+        const char *why;
+        if (access(path, F_OK))
+                return true;
+        const Source *before = read_source(arena, path, &why);
+        input_to_replace(path);
+        if (!before || (before->length == (int32_t)strlen(text) && !memcmp(before->text, text, strlen(text))))
+                return true;
+        const char *kept = arena_printf(arena, "%s.old", path);
+        if (rename(path, kept)) {
+                fprintf(stderr, "lathe: %s: %s; nothing was written\n", kept, strerror(errno));
+                return false;
+        }
+        fprintf(stderr, "lathe import: note: %s had another text, which is in %s now\n", path, kept);
+        return true;
+}
+
 static int build_imported(Arena *arena, const CommandOptions *o, const Spec *spec, const char *stem,
                           bool loops, bool runs)
 {
@@ -85,6 +106,13 @@ static int import_all(Arena *arena, const CommandOptions *asked)
                 return WRONG_INPUT;
         if (to_stream && o->given[OPT_SPEC_ONLY])
                 return write_file("-", spec.text, (int64_t)strlen(spec.text)) ? DONE : WRONG_ENVIRONMENT;
+        const char *base = slash ? slash + 1 : stem;
+        if (stem && (!*base || !strcmp(base, ".") || !strcmp(base, ".."))) {
+                fprintf(stderr,
+                        "lathe import: -o must be the name of files, such as %s%sNAME, not a folder\n",
+                        o->out, *base ? "/" : "");
+                return WRONG_USAGE;
+        }
         stem = stem ? stem : spec.model;
         const char *path = arena_printf(arena, "%s.model", stem);
         if (!o->given[OPT_SPEC_ONLY] && !spec.weights) {
@@ -98,6 +126,8 @@ static int import_all(Arena *arena, const CommandOptions *asked)
         int code = DONE;
         if (output_bytes(&written, path, spec.text, (int64_t)strlen(spec.text)) && !o->given[OPT_SPEC_ONLY])
                 code = build_imported(arena, o, &spec, stem, loops, runs);
+        if (code == DONE && !written.error && !keep_existing(arena, path, spec.text))
+                code = WRONG_ENVIRONMENT;
         if (code != DONE) {
                 output_drop(&written);
                 return code;

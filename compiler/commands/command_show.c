@@ -1,5 +1,7 @@
 /* lathe show: prints a model's parts and costs. */
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "commands_private.h"
 
@@ -7,6 +9,11 @@ int show_command(const CommandOptions *o)
 {
         const char *word = o->file[o->nfile - 1];
         bool alone = o->nfile == 1;
+        if (!alone && strcmp(word, o->file[0]) && !access(word, F_OK) && access(o->file[0], F_OK)) {
+                fprintf(stderr, "lathe show: the model is the first word: `lathe show %s %s`\n", word,
+                        o->file[0]);
+                return WRONG_USAGE;
+        }
         int part = model_part(word);
         if (part < 0)
                 return WRONG_USAGE;

@@ -69,6 +69,7 @@ static bool review_decide(Review *r, Golden *was, Golden *is, const Text *log)
                 r->left++;
                 return true;
         }
+        input_to_replace(is->path);
         if (golden_write(is)) {
                 r->accepted++;
                 printf("accepted %s\n", was->path);

@@ -103,7 +103,7 @@ static bool asks_help(int argc, char **argv)
 static bool takes_source(const Command *c, const CommandOptions *o)
 {
         if (c->run == show_command)
-                return o->nfile > 1;
+                return o->nfile > 1 && access(o->file[1], F_OK);
         return c->run == build_command || c->run == page_command || c->run == run_command ||
                c->run == chat_command || c->run == eval_command || c->run == verify_command ||
                c->run == weights_command;

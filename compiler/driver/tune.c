@@ -136,6 +136,7 @@ static bool write_tuned(Arena *a, Tuned *tuned)
                             p->of.panels * LANES, p->of.rows, p->of.slots, p->tiling.rows, p->tiling.panels,
                             p->tiling.k_block, p->tiling.rows_at_once);
         }
+        input_to_replace(tuned->path);
         return write_file(tuned->path, text->data, text->n);
 }
 

@@ -13,6 +13,7 @@ enum { MAX_IDS = 1024 };
 typedef struct {
         int n;
         int64_t id[MAX_IDS];
+        Span first; /* where the first one is given */
 } TokenIds;
 
 static ConfigObject *generation_config(const Import *m)
@@ -58,6 +59,8 @@ static void add_id(Import *m, TokenIds *ids, const ConfigField *f, ConfigValue v
                 config_error(m, f->span, "%s has more than %d tokens", f->key, MAX_IDS);
         else
                 ids->id[ids->n++] = (int64_t)v.number;
+        if (ids->n == 1)
+                ids->first = f->span;
 }
 
 static void add_ids(Import *m, TokenIds *ids, const ConfigField *f)
@@ -107,7 +110,10 @@ static void check_start(Import *m, const TokenIds *start)
 {
         double n = vocabulary(m);
         if (start->n && (double)start->id[0] >= n)
-                config_error(m, m->root->n ? m->root->field[0].span : (Span){0},
+                config_error(m,
+                             start->first.source ? start->first
+                             : m->root->n        ? m->root->field[0].span
+                                                 : (Span){0},
                              "texts begin with token %lld, but the vocabulary has %.0f",
                              (long long)start->id[0], n);
 }

@@ -4,6 +4,8 @@
  * length is the only thing that more input changes.  facts_private.h defines the facts. */
 #include "facts_private.h"
 
+#include <math.h>
+
 static const char *node_text(Arena *a, const Node *n)
 {
         if (n->name)
@@ -94,24 +96,49 @@ static const Node *stain_source(const Facts *f, const Node *fold)
         return n;
 }
 
-/* A `where` between a value and 0 or -inf, among the ancestors of a fold, whose condition is unknown. */
-static const Node *blind_mask(const Facts *f, const Node *fold)
+/* A `where` between a value and 0 or -inf, among the ancestors of a fold; *is_known: its condition bounds
+ * positions, but lets later ones through. */
+static const Node *open_mask(const Facts *f, const Node *fold, bool *is_known)
 {
         const Node *n = fold->in[0];
         for (int steps = 0; op_info[n->op].family == POINT && steps < 64; steps++) {
                 for (int i = 1; n->op == OP_WHERE && i < 3; i++) {
                         const Fact *y = &f->of[n->in[i]->id];
-                        if (y->constant && (y->value == 0 || y->value == special_value[AT_MINUS_INF]))
-                                return n;
+                        if (!y->constant || (y->value != 0 && y->value != special_value[AT_MINUS_INF]))
+                                continue;
+                        *is_known = !cond_is_true(f->of[n->id].unless[y->value == 0 ? AT_0 : AT_MINUS_INF]);
+                        return n;
                 }
                 n = n->in[0]->op == OP_CONST && n->nin > 1 ? n->in[1] : n->in[0];
         }
         return NULL;
 }
 
+/* A large negative number, such as -1e9, that a mask chooses in place of -inf, or adds as a product. */
+static const Fact *finite_mask(const Facts *f, const Node *n, int depth)
+{
+        enum { LARGE = -1000 };
+        if (op_info[n->op].family != POINT || depth == 0)
+                return NULL;
+        for (int i = 0; i < n->nin; i++) {
+                const Fact *y = &f->of[n->in[i]->id];
+                bool chosen = (n->op == OP_WHERE && i > 0) || n->op == OP_MUL;
+                if (chosen && y->constant && y->value <= LARGE && isfinite(y->value))
+                        return y;
+                const Fact *inner = finite_mask(f, n->in[i], depth - 1);
+                if (inner)
+                        return inner;
+        }
+        return NULL;
+}
+
 static const char *why_fold_reads(Arena *a, const Facts *f, const Node *n)
 {
-        const Node *breaker = mask_breaker(f, n), *stain = stain_source(f, n), *blind = blind_mask(f, n);
+        enum { MAX_OPS = 8 };
+        bool is_known = false;
+        const Node *breaker = mask_breaker(f, n), *stain = stain_source(f, n),
+                   *mask = open_mask(f, n, &is_known);
+        const Fact *finite = finite_mask(f, n->in[0], MAX_OPS);
         if (breaker)
                 return arena_printf(a, ": %s undoes the mask", node_text(a, breaker));
         if (fold_is_stained(f, n) && f->values == ANY_VALUES)
@@ -119,8 +146,14 @@ static const char *why_fold_reads(Arena *a, const Facts *f, const Node *n)
         if (fold_is_stained(f, n))
                 return arena_printf(a, ": %s may be infinite or NaN, which the mask does not hide",
                                     node_text(a, infinite_source(f, stain)));
-        if (blind)
-                return arena_printf(a, ": the condition of %s bounds no position", node_text(a, blind));
+        if (finite)
+                return arena_printf(a, ": a finite number such as %g hides no score, -inf does",
+                                    finite->value);
+        if (mask)
+                return arena_printf(a,
+                                    is_known ? ": the condition of %s lets rows read later positions"
+                                             : ": the condition of %s bounds no position",
+                                    node_text(a, mask));
         return "";
 }
 

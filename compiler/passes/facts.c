@@ -322,6 +322,12 @@ static bool shows_straight(const Node *n, const Node *x)
         return hidden == 0;
 }
 
+static bool negates(const Node *n, const Node *x)
+{
+        return n->op == OP_NEG &&
+               (n->in[0] == x || shows_straight(n->in[0], x) || shows_straight(x, n->in[0]));
+}
+
 static Fact pointwise_fact(const Facts *f, const Node *n)
 {
         int shift[3];
@@ -336,6 +342,7 @@ static Fact pointwise_fact(const Facts *f, const Node *n)
                 return fact_where(f, &in[0], &in[1], &in[2]);
         Pair p = {.op = n->op, .dtype = n->type.dtype, .in = {in[0], in[1]}};
         p.same = shows_straight(n->in[0], n->in[1]) || shows_straight(n->in[1], n->in[0]);
+        p.opposite = negates(n->in[0], n->in[1]) || negates(n->in[1], n->in[0]);
         for (int i = 0; i < 2; i++) {
                 p.axes[i] = fact_axes(&n->in[i]->type, shift[i], AXES);
                 p.formula[i] = f->formula ? &f->formula->of[n->in[i]->id] : NULL;

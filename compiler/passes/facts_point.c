@@ -317,6 +317,10 @@ Fact fact_binary(const Facts *f, const Pair *p, OperandGuard *guard)
         y.reach = a->reach;
         reach_join(f, &y.reach, &b->reach);
         y.kinds = kinds_of_op(f, op, p->dtype, a, b, p->same);
+        if (p->opposite && op == OP_MAX)
+                y.kinds &= ~(unsigned)(NEGATIVE | MINUS_INF);
+        if (p->opposite && op == OP_MIN)
+                y.kinds &= ~(unsigned)(POSITIVE | PLUS_INF);
         bool sums = op == OP_ADD || op == OP_SUB;
         y.exact_zero = sums ? a->exact_zero && b->exact_zero : a->exact_zero || b->exact_zero;
         y.exact_zero |= gives_bools(op) || op == OP_FLOORDIV;

@@ -123,8 +123,9 @@ Reach fold_reach(const Facts *f, const Fact *a, const Dim *dim, int rank, int ax
 Fact fact_unary(const Facts *f, Op op, const Fact *a);
 typedef struct {
         Op op;
-        DType dtype; /* of the result */
-        bool same;   /* both operands are one node */
+        DType dtype;   /* of the result */
+        bool same;     /* both operands are one node */
+        bool opposite; /* one operand is the other one negated, as in abs(x), max(x, -x) */
         Fact in[2];
         const Fact
                 *formula[2]; /* for ANY_VALUES: their facts for finite inputs without overflow; else NULL */

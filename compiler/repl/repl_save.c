@@ -351,6 +351,7 @@ static bool write_session(Save *v)
                                   "to it to save the "
                                   "others",
                                   v->too_large, MAX_SAVED);
+        input_to_replace(v->path);
         if (!write_file(v->path, v->text->data, v->text->n))
                 return false;
         if (is_model)

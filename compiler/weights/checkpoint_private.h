@@ -53,5 +53,4 @@ typedef struct {
         char text[128];
 } CkQuoted;
 CkQuoted ck_quote(const char *name);
-bool ck_ends_with(const char *text, const char *end);
 #endif

@@ -254,7 +254,17 @@ static bool write_data(const TensorsWriter *writer, CkFill *fill, void *context,
  * replaced. */
 static bool open_aside(TensorsWriter *writer, CkError *err)
 {
+        static const char *const other[] = {".json", ".csv",   ".gguf", ".bin", ".c",
+                                            ".h",    ".model", ".html", ".png", ".txt"};
         struct stat status;
+        if (is_input_read(writer->path))
+                return ck_fail(err, "%s: it is an input of this command: choose another name for the output",
+                               writer->path);
+        for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+                if (text_ends_with(writer->path, other[i]))
+                        return ck_fail(
+                                err, "%s: tensors are written as safetensors or .npy: choose another suffix",
+                                writer->path);
         if (!stat(writer->path, &status) && !S_ISREG(status.st_mode))
                 return ck_fail(err, "%s: cannot write: it exists and is not a regular file", writer->path);
         size_t size = strlen(writer->path) + 32;
