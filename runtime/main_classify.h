@@ -18,7 +18,9 @@ static void usage(FILE *to, const char *program)
                 "  PICTURE       a PPM (P6) or PGM (P5) file; - reads it from standard input\n"
                 "  --top K       the K likeliest classes (default 5)\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
+#if !HAS_WEIGHTS_INSIDE
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
+#endif
                 "  --hash        print a hash of all probabilities to standard error\n"
                 "example: %s --top 1 cat.ppm\n",
                 program, program);

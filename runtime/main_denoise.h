@@ -33,7 +33,9 @@ static void usage(FILE *to, const char *program)
 #endif
                 "  --seed S      seed of the noise (default 1): the same seed gives the same picture on every machine; random prints a new one\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
+#if !HAS_WEIGHTS_INSIDE
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
+#endif
                 "  --hash        print a hash of all numbers to standard error\n"
                 "example: %s",
                 program,

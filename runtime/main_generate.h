@@ -72,7 +72,9 @@ static void usage(FILE *to, const char *program)
                 "  --early-stopping     end as soon as N texts have ended\n"
 #endif
                 "  --threads K   threads (default 1); the output does not depend on them\n"
+#if !HAS_WEIGHTS_INSIDE
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
+#endif
                 "  --hash        print a hash of all logits to standard error\n"
                 "  --chunk N     process the prompt in chunks of N; the output does not depend on it\n"
                 "  -v            print speed to standard error\n"

@@ -50,7 +50,9 @@ static void usage(FILE *to, const char *program)
 #endif
                 "  --truncate    cut texts that are too long for the model\n"
                 "  --threads K   threads (default 1); the output does not depend on them\n"
+#if !HAS_WEIGHTS_INSIDE
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
+#endif
                 "  --hash        print a hash of the output's bits to standard error\n"
                 "example: %s %s\n",
                 program, text_help, program, text_example);
