@@ -19,6 +19,9 @@ if(NOT LATHE_EXECUTABLE)
   return()
 endif()
 
+# a project may be of C++ only, but models are C
+enable_language(C)
+
 # The compiler's flags for a target, by `lathe targets`.
 function(_lathe_flags instructions result)
   execute_process(COMMAND "${LATHE_EXECUTABLE}" targets --json OUTPUT_VARIABLE list COMMAND_ERROR_IS_FATAL ANY)
