@@ -1,6 +1,7 @@
 import ctypes
 import glob
 import os
+import sys
 import threading
 
 import numpy
@@ -24,16 +25,31 @@ class Error(Exception):
         self.code = code
 
 
+def _compiled(folder):
+    """Paths of the compiled model in a folder: the result of pip, or of lathe build --lib."""
+    paths = sorted(glob.glob(os.path.join(glob.escape(folder), f"_{_NAME}*.so"))) + [os.path.join(folder, "lib" + MODEL["files"] + ".so")]
+    return [path for path in paths if os.path.exists(path)]
+
+
+def _hidden():
+    """The folder of a compiled package of the same name, later in sys.path; None: there is none."""
+    folders = [os.path.join(os.path.abspath(folder), _NAME) for folder in sys.path]
+    return next((folder for folder in folders if os.path.realpath(folder) != os.path.realpath(_HERE) and _compiled(folder)), None)
+
+
 def _open():
-    """The compiled model beside this file: what pip made, or lathe build --lib."""
-    for path in sorted(glob.glob(os.path.join(_HERE, f"_{_NAME}*.so"))) + [os.path.join(_HERE, "lib" + MODEL["files"] + ".so")]:
-        if os.path.exists(path):
-            lib = ctypes.CDLL(path)
-            version = getattr(lib, _NAME + "_version")
-            version.restype = ctypes.c_char_p
-            if version().decode() != VERSION:
-                raise ImportError(f"{path} is of another build: {version().decode()}, and this file is of {VERSION}")
-            return lib
+    """The compiled model beside this file."""
+    for path in _compiled(_HERE):
+        lib = ctypes.CDLL(path)
+        version = getattr(lib, _NAME + "_version")
+        version.restype = ctypes.c_char_p
+        if version().decode() != VERSION:
+            raise ImportError(f"{path} is of another build: {version().decode()}, and this file is of {VERSION}")
+        return lib
+    hidden = _hidden()
+    if hidden:
+        raise ImportError(f"{_HERE} is the source of {_NAME}, and hides the compiled package in {hidden}, which is later in sys.path: "
+                          "run Python in another folder, or rename the source folder")
     raise ImportError(f"there is no compiled {_NAME} in {_HERE}: `pip install` of that folder compiles it, or lathe build --lib does")
 
 
