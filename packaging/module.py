@@ -1,5 +1,6 @@
 import ctypes
 import glob
+import math
 import os
 import sys
 import threading
@@ -12,9 +13,12 @@ VERSION = MODEL["version"]  # the version of lathe and the layout of the weights
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAME = MODEL["name"]
 _FILE_ERRORS = 1, 2  # ERROR_FILE, ERROR_WEIGHTS
+_RANGE, _CONTEXT = 5, 6  # ERROR_RANGE, ERROR_CONTEXT
 _READS = {"position", "encode", "encode_room", "encode_scratch", "decode", "decode_room", "pages_left"}  # also of those who are told
 _NUMBER = {"float32": numpy.float32, "int32": numpy.int32}
 _DENOISE = MODEL["loops"].get("denoise", {"given": [], "sizes": []})
+_SETTINGS = {"temperature": (0, None), "top_k": (0, None), "top_p": (0, 1), "min_p": (0, 1), "typical_p": (0, 1), "repetition_penalty": (0, None),
+             "presence_penalty": (None, None), "frequency_penalty": (None, None), "steps": (0, None), "drafts": (0, MODEL["drafts"])}
 
 
 class Error(Exception):
@@ -101,9 +105,32 @@ def _words(code):
     return _function("error", ctypes.c_char_p)(ctypes.c_int(code)).decode()
 
 
-def _check(code):
+def _check(code, out_of_range=""):
+    """out_of_range: possible causes of ERROR_RANGE that the checks here don't find."""
     if code:
-        raise Error(code, _words(code))
+        raise Error(code, _words(code) + (f": {out_of_range}" if out_of_range and code == _RANGE else ""))
+
+
+def _limited(name, value, least, most):
+    """Error unless a number is finite and within its limits; None: no limit."""
+    if not math.isfinite(value) or (least is not None and value < least) or (most is not None and value > most):
+        wanted = "finite" if least is None else f"{least} to {most}" if most is not None else f"{least} or more"
+        raise Error(_RANGE, f"{name} is {value}: it must be {wanted}")
+
+
+def _bounded(what, array, bound):
+    """Error unless all numbers of an input are 0 to bound - 1; bound 0: any number."""
+    wrong = (array < 0) | (array >= bound) if bound else numpy.zeros(0, bool)
+    if wrong.any():
+        at = numpy.unravel_index(wrong.argmax(), array.shape)
+        raise Error(_RANGE, f"{what}{[int(i) for i in at] or ''} is {array[at]}: it must be 0 to {bound - 1}")
+
+
+def _sized(name, size, inputs):
+    """Error unless a named size of inputs is 1 to its maximum."""
+    if not 1 <= size <= MODEL["sizes"][name]:
+        of = [f"{i} {_shape_words(MODEL['inputs'][i])}" for i in inputs if any(name in named for _, named in MODEL["inputs"][i]["shape"])]
+        raise Error(_RANGE if size < 1 else _CONTEXT, f"{name} of {' and '.join(of)} is {size}: it must be 1 to {MODEL['sizes'][name]}")
 
 
 def _pointer(array):
@@ -128,11 +155,15 @@ def _aligned(image):
 
 
 def _whole(array, number, what):
-    """The array as C stores it; only whole numbers are accepted as whole numbers."""
+    """The array as C stores it.  Whole numbers may be given as floats or bools."""
     given = numpy.asarray(array)
     if number is numpy.int32:
-        if given.size and given.dtype.kind not in "iu":
+        if given.size and given.dtype.kind not in "iufb":
             raise TypeError(f"{what} is of whole numbers, not of {given.dtype}")
+        part = (given != numpy.floor(given)) | ~numpy.isfinite(given) if given.dtype.kind == "f" else numpy.zeros(0, bool)
+        if part.any():
+            at = numpy.unravel_index(part.argmax(), given.shape)
+            raise TypeError(f"{what} is of whole numbers, not of {given.dtype}: {what}{[int(i) for i in at] or ''} is {given[at]}")
         if given.size and (given.min() < -2**31 or given.max() >= 2**31):
             raise ValueError(f"{what} holds numbers beyond 32 bits")
     elif given.dtype.kind not in "fiub":
@@ -165,6 +196,26 @@ def _row(array, number, what):
     if row.ndim != 1:
         raise ValueError(f"{what} is [n], not of shape {list(row.shape)}")
     return row
+
+
+def _ids(array, what, name, most=None):
+    """Numbers [n] of the input `name`; most: how many there may be, at least 1."""
+    row, tensor = _row(array, numpy.int32, what), MODEL["inputs"][name]
+    _bounded(what, row, tensor["bound"])
+    if most is not None and not 1 <= len(row) <= most:
+        raise Error(_RANGE if not len(row) else _CONTEXT, f"{what} has {len(row)} elements: it must have 1 to {most}")
+    return row
+
+
+def _longest(name):
+    """The maximum number of elements of an input [n]."""
+    (fixed, named), = MODEL["inputs"][name]["shape"]
+    return fixed + sum(per * MODEL["sizes"][size] for size, per in named.items())
+
+
+def _are_several(texts):
+    """Whether these are several texts, not one."""
+    return numpy.ndim(texts[0]) == 1 if isinstance(texts, (list, tuple)) and len(texts) else numpy.ndim(texts) == 2
 
 
 def _shape(tensor, sizes):
@@ -210,6 +261,7 @@ class Model:
         self._within = False  # a call, which tells someone
         self._slot = 0
         self._fed = [{} for _ in range(MODEL["slots"])]  # of each slot, sizes of what was fed
+        self._taken = [[] for _ in range(MODEL["slots"])]  # of each slot, the tokens of its positions; None: they are unknown
         if image is not None:
             self._image = _aligned(image)
             self._m = _function("new_from", ctypes.c_void_p)(_pointer(self._image), ctypes.c_size_t(self._image.size), ctypes.c_int(threads),
@@ -265,18 +317,27 @@ class Model:
             if name not in inputs or name in values:
                 raise TypeError(f"{call} has no input {name}, or has it twice; it takes {', '.join(inputs)}")
             values[name] = value
-        missing = [name for name in inputs if name not in values]
+        missing = [name for name in inputs if name not in values and "fill" not in MODEL["inputs"][name]]
         if missing:
             raise TypeError(f"{call} lacks {', '.join(missing)}")
         sizes = dict(self._fed[self._slot if slot is None else slot])
         for name in MODEL["calls"][call]["sizes"] + ([MODEL["time"]] if MODEL["time"] else []):
             sizes.pop(name, None)
         arrays = {}
-        for name in inputs:
+        for name in sorted(inputs, key=lambda name: name not in values):
             tensor = MODEL["inputs"][name]
-            arrays[name] = _whole(values[name], _NUMBER[tensor["dtype"]], name)
-            _solve(tensor, arrays[name], sizes, name)
-        return arrays, sizes
+            if name in values:
+                arrays[name] = _whole(values[name], _NUMBER[tensor["dtype"]], name)
+                _solve(tensor, arrays[name], sizes, name)
+                if tensor["dtype"] == "int32":
+                    _bounded(name, arrays[name], tensor["bound"])
+            elif all(size in sizes for _, named in tensor["shape"] for size in named):
+                arrays[name] = numpy.full(_shape(tensor, sizes), tensor["fill"], _NUMBER[tensor["dtype"]])
+            else:
+                raise TypeError(f"{call} lacks {name}")
+        for name in MODEL["calls"][call]["sizes"]:
+            _sized(name, sizes[name], inputs)
+        return {name: arrays[name] for name in inputs}, sizes
 
     def feed(self, group, *inputs, **named):
         """Feeds inputs for the calls that follow: a group of `MODEL["groups"]`."""
@@ -287,6 +348,7 @@ class Model:
         sized = [ctypes.c_int64(sizes[name]) for name in MODEL["calls"][call]["sizes"]]
         _check(self._call(call, *sized, *map(_pointer, arrays.values())))
         self._fed[self._slot].update({name: sizes[name] for name in MODEL["calls"][call]["sizes"]})
+        self._taken[self._slot] = []  # a causal model is reset
 
     @staticmethod
     def _wanted(outputs):
@@ -308,12 +370,19 @@ class Model:
             sizes[MODEL["past"]] = self.position
             call.append(ctypes.c_int64(sizes[MODEL["time"]]))
             if sizes[MODEL["past"]] + sizes[MODEL["time"]] > MODEL["sizes"][MODEL["time"]]:
-                wanted = []  # the call says what is wrong, and writes nothing
+                raise Error(_CONTEXT, f"{_words(_CONTEXT)}: {sizes[MODEL['past']]} are taken, {sizes[MODEL['time']]} are new, and there are "
+                                      f"{MODEL['sizes'][MODEL['time']]}")
         made = {name: numpy.empty(_shape(MODEL["outputs"][name], sizes), numpy.float32) for name in wanted}
         _check(self._call("forward", *call, *[_pointer(made.get(name)) for name in MODEL["outputs"]]))
+        self._take(self._slot, arrays)
         return made[wanted[0]] if len(wanted) == 1 else made
 
     __call__ = forward
+
+    def _take(self, slot, arrays):
+        """Notes that a slot has taken tokens, the input of a call."""
+        if MODEL["generates"] and self._taken[slot] is not None:
+            self._taken[slot] += next(iter(arrays.values())).tolist()
 
     if MODEL["time"]:
         def prefill(self, *inputs, **named):
@@ -322,16 +391,24 @@ class Model:
 
         @property
         def position(self):
-            """Number of positions that have been taken."""
+            """Number of positions that have been taken; a property."""
             return self._call("position", result=ctypes.c_int64)
 
         def reset(self):
             """Back to position 0."""
             self._call("reset", result=None)
+            self._taken[self._slot] = []
 
         def rewind(self, n):
             """Back to the first n positions."""
+            taken = self.position
+            if not 0 <= n <= taken:
+                raise Error(_RANGE, f"n is {n}: it must be 0 to {taken}, the number of positions that have been taken")
             _check(self._call("rewind", ctypes.c_int64(n)))
+            if n == 0:
+                self._taken[self._slot] = []
+            elif self._taken[self._slot] is not None:
+                del self._taken[self._slot][n:]
 
     if MODEL["slots"] > 1:
         def _several(self, slots, inputs, named, first, outputs):
@@ -347,8 +424,10 @@ class Model:
             taken = [sizes[size] if size else 1 for _, sizes in given]
             if MODEL["time"]:
                 first = [at + rows if at < 0 else at for at, rows in zip(first, taken)]
-                for at, rows, (_, sizes) in zip(first, taken, given):
-                    sizes[size] = rows - at if 0 <= at <= rows else 0
+                for i, (at, rows, (_, sizes)) in enumerate(zip(first, taken, given)):
+                    if not 0 <= at <= rows:
+                        raise Error(_RANGE, f"first of sequence {i} is out of range: it must be {-rows} to {rows}, as it has {rows} positions")
+                    sizes[size] = rows - at
             sequences = (_Sequence * n)(*zip(slots, taken, first) if MODEL["time"] else zip(taken))
             shapes = {name: [_shape(MODEL["outputs"][name], sizes) for _, sizes in given] for name in wanted}
             ends = {name: numpy.cumsum([int(numpy.prod(shape)) for shape in shapes[name]]) for name in wanted}
@@ -356,6 +435,8 @@ class Model:
             joined = [numpy.concatenate([arrays[name].ravel() for arrays, _ in given]) for name in given[0][0]]
             _check(self._call("batch", *([sequences] if size else []), ctypes.c_int(n), *map(_pointer, joined),
                               *[_pointer(made.get(name)) for name in MODEL["outputs"]]))
+            for slot, (arrays, _) in zip(slots, given):
+                self._take(slot, arrays)
             cut = {name: numpy.split(made[name], ends[name][:-1]) for name in wanted}
             results = [{name: cut[name][i].reshape(shapes[name][i]) for name in wanted} for i in range(n)]
             return [result[wanted[0]] for result in results] if len(wanted) == 1 else results
@@ -392,11 +473,12 @@ class Model:
             """Makes slot `copy` a copy of `slot`: its fed inputs, and the positions that it has taken."""
             _check(self._call("fork", ctypes.c_int(self._is_slot(slot)), ctypes.c_int(self._is_slot(copy))))
             self._fed[copy] = dict(self._fed[slot])
+            self._taken[copy] = None if self._taken[slot] is None else list(self._taken[slot])
 
         if MODEL["pages"]:
             @property
             def pages_left(self):
-                """The number of free pages."""
+                """The number of free pages; a property."""
                 return self._call("pages_left", result=ctypes.c_int64)
     elif MODEL["slots"] > 1:
         def batch(self, *inputs, outputs=None, **named):
@@ -438,8 +520,27 @@ class Model:
             _function("grammar_begin", None)(ctypes.c_void_p(settings.ruler), ctypes.c_int(within))
             return memory
 
-        def _text_made(self, call, how, on_token, rule, within):
-            """The tokens that a call makes, given its settings, callback and count.  within: the text continues another one."""
+        def _prompt(self, tokens, what="tokens"):
+            """A prompt [n]; None or no tokens: the beginning of a text, as lathe run has it."""
+            if tokens is None or not numpy.size(tokens):
+                tokens = self.encode("") if MODEL["tokenizer"] and not MODEL["groups"] else []
+                tokens = tokens if len(tokens) else [MODEL["start"]]
+            return _ids(tokens, what, MODEL["calls"]["forward"]["inputs"][0], MODEL["sizes"][MODEL["time"]])
+
+        def _begin(self, text):
+            """Keeps the positions of the selected slot that have the beginning of text [n], at most n - 1."""
+            taken, given, common = self._taken[self._slot] or [], text[:-1].tolist(), 0
+            if len(taken) == self.position:
+                differing = (i for i, (a, b) in enumerate(zip(taken, given)) if a != b)
+                common = next(differing, min(len(taken), len(given)))
+            if common < self.position:
+                try:
+                    self.rewind(common)
+                except Error:  # windows or sums have moved on
+                    self.reset()
+
+        def _text_made(self, call, how, on_token, rule, text):
+            """The tokens that a call makes after text [n], given its settings, callback and count."""
             made, tokens, raised = ctypes.c_int64(0), [], []
             vocab = int(numpy.prod(_shape(next(iter(MODEL["outputs"].values())), {MODEL["time"]: 1})))
 
@@ -461,17 +562,22 @@ class Model:
                     return -1
 
             unknown = set(how) - {name for name, _ in _Generation._fields_[:11]}
+            within = len(text) > 1  # the text continues another one
             if unknown:
                 raise TypeError(f"generation has no {', '.join(sorted(unknown))}")
             if rule not in (None, False) and not callable(rule):
                 raise TypeError("rule is a function, or False for none")
             settings, kept = _struct(_Generation, **{**MODEL["sampling"], **how}), None
+            for name in set(how) & set(_SETTINGS):
+                _limited(name, how[name], *_SETTINGS[name])
             if callable(rule):
                 kept = _RULE(ruled)
                 settings.rule = ctypes.cast(kept, ctypes.c_void_p)
             elif MODEL["grammar"] and rule is None:
                 kept = self._grammar(settings, within)
             code = call(settings, _ON_TOKEN(told), made)
+            known = None if code else (text.tolist() + tokens)[:self.position]
+            self._taken[self._slot] = known
             if raised:
                 raise raised[0]
             why = _function("grammar_error", ctypes.c_char_p)(ctypes.c_void_p(settings.ruler)) if code and settings.ruler else None
@@ -480,51 +586,71 @@ class Model:
             _check(code)
             return numpy.array(tokens, numpy.int32)
 
-        def generate(self, tokens, on_token=None, rule=None, **how):
-            """The tokens that continue `tokens` [n].  Positions that were taken before are the beginning of the text: reset() begins another.
+        def generate(self, tokens=None, on_token=None, rule=None, **how):
+            """The tokens that continue the text `tokens` [n]; None: a text from its beginning.
 
+            Positions that have been taken are kept as far as their tokens are the beginning of the text; the others are removed.
             how: temperature, top_k, top_p, min_p, typical_p, seed, repetition_penalty, presence_penalty, frequency_penalty,
             steps, drafts, as in the header; default: the settings of the model's loop, or the most likely token.  on_token: called for each token; a true result ends the text before it.
             rule: called with the text so far and the logits after it; sets those of forbidden tokens to -inf; a true result ends the text.
             default: the grammar that the model was built with, if any; False: none."""
-            text = _row(tokens, numpy.int32, "tokens")
+            with self._lock:
+                self._is_free("generate")
+            text = self._prompt(tokens)
 
             def call(settings, told, made):
+                self._begin(text)
                 scratch = _scratch(_function("generate_scratch", ctypes.c_size_t)(ctypes.byref(settings)))
                 return self._call("generate", _pointer(text), ctypes.c_int64(len(text)), ctypes.byref(settings), told, None,
                                   _pointer(scratch), ctypes.byref(made))
 
-            return self._text_made(call, how, on_token, rule, len(text) > 1)
+            return self._text_made(call, how, on_token, rule, text)
 
     if MODEL["generates"] and MODEL["slots"] > 1:
         def beam_search(self, tokens, beams, steps=0, length_penalty=1.0, early_stopping=False):
-            """Beam search from `tokens` [n], with a slot for each beam: the tokens of the best text, and its score.
+            """Beam search from `tokens` [n], as in generate(), with a slot for each beam: the tokens of the best text, and its score.
 
-            The inputs and positions of slot 0 are the beginning; it is selected afterwards, and the slots of beams have other texts."""
-            text, room = _row(tokens, numpy.int32, "tokens"), MODEL["sizes"][MODEL["time"]]
+            The inputs and positions of slot 0 are used; it is selected afterwards, and the slots of beams have other texts."""
+            with self._lock:
+                self._is_free("beam_search")
+            text, room = self._prompt(tokens), MODEL["sizes"][MODEL["time"]]
+            vocab = int(numpy.prod(_shape(next(iter(MODEL["outputs"].values())), {MODEL["time"]: 1})))
+            _limited("beams", beams, 1, min(MODEL["slots"], vocab // 2))
+            _limited("steps", steps, 0, None)
+            _limited("length_penalty", length_penalty, None, None)
+            self.select(0)
+            self._begin(text)
             found = numpy.empty(max(1, room + 1 - len(text)), numpy.int32)
             how, n = _struct(_Beams, beams=beams, length_penalty=length_penalty, early_stopping=early_stopping, steps=steps), ctypes.c_int64(len(text))
             made, worth = ctypes.c_int64(0), ctypes.c_double(0)
             scratch = _scratch(_function("beam_search_scratch", ctypes.c_size_t)(ctypes.byref(how), n))
             code = self._call("beam_search", _pointer(text), n, ctypes.byref(how), _pointer(found), ctypes.byref(made), ctypes.byref(worth),
                               _pointer(scratch))
-            self._slot = 0
             self._fed = [dict(self._fed[0 if i < beams else i]) for i in range(MODEL["slots"])]
+            self._taken = [None if i < beams else self._taken[i] for i in range(MODEL["slots"])]
             _check(code)
             return found[:made.value].copy(), worth.value
 
     if isinstance(MODEL["loops"].get("classify"), dict):
         def classify(self, tokens, types=None):
             """The probability of each class: of a text or a pair, of tokens [n] and their types [n], as encode_pair() gives them; [classes], or
-            [n, classes] for a model that classifies tokens."""
-            text, loop = _row(tokens, numpy.int32, "tokens"), MODEL["loops"]["classify"]
-            kinds = None if types is None else _row(types, numpy.int32, "types")
+            [n, classes] for a model that classifies tokens.  Of several, as lists: [texts, classes], or a list of [n, classes]."""
+            loop, (name, *others) = MODEL["loops"]["classify"], MODEL["loop_inputs"]["classify"]
+            if _are_several(tokens):
+                if types is not None and len(types) != len(tokens):
+                    raise TypeError(f"types are of {len(types)} texts, and tokens of {len(tokens)}")
+                each = [self.classify(text, None if types is None else types[i]) for i, text in enumerate(tokens)]
+                return each if loop["of_tokens"] else numpy.array(each)
+            text = _ids(tokens, "tokens", name, _longest(name))
+            kinds = None if types is None else _ids(types, "types", *others) if others else _row(types, numpy.int32, "types")
             if kinds is not None and len(kinds) != len(text):
                 raise TypeError(f"types has {len(kinds)} elements, and tokens {len(text)}")
             n = ctypes.c_int64(len(text))
             likely = numpy.empty((len(text), loop["classes"]) if loop["of_tokens"] else loop["classes"], numpy.float64)
             scratch = _scratch(_function("classify_scratch", ctypes.c_size_t)(n))
-            _check(self._call("classify", _pointer(text), None if kinds is None else _pointer(kinds), n, _pointer(likely), _pointer(scratch)))
+            self._taken[self._slot] = None
+            _check(self._call("classify", _pointer(text), None if kinds is None else _pointer(kinds), n, _pointer(likely), _pointer(scratch)),
+                   "scores are NaN or infinite")
             return likely
 
         if MODEL["tokenizer"]:
@@ -542,17 +668,22 @@ class Model:
                 return ids[:count].copy(), types[:count].copy()
     elif "classify" in MODEL["loops"]:
         def classify(self, pixels):
-            """The probability of each class: of pixels of 8 bits, [height, width] or [height, width, 3]."""
+            """The probability of each class: of pixels of 8 bits, [height, width] or [height, width, 3]; alpha, as a further channel, is ignored."""
             given = numpy.asarray(pixels)
             if given.dtype != numpy.uint8 or given.ndim not in (2, 3):
                 raise TypeError(f"pixels are uint8, [height, width] or [height, width, channels], not {given.dtype} {list(given.shape)}")
-            given = numpy.ascontiguousarray(given)
+            channels = given.shape[2] if given.ndim == 3 else 1
+            if channels not in (1, 2, 3, 4):
+                raise ValueError(f"pixels has {channels} channels: it must have 1 (grey) or 3 (red, green, blue), or one more for alpha")
+            if not given.size:
+                raise Error(_RANGE, f"pixels is empty, of shape {list(given.shape)}")
+            given = numpy.ascontiguousarray(given[:, :, :channels // 2 * 2 - 1] if channels in (2, 4) else given)
             height, width = given.shape[:2]
             size = ctypes.c_int64(width), ctypes.c_int64(height)
             scratch = _scratch(_function("classify_scratch", ctypes.c_size_t)(*size))
             likely = numpy.empty(MODEL["loops"]["classify"], numpy.float64)
             _check(self._call("classify", _pointer(given), *size, ctypes.c_int(given.shape[2] if given.ndim == 3 else 1),
-                              _pointer(likely), _pointer(scratch)))
+                              _pointer(likely), _pointer(scratch)), "the picture is too large, or scores are NaN or infinite")
             return likely
 
     if "classify" in MODEL["loops"]:
@@ -564,18 +695,23 @@ class Model:
 
     if "embed" in MODEL["loops"]:
         def embed(self, tokens):
-            """The vector of a text, of tokens [n]."""
-            text = _row(tokens, numpy.int32, "tokens")
+            """The vector of a text, of tokens [n]; of several, as a list: [texts, size]."""
+            if _are_several(tokens):
+                return numpy.array([self.embed(text) for text in tokens])
+            name = MODEL["loop_inputs"]["embed"][0]
+            text = _ids(tokens, "tokens", name, _longest(name))
             n = ctypes.c_int64(len(text))
             vector = numpy.empty(MODEL["loops"]["embed"], numpy.float32)
             scratch = _scratch(_function("embed_scratch", ctypes.c_size_t)(n))
+            self._taken[self._slot] = None
             _check(self._call("embed", _pointer(text), n, _pointer(vector), _pointer(scratch)))
             return vector
 
     if "fill" in MODEL["loops"]:
         def fill(self, tokens):
             """For each mask in tokens [n] its index and the probability of each token: a list of (index, probabilities)."""
-            text = _row(tokens, numpy.int32, "tokens")
+            name = MODEL["loop_inputs"]["fill"][0]
+            text = _ids(tokens, "tokens", name, _longest(name))
             n, found = ctypes.c_int64(len(text)), []
 
             def told(_, place, likely):
@@ -583,7 +719,8 @@ class Model:
                 return 0
 
             scratch = _scratch(_function("fill_scratch", ctypes.c_size_t)(n))
-            _check(self._call("fill", _pointer(text), n, _ON_MASK(told), None, _pointer(scratch)))
+            self._taken[self._slot] = None
+            _check(self._call("fill", _pointer(text), n, _ON_MASK(told), None, _pointer(scratch)), "logits are NaN or infinite")
             return found
 
     if "denoise" in MODEL["loops"]:
@@ -610,6 +747,8 @@ class Model:
                     raised.append(error)
                     return 1
 
+            _limited("guidance", guidance, None, None)
+            _limited("steps", steps, 0, None)
             how = _struct(_Denoising, steps=steps, guidance=guidance, seed=seed, goes_on=begin is not None)
             if others:
                 away, kept_too = self._filled(others)
@@ -620,7 +759,7 @@ class Model:
             code = self._call("denoise", *arguments, ctypes.byref(how), _pointer(latent), _ON_STEP(told), None, _pointer(scratch))
             if raised:
                 raise raised[0]
-            _check(code)
+            _check(code, "steps, or guidance that lacks neutral values of inputs (without)")
             return latent
 
         @staticmethod
@@ -643,19 +782,23 @@ class Model:
                 tensor = MODEL["inputs"][name]
                 arrays[name] = _whole(value, _NUMBER[tensor["dtype"]], name)
                 _solve(tensor, arrays[name], sizes, name)
+                if tensor["dtype"] == "int32":
+                    _bounded(name, arrays[name], tensor["bound"])
             return _Inputs(**sizes, **{name: array.ctypes.data for name, array in arrays.items()}), arrays
 
     if "transcribe" in MODEL["loops"]:
         def transcribe(self, samples, begin=None, on_token=None, rule=None, **how):
             """The tokens of a sound, samples [n] of -1 to 1.  begin: the beginning of the text, with its start token first; the other
             arguments are those of generate()."""
-            sound = _row(samples, numpy.float32, "samples")
-            first = None if begin is None else _row(begin, numpy.int32, "begin")
+            sound, name = _row(samples, numpy.float32, "samples"), MODEL["loop_inputs"]["transcribe"][0]
+            most = int(numpy.prod(_shape(MODEL["inputs"][name], {})))
+            if not 1 <= len(sound) <= most:
+                raise Error(_RANGE, f"samples has {len(sound)} elements: it must have 1 to {most}")
+            first = self._prompt(begin, "begin")
 
             def call(settings, told, made):
                 scratch = _scratch(_function("transcribe_scratch", ctypes.c_size_t)(ctypes.byref(settings)))
-                return self._call("transcribe", _pointer(sound), ctypes.c_int64(len(sound)), _pointer(first),
-                                  ctypes.c_int64(0 if first is None else len(first)), ctypes.byref(settings), told, None,
-                                  _pointer(scratch), ctypes.byref(made))
+                return self._call("transcribe", _pointer(sound), ctypes.c_int64(len(sound)), _pointer(first), ctypes.c_int64(len(first)),
+                                  ctypes.byref(settings), told, None, _pointer(scratch), ctypes.byref(made))
 
-            return self._text_made(call, how, on_token, rule, first is not None and len(first) > 1)
+            return self._text_made(call, how, on_token, rule, first)

@@ -137,16 +137,20 @@ void emit_sampling(const Emit *e, const char *name, const LoopSampling *l, bool 
                 text_printf(c, "static const char %s_source[] = %s;\n", name, c_string(e->arena, l->source));
 }
 
+int64_t max_drafts(const Emit *e)
+{
+        return e->plan->chunk < MAX_DRAFTS ? e->plan->chunk : MAX_DRAFTS;
+}
+
 static void emit_generate(const Emit *e, Text *c)
 {
         static const char *const files[] = {"sampler.h", "beams.h", "beam_search.h", "beam_run.h", NULL};
         const char *function =
                 arena_printf(e->arena, "%s%s%s", host_text(e, "model_generate.h"), has_beams(e) ? "\n" : "",
                              has_beams(e) ? host_text(e, "model_beams.h") : "");
-        const int64_t drafts = e->plan->chunk < MAX_DRAFTS ? e->plan->chunk : MAX_DRAFTS;
         text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", DRAFTS = %" PRId64 " };\n%s\n",
-                    row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound, drafts,
-                    loop_tokens_text(e->arena, e->g));
+                    row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound,
+                    max_drafts(e), loop_tokens_text(e->arena, e->g));
         if (sampling_has_effect(&e->o->sampling.own))
                 emit_sampling(e, "sampling_of_loop", &e->o->sampling, e->o->with_main, c);
         paste_runtime(c, files, e->facts, NULL, function);

@@ -8,7 +8,7 @@
 
 /* Files of runtime/ with a plan's kernels for a target, in the order of their dependencies. */
 #define KERNEL_FILES(t)                                                                                      \
-        (t)->vector, "math.h", "rows.h", "wide.h", "narrow.h", "kept.h", "tile.h", (t)->integers, (t)->dot,   \
+        (t)->vector, "math.h", "rows.h", "wide.h", "narrow.h", "kept.h", "tile.h", (t)->integers, (t)->dot,  \
                 "blocks.h", "matmul.h", "contraction_call.h", "contraction.h", "attention_call.h",           \
                 "attention.h", "attention_mixed.h", "scan_state.h", "scan.h"
 
@@ -50,6 +50,8 @@ void emit_states(const Plan *p, Text *c); /* storage types of keys, values and o
 
 /* emit.c: a Sampling as C; command: also NAME_source */
 void emit_sampling(const Emit *e, const char *name, const LoopSampling *l, bool command, Text *c);
+
+int64_t max_drafts(const Emit *e); /* maximum of drafted tokens in a call of generation */
 
 /* emit_header.c */
 void emit_header(const Emit *e, Text *h);

@@ -42,6 +42,33 @@ static void add_call(const Emit *e, const char *kind, int group, Text *py)
         text_put(py, "},\n");
 }
 
+/* Whether the loop fills an input of the call with a number, which is *value. */
+static bool loop_fills(const Emit *e, const EmitLoop *l, const Input *in, double *value)
+{
+        const Setting *s = loop_setting(l->loop, input_name(in));
+        if (!strcmp(l->loop->name, "denoise") || !strcmp(l->loop->name, "transcribe") ||
+            is_fed_separately(e->g, in->group) || in == l->parts.input)
+                return false;
+        const bool filled = s && s->kind == SETTING_NUMBER;
+        *value = filled ? s->number : 0;
+        return filled || in == l->parts.types;
+}
+
+/* The same, of all loops; false if they differ. */
+static bool loops_fill(const Emit *e, const Input *in, double *value)
+{
+        int n = 0;
+        for (int i = 0; i < e->o->nloop; i++) {
+                double other = 0;
+                if (!loop_fills(e, &e->o->loop[i], in, &other))
+                        continue;
+                if (n++ && other != *value)
+                        return false;
+                *value = other;
+        }
+        return n > 0;
+}
+
 static void add_tensors(const Emit *e, Text *py)
 {
         text_put(py, "    \"sizes\": {");
@@ -56,6 +83,9 @@ static void add_tensors(const Emit *e, Text *py)
                 add_shape(e, &in->type, py);
                 if (in->type.dtype != REAL)
                         text_printf(py, ", \"bound\": %" PRId64, in->bound);
+                double value = 0;
+                if (loops_fill(e, in, &value))
+                        text_printf(py, ", \"fill\": %.17g", value);
                 text_put(py, "},\n");
         }
         text_put(py, "    },\n    \"outputs\": {\n");
@@ -116,6 +146,34 @@ static void python_loops(const Emit *e, Text *py)
         text_put(py, "},\n");
 }
 
+/* Inputs that a function of each loop takes: the loop's own, and the types of tokens. */
+static void add_loop_inputs(const Emit *e, Text *py)
+{
+        text_put(py, "    \"loop_inputs\": {");
+        for (int i = 0; i < e->o->nloop; i++) {
+                const EmitLoop *l = &e->o->loop[i];
+                text_printf(py, "%s\"%s\": [\"%s\"", i ? ", " : "", l->loop->name, l->parts.input->name);
+                if (l->parts.types)
+                        text_printf(py, ", \"%s\"", l->parts.types->name);
+                text_put(py, "]");
+        }
+        text_put(py, "},\n");
+}
+
+/* The first token of a text without a prompt, the tokens that end a text, and the maximum of drafts. */
+static void add_generation(const Emit *e, Text *py)
+{
+        if (!e->o->generates) {
+                text_put(py, "    \"start\": None,\n    \"stop\": [],\n    \"drafts\": 0,\n");
+                return;
+        }
+        text_printf(py, "    \"start\": %d,\n    \"stop\": [", start_token(e->g));
+        const int32_t *stop = loop_tokens(e->g, "stop");
+        for (int i = 0; stop[i] >= 0; i++)
+                text_printf(py, "%s%d", i ? ", " : "", stop[i]);
+        text_printf(py, "],\n    \"drafts\": %" PRId64 ",\n", max_drafts(e));
+}
+
 /* The settings of the loop that choose tokens, as arguments of generate(). */
 static void python_sampling(const Emit *e, Text *py)
 {
@@ -156,6 +214,8 @@ void emit_python(Plan *p, const EmitOptions *o, Text *py)
         add_tensors(&e, py);
         add_calls(&e, py);
         python_loops(&e, py);
+        add_loop_inputs(&e, py);
+        add_generation(&e, py);
         python_sampling(&e, py);
         text_printf(py, "}\n\n%s", embedded_text("module.py"));
 }

@@ -12,7 +12,7 @@ import numpy
 
 LATHE, ROOT = sys.argv[1:]
 sys.path.insert(0, os.getcwd())
-import doodles, hears, judge, led, namer, numerals, ruled, sentences, silent, sketch, sums, tale, tales, topics, translator  # noqa: E401, E402
+import doodles, hears, judge, led, namer, numerals, ruled, sentences, silent, sketch, sums, tale, tales, topics, translator, windowed  # noqa: E401, E402
 
 failed = False
 
@@ -98,15 +98,16 @@ m.reset()
 verdict("and does not close it", raises(ValueError, "no close from", lambda: m.generate(ids, on_token=lambda token: m.close())) == "")
 m.reset()
 for name, kind, words, call in [
-        ("an id out of range", tale.Error, "an input is out of range", lambda: m.forward([512])),
-        ("an id that is no whole number", TypeError, "tokens is of whole numbers, not of float64", lambda: m.forward([1.5])),
+        ("an id out of range", tale.Error, "tokens[1] is 512: it must be 0 to 511", lambda: m.forward([3, 512])),
+        ("an id that is no whole number", TypeError, "tokens is of whole numbers, not of float64: tokens[1] is 1.5", lambda: m.forward([1.0, 1.5])),
+        ("an id that is no number", TypeError, "tokens[0] is nan", lambda: m.forward([numpy.nan])),
         ("an id beyond 32 bits", ValueError, "beyond 32 bits", lambda: m.forward([2**40])),
         ("the first id beyond 32 bits", ValueError, "beyond 32 bits", lambda: m.forward([2**31])),
         ("the first id below 32 bits", ValueError, "beyond 32 bits", lambda: m.forward([-2**31 - 1])),
-        ("the largest of 32 bits", tale.Error, "an input is out of range", lambda: m.forward([2**31 - 1])),
-        ("the least of 32 bits", tale.Error, "an input is out of range", lambda: m.forward([-2**31])),
+        ("the largest of 32 bits", tale.Error, "tokens[0] is 2147483647: it must be", lambda: m.forward([2**31 - 1])),
+        ("the least of 32 bits", tale.Error, "tokens[0] is -2147483648: it must be", lambda: m.forward([-2**31])),
         ("another shape", ValueError, "tokens is [time], not of shape [1, 2]", lambda: m.forward([[1, 2]])),
-        ("too many positions", tale.Error, "more positions than the model has room for", lambda: m.forward([1] * 300)),
+        ("too many positions", tale.Error, "more positions than the model has room for: 0 are taken, 300 are new, and there are 256", lambda: m.forward([1] * 300)),
         ("no input", TypeError, "forward lacks tokens", lambda: m.forward()),
         ("an input twice", TypeError, "has it twice", lambda: m.forward([1], tokens=[1])),
         ("an output that there is not", TypeError, "there is no output logit; there are: logits", lambda: m.forward([1], outputs="logit")),
@@ -115,8 +116,16 @@ for name, kind, words, call in [
         ("top_k beyond 32 bits", ValueError, "top_k is 4294967297, beyond the 32 bits", lambda: m.generate([1], top_k=2**32 + 1)),
         ("steps below 64 bits", ValueError, "steps is -18446744073709551615, beyond", lambda: m.generate([1], steps=1 - 2**64)),
         ("a temperature beyond floats", ValueError, "temperature is 1e+39, beyond the largest", lambda: m.generate([1], temperature=1e39)),
-        ("a temperature below 0", tale.Error, "out of range", lambda: m.generate([1], temperature=-1)),
-        ("back to what was not taken", tale.Error, "out of range", lambda: m.rewind(200)),
+        ("a temperature below 0", tale.Error, "temperature is -1: it must be 0 or more", lambda: m.generate([1], temperature=-1)),
+        ("a temperature that is infinite", tale.Error, "temperature is inf: it must be 0 or more", lambda: m.generate([1], temperature=numpy.inf)),
+        ("top_p above 1", tale.Error, "top_p is 2: it must be 0 to 1", lambda: m.generate([1], top_p=2)),
+        ("steps below 0", tale.Error, "steps is -3: it must be 0 or more", lambda: m.generate([1], steps=-3)),
+        ("a penalty that is no number", tale.Error, "presence_penalty is nan: it must be finite", lambda: m.generate([1], presence_penalty=numpy.nan)),
+        ("too many drafts", tale.Error, "drafts is 33: it must be 0 to 32", lambda: m.generate([1], drafts=33)),
+        ("a prompt's token", tale.Error, "tokens[2] is 600: it must be 0 to 511", lambda: m.generate([1, 2, 600])),
+        ("a prompt that is too long", tale.Error, "tokens has 257 elements: it must have 1 to 256", lambda: m.generate([1] * 257)),
+        ("back to what was not taken", tale.Error, "n is 200: it must be 0 to 0, the number of positions", lambda: m.rewind(200)),
+        ("back to before the beginning", tale.Error, "n is -1: it must be 0", lambda: m.rewind(-1)),
         ("no weight file", tale.Error, "the weights can't be opened or read: none.weights", lambda: tale.Model("none.weights")),
         ("threads", tale.Error, "threads must be 1 to 64", lambda: tale.Model(threads=65)),
         ("another's weights", tale.Error, "not the weight file", lambda: tale.Model("doodles/doodles.weights")),
@@ -133,6 +142,49 @@ with tale.Model() as other:
 verdict("a model that is closed", raises(ValueError, "closed", lambda: other.forward([1])) == "")
 verdict("a text there and back", m.decode(m.encode("A tiny dragon.", bare=True)).strip() == "A tiny dragon.")
 
+# --- prompts after other texts ---
+
+
+def begun(module, model, prompt, **how):
+    """Whether generation after other positions gives the tokens of a new instance."""
+    with module.Model() as new:
+        return same(model.generate(prompt, **how), new.generate(prompt, **how))
+
+
+m.reset()
+prompts = [m.encode(words) for words in ("Once upon a time", "Nora was", "Once upon a hill", "Once")]
+verdict("a prompt after other texts", all(begun(tale, m, prompt, steps=9) for prompt in prompts))
+verdict("the same prompt again, with other settings", begun(tale, m, prompts[3], steps=9, temperature=0.9, seed=4))
+made = m.generate(prompts[0], steps=9)
+taken = m.position
+verdict("a text goes on", begun(tale, m, numpy.concatenate([prompts[0], made]), steps=9) and m.position > taken)
+m.reset()
+m.prefill(prompts[1])
+m.forward([5, 6])
+m.rewind(len(prompts[1]) + 1)
+m.rewind(len(prompts[1]))
+verdict("a prompt after forward and prefill", begun(tale, m, prompts[0], steps=9) and begun(tale, m, numpy.concatenate([prompts[1], [5]]), steps=9))
+m.reset()
+m.prefill(prompts[0][:-1])
+told = []
+m.generate(prompts[0], rule=lambda tokens, _: told.append(m.position), steps=2)
+verdict("positions of the prompt are kept", told == [len(prompts[0]), len(prompts[0]) + 1], told)
+try:
+    m.generate(prompts[2], rule=fails)
+except TypeError:
+    pass
+verdict("a prompt after an exception", begun(tale, m, prompts[0], steps=9))
+m.reset()
+verdict("no prompt: the beginning of a text", same(m.generate(steps=9), m.generate(m.encode(""), steps=9)) and len(m.generate([], steps=9)) == 9)
+verdict("start and stop tokens", (numerals.MODEL["start"], numerals.MODEL["stop"], topics.MODEL["start"]) == (1, [2], None))
+w = windowed.Model()
+first, second = numpy.arange(3, 57), numpy.concatenate([numpy.arange(3, 9), [50, 51]])
+verdict("a prompt whose beginning a window has left", begun(windowed, w, first, steps=9) and begun(windowed, w, second, steps=9))
+w.reset()
+w.prefill(first)
+problem = raises(windowed.Error, "no longer held", lambda: w.rewind(6))
+verdict("which rewind refuses", not problem, problem)
+
 # --- pictures, noise, an encoder, vectors ---
 
 s = sketch.Model(threads=2)
@@ -143,7 +195,12 @@ s.feed("condition", step=0.5, class_input=7)
 noise = s.forward(star)
 verdict("a forward call is that of lathe eval",
         same(noise, evaluated("sketch", "noise", step=numpy.float32(0.5), **{"class": numpy.int32(7)}, latent=star)))
-verdict("a class out of range", raises(sketch.Error, "out of range", lambda: s.denoise(99)) == "")
+problem = raises(sketch.Error, "class_input is 99: it must be 0 to ", lambda: s.denoise(99))
+verdict("a class out of range", not problem, problem)
+problem = raises(sketch.Error, "steps is -1: it must be 0 or more", lambda: s.denoise(7, steps=-1))
+verdict("steps of denoising below 0", not problem, problem)
+problem = raises(sketch.Error, "out of range: steps, or guidance", lambda: s.denoise(7, steps=10**6))
+verdict("too many steps of denoising", not problem, problem)
 
 d = doodles.Model()
 pixels = (numpy.clip(star[0], -1, 1) * 127 + 128).astype(numpy.uint8)
@@ -155,6 +212,14 @@ verdict("a picture's class is that of lathe run", str(likely.argmax()) in first 
 verdict("and its name", d.label(int(likely.argmax())) in first and d.label(1000) is None, first)
 verdict("pixels of another kind", raises(TypeError, "pixels are uint8", lambda: d.classify(star)) == "")
 both = d.forward(star)
+for shape in ((32, 32, 4), (32, 32, 2)):
+    alpha = numpy.zeros(shape, numpy.uint8)
+    alpha[:, :, :-1], alpha[:, :, -1] = pixels[:, :, None], numpy.arange(32)
+    verdict(f"pixels with alpha, {shape[2]} channels", same(d.classify(alpha), d.classify(alpha[:, :, :-1])))
+for name, kind, words, shape in (("5 channels", ValueError, "pixels has 5 channels: it must have 1", (9, 9, 5)), ("0 channels", ValueError, "0 channels", (9, 9, 0)),
+                                 ("no pixels", doodles.Error, "pixels is empty, of shape [0, 9]", (0, 9))):
+    problem = raises(kind, words, lambda: d.classify(numpy.zeros(shape, numpy.uint8)))  # noqa: B023
+    verdict(f"an error of a picture: {name}", not problem, problem)
 verdict("two outputs are those of lathe eval",
         sorted(both) == ["features", "logits"] and all(same(both[name], evaluated("doodles", name, pixels=star)) for name in both))
 verdict("one of two", same(d.forward(star, outputs="logits"), both["logits"]))
@@ -164,6 +229,13 @@ words, tokens = numpy.array([5, 9, 11], numpy.int32), numpy.array([1, 4], numpy.
 verdict("an input that is not fed yet", raises(numerals.Error, "not been fed", lambda: n.forward(tokens)) == "")
 n.feed("source", words)
 verdict("an encoder and a decoder are lathe eval's", same(n.forward(tokens), evaluated("numerals", "logits", words=words, tokens=tokens)))
+said = subprocess.run([LATHE, "run", f"{ROOT}/models/numerals.model", "--weights", f"{ROOT}/models/numerals/numerals.safetensors", "5 9 11"],
+                      check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode().split()
+n.feed("source", words)
+made = n.generate()
+verdict("without tokens a text begins with the start token", [str(token) for token in made] == said and same(made, n.generate([1])), made, said)
+problem = raises(numerals.Error, "length of words [length] is 25: it must be 1 to 24", lambda: n.feed("source", [1] * 25))
+verdict("a size beyond its maximum", not problem, problem)
 verdict("a group that there is not", raises(TypeError, "there is no group words; there are: source", lambda: n.feed("words", words)) == "")
 
 t = topics.Model()
@@ -171,6 +243,17 @@ vector = t.embed([3, 5, 7]) if hasattr(t, "embed") else None
 if vector is not None:
     lathe("run", "topics", "3 5 7", "-o", "vector.npy")
     verdict("a vector is that of lathe run", same(vector, numpy.load("vector.npy").reshape(-1)))
+    both = t.embed([[3, 5, 7], numpy.array([9.0, 4.0])])
+    verdict("vectors of several texts", same(both, numpy.array([vector, t.embed([9, 4])])) and same(t.embed(numpy.array([[3, 5, 7]])), both[:1]))
+    both = t.classify([[3, 5, 7], [9, 4]])
+    verdict("classes of several texts", same(both, numpy.array([t.classify([3, 5, 7]), t.classify([9, 4])])))
+    verdict("a loop's setting fills an input", same(t.forward([3, 5, 7], outputs="sentence"), t.forward([3, 5, 7], numpy.ones(3), outputs="sentence"))
+            and same(t.forward([3, 5], [True, False], outputs="sentence"), t.forward([3, 5], keep=[1, 0], outputs="sentence")))
+    for name, words, call in (("a token", "tokens[1] is 416: it must be 0 to 415", lambda: t.embed([3, 416])),
+                              ("no token", "tokens has 0 elements: it must have 1 to 32", lambda: t.embed([])),
+                              ("a long text", "tokens has 33 elements: it must have 1 to 32", lambda: t.classify([[1], [1] * 33]))):
+        problem = raises(topics.Error, words, call)
+        verdict(f"an error of vectors and classes: {name}", not problem, problem)
 
 # --- sizes, names, a grammar ---
 
@@ -249,7 +332,7 @@ for name, kind, words, call in [
         ("a slot twice", tales.Error, "twice", lambda: b.batch([1, 1], rows[:2])),
         ("an array for each sequence", ValueError, "tokens is a list of 2, an array for each sequence, not of 3", lambda: b.batch([0, 1], rows)),
         ("another shape", ValueError, "tokens is [time], not of shape [1, 4]", lambda: b.batch([0], [[rows[0]]])),
-        ("the first that is wanted lies behind", tales.Error, "out of range", lambda: b.batch([0], rows[:1], first=5)),
+        ("the first that is wanted lies behind", tales.Error, "first of sequence 0 is out of range: it must be -4 to 4", lambda: b.batch([0], rows[:1], first=5)),
         ("firsts of others", ValueError, "first is a number, or a list of 1", lambda: b.batch([0], rows[:1], first=[1, 2])),
         ("too many positions together", tales.Error, "a batch", lambda: b.batch([1], [[1] * 100])),
         ("an input that is lacking", TypeError, "forward lacks tokens", lambda: b.batch([1]))]:
@@ -261,6 +344,7 @@ given = {"tokens": sentence, "token_types": [x * 0 for x in sentence], "keep": [
 each = [s2.forward(**{name: value[i] for name, value in given.items()}) for i in range(3)]
 found = s2.batch(**given)
 verdict("whole sequences in a batch have the bits of separate calls", all(same(a[name], x[name]) for a, x in zip(found, each) for name in a), found)
+verdict("in a batch, too, a loop's settings fill inputs", all(same(a[name], x[name]) for a, x in zip(s2.batch(sentence), found) for name in a))
 verdict("more than an instance takes", raises(sentences.Error, "slot", lambda: s2.batch(**{n: v + v for n, v in given.items()})) == "")
 
 b.select(1)
@@ -280,7 +364,30 @@ def likeliest(model, words, *options):
 b.select(2)
 said = likeliest([f"{ROOT}/models/tale.model", "--weights", f"{ROOT}/models/tale/tale.safetensors", "--tokenizer",
                   f"{ROOT}/models/tale/tokenizer.bin"], ["Nora was"], "--beams", "4", "-n", "20")
-verdict("beams of a text that slot 0 has passed", raises(tales.Error, "out of range", lambda: b.beam_search([1, 9], 4)) == "" and b.slot == 0)
+search, worth = b.beam_search([1, 9], 4, steps=6)
+verdict("slot 0 is selected after beams", b.slot == 0)
+for slot in range(4):
+    b.select(slot)
+    b.reset()
+found = b.beam_search([1, 9], 4, steps=6)
+verdict("beams of a text that slot 0 has passed", same(search, found[0]) and worth == found[1], search, found)
+b.select(1)
+verdict("a prompt in a slot that had a beam", begun(tales, b, [1, 20, 30], steps=9))
+once, nora = b.encode("Once upon a time there was a cat"), b.encode("Nora was a clever girl, and she")
+for slot, row in (3, nora[:6]), (1, once[:6]):
+    b.select(slot)
+    b.reset()
+    b.prefill(row)
+b.batch([2], [[1, 20]])
+b.fork(1, 3)
+b.select(3)
+verdict("a prompt in a copy of a slot", begun(tales, b, nora, steps=9))
+b.select(2)
+verdict("a prompt after a batch", begun(tales, b, [1, 20, 40], steps=9))
+for name, words, call in (("9 of 4", "beams is 9: it must be 1 to 4", lambda: b.beam_search([1], 9)), ("none", "beams is 0: it must be", lambda: b.beam_search([1], 0)),
+                          ("steps", "steps is -1: it must be 0", lambda: b.beam_search([1], 2, steps=-1))):
+    problem = raises(tales.Error, words, call)
+    verdict(f"an error of beams: {name}", not problem, problem)
 for slot in range(4):
     b.select(slot)
     b.reset()
@@ -304,16 +411,17 @@ t2.feed("source", [5, 9, 11])
 search, _ = t2.beam_search([0], 3, steps=12, length_penalty=2, early_stopping=True)
 said = likeliest(["translator.model"], ["5 9 11"], "--beams", "3", "-n", "12", "--length-penalty", "2", "--early-stopping")
 verdict("beams of an encoder and decoder are those of lathe run", " ".join(map(str, search)) == said, search, said)
-verdict("more beams than slots", raises(translator.Error, "out of range", lambda: t2.beam_search([0], 4)) == "")
+verdict("more beams than slots", raises(translator.Error, "beams is 4: it must be 1 to 3", lambda: t2.beam_search([0], 4)) == "")
 verdict("a text of two axes", all(raises(ValueError, "tokens is [n], not of shape [1, 2]", lambda f=f: f([[0, 1]])) == ""
-                                  for f in (lambda x: t2.beam_search(x, 2), t2.generate, s2.fill, t.embed)))
+                                  for f in (lambda x: t2.beam_search(x, 2), t2.generate, s2.fill)))
+verdict("several texts of two axes", raises(ValueError, "tokens is [n], not of shape [1, 1, 2]", lambda: t.embed([[[0, 1]]])) == "")
 
 # --- loops: their hashes are those of programs in tests/library/hashes.py ---
 
 places = s2.fill([1, 7, 9, 7])
 verdict("masks have places and probabilities", [place for place, _ in places] == [1, 3] and all(len(p) == 60 and abs(p.sum() - 1) < 1e-9 for _, p in places))
 verdict("a text without a mask has no place", s2.fill([1, 2]) == [])
-verdict("a token that there is not", raises(sentences.Error, "out of range", lambda: s2.fill([7, 60])) == "")
+verdict("a token that there is not", raises(sentences.Error, "tokens[1] is 60: it must be 0 to 59", lambda: s2.fill([7, 60])) == "")
 
 
 def classified(model, *words):
@@ -332,6 +440,9 @@ verdict("a pair is cut, the longer text first", j.encode_pair("a cat sleeps the"
 pair, = classified("judge.model", "--tokenizer", "words.txt", "a cat sleeps", "the dogs")
 verdict("classes of a pair are those of lathe run", numpy.abs(j.classify(ids, types) - by_class(pair["classes"])).max() < 1e-8 and j.label(2) == "no", pair)
 verdict("types are 0 by default", same(j.classify(ids), j.classify(ids, 0 * types)) and not same(j.classify(ids), j.classify(ids, types)))
+verdict("classes of several pairs", same(j.classify([ids, ids[:5]], [types, types[:5]]), numpy.array([j.classify(ids, types), j.classify(ids[:5])])))
+verdict("types of fewer texts", raises(TypeError, "types are of 1 texts, and tokens of 2", lambda: j.classify([ids, ids], [types])) == "")
+verdict("a type that there is not", raises(judge.Error, "types[0] is 9: it must be 0 to 1", lambda: j.classify(ids, types + 9)) == "")
 verdict("types of another length", raises(TypeError, "types has 8 elements, and tokens 9", lambda: j.classify(ids, types[1:])) == "")
 one, = classified("namer.model", "5 9 11")
 found = namer.Model().classify([5, 9, 11])
@@ -342,7 +453,7 @@ words = h.transcribe(sound, steps=8)
 verdict("a sound's first tokens are prescribed", words[:2].tolist() == [50, 51] and len(words) == 8, words)
 told = []
 verdict("on_token is called for each token of a sound", same(h.transcribe(sound, on_token=told.append, steps=5), words[:5]) and told == words[:5].tolist())
-verdict("a sound that is too long", raises(hears.Error, "", lambda: h.transcribe(numpy.zeros(10**6))) == "")
+verdict("a sound that is too long", raises(hears.Error, "samples has 1000000 elements: it must have 1 to 3200", lambda: h.transcribe(numpy.zeros(10**6))) == "")
 verdict("a sound of another kind", raises(TypeError, "samples is of real numbers", lambda: h.transcribe(["a"])) == "")
 
 g = led.Model()
