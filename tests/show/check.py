@@ -121,6 +121,10 @@ for model in ["tale", "deepseek_v3", "whisper", "gemma3"]:
     verdict(f"{model}: threads", found == said and shares["threads"] == 3, found, said)
 
 tale = f"{ROOT}/models/tale.model"
+# one row, 3 heads of keys in 2 blocks: blocks are shared only where that leaves a thread less
+for threads, said in ((2, "3 3 of 6 blocks"), (3, "1 1 1 of 3 heads"), (4, "0 1 1 1 of 3 heads"), (6, "1 1 1 1 1 1 of 6 blocks")):
+    text = lathe("show", tale, "threads", "-D", "context=512", "--threads", str(threads))
+    verdict(f"attention of one row by {threads} threads", f" {said} of keys" in text, re.findall("layer_attn +(.*keys)", text))
 options = [tale, "--jit", "tcc", "--target", "scalar", "-n", "12"]
 found, text = json.loads(lathe("verify", *options, "--json")), lathe("verify", *options)
 said = re.findall(r"(?m)^((?:interpreted|compiled), .*?)  +(\S+)", text)
