@@ -116,6 +116,7 @@ static int decode_line(EncodeLines *l, int64_t n)
                 putchar('"');
         for (long long id; id = strtoll(at, &end, 10), end != at; at = end) {
                 if (id < 0 || id >= (long long)l->tables.head->vocab) {
+                        at += strspn(at, " \t");
                         fprintf(stderr,
                                 "lathe decode: line %" PRId64 ": %.*s is not an id: ids are 0 to %" PRIu32
                                 "\n",
