@@ -43,7 +43,7 @@ static void add_call(const Emit *e, const char *kind, int group, Text *py)
 }
 
 /* Whether the loop fills an input of the call with a number, which is *value. */
-static bool loop_fills(const Emit *e, const EmitLoop *l, const Input *in, double *value)
+static bool loop_gives_input(const Emit *e, const EmitLoop *l, const Input *in, double *value)
 {
         const Setting *s = loop_setting(l->loop, input_name(in));
         if (!strcmp(l->loop->name, "denoise") || !strcmp(l->loop->name, "transcribe") ||
@@ -60,7 +60,7 @@ static bool loops_fill(const Emit *e, const Input *in, double *value)
         int n = 0;
         for (int i = 0; i < e->o->nloop; i++) {
                 double other = 0;
-                if (!loop_fills(e, &e->o->loop[i], in, &other))
+                if (!loop_gives_input(e, &e->o->loop[i], in, &other))
                         continue;
                 if (n++ && other != *value)
                         return false;

@@ -98,7 +98,7 @@ static int blocks_above(const Ast *const *model, int n, const char **name, int m
 }
 
 /* Whether the structure of one of the models assigns or declares the name. */
-static bool is_value_of(const Ast *const *model, int n, const char *name)
+static bool is_structure_value(const Ast *const *model, int n, const char *name)
 {
         for (int i = 0; i < n; i++) {
                 bool structure = false;
@@ -191,7 +191,7 @@ static void check_blocks_used(Elaborator *e, const Ast *const *model, int n, int
                 bool used = block->kind != AST_BLOCK || reads_name(file, block->name, block);
                 for (int i = 0; i < nabove && !used; i++)
                         used = above[i] == block->name;
-                bool is_value = !used && is_value_of(model, child, block->name);
+                bool is_value = !used && is_structure_value(model, child, block->name);
                 for (int i = 0; i < n && !used && !is_value; i++)
                         used = reads_name(model[i]->kid[1], block->name, block);
                 if (!used)

@@ -398,6 +398,7 @@ static bool round_iteration(Trial *t)
 {
         CkError err = {.message = ""};
         Weights *hashed = weights_hashed(&t->arena, t->g);
+        input_to_replace(file_name); /* the trial before has read it */
         if (!weights_write(t->g, hashed, file_name, CK_F32, &err))
                 return printf("%s\n", err.message), false;
         Checkpoint *file = checkpoint_open(file_name, &err);
