@@ -5,7 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char **list, *replaced;
+static const char **list;
+static char *replaced;
 static int n, room;
 
 void input_read(const char *path)
@@ -35,7 +36,10 @@ const char *const *inputs_read(int *count)
 
 void input_to_replace(const char *path)
 {
-        replaced = path;
+        free(replaced);
+        replaced = strdup(path);
+        if (!replaced)
+                arena_without_memory();
 }
 
 bool is_input_read(const char *path)
