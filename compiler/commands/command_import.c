@@ -59,7 +59,6 @@ static bool keep_existing(Arena *arena, const char *path, const char *text)
         if (access(path, F_OK))
                 return true;
         const Source *before = read_source(arena, path, &why);
-        input_to_replace(path);
         if (!before || (before->length == (int32_t)strlen(text) && !memcmp(before->text, text, strlen(text))))
                 return true;
         const char *kept = arena_printf(arena, "%s.old", path);

@@ -266,7 +266,7 @@ static int generate_prepare(GenerateSession *s)
         return code == DONE && o->draft.model ? open_draft(s) : code;
 }
 
-/* Whether a pipe or a file is standard input, and not at its end. */
+/* Whether standard input is a file that is not empty, or a pipe in which bytes wait. */
 static bool has_standard_input(void)
 {
         struct stat about;

@@ -141,7 +141,8 @@ bool is_structural(const Ast *statement);
 /* model_mistakes.c */
 void check_model_mistakes(Elaborator *e, const Ast *const *model, File *const *file, int n);
 
-/* foreign.c: notes after an error, for words of PyTorch and NumPy; false: none was written */
+/* foreign.c: notes after an error, for words of Python, PyTorch and NumPy, and for hyperparameters of
+ * configurations, if `name` [n] has what they are called here; false: none was written */
 bool hint_foreign(Elaborator *e, const char *word, bool method);
 bool hint_foreign_setting(Elaborator *e, const char *word, const char *const *name, int n);
 bool hint_method(Elaborator *e, Scope *scope, const Ast *field);
