@@ -6,7 +6,7 @@
 Of each of some models: every picture is well-formed XML.  Arena: each buffer and each kernel once, as `show plan` lists them; those
 that live at once share no byte; boxes lie where their bytes are; the highest ends where the arena does.  Threads: shares add up to
 the units that `show threads` names, a thread is at one kernel at a time, barriers are those of the text.  Roofline: FLOPs of a step
-and of a call are those of `show cost`; marks stand at their FLOPs a byte.  Graph: no block overlaps another, each lies within its group, all arrows
+and of a call are those of `show cost`; marks stand at their FLOPs a byte; percentages are those of the least times.  Graph: no block overlaps another, each lies within its group, all arrows
 end at blocks; the .dot has the same blocks.  Prints ok or FAIL a line; nonzero if one failed.
 """
 
@@ -20,6 +20,7 @@ import xml.etree.ElementTree as ET
 
 SVG = "{http://www.w3.org/2000/svg}"
 MODELS = ["tale", "gpt2", "t5", "mixtral", "vit", "swin", "deepseek_v2", "gemma3"]
+ROOF_OF = 100e9, 20e9  # FLOPs and bytes a second
 ROOF = ["--roof", "100,20"]
 PIXEL = 0.11  # coordinates are written with one decimal
 driver, models = sys.argv[1:3]
@@ -212,6 +213,19 @@ def roofline_faults(model):
     for p, at in points:
         if abs(x + (p - u) / (v - u) * (y - x) - at) > 0.5:
             faults.append(f"a mark of {10 ** p:.3g} FLOP/byte does not stand there")
+    # the percentages: of the least time that the roof allows all runs of a kernel, in that of all kernels
+    for call, lines in enumerate(calls):
+        least = {}
+        for m in re.finditer(r"(?m)^  \w+ +(\S+) +(\d+) +(\d+) +(\d+) +\S+$", "\n".join(lines)):
+            least[m[1]] = int(m[2]) * max(int(m[3]) / ROOF_OF[0], int(m[4]) / ROOF_OF[1])
+        told = {}
+        for g in marks.get(call, []):
+            m = re.match(r"(\S+), .*: .* ([\d.]+) % of the time$", g.find(f"*/{SVG}title").text)
+            told[m[1]] = float(m[2])
+            if abs(told[m[1]] - 100 * least[m[1]] / sum(least.values())) > 0.051:
+                faults.append(f"{m[1]} has {m[2]} % of the time, not {100 * least[m[1]] / sum(least.values()):.2f}")
+        if not told:
+            faults.append("no mark tells its part of the time")
     return faults
 
 
