@@ -179,6 +179,22 @@ with tempfile.TemporaryDirectory() as work:
         r = run("-I", f"tokens={texts}", *common, model=model, m=None, code=1)
         assert "number 8 of the batch: tokens[3] is 60: it must be 0 to 59" in r.stderr, r.stderr
 
+    # constants as C, in memory and by the interpreter of kernels: the float nearest to each, to the bit, zero with its sign
+    CONSTANTS = ["0.0", "-0.0", "1", "-1", "0.5", "-0.1", "999999", "1000000", "-1000000", "16777217", "2147483648", "-2147483649", "1e-45", "-1.1754942e-38",
+                 "1.1754944e-38", "3.4028235e38", "-3.4028235e38", "inf", "-inf"]
+    for jit in ("tcc", "cc", "code"):
+        @check(f"constants, --jit {jit}")
+        def _():
+            lines = [f"output times{k} = one * {c};  output or{k} = where(one > 1, one, {c})" for k, c in enumerate(CONSTANTS)]
+            model = write("constants.model", "\n".join(["model m {", "input one : real", *lines,
+                                                        f"output listed = where(one > 1, one, [{', '.join(CONSTANTS)}])", "}", ""]).encode())
+            run("-I", "one=1", "--jit", jit, "-o", "constants.safetensors", model=model, m=None)
+            bits = {name: [struct.pack("<f", v).hex() for v in values] for name, (_, _, values) in read_safetensors(f"{work}/constants.safetensors").items()}
+            right = [struct.pack("<f", float(c)).hex() for c in CONSTANTS]
+            wanted = {f"{form}{k}": [b] for form in ("times", "or") for k, b in enumerate(right)} | {"listed": right}
+            wrong = [name for name in wanted if bits.get(name) != wanted[name]]
+            same({name: bits.get(name) for name in wrong}, {name: wanted[name] for name in wrong})
+
     @check("taps and outputs agree in a comparison")
     def _():
         ids = [1, 319, 343, 378, 283]
