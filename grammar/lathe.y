@@ -42,7 +42,7 @@ static Ast *params_node(Parser *p, Span span, Ast *by_position, Ast *by_name)
 %token <ast> NUMBER "number"
 %token BLOCK "block" SCHEME "scheme" MODEL "model" CHECKPOINT "checkpoint" CONFIG "config"
 %token IMPORT "import" TEST "test"
-%token INPUT "input" OUTPUT "output" REPEAT "repeat" OVER "over" SHARED "shared" LOOP "loop"
+%token INPUT "input" OUTPUT "output" REPEAT "repeat" OVER "over" ALONG "along" SHARED "shared" LOOP "loop"
 %token REQUIRE "require" WITHIN "within" RETURN "return" AS "as" IF "if" THEN "then" ELSE "else"
 %token AND "and" OR "or" NOT "not" TRUE "true" FALSE "false" NONE "none"
 %token EQ "==" NE "!=" LE "<=" GE ">=" FLOORDIV "//" RANGE ".."
@@ -357,6 +357,8 @@ postfix : primary
         | postfix '[' index ']'                 { $$ = headed(p, $3, @$, $1); }
         | postfix AS NAME                       { $$ = name_tree(node(p, AST_AS, @$, KIDS($1)), $3, @3); }
         | OVER each ':' sum body                { $$ = node(p, AST_OVER, @$, KIDS($2, $4, $5)); }
+        | ALONG NAME ':' sum body
+                { $$ = node(p, AST_ALONG, @$, KIDS(name_tree(node(p, AST_EACH, @2, KIDS(NULL)), $2, @2), $4, $5)); }
         ;
 primary : name
         | string

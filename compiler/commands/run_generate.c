@@ -249,6 +249,12 @@ static int generate_prepare(GenerateSession *s)
         s->plan = model_plan(s->m, o, chosen_target(o));
         if (!s->plan)
                 return WRONG_INPUT;
+        if ((o->draft.model || o->draft.tokens) && carried_state(s->plan)) {
+                fprintf(stderr,
+                        "lathe run: --draft: %s can't take back rejected drafts: %s keeps its last value alone\n",
+                        s->m->graph->name, carried_state(s->plan));
+                return WRONG_INPUT;
+        }
         if (!read_suppressed(s))
                 return WRONG_USAGE;
         if ((code = s->sounds ? feed_next_sound(s) : generate_feed(s)) != DONE)

@@ -139,6 +139,8 @@ void emit_sampling(const Emit *e, const char *name, const LoopSampling *l, bool 
 
 int64_t max_drafts(const Emit *e)
 {
+        if (carried_state(e->plan)) /* which can't be rewound */
+                return 0;
         return e->plan->chunk < MAX_DRAFTS ? e->plan->chunk : MAX_DRAFTS;
 }
 

@@ -46,7 +46,7 @@ static const struct {
          "-ffp-contract=fast",
          NULL},
         {"UNFED", "inputs that are fed separately have not been fed yet", NULL},
-        {"REWIND", "the positions before are no longer held: windows or sums have moved on", NULL},
+        {"REWIND", "the positions before are no longer held: windows, sums or a recurrence have moved on", NULL},
         {"CPU", "this processor lacks instructions that the program was compiled for", NULL},
         {"SLOT", "unknown slot", is_causal_batch},
         {"SLOT", "more sequences in a batch than there are slots", is_whole_batch},

@@ -83,6 +83,10 @@ static const char *rewind_text(const Emit *e)
                         "%s.  Sums over all positions\n * have a state for each block of %d positions: n may "
                         "be in the last position's block",
                         text, SCAN_BLOCK);
+        if (carried_state(e->plan))
+                text = arena_printf(e->arena,
+                                    "%s.  A recurrence\n * keeps its last state alone: n may be 0 or all of them",
+                                    text);
         return *text ? arena_printf(e->arena,
                                     "%s;\n * otherwise it returns %s_ERROR_REWIND, and changes nothing", text,
                                     e->upper)

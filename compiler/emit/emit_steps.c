@@ -102,9 +102,35 @@ static void emit_active(const Emit *e, const Step *repeat, const Step *s, Text *
 
 static void emit_step(const Emit *e, const Step *s, const char *instance, Text *t);
 
+/* The loop over all positions of an `along`. */
+static void emit_positions(const Emit *e, const Step *s, Text *t)
+{
+        const Region *r = s->kernel->repeat.region;
+        Text *call = text_new(e->arena);
+        emit_body_call(e, s, s->inside.step[0], call);
+        text_printf(t, "for (int64_t %s = 0; %s < %s; %s++)\n", r->name, r->name,
+                    dim_expression(e->arena, e->g, positions_of(e->g, r)), r->name);
+        text_indent(t, call, 1);
+}
+
+/* In a batch one sequence after another, by a function of its own. */
+static void emit_along(const Emit *e, const Step *s, Text *t)
+{
+        if (!is_batched(e))
+                emit_positions(e, s, t);
+        else
+                text_printf(t, "for (int i = 0; i < m->sequences; i++)\n        %s_all(&m->sequence[i]%s, thread);\n",
+                            s->kernel->repeat.region->name,
+                            iteration_parameters(e->arena, s->kernel->body, false));
+}
+
 static void emit_repeat(const Emit *e, const Step *s, Text *t)
 {
         const Region *r = s->kernel->repeat.region;
+        if (r->along) {
+                emit_along(e, s, t);
+                return;
+        }
         const char *begin = "0", *end = arena_printf(e->arena, "%" PRId64, r->iterations);
         Text *inside = text_new(e->arena);
         if (s->by_stages) {
@@ -348,6 +374,16 @@ static void emit_body_function(const Emit *e, const Step *repeat, const Step *bo
         text_printf(c, "}\n\n");
 }
 
+static void emit_positions_function(const Emit *e, const Step *along, Text *c)
+{
+        Text *steps = text_new(e->arena);
+        emit_positions(e, along, steps);
+        text_printf(c, "static void %s_all(const %s *m%s, int thread)\n{\n", along->kernel->repeat.region->name,
+                    e->name, body_parameters(e, along->kernel->body, steps));
+        text_indent(c, steps, 1);
+        text_printf(c, "}\n\n");
+}
+
 /* Functions of the bodies of a repeat and of its second half (or NULL), after their kernels. */
 static void emit_repeat_functions(const Emit *e, const Step *repeat, const Step *rest, Text *c)
 {
@@ -362,6 +398,8 @@ static void emit_repeat_functions(const Emit *e, const Step *repeat, const Step 
                 if (rest)
                         emit_body_function(e, rest, others->step[i], c);
         }
+        if (repeat->kernel->repeat.region->along && is_batched(e))
+                emit_positions_function(e, repeat, c);
 }
 
 static void emit_functions(const Emit *e, const StepList *list, Text *c)

@@ -251,6 +251,10 @@ static const char *rows_taken(const Printer *p)
 static void print_stages(Printer *p, Text *out)
 {
         Text *body = text_new(p->arena);
+        if (p->kernel->rows == ROWS_AT_START) {
+                p->m = true;
+                text_printf(body, "if (m->past > 0)\n        return; /* it goes on from the last call */\n");
+        }
         print_statements(p, &p->f->body, body);
         text_printf(out, "%sSTEP void %s(const %s *m%s%s%s, int thread)\n{\n",
                     source_comment(p->plan, p->kernel), p->shared ? p->shared->name : p->f->name,

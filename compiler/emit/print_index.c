@@ -1,7 +1,8 @@
 /* Code as C: integers and sizes, with a minimum of parentheses. */
 #include "print_private.h"
 
-const char *dim_expression(Arena *a, const Graph *g, Dim d)
+/* position: name of the counter of the `along` around */
+static const char *dim_at(Arena *a, const Graph *g, Dim d, const char *position)
 {
         Text *t = text_new(a);
         if (d.fixed || dim_is_fixed(d))
@@ -9,15 +10,21 @@ const char *dim_expression(Arena *a, const Graph *g, Dim d)
         for (int i = 0; i < MAX_NAMED; i++) {
                 if (!d.per[i])
                         continue;
-                const char *name = i == NAMED_FIRST  ? "first"
-                                   : i >= NAMED_BASE ? arena_printf(a, "base[%d]", i - NAMED_BASE)
-                                                     : g->named[i].name;
+                const char *name = i == NAMED_FIRST   ? "m->first"
+                                   : i >= NAMED_BASE  ? arena_printf(a, "m->base[%d]", i - NAMED_BASE)
+                                   : i >= NAMED_ALONG ? position
+                                                      : arena_printf(a, "m->%s", g->named[i].name);
                 text_printf(t, "%s", d.per[i] < 0 ? (t->n ? " - " : "-") : t->n ? " + " : "");
                 if (d.per[i] != 1 && d.per[i] != -1)
                         text_printf(t, "%lld * ", (long long)(d.per[i] < 0 ? -d.per[i] : d.per[i]));
-                text_printf(t, "m->%s", name);
+                text_printf(t, "%s", name);
         }
         return t->data;
+}
+
+const char *dim_expression(Arena *a, const Graph *g, Dim d)
+{
+        return dim_at(a, g, d, "0");
 }
 
 const char *call_rows(const Plan *p)
@@ -27,8 +34,13 @@ const char *call_rows(const Plan *p)
 
 const char *size_expression(Printer *p, Dim d)
 {
-        p->m |= !dim_is_fixed(d);
-        return dim_expression(p->arena, p->plan->graph, d);
+        const Region *along = names_position(d) ? along_around(p->kernel->body) : NULL;
+        const char *position = along ? iteration_text(p, along) : "0";
+        Dim sizes = d;
+        for (int i = 0; i < MAX_ALONG; i++)
+                sizes.per[NAMED_ALONG + i] = 0;
+        p->m |= !dim_is_fixed(sizes);
+        return dim_at(p->arena, p->plan->graph, d, position);
 }
 
 const char *loop_end(Printer *p, const CodeLoop *loop)

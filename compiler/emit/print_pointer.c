@@ -64,6 +64,8 @@ static const char *slot_text(Printer *p, const Buffer *b, Text *before)
         const char *iteration = iteration_text(p, nest[0]);
         int64_t iterations = nest[0]->iterations;
         for (int i = 1; i < n; i++) {
+                if (nest[i]->along) /* no slot for each position */
+                        continue;
                 iteration = arena_printf(p->arena, "(%s * %lld + %s)", iteration,
                                          (long long)nest[i]->iterations, iteration_text(p, nest[i]));
                 iterations *= nest[i]->iterations;

@@ -433,7 +433,9 @@ static bool infer_result(const BuildContext *c, Type *type)
         if (each->rank == MAX_RANK)
                 return build_fail(c, "values of shape %s cannot be stacked: at most %d axes", shape(c, each),
                                   MAX_RANK);
-        *type = (Type){.dtype = each->dtype, .rank = each->rank + 1, .dim = {dim_fixed(region->iterations)}};
+        *type = (Type){.dtype = each->dtype,
+                       .rank = each->rank + 1,
+                       .dim = {region->along ? positions_of(c->g, region) : dim_fixed(region->iterations)}};
         memcpy(type->dim + 1, each->dim, (size_t)each->rank * sizeof *each->dim);
         return true;
 }

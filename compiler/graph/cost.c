@@ -123,13 +123,33 @@ static void count_node(Count *c, const Node *n, int64_t iterations)
         polynomial_add(&f->pointwise, &cost, iterations);
 }
 
+static void count_body(Count *c, const Body *body, int64_t iterations);
+
+/* The body of an `along`, once for each position. */
+static void count_along(Count *c, const Region *r, int64_t iterations)
+{
+        const Dim count = positions_of(c->g, r);
+        const Flops before = c->flops;
+        c->flops = (Flops){0};
+        count_body(c, r->body[0], iterations);
+        Flops all = before;
+        Polynomial product = times_dim(c, &c->flops.product, count), pair = times_dim(c, &c->flops.pair, count),
+                   pointwise = times_dim(c, &c->flops.pointwise, count);
+        polynomial_add(&all.product, &product, 1);
+        polynomial_add(&all.pair, &pair, 1);
+        polynomial_add(&all.pointwise, &pointwise, 1);
+        c->flops = all;
+}
+
 static void count_body(Count *c, const Body *body, int64_t iterations)
 {
         for (int i = 0; i < body->nnode; i++) {
                 const Node *n = body->node[i];
                 count_node(c, n, iterations);
                 const Region *r = n->op == OP_REPEAT ? n->attr.region : NULL;
-                for (int k = 0; r && k < r->nbody; k++) {
+                if (r && r->along)
+                        count_along(c, r, iterations);
+                for (int k = 0; r && !r->along && k < r->nbody; k++) {
                         int64_t taken = 0;
                         for (int64_t iteration = 0; iteration < r->iterations; iteration++)
                                 taken += r->body_of[iteration] == k;

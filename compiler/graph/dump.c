@@ -73,6 +73,15 @@ static const char *view_text(Arena *a, const Graph *g, const View *v, int rank_i
         return text;
 }
 
+/* ", after layer.S" for the states from which an `along` goes on */
+static const char *kept_text(Arena *a, const Region *r)
+{
+        const char *text = "";
+        for (int i = 0; r->kept && i < r->ncarry; i++)
+                text = arena_printf(a, "%s%s%s", text, i ? ", " : ", after ", r->kept[i]->name);
+        return text;
+}
+
 static const char *attr_text(Arena *a, const Graph *g, const Node *n)
 {
         const Attr *attr = &n->attr;
@@ -112,6 +121,10 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
                 return arena_printf(a, " %s axis %d%s", attr->state->name, attr->axis,
                                     rounding_text(a, attr->state));
         case OP_REPEAT:
+                if (attr->region->along)
+                        return arena_printf(a, " along %s, %s positions%s", attr->region->name,
+                                            dim_text(a, g, positions_of(g, attr->region)),
+                                            kept_text(a, attr->region));
                 return arena_printf(a, " %s, %lld iterations, bodies%s", attr->region->name,
                                     (long long)attr->region->iterations,
                                     region_iterations_text(a, attr->region));

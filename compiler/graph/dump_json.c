@@ -51,6 +51,8 @@ static void print_size(FILE *f, const Graph *g, Dim d)
         fprintf(f, "[%" PRId64, d.fixed);
         for (int i = 0; i < g->nnamed; i++)
                 fprintf(f, ", %" PRId64, d.per[i]);
+        for (int i = 0; i < g->nalong; i++)
+                fprintf(f, ", %" PRId64, d.per[NAMED_ALONG + i]);
         fputc(']', f);
 }
 
@@ -119,7 +121,16 @@ static void print_repeat(FILE *f, const Graph *g, const Region *r, int indent)
                 r->iterations);
         for (int64_t t = 0; t < r->iterations; t++)
                 fprintf(f, "%s%d", comma(t), r->body_of[t]);
-        fputs("], \"bodies\": [", f);
+        fputc(']', f);
+        if (r->along)
+                fprintf(f, ", \"along\": %d", r->along - 1);
+        if (r->kept) {
+                fputs(", \"states\": [", f);
+                for (int i = 0; i < r->ncarry; i++)
+                        fprintf(f, "%s%d", comma(i), r->kept[i]->id);
+                fputc(']', f);
+        }
+        fputs(", \"bodies\": [", f);
         for (int i = 0; i < r->nbody; i++) {
                 fprintf(f, "%s{\"nodes\": ", comma(i));
                 json_dump_body(f, g, r->body[i], indent + 2);
@@ -261,7 +272,13 @@ void graph_dump_json(FILE *f, const Graph *g)
         for (int i = 0; i < g->nnamed; i++)
                 fprintf(f, "%s{\"name\": \"%s\", \"bound\": %" PRId64 "}", comma(i), g->named[i].name,
                         g->named[i].bound);
-        fputs("],\n\"inputs\": [", f);
+        fputs("],\n", f);
+        for (int i = 0; i < g->nalong; i++) {
+                fprintf(f, "%s{\"name\": \"%s\", \"count\": ", i ? ", " : "\"alongs\": [", g->along[i].name);
+                print_size(f, g, g->along[i].count);
+                fputs(i + 1 < g->nalong ? "}" : "}],\n", f);
+        }
+        fputs("\"inputs\": [", f);
         for (int i = 0; i < g->ninput; i++) {
                 fputs(i ? ",\n" : "\n", f);
                 json_dump_input(f, g, &g->input[i]);

@@ -79,6 +79,7 @@ Node *node_new(Graph *g, Body *body, Op op, int nin, Node *const *in, Attr attr,
         for (int i = 0; i < nin; i++)
                 n->depth = in[i]->depth >= n->depth ? in[i]->depth + 1 : n->depth;
         g->deepest = n->depth > g->deepest ? n->depth : g->deepest;
+        n->position = position_of_result(n);
         body_append(g, body, n);
         return n;
 }

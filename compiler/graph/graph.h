@@ -14,9 +14,16 @@
 #define GRAPH_H
 #include "base/base.h"
 
-/* A model declares at most MAX_DECLARED named dimensions.  Passes add the others: past, and those of
- * kernels.h. */
-enum { MAX_DECLARED = 6, MAX_NAMED = 11, MAX_RANK = 8, MAX_ATOM = 16 };
+/* A model declares at most MAX_DECLARED named dimensions.  The elaborator adds the positions of `along`
+ * (Graph.along), passes the others: past, and those of kernels.h. */
+enum {
+        MAX_DECLARED = 6,
+        MAX_ALONG = 2,
+        NAMED_ALONG = MAX_DECLARED + 1, /* the first position of an `along` */
+        MAX_NAMED = 13,
+        MAX_RANK = 8,
+        MAX_ATOM = 16
+};
 
 typedef enum { REAL, INT, BOOL } DType;
 
@@ -140,6 +147,9 @@ struct Node {
         Op op;
         int id;    /* unique in the graph, < graph->nnode */
         int depth; /* when made: length of the longest path to it */
+        /* In the body of an `along`, as elaborated: 1 + the axis, of size 1, that the position has in it; 0:
+         * none (position.c). */
+        int position;
         int nin;
         Node **in;
         Attr attr;
@@ -189,6 +199,11 @@ struct Region {
         int nbody;
         uint8_t *body_of; /* [iterations] */
         int ncarry, nstack;
+        /* Of an `along`: 1 + its index in Graph.along; its one body runs for each position in turn, which is
+         * not an iteration: `iterations` is 1.  0: a repeat. */
+        int along;
+        /* of an `along` in state form: [ncarry] the state from which each carried value continues, or NULL */
+        StateVar **kept;
 };
 
 /* A tensor of the model, with one slot for each iteration of its regions that has it. */
@@ -243,6 +258,14 @@ typedef struct {
         int64_t bound;          /* 1 .. bound */
         Span span;
 } Named;
+
+/* The position of `along t : count`, 0 to count - 1: in its body the named dimension NAMED_ALONG + i, which
+ * stands in offsets of views and in values of sizes, never in a shape.  Bodies with equal counts share it,
+ * since none contains another. */
+typedef struct {
+        const char *name; /* of the first one */
+        Dim count;
+} Along;
 
 /* Data that an instance keeps between calls: rows of `time` along axis, or values computed from inputs
  * that are fed separately.  One slot for each iteration of its regions. */
@@ -319,6 +342,8 @@ struct Graph {
         int deepest; /* the largest Node.depth */
         Named named[MAX_NAMED];
         int nnamed;
+        Along along[MAX_ALONG];
+        int nalong;
         int time, past; /* named dimensions after the causal pass; -1 before */
         Input *input;
         int ninput, ngroup;
@@ -383,6 +408,17 @@ bool is_tapped(const Graph *g, const Node *n);     /* whether it is computed onl
 bool is_fed_separately(const Graph *g, int group); /* whether its inputs are constant over many calls */
 /* Whether a SCAN is in state form: it reads or stores data between calls. */
 bool keeps_scan(const Node *n);
+/* position.c: the axis of a node's result that is the position's, by those of its inputs: Node.position. */
+int position_of_result(const Node *n);
+/* The number of the positions of a region, an `along`. */
+Dim positions_of(const Graph *g, const Region *r);
+/* The `along` around a body, or NULL. */
+const Region *along_around(const Body *b);
+/* Whether it is an `along` in state form: it continues from the values that the last call carried. */
+bool keeps_carried(const Node *n);
+/* stage.c: whether the node itself takes the position of an `along`, as a number or for an offset */
+bool takes_position(const Node *n);
+bool names_position(Dim d); /* whether it depends on the position of an `along` */
 bool is_visible_from(const Node *n, const Body *from);        /* whether n's body is `from` or an outer one */
 const Loop *graph_loop(const Graph *g, const char *name);     /* NULL: the model has no such loop */
 const Setting *loop_setting(const Loop *l, const char *name); /* NULL: not set, or l is NULL */

@@ -288,16 +288,18 @@ static bool carry_on(const IntervalScan *s, const Region *r, const Body *b, Inte
         return grown;
 }
 
-/* Visits a body again if carried bounds have grown since. */
+/* Visits a body again if carried bounds have grown since.  The positions of all calls together are at most as
+ * many as one may have. */
 static void scan_repeat(IntervalScan *s, const Node *repeat)
 {
         const Region *r = repeat->attr.region;
+        const int64_t runs = r->along ? dim_bound(s->graph, positions_of(s->graph, r)) : r->iterations;
         Interval *carried = s->leaving[repeat->id];
         int seen[UINT8_MAX + 1] = {0}, grown = 1;
         for (int i = 0; i < r->ncarry + r->nstack; i++)
                 carried[i] = i < r->ncarry ? s->now[repeat->in[i]->id] : nothing;
-        for (int64_t iteration = 0; iteration < r->iterations; iteration++) {
-                int b = r->body_of[iteration];
+        for (int64_t iteration = 0; iteration < runs; iteration++) {
+                int b = r->along ? 0 : r->body_of[iteration];
                 if (seen[b] == grown)
                         continue;
                 seen[b] = grown;

@@ -72,7 +72,7 @@ static bool body_keeps_state(const Body *body)
 {
         for (int i = 0; i < body->nnode; i++) {
                 const Node *n = body->node[i];
-                if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
+                if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n) || keeps_carried(n))
                         return true;
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         if (body_keeps_state(n->attr.region->body[k]))
@@ -83,7 +83,7 @@ static bool body_keeps_state(const Body *body)
 
 static bool keeps_state(const Node *n)
 {
-        if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
+        if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n) || keeps_carried(n))
                 return true;
         for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                 if (body_keeps_state(n->attr.region->body[k]))
@@ -279,12 +279,14 @@ static InterpValue *run_op(Interp *it, const Node *n)
         return out;
 }
 
-/* Runs one iteration.  carry[]: carried values, replaced by those at its end. */
+/* Runs one iteration, or position.  carry[]: carried values, replaced by those at its end. */
 static void interp_iteration(Interp *it, const Region *region, int64_t iteration, InterpValue **carry,
                              InterpValue **stack)
 {
-        const Body *body = region->body[region->body_of[iteration]];
-        InterpFrame frame = {it->frame, region, iteration, carry};
+        const Body *body = region->body[region->along ? 0 : region->body_of[iteration]];
+        InterpFrame frame = {it->frame, region, region->along ? 0 : iteration, carry};
+        if (region->along)
+                it->size[NAMED_ALONG + region->along - 1] = iteration;
         it->frame = &frame;
         interpret_body(it, body);
         it->frame = frame.outer;
@@ -307,6 +309,8 @@ static void interp_iteration(Interp *it, const Region *region, int64_t iteration
 static void interp_repeat(Interp *it, const Node *n)
 {
         const Region *region = n->attr.region;
+        const int64_t runs =
+                region->along ? dim_value(positions_of(it->g, region), it->size) : region->iterations;
         InterpValue **result = calloc((size_t)(region->ncarry + region->nstack) + 1, sizeof *result);
         if (!result) {
                 interpret_fail(it, no_memory);
@@ -315,12 +319,16 @@ static void interp_repeat(Interp *it, const Node *n)
         it->result[n->id] = result;
         for (int i = 0; i < region->ncarry; i++)
                 result[i] = interpreted_share(it->value[n->in[i]->id]);
+        for (int i = 0; region->kept && i < region->ncarry; i++)
+                interpret_continue(it, n, i, &result[i]);
         for (int i = 0; i < region->nstack; i++) {
                 int64_t count = type_count(&region->body[0]->stack[i]->type, it->size);
-                result[region->ncarry + i] = interpreted_new(it, region->iterations * count);
+                result[region->ncarry + i] = interpreted_new(it, runs * count);
         }
-        for (int64_t iteration = 0; !it->error && iteration < region->iterations; iteration++)
+        for (int64_t iteration = 0; !it->error && iteration < runs; iteration++)
                 interp_iteration(it, region, iteration, result, result + region->ncarry);
+        for (int i = 0; !it->error && region->kept && i < region->ncarry; i++)
+                interpret_hand_on(it, n, i, result[i]);
 }
 
 static void run_node(Interp *it, const Node *n)
@@ -436,7 +444,8 @@ const char *interpret_nodes(const Graph *g, const int64_t *size, const Tensor *i
                             const WeightSource *weights, InterpState *state, Node *const *want, int nwant,
                             Tensor *output)
 {
-        Interp it = {.g = g, .size = size, .input = input, .weights = weights, .state = state};
+        Interp it = {.g = g, .input = input, .weights = weights, .state = state};
+        memcpy(it.size, size, (size_t)g->nnamed * sizeof *size);
         return run_nodes(&it, want, nwant, output);
 }
 
@@ -457,8 +466,8 @@ const char *interpret(const Graph *g, const int64_t *size, const Tensor *input, 
 const char *interpret_rounded(const Graph *g, const int64_t *size, const Tensor *input,
                               const WeightSource *weights, InterpState *state, Tensor *output)
 {
-        Interp it = {
-                .g = g, .size = size, .input = input, .weights = weights, .state = state, .rounded = true};
+        Interp it = {.g = g, .input = input, .weights = weights, .state = state, .rounded = true};
+        memcpy(it.size, size, (size_t)g->nnamed * sizeof *size);
         return run_nodes(&it, outputs_of(g), g->noutput, output);
 }
 

@@ -45,7 +45,7 @@ struct PendingAppend {
 
 typedef struct {
         const Graph *g;
-        const int64_t *size;
+        int64_t size[MAX_NAMED];
         const Tensor *input;
         const WeightSource *weights;
         InterpState *state;
@@ -74,5 +74,8 @@ void interpret_read_kept(Interp *it, const Node *n, InterpValue *out);
 void interpret_append(Interp *it, const Node *n, InterpValue *value);
 /* Continues a scan from the sums in its state, and records new ones. */
 void interpret_scan(Interp *it, const Node *n, const double *const *in, double *y);
+/* The value from which carried value `index` of an `along` continues, if it is not the first call: replaces *first. */
+void interpret_continue(Interp *it, const Node *along, int index, InterpValue **first);
+void interpret_hand_on(Interp *it, const Node *along, int index, InterpValue *last); /* for the next call */
 void interpret_settle(Interp *it);
 #endif

@@ -241,6 +241,39 @@ void interpret_scan(Interp *it, const Node *n, const double *const *in, double *
         evaluate_scan(n, it->size, in, sums->data, y);
 }
 
+void interpret_continue(Interp *it, const Node *along, int index, InterpValue **first)
+{
+        const StateVar *s = along->attr.region->kept[index];
+        StateSlot *kept = it->size[it->g->past] > 0 ? kept_slot(it, s, along->body->region) : NULL;
+        if (!kept)
+                return;
+        if (kept->rows != it->size[it->g->past] || kept->count != (*first)->count) {
+                interpret_fail(it, arena_printf(it->g->arena, "state %s does not hold what the past of %lld left",
+                                                s->name, (long long)it->size[it->g->past]));
+                return;
+        }
+        InterpValue *from = interpreted_new(it, kept->count);
+        if (!from)
+                return;
+        if (kept->count)
+                memcpy(from->data, kept->data, (size_t)kept->count * sizeof *kept->data);
+        interpreted_drop(*first);
+        *first = from;
+}
+
+void interpret_hand_on(Interp *it, const Node *along, int index, InterpValue *last)
+{
+        StateSlot *kept = kept_slot(it, along->attr.region->kept[index], along->body->region);
+        PendingAppend *pending = kept ? malloc(sizeof *pending) : NULL;
+        if (!pending) {
+                interpret_fail(it, no_memory);
+                return;
+        }
+        *pending = (PendingAppend){it->pending, kept, interpreted_share(last),
+                                   it->size[it->g->past] + it->size[it->g->time], 0};
+        it->pending = pending;
+}
+
 static bool keep_pending(const PendingAppend *p)
 {
         double *data = malloc((size_t)p->value->count * sizeof *data + 1);

@@ -7,7 +7,7 @@
  *       y = x c                                   y = x c
  *
  * A node stays in its repeat if it depends on the iteration: a weight with slots, a constant with a row per
- * iteration, a carried value, state, or a value computed from these.  Leaves and constants also stay unless a
+ * iteration, a carried value, state, the position of an `along`, or a value computed from these.  Leaves and constants also stay unless a
  * moved node uses them. */
 #include "graph.h"
 
@@ -29,7 +29,7 @@ static unsigned named_in(const Graph *g, Dim d)
 {
         unsigned named = 0;
         for (int i = 0; i < MAX_NAMED; i++)
-                if (d.per[i] != 0)
+                if (d.per[i] != 0 && (i < NAMED_ALONG || i >= NAMED_ALONG + MAX_ALONG))
                         named |= 1u << (i == g->past ? g->time : i);
         return named;
 }
@@ -78,6 +78,16 @@ unsigned stage_lengths(const Graph *g, const Node *n)
         }
 }
 
+bool takes_position(const Node *n)
+{
+        if (n->op == OP_SIZE)
+                return names_position(n->attr.dim);
+        for (int a = 0; n->op == OP_VIEW && a < n->in[0]->type.rank; a++)
+                if (names_position(n->attr.view->offset[a]))
+                        return true;
+        return false;
+}
+
 /* Dependencies that the op adds to those of its inputs. */
 static Stage own_stage(const Graph *g, const Node *n)
 {
@@ -100,6 +110,8 @@ static Stage own_stage(const Graph *g, const Node *n)
                 s.state = n->attr.state != NULL;
                 s.iterations = s.state && n->body->region != NULL;
                 break;
+        case OP_SIZE:
+        case OP_VIEW: s.iterations = takes_position(n); break;
         default: break;
         }
         return s;
@@ -128,6 +140,7 @@ static void repeat_stages(Stages *s, const Node *n)
         for (int i = 0; i < r->ncarry; i++) {
                 carry[i] = s->of[n->in[i]->id];
                 carry[i].iterations = true;
+                carry[i].state |= r->kept != NULL;
         }
         for (bool changed = true; changed;) {
                 changed = false;

@@ -137,6 +137,15 @@ static int64_t add_product(int64_t value, int64_t factor, int64_t n)
 static int64_t dim_extreme(const Graph *g, Dim a, int sign)
 {
         int64_t value = a.fixed;
+        for (int i = 0; i < g->nalong; i++) { /* the first position, or the last one */
+                int64_t per = a.per[NAMED_ALONG + i];
+                if (!per)
+                        continue;
+                a.per[NAMED_ALONG + i] = 0;
+                Dim last = dim_add(a, dim_scale(dim_sub(g->along[i].count, dim_fixed(1)), per));
+                int64_t first = dim_extreme(g, a, sign), other = dim_extreme(g, last, sign);
+                return (first > other) == (sign > 0) ? first : other;
+        }
         for (int i = 0; i < g->nnamed; i++) {
                 if (g->time >= 0 && (i == g->time || i == g->past))
                         continue;
@@ -246,12 +255,19 @@ static const char *append_term(Arena *a, const char *text, int64_t factor, const
         return arena_printf(a, "%s%s%lld %s", text, sign, (long long)magnitude, name);
 }
 
+static const char *size_name(const Graph *g, int i)
+{
+        if (i >= NAMED_ALONG && i < NAMED_ALONG + g->nalong)
+                return g->along[i - NAMED_ALONG].name;
+        return i < g->nnamed ? g->named[i].name : "?";
+}
+
 const char *dim_text(Arena *a, const Graph *g, Dim d)
 {
         const char *text = "";
         for (int i = 0; i < MAX_NAMED; i++)
                 if (d.per[i] != 0)
-                        text = append_term(a, text, d.per[i], i < g->nnamed ? g->named[i].name : "?");
+                        text = append_term(a, text, d.per[i], size_name(g, i));
         if (d.fixed != 0 || !*text)
                 text = append_term(a, text, d.fixed, NULL);
         return text;

@@ -62,8 +62,11 @@ static void check_type(const Verifier *v, const Node *n)
         verify_that(v, n, infer_type((Graph *)v->g, NULL, n, &type), "the inputs do not fit the op");
         verify_that(v, n, type_equal(&type, &n->type),
                     "the type is not the one that follows from the inputs");
-        for (int i = 0; i < type.rank; i++)
+        for (int i = 0; i < type.rank; i++) {
                 verify_that(v, n, dim_least(v->g, type.dim[i]) >= 0, "a size may be negative");
+                verify_that(v, n, !names_position(type.dim[i]), "a size that depends on a position");
+        }
+        verify_that(v, n, !takes_position(n) || along_around(n->body), "a position outside of an along");
 }
 
 static void check_view(const Verifier *v, const Node *n)
@@ -193,6 +196,15 @@ static void check_leaving(const Verifier *v, const Node *repeat, const Body *bod
         }
 }
 
+/* The state from which an `along` continues a carried value. */
+static void check_carried(const Verifier *v, const Node *n, const StateVar *s, const Type *type)
+{
+        verify_that(v, n, n->attr.region->along && s->id < v->g->nstate && v->g->state[s->id] == s,
+                    "a carried state that is not the graph's");
+        verify_that(v, n, s->axis < 0 && type_equal(&s->type, type) && s->region == n->body->region,
+                    "a carried state of another shape or region");
+}
+
 static void check_region(Verifier *v, const Node *n)
 {
         const Region *region = n->attr.region;
@@ -200,6 +212,11 @@ static void check_region(Verifier *v, const Node *n)
         verify_that(v, n, n->nin == region->ncarry, "a repeat does not start with what it carries");
         verify_that(v, n, region->iterations >= 1 && region->nbody >= 1 && region->nbody <= 256,
                     "a repeat's iterations and bodies");
+        verify_that(v, n, region->along >= 0 && region->along <= v->g->nalong, "an along without positions");
+        verify_that(v, n, !region->along || (region->iterations == 1 && region->nbody == 1),
+                    "an along has one body");
+        for (int i = 0; region->kept && i < region->ncarry; i++)
+                check_carried(v, n, region->kept[i], &n->in[i]->type);
         for (int64_t t = 0; t < region->iterations; t++)
                 verify_that(v, n, region->body_of[t] < region->nbody, "an iteration without a body");
         for (int k = 0; k < region->nbody; k++) {

@@ -279,13 +279,32 @@ static Node *apply_canonical(Graph *g, Body *b, Node *x, const View *v, Span spa
         return node_new(g, b, OP_VIEW, 1, &x, (Attr){.view = kept}, type, span, where);
 }
 
+/* Node.position of the view. */
+static int position_in_draft(const Node *x, const ViewDraft *d)
+{
+        for (int i = 0; x->position && i < d->natom; i++)
+                if (d->atom[i].axis == x->position - 1 && dim_is(d->atom[i].size, 1))
+                        return d->atom[i].out + 1;
+        return 0;
+}
+
+static Node *apply_at(Graph *g, Body *b, Node *x, const ViewDraft *d, int rank_out, int position, Span span,
+                      Instance *where)
+{
+        View v;
+        int first = g->nnode;
+        if (rank_out > MAX_RANK || !make_canonical(d, rank_out, &v))
+                return NULL;
+        Node *y = apply_canonical(g, b, x, &v, span, where);
+        if (y && y->id >= first)
+                y->position = position;
+        return y;
+}
+
 static Node *apply_draft(Graph *g, Body *b, Node *x, const ViewDraft *d, int rank_out, Span span,
                          Instance *where)
 {
-        View v;
-        if (rank_out > MAX_RANK || !make_canonical(d, rank_out, &v))
-                return NULL;
-        return apply_canonical(g, b, x, &v, span, where);
+        return apply_at(g, b, x, d, rank_out, position_in_draft(x, d), span, where);
 }
 
 Node *view_apply(Graph *g, Body *b, Node *x, const View *v, int rank_out, Span span, Instance *where)
@@ -353,12 +372,51 @@ static bool reshape_draft(const Type *in, const Type *to, ViewDraft *d)
         return dim_is(rest_in, 1);
 }
 
+/* The axes of size 1 next to an axis of size 1, itself included: the first one, and their number. */
+static int run_of_ones(const Type *t, int axis, int *n)
+{
+        int first = axis;
+        while (first > 0 && dim_is(t->dim[first - 1], 1))
+                first--;
+        for (*n = 0; first + *n < t->rank && dim_is(t->dim[first + *n], 1); ++*n)
+                ;
+        return first;
+}
+
+static bool elements_before(const Type *t, int axis, Dim *before)
+{
+        *before = dim_fixed(1);
+        for (int i = 0; i < axis; i++)
+                if (!dim_mul(*before, t->dim[i], before))
+                        return false;
+        return true;
+}
+
+/* Node.position after a reshape: the axis of size 1 with as many elements before it; of several the one in
+ * the same place if there were as many. */
+static int position_reshaped(const Node *x, const Type *to)
+{
+        int runs, others;
+        Dim before, other;
+        if (!x->position || !elements_before(&x->type, x->position - 1, &before))
+                return 0;
+        int first = run_of_ones(&x->type, x->position - 1, &runs);
+        for (int axis = 0; axis < to->rank; axis++) {
+                if (!dim_is(to->dim[axis], 1) || !elements_before(to, axis, &other) ||
+                    !dim_equal(before, other))
+                        continue;
+                run_of_ones(to, axis, &others);
+                return others == 1 ? axis + 1 : others == runs ? axis + x->position - first : 0;
+        }
+        return 0;
+}
+
 Node *view_reshape(Graph *g, Body *b, Node *x, const Type *to, Span span, Instance *where)
 {
         ViewDraft d = {0};
         if (!reshape_draft(&x->type, to, &d))
                 return NULL;
-        return apply_draft(g, b, x, &d, to->rank, span, where);
+        return apply_at(g, b, x, &d, to->rank, position_reshaped(x, to), span, where);
 }
 
 Node *view_split(Graph *g, Body *b, Node *x, int64_t n, Span span, Instance *where)

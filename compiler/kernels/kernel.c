@@ -127,6 +127,16 @@ const Buffer *scan_buffer(const Plan *p)
         return NULL;
 }
 
+const char *carried_state(const Plan *p)
+{
+        for (int i = 0; i < p->all.n; i++) {
+                const Region *r = p->all.kernel[i]->op == K_REPEAT ? p->all.kernel[i]->repeat.region : NULL;
+                if (r && r->kept)
+                        return r->kept[0]->name;
+        }
+        return NULL;
+}
+
 int cached_states(const Plan *p)
 {
         int n = 0;

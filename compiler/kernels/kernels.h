@@ -76,7 +76,7 @@ enum {
         /* for each window cache: the first position in its states */
         NAMED_BASE = NAMED_FIRST - MAX_CACHES
 };
-_Static_assert(MAX_DECLARED + 1 <= NAMED_BASE, "declared sizes, past, bases, first");
+_Static_assert(NAMED_ALONG + MAX_ALONG <= NAMED_BASE, "declared sizes, past, positions, bases, first");
 
 /* A loop of a kernel, outermost first; the last one runs in lanes.  Axis `axis` of the kernel's roots is
  * the sum of stride * loop over the loops of that axis. */
@@ -234,6 +234,7 @@ typedef struct {
 /* Rows that a kernel computes. */
 typedef enum {
         ROWS_ALL,
+        ROWS_AT_START,  /* all, in the first call of a sequence alone: what an `along` starts from */
         ROWS_REQUESTED, /* those that are requested as output */
         ROWS_ACTIVE     /* those found by active_rows of its repeat */
 } ComputedRows;
@@ -427,6 +428,8 @@ int64_t page_blocks(const Plan *p);
 int64_t pool_offset(const Plan *p);
 /* A state of scans (runtime/scan_state.h); NULL: none. */
 const Buffer *scan_buffer(const Plan *p);
+/* Name of a state that an `along` carries: only its last value is kept.  NULL: none. */
+const char *carried_state(const Plan *p);
 /* Number of buffers of states in window caches: those with a `cache` other than -1. */
 int cached_states(const Plan *p);
 int64_t bound_of(const Plan *p, Dim d);

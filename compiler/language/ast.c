@@ -271,9 +271,10 @@ static void print_cond(AstPrinter *p, const Ast *e)
         print_expr(p, e->kid[2], ANY);
 }
 
+/* `over` or `along` */
 static void print_over(AstPrinter *p, const Ast *e)
 {
-        text(p, "over ");
+        fprintf(p->stream, "%s ", ast_kind_name(e->kind));
         print_each(p, e->kid[0]);
         print_expr(p, e->kid[1], SUM);
         ast_print_body(p, e->kid[2]);
@@ -299,7 +300,7 @@ static void print_bare(AstPrinter *p, const Ast *e)
                 text(p, ast_kind_name(e->kind));
         else if (e->kind == AST_COND)
                 print_cond(p, e);
-        else if (e->kind == AST_OVER)
+        else if (e->kind == AST_OVER || e->kind == AST_ALONG)
                 print_over(p, e);
         else if (e->kind == AST_RANGE)
                 print_range(p, e);

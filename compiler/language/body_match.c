@@ -85,7 +85,7 @@ static bool same_body(const BodyMatch *m, const Body *a, const Body *b);
 static bool same_region(const BodyMatch *m, const Region *a, const Region *b)
 {
         if (a->name != b->name || a->iterations != b->iterations || a->nbody != b->nbody ||
-            a->ncarry != b->ncarry || a->nstack != b->nstack ||
+            a->ncarry != b->ncarry || a->nstack != b->nstack || a->along != b->along ||
             memcmp(a->body_of, b->body_of, (size_t)a->iterations) != 0)
                 return false;
         BodyMatch inner = *m;

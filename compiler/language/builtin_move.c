@@ -299,6 +299,63 @@ Value run_reshape(const BuiltinCall *c)
         return value_tensor(y);
 }
 
+/* full(value, sizes) */
+Value run_full(const BuiltinCall *c)
+{
+        Elaborator *e = c->e;
+        Node *value = call_tensor(c, 0);
+        if (!value)
+                return POISON;
+        if (c->pos[1].kind != V_LIST)
+                return poisoned(e, c->pos_span[1], "full requires a list of sizes, not %s",
+                                value_text_of(e, c->pos[1]));
+        const List *sizes = c->pos[1].list;
+        if (sizes->n > MAX_RANK)
+                return poisoned(e, c->pos_span[1], "more than %d axes", MAX_RANK);
+        Type type = {.dtype = value->type.dtype, .rank = sizes->n};
+        for (int i = 0; i < sizes->n; i++)
+                if (!want_dim(e, sizes->item[i], c->pos_span[1], "a size", &type.dim[i]))
+                        return POISON;
+        if (!type_is_bounded(e->g, &type, 1))
+                return poisoned(e, c->span, "a tensor of shape %s has too many elements: more than 2^42",
+                                type_text(e->diag->arena, e->g, &type));
+        Node *y = view_broadcast(e->g, e->body, value, &type, c->span, e->where);
+        if (!y)
+                return poisoned(e, c->pos_span[0], "%s can't be broadcast to %s",
+                                type_text(e->diag->arena, e->g, &value->type),
+                                type_text(e->diag->arena, e->g, &type));
+        return value_tensor(y);
+}
+
+/* reverse(x; axis): element i is that at size - 1 - i. */
+Value run_reverse(const BuiltinCall *c)
+{
+        Elaborator *e = c->e;
+        Node *x = call_tensor(c, 0);
+        int axis = 0, order[MAX_RANK], back[MAX_RANK];
+        Value which = call_option(c, "axis");
+        if (!x)
+                return POISON;
+        if (x->type.rank == 0)
+                return poisoned(e, c->span, "a scalar has no axis to reverse");
+        if (which.kind != V_NONE && !want_axis(e, which, x, c->span, &axis))
+                return POISON;
+        for (int i = 0; i < x->type.rank; i++)
+                order[i] = i == 0 ? axis : i - (i <= axis);
+        for (int i = 0; i < x->type.rank; i++)
+                back[order[i]] = i;
+        const Dim size = x->type.dim[axis];
+        Type row = {.dtype = INT, .rank = 1, .dim = {size}};
+        Node *pair[] = {to_tensor(e, value_dim(e, dim_sub(size, dim_fixed(1))), c->span),
+                        node_new(e->g, e->body, OP_INDEX, 0, NULL, (Attr){.slot = -1}, row, c->span, e->where)};
+        Node *index = pair[0] ? make_node(e, OP_SUB, 2, pair, (Attr){.slot = -1}, c->span) : NULL,
+             *front = view_transpose(e->g, e->body, x, order, c->span, e->where);
+        Node *y = index && front
+                          ? make_node(e, OP_GATHER, 2, (Node *[]){front, index}, (Attr){.slot = -1}, c->span)
+                          : NULL;
+        return value_tensor(y ? view_transpose(e->g, e->body, y, back, c->span, e->where) : NULL);
+}
+
 /* transpose(x), transpose(x, [1, 0, 2]), transpose(x, from, to): moves one axis */
 Value run_transpose(const BuiltinCall *c)
 {

@@ -133,6 +133,7 @@ Value eval(Elaborator *e, Scope *scope, const Ast *ast, const char *name)
         case AST_INDEX: return index_value(e, scope, ast);
         case AST_AS: return eval_as(e, scope, ast);
         case AST_OVER: return eval_over(e, scope, ast);
+        case AST_ALONG: return eval_along(e, scope, ast);
         default: return eval_binary(e, scope, ast);
         }
 }

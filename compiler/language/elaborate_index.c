@@ -88,6 +88,89 @@ Value tensor_gathered(Elaborator *e, Node *x, int n, const int64_t *i, Span span
                 build(e->g, e->body, e->diag, OP_GATHER, n + 1, in, &(Attr){.slot = -1}, span, e->where));
 }
 
+/* ---- the position of an `along` ---- */
+
+/* Whether the index is the position t of the `along` around it, or depends on it. */
+static bool is_at_position(Value v)
+{
+        return v.kind == V_DIM && names_position(*v.dim);
+}
+
+static Value fail_other_position(Elaborator *e, const Along *along, Span span)
+{
+        poisoned(e, span, "only position %s itself can be taken", along->name);
+        diag_hint(e->diag,
+                  "to use an earlier one, carry it (`was = x[%s]` at the end of the body), or shift x before: "
+                  "`pad(x, axis: 0, before: 1)[..-1]`",
+                  along->name);
+        return POISON;
+}
+
+static Value piece(Elaborator *e, Node *x, int axis, Value at, Span span);
+
+/* k[j][t], where k[j] is a gather since j differs between iterations: of one position of k */
+static Value piece_of_gather(Elaborator *e, const Node *x, int axis, Value at, Span span)
+{
+        Node *in[1 + MAX_RANK];
+        Value table = piece(e, x->in[0], axis + x->in[0]->type.rank - x->type.rank, at, span);
+        if (table.kind != V_TENSOR)
+                return POISON;
+        in[0] = table.tensor;
+        for (int i = 1; i < x->nin; i++)
+                in[i] = x->in[i];
+        return value_tensor(build(e->g, e->body, e->diag, OP_GATHER, x->nin, in, &(Attr){.slot = -1}, span,
+                                  e->where));
+}
+
+/* x at position t along an axis, which stays with size 1. */
+static Value piece(Elaborator *e, Node *x, int axis, Value at, Span span)
+{
+        int which = 0;
+        while (!at.dim->per[NAMED_ALONG + which])
+                which++;
+        const Along *along = &e->g->along[which];
+        if (!dim_equal(*at.dim, dim_named(NAMED_ALONG + which)))
+                return fail_other_position(e, along, span);
+        if (!dim_equal(x->type.dim[axis], along->count))
+                return poisoned(e, span, "%s counts to %s, and this axis of %s has %s", along->name,
+                                dim_text(e->diag->arena, e->g, along->count),
+                                value_text_of(e, value_tensor(x)),
+                                dim_text(e->diag->arena, e->g, x->type.dim[axis]));
+        if (x->op == OP_GATHER && axis >= x->type.rank - (x->in[0]->type.rank - (x->nin - 1)))
+                return piece_of_gather(e, x, axis, at, span);
+        Node *y = view_slice(e->g, e->body, x, axis, *at.dim, dim_fixed(1), span, e->where);
+        if (y)
+                y->position = axis + 1;
+        return value_tensor(y);
+}
+
+/* x[t]: along the only axis of that size */
+static Value whole_piece(Elaborator *e, Node *x, const Ast *ast, Value at)
+{
+        int axis = -1, which = 0, n = 0;
+        while (!at.dim->per[NAMED_ALONG + which])
+                which++;
+        const Along *along = &e->g->along[which];
+        if (!dim_equal(*at.dim, dim_named(NAMED_ALONG + which)))
+                return fail_other_position(e, along, ast->kid[1]->span);
+        const char *count = dim_text(e->diag->arena, e->g, along->count),
+                   *name = ast->kid[0]->kind == AST_NAME ? ast->kid[0]->name : "x";
+        for (int i = 0; i < x->type.rank; i++)
+                if (dim_equal(x->type.dim[i], along->count))
+                        axis = i, n++;
+        if (n > 1)
+                return poisoned(e, ast->span, "%d axes of %s are %s: %s[%s, ..] or %s[.., %s]", n,
+                                value_text_of(e, value_tensor(x)), count, name, along->name, name,
+                                along->name);
+        if (n == 0) {
+                poisoned(e, ast->span, "%s has no axis %s", value_text_of(e, value_tensor(x)), count);
+                if (x->position)
+                        diag_hint(e->diag, "it is that of one position already");
+                return POISON;
+        }
+        return piece(e, x, axis, at, ast->kid[1]->span);
+}
+
 static Value new_axis(Elaborator *e, Node *x, int axis, Span span)
 {
         Type type = x->type;
@@ -124,6 +207,8 @@ static bool apply_index(IndexCursor *c, const Ast *kid, Value v)
                 return poisoned(e, kid->span, "more indices than %s has axes",
                                 value_text_of(e, value_tensor(c->x))),
                        false;
+        } else if (is_at_position(v)) {
+                v = piece(e, c->x, c->axis++, v, kid->span);
         } else if (kid->kind == AST_RANGE) {
                 v = is_all(kid) ? value_tensor(c->x) : elaborate_range(e, c->scope, c->x, c->axis, kid);
                 c->axis++;
@@ -190,6 +275,8 @@ static Value index_tensor(Elaborator *e, Scope *scope, const Ast *ast, Node *x)
                                                         "leading axes");
                         return elaborate_gather(e, x, ast, index, n);
                 }
+        if (n == 1 && is_at_position(index[0]))
+                return whole_piece(e, x, ast, index[0]);
         if (used > x->type.rank)
                 return poisoned(e, ast->span, "%d indices for %s", used, value_text_of(e, value_tensor(x)));
         IndexCursor c = {e, scope, x, 0};
@@ -247,6 +334,10 @@ Value index_value(Elaborator *e, Scope *scope, const Ast *ast)
                 if (kid->kind == AST_RANGE)
                         return list_range(e, scope, v.list, kid);
                 Value at = eval(e, scope, kid, NULL);
+                if (is_at_position(at)) {
+                        Node *all = to_tensor(e, v, ast->kid[0]->span);
+                        return all ? whole_piece(e, all, ast, at) : POISON;
+                }
                 if (at.kind != V_TENSOR && at.kind != V_LIST)
                         return index_list(e, kid, v.list, at);
                 Node *x = to_tensor(e, v, ast->kid[0]->span);

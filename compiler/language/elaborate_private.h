@@ -80,7 +80,12 @@ void instance_names_pop(Elaborator *e, int64_t mark);
 bool list_instance(Elaborator *e, const PathScope *path);
 PathNode *path_tree(Elaborator *e);
 
+/* elaborate_along.c */
+Value eval_along(Elaborator *e, Scope *scope, const Ast *along);
+
 /* elaborate_repeat.c */
+/* Calls `found` for each name that the statements assign, including those in inner repeats and `along`s. */
+void find_assigned(const Ast *statements, void (*found)(void *to, const char *name), void *to);
 bool is_varying(const Elaborator *e, Span index);
 void elaborate_repeat(Elaborator *e, Scope *scope, const Ast *repeat);
 Value eval_over(Elaborator *e, Scope *scope, const Ast *over);
@@ -182,10 +187,12 @@ Node *call_tensor(const BuiltinCall *c, int i);
 Node *make_node(Elaborator *e, Op op, int nin, Node *const *in, Attr attr, Span span);
 
 /* builtin_move.c */
+Value run_full(const BuiltinCall *c);
 Value run_join(const BuiltinCall *c);
 Value run_merge(const BuiltinCall *c);
 Value run_pad(const BuiltinCall *c);
 Value run_reshape(const BuiltinCall *c);
+Value run_reverse(const BuiltinCall *c);
 Value run_split(const BuiltinCall *c);
 Value run_spread(const BuiltinCall *c);
 Value run_stack(const BuiltinCall *c);

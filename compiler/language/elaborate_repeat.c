@@ -23,6 +23,7 @@ typedef struct {
 } CarriedName;
 
 typedef struct {
+        Elaborator *elaborator;
         Scope *scope;   /* outer scope */
         const Ast *ast; /* REPEAT or OVER */
         const Ast *each, *body;
@@ -43,8 +44,10 @@ typedef struct {
 
 /* ---- carried values ---- */
 
-static void repeat_add_carried(Elaborator *e, Repeat *r, const char *name)
+static void repeat_add_carried(void *to, const char *name)
 {
+        Repeat *r = to;
+        Elaborator *e = r->elaborator;
         Binding *b = scope_local(r->scope, name);
         for (int i = 0; i < r->ncarried; i++)
                 if (r->carried[i].name == name)
@@ -57,17 +60,15 @@ static void repeat_add_carried(Elaborator *e, Repeat *r, const char *name)
                 (CarriedName){.name = name, .value = b->value, .carry = is_tensor ? r->region->ncarry++ : -1};
 }
 
-/* Finds the names that the statements assign, including those in inner repeats. */
-static void find_assigned(Elaborator *e, Repeat *r, const Ast *s)
+void find_assigned(const Ast *s, void (*found)(void *to, const char *name), void *to)
 {
-        if (s->kind == AST_LET) {
-                for (int i = 0; i < s->kid[0]->nkid; i++)
-                        repeat_add_carried(e, r, s->kid[0]->kid[i]->name);
-        } else if (s->kind == AST_DO || s->kind == AST_IF || s->kind == AST_REPEAT) {
-                for (int i = 0; i < s->nkid; i++)
-                        if (s->kid[i])
-                                find_assigned(e, r, s->kid[i]);
-        }
+        for (int i = 0; s->kind == AST_LET && i < s->kid[0]->nkid; i++)
+                found(to, s->kid[0]->kid[i]->name);
+        if (s->kind == AST_OVER || s->kind == AST_BLOCK) /* which assign names of their own */
+                return;
+        for (int i = 0; i < s->nkid; i++)
+                if (s->kid[i])
+                        find_assigned(s->kid[i], found, to);
 }
 
 /* ---- one iteration ---- */
@@ -88,6 +89,7 @@ static Scope *enter_iteration(Elaborator *e, Repeat *r, Body *body, int64_t iter
                         v = value_tensor(node_new(e->g, body, OP_CARRY, 0, NULL, attr, c->value.tensor->type,
                                                   r->each->span, e->where));
                         v.tensor->name = c->name;
+                        v.tensor->position = c->value.tensor->position;
                 }
                 scope_set(e, scope, c->name, v, r->each->span);
         }
@@ -469,6 +471,7 @@ static int64_t repeat_iterations(Elaborator *e, Scope *scope, const Ast *ast)
 static Repeat *repeat_new(Elaborator *e, Scope *scope, const Ast *ast, int64_t iterations)
 {
         Repeat *r = NEW(e->arena, Repeat);
+        r->elaborator = e;
         r->scope = scope;
         r->ast = ast;
         r->each = ast->kid[0];
@@ -531,7 +534,7 @@ void elaborate_repeat(Elaborator *e, Scope *scope, const Ast *ast)
                 return;
         }
         Repeat *r = repeat_new(e, scope, ast, iterations);
-        find_assigned(e, r, r->body);
+        find_assigned(r->body, repeat_add_carried, r);
         Node *repeat = finish_repeat(e, r);
         iterations_show(scope, r->iterations, true);
         if (!repeat)

@@ -93,7 +93,7 @@ static void run_shared(Elaborator *e, Scope *scope, const Ast *s)
 static void run_return(Elaborator *e, Scope *scope, const Ast *s)
 {
         if (!e->may_return) {
-                poisoned(e, s->span, "`return` is allowed only in a block or an `over`");
+                poisoned(e, s->span, "`return` is allowed only in a block, an `over` or an `along`");
                 return;
         }
         if (s->nkid == 1) {

@@ -75,7 +75,7 @@ static bool mentions(const IndexUses *u, const Ast *t)
 /* Whether all names of the expression have a value before the iteration runs. */
 static bool is_question(const IndexUses *u, const Ast *t)
 {
-        if (t->kind == AST_OVER || (ast_is_name(t) && uses_binds(u, t->name)))
+        if (t->kind == AST_OVER || t->kind == AST_ALONG || (ast_is_name(t) && uses_binds(u, t->name)))
                 return false;
         for (int i = 0; i < t->nkid; i++)
                 if (t->kid[i] && !is_question(u, t->kid[i]))

@@ -102,7 +102,7 @@ const char *knob_expects(Arena *a, const Knob *k);
  *
  * Kids have fixed indices; an absent one is NULL.  In the table below `a b? c…` means: kid[0] is a, kid[1]
  * is b or NULL, kid[2] and all later ones are c.  `name` describes the node's name, which is NULL if the
- * column is empty.  EXPR is any expression kind (NAME to OVER), STMT any statement kind (LET to SETTING). */
+ * column is empty.  EXPR is any expression kind (NAME to ALONG), STMT any statement kind (LET to SETTING). */
 
 /* clang-format off */
 /*      kind            printed as       name               kids */
@@ -184,7 +184,8 @@ const char *knob_expects(Arena *a, const Knob *k);
         X(CALL, "call")             /*                    EXPR (the callee) ARG… */                          \
         X(INDEX, "index")           /*                    EXPR (the object) (EXPR or RANGE)… */              \
         X(AS, "as")                 /* the instance's     EXPR */                                            \
-        X(OVER, "over")             /*                    EACH EXPR (iterations) DO */
+        X(OVER, "over")             /*                    EACH EXPR (iterations) DO */                       \
+        X(ALONG, "along")           /*                    EACH EXPR (positions) DO */
 /* clang-format on */
 
 typedef enum AstKind {
@@ -533,7 +534,7 @@ struct Elaborator {
         bool stopped;
         Value returned; /* result of the current block, if has_returned */
         bool has_returned, may_return, returned_several;
-        bool in_test, in_structure;
+        bool in_test, in_structure, in_along;
         bool asks; /* for index_uses.c: unknown values are absent */
 
         Weight **by_path; /* hash table of weights by their interned path */

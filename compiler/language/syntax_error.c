@@ -77,7 +77,7 @@ static bool is_operator(const char *name)
 static bool is_reserved_noun(const char *name)
 {
         static const char *const list[] = {"block",  "scheme",  "model",  "checkpoint", "import", "test",
-                                           "input",  "output",  "repeat", "over",       "shared", "loop",
+                                           "input",  "output",  "repeat", "over",       "along",  "shared", "loop",
                                            "config", "require", "within", "return",     "as",     NULL};
         return is_one_of(name, list);
 }
@@ -248,7 +248,7 @@ static bool hint_reserved(const Misfit *m)
                 return false;
         int code = m->at.code;
         bool used_as_name = code == '=' || code == ':' || code == '.' || code == ',';
-        if (code == ':' && (m->before.code == OVER || m->before.code == REPEAT))
+        if (code == ':' && (m->before.code == OVER || m->before.code == ALONG || m->before.code == REPEAT))
                 return false;
         bool reserved = is_reserved(m->at, word, sizeof word);
         if (!reserved && !(used_as_name && is_reserved(m->before, word, sizeof word)))

@@ -187,6 +187,11 @@ bool want_dim(Elaborator *e, Value v, Span span, const char *what, Dim *d)
         if (!as_dim(v, d))
                 return poisoned(e, span, "%s must be a whole number, not %s", what, value_text_of(e, v)),
                        false;
+        if (names_position(*d)) {
+                poisoned(e, span, "%s can't depend on the position %s", what,
+                         dim_text(e->diag->arena, e->g, *d));
+                return *d = dim_fixed(1), false;
+        }
         if (!dim_at_least(e->g, *d, 0)) {
                 poisoned(e, span, "%s would be %s", what, dim_text(e->diag->arena, e->g, *d));
                 return *d = dim_fixed(1), false;

@@ -452,9 +452,18 @@ static void check_function(Check *c, const Function *f)
 
 static void check_functions(Check *c, bool sees)
 {
-        for (int i = 0; i < c->code->n; i++)
-                if (sees_sequence(c->plan, c->kernel, c->code->function[i]) == sees)
-                        check_function(c, c->code->function[i]);
+        const Region *along = along_around(c->kernel->body);
+        for (int i = 0; i < c->code->n; i++) {
+                if (sees_sequence(c->plan, c->kernel, c->code->function[i]) != sees)
+                        continue;
+                check_function(c, c->code->function[i]);
+                if (!along)
+                        continue;
+                int64_t *position = &c->size[NAMED_ALONG + along->along - 1];
+                *position = size_at(c, positions_of(c->plan->graph, along)) - 1;
+                check_function(c, c->code->function[i]);
+                *position = 0;
+        }
 }
 
 /* --- corners of the sizes --------------------------------------------------------------------------------------------- */

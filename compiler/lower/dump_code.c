@@ -33,6 +33,8 @@ static void dump_size(const Dump *d, Dim size, bool *first)
                         fprintf(d->file, "first");
                 else if (i >= NAMED_BASE)
                         fprintf(d->file, "base%d", i - NAMED_BASE);
+                else if (i >= NAMED_ALONG && i < NAMED_ALONG + MAX_ALONG)
+                        fprintf(d->file, "%s", d->plan->graph->along[i - NAMED_ALONG].name);
                 else
                         fprintf(d->file, "%s", d->plan->graph->named[i].name);
         }

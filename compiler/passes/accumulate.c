@@ -177,7 +177,8 @@ static void replace_sum(Graph *g, Node *result, Node *sum, const Type *t)
 /* The sum over iterations that is the only reader of the stack `result`, or NULL. */
 static Node *accumulated_sum(const Node *result, const Stack *use)
 {
-        if (result->op != OP_RESULT || result->attr.index < result->in[0]->attr.region->ncarry)
+        if (result->op != OP_RESULT || result->attr.index < result->in[0]->attr.region->ncarry ||
+            result->in[0]->attr.region->along)
                 return NULL;
         Node *sum = use[result->id].users == 1 ? use[result->id].sum : NULL;
         bool over_iterations = sum && sum->op == OP_SUM && sum->attr.axis == 0 && sum->body == result->body;
@@ -190,7 +191,7 @@ static void accumulate_body(Graph *g, Body *b, const Stack *use, int known)
                 Node *n = b->node[i];
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         accumulate_body(g, n->attr.region->body[k], use, known);
-                if (n->op == OP_REPEAT)
+                if (n->op == OP_REPEAT && !n->attr.region->along)
                         gate_carried(g, n->attr.region);
                 Node *sum = n->id < known ? accumulated_sum(n, use) : NULL;
                 if (!sum)

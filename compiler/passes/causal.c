@@ -164,6 +164,10 @@ static const char *causal_explain(Arena *a, const Facts *f, const Node *n)
         if (n->op == OP_SIZE || n->op == OP_INDEX)
                 return arena_printf(a, "%s: the length of %s is known only at its end", node_text(a, n),
                                     name);
+        if (n->op == OP_RESULT && n->in[0]->attr.region->along &&
+            n->attr.index < n->in[0]->attr.region->ncarry)
+                return arena_printf(a, "%s after the along is that of the last position of %s",
+                                    n->name ? n->name : "a value", name);
         if (n->op == OP_INPUT)
                 return arena_printf(
                         a, "%s, an input of %s, does not bring one element of an axis with each step of %s",

@@ -30,9 +30,13 @@ const Read *reach_on(const Reach *reach, int axis)
 
 bool reads_future(const Facts *f, const Reach *reach)
 {
-        for (int i = 0; i < reach->n; i++)
-                if (dim_bound(f->graph, reach->at[i].high) > 0)
+        for (int i = 0; i < reach->n; i++) {
+                Dim high = reach->at[i].high; /* in the body of an `along`, relative to its position */
+                for (int k = 0; k < MAX_ALONG && reach->at[i].axis == NO_AXIS; k++)
+                        high.per[NAMED_ALONG + k] -= high.per[NAMED_ALONG + k] == 1;
+                if (dim_bound(f->graph, high) > 0)
                         return true;
+        }
         return reach->all;
 }
 
@@ -279,6 +283,11 @@ static Fact input_fact(const Facts *f, const Node *n)
 static Fact index_or_size_fact(const Facts *f, const Node *n)
 {
         Fact y = fact_unknown();
+        if (takes_position(n)) { /* it is not known which one */
+                y.kinds = FINITE;
+                y.exact_zero = true;
+                return y;
+        }
         Affine a = n->op == OP_INDEX ? affine_axis(0) : affine_constant(dim_fixed(0));
         a.constant = n->attr.dim;
         y.reach.all = n->attr.dim.per[f->time] != 0;
@@ -422,6 +431,75 @@ static Fact leaving_fact(const Facts *f, const Region *r, int index)
         return y;
 }
 
+/* --- alongs --- */
+
+/* The position is a constant of its body: a piece reads time t + .., by no axis.  Outside, a result's index is
+ * the position; what is carried on has been computed at an earlier one, and has read all before it. */
+
+static Fact without_conditions(const Fact *a)
+{
+        Fact y = *a;
+        for (Special v = AT_0; v < NSPECIAL; v++)
+                if (!cond_is_false(y.unless[v])) {
+                        y.unless[v] = cond_true();
+                        y.stain[v] = 0;
+                }
+        y.integer = NULL;
+        return y;
+}
+
+static Fact carried_fact(const Fact *a)
+{
+        Fact y = without_conditions(a);
+        for (int i = 0; i < y.reach.n; i++)
+                if (names_position(y.reach.at[i].high) || names_position(y.reach.at[i].low)) {
+                        y.reach.at[i].open = true;
+                        y.reach.at[i].low = y.reach.at[i].high;
+                }
+        return y;
+}
+
+/* After the last position.  That there is no further one is known only at the end of the sequence. */
+static Fact last_fact(const Facts *f, const Fact *a, const Region *r)
+{
+        Fact y = carried_fact(a);
+        const Dim count = positions_of(f->graph, r), last = dim_sub(count, dim_fixed(1));
+        const int position = NAMED_ALONG + r->along - 1;
+        y.reach.all |= count.per[f->time] != 0;
+        for (int i = 0; i < y.reach.n; i++) {
+                Read *read = &y.reach.at[i];
+                const int64_t per = read->high.per[position];
+                read->high.per[position] = read->low.per[position] = 0;
+                read->high = dim_add(read->high, dim_scale(last, per));
+                read->low = read->open ? read->high : read->low;
+        }
+        return y;
+}
+
+/* Of all positions, one behind the other along axis 0. */
+static Fact positions_fact(const Facts *f, const Fact *a, const Region *r)
+{
+        Fact y = without_conditions(a);
+        const bool grows = positions_of(f->graph, r).per[f->time] != 0;
+        const int position = NAMED_ALONG + r->along - 1;
+        Reach reach = {.all = y.reach.all};
+        for (int i = 0; i < y.reach.n; i++) {
+                Read read = y.reach.at[i];
+                if (read.axis == NO_AXIS && grows && read.high.per[position] == 1) {
+                        read.axis = 0;
+                        read.high.per[position] = 0;
+                        read.low = read.low.per[position] == 1 ? read.low : read.high;
+                        read.low.per[position] = 0;
+                        read.open |= y.reach.at[i].low.per[position] != 1;
+                } else if (names_position(read.high) || names_position(read.low)) {
+                        reach.all = true;
+                }
+                reach_add(f, &reach, read);
+        }
+        y.reach = reach;
+        return y;
+}
+
 /* One round over all bodies; false: no carried fact has changed. */
 static bool repeat_round(Facts *f, const Region *r, Fact *carry, int round)
 {
@@ -430,6 +508,7 @@ static bool repeat_round(Facts *f, const Region *r, Fact *carry, int round)
                 body_facts(f, r->body[k], carry);
         for (int i = 0; i < r->ncarry; i++) {
                 Fact next = leaving_fact(f, r, i);
+                next = r->along ? carried_fact(&next) : next;
                 next = either_fact(f, &carry[i], &next);
                 if (fact_equal(&next, &carry[i]))
                         continue;
@@ -462,7 +541,7 @@ static Fact result_fact(const Facts *f, const Node *n)
         const Region *r = n->in[0]->attr.region;
         Fact leaving = f->leaving[n->in[0]->id][n->attr.index];
         if (n->attr.index < r->ncarry)
-                return leaving;
+                return r->along ? last_fact(f, &leaving, r) : leaving;
         AxisMap map[AXES];
         int to[AXES];
         for (int axis = 0; axis < AXES; axis++) {
@@ -471,7 +550,7 @@ static Fact result_fact(const Facts *f, const Node *n)
         }
         Fact y = fact_rename(f, &leaving, map, to);
         y.origin = leaving.origin;
-        return y;
+        return r->along ? positions_fact(f, &y, r) : y;
 }
 
 /* --- all nodes --- */

@@ -23,7 +23,7 @@ static int64_t constant_iterations(const Node *n, const Body *from, int depth)
                                : 0;
         if (n->op == OP_INDEX)
                 return dim_is_fixed(n->attr.dim) ? 1 : 0;
-        return n->op == OP_VIEW ? constant_iterations(n->in[0], from, depth + 1) : 0;
+        return n->op == OP_VIEW && !takes_position(n) ? constant_iterations(n->in[0], from, depth + 1) : 0;
 }
 
 /* The values in one iteration, for a node that constant_iterations accepts. */

@@ -137,9 +137,19 @@ static const Node *repeat_of(const Node *n)
         return n->op == OP_CARRY ? n->body->region->repeat : n->in[0];
 }
 
-/* The rows of a value that enters or leaves a repeat have the widest border that is needed of them. */
+/* Whether it is an `along` over the growing dimension. */
+bool runs_over_time(const Forms *forms, const Node *repeat)
+{
+        const Region *r = repeat->attr.region;
+        return r->along && is_growing_dim(forms, positions_of(forms->graph, r));
+}
+
+/* The rows of a value that enters or leaves a repeat have the widest border that is needed of them.  An `along`
+ * over the growing dimension takes each row once. */
 static FormWay handed_way(const Forms *forms, const Node *n, const Form *form, Form *from)
 {
+        if (form->border > 0 && runs_over_time(forms, repeat_of(n)))
+                return IMPOSSIBLE;
         *from = (Form){.all = form->all, .border = border_of(forms, repeat_of(n), n->attr.index)};
         return from->border == form->border ? BY_OP : BY_SLICE;
 }
@@ -237,6 +247,15 @@ static const Atom *growing_atom(const Forms *forms, const View *v, int axis, Dim
         return found;
 }
 
+/* Whether the offset is the position of an `along` over the growing dimension: it runs over new rows. */
+static bool is_of_new_rows(const Forms *forms, Dim offset)
+{
+        for (int i = 0; i < forms->graph->nalong; i++)
+                if (offset.per[NAMED_ALONG + i] && is_growing_dim(forms, forms->graph->along[i].count))
+                        return true;
+        return false;
+}
+
 static Form view_input(const Forms *forms, const Node *n, const Form *form)
 {
         const View *v = n->attr.view;
@@ -244,7 +263,7 @@ static Form view_input(const Forms *forms, const Node *n, const Form *form)
         Form wanted = {.border = form->border};
         for (int axis = 0; axis < in->rank; axis++) {
                 Dim least;
-                if (!is_growing_dim(forms, in->dim[axis]))
+                if (!is_growing_dim(forms, in->dim[axis]) || is_of_new_rows(forms, v->offset[axis]))
                         continue;
                 const Atom *atom = growing_atom(forms, v, axis, &least);
                 if (!atom || (form->all >> atom->out & 1)) {
@@ -431,6 +450,9 @@ static bool can_be_viewed(const Forms *forms, const Node *n)
 static bool is_fit(const Forms *forms, const Node *n)
 {
         switch ((int)n->op) {
+        case OP_REPEAT:
+                return !runs_over_time(forms, n) ||
+                       dim_equal(positions_of(forms->graph, n->attr.region), dim_named(forms->time));
         case OP_VIEW: return can_be_viewed(forms, n);
         case OP_PAD: return !is_growing_dim(forms, n->attr.before) && !is_growing_dim(forms, n->attr.after);
         case OP_INDEX: return !is_growing_dim(forms, n->attr.dim);
@@ -442,6 +464,8 @@ static bool is_fit(const Forms *forms, const Node *n)
 static const char *why_impossible(const Forms *forms, const Node *n)
 {
         const char *time = forms->graph->named[forms->time].name;
+        if (n->op == OP_REPEAT && !is_fit(forms, n))
+                return arena_printf(forms->arena, "its positions are not those of %s, but more", time);
         if (!is_fit(forms, n))
                 return arena_printf(forms->arena,
                                     n->op == OP_VIEW ? "where it begins or ends depends on the length of %s"

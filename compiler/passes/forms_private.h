@@ -58,6 +58,7 @@ int64_t border_of(const Forms *forms, const Node *repeat, int index);
 /* The number of rows beyond its own index that n reads, at most the context length. */
 int64_t rows_ahead(const Forms *forms, const Node *n);
 unsigned growing_axes(const Forms *forms, const Type *t);
+bool runs_over_time(const Forms *forms, const Node *repeat);
 /* All growing axes but the first that have new rows: in values that leave a repeat or the model they are
  * whole. */
 unsigned column_axes(const Forms *forms, const Type *t);

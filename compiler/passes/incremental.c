@@ -172,13 +172,13 @@ static int lowest_axis(unsigned axes)
         return axis;
 }
 
-static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, Type type)
+static StateVar *state_named(Rewrite *m, const Node *n, const char *name, Type type)
 {
         Graph *g = m->g;
         StateVar *s = NEW(g->arena, StateVar);
         const Region *r = n->body->region;
         s->id = g->nstate;
-        s->name = state_path(m, n, form);
+        s->name = name;
         s->axis = -1;
         s->type = type;
         s->region = r ? m->region[r->repeat->id] : NULL;
@@ -186,6 +186,11 @@ static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, Type typ
         GROW(g->arena, g->state, g->nstate, m->cap_state);
         g->state[g->nstate++] = s;
         return s;
+}
+
+static StateVar *state_new(Rewrite *m, const Node *n, const Form *form, Type type)
+{
+        return state_named(m, n, state_path(m, n, form), type);
 }
 
 /* The state of n, or of n with its last two axes exchanged.  lookahead: its row i is row i - lookahead of n. */
@@ -295,7 +300,11 @@ static Attr attr_in_form(const Rewrite *m, const Node *n, const Form *form)
         switch ((int)n->op) {
         case OP_VIEW: attr.view = view_in_form(m, n, form); break;
         case OP_WEIGHT: attr.weight = m->weight[n->attr.weight->id]; break;
-        case OP_SIZE: attr.dim = whole_dim(m->g, attr.dim); break;
+        case OP_SIZE:
+                for (int i = 0; i < m->g->nalong; i++) /* it counts from the first row of all calls */
+                        attr.dim.per[m->g->past] += attr.dim.per[NAMED_ALONG + i] * m->g->along[i].count.per[m->g->time];
+                attr.dim = whole_dim(m->g, attr.dim);
+                break;
         case OP_INDEX:
                 if (growing_axes(m->forms, &n->type) && !form->all)
                         attr.dim = dim_add(attr.dim, dim_sub(dim_named(m->g->past), dim_fixed(form->border)));
@@ -313,6 +322,24 @@ static Node *node_leaving(const Rewrite *m, const Node *n, int64_t border)
         return form_find(m->forms, n, column_axes(m->forms, &n->type), border)->made;
 }
 
+/* What an `along` over the growing dimension carries is the state from which the next call goes on. */
+static StateVar **carried_states(Rewrite *m, const Node *n)
+{
+        const Region *r = n->attr.region;
+        const Body *b = r->body[0];
+        StateVar **kept = NEW_ARRAY(m->g->arena, StateVar *, r->ncarry);
+        for (int i = 0; i < r->ncarry; i++) {
+                const char *name = "carried";
+                for (int k = 0; k < b->nnode; k++)
+                        if (b->node[k]->op == OP_CARRY && b->node[k]->attr.index == i && b->node[k]->name)
+                                name = b->node[k]->name;
+                name = region_path(m->g->arena, n->body->region,
+                                   instance_node_path(m->g->arena, n->where, name));
+                kept[i] = state_named(m, n, name, n->in[i]->type);
+        }
+        return kept;
+}
+
 static Region *make_region(Rewrite *m, const Node *n)
 {
         Graph *g = m->g;
@@ -320,6 +347,8 @@ static Region *make_region(Rewrite *m, const Node *n)
         Region *r = NEW(g->arena, Region);
         *r = *old;
         m->region[n->id] = r;
+        if (runs_over_time(m->forms, n) && r->ncarry > 0)
+                r->kept = carried_states(m, n);
         r->body = NEW_ARRAY(g->arena, Body *, old->nbody);
         for (int k = 0; k < old->nbody; k++) {
                 Body *b = r->body[k] = body_new(g, r);

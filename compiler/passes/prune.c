@@ -72,12 +72,22 @@ static void mark_inputs(Pruner *p, Node *n)
                 mark(p, n->in[i]);
 }
 
+/* What an `along` carries on to the next call. */
+static void mark_kept(Pruner *p, Node *along)
+{
+        mark(p, along);
+        for (int i = 0; i < along->attr.region->ncarry; i++)
+                mark_carried(p, along, i);
+}
+
 static void mark_appends(Pruner *p, const Body *body)
 {
         for (int i = 0; i < body->nnode; i++) {
                 Node *n = body->node[i];
                 if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
                         mark(p, n);
+                if (keeps_carried(n))
+                        mark_kept(p, n);
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         mark_appends(p, n->attr.region->body[k]);
         }
@@ -109,6 +119,9 @@ static void prune_region(Pruner *p, Node *repeat)
 {
         Region *region = repeat->attr.region;
         CarriedUse *c = carried_of(p, repeat);
+        for (int i = 0, kept = 0; region->kept && i < c->ncarry; i++)
+                if (c->live[i])
+                        region->kept[kept++] = region->kept[i];
         region->ncarry = keep_live(repeat->in, c->live, c->index, c->ncarry, 0);
         repeat->nin = region->ncarry;
         for (int k = 0; k < region->nbody; k++) {

@@ -43,7 +43,8 @@ static const Output *output_among_others(const Plan *p, const Kernel *k)
 static bool batch_judge(Batch *b, Kernel *k)
 {
         Plan *p = b->plan;
-        k->batching = k->batching == BATCH_NONE ? BATCH_ROWS : k->batching;
+        const bool alone = k->rows == ROWS_AT_START || along_around(k->body);
+        k->batching = alone ? BATCH_SEQUENCES : k->batching == BATCH_NONE ? BATCH_ROWS : k->batching;
         lower(p, k); /* with the current batching */
         if (k->batching == BATCH_SEQUENCES || k->code->alike)
                 return false;

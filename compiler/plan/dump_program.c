@@ -176,7 +176,11 @@ static StepFacts step_facts(const Plan *p, const Step *s)
         case STEP_BARRIER: fact_text(&f, "when", waits_text(s->when)); break;
         case STEP_REPEAT:
                 fact_text(&f, "region", s->kernel->name);
-                fact_number(&f, "iterations", s->kernel->repeat.region->iterations);
+                if (s->kernel->repeat.region->along)
+                        fact_text(&f, "positions", dim_text(p->graph->arena, p->graph,
+                                                            positions_of(p->graph, s->kernel->repeat.region)));
+                else
+                        fact_number(&f, "iterations", s->kernel->repeat.region->iterations);
                 if (s->by_stages)
                         fact_text(&f, "shared by", "stages");
                 if (s->half)

@@ -448,6 +448,8 @@ static void mark_requested(Plan *p)
 {
         for (int i = p->list[0].n - 1; i >= 0 && p->graph->past >= 0; i--) {
                 Kernel *k = p->list[0].kernel[i];
+                if (k->rows == ROWS_AT_START)
+                        continue;
                 bool requested = all_walk_time(p, k);
                 for (int s = 0; s < k->stores.n + k->product.nsegment && requested; s++) {
                         if (k->op == K_MATMUL && s < k->stores.n)
@@ -490,6 +492,8 @@ static void bound_calls(Plan *p, int64_t chunk)
         const int size = varying_size(g);
         for (int i = 0; i < g->nnamed; i++)
                 p->bound[i] = g->named[i].bound;
+        for (int i = 0; i < g->nalong; i++)
+                p->bound[NAMED_ALONG + i] = dim_bound(g, g->along[i].count) - 1;
         p->chunk = chunk > p->slots ? chunk : p->slots;
         if (size < 0)
                 return;

@@ -266,7 +266,7 @@ static const AttentionCall *attention_of(const Kernel *k)
 int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
 {
         if (p->heads < 2 || (k->op != K_LOOP && k->op != K_ATTENTION && k->op != K_SELECT) ||
-            k->one_row == ONE_ROW_REPLICATED || k->part)
+            k->one_row == ONE_ROW_REPLICATED || k->part || along_around(k->body))
                 return 0;
         const Function *f = k->code->function[k->code->n - 1];
         Seen s = {.plan = p, .f = f, .buffer = b};

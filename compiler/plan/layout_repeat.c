@@ -159,32 +159,81 @@ static void lay_first(Fuse *f, Node *first, const Node *repeat, Buffer *carried)
                 place_value(f, first, carried, repeat->body, at);
 }
 
+/* The value that a region carries.  In the state of an `along` each call goes on from the last one; the first
+ * value is copied there in a sequence's first call. */
+static Buffer *lay_carried(Fuse *f, Node *repeat, int i)
+{
+        Plan *p = f->plan;
+        const Region *r = repeat->attr.region;
+        const StateVar *s = r->kept ? r->kept[i] : NULL;
+        const char *name = s ? s->name : repeat->in[i]->name ? repeat->in[i]->name : "carried";
+        Buffer *b = buffer_new(p, s ? IN_STATE : IN_ARENA, &repeat->in[i]->type, name);
+        b->storage = carried_storage(p, repeat, i);
+        layout_buffer(p, b, -1);
+        for (int k = 0; k < r->nbody; k++)
+                lay_next(f, r->body[k], i, b);
+        if (!s) {
+                lay_first(f, repeat->in[i], repeat, b);
+                return b;
+        }
+        b->index = s->id;
+        b->slots = s->slots;
+        b->slot_of = s->slot_of;
+        b->slot_stride = b->size;
+        b->region = repeat->body->region;
+        copy_kernel(f, repeat->in[i], b, repeat->body, 4 * f->uses->place[repeat->id] + 1);
+        f->kernel[f->nkernel - 1]->rows = ROWS_AT_START;
+        return b;
+}
+
+/* Results of an `along` over a named size, one behind the other: each is stored at its own position. */
+static Buffer *lay_positions(Fuse *f, Node *repeat, int i)
+{
+        Plan *p = f->plan;
+        Region *r = repeat->attr.region;
+        Node *each = r->body[0]->stack[i];
+        Type type = {.dtype = each->type.dtype,
+                     .rank = each->type.rank + 1,
+                     .dim = {positions_of(p->graph, r)}};
+        for (int a = 0; a < each->type.rank; a++)
+                type.dim[a + 1] = each->type.dim[a];
+        Buffer *all = buffer_new(p, IN_ARENA, &type, "stacked");
+        all->storage = stacked_storage(p, r, i);
+        layout_buffer(p, all, -1);
+        Layout one = all->layout;
+        one.rank--;
+        for (int a = 0; a < one.rank; a++)
+                one.stride[a] = all->layout.stride[a + 1];
+        Buffer *slot = part_buffer(p, all, &each->type, &one, "stacked");
+        slot->region = r;
+        slot->slots = bound_of(p, type.dim[0]);
+        slot->slot_stride = storage_size(all->storage, all->layout.stride[0]);
+        place_value(f, each, slot, r->body[0], 4 * r->body[0]->nnode + 3);
+        return all;
+}
+
 void lay_repeat(Fuse *f, Node *repeat)
 {
         Plan *p = f->plan;
         Region *r = repeat->attr.region;
         Buffer **value = NEW_ARRAY(f->arena, Buffer *, r->ncarry + r->nstack);
-        for (int i = 0; i < r->ncarry; i++) {
-                const char *name = repeat->in[i]->name ? repeat->in[i]->name : "carried";
-                value[i] = buffer_new(p, IN_ARENA, &repeat->in[i]->type, name);
-                value[i]->storage = carried_storage(p, repeat, i);
-                layout_buffer(p, value[i], -1);
-                for (int k = 0; k < r->nbody; k++)
-                        lay_next(f, r->body[k], i, value[i]);
-                lay_first(f, repeat->in[i], repeat, value[i]);
-        }
-        for (int i = 0; i < r->nstack; i++) {
+        for (int i = 0; i < r->ncarry; i++)
+                value[i] = lay_carried(f, repeat, i);
+        const Dim count = r->along ? positions_of(p->graph, r) : dim_fixed(r->iterations);
+        for (int i = 0; i < r->nstack && !dim_is_fixed(count); i++)
+                value[r->ncarry + i] = lay_positions(f, repeat, i);
+        for (int i = 0; i < r->nstack && dim_is_fixed(count); i++) {
                 Node *first = r->body[0]->stack[i];
                 Buffer *all = value[r->ncarry + i] = buffer_new(p, IN_ARENA, &first->type, "stacked");
                 all->storage = stacked_storage(p, r, i);
                 layout_buffer(p, all, -1);
                 Layout one = all->layout;
                 int64_t stride = all->size;
-                all->size *= r->iterations;
+                all->size *= count.fixed;
                 for (int k = 0; k < r->nbody; k++) {
                         Buffer *slot = part_buffer(p, all, &first->type, &one, "stacked");
                         slot->region = r;
-                        slot->slots = r->iterations;
+                        slot->slots = count.fixed;
                         slot->slot_stride = stride;
                         /* before the carried values are overwritten: see lay_next */
                         place_value(f, r->body[k]->stack[i], slot, r->body[k], 4 * r->body[k]->nnode + 3);

@@ -28,7 +28,7 @@ static bool has_rows(const Plan *p, const Buffer *b)
 /* Whether all of its work for one position is done by one thread. */
 static bool is_one_row(const Plan *p, const Kernel *k)
 {
-        if (k->op != K_LOOP || k->part || k->rows == ROWS_ACTIVE || k->code->n != 1)
+        if (k->op != K_LOOP || k->part || k->rows == ROWS_ACTIVE || k->code->n != 1 || along_around(k->body))
                 return false;
         const Function *f = k->code->function[0];
         for (int i = 0; i < f->body.n; i++) {

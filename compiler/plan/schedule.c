@@ -122,7 +122,8 @@ static void schedule_repeat(const Plan *p, StepList *to, const Kernel *k)
 
 static void schedule_call(const Plan *p, StepList *to, const Kernel *k)
 {
-        to = add_views(p, to, k, k->batching == BATCH_SEQUENCES);
+        if (!along_around(k->body)) /* which runs for each sequence as a whole */
+                to = add_views(p, to, k, k->batching == BATCH_SEQUENCES);
         step_add(p, add_wanted(p, to, k), (Step){.op = STEP_CALL, .kernel = k});
 }
 

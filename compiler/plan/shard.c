@@ -183,7 +183,8 @@ bool pass_shard(Plan *p, Diag *diag)
                 find_heads(p);
         for (int i = 0; i < p->all.n; i++) {
                 Kernel *k = p->all.kernel[i];
-                k->ranks.sharded = k->op != K_REPEAT && k->code && is_sharded(k);
+                /* positions are few numbers each, of one sequence at a time: every rank computes them all */
+                k->ranks.sharded = k->op != K_REPEAT && k->code && is_sharded(k) && !along_around(k->body);
         }
         for (int i = 0; i < p->all.n; i++) {
                 Kernel *k = p->all.kernel[i];

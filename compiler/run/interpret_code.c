@@ -6,14 +6,26 @@
 
 /* --- integers and memory ------------------------------------------------------------------------------------------- */
 
+/* The number of the iteration, or position, of a region around the kernel. */
+static int64_t own_iteration(const CodeFrame *f, const Region *region)
+{
+        const Region *nest[MAX_NEST];
+        int n = iterations_around(f->kernel->body, nest);
+        for (int i = 0; i < n; i++)
+                if (nest[i] == region)
+                        return f->iteration[i];
+        return 0;
+}
+
 int64_t frame_size(const CodeFrame *f, Dim d)
 {
         int64_t n = d.fixed;
         for (int i = 0; i < MAX_NAMED; i++)
                 if (d.per[i])
-                        n += d.per[i] * (i == NAMED_FIRST  ? f->m->first
-                                         : i >= NAMED_BASE ? f->m->base[i - NAMED_BASE]
-                                                           : f->m->size[i]);
+                        n += d.per[i] * (i == NAMED_FIRST   ? f->m->first
+                                         : i >= NAMED_BASE  ? f->m->base[i - NAMED_BASE]
+                                         : i >= NAMED_ALONG ? own_iteration(f, along_around(f->kernel->body))
+                                                            : f->m->size[i]);
         return n;
 }
 
@@ -51,17 +63,12 @@ static int64_t iteration_of(const CodeFrame *f, const Region *region)
         int n = iterations_around(f->kernel->body, nest);
         int64_t iteration = 0;
         for (int i = 0; i < n; i++) {
-                iteration = iteration * nest[i]->iterations + f->iteration[i];
+                if (!nest[i]->along)
+                        iteration = iteration * nest[i]->iterations + f->iteration[i];
                 if (nest[i] == region)
                         return iteration;
         }
         return iteration;
-}
-
-/* In the innermost repeat only. */
-static int64_t own_iteration(const CodeFrame *f, const Region *region)
-{
-        return iteration_of(f, region) % region->iterations;
 }
 
 static int64_t buffer_slot(const CodeFrame *f, const Buffer *b)

@@ -28,6 +28,8 @@ CodeFrame kernel_frame(const ThreadRun *r, const EngineInstance *m, const Kernel
 
 int64_t run_kernel(const ThreadRun *r, const EngineInstance *m, const Kernel *k, int32_t *finds)
 {
+        if (k->rows == ROWS_AT_START && m->size[r->own->plan->graph->past] > 0)
+                return 0;
         CodeFrame f = kernel_frame(r, m, k);
         f.finds = finds;
         f.count = finds ? 0 : f.count;
@@ -108,9 +110,31 @@ static void run_active(ThreadRun *r, const EngineInstance *m, const Step *s, int
         free(active);
 }
 
+/* All positions of an `along`, of one sequence after another. */
+static void run_along(ThreadRun *r, const EngineInstance *m, const Step *s)
+{
+        const Plan *p = r->own->plan;
+        const Dim count = positions_of(p->graph, s->kernel->repeat.region);
+        ThreadRun inside = *r;
+        inside.depth = r->depth + 1;
+        for (int i = 0; i < (p->slots > 1 ? m->sequences : 1); i++) {
+                const EngineInstance *one = p->slots > 1 ? view_at(p->graph, m->sequence, i) : m;
+                const CodeFrame f = {.own = r->own, .m = one, .kernel = s->kernel};
+                const int64_t end = frame_size(&f, count);
+                for (int64_t t = 0; t < end; t++) {
+                        inside.iteration[r->depth] = t;
+                        run_iteration(&inside, one, &s->inside, 0);
+                }
+        }
+}
+
 static void run_repeat(ThreadRun *r, const EngineInstance *m, const Step *s)
 {
         const Region *region = s->kernel->repeat.region;
+        if (region->along) {
+                run_along(r, m, s);
+                return;
+        }
         const Ranks *stages = s->by_stages ? m->ranks : NULL;
         const int64_t end = stage_begin(stages, region->iterations, true);
         ThreadRun inside = *r;

@@ -13,6 +13,36 @@ class Dimension(int):
     """A named dimension's size; what is computed of it is a plain number."""
 
 
+class Position(int):
+    """That of an along, which runs over an axis of `count`; what is computed of it is a plain number."""
+
+    def __new__(cls, value, count):
+        self = super().__new__(cls, value)
+        self.count = count
+        return self
+
+
+def at_position(x, parts):
+    """x[t]: along the only axis of that size, or along that where t stands; the axis stays."""
+    if len(parts) > 1:
+        x = tensor(x)
+        slices = [slice(int(p[1]), int(p[1]) + 1) if p[0] == "one" and isinstance(p[1], Position) else basic(p) for p in expand(parts, x.ndim)]
+        return np.asarray(x[tuple(slices)])
+    t, x = parts[0][1], tensor(x)
+    axes = [i for i, n in enumerate(x.shape) if n == t.count]
+    if len(axes) != 1:
+        raise NotImplementedError("a position where its count stands on several axes")
+    return np.take(x, [int(t)], axis=axes[0])
+
+
+def joined(pieces, n):
+    """The values that an along returned, along the axis of their position, the only one of size 1; or along a new one."""
+    axes = [i for i, size in enumerate(pieces[0].shape) if size == 1]
+    if len(axes) > 1:
+        raise NotImplementedError("an along whose result has several axes of size 1")
+    return np.concatenate(pieces, axis=axes[0]) if axes else np.stack(pieces)
+
+
 def is_number(x):
     return isinstance(x, (int, float)) and not isinstance(x, bool)
 
@@ -93,6 +123,8 @@ def basic(part):
 
 def indexed(x, parts):
     """parts: ("one", index), ("range", first, last), ("rest",)"""
+    if any(p[0] == "one" and isinstance(p[1], Position) for p in parts):
+        return at_position(x, parts)
     if isinstance(x, list) and len(parts) == 1 and not is_index_tensor(parts[0]):
         return x[basic(parts[0])]
     x = tensor(x)
@@ -250,6 +282,15 @@ def at(v, i):
     return v[whole(i) % len(v)] if isinstance(v, list) else v
 
 
+def full(x, sizes):
+    return np.broadcast_to(tensor(x), [whole(n) for n in sizes]).copy()
+
+
+def reverse(x, axis=None):
+    x = tensor(x)
+    return np.flip(x, place(x, axis, 0))
+
+
 def soft(x, sink=None):
     return softmax(tensor(x), None if sink is None else tensor(sink))
 
@@ -263,4 +304,4 @@ TABLE = {
     "argmax": folded(lambda x, axis, keep: x.argmax(axis=axis, keepdims=keep)), "where": where, "softmax": soft,
     "top": lambda x, k: top(tensor(x), whole(k)), "iota": lambda n: np.arange(float(whole(n))), "index": index, "col": counted(0),
     "row": counted(1), "head": counted(2), "split": split, "merge": merge, "join": join, "stack": stack, "spread": spread,
-    "reshape": reshape, "transpose": transpose, "pad": pad, "window": window, "at": at, "len": len, "pi": math.pi, "inf": math.inf}
+    "reshape": reshape, "transpose": transpose, "pad": pad, "window": window, "at": at, "len": len, "full": full, "reverse": reverse, "pi": math.pi, "inf": math.inf}

@@ -42,6 +42,7 @@ class Graph:
         self.g = printed
         self.names = [d["name"] for d in printed["dimensions"]]
         self.sizes = hashed.sizes([d["bound"] for d in printed["dimensions"]], positions)
+        self.sizes += [0] * len(printed.get("alongs", []))  # the positions of alongs, as their bodies run
         self.inputs = [self.make_input(i) for i in printed["inputs"]]
         self.made = {}  # weights
 
@@ -93,11 +94,17 @@ class Graph:
 
     def repeat(self, node, values, iterations):
         carried = [values[i] for i in node["in"]]
-        stacks, n = [], node["iterations"]
+        stacks, n, along = [], node["iterations"], node.get("along")
+        if along is not None:
+            n = self.size(self.g["alongs"][along]["count"])
         for iteration in range(n):
-            body = node["bodies"][node["body_of"][iteration]]
+            body = node["bodies"][0 if along is not None else node["body_of"][iteration]]
             inner = dict(values)
-            self.run(body["nodes"], inner, {**iterations, node["id"]: (iteration, n)}, iteration, carried)
+            if along is not None:
+                self.sizes[len(self.names) + along] = iteration
+                self.run(body["nodes"], inner, iterations, 0, carried)
+            else:
+                self.run(body["nodes"], inner, {**iterations, node["id"]: (iteration, n)}, iteration, carried)
             carried = [inner[i] for i in body["next"]]
             stacks.append([inner[i] for i in body["stack"]])
         return carried + [np.stack(column) for column in zip(*stacks)]

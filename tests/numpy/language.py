@@ -93,6 +93,25 @@ class Iteration(Scope):
         return scope.owner(name) if name in scope.names else self
 
 
+class Over(Scope):
+    """An iteration of an over: what it assigns is its own."""
+
+
+class Positions(Iteration):
+    """The body of an along.  Where an over is around it, what was known before that is carried in its iteration."""
+
+    def owner(self, name):
+        scope = self.outer
+        while isinstance(scope, Iteration) and name not in scope.names:
+            scope = scope.outer
+        around = scope
+        while isinstance(around, (Iteration, Over)) and name not in around.names:
+            around = around.outer
+        if isinstance(scope, Over) and name in around.names:
+            return scope
+        return super().owner(name)
+
+
 class File:
     """A file's definitions; those that it imports come after its own, then the library's."""
 
@@ -245,7 +264,7 @@ class Model:
     def do_repeat(self, scope, name, index, count, body):
         left = []
         for iteration in range(builtin.whole(self.value(count, scope))):
-            inner = self.iteration_scope(scope, index, iteration)
+            inner = self.iteration_scope(scope, index or name, iteration)
             self.in_path([name, str(iteration)], self.run, body, inner)
             left.append(self.left(inner))
         scope.repeats[name] = left
@@ -394,15 +413,24 @@ class Model:
     def value_over(self, scope, name, index, count, body):
         columns, left = [], []
         for iteration in range(builtin.whole(self.value(count, scope))):
-            inner = Scope(scope)
-            if index:
-                inner.names[index] = iteration
+            inner = Over(scope)
+            inner.names[index or name] = iteration
             columns.append(self.in_path([name, str(iteration)], self.result, body, inner))
             left.append(self.left(inner))
         scope.repeats[name] = left
         if isinstance(columns[0], list):
             return [np.stack([builtin.tensor(x) for x in column]) for column in zip(*columns)]
         return np.stack([builtin.tensor(x) for x in columns])
+
+    def value_along(self, scope, name, count, body):
+        columns, n = [], builtin.whole(self.value(count, scope))
+        for position in range(n):
+            inner = Positions(scope)
+            inner.names[name] = builtin.Position(position, n)
+            columns.append(self.result(body, inner))
+        if isinstance(columns[0], list):
+            return [builtin.joined([builtin.tensor(x) for x in column], n) for column in zip(*columns)]
+        return builtin.joined([builtin.tensor(x) for x in columns], n)
 
     # ---- calls ----
 

@@ -2,7 +2,7 @@
 
 import re
 
-WORDS = set("block scheme model checkpoint config import test input output repeat over shared loop require within return as if then "
+WORDS = set("block scheme model checkpoint config import test input output repeat over along shared loop require within return as if then "
             "else and or not true false none".split())
 TOKEN = re.compile(r"""(?P<space>[ \t\r]+|\#[^\n]*)|(?P<line>\n)|(?P<number>([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)?)
     |(?P<word>[A-Za-z_][A-Za-z0-9_]*)|(?P<text>"([^"\\\n]|\\.)*")|(?P<sign>==|!=|<=|>=|//|\.\.|[-+*/%@^<>=:;,.(){}\[\]'])""", re.X)
@@ -306,7 +306,7 @@ class Parser:
         return ("op", "^", base, self.unary()) if self.take("^") else base
 
     def postfix(self):
-        x = self.over() if self.take("over") else self.primary()
+        x = self.over() if self.take("over") else self.along() if self.take("along") else self.primary()
         while True:
             if self.take("'"):
                 x = ("transposed", x)
@@ -320,6 +320,11 @@ class Parser:
                 x = ("as", x, self.name())
             else:
                 return x
+
+    def along(self):
+        name = self.name()
+        self.want(":")
+        return ("along", name, self.sum(), self.body())
 
     def over(self):
         name, index = self.each()
