@@ -57,6 +57,7 @@ FORMS = {
     "repeat: slices differ": r"i\d\.\.i\d \+ 1",
     "repeat: two carried": r"= \[v\d+, v\d+\]",
     "over": r"\bover\b",
+    "along": r"\balong\b",
     "positions: folded, or from their end": r"\(real\(index\(v?\w+, 0\)\) \* 0\.1\)",
     "iterations: one named": r"v\d+\[\d\]\.v",
     "iterations: named in a later repeat": r"v\d+\[[^]]*v\d+[^]]*\]\.v",

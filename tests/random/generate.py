@@ -15,6 +15,7 @@ a row may be as large as doubles hold (hidden.py).
 import sys
 
 from ahead import Ahead
+from along import Along
 from attended import Attended
 from blocks import Blocks
 from core import MOST_ELEMENTS, SIZES, Core, Random
@@ -31,7 +32,7 @@ from shared import Shared
 from iterations import Iterations
 
 
-class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Attended, Hidden, Iterations, Latents, Layers, Operands, Recurrent, Shared):
+class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Along, Attended, Hidden, Iterations, Latents, Layers, Operands, Recurrent, Shared):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []
@@ -220,6 +221,8 @@ class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Attended, H
             self.pairs()
             self.hidden()
             self.recurrent()
+            if not self.long:
+                self.apart_from_others("along", 30, self.do_along)
             self.apart_from_others("operands", 40 if self.time else 10, self.do_operands)
             self.apart_from_others("by heads", 15, self.do_by_heads)
             self.outputs()

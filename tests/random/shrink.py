@@ -87,6 +87,8 @@ def expression(t):
         return f"{expression(rest[0])}({', '.join(map(argument, rest[1:]))})"
     if head == "over":
         return f"(over {named(rest[0][1], rest[0][2:])} : {expression(rest[1])} {body(rest[2])})"
+    if head == "along":
+        return f"(along {rest[0][1]} : {expression(rest[1])} {body(rest[2])})"
     raise ValueError(f"no expression: {head}")
 
 
@@ -344,7 +346,7 @@ class Shrinker:
         """Not a size, a type, or anything else that is no value."""
         t = self.tree
         for i in path:
-            if t[0] in ("decl", "each", "names", "params") or (t[0] in ("repeat", "over") and i == 2):
+            if t[0] in ("decl", "each", "names", "params") or (t[0] in ("repeat", "over", "along") and i == 2):
                 return False
             if (t[0] in (".", "as", "output", "set", "model", "block", "shared") and i == 1) or (t[0] == "call" and i == 1):
                 return False
