@@ -138,14 +138,7 @@ bool as_dim(Value v, Dim *d)
 /* Whether d >= least for all sizes of the named dimensions, 1 .. bound. */
 bool dim_at_least(const Graph *g, Dim d, int64_t least)
 {
-        int64_t lowest = d.fixed;
-        for (int i = 0; i < g->nnamed; i++) {
-                int64_t size = d.per[i] < 0 ? g->named[i].bound : 1, step;
-                if (__builtin_mul_overflow(d.per[i], size, &step) ||
-                    __builtin_add_overflow(lowest, step, &lowest))
-                        return false;
-        }
-        return lowest >= least;
+        return dim_least(g, d) >= least;
 }
 
 static const char *spelled(Elaborator *e, const Ast *ast, double value)

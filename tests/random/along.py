@@ -48,6 +48,7 @@ class Along:
         steps = [f"{h} = {at(a)} * {h} + (1 - {at(a)}) * {at(x.name)}", f"{h} = {at(a)} * {h} + {at(x.name)} * {at(a)} / 2",
                  f"{h} = max({h} * 0.9, {at(x.name)})", f"{h} = min({h}, {at(x.name)}) * 0.5 + {at(a)}",
                  f"{h} = tanh({h} + {at(x.name)})", f"{h} = where({p} % 5 == {r.below(5)}, 0, {h}) * {at(a)} + {at(x.name)} / 2",
+                 f"{h} = where({p} {r.pick(['==', '<', '>=', '!='])} {r.below(4)}, {at(a)}, {h} * 0.5) + {at(x.name)} / 2",
                  f"{h} = {h} * 0.75 + {at(x.name)} * real({p} % 3) / 4"]
         was = self.fresh()
         self.line(f"{was} = {h}")
