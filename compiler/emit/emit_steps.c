@@ -106,11 +106,31 @@ static void emit_step(const Emit *e, const Step *s, const char *instance, Text *
 static void emit_positions(const Emit *e, const Step *s, Text *t)
 {
         const Region *r = s->kernel->repeat.region;
-        Text *call = text_new(e->arena);
-        emit_body_call(e, s, s->inside.step[0], call);
-        text_printf(t, "for (int64_t %s = 0; %s < %s; %s++)\n", r->name, r->name,
+        const int64_t parts = s->kernel->repeat.parts;
+        Text *call = text_new(e->arena), *all = text_new(e->arena);
+        if (parts)
+                text_printf(call, "%s(&one%s, %s, (int)part);\n", body_name(e, s, s->inside.step[0]),
+                            iteration_parameters(e->arena, s->kernel->body, false), r->name);
+        else
+                emit_body_call(e, s, s->inside.step[0], call);
+        text_printf(all, "for (int64_t %s = 0; %s < %s; %s++)\n", r->name, r->name,
                     dim_expression(e->arena, e->g, positions_of(e->g, r)), r->name);
-        text_indent(t, call, 1);
+        text_indent(all, call, 1);
+        if (!parts) {
+                text_printf(t, "%s", all->data);
+                return;
+        }
+        text_printf(t,
+                    "/* A thread runs all positions of its parts, each as if it were one of %" PRId64
+                    " threads. */\n"
+                    "for (int64_t part = share(%" PRId64 ", thread, m->threads); part < share(%" PRId64
+                    ", thread + 1, m->threads); part++) {\n"
+                    "        %s one = *m;\n        one.threads = %" PRId64 ";\n",
+                    parts, parts, parts, e->name, parts);
+        if (scratch_size(e->plan))
+                text_printf(t, "        one.scratch = m->scratch + (thread - part) * SCRATCH;\n");
+        text_indent(t, all, 1);
+        text_printf(t, "}\n");
 }
 
 /* In a batch one sequence after another, by a function of its own. */

@@ -223,6 +223,9 @@ typedef struct {
 typedef struct {
         Region *region;
         Kernel *active_rows; /* finds the active rows of an iteration; NULL: all iterations run for all rows */
+        /* of an `along`: number of parts, such as heads, that never read each other; a thread runs all
+         * positions of its own.  0: threads share each kernel at each position */
+        int64_t parts;
 } KernelRepeat;
 
 /* Floats of scratch: of each thread, and of all threads together (partial sums of attention for one row by

@@ -64,6 +64,8 @@ static const Buffer *conflict(const Checker *c, const Touch *a, const Touch *b)
                 return touches_memory(b->step->kernel, a);
         if (b->buffer)
                 return touches_memory(a->step->kernel, b);
+        if (a->step->kernel->body == b->step->kernel->body && runs_by_parts(c->plan, a->step->kernel))
+                return NULL; /* of each part by one thread */
         return kernels_conflict(c->plan, a->step->kernel, b->step->kernel, c->call.wait);
 }
 

@@ -181,6 +181,8 @@ static StepFacts step_facts(const Plan *p, const Step *s)
                                                             positions_of(p->graph, s->kernel->repeat.region)));
                 else
                         fact_number(&f, "iterations", s->kernel->repeat.region->iterations);
+                if (s->kernel->repeat.parts)
+                        fact_number(&f, "parts", s->kernel->repeat.parts);
                 if (s->by_stages)
                         fact_text(&f, "shared by", "stages");
                 if (s->half)

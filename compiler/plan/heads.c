@@ -293,6 +293,128 @@ bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64
         return lane_coefficient(store->at, 1) == 1 && stores_by_columns(p, f, store, n);
 }
 
+/* --- parts of an along ------------------------------------------------------------------------------------------ */
+
+/* The outermost of these loops with more than one iteration; -1: none. */
+static int outermost_loop(const Function *f, const int *loop, int n)
+{
+        for (int i = 0; i < n; i++)
+                if (!dim_is(f->loop[loop[i]].size, 1))
+                        return loop[i];
+        return -1;
+}
+
+/* The loop over the parts of a statement whose units threads share; -1: another one. */
+static int loop_of_parts(const Function *f, const Stmt *s)
+{
+        int loop[MAX_LOOPS], n = 0;
+        if (s->op == STMT_ACTIVATION_MATMUL)
+                return outermost_loop(f, s->call.activation->around, s->call.activation->naround);
+        for (int i = s->begin; s->op == STMT_ROWS && i < s->end; i++)
+                loop[n++] = i;
+        return outermost_loop(f, loop, n);
+}
+
+/* The largest number of parts, each of consecutive units, into which threads could share the kernel.  0: none */
+static int64_t parts_of_kernel(const Kernel *k)
+{
+        const Function *f = own_function(k);
+        int64_t parts = 0;
+        for (int i = 0; k->code->n == 1 && i < f->body.n; i++) {
+                const int loop = loop_of_parts(f, &f->body.stmt[i]);
+                if (loop < 0 || !dim_is_fixed(f->loop[loop].size) || f->loop[loop].from_first || f->loop[loop].active)
+                        return 0;
+                parts = common_divisor(parts, f->loop[loop].size.fixed);
+        }
+        return parts;
+}
+
+static void see_activation(Seen *s, const ActivationCall *c)
+{
+        const int64_t rows = c->row < 0 ? 0 : s->f->loop[c->row].size.fixed - 1;
+        const bool fixed = dim_is_fixed(c->columns->size) && dim_is_fixed(c->depth->size) &&
+                           (c->row < 0 || dim_is_fixed(s->f->loop[c->row].size));
+        const int64_t columns = c->columns->size.fixed - 1, depth = c->depth->size.fixed - 1;
+        heads_see(s, c->to.buffer, c->to.at, fixed ? head_step(s, c->to.at, 1) : 0, c->to_row * rows + columns,
+                  NULL, false);
+        heads_see(s, c->a.buffer, c->a.at, fixed ? head_step(s, c->a.at, 1) : 0,
+                  c->a_row * rows + c->a_step * depth, NULL, false);
+        heads_see(s, c->b.buffer, c->b.at, fixed ? head_step(s, c->b.at, 1) : 0,
+                  c->b_step * depth + c->b_lane * columns, NULL, false);
+}
+
+/* As heads_modulus(), with the kernel's own parts; -1: the kernel does not access b. */
+static int64_t parts_modulus(const Plan *p, const Kernel *k, const Buffer *b)
+{
+        const Function *f = own_function(k);
+        Seen s = {.plan = p, .f = f, .buffer = b};
+        if (!function_accesses(f, b))
+                return -1;
+        for (int i = 0; i < f->body.n; i++) {
+                const Stmt *stmt = &f->body.stmt[i];
+                s.head = loop_of_parts(f, stmt);
+                s.heads = f->loop[s.head].size.fixed;
+                if (stmt->op == STMT_ROWS)
+                        see_list(&s, stmt->inside, NULL);
+                else
+                        see_activation(&s, stmt->call.activation);
+        }
+        return s.modulus > 0 ? s.modulus : 0;
+}
+
+static bool read_within(const KernelList *l, const Buffer *b)
+{
+        for (int i = 0; i < l->n; i++)
+                if (code_reads(l->kernel[i]->code, b))
+                        return true;
+        return false;
+}
+
+/* Whether each kernel of the body accesses only its own part of b. */
+static bool is_by_parts(const Plan *p, const KernelList *l, const Buffer *b)
+{
+        int64_t modulus = 0;
+        for (int i = 0; i < l->n; i++) {
+                const int64_t own = parts_modulus(p, l->kernel[i], b);
+                if (own == 0 || (own > 0 && modulus > 0 && own != modulus))
+                        return false;
+                modulus = own > 0 ? own : modulus;
+        }
+        return true;
+}
+
+int64_t parts_of_along(const Plan *p, const Kernel *along)
+{
+        const KernelList *l = &p->list[body_number(p, along->repeat.region->body[0])];
+        int64_t parts = 0;
+        for (int i = 0; i < l->n; i++) {
+                const Kernel *k = l->kernel[i];
+                const bool simple = (k->op == K_LOOP || k->op == K_ACTIVATION_MATMUL) && k->rows == ROWS_ALL;
+                const int64_t own = simple ? parts_of_kernel(k) : 0;
+                if (own == 0)
+                        return 0;
+                parts = common_divisor(parts, own);
+        }
+        for (int i = 0; i < l->n && parts > 1; i++)
+                for (int w = 0; w < l->kernel[i]->code->nwritten; w++) {
+                        const Buffer *b = l->kernel[i]->code->written[w];
+                        if (read_within(l, b) && !is_by_parts(p, l, b))
+                                return 0;
+                }
+        return parts > 1 ? parts : 0;
+}
+
+bool runs_by_parts(const Plan *p, const Kernel *k)
+{
+        const Region *r = along_around(k->body);
+        for (int i = 0; r && i < p->all.n; i++)
+                if (p->all.kernel[i]->op == K_REPEAT && p->all.kernel[i]->repeat.region == r)
+                        return p->all.kernel[i]->repeat.parts > 0;
+        return false;
+}
+
+/* --- all kernels ------------------------------------------------------------------------------------------------ */
+
 void find_heads(Plan *p)
 {
         for (int i = 0; i < p->all.n; i++) {

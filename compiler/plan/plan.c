@@ -228,6 +228,20 @@ static void place_sections(Plan *p)
         p->bytes.weights += 2048; /* kernels prefetch a few cache lines beyond the end */
 }
 
+/* Threads that run an `along` by parts are at different kernels of its body at one time, so the values that it
+ * stores live as long as the body runs. */
+static void lengthen_within(const Plan *p, const Kernel *along)
+{
+        const KernelList *l = &p->list[body_number(p, along->repeat.region->body[0])];
+        const int begin = l->kernel[0]->order.step, end = l->kernel[l->n - 1]->order.step;
+        for (int i = 0; i < l->n; i++)
+                for (int w = 0; w < l->kernel[i]->code->nwritten; w++) {
+                        Buffer *b = l->kernel[i]->code->written[w];
+                        b->first = b->first > begin ? begin : b->first;
+                        b->last = b->last < end ? end : b->last;
+                }
+}
+
 void find_lives(Plan *p)
 {
         Arena *a = p->graph->arena;
@@ -240,6 +254,14 @@ void find_lives(Plan *p)
         for (int i = 0; i < p->nbuffer; i++) {
                 p->buffer[i]->first = l.first[i];
                 p->buffer[i]->last = l.last[i];
+        }
+        for (int i = 0; i < p->all.n; i++) {
+                Kernel *k = p->all.kernel[i];
+                if (k->op != K_REPEAT || !k->repeat.region->along)
+                        continue;
+                k->repeat.parts = parts_of_along(p, k);
+                if (k->repeat.parts)
+                        lengthen_within(p, k);
         }
 }
 

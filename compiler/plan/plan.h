@@ -61,6 +61,9 @@ void name_buffers(Plan *p);
 /* heads.c: if the number of threads divides Plan.heads and they run k for one row, thread t of T accesses
  * only the elements of b whose offset, modulo the result, is in t / T to (t + 1) / T of it; 0: unknown */
 int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b);
+/* KernelRepeat.parts of an `along`; whether a kernel is in the body of one that has parts */
+int64_t parts_of_along(const Plan *p, const Kernel *along);
+bool runs_by_parts(const Plan *p, const Kernel *k);
 /* The loop over heads that threads divide: the outermost with more than one iteration; -1: none. */
 int loop_of_heads(const Plan *p, const Function *f, const Stmt *rows);
 

@@ -140,6 +140,28 @@ static bool sync_conflicts(const Sync *s, const Kernel *k, const PendingKernels 
         return waits;
 }
 
+static const KernelList *body_of_along(const Sync *s, const Kernel *along)
+{
+        return &s->plan->list[body_number(s->plan, along->repeat.region->body[0])];
+}
+
+/* The same of all kernels of an `along` whose parts run without barriers. */
+static bool parts_conflict(const Sync *s, const Kernel *along, const PendingKernels *pending)
+{
+        const KernelList *l = body_of_along(s, along);
+        for (int i = 0; i < l->n; i++)
+                if (sync_conflicts(s, l->kernel[i], pending))
+                        return true;
+        return false;
+}
+
+static void parts_pending(const Sync *s, const Kernel *along, PendingKernels *pending)
+{
+        const KernelList *l = body_of_along(s, along);
+        for (int i = 0; i < l->n; i++)
+                pending_add(pending, l->kernel[i]);
+}
+
 /* A repeat waits before the kernel that finds an iteration's rows, which reads a value of all rows. */
 static void sync_steps(const Sync *s, StepList *list, PendingKernels *pending)
 {
@@ -152,11 +174,16 @@ static void sync_steps(const Sync *s, StepList *list, PendingKernels *pending)
                         pending->n = 0;
                 if (step->op == STEP_IF || step->op == STEP_BARRIER || step->half == 2)
                         continue;
-                if (step->op == STEP_REPEAT ? k->repeat.active_rows != NULL : sync_conflicts(s, k, pending)) {
+                const bool parts = step->op == STEP_REPEAT && k->repeat.parts;
+                if (parts                       ? parts_conflict(s, k, pending)
+                    : step->op == STEP_REPEAT ? k->repeat.active_rows != NULL
+                                              : sync_conflicts(s, k, pending)) {
                         i = sync_wait(s, list, i, s->wait);
                         pending->n = 0;
                 }
-                if (step->op == STEP_REPEAT)
+                if (parts)
+                        parts_pending(s, k, pending);
+                else if (step->op == STEP_REPEAT)
                         sync_repeat(s, step, second_half_of(list, i), pending);
                 else
                         pending_add(pending, k);

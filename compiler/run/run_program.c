@@ -110,6 +110,32 @@ static void run_active(ThreadRun *r, const EngineInstance *m, const Step *s, int
         free(active);
 }
 
+/* r: within the `along`.  A thread runs all positions of its parts, each as if it were one of so many threads. */
+static void run_positions(ThreadRun *r, const EngineInstance *m, const Step *s, int64_t positions)
+{
+        const int64_t parts = s->kernel->repeat.parts;
+        const size_t bytes = instance_bytes(r->own->plan->graph);
+        ThreadRun inside = *r;
+        EngineInstance *one = parts ? malloc(bytes) : NULL;
+        if (parts && !one)
+                abort();
+        if (one) {
+                memcpy(one, m, bytes);
+                one->threads = (int)parts;
+        }
+        const int64_t end = parts ? share_start(parts, r->thread + 1, m->threads) : 1;
+        for (int64_t part = parts ? share_start(parts, r->thread, m->threads) : 0; part < end; part++) {
+                inside.thread = parts ? (int)part : r->thread;
+                if (one)
+                        one->scratch = m->scratch + (r->thread - part) * scratch_size(r->own->plan);
+                for (int64_t t = 0; t < positions; t++) {
+                        inside.iteration[r->depth - 1] = t;
+                        run_iteration(&inside, one ? one : m, &s->inside, 0);
+                }
+        }
+        free(one);
+}
+
 /* All positions of an `along`, of one sequence after another. */
 static void run_along(ThreadRun *r, const EngineInstance *m, const Step *s)
 {
@@ -120,11 +146,7 @@ static void run_along(ThreadRun *r, const EngineInstance *m, const Step *s)
         for (int i = 0; i < (p->slots > 1 ? m->sequences : 1); i++) {
                 const EngineInstance *one = p->slots > 1 ? view_at(p->graph, m->sequence, i) : m;
                 const CodeFrame f = {.own = r->own, .m = one, .kernel = s->kernel};
-                const int64_t end = frame_size(&f, count);
-                for (int64_t t = 0; t < end; t++) {
-                        inside.iteration[r->depth] = t;
-                        run_iteration(&inside, one, &s->inside, 0);
-                }
+                run_positions(&inside, one, s, frame_size(&f, count));
         }
 }
 
