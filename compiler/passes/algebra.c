@@ -177,6 +177,16 @@ static Node *rewrite_gather(Graph *g, Node *n)
         return x;
 }
 
+/* An outer product, as what an `along` adds to a matrix, is made element by element, without a value of its
+ * own. */
+static Node *rewrite_outer_product(Graph *g, Node *n)
+{
+        const Type *left = &n->in[0]->type;
+        if (!along_around(n->body) || !dim_is(left->dim[left->rank - 1], 1) || n->attr.index != 0)
+                return n;
+        return as_type_of(g, n, op_like(g, n, OP_MUL, n->in[0], n->in[1]));
+}
+
 static Node *rewrite_op(Graph *g, Node *n)
 {
         switch (n->op) {
@@ -196,6 +206,7 @@ static Node *rewrite_op(Graph *g, Node *n)
                 if (is_uniform(n->in[0], 1))
                         return as_type_of(g, n, n->in[1]);
                 return is_uniform(n->in[1], 1) ? as_type_of(g, n, n->in[0]) : n;
+        case OP_MATMUL: return rewrite_outer_product(g, n);
         case OP_DIV: return rewrite_div(g, n);
         case OP_POW: return rewrite_pow(g, n);
         case OP_MAX:

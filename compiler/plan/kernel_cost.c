@@ -251,7 +251,10 @@ static void cost_repeat(const AllCosts *all, const Kernel *k, int64_t runs)
                 int64_t taken = 0;
                 for (int64_t t = 0; t < r->iterations; t++)
                         taken += r->body_of[t] == b;
-                cost_body(all, body_number(all->plan, r->body[b]), runs * min_int64(taken, in_use), active);
+                const int64_t positions =
+                        r->along ? dim_value(positions_of(all->plan->graph, r), all->size) : 1;
+                cost_body(all, body_number(all->plan, r->body[b]), runs * positions * min_int64(taken, in_use),
+                          active);
         }
 }
 
@@ -270,7 +273,8 @@ static void cost_body(const AllCosts *all, int body, int64_t runs, const int64_t
                         wanted_rows(all->plan->graph, size);
                 held_positions(all->plan, k, size);
                 all->of[k->order.step] = cost_one(all->plan, k, size);
-                all->of[k->order.step].runs = runs;
+                all->of[k->order.step].runs =
+                        k->rows == ROWS_AT_START && size[all->plan->graph->past] > 0 ? 0 : runs;
                 all->of[k->order.step].rows = all->plan->graph->past >= 0 ? size[all->plan->graph->time] : 0;
         }
 }
