@@ -251,7 +251,8 @@ static int generate_prepare(GenerateSession *s)
                 return WRONG_INPUT;
         if ((o->draft.model || o->draft.tokens) && carried_state(s->plan)) {
                 fprintf(stderr,
-                        "lathe run: --draft: %s can't take back rejected drafts: %s keeps its last value alone\n",
+                        "lathe run: --draft: %s can't take back rejected drafts: %s keeps its last value "
+                        "alone\n",
                         s->m->graph->name, carried_state(s->plan));
                 return WRONG_INPUT;
         }

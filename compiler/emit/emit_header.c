@@ -84,9 +84,9 @@ static const char *rewind_text(const Emit *e)
                         "be in the last position's block",
                         text, SCAN_BLOCK);
         if (carried_state(e->plan))
-                text = arena_printf(e->arena,
-                                    "%s.  A recurrence\n * keeps its last state alone: n may be 0 or all of them",
-                                    text);
+                text = arena_printf(
+                        e->arena,
+                        "%s.  A recurrence\n * keeps its last state alone: n may be 0 or all of them", text);
         return *text ? arena_printf(e->arena,
                                     "%s;\n * otherwise it returns %s_ERROR_REWIND, and changes nothing", text,
                                     e->upper)

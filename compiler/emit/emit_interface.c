@@ -460,8 +460,8 @@ static void emit_rewind(const Emit *e, Text *c)
                             ", n))\n                return %s_ERROR_REWIND;\n",
                             FLOATS(scan->offset), e->upper);
         if (carried_state(e->plan))
-                text_printf(c, "        if (n > 0 && n < m->%s)\n                return %s_ERROR_REWIND;\n", past,
-                            e->upper);
+                text_printf(c, "        if (n > 0 && n < m->%s)\n                return %s_ERROR_REWIND;\n",
+                            past, e->upper);
         emit_pages_back(e, "n", c);
         text_printf(c, "        m->%s = n;\n        return %s_OK;\n}\n\n", past, e->upper);
 }

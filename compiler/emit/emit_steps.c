@@ -139,7 +139,9 @@ static void emit_along(const Emit *e, const Step *s, Text *t)
         if (!is_batched(e))
                 emit_positions(e, s, t);
         else
-                text_printf(t, "for (int i = 0; i < m->sequences; i++)\n        %s_all(&m->sequence[i]%s, thread);\n",
+                text_printf(t,
+                            "for (int i = 0; i < m->sequences; i++)\n        %s_all(&m->sequence[i]%s, "
+                            "thread);\n",
                             s->kernel->repeat.region->name,
                             iteration_parameters(e->arena, s->kernel->body, false));
 }
@@ -398,8 +400,9 @@ static void emit_positions_function(const Emit *e, const Step *along, Text *c)
 {
         Text *steps = text_new(e->arena);
         emit_positions(e, along, steps);
-        text_printf(c, "static void %s_all(const %s *m%s, int thread)\n{\n", along->kernel->repeat.region->name,
-                    e->name, body_parameters(e, along->kernel->body, steps));
+        text_printf(c, "static void %s_all(const %s *m%s, int thread)\n{\n",
+                    along->kernel->repeat.region->name, e->name,
+                    body_parameters(e, along->kernel->body, steps));
         text_indent(c, steps, 1);
         text_printf(c, "}\n\n");
 }

@@ -133,7 +133,8 @@ static void count_along(Count *c, const Region *r, int64_t iterations)
         c->flops = (Flops){0};
         count_body(c, r->body[0], iterations);
         Flops all = before;
-        Polynomial product = times_dim(c, &c->flops.product, count), pair = times_dim(c, &c->flops.pair, count),
+        Polynomial product = times_dim(c, &c->flops.product, count),
+                   pair = times_dim(c, &c->flops.pair, count),
                    pointwise = times_dim(c, &c->flops.pointwise, count);
         polynomial_add(&all.product, &product, 1);
         polynomial_add(&all.pair, &pair, 1);

@@ -418,10 +418,10 @@ const Region *along_around(const Body *b);
 bool keeps_carried(const Node *n);
 /* stage.c: whether the node itself takes the position of an `along`, as a number or for an offset */
 bool takes_position(const Node *n);
-bool names_position(Dim d); /* whether it depends on the position of an `along` */
-bool is_visible_from(const Node *n, const Body *from);        /* whether n's body is `from` or an outer one */
-const Loop *graph_loop(const Graph *g, const char *name);     /* NULL: the model has no such loop */
-const Setting *loop_setting(const Loop *l, const char *name); /* NULL: not set, or l is NULL */
+bool names_position(Dim d);                            /* whether it depends on the position of an `along` */
+bool is_visible_from(const Node *n, const Body *from); /* whether n's body is `from` or an outer one */
+const Loop *graph_loop(const Graph *g, const char *name);       /* NULL: the model has no such loop */
+const Setting *loop_setting(const Loop *l, const char *name);   /* NULL: not set, or l is NULL */
 const char *loop_text_setting(const Loop *l, const char *name); /* the same for a text */
 /* List of ids in a setting of `loop generate`, ended by -1; in the graph's arena. */
 const int32_t *loop_tokens(const Graph *g, const char *setting);

@@ -248,8 +248,9 @@ void interpret_continue(Interp *it, const Node *along, int index, InterpValue **
         if (!kept)
                 return;
         if (kept->rows != it->size[it->g->past] || kept->count != (*first)->count) {
-                interpret_fail(it, arena_printf(it->g->arena, "state %s does not hold what the past of %lld left",
-                                                s->name, (long long)it->size[it->g->past]));
+                interpret_fail(it,
+                               arena_printf(it->g->arena, "state %s does not hold what the past of %lld left",
+                                            s->name, (long long)it->size[it->g->past]));
                 return;
         }
         InterpValue *from = interpreted_new(it, kept->count);

@@ -346,8 +346,9 @@ Value run_reverse(const BuiltinCall *c)
                 back[order[i]] = i;
         const Dim size = x->type.dim[axis];
         Type row = {.dtype = INT, .rank = 1, .dim = {size}};
-        Node *pair[] = {to_tensor(e, value_dim(e, dim_sub(size, dim_fixed(1))), c->span),
-                        node_new(e->g, e->body, OP_INDEX, 0, NULL, (Attr){.slot = -1}, row, c->span, e->where)};
+        Node *pair[] = {
+                to_tensor(e, value_dim(e, dim_sub(size, dim_fixed(1))), c->span),
+                node_new(e->g, e->body, OP_INDEX, 0, NULL, (Attr){.slot = -1}, row, c->span, e->where)};
         Node *index = pair[0] ? make_node(e, OP_SUB, 2, pair, (Attr){.slot = -1}, c->span) : NULL,
              *front = view_transpose(e->g, e->body, x, order, c->span, e->where);
         Node *y = index && front

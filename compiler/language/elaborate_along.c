@@ -9,7 +9,7 @@
 typedef struct {
         const char *name;
         Value before;
-        Node *start; /* NULL: known at compile time, and the same after each position */
+        Node *start;      /* NULL: known at compile time, and the same after each position */
         const Node *like; /* the tensor that it must start as, in the next attempt; or NULL */
         Span span;
 } AlongName;
@@ -37,11 +37,10 @@ static void along_add_carried(void *to, const char *name)
         if (!b || is_poison(b->value))
                 return;
         GROW(e->arena, r->carried, r->ncarried, r->capacity);
-        r->carried[r->ncarried++] =
-                (AlongName){.name = name,
-                            .before = b->value,
-                            .start = b->value.kind == V_TENSOR ? b->value.tensor : NULL,
-                            .span = b->span};
+        r->carried[r->ncarried++] = (AlongName){.name = name,
+                                                .before = b->value,
+                                                .start = b->value.kind == V_TENSOR ? b->value.tensor : NULL,
+                                                .span = b->span};
 }
 
 /* A number that the body makes a tensor starts as one: `m = 0` before `m = max(m, x[t])`.  Integers that it
@@ -51,14 +50,15 @@ static bool along_start_tensor(AlongRun *r, AlongName *c)
         Elaborator *e = r->elaborator;
         bool number = is_number(c->before);
         if (c->start) {
-                c->start = build(e->g, e->body, e->diag, OP_REAL_OF, 1, &c->start, &(Attr){.slot = -1}, c->span,
-                                 e->where);
+                c->start = build(e->g, e->body, e->diag, OP_REAL_OF, 1, &c->start, &(Attr){.slot = -1},
+                                 c->span, e->where);
                 return c->start != NULL;
         }
         if (number && !check_float(e, c->before.number, c->span))
                 return false;
-        Node *n = number ? build_number(e->g, e->body, c->before.number, c->like->type.dtype, c->span, e->where)
-                         : to_tensor(e, c->before, c->span);
+        Node *n =
+                number ? build_number(e->g, e->body, c->before.number, c->like->type.dtype, c->span, e->where)
+                       : to_tensor(e, c->before, c->span);
         if (n && number && c->like->type.rank > 0)
                 n = view_broadcast(e->g, e->body, n, &c->like->type, c->span, e->where);
         c->start = n;
@@ -237,8 +237,8 @@ static int along_index(Elaborator *e, const Ast *ast, Dim count)
                 if (dim_equal(g->along[i].count, count))
                         return i;
         if (g->nalong == MAX_ALONG)
-                return poisoned(e, ast->kid[1]->span, "the alongs of a model have at most %d different counts",
-                                MAX_ALONG),
+                return poisoned(e, ast->kid[1]->span,
+                                "the alongs of a model have at most %d different counts", MAX_ALONG),
                        -1;
         g->along[g->nalong] = (Along){.name = ast->kid[0]->name, .count = count};
         return g->nalong++;

@@ -99,10 +99,11 @@ static bool is_at_position(Value v)
 static Value fail_other_position(Elaborator *e, const Along *along, Span span)
 {
         poisoned(e, span, "only position %s itself can be taken", along->name);
-        diag_hint(e->diag,
-                  "to use an earlier one, carry it (`was = x[%s]` at the end of the body), or shift x before: "
-                  "`pad(x, axis: 0, before: 1)[..-1]`",
-                  along->name);
+        diag_hint(
+                e->diag,
+                "to use an earlier one, carry it (`was = x[%s]` at the end of the body), or shift x before: "
+                "`pad(x, axis: 0, before: 1)[..-1]`",
+                along->name);
         return POISON;
 }
 
@@ -118,8 +119,8 @@ static Value piece_of_gather(Elaborator *e, const Node *x, int axis, Value at, S
         in[0] = table.tensor;
         for (int i = 1; i < x->nin; i++)
                 in[i] = x->in[i];
-        return value_tensor(build(e->g, e->body, e->diag, OP_GATHER, x->nin, in, &(Attr){.slot = -1}, span,
-                                  e->where));
+        return value_tensor(
+                build(e->g, e->body, e->diag, OP_GATHER, x->nin, in, &(Attr){.slot = -1}, span, e->where));
 }
 
 /* x at position t along an axis, which stays with size 1. */

@@ -76,9 +76,10 @@ static bool is_operator(const char *name)
 /* Reserved words that look like names. */
 static bool is_reserved_noun(const char *name)
 {
-        static const char *const list[] = {"block",  "scheme",  "model",  "checkpoint", "import", "test",
-                                           "input",  "output",  "repeat", "over",       "along",  "shared", "loop",
-                                           "config", "require", "within", "return",     "as",     NULL};
+        static const char *const list[] = {"block",  "scheme", "model",  "checkpoint", "import",
+                                           "test",   "input",  "output", "repeat",     "over",
+                                           "along",  "shared", "loop",   "config",     "require",
+                                           "within", "return", "as",     NULL};
         return is_one_of(name, list);
 }
 

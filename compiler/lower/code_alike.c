@@ -74,9 +74,8 @@ bool may_be_shared(const Kernel *k)
         return k->op == K_LOOP && c && c->n == 1 && f->role == WHOLE_KERNEL && f->body.n == 1 &&
                f->body.stmt[0].op == STMT_ROWS && f->body.stmt[0].end - f->body.stmt[0].begin == 1 &&
                !f->loop[f->body.stmt[0].begin].active && k->batching <= BATCH_ROWS && !k->ranks.sharded &&
-               !along_around(k->body) && k->rows != ROWS_AT_START &&
-               !k->ranks.by_rows && !k->ranks.row_loop &&
-               statements_alike(f, &f->body.stmt[0], f, &f->body.stmt[0]);
+               !along_around(k->body) && k->rows != ROWS_AT_START && !k->ranks.by_rows &&
+               !k->ranks.row_loop && statements_alike(f, &f->body.stmt[0], f, &f->body.stmt[0]);
 }
 
 bool kernels_alike(const Kernel *k, const Kernel *other)

@@ -302,7 +302,8 @@ static Attr attr_in_form(const Rewrite *m, const Node *n, const Form *form)
         case OP_WEIGHT: attr.weight = m->weight[n->attr.weight->id]; break;
         case OP_SIZE:
                 for (int i = 0; i < m->g->nalong; i++) /* it counts from the first row of all calls */
-                        attr.dim.per[m->g->past] += attr.dim.per[NAMED_ALONG + i] * m->g->along[i].count.per[m->g->time];
+                        attr.dim.per[m->g->past] +=
+                                attr.dim.per[NAMED_ALONG + i] * m->g->along[i].count.per[m->g->time];
                 attr.dim = whole_dim(m->g, attr.dim);
                 break;
         case OP_INDEX:

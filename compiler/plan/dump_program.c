@@ -177,8 +177,9 @@ static StepFacts step_facts(const Plan *p, const Step *s)
         case STEP_REPEAT:
                 fact_text(&f, "region", s->kernel->name);
                 if (s->kernel->repeat.region->along)
-                        fact_text(&f, "positions", dim_text(p->graph->arena, p->graph,
-                                                            positions_of(p->graph, s->kernel->repeat.region)));
+                        fact_text(&f, "positions",
+                                  dim_text(p->graph->arena, p->graph,
+                                           positions_of(p->graph, s->kernel->repeat.region)));
                 else
                         fact_number(&f, "iterations", s->kernel->repeat.region->iterations);
                 if (s->kernel->repeat.parts)

@@ -322,7 +322,8 @@ static int64_t parts_of_kernel(const Kernel *k)
         int64_t parts = 0;
         for (int i = 0; k->code->n == 1 && i < f->body.n; i++) {
                 const int loop = loop_of_parts(f, &f->body.stmt[i]);
-                if (loop < 0 || !dim_is_fixed(f->loop[loop].size) || f->loop[loop].from_first || f->loop[loop].active)
+                if (loop < 0 || !dim_is_fixed(f->loop[loop].size) || f->loop[loop].from_first ||
+                    f->loop[loop].active)
                         return 0;
                 parts = common_divisor(parts, f->loop[loop].size.fixed);
         }
@@ -335,8 +336,8 @@ static void see_activation(Seen *s, const ActivationCall *c)
         const bool fixed = dim_is_fixed(c->columns->size) && dim_is_fixed(c->depth->size) &&
                            (c->row < 0 || dim_is_fixed(s->f->loop[c->row].size));
         const int64_t columns = c->columns->size.fixed - 1, depth = c->depth->size.fixed - 1;
-        heads_see(s, c->to.buffer, c->to.at, fixed ? head_step(s, c->to.at, 1) : 0, c->to_row * rows + columns,
-                  NULL, false);
+        heads_see(s, c->to.buffer, c->to.at, fixed ? head_step(s, c->to.at, 1) : 0,
+                  c->to_row * rows + columns, NULL, false);
         heads_see(s, c->a.buffer, c->a.at, fixed ? head_step(s, c->a.at, 1) : 0,
                   c->a_row * rows + c->a_step * depth, NULL, false);
         heads_see(s, c->b.buffer, c->b.at, fixed ? head_step(s, c->b.at, 1) : 0,

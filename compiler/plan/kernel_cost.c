@@ -253,8 +253,8 @@ static void cost_repeat(const AllCosts *all, const Kernel *k, int64_t runs)
                         taken += r->body_of[t] == b;
                 const int64_t positions =
                         r->along ? dim_value(positions_of(all->plan->graph, r), all->size) : 1;
-                cost_body(all, body_number(all->plan, r->body[b]), runs * positions * min_int64(taken, in_use),
-                          active);
+                cost_body(all, body_number(all->plan, r->body[b]),
+                          runs * positions * min_int64(taken, in_use), active);
         }
 }
 

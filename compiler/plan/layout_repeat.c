@@ -192,9 +192,8 @@ static Buffer *lay_positions(Fuse *f, Node *repeat, int i)
         Plan *p = f->plan;
         Region *r = repeat->attr.region;
         Node *each = r->body[0]->stack[i];
-        Type type = {.dtype = each->type.dtype,
-                     .rank = each->type.rank + 1,
-                     .dim = {positions_of(p->graph, r)}};
+        Type type = {
+                .dtype = each->type.dtype, .rank = each->type.rank + 1, .dim = {positions_of(p->graph, r)}};
         for (int a = 0; a < each->type.rank; a++)
                 type.dim[a + 1] = each->type.dim[a];
         Buffer *all = buffer_new(p, IN_ARENA, &type, "stacked");

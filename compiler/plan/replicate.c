@@ -82,7 +82,8 @@ bool pass_replicate(Plan *p, Diag *diag)
         for (int i = 0; i < p->all.n; i++)
                 if (p->all.kernel[i]->op != K_REPEAT && is_one_row(p, p->all.kernel[i]))
                         p->all.kernel[i]->one_row = ONE_ROW_REPLICATED;
-        for (int i = 0; i < p->all.n; i++) { /* the body of an along may be called with numbers of parts for threads */
+        for (int i = 0; i < p->all.n;
+             i++) { /* the body of an along may be called with numbers of parts for threads */
                 const Kernel *k = p->all.kernel[i];
                 for (int r = 0; k->op != K_REPEAT && along_around(k->body) && r < k->code->nread; r++)
                         k->code->read[r]->replicated = false;

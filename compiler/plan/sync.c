@@ -175,7 +175,7 @@ static void sync_steps(const Sync *s, StepList *list, PendingKernels *pending)
                 if (step->op == STEP_IF || step->op == STEP_BARRIER || step->half == 2)
                         continue;
                 const bool parts = step->op == STEP_REPEAT && k->repeat.parts;
-                if (parts                       ? parts_conflict(s, k, pending)
+                if (parts                     ? parts_conflict(s, k, pending)
                     : step->op == STEP_REPEAT ? k->repeat.active_rows != NULL
                                               : sync_conflicts(s, k, pending)) {
                         i = sync_wait(s, list, i, s->wait);

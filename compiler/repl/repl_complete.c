@@ -51,9 +51,10 @@ static void offer_files(Candidates *c)
 
 static void offer_words(ReplSession *s, Candidates *c)
 {
-        static const char *const word[] = {"block",  "scheme", "model",  "checkpoint", "import", "test",
-                                           "repeat", "over",   "along", "shared", "require",    "within", "return",
-                                           "weight", "none",   "true",   "false",      "then",   "else"};
+        static const char *const word[] = {"block",   "scheme", "model",  "checkpoint", "import",
+                                           "test",    "repeat", "over",   "along",      "shared",
+                                           "require", "within", "return", "weight",     "none",
+                                           "true",    "false",  "then",   "else"};
         const char *name[256];
         for (size_t i = 0; i < sizeof word / sizeof *word; i++)
                 offer(c, word[i]);

@@ -178,8 +178,9 @@ static bool model_read_weight(ReplSession *s, Model *m, const Words *w)
 
 static void search_names(NameSearch *r, const Ast *ast)
 {
-        r->binds |= ast && (ast->kind == AST_OVER || ast->kind == AST_ALONG || !(ast_is_expression(ast->kind) || ast->kind == AST_ARG ||
-                                                       ast->kind == AST_RANGE));
+        r->binds |=
+                ast && (ast->kind == AST_OVER || ast->kind == AST_ALONG ||
+                        !(ast_is_expression(ast->kind) || ast->kind == AST_ARG || ast->kind == AST_RANGE));
         for (int i = 0; ast && i < ast->nkid; i++)
                 search_names(r, ast->kid[i]);
 }

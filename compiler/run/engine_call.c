@@ -37,8 +37,8 @@ const char *engine_rewind(Engine *e, int64_t n)
                                     (long long)n);
         if (n > 0 && n < *position(e) && carried_state(p))
                 return arena_printf(p->graph->arena,
-                                    "can't rewind to position %lld: %s keeps its last value alone", (long long)n,
-                                    carried_state(p));
+                                    "can't rewind to position %lld: %s keeps its last value alone",
+                                    (long long)n, carried_state(p));
         if (p->pages)
                 pages_give(&e->pages, e->slot, *position(e), n);
         *position(e) = n;
