@@ -168,6 +168,10 @@ static const char *causal_explain(Arena *a, const Facts *f, const Node *n)
             n->attr.index < n->in[0]->attr.region->ncarry)
                 return arena_printf(a, "%s after the along is that of the last position of %s",
                                     n->name ? n->name : "a value", name);
+        if (n->op == OP_RESULT && n->in[0]->attr.region->along &&
+            !dim_equal(positions_of(g, n->in[0]->attr.region), dim_named(f->time)))
+                return arena_printf(a, "the positions of this along are %s, not those of %s",
+                                    dim_text(a, g, positions_of(g, n->in[0]->attr.region)), name);
         if (n->op == OP_INPUT)
                 return arena_printf(
                         a, "%s, an input of %s, does not bring one element of an axis with each step of %s",

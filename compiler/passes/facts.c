@@ -480,9 +480,12 @@ static Fact last_fact(const Facts *f, const Fact *a, const Region *r)
 static Fact positions_fact(const Facts *f, const Fact *a, const Region *r)
 {
         Fact y = without_conditions(a);
-        const bool grows = positions_of(f->graph, r).per[f->time] != 0;
+        const Dim count = positions_of(f->graph, r);
+        const bool grows = count.per[f->time] != 0;
         const int position = NAMED_ALONG + r->along - 1;
-        Reach reach = {.all = y.reach.all};
+        /* a state goes on from row to row, none of which may change later */
+        Reach reach = {.all = y.reach.all || (grows && !dim_equal(count, dim_named(f->time))) ||
+                              (grows && r->ncarry > 0 && reads_future(f, &y.reach))};
         for (int i = 0; i < y.reach.n; i++) {
                 Read read = y.reach.at[i];
                 if (read.axis == NO_AXIS && grows && read.high.per[position] == 1) {

@@ -106,7 +106,7 @@ static bool body_appends(const Body *b)
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                         if (body_appends(n->attr.region->body[k]))
                                 return true;
-                if (n->op == OP_APPEND || keeps_scan(n))
+                if (n->op == OP_APPEND || keeps_scan(n) || keeps_carried(n))
                         return true;
         }
         return false;
