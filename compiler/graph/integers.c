@@ -248,9 +248,20 @@ static bool has_no_bound(const Node *n)
                                          op_info[n->op].family == STATE);
 }
 
+/* Integers whose bounds are beyond doubles, where those of its inputs are not. */
+static bool overflows_bounds(const IntervalScan *s, const Node *n, Interval x)
+{
+        bool overflows = n->type.dtype == INT && op_info[n->op].family == POINT && isinf(magnitude(x));
+        for (int i = 0; i < n->nin; i++)
+                overflows = overflows && !isinf(magnitude(s->now[n->in[i]->id]));
+        return overflows && !is_nothing(x);
+}
+
 static void scan_node(IntervalScan *s, const Node *n)
 {
         Interval x = has_no_bound(n) ? anything : of_node(s, n);
+        if (overflows_bounds(s, n, x))
+                x = interval(-too_much, too_much);
         bool computed = op_info[n->op].family == POINT || op_info[n->op].family == CONTRACT;
         if (n->type.dtype == BOOL && !is_nothing(x))
                 x = interval(0, 1);

@@ -22,6 +22,7 @@ typedef struct {
         Graph *g;
         Arena scratch;
         Uses *uses;
+        int known;  /* number of nodes before the pass */
         int *first; /* by id: index of its newest entry in `own`, plus 1; 0: none */
         OwnView *own;
         int n, cap;
@@ -58,6 +59,8 @@ static Node *copied_view(Graph *g, const Node *n)
 static void operands_take_own(Operands *o, Node **operand, const Node *also)
 {
         Node *n = *operand;
+        if (n->id >= o->known) /* the product of one attention has the scores of another */
+                return;
         if (n->op == OP_VIEW && n != also && o->uses->nuser[n->id] == 1 && !o->uses->pinned[n->id])
                 return;
         GROW(&o->scratch, o->own, o->n, o->cap);
@@ -96,6 +99,7 @@ bool separate_operands(Graph *g)
         const int old = g->nnode;
         Operands o = {.g = g, .scratch = {.out_of_memory = g->arena->out_of_memory}};
         o.uses = uses_of(&o.scratch, g);
+        o.known = old;
         o.first = NEW_ARRAY(&o.scratch, int, g->nnode);
         operands_find_sites(&o, g->top);
         if (o.n) {
