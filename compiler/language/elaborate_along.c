@@ -209,7 +209,7 @@ static Body *along_body(AlongRun *r, bool *again)
 }
 
 /* Elaborates it again while numbers become tensors.  NULL after an error. */
-static Body *along_run(AlongRun *r)
+static Body *along_attempts(AlongRun *r)
 {
         Elaborator *e = r->elaborator;
         for (;;) {
@@ -227,6 +227,65 @@ static Body *along_run(AlongRun *r)
                         r->carried[i].like = NULL;
                 }
         }
+}
+
+/* The same without messages: NULL, and everything is as before, if there are any. */
+static Body *along_quietly(AlongRun *r)
+{
+        Elaborator *e = r->elaborator;
+        Diag *diag = e->diag, quiet = {.arena = e->arena};
+        const bool was_stopped = e->stopped;
+        const int64_t change = changes_mark(e), instances = e->ninstance;
+        const int first = e->g->nnode;
+        AlongName *before = NEW_ARRAY(e->arena, AlongName, r->ncarried);
+        for (int i = 0; i < r->ncarried; i++)
+                before[i] = r->carried[i];
+        e->diag = &quiet;
+        Body *body = along_attempts(r);
+        e->diag = diag;
+        if (body)
+                return body;
+        e->stopped = was_stopped;
+        changes_undo(e, change, instances);
+        e->g->nnode = first;
+        for (int i = 0; i < r->ncarried; i++)
+                r->carried[i] = before[i];
+        return NULL;
+}
+
+/* Whether the body carries integers; as_reals: they become reals. */
+static bool along_has_integers(AlongRun *r, bool as_reals)
+{
+        bool any = false;
+        for (int i = 0; i < r->ncarried; i++) {
+                AlongName *c = &r->carried[i];
+                if (!c->start || c->start->type.dtype != INT)
+                        continue;
+                any = true;
+                if (as_reals)
+                        along_start_tensor(r, c);
+        }
+        return any;
+}
+
+/* Integers that the body can't carry, as where it makes them reals on the way, are carried as reals. */
+static Body *along_run(AlongRun *r)
+{
+        if (!along_has_integers(r, false))
+                return along_attempts(r);
+        Body *body = along_quietly(r);
+        if (body)
+                return body;
+        AlongName *before = NEW_ARRAY(r->elaborator->arena, AlongName, r->ncarried);
+        for (int i = 0; i < r->ncarried; i++)
+                before[i] = r->carried[i];
+        along_has_integers(r, true);
+        body = along_quietly(r);
+        if (body)
+                return body;
+        for (int i = 0; i < r->ncarried; i++)
+                r->carried[i] = before[i];
+        return along_attempts(r);
 }
 
 /* The index of this count in Graph.along, or -1 after an error. */

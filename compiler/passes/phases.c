@@ -164,6 +164,18 @@ static void take_whole(Split *s, const Node *repeat, uint64_t groups)
                 }
 }
 
+/* A value in an `along` of the calls is made there, since it would have to be kept for each position. */
+static void leave_in_calls(Split *s, const Body *body)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                const Node *n = body->node[i];
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        leave_in_calls(s, n->attr.region->body[k]);
+                if (s->when[n->id] == EARLY)
+                        s->when[n->id] = LATE;
+        }
+}
+
 /* The carried values of a repeat have one time: the latest of the nodes in its bodies and of its inputs. */
 static void classify_repeat(Split *s, const Node *n)
 {
@@ -183,6 +195,8 @@ static void classify_repeat(Split *s, const Node *n)
         }
         if (s->when[n->id] == EARLY)
                 take_whole(s, n, s->groups[n->id]);
+        else if (r->along)
+                leave_in_calls(s, r->body[0]);
 }
 
 static void phases_classify(Split *s, const Body *body, PhaseTime carry, uint64_t groups)

@@ -95,6 +95,15 @@ static bool print_profile(ReplSession *s, const ProfileRow *profile, int steps, 
 
 /* --- the runs ------------------------------------------------------------------------------------------------------------- */
 
+/* To the first n positions.  What keeps its last state alone takes them again. */
+static const char *time_back_to(const Runner *r, const EngineCall *call, int64_t n)
+{
+        const char *error = engine_rewind(r->engine, n);
+        if (!error || engine_rewind(r->engine, 0))
+                return error;
+        return engine_advance(r->engine, call, n, n);
+}
+
 /* Runs once to warm up, then again. */
 static bool time_whole(ReplSession *s, Trace *t, ProfileRow *profile, int steps)
 {
@@ -119,9 +128,9 @@ static bool time_steps(ReplSession *s, const Trace *t, ProfileRow *profile, int 
         size[g->time] = 1;
         size[g->past] = n;
         EngineCall call = {(const void *const *)t->input, t->output, t->size};
-        const char *error = engine_rewind(r->engine, n - 1);
+        const char *error = time_back_to(r, &call, n - 1);
         for (*runs = 0; !error && *runs < STEPS; ++*runs) {
-                error = engine_rewind(r->engine, n - 1);
+                error = time_back_to(r, &call, n - 1);
                 profile_into(*runs ? profile : NULL, steps);
                 error = error ? error : engine_advance(r->engine, &call, 1, 0);
         }
