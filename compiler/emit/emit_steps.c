@@ -125,8 +125,11 @@ static void emit_positions(const Emit *e, const Step *s, Text *t)
                     " threads. */\n"
                     "for (int64_t part = share(%" PRId64 ", thread, m->threads); part < share(%" PRId64
                     ", thread + 1, m->threads); part++) {\n"
-                    "        %s one = *m;\n        one.threads = %" PRId64 ";\n",
-                    parts, parts, parts, e->name, parts);
+                    "        %s one%s;\n",
+                    parts, parts, parts, e->name, e->alone ? " = *m" : "");
+        if (!e->alone) /* without the team, whose other threads may be within a barrier */
+                text_printf(t, "        memcpy(&one, m, offsetof(%s, members));\n", e->name);
+        text_printf(t, "        one.threads = %" PRId64 ";\n", parts);
         if (scratch_size(e->plan))
                 text_printf(t, "        one.scratch = m->scratch + (thread - part) * SCRATCH;\n");
         text_indent(t, all, 1);

@@ -61,13 +61,15 @@ static const char *slot_text(Printer *p, const Buffer *b, Text *before)
         const Region *nest[MAX_NEST];
         Body within = {.region = b->region};
         int n = iterations_around(&within, nest);
-        const char *iteration = iteration_text(p, nest[0]);
-        int64_t iterations = nest[0]->iterations;
-        for (int i = 1; i < n; i++) {
+        const char *iteration = NULL;
+        int64_t iterations = 1;
+        for (int i = 0; i < n; i++) {
                 if (nest[i]->along) /* no slot for each position */
                         continue;
-                iteration = arena_printf(p->arena, "(%s * %lld + %s)", iteration,
-                                         (long long)nest[i]->iterations, iteration_text(p, nest[i]));
+                const char *own = iteration_text(p, nest[i]);
+                iteration = iteration ? arena_printf(p->arena, "(%s * %lld + %s)", iteration,
+                                                     (long long)nest[i]->iterations, own)
+                                      : own;
                 iterations *= nest[i]->iterations;
         }
         if (!b->slot_of || b->slots == iterations)

@@ -167,8 +167,10 @@ int64_t interpreted_iteration(const InterpFrame *frame, const Region *region)
                 frame = frame->outer;
         if (!frame || !region)
                 return 0;
-        const Body *around = region->repeat->body;
-        return interpreted_iteration(frame->outer, around->region) * region->iterations + frame->iteration;
+        const int64_t outer = interpreted_iteration(frame->outer, region->repeat->body->region);
+        if (region->along) /* no slot for each position */
+                return outer;
+        return outer * region->iterations + frame->iteration;
 }
 
 static int64_t weight_slot(const Interp *it, const Node *n)

@@ -238,6 +238,15 @@ void changes_repeat(Elaborator *e, int64_t from, int64_t to, int depth, int64_t 
 
 /* ---- numbering ---- */
 
+/* The body in which a region is repeated, without the alongs between. */
+static const Body *repeat_body(const Region *region)
+{
+        const Body *body = region->repeat->body;
+        while (body->region && body->region->along)
+                body = body->region->repeat->body;
+        return body;
+}
+
 /* Whether these iterations belong to the regions of w.  A repeat in two distinct bodies of the outer one
  * is two regions, each with its own iterations. */
 static bool iteration_is_mapped(const Weight *w, int64_t iteration)
@@ -248,7 +257,7 @@ static bool iteration_is_mapped(const Weight *w, int64_t iteration)
                 iteration /= w->region[r]->iterations;
         }
         for (int r = 0; r + 1 < w->nregion; r++)
-                if (w->region[r + 1]->repeat->body != w->region[r]->body[w->region[r]->body_of[at[r]]])
+                if (repeat_body(w->region[r + 1]) != w->region[r]->body[w->region[r]->body_of[at[r]]])
                         return false;
         return true;
 }
@@ -295,8 +304,9 @@ static void part_weights(Elaborator *e, const Body *body, Region **region, int d
                 if (n->op != OP_REPEAT)
                         continue;
                 region[depth] = n->attr.region;
+                const int inner = depth + !n->attr.region->along; /* an along has no slot for each position */
                 for (int k = 0; k < n->attr.region->nbody; k++)
-                        part_weights(e, n->attr.region->body[k], region, depth + 1);
+                        part_weights(e, n->attr.region->body[k], region, inner);
         }
 }
 

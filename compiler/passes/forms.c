@@ -473,6 +473,10 @@ static const char *why_impossible(const Forms *forms, const Node *n)
                                     time);
         if (!has_forms(forms, &n->type))
                 return arena_printf(forms->arena, "it has an axis of a multiple of %s", time);
+        if (along_around(n->body))
+                return arena_printf(forms->arena,
+                                    "each position of the along over %s would have to keep rows of %s",
+                                    along_around(n->body)->name, time);
         if (!can_be_kept(forms, &n->type))
                 return arena_printf(
                         forms->arena,
@@ -505,6 +509,8 @@ static void want_for(Forms *forms, const Node *n, const Form *form)
                 forms_widen(forms, repeat_of(n), n->attr.index, form->border);
                 way = form_way(forms, n, form, &from);
         }
+        if ((way == BY_STATE || n->op == OP_SCAN) && along_around(n->body))
+                way = IMPOSSIBLE; /* the positions of an `along` have one slot together */
         switch (way) {
         case BY_OP: want_inputs(forms, n, form); break;
         case BY_STATE: forms_want(forms, n, (Form){.border = rows_ahead(forms, n)}); break;

@@ -54,7 +54,10 @@ class Along:
         self.line(f"{was} = {h}")
         self.line(r.pick(steps))
         if r.chance(25):
-            self.line(f"repeat j{t} : {2 + r.below(2)} {{ {h} = tanh({h} + {at(x.name)} * 0.5) * {at(a)} }}")
+            step = r.pick([f"{h} = tanh({h} + {at(x.name)} * 0.5) * {at(a)}", f"w{t} : weight[{d}];  {h} = tanh({h} * w{t} + {at(x.name)}) * {at(a)}"])
+            if r.chance(30):
+                step = f"repeat i{t} : {2 + r.below(2)} {{ {step} }}"
+            self.line(f"repeat j{t} : {2 + r.below(2)} {{ {step} }}")
         if second:
             self.line(f"{g} = {g} * {at(a)} * 0.9 + tanh({r.pick([h, was])}) / 2")
         out = r.pick([h, f"{h} * 0.5 + {was} * 0.25", f"{h} * {at(x.name)}", f"{h} - real({p}) * 0.001"])
