@@ -115,6 +115,19 @@ static const char *no_state_of(Model *m, const Stuck *stuck)
                             name ? name : op, name ? " (" : "", name ? op : "", name ? ")" : "", stuck->why);
 }
 
+/* Whether the model has a state form without its taps, which are its last outputs. */
+static bool has_steps_without_taps(Model *m, GraphFacts *facts)
+{
+        Graph *g = m->graph;
+        const int all = g->noutput;
+        Stuck ignored;
+        while (g->noutput && g->output[g->noutput - 1].tap)
+                g->noutput--;
+        const bool has = incremental(g, facts, &ignored) != NULL;
+        g->noutput = all;
+        return has;
+}
+
 bool make_causal(Model *m, Graph **steps)
 {
         int time = growing_dimension(m->graph);
@@ -130,7 +143,7 @@ bool make_causal(Model *m, Graph **steps)
         m->why_not = *steps ? NULL : proof.causal ? no_state_of(m, &stuck) : proof.why;
         m->delay = proof.delay;
         const Output *last = m->graph->noutput ? &m->graph->output[m->graph->noutput - 1] : NULL;
-        if (proof.causal && !*steps && last && last->tap)
+        if (proof.causal && !*steps && last && last->tap && has_steps_without_taps(m, facts))
                 return refuse_tap(m, last, m->why_not);
         if (*steps) {
                 m->rests = proof.rests;

@@ -56,6 +56,13 @@ static bool along_start_tensor(AlongRun *r, AlongName *c)
         }
         if (number && !check_float(e, c->before.number, c->span))
                 return false;
+        if (c->before.kind == V_NONE || c->before.kind == V_TEXT || c->before.kind == V_BLOCK) {
+                poisoned(e, c->span,
+                         "%s is carried by the along and starts as %s, not as a tensor or a number", c->name,
+                         value_text_of(e, c->before));
+                diag_hint(e->diag, "give what the body alone uses another name");
+                return false;
+        }
         Node *n =
                 number ? build_number(e->g, e->body, c->before.number, c->like->type.dtype, c->span, e->where)
                        : to_tensor(e, c->before, c->span);

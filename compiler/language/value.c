@@ -76,7 +76,8 @@ const char *value_text_of(Elaborator *e, Value v)
         case V_TEXT: return arena_printf(e->diag->arena, "the text \"%s\"", v.text);
         case V_LIST: return arena_printf(e->diag->arena, "a list of %d", v.list->n);
         case V_DIM:
-                return arena_printf(e->diag->arena, "the dimension %s",
+                return arena_printf(e->diag->arena,
+                                    names_position(*v.dim) ? "the position %s" : "the dimension %s",
                                     dim_text(e->diag->arena, e->g, *v.dim));
         case V_TENSOR:
                 if (v.tensor->type.rank == 0)

@@ -212,21 +212,26 @@ static void evaluate_all(ReplEvaluation *v)
         evaluation_begin(v);
         Value value = elaborate_line(v);
         const Vars *vars = v->scope->vars;
-        bool keeps = !ast_is_expression(v->line->kind) && v->line->kind != AST_TEST;
-        if (ast_is_expression(v->line->kind) && is_kept_as_value(value))
+        bool shows = ast_is_expression(v->line->kind), keeps = v->line->kind != AST_TEST && !v->result,
+             changes = !shows; /* an `along` that is shown changes what it carries */
+        if (shows && is_kept_as_value(value))
                 want_all(v, value);
-        for (int i = 0; keeps && i < vars->n; i++)
-                if (is_changed(v, &vars->binding[i]) && is_kept_as_value(vars->binding[i].value))
+        for (int i = 0; keeps && i < vars->n; i++) {
+                if (!is_changed(v, &vars->binding[i]))
+                        continue;
+                changes = true;
+                if (is_kept_as_value(vars->binding[i].value))
                         want_all(v, vars->binding[i].value);
+        }
         bool good = !v->diag.count && evaluation_compute(v);
         if (v->line->kind == AST_TEST)
                 printf("%s %s\n", good ? "ok" : "FAIL", v->line->name);
-        else if (good && keeps)
-                commit(v);
         else if (good && v->result)
                 take_result(v, value);
-        else if (good)
+        else if (good && shows)
                 print_value(v, value);
+        if (good && keeps && changes) /* values are taken in the order in which they were wanted */
+                commit(v);
 }
 
 static bool evaluate_into(ReplSession *s, Unit *u, const Ast *line, KeptValue **result)

@@ -133,6 +133,7 @@ Value value_of_kept(ReplSession *s, Elaborator *e, KeptValue *k)
         e->path = e->root;
         e->active = NULL;
         e->depth = e->nregion = 0;
+        e->in_along = false;
         e->iterations = 1;
         const double *at = k->data;
         switch ((int)k->kind) {
@@ -153,6 +154,7 @@ Value value_of_kept(ReplSession *s, Elaborator *e, KeptValue *k)
         e->active = around.active;
         e->depth = around.depth;
         e->nregion = around.nregion;
+        e->in_along = around.in_along;
         e->iterations = around.iterations;
         k->made_in = s->evaluation;
         return k->made;
