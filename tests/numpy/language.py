@@ -62,6 +62,10 @@ class Returned(Exception):
     pass
 
 
+class Several(list):
+    """The values of `return a, b`; `return [a, b]` is one value."""
+
+
 class Scope:
     def __init__(self, outer, names=None):
         self.outer, self.names = outer, {} if names is None else names
@@ -256,7 +260,7 @@ class Model:
     def do_return(self, scope, exprs):
         if len(exprs) == 1:
             raise Returned(self.value(exprs[0], scope, WHOLE))
-        raise Returned([self.value(e, scope) for e in exprs])
+        raise Returned(Several(self.value(e, scope) for e in exprs))
 
     def do_if(self, scope, condition, body, other):
         self.run(body if self.value(condition, scope) else other, scope)
@@ -418,7 +422,7 @@ class Model:
             columns.append(self.in_path([name, str(iteration)], self.result, body, inner))
             left.append(self.left(inner))
         scope.repeats[name] = left
-        if isinstance(columns[0], list):
+        if isinstance(columns[0], Several):
             return [np.stack([builtin.tensor(x) for x in column]) for column in zip(*columns)]
         return np.stack([builtin.tensor(x) for x in columns])
 
@@ -428,7 +432,7 @@ class Model:
             inner = Positions(scope)
             inner.names[name] = builtin.Position(position, n)
             columns.append(self.result(body, inner))
-        if isinstance(columns[0], list):
+        if isinstance(columns[0], Several):
             return [builtin.joined([builtin.tensor(x) for x in column], n) for column in zip(*columns)]
         return builtin.joined([builtin.tensor(x) for x in columns], n)
 

@@ -60,7 +60,7 @@ class Along:
             self.line(f"repeat j{t} : {2 + r.below(2)} {{ {step} }}")
         if second:
             self.line(f"{g} = {g} * {at(a)} * 0.9 + tanh({r.pick([h, was])}) / 2")
-        out = r.pick([h, f"{h} * 0.5 + {was} * 0.25", f"{h} * {at(x.name)}", f"{h} - real({p}) * 0.001"])
+        out = r.pick([h, f"{h} * 0.5 + {was} * 0.25", f"{h} * {at(x.name)}", f"{h} - real({p}) * 0.001", f"reverse({h}, axis: 1)"])
         self.line(f"return {out}{' + ' + g if second else ''}")
         self.close("}" + (" }" if within else ""))
         most = 4 * max(1, x.most) ** 2 + 4
