@@ -260,7 +260,7 @@ typedef struct {
 } Named;
 
 /* The position of `along t : count`, 0 to count - 1: in its body the named dimension NAMED_ALONG + i, which
- * stands in offsets of views and in values of sizes, never in a shape.  Bodies with equal counts share it,
+ * occurs in offsets of views and in values of sizes, never in a shape.  Bodies with equal counts share it,
  * since none contains another. */
 typedef struct {
         const char *name; /* of the first one */

@@ -68,18 +68,7 @@ static void drop_node(Interp *it, const Node *n)
 
 /* --- needed nodes, and their lifetimes --- */
 
-static bool body_keeps_state(const Body *body)
-{
-        for (int i = 0; i < body->nnode; i++) {
-                const Node *n = body->node[i];
-                if (n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n) || keeps_carried(n))
-                        return true;
-                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        if (body_keeps_state(n->attr.region->body[k]))
-                                return true;
-        }
-        return false;
-}
+static bool body_keeps_state(const Body *body);
 
 static bool keeps_state(const Node *n)
 {
@@ -87,6 +76,14 @@ static bool keeps_state(const Node *n)
                 return true;
         for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
                 if (body_keeps_state(n->attr.region->body[k]))
+                        return true;
+        return false;
+}
+
+static bool body_keeps_state(const Body *body)
+{
+        for (int i = 0; i < body->nnode; i++)
+                if (keeps_state(body->node[i]))
                         return true;
         return false;
 }

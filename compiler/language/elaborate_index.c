@@ -96,15 +96,22 @@ static bool is_at_position(Value v)
         return v.kind == V_DIM && names_position(*v.dim);
 }
 
-static Value fail_other_position(Elaborator *e, const Along *along, Span span)
+/* The `along` whose position the index is; NULL after an error: the index is computed from it. */
+static const Along *along_at(Elaborator *e, Value at, Span span)
 {
+        int which = 0;
+        while (!at.dim->per[NAMED_ALONG + which])
+                which++;
+        const Along *along = &e->g->along[which];
+        if (dim_equal(*at.dim, dim_named(NAMED_ALONG + which)))
+                return along;
         poisoned(e, span, "only position %s itself can be taken", along->name);
         diag_hint(
                 e->diag,
                 "to use an earlier one, carry it (`was = x[%s]` at the end of the body), or shift x before: "
                 "`pad(x, axis: 0, before: 1)[..-1]`",
                 along->name);
-        return POISON;
+        return NULL;
 }
 
 static Value piece(Elaborator *e, Node *x, int axis, Value at, Span span);
@@ -126,12 +133,9 @@ static Value piece_of_gather(Elaborator *e, const Node *x, int axis, Value at, S
 /* x at position t along an axis, which stays with size 1. */
 static Value piece(Elaborator *e, Node *x, int axis, Value at, Span span)
 {
-        int which = 0;
-        while (!at.dim->per[NAMED_ALONG + which])
-                which++;
-        const Along *along = &e->g->along[which];
-        if (!dim_equal(*at.dim, dim_named(NAMED_ALONG + which)))
-                return fail_other_position(e, along, span);
+        const Along *along = along_at(e, at, span);
+        if (!along)
+                return POISON;
         if (!dim_equal(x->type.dim[axis], along->count))
                 return poisoned(e, span, "%s counts to %s, and this axis of %s has %s", along->name,
                                 dim_text(e->diag->arena, e->g, along->count),
@@ -148,12 +152,10 @@ static Value piece(Elaborator *e, Node *x, int axis, Value at, Span span)
 /* x[t]: along the only axis of that size */
 static Value whole_piece(Elaborator *e, Node *x, const Ast *ast, Value at)
 {
-        int axis = -1, which = 0, n = 0;
-        while (!at.dim->per[NAMED_ALONG + which])
-                which++;
-        const Along *along = &e->g->along[which];
-        if (!dim_equal(*at.dim, dim_named(NAMED_ALONG + which)))
-                return fail_other_position(e, along, ast->kid[1]->span);
+        int axis = -1, n = 0;
+        const Along *along = along_at(e, at, ast->kid[1]->span);
+        if (!along)
+                return POISON;
         const char *count = dim_text(e->diag->arena, e->g, along->count),
                    *name = ast->kid[0]->kind == AST_NAME ? ast->kid[0]->name : "x";
         for (int i = 0; i < x->type.rank; i++)

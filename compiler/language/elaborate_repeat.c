@@ -294,6 +294,7 @@ static bool repeat_known(Elaborator *e, Repeat *r, int64_t iteration)
                 const Iteration *known = &r->kept[i];
                 if (!index_uses_same(r->uses, known->answers, answers))
                         continue;
+                /* weights have no slot for each position of an `along` */
                 changes_repeat(e, known->change, known->changes, e->nregion - e->in_along - 1,
                                iteration - known->iteration);
                 r->region->body_of[iteration] = (uint8_t)i;

@@ -434,7 +434,7 @@ static Fact leaving_fact(const Facts *f, const Region *r, int index)
 /* --- alongs --- */
 
 /* The position is a constant of its body: a piece reads time t + .., by no axis.  Outside, a result's index is
- * the position; what is carried on has been computed at an earlier one, and has read all before it. */
+ * the position.  A carried value was computed at an earlier position, and has read all before it. */
 
 static Fact without_conditions(const Fact *a)
 {
@@ -476,7 +476,7 @@ static Fact last_fact(const Facts *f, const Fact *a, const Region *r)
         return y;
 }
 
-/* Of all positions, one behind the other along axis 0. */
+/* Of the values of all positions, joined along axis 0. */
 static Fact positions_fact(const Facts *f, const Fact *a, const Region *r)
 {
         Fact y = without_conditions(a);

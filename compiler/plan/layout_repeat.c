@@ -186,7 +186,7 @@ static Buffer *lay_carried(Fuse *f, Node *repeat, int i)
         return b;
 }
 
-/* Results of an `along` over a named size, one behind the other: each is stored at its own position. */
+/* Results of an `along` over a named size, in the order of the positions: each is stored at its own. */
 static Buffer *lay_positions(Fuse *f, Node *repeat, int i)
 {
         Plan *p = f->plan;

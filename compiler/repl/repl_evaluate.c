@@ -213,7 +213,7 @@ static void evaluate_all(ReplEvaluation *v)
         Value value = elaborate_line(v);
         const Vars *vars = v->scope->vars;
         bool shows = ast_is_expression(v->line->kind), keeps = v->line->kind != AST_TEST && !v->result,
-             changes = !shows; /* an `along` that is shown changes what it carries */
+             changes = !shows; /* of expressions only an `along` assigns variables */
         if (shows && is_kept_as_value(value))
                 want_all(v, value);
         for (int i = 0; keeps && i < vars->n; i++) {

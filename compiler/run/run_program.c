@@ -110,7 +110,7 @@ static void run_active(ThreadRun *r, const EngineInstance *m, const Step *s, int
         free(active);
 }
 
-/* r: within the `along`.  A thread runs all positions of its parts, each as if it were one of so many threads. */
+/* r: within the `along`.  A thread runs all positions of its parts, each like a thread among as many as there are parts. */
 static void run_positions(ThreadRun *r, const EngineInstance *m, const Step *s, int64_t positions)
 {
         const int64_t parts = s->kernel->repeat.parts;
