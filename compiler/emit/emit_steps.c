@@ -522,6 +522,15 @@ static bool any_looks_up(const Plan *p)
         return false;
 }
 
+/* Whether a thread runs all positions of its parts, for which the instance is copied. */
+static bool any_parts(const Plan *p)
+{
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i]->op == K_REPEAT && p->all.kernel[i]->repeat.parts)
+                        return true;
+        return false;
+}
+
 void emit_program(const Emit *whole, Text *c)
 {
         Emit own = *whole, *e = &own;
@@ -530,6 +539,8 @@ void emit_program(const Emit *whole, Text *c)
         const StepList *program = e->plan->program;
         const bool parts = program->n && program->step[0]->op == STEP_PART;
         Text *calls = text_new(e->arena);
+        if (!e->alone && any_parts(e->plan))
+                text_printf(c, "#include <stddef.h>\n#include <string.h>\n\n");
         if (e->plan->sharing.by_rows)
                 emit_ranks_by(e, c);
         emit_ways(e, c);
