@@ -9,15 +9,17 @@ static const char *const keyword[] = {
         "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default",
         "do", "double", "else", "enum", "extern", "false", "float", "for", "fortran", "goto", "if", "inline",
         "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
-        "switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while", "main",
-        "linux", "unix", "errno", "stdin", "stdout", "stderr", "EOF", "BUFSIZ", "NAN", "INFINITY", "I",
+        "switch", "true", "typedef", "typeof", "typeof_unqual", "union", "unsigned", "void", "volatile",
+        "while", "main", "linux", "unix", "errno", "stdin", "stdout", "stderr", "EOF", "BUFSIZ", "NAN",
+        "INFINITY", "I",
         /* C++, for the header */
         "and", "and_eq", "bitand", "bitor", "catch", "char8_t", "char16_t", "char32_t", "class", "compl",
-        "concept", "consteval", "constexpr", "constinit", "const_cast", "co_await", "co_return", "co_yield",
-        "decltype", "delete", "dynamic_cast", "explicit", "export", "friend", "mutable", "namespace", "new",
-        "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected", "public",
-        "reinterpret_cast", "requires", "static_assert", "static_cast", "template", "this", "thread_local",
-        "throw", "try", "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq"};
+        "concept", "consteval", "constexpr", "constinit", "const_cast", "contract_assert", "co_await",
+        "co_return", "co_yield", "decltype", "delete", "dynamic_cast", "explicit", "export", "friend",
+        "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
+        "private", "protected", "public", "reinterpret_cast", "requires", "static_assert", "static_cast",
+        "template", "this", "thread_local", "throw", "try", "typeid", "typename", "using", "virtual",
+        "wchar_t", "xor", "xor_eq"};
 
 /* variables and members of emitted C */
 static const char *const variable[] = {
