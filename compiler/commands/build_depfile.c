@@ -23,7 +23,7 @@ static void depfile_name(Text *t, const char *name, NameRole role)
 }
 
 /* Whether make has a way to write this name: a `=` would make a variable of a target or the first input. */
-static bool has_name(const char *name, bool may_assign)
+static bool make_can_name(const char *name, bool may_assign)
 {
         const int64_t n = (int64_t)strlen(name);
         const char last = n ? name[n - 1] : 0;
@@ -38,9 +38,9 @@ bool build_depfile(Arena *a, WrittenFile *to, const char *path, const WrittenFil
         const char *const *input = inputs_read(&inputs);
         const char *wrong = NULL;
         for (int i = 0; i < n; i++)
-                wrong = wrong || has_name(made[i].path, true) ? wrong : made[i].path;
+                wrong = wrong || make_can_name(made[i].path, true) ? wrong : made[i].path;
         for (int i = 0; i < inputs; i++)
-                wrong = wrong || has_name(input[i], i == 0) ? wrong : input[i];
+                wrong = wrong || make_can_name(input[i], i == 0) ? wrong : input[i];
         if (wrong) {
                 if (output_begin(to, path))
                         to->error = arena_printf(a, "a makefile can't name '%s'; give that file another name",

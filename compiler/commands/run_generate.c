@@ -249,12 +249,11 @@ static int generate_prepare(GenerateSession *s)
         s->plan = model_plan(s->m, o, chosen_target(o));
         if (!s->plan)
                 return WRONG_INPUT;
-        if ((o->draft.model || o->draft.tokens) && carried_state(s->plan)) {
+        if (drafts_of(&o->draft) > s->plan->rewind && carried_state(s->plan)) {
                 fprintf(stderr,
-                        "lathe run: --draft: %s can't take back rejected drafts: %s keeps its last value "
-                        "alone\n",
-                        s->m->graph->name, carried_state(s->plan));
-                return WRONG_INPUT;
+                        "lathe run: --draft takes back up to %d tokens, and --rewind keeps %" PRId64 "\n",
+                        drafts_of(&o->draft), s->plan->rewind);
+                return WRONG_USAGE;
         }
         if (!read_suppressed(s))
                 return WRONG_USAGE;
@@ -401,23 +400,22 @@ static int complete_text(GenerateSession *s)
 static int run_generate_text(GenerateSession *s)
 {
         const CommandOptions *o = s->o;
-        s->how =
-                (Generation){.steps = o->steps,
-                             .chunk = INT64_MAX,
-                             .sampler = s->sampling.sampler,
-                             .penalties = s->sampling.penalties,
-                             .beams = o->beams,
-                             .fed = s->how.fed,
-                             .size = s->how.size,
-                             .suppress = s->how.suppress,
-                             .constraint = s->how.constraint,
-                             .drafts = o->draft.model && !o->draft.tokens ? DRAFTS_OF_MODEL : o->draft.tokens,
-                             .draft = s->draft.draft,
-                             .nstop = o->stop.n,
-                             .hash = o->given[OPT_HASH],
-                             .show = generate_show,
-                             .to = stdout,
-                             .interrupted = &interrupted};
+        s->how = (Generation){.steps = o->steps,
+                              .chunk = INT64_MAX,
+                              .sampler = s->sampling.sampler,
+                              .penalties = s->sampling.penalties,
+                              .beams = o->beams,
+                              .fed = s->how.fed,
+                              .size = s->how.size,
+                              .suppress = s->how.suppress,
+                              .constraint = s->how.constraint,
+                              .drafts = drafts_of(&o->draft),
+                              .draft = s->draft.draft,
+                              .nstop = o->stop.n,
+                              .hash = o->given[OPT_HASH],
+                              .show = generate_show,
+                              .to = stdout,
+                              .interrupted = &interrupted};
         memcpy(s->how.stop, o->stop.at, sizeof s->how.stop);
         if (s->form && o->beams.beams) {
                 fprintf(stderr, "lathe run: --beams is for a text, not a conversation; --raw goes on from "

@@ -21,6 +21,7 @@ CommandOptions draft_options(Arena *a, const CommandOptions *o)
         CommandOptions d = {.weights = o->draft.weights,
                             .chunk = o->chunk,
                             .slots = 1,
+                            .draft.tokens = drafts_of(&o->draft),
                             .threads = o->threads,
                             .jit = o->jit,
                             .cache = o->cache,

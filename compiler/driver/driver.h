@@ -16,7 +16,8 @@ enum {
         MAX_TARGETS = 8,
         MAX_TAPS = 64,
         MAX_SLOTS = 1024,
-        MAX_PAGES = 1 << 24
+        MAX_PAGES = 1 << 24,
+        MAX_REWIND = 1 << 16
 };
 
 /* --- options: a table, options.def -------------------------------------------------------------------------------- */
@@ -118,7 +119,8 @@ typedef struct {
         bool dump[PASS_COUNT], off[PASS_COUNT];
         int64_t chunk;
         int slots, threads;
-        int64_t pages; /* 0: each slot has room for all positions */
+        int64_t pages;  /* 0: each slot has room for all positions */
+        int64_t rewind; /* number of positions that can always be taken back; 0: what states allow */
         RankOptions ranks;
         JitMode jit;
         const char *quant; /* NULL: weights keep the types of the checkpoint */
@@ -358,6 +360,11 @@ typedef struct {
         Draft *draft;
 } DraftModel;
 enum { DRAFTS_OF_MODEL = 5 }; /* default of --drafts */
+/* Most tokens that are drafted at a time. */
+static inline int drafts_of(const DraftOptions *d)
+{
+        return d->model && !d->tokens ? DRAFTS_OF_MODEL : d->tokens;
+}
 /* Options of the draft model: its file and weights, and those for machine and storage: threads, target,
  * --quant, --kv .. */
 CommandOptions draft_options(Arena *a, const CommandOptions *o);

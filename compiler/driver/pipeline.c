@@ -316,7 +316,8 @@ static void explain_recurrences(Model *m, Plan *p)
 static Plan *plan_begin(Model *m, const CommandOptions *o, const Target *t)
 {
         const char *c_name = o->prefix ? o->prefix : c_model_name(&m->arena, m->graph->name);
-        Plan *p = plan_new(&m->arena, m->graph, c_name, t, o->chunk, o->slots, o->pages, o->off);
+        const int64_t rewind = o->given[OPT_REWIND] ? o->rewind : drafts_of(&o->draft);
+        Plan *p = plan_new(&m->arena, m->graph, c_name, t, o->chunk, o->slots, rewind, o->pages, o->off);
         p->sharing.ranks = ranks_of(o);
         p->sharing.prompt_rows = o->given[OPT_PROMPT_ROWS];
         p->sharing.stages = o->ranks.stages > 1 ? o->ranks.stages : 1;
@@ -353,6 +354,15 @@ static const char *plan_fault(Model *m, const CommandOptions *o, const Plan *p)
                                     "--pages: %s has no state that only attention reads, as keys or as "
                                     "values; build it without",
                                     m->graph->name);
+        if (o->given[OPT_REWIND] && m->graph->past < 0)
+                return arena_printf(&m->arena,
+                                    "--rewind has no effect: %s is not causal, it keeps no positions",
+                                    m->graph->name);
+        if (o->given[OPT_REWIND] && scan_buffer(p))
+                return arena_printf(&m->arena,
+                                    "--rewind: %s has sums over all positions, which go back to the last "
+                                    "multiple of %d positions and no further; build it without",
+                                    m->graph->name, SCAN_BLOCK);
         if (!o->given[OPT_PROMPT_ROWS] || !p->sharing.ranks || (m->graph->past >= 0 && calls_share_rows(p)))
                 return NULL;
         return arena_printf(&m->arena, "--prompt-rows has no effect: %s %s", m->graph->name,

@@ -139,9 +139,9 @@ void emit_sampling(const Emit *e, const char *name, const LoopSampling *l, bool 
 
 int64_t max_drafts(const Emit *e)
 {
-        if (carried_state(e->plan)) /* which can't be rewound */
-                return 0;
-        return e->plan->chunk < MAX_DRAFTS ? e->plan->chunk : MAX_DRAFTS;
+        const Plan *p = e->plan;
+        const int64_t most = p->chunk < MAX_DRAFTS ? p->chunk : MAX_DRAFTS;
+        return carried_state(p) && p->rewind < most ? p->rewind : most;
 }
 
 static void emit_generate(const Emit *e, Text *c)

@@ -57,6 +57,8 @@ static void move_members(const Emit *e, const char *from, const char *to, Text *
                                     e->g->named[i].name);
         if (e->g->fed_separately)
                 text_printf(c, "        %sfed = %sfed;\n", to, from);
+        if (keeps_ring(e->plan))
+                text_printf(c, "        %sfurthest = %sfurthest;\n", to, from);
         if (e->plan->windows.n)
                 text_printf(c, "        memcpy(%sbase, %sbase, sizeof %sbase);\n", to, from, to);
 }

@@ -83,10 +83,16 @@ static const char *rewind_text(const Emit *e)
                         "%s.  Sums over all positions\n * have a state for each block of %d positions: n may "
                         "be in the last position's block",
                         text, SCAN_BLOCK);
-        if (carried_state(e->plan))
+        if (keeps_ring(e->plan))
                 text = arena_printf(
                         e->arena,
-                        "%s.  A recurrence\n * keeps its last state alone: n may be 0 or all of them", text);
+                        "%s.  A recurrence\n * keeps its last %" PRId64
+                        " values: n may be 0, or at least the most positions since then less %" PRId64,
+                        text, e->plan->rewind + 1, e->plan->rewind);
+        else if (carried_state(e->plan))
+                text = arena_printf(
+                        e->arena,
+                        "%s.  A recurrence\n * keeps its last value alone: n may be 0 or all of them", text);
         return *text ? arena_printf(e->arena,
                                     "%s;\n * otherwise it returns %s_ERROR_REWIND, and changes nothing", text,
                                     e->upper)

@@ -459,7 +459,14 @@ static void emit_rewind(const Emit *e, Text *c)
                             "        if (!scan_reaches(m->state + %" PRId64
                             ", n))\n                return %s_ERROR_REWIND;\n",
                             FLOATS(scan->offset), e->upper);
-        if (carried_state(e->plan))
+        if (keeps_ring(e->plan))
+                text_printf(c,
+                            "        if (m->furthest < m->%s)\n                m->furthest = m->%s;\n"
+                            "        if (n > 0 && n < m->furthest - %" PRId64
+                            ")\n                return %s_ERROR_REWIND;\n"
+                            "        if (n == 0)\n                m->furthest = 0;\n",
+                            past, past, e->plan->rewind, e->upper);
+        else if (carried_state(e->plan))
                 text_printf(c, "        if (n > 0 && n < m->%s)\n                return %s_ERROR_REWIND;\n",
                             past, e->upper);
         emit_pages_back(e, "n", c);
@@ -495,6 +502,8 @@ void emit_causal_interface(const Emit *e, Text *c)
         text_printf(c, "        m->%s = 0;\n", past);
         if (e->plan->windows.n)
                 text_printf(c, "        memset(m->base, 0, sizeof m->base);\n");
+        if (keeps_ring(e->plan))
+                text_printf(c, "        m->furthest = 0;\n");
         text_printf(c, "}\n\n");
         emit_rewind(e, c);
 }

@@ -14,6 +14,8 @@ static void emit_kept(const Emit *e, Text *c)
                         text_printf(c, "                int64_t %s;\n", e->g->named[i].name);
         if (e->plan->windows.n)
                 text_printf(c, "                int64_t base[%d];\n", e->plan->windows.n);
+        if (keeps_ring(e->plan))
+                text_printf(c, "                int64_t furthest;\n");
         text_printf(c, "%s        } kept[SLOTS]; /* of all slots except the selected one */\n",
                     e->g->fed_separately ? "                uint64_t fed;\n" : "");
 }

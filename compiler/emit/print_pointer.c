@@ -49,7 +49,7 @@ const char *iteration_text(Printer *p, const Region *r)
 
 /* " + slot * stride" for a buffer with a slot for each iteration; in floats, or in elements of its own
  * array */
-static const char *slot_text(Printer *p, const Buffer *b, Text *before)
+static const char *iteration_slot(Printer *p, const Buffer *b, Text *before)
 {
         long long stride =
                 b->home == IN_LITERAL ? storage_elements(b->storage, b->slot_stride) : FLOATS(b->slot_stride);
@@ -79,6 +79,22 @@ static const char *slot_text(Printer *p, const Buffer *b, Text *before)
                 text_printf(before, "%s%d", i ? ", " : "", b->slot_of[i]);
         text_printf(before, "};\n");
         return arena_printf(p->arena, " + slot_%d[%s] * %lld", b->id, iteration, stride);
+}
+
+/* " + (m->past + t + 1) % 4 * 80", of a part of a ring: after position t of the call */
+static const char *ring_text(Printer *p, const Buffer *b)
+{
+        if (!b->ring || !b->part_of)
+                return "";
+        const Graph *g = p->plan->graph;
+        return arena_printf(p->arena, " + (m->%s + %s%s) %% %lld * %lld", g->named[g->past].name,
+                            iteration_text(p, along_around(p->kernel->body)), b->is_after ? " + 1" : "",
+                            (long long)b->ring, (long long)FLOATS(b->slot_stride / b->ring));
+}
+
+static const char *slot_text(Printer *p, const Buffer *b, Text *before)
+{
+        return arena_printf(p->arena, "%s%s", iteration_slot(p, b, before), ring_text(p, b));
 }
 
 static void literal_array(Printer *p, Buffer *b, Text *out)

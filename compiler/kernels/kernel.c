@@ -137,6 +137,11 @@ const char *carried_state(const Plan *p)
         return NULL;
 }
 
+bool keeps_ring(const Plan *p)
+{
+        return p->rewind && carried_state(p);
+}
+
 int cached_states(const Plan *p)
 {
         int n = 0;

@@ -138,7 +138,11 @@ struct Buffer {
         bool paged;
         const int32_t *slot_of; /* NULL: slots are iterations */
         Region *region;         /* weights and state: region of the slots' iterations; the innermost */
-        Weight *weight;         /* IN_WEIGHTS: the weight, or NULL */
+        /* IN_STATE: number of positions after which an `along` keeps its value, that of n positions at n % ring;
+         * 0: the last one alone.  A part is the value before a position, or after it. */
+        int64_t ring;
+        bool is_after;
+        Weight *weight; /* IN_WEIGHTS: the weight, or NULL */
         Node *table;    /* IN_WEIGHTS: precomputed node, which depends only on constants and indices */
         int shift_axis; /* -1, or the axis whose index i is stored at i + shift, after past rows */
         Dim shift;
@@ -355,6 +359,7 @@ typedef struct {
         bool by_address;    /* emitted for libtcc: vectors are arrays, passed by address */
         int64_t chunk;      /* maximum of new rows per call */
         int slots;          /* maximum of sequences per call */
+        int64_t rewind;     /* number of positions that can always be taken back; 0: what states allow */
         PlanSharing sharing;
         int64_t rows; /* maximum of rows of all sequences */
         int64_t pages; /* pages shared by the sequences (runtime/pages.h); 0: each has room for all positions */
@@ -431,8 +436,9 @@ int64_t page_blocks(const Plan *p);
 int64_t pool_offset(const Plan *p);
 /* A state of scans (runtime/scan_state.h); NULL: none. */
 const Buffer *scan_buffer(const Plan *p);
-/* Name of a state that an `along` carries: only its last value is kept.  NULL: none. */
+/* Name of a state that an `along` carries, of which Plan.rewind + 1 values are kept.  NULL: none. */
 const char *carried_state(const Plan *p);
+bool keeps_ring(const Plan *p); /* several values of such states */
 /* Number of buffers of states in window caches: those with a `cache` other than -1. */
 int cached_states(const Plan *p);
 int64_t bound_of(const Plan *p, Dim d);

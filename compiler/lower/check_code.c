@@ -167,7 +167,7 @@ static int64_t room_of(const Check *c, Buffer *b)
                 int64_t rows = c->sees ? size_at(c, one) : together_at(c, one);
                 return sequence_row(own) * (own->layout.tiled < 0 ? rows : (rows + LANES - 1) / LANES);
         }
-        int64_t bytes = own->size ? own->size : own->slot_stride;
+        int64_t bytes = own->size ? own->size : own->slot_stride / (own->ring ? own->ring : 1);
         return buffer_elements(own, bytes);
 }
 

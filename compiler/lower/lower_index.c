@@ -92,10 +92,10 @@ const Index *address_index(const Lower *l, const Address *at, bool with_lane)
         return index_two(l->arena, INDEX_PLUS, flat, x);
 }
 
-/* The buffer whose pointer serves b: the whole, or a part with its own slots. */
+/* The buffer whose pointer serves b: the whole, or a part with its own slots or place in a ring. */
 Buffer *pointed_buffer(Buffer *b)
 {
-        while (b->part_of && b->slots == b->part_of->slots && b->region == b->part_of->region)
+        while (b->part_of && !b->ring && b->slots == b->part_of->slots && b->region == b->part_of->region)
                 b = b->part_of;
         return b;
 }

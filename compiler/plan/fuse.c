@@ -508,13 +508,14 @@ static void bound_calls(Plan *p, int64_t chunk)
 }
 
 Plan *plan_new(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
-               int64_t pages, const bool *off)
+               int64_t rewind, int64_t pages, const bool *off)
 {
         Plan *p = NEW(a, Plan);
         p->graph = g;
         p->c_name = c_name;
         p->target = target;
         p->slots = slots > 1 ? slots : 1;
+        p->rewind = rewind;
         p->pages = slots > 1 ? pages : 0;
         p->off = off;
         bound_calls(p, chunk);

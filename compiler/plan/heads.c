@@ -169,7 +169,8 @@ static void heads_see(Seen *s, const Buffer *b, const Index *at, int64_t step, i
                 return;
         HeadRest rest = {.high = reach};
         int64_t modulus = step * s->heads;
-        bool fits = pointed_buffer((Buffer *)b) == s->buffer && step > 0 && step % grain_of(s->buffer) == 0 &&
+        const Buffer *own = pointed_buffer((Buffer *)b);
+        bool fits = (own == s->buffer || own->ring) && step > 0 && step % grain_of(s->buffer) == 0 &&
                     (s->modulus == 0 || s->modulus == modulus) &&
                     add_index(s, &rest, at, 1, modulus, lanes, whole) && rest.low >= 0 && rest.high < step &&
                     (rest.step == 0 || rest.step == step);

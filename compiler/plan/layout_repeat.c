@@ -74,11 +74,40 @@ static Storage stacked_storage(const Plan *p, const Region *r, int i)
         return most;
 }
 
+/* A value of a ring, before a position or after it. */
+static Buffer *ring_part(Plan *p, Buffer *ring, bool is_after)
+{
+        Buffer *part = part_buffer(p, ring, &ring->type, &ring->layout, ring->name);
+        part->ring = ring->ring;
+        part->is_after = is_after;
+        return part;
+}
+
+/* The next value of a ring is stored beside the one that the body reads. */
+static void lay_next_in_ring(Fuse *f, Body *b, int i, Buffer *ring)
+{
+        Plan *p = f->plan;
+        Node *next = b->next[i], *carry = carry_node(b, i);
+        Buffer *after = ring_part(p, ring, true);
+        if (carry)
+                p->of_node.value[carry->id] = ring_part(p, ring, false);
+        if (next->body == b && base_of(next)->op != OP_CARRY && next->op != OP_JOIN &&
+            (ring->storage == STORAGE_F32 || !f->owner[next->id] || f->owner[next->id]->op == K_LOOP) &&
+            is_made_by_kernel(f, next) && !p->of_node.value[next->id])
+                p->of_node.value[next->id] = after;
+        else
+                copy_kernel(f, next, after, b, 4 * b->nnode + 4);
+}
+
 static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
 {
         Plan *p = f->plan;
         Node *next = b->next[i], *carry = carry_node(b, i);
         int end = 4 * b->nnode + 4;
+        if (carried->ring) {
+                lay_next_in_ring(f, b, i, carried);
+                return;
+        }
         if (carry)
                 p->of_node.value[carry->id] = carried;
         if (next == carry)
@@ -170,17 +199,21 @@ static Buffer *lay_carried(Fuse *f, Node *repeat, int i)
         Buffer *b = buffer_new(p, s ? IN_STATE : IN_ARENA, &repeat->in[i]->type, name);
         b->storage = carried_storage(p, repeat, i);
         layout_buffer(p, b, -1);
+        if (s) {
+                b->ring = p->rewind ? p->rewind + 1 : 0;
+                b->size *= p->rewind + 1;
+                b->index = s->id;
+                b->slots = s->slots;
+                b->slot_of = s->slot_of;
+                b->slot_stride = b->size;
+                b->region = repeat->body->region;
+        }
         for (int k = 0; k < r->nbody; k++)
                 lay_next(f, r->body[k], i, b);
         if (!s) {
                 lay_first(f, repeat->in[i], repeat, b);
                 return b;
         }
-        b->index = s->id;
-        b->slots = s->slots;
-        b->slot_of = s->slot_of;
-        b->slot_stride = b->size;
-        b->region = repeat->body->region;
         copy_kernel(f, repeat->in[i], b, repeat->body, 4 * f->uses->place[repeat->id] + 1);
         f->kernel[f->nkernel - 1]->rows = ROWS_AT_START;
         return b;

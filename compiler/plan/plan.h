@@ -10,7 +10,7 @@
 
 /* fuse.c: a plan before its passes.  off: [PASS_COUNT], the disabled passes; must outlive the plan. */
 Plan *plan_new(Arena *a, Graph *g, const char *c_name, const Target *target, int64_t chunk, int slots,
-               int64_t pages, const bool *off);
+               int64_t rewind, int64_t pages, const bool *off);
 
 /* A product with weights, as its tiling depends on it: at most `rows` rows in a call; sequences of a
  * batch. */

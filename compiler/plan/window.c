@@ -78,9 +78,9 @@ static bool is_read_near_alone(const Fuse *f, const Node *append)
 
 static WindowCache cache_for(const Plan *p, int64_t back)
 {
-        int64_t chunk = p->bound[p->graph->time];
+        int64_t chunk = p->bound[p->graph->time], spare = p->rewind > chunk ? p->rewind : chunk;
         return (WindowCache){
-                .back = back, .spare = chunk, .size = round_up(back + 2 * chunk + LANES - 1, LANES)};
+                .back = back, .spare = spare, .size = round_up(back + chunk + spare + LANES - 1, LANES)};
 }
 
 bool is_all_positions(const Plan *p, const Node *append)

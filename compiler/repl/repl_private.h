@@ -277,7 +277,8 @@ struct Runner {
         int attention;           /* index of the attention whose weights are a further output; or -1 */
         int64_t size[MAX_NAMED]; /* for taps: sizes of the named dimensions */
         bool timed;
-        bool lens; /* lens of each layer as further outputs, from tap_output on */
+        int drafts; /* number of positions that can be taken back, for rejected drafts */
+        bool lens;  /* lens of each layer as further outputs, from tap_output on */
         int layers;
         const char *layer;    /* name of the layers in the file */
         bool reads_variables; /* uses variables of the session */

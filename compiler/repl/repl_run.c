@@ -97,6 +97,7 @@ static bool runner_open_packed(ReplSession *s, Runner *r)
         o.source.path = s->source;
         o.model = s->model;
         bool good = model_load(&m, &o, &code) && model_passes(&m, &o);
+        o.draft.tokens = r->drafts;
         Plan *p = good ? model_plan(&m, &o, r->plan->target) : NULL;
         good = p && layout_hash(p) == layout_hash(r->plan) && packed_weights_kept(&m, &o, p, &r->packed);
         model_free(&m);
@@ -137,6 +138,12 @@ static const Input *first_ids(const Graph *g)
         return NULL;
 }
 
+/* Most tokens that a run drafts at a time. */
+static int session_drafts(const ReplSession *s)
+{
+        return drafts_of(&(DraftOptions){.model = s->draft, .tokens = s->drafts});
+}
+
 static bool build_all(ReplSession *s, Runner *r, RunnerKind kind)
 {
         Model *m = &r->model;
@@ -152,6 +159,7 @@ static bool build_all(ReplSession *s, Runner *r, RunnerKind kind)
         if (!runner_add_outputs(r, kind) || !model_passes(m, &o))
                 return false;
         const Target *target = target_find("native");
+        o.draft.tokens = r->drafts = session_drafts(s);
         r->plan = model_plan(m, &o, target);
         if (!r->plan)
                 return false;
@@ -175,8 +183,8 @@ static bool build_all(ReplSession *s, Runner *r, RunnerKind kind)
 static bool is_same(const ReplSession *s, const Runner *r, RunnerKind kind)
 {
         bool same_tap = kind.tap ? r->tap && !strcmp(r->tap, kind.tap) : !r->tap;
-        return r->change == s->change && same_tap && r->attention == kind.attention &&
-               r->timed == kind.timed && r->lens == kind.lens &&
+        return r->change == s->change && same_tap && r->drafts >= session_drafts(s) &&
+               r->attention == kind.attention && r->timed == kind.timed && r->lens == kind.lens &&
                (!kind.size || !memcmp(kind.size, r->size, sizeof r->size));
 }
 
@@ -329,7 +337,7 @@ static bool repl_show_text(ReplSession *s, int64_t steps, const Beside *b, const
                           .chunk = INT64_MAX,
                           .sampler = sampling.sampler,
                           .penalties = sampling.penalties,
-                          .drafts = s->draft && !s->drafts ? DRAFTS_OF_MODEL : s->drafts,
+                          .drafts = session_drafts(s),
                           .draft = b->draft.draft,
                           .constraint = b->constraint,
                           .fed = f->input,

@@ -35,10 +35,17 @@ const char *engine_rewind(Engine *e, int64_t n)
                 return arena_printf(p->graph->arena,
                                     "can't rewind to position %lld: sums have moved on from there",
                                     (long long)n);
-        if (n > 0 && n < *position(e) && carried_state(p))
-                return arena_printf(p->graph->arena,
-                                    "can't rewind to position %lld: %s keeps its last value alone",
-                                    (long long)n, carried_state(p));
+        int64_t *furthest = &e->instance->furthest;
+        *furthest = *furthest > *position(e) ? *furthest : *position(e);
+        if (n > 0 && n < *furthest - p->rewind && carried_state(p))
+                return arena_printf(p->graph->arena, "can't rewind to position %lld: %s keeps %s",
+                                    (long long)n, carried_state(p),
+                                    p->rewind ? arena_printf(p->graph->arena,
+                                                             "its last %lld values alone (--rewind)",
+                                                             (long long)p->rewind + 1)
+                                              : "its last value alone");
+        if (n == 0)
+                *furthest = 0;
         if (p->pages)
                 pages_give(&e->pages, e->slot, *position(e), n);
         *position(e) = n;
@@ -78,6 +85,7 @@ static void engine_keep_slot(Engine *e)
 {
         KeptSlot *kept = &e->kept[e->slot];
         kept->past = *position(e);
+        kept->furthest = e->instance->furthest;
         memcpy(kept->base, e->instance->base, sizeof kept->base);
 }
 
@@ -94,6 +102,7 @@ static void engine_take_slot(const Engine *e, EngineInstance *view, int slot)
         view->state = slot_state(e, slot);
         view->slot = slot;
         view->page_of = e->pages.page_of + slot * e->pages.page_blocks;
+        view->furthest = kept->furthest;
         memcpy(view->base, kept->base, sizeof kept->base);
         view->size[g->past] = kept->past;
         for (int i = 0; i < g->nnamed && g->fed_separately; i++)

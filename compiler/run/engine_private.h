@@ -10,7 +10,7 @@
 
 /* State of a slot between calls; the selected slot's position is the instance's. */
 typedef struct {
-        int64_t past, size[MAX_NAMED], base[MAX_CACHES];
+        int64_t past, size[MAX_NAMED], base[MAX_CACHES], furthest;
 } KeptSlot;
 
 typedef struct EngineRank EngineRank;

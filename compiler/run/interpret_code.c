@@ -81,6 +81,16 @@ static int64_t buffer_slot(const CodeFrame *f, const Buffer *b)
         return (b->slot_of ? b->slot_of[iteration] : iteration) * b->slot_stride;
 }
 
+/* Of a part of a ring, before or after this position. */
+static int64_t buffer_in_ring(const CodeFrame *f, const Buffer *b)
+{
+        if (!b->ring || !b->part_of)
+                return 0;
+        const int64_t past = f->m->size[f->own->plan->graph->past];
+        return (past + own_iteration(f, along_around(f->kernel->body)) + b->is_after) % b->ring *
+               (b->slot_stride / b->ring);
+}
+
 int64_t frame_rows_before(const Plan *p, const EngineInstance *m, Dim rows)
 {
         int size = varying_size(p->graph);
@@ -96,7 +106,8 @@ void *frame_element(const CodeFrame *f, Buffer *b, int64_t at)
         while (whole->alias)
                 whole = whole->alias;
         char *home = NULL;
-        int64_t offset = whole->offset + buffer_slot(f, own), from = buffer_size(b, at);
+        int64_t offset = whole->offset + buffer_slot(f, own) + buffer_in_ring(f, own),
+                from = buffer_size(b, at);
         switch (own->home) {
         case IN_ARENA: home = (char *)m->arena; break;
         case IN_WEIGHTS: home = (char *)m->weights; break;
