@@ -33,7 +33,7 @@ from generate import Model
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = 1200  # for a model, which takes less than one: what hangs ends
 # options that a model may be unable to take, and what is then said
-UNFIT = {"--tap": "can't be given position by position", "--chunk": "--chunk has no effect", "--kv": "--kv has no effect"}
+UNFIT = {"--rewind": "lathe: --rewind", "--tap": "can't be given position by position", "--chunk": "--chunk has no effect", "--kv": "--kv has no effect"}
 PROCESSES = int(os.environ.get("PROCESSES", 2))
 
 
@@ -70,6 +70,9 @@ class Drive:
         own = shrink.options_in(text)
         each = own if "--jit" in own else own + ["--jit", "tcc", "--each-pass"]
         turned = []
+        if re.search(r"\balong\b", text):
+            turn = seed // 2 if seed is not None else len(text)
+            each = each + (["--rewind", str(turn % 4)] if turn % 4 else [])
         if os.environ.get("LATHE_TESTS") == "quick" and self.natives and "--jit" not in own and "--target" not in own:
             yield own + ["--jit", "tcc"]
             turn = seed if seed is not None else sum(os.path.basename(path).encode())
