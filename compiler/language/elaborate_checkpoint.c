@@ -37,6 +37,13 @@ typedef struct {
         int64_t made;
 } CheckpointEntry;
 
+/* A name of weights in an entry which no iteration has: a mistake, or a part that this structure lacks. */
+typedef struct AbsentWeights {
+        const PathNode *in;
+        const Ast *field;
+        struct AbsentWeights *next;
+} AbsentWeights;
+
 /* ---- weights by path ---- */
 
 static const char *path_name(Elaborator *e, const PathNode *p)
@@ -55,6 +62,16 @@ static PathNode *child_of(const PathNode *p, const char *name)
         return NULL;
 }
 
+static void report_absent(Elaborator *e, const PathNode *in, const Ast *field)
+{
+        const char *names[256];
+        int n = 0;
+        for (PathNode *c = in->child; c && n < 256; c = c->next)
+                names[n++] = c->name;
+        poisoned(e, field->name_span, "there are no weights %s in %s", field->name, path_name(e, in));
+        hint_nearest(e, field->name, names, n);
+}
+
 Value path_field(Elaborator *e, const PathValue *path, const Ast *field)
 {
         PathNode *child = child_of(path->node, field->name);
@@ -64,12 +81,14 @@ Value path_field(Elaborator *e, const PathValue *path, const Ast *field)
                 p->node = child;
                 return (Value){.kind = V_PATH, .path = p};
         }
-        const char *names[256];
-        int n = 0;
-        for (PathNode *c = path->node->child; c && n < 256; c = c->next)
-                names[n++] = c->name;
-        poisoned(e, field->name_span, "there are no weights %s in %s", field->name, path_name(e, path->node));
-        hint_nearest(e, field->name, names, n);
+        if (path->nindex > 0) { /* this structure may have no such layer */
+                AbsentWeights *absent = NEW(e->arena, AbsentWeights);
+                *absent = (AbsentWeights){path->node, field, e->absent};
+                e->absent = absent;
+                e->missing_weight = true;
+        } else {
+                report_absent(e, path->node, field);
+        }
         return POISON;
 }
 
@@ -300,6 +319,7 @@ static bool make_entry(CheckpointEntry *entry)
                 return entry->made += hold == 0, hold == 0;
         const Ast *right = entry->map->kid[0];
         int errors = e->diag->count;
+        const AbsentWeights *absent = e->absent;
         e->missing_weight = false;
         Value v = eval(e, scope, right, NULL);
         Node *n = is_poison(v) ? NULL : to_tensor(e, v, right->span);
@@ -307,6 +327,7 @@ static bool make_entry(CheckpointEntry *entry)
                 add_entry(e, CK_MAP, filled_name(entry), n, entry->map->span);
                 entry->made++;
         }
+        entry->made += e->absent != absent;
         return e->diag->count == errors;
 }
 
@@ -451,6 +472,27 @@ static void run_inline(Elaborator *e, Scope *scope, const Ast *ast)
         run_entries(e, scope, ast->kid[1], NULL, NULL);
 }
 
+/* Whether an entry of the checkpoint has this weight. */
+static bool is_named(const Body *entries, const Weight *w)
+{
+        for (int i = 0; i < entries->nnode; i++)
+                if (entries->node[i]->op == OP_WEIGHT && entries->node[i]->attr.weight == w)
+                        return true;
+        return false;
+}
+
+/* Reports names that no iteration has, if weights of the model have no entry: else they are of layers that
+ * this structure lacks. */
+static void check_absent(Elaborator *e)
+{
+        bool all = true;
+        for (int i = 0; i < e->g->nweight && e->absent && all; i++)
+                all = is_named(e->body, e->g->weight[i]);
+        for (const AbsentWeights *a = e->absent; a && !all; a = a->next)
+                report_absent(e, a->in, a->field);
+        e->absent = NULL;
+}
+
 void run_checkpoint(Elaborator *e, Scope *scope, const Ast *ast)
 {
         if (ast->kind == AST_CHECKPOINT_USE && ast->kid[0]->kind == AST_NONE)
@@ -465,6 +507,7 @@ void run_checkpoint(Elaborator *e, Scope *scope, const Ast *ast)
                 if (d)
                         run_definition(e, d, NULL);
         }
+        check_absent(e);
         e->paths = NULL;
         e->body = body;
 }

@@ -549,7 +549,8 @@ struct Elaborator {
         int nvarying, varying_cap;
         Asked *asked; /* elaborate_iterations.c */
         int nasked, asked_cap, nasked_file;
-        bool missing_weight; /* an entry names a weight that this iteration lacks */
+        bool missing_weight;          /* an entry names a weight that this iteration lacks */
+        struct AbsentWeights *absent; /* checkpoint: names of weights that no iteration has */
 
         Scope *model_scope;
         const Ast *const *chain; /* [nchain] the model and its ancestors, root first */

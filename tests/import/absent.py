@@ -17,6 +17,9 @@ OTHERWISE = {
     "CohereForCausalLM": {"rope_theta": 10000, "rope_parameters": None}, "Cohere2ForCausalLM": {"rope_theta": 10000, "rope_parameters": None},
 }
 
+# read as part of a directory of sentence-transformers alone
+HEADLESS = {"LlamaModel", "MistralModel", "Qwen2Model", "Qwen3Model", "GemmaModel", "Gemma2Model", "Gemma3TextModel"}
+
 
 def main(lathe):
     kinds, table = defaults.classes(), defaults.items(lathe)
@@ -26,8 +29,9 @@ def main(lathe):
         while above in table:
             whole = {**table[above][1], **whole}
             above = table[above][0]
-        if parent == "scans":
+        if parent == "absent":
             continue
+        where = [(architecture, path) for architecture, path in where if architecture not in HEADLESS]
         for architecture, path in where:
             path = [p.strip('"') for p in path]
             theirs = defaults.of_class(architecture, path, kinds)

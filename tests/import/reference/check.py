@@ -19,6 +19,8 @@ failed = False
 
 # what our model asks for besides
 SETTINGS = {"bart": ["-D", "padded=true"], "t5": ["-D", "padded=true"]}
+# sums that cancel: torch in float32 differs from itself in float64 by 1.9e-4 and 2.4e-4 of the largest logit
+BOUNDS = {"qwen3_next": ["--bound", "1e-4"], "qwen3_5_moe": ["--bound", "1e-4"]}
 
 
 def run(*words):
@@ -81,7 +83,7 @@ def check(folder):
     name = os.path.basename(folder)
     record = f"{folder}/expected.safetensors"
     against = ["--against", record, "--target", "native", "--jit", "tcc"]
-    against += SETTINGS.get(name, [])
+    against += SETTINGS.get(name, []) + BOUNDS.get(name, [])
     code, said = run("verify", folder, *against)
     verdict(f"{name}: {tensors(record)[0]['__metadata__']['reference']}", code == 0, said)
     packed = f"{folder}.gguf"
