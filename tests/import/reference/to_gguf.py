@@ -11,10 +11,11 @@ import numpy as np
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tests/gguf"), str(ROOT / "tests/formats")]
+sys.path[:0] = [str(ROOT / "tests/gguf"), str(ROOT / "tests/formats"), str(pathlib.Path(__file__).resolve().parent)]
 import models as rules
+import recurrences
 
-del sys.path[:2]  # a file there is called as a package is
+del sys.path[:3]  # a file there is called as a package is
 
 
 def write_safetensors(path, tensors, metadata):
@@ -271,6 +272,19 @@ CONVERTED = {
     "gpt_oss": ("GPT_OSS", (rules.gates_apart,), [windows]),
     "deepseek_v2": ("DEEPSEEK2", rules.EXPERTS + (rules.apart,), [latent]),
     "deepseek_v3": ("DEEPSEEK2", rules.EXPERTS + (rules.apart,), [latent]),
+    "qwen3_5": ("QWEN35", (recurrences.tiled, recurrences.one_more, recurrences.slopes), [dimension_count(), recurrences.delta_keys]),
+    "qwen3_5_moe": ("QWEN35MOE", (recurrences.tiled, recurrences.one_more, recurrences.slopes) + rules.EXPERTS + rules.SHARED_GATE,
+                    [dimension_count(), recurrences.delta_keys, experts_of_width]),
+    "qwen3_next": ("QWEN3NEXT", (recurrences.apart, recurrences.one_more, recurrences.slopes) + rules.EXPERTS + rules.SHARED_GATE,
+                   [dimension_count(), recurrences.delta_keys, experts_of_width]),
+    "granite_hybrid": ("GRANITE_HYBRID", rules.ROTATED + (recurrences.grouped_norm("mamba_n_groups"), recurrences.columns, recurrences.slopes, recurrences.halves),
+                       [multipliers, recurrences.granite_keys, recurrences.heads_by_layer("full_attention")]),
+    "granite_hybrid_dense": ("GRANITE_HYBRID", rules.ROTATED + (recurrences.grouped_norm("mamba_n_groups"), recurrences.columns, recurrences.slopes, recurrences.halves),
+                             [multipliers, recurrences.granite_keys, recurrences.heads_by_layer("full_attention")]),
+    "lfm2": ("LFM2", (recurrences.slopes,), [recurrences.lfm2_keys, recurrences.heads_by_layer("full_attention")]),
+    "mamba": ("MAMBA", (recurrences.slopes,), [recurrences.mamba_keys]),
+    "falcon_mamba": ("MAMBA", (recurrences.slopes,), [recurrences.mamba_keys]),
+    "mamba2": ("MAMBA2", (recurrences.grouped_norm("n_groups"), recurrences.columns, recurrences.slopes), [recurrences.mamba_keys]),
     "bert": ("BERT", (rules.without_class, rules.without("cls", "pooler")), [encoder]),
     "t5": ("T5", (), [both_sides]),
     "modernbert": ("MODERN_BERT", (rules.without_class, rules.without("head.", "decoder.")), [encoder, windows, near_base]),
@@ -296,18 +310,19 @@ def convert(folder, name):
     names = gguf.get_tensor_name_map(kind, 64)
     sizes = {"heads": first(c, "num_attention_heads", "n_head", "num_heads", "n_heads")}
     sizes |= {"kv_heads": first(c, "num_key_value_heads", "num_kv_heads", default=sizes["heads"]),
-              "nope_dim": c.get("qk_nope_head_dim"), "v_dim": c.get("v_head_dim")}
-    if "Falcon" in c["architectures"][0] and not c["new_decoder_architecture"]:
+              "config": c, "nope_dim": c.get("qk_nope_head_dim"), "v_dim": c.get("v_head_dim")}
+    if c["architectures"][0] == "FalconForCausalLM" and not c["new_decoder_architecture"]:
         sizes["kv_heads"] = c["num_kv_heads"] = 1
     writer = gguf.GGUFWriter(folder / f"{name}.gguf", gguf.MODEL_ARCH_NAMES[kind])
-    for say in [usual, *more]:
+    for say in more if recurrences.mamba_keys in more else [usual, *more]:
         say(writer, c)
     for key, tensor in rules.converted(changes, read_safetensors(folder / name / "model.safetensors"), sizes).items():
-        theirs = names.get_name(key, (".weight", ".bias"))
+        theirs = key if key.startswith("blk.") else names.get_name(key, (".weight", ".bias"))
         if theirs is None:
             raise ValueError(f"{architecture} has no name for {key}")
         ending = key[key.rfind("."):] if key.endswith((".weight", ".bias")) else ""
-        add(writer, theirs if ending else theirs + ".weight", np.ascontiguousarray(tensor))
+        plain = ending or theirs.endswith((".ssm_a", ".ssm_d"))
+        add(writer, theirs if plain else theirs + ".weight", np.ascontiguousarray(tensor))
     for length in ("long", "short"):
         factors = rotary(c).get(f"{length}_factor")
         if factors:
