@@ -50,6 +50,18 @@ static int goes_back(along_delta *m)
         return !wrong;
 }
 
+/* A slot that has come less far, beside one that has. */
+static int goes_back_in_its_slot(along_delta *m)
+{
+        int wrong = forward(m, tokens, 0, LENGTH) || along_delta_rewind(m, LENGTH - REWIND) ||
+                    along_delta_select(m, 1);
+        wrong |= forward(m, tokens, 0, 5) || along_delta_rewind(m, 5 - REWIND) ||
+                 forward(m, tokens, 5 - REWIND, LENGTH - REWIND);
+        wrong |= along_delta_select(m, 0) ||
+                 along_delta_rewind(m, LENGTH - REWIND - 1) != ALONG_DELTA_ERROR_REWIND;
+        return !wrong && forward(m, tokens, LENGTH - REWIND, LENGTH) == 0 && same(0, LENGTH);
+}
+
 /* What counts is how far the instance had come, until it begins anew. */
 static int goes_back_twice(along_delta *m)
 {
@@ -76,6 +88,8 @@ int main(int argc, char **argv)
         if (!m || along_delta_forward(m, tokens, LENGTH, *whole))
                 return 2;
         if (REWIND) {
+                along_delta_reset(m);
+                check("back in a slot of its own", goes_back_in_its_slot(m));
                 check("back by as many as are kept", goes_back(m));
                 check("back twice, and in a copy", goes_back_twice(m));
                 along_delta_reset(m);
