@@ -78,6 +78,9 @@
 #define HAS_TALK 1 /* the loop defines conversations */
 #define HAS_BEAMS 1
 
+/* Rejected drafts can be taken back. */
+#define HAS_DRAFTS 1
+
 /* The program has a command line, or is a page: it reports times and hashes.  An encoder reads the prompt or a sound. */
 #define HAS_COMMAND 1
 #define HAS_PROMPT_FED 1

@@ -62,7 +62,9 @@ static void usage(FILE *to, const char *program)
                 "  --frequency-penalty B    subtract B for each time that the token was generated\n"
                 "  --suppress TOKENS   never choose these tokens: numbers, or texts in double quotes, separated by commas\n"
                 "  --seed S      seed of the random numbers (default 1): the same seed gives the same text on every machine; random prints a new one\n"
+#if HAS_DRAFTS
                 "  --draft K     draft K tokens at a time from earlier text, and check them in one call: the same text, sooner\n"
+#endif
 #if HAS_GRAMMAR
                 "  --no-grammar  allow any text, not only that of the grammar\n"
 #endif
@@ -207,8 +209,10 @@ static int generation_option(char **argv, int *i, Options *o)
                 set_prompt(o, argv[0], option_word(argv, (*i)++), 1);
         else if (!strcmp(a, "-n"))
                 o->steps = (int64_t)option_number(argv, (*i)++, 0, 1e9);
+#if HAS_DRAFTS
         else if (!strcmp(a, "--draft"))
                 o->drafts = (int)option_number(argv, (*i)++, 0, DRAFTS);
+#endif
         else if (!strcmp(a, "--chunk"))
                 o->chunk = (int64_t)option_number(argv, (*i)++, 1, 1e9);
         else if (!strcmp(a, "--suppress"))

@@ -141,6 +141,7 @@ static bool prescribes(const Graph *g)
         FACT(GRAMMAR, o && o->grammar)                                                                       \
         FACT(TALK, o && o->talk)                                                                             \
         FACT(BEAMS, o &&has_beams(e))                                                                        \
+        FACT(DRAFTS, o &&max_drafts(e) > 0)                                                                  \
         FACT(COMMAND, o && (o->with_main || o->with_page))                                                   \
         FACT(PROMPT_FED, o && o->feeds_prompt && !main_is(e, LOOP_transcribe))                               \
         FACT(SOUND_FED, main_is(e, LOOP_transcribe))                                                         \

@@ -151,6 +151,22 @@ static ConfigValue config_joined(const ConfigCall *c)
         return new_list(c->m, (int)n, item);
 }
 
+/* A list of the text's characters, which are ASCII. */
+static ConfigValue config_letters(const ConfigCall *c)
+{
+        const ConfigValue v = c->value[0];
+        if (v.kind != CONFIG_TEXT)
+                return wanted(c, "a text", v);
+        const int64_t n = (int64_t)strlen(v.text);
+        if (n > MAX_ELEMENTS)
+                return range_too_long(c, (double)n);
+        ConfigValue *item = NEW_ARRAY(c->m->arena, ConfigValue, n);
+        for (int64_t i = 0; i < n; i++)
+                item[i] =
+                        (ConfigValue){.kind = CONFIG_TEXT, .text = arena_strndup(c->m->arena, v.text + i, 1)};
+        return new_list(c->m, (int)n, item);
+}
+
 /* A list's elements, repeated a number of times. */
 static ConfigValue config_repeated(const ConfigCall *c)
 {
@@ -380,7 +396,7 @@ static const ConfigBuiltin builtin[] = {
         {"token", 1, 1, NULL, config_token},       {"lines", 1, 1, NULL, config_lines},
         {"fields", 1, 1, NULL, config_fields},     {"elements", 1, 1, NULL, config_elements},
         {"joined", 1, 1, NULL, config_joined},     {"repeated", 2, 2, NULL, config_repeated},
-        {"covers", 2, 2, NULL, config_covers},
+        {"covers", 2, 2, NULL, config_covers},     {"letters", 1, 1, NULL, config_letters},
 };
 
 const ConfigBuiltin *config_builtin(const char *name)

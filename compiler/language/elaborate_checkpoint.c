@@ -240,6 +240,20 @@ static const char *with_texts(Elaborator *e, Scope *scope, const char *name, con
         return arena_printf(e->keep, "%s%s", text, p);
 }
 
+/* Whether all outer `if`s hold; -1 after an error. */
+static int conditions_hold(Elaborator *e, Scope *scope, const Conditions *c)
+{
+        bool truth;
+        if (!c)
+                return 1;
+        int outer = conditions_hold(e, scope, c->outer);
+        if (outer <= 0)
+                return outer;
+        if (!eval_condition(e, scope, c->condition, &truth))
+                return -1;
+        return truth == c->wanted;
+}
+
 static bool find_placeholders(CheckpointEntry *entry)
 {
         Elaborator *e = entry->e;
@@ -258,6 +272,9 @@ static bool find_placeholders(CheckpointEntry *entry)
                                         MAX_PLACEHOLDERS),
                                false;
                 int64_t iterations = checkpoint_iterations(e, entry->map->kid[0], name);
+                if (iterations < 0 && entry->conditions &&
+                    conditions_hold(e, entry->scope, entry->conditions) <= 0)
+                        return false;
                 if (iterations < 0)
                         return poisoned(
                                        e, entry->map->span,
@@ -292,20 +309,6 @@ static void add_entry(Elaborator *e, CkKind kind, const char *name, Node *expr, 
 {
         GROW(e->keep, e->g->entry, e->g->nentry, e->entry_cap);
         e->g->entry[e->g->nentry++] = (CkEntry){kind, name, expr, span};
-}
-
-/* Whether all outer `if`s hold; -1 after an error. */
-static int conditions_hold(Elaborator *e, Scope *scope, const Conditions *c)
-{
-        bool truth;
-        if (!c)
-                return 1;
-        int outer = conditions_hold(e, scope, c->outer);
-        if (outer <= 0)
-                return outer;
-        if (!eval_condition(e, scope, c->condition, &truth))
-                return -1;
-        return truth == c->wanted;
 }
 
 static bool make_entry(CheckpointEntry *entry)

@@ -157,7 +157,7 @@ def loss(model, batch):
 
 
 def main():
-    chosen = training.options(__doc__, steps=2500, rows=16, rate=4e-3, out=os.path.join(FOLDER, "fable.safetensors"))
+    chosen = training.options(__doc__, steps=1600, rows=16, rate=4e-3, out=os.path.join(FOLDER, "fable.safetensors"))
     torch.manual_seed(SEED_WEIGHTS)
     tokenizer = tok.Tokenizer(pieces_of(os.path.join(TALE, "tokenizer.bin")))
     held_out = make_rows(tales.write_tales(SEED_HELD_OUT, HELD_OUT), tokenizer)

@@ -78,6 +78,9 @@ static int goes_back_twice(along_delta *m)
         wrong |= along_delta_select(m, 0) || along_delta_rewind(m, 0) || forward(m, tokens, 0, 5) ||
                  along_delta_rewind(m, 5 - REWIND) || forward(m, tokens, 5 - REWIND, LENGTH) ||
                  !same(0, LENGTH);
+        wrong |= along_delta_rewind(m, LENGTH - REWIND);
+        along_delta_reset(m);
+        wrong |= forward(m, tokens, 0, 5) || along_delta_rewind(m, 5 - REWIND);
         return !wrong;
 }
 

@@ -146,12 +146,25 @@ def check_sketch():
     verdict("sketch, named by doodles", None if right == len(names) else "%d of %d" % (right, len(names)))
 
 
+def check_fable():
+    lines = [line.split("\t") for line in answers("fable")]
+    starts, expected = [line[0] for line in lines], [line[1] for line in lines]
+    model = of("fable", False)
+    found = [call(driver, "run", *model, "-p", start, "-n", "60").strip() for start in starts]
+    verdict("fable, lathe run", first_wrong(starts, found, expected))
+    call(driver, "build", *model, "--main", "--rewind", "5", "-o", "fable.c")
+    call(*CC, "fable.c", "-lpthread", "-o", "fable")
+    for more in [], ["--draft", "5"], ["--threads", "2", "--chunk", "3"]:
+        found = [call("./fable", "-p", start, "-n", "60", *more).strip() for start in starts]
+        verdict(" ".join(["fable, in C", *more]), first_wrong(starts, found, expected))
+
+
 def main():
     work = tempfile.mkdtemp()
     try:
         os.chdir(work)
         for name, check in [("adder", lambda: check_texts("adder")), ("numerals", lambda: check_texts("numerals", "-DREADS")),
-                            ("topics", check_topics), ("doodles", check_doodles), ("sketch", check_sketch)]:
+                            ("topics", check_topics), ("doodles", check_doodles), ("sketch", check_sketch), ("fable", check_fable)]:
             try:
                 check_values(name)
                 check()

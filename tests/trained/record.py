@@ -7,7 +7,8 @@ NAME.safetensors has one question's inputs, and what PyTorch's outputs are in do
 adder, numerals: a question, a tab, the answer.  topics: a text, a tab, the number of its topic and the cosine of its
 vector with that of the text before.  doodles: the classes that it names of models/doodles/pictures.npy, and of the pictures
 of models/doodles/shapes.py's held_out(1000, 12).  sketch: for each class the 32 by 32 pixels, 0 to 255, that models/sketch/paint.c draws from seed 1.
-What share is right is printed.  Expects torch, numpy, safetensors, and the weights.
+fable: eight tokens that begin a tale, a tab, and the sixty that the model goes on with.
+What share is right is printed, of fable the share of the tale's own tokens.  Expects torch, numpy, safetensors, and the weights.
 """
 
 import importlib.util
@@ -142,8 +143,26 @@ def record_sketch():
     return np.mean(right)
 
 
+@torch.no_grad()
+def record_fable():
+    train = recipe("fable")
+    tokenizer = train.tok.Tokenizer(train.pieces_of(os.path.join(train.TALE, "tokenizer.bin")))
+    ids, targets = train.make_rows(train.tales.write_tales(SEED, 16), tokenizer)
+    model = trained("fable", train.Fable)
+    lines = []
+    for row in ids[:8]:
+        text = row[None, :8]
+        for _ in range(60):
+            text = torch.cat([text, model(text)[:, -1].argmax(-1, keepdim=True)], 1)
+        lines.append("\t".join(" ".join(map(str, part.tolist())) for part in (text[0, :8], text[0, 8:])))
+    write("fable", lines)
+    right = (model(ids).argmax(-1) == targets)[targets != train.IGNORE].float().mean().item()
+    write_values("fable", train.Fable, {"tokens": ids[0, :70]}, lambda model, x: {"logits": model(x["tokens"][None])[0]})
+    return right
+
+
 RECORDS = {"adder": record_adder, "numerals": record_numerals, "topics": record_topics, "doodles": record_doodles,
-           "sketch": record_sketch}
+           "sketch": record_sketch, "fable": record_fable}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or RECORDS:
