@@ -476,7 +476,7 @@ static void run_inline(Elaborator *e, Scope *scope, const Ast *ast)
 }
 
 /* Whether an entry of the checkpoint has this weight. */
-static bool is_named(const Body *entries, const Weight *w)
+static bool has_entry(const Body *entries, const Weight *w)
 {
         for (int i = 0; i < entries->nnode; i++)
                 if (entries->node[i]->op == OP_WEIGHT && entries->node[i]->attr.weight == w)
@@ -490,7 +490,7 @@ static void check_absent(Elaborator *e)
 {
         bool all = true;
         for (int i = 0; i < e->g->nweight && e->absent && all; i++)
-                all = is_named(e->body, e->g->weight[i]);
+                all = has_entry(e->body, e->g->weight[i]);
         for (const AbsentWeights *a = e->absent; a && !all; a = a->next)
                 report_absent(e, a->in, a->field);
         e->absent = NULL;

@@ -80,7 +80,7 @@ static int count_tables(Arena *arena, Graph *g, Op op)
         const bool off[PASS_COUNT] = {false};
         find_wanted(g);
         Diag diag = {.arena = arena};
-        Plan *p = plan_new(arena, g, "it", target_find("scalar"), LENGTH, 1, 0, off);
+        Plan *p = plan_new(arena, g, "it", target_find("scalar"), LENGTH, 1, 0, 0, off);
         int n = pass_fuse(p, &diag) ? 0 : -1;
         for (int i = 0; i < p->nbuffer; i++)
                 n += p->buffer[i]->table && p->buffer[i]->table->op == op;
