@@ -5,8 +5,8 @@
 
 typedef enum { OF_TARGET, OF_INPUT } NameRole;
 
-/* A name in make's syntax: backslashes before a character that needs one are doubled.  As a target % stands for
- * any text; as an input | begins those whose time does not count. */
+/* A name in make's syntax.  A special character gets a backslash, and backslashes before it are doubled.  In a
+ * target % stands for any text; among inputs | begins those whose times make ignores. */
 static void depfile_name(Text *t, const char *name, NameRole role)
 {
         const char *special = role == OF_TARGET ? " #:%" : " #:|";
