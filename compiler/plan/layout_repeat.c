@@ -83,36 +83,18 @@ static Buffer *ring_part(Plan *p, Buffer *ring, bool is_after)
         return part;
 }
 
-/* The next value of a ring is stored beside the one that the body reads. */
-static void lay_next_in_ring(Fuse *f, Body *b, int i, Buffer *ring)
-{
-        Plan *p = f->plan;
-        Node *next = b->next[i], *carry = carry_node(b, i);
-        Buffer *after = ring_part(p, ring, true);
-        if (carry)
-                p->of_node.value[carry->id] = ring_part(p, ring, false);
-        if (next->body == b && base_of(next)->op != OP_CARRY && next->op != OP_JOIN &&
-            (ring->storage == STORAGE_F32 || !f->owner[next->id] || f->owner[next->id]->op == K_LOOP) &&
-            is_made_by_kernel(f, next) && !p->of_node.value[next->id])
-                p->of_node.value[next->id] = after;
-        else
-                copy_kernel(f, next, after, b, 4 * b->nnode + 4);
-}
-
+/* The next value is stored where the next iteration reads it, or in a ring beside the one that the body reads. */
 static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
 {
         Plan *p = f->plan;
         Node *next = b->next[i], *carry = carry_node(b, i);
+        const bool ring = carried->ring > 0, permuted = base_of(next)->op == OP_CARRY;
         int end = 4 * b->nnode + 4;
-        if (carried->ring) {
-                lay_next_in_ring(f, b, i, carried);
-                return;
-        }
         if (carry)
-                p->of_node.value[carry->id] = carried;
-        if (next == carry)
+                p->of_node.value[carry->id] = ring ? ring_part(p, carried, false) : carried;
+        if (next == carry && !ring)
                 return;
-        if (base_of(next)->op == OP_CARRY) { /* carried values are permuted: through a copy */
+        if (permuted && !ring) { /* through a copy */
                 Buffer *aside = buffer_new(p, IN_ARENA, &next->type, carried->name);
                 aside->storage = carried->storage;
                 layout_buffer(p, aside, -1);
@@ -124,13 +106,14 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
                 k->from_copy = aside;
                 return;
         }
+        Buffer *to = ring ? ring_part(p, carried, true) : carried;
         bool as_it_is =
                 carried->storage == STORAGE_F32 || !f->owner[next->id] || f->owner[next->id]->op == K_LOOP;
-        if (next->body == b && as_it_is && next->op != OP_JOIN && is_made_by_kernel(f, next) &&
-            !p->of_node.value[next->id] && (!carry || !overwrites_early(f, b, carry, next)))
-                p->of_node.value[next->id] = carried;
+        if (next->body == b && as_it_is && !permuted && next->op != OP_JOIN && is_made_by_kernel(f, next) &&
+            !p->of_node.value[next->id] && (ring || !carry || !overwrites_early(f, b, carry, next)))
+                p->of_node.value[next->id] = to;
         else
-                copy_kernel(f, next, carried, b, end);
+                copy_kernel(f, next, to, b, end);
 }
 
 /* Whether n is read after the repeat has begun: after it, or in its iterations.  A value without a buffer is
