@@ -287,11 +287,38 @@ static int fold_loop(Lower *l, const Node *n, const Map *m, Dim size, bool maxim
                               (Stmt){.op = STMT_ACROSS, .compute = op, .from = {sum}, .nfrom = 1});
 }
 
+/* A fold of at most 16 elements whose result differs by lane: each element is a vector.  They meet in the same order as the
+ * lanes of STMT_ACROSS, so the bits are those of a fold in lanes. */
+static int fold_across_lanes(Lower *l, Node *n, const Map *m, int size)
+{
+        const bool f64 = is_wide_here(l, n);
+        const Op op = n->op == OP_MAXOF ? OP_MAX : OP_ADD;
+        int value[LANES];
+        for (int i = 0; i < size; i++) {
+                Map at = *m;
+                at.axis[n->attr.axis] = (AxisIndex){.offset = dim_fixed(i)};
+                value[i] = lower_value(l, n->in[0], &at);
+                if (value[i] < 0)
+                        return -1;
+                value[i] = converted(l, l->lanes, value[i], is_wide_here(l, n->in[0]), f64);
+        }
+        for (int step = LANES / 2; step; step /= 2)
+                for (int i = 0; i < step && i + step < size; i++)
+                        value[i] =
+                                lower_define(l, l->lanes, stmt_compute(op, f64, value[i], value[i + step]));
+        if (op == OP_MAX)
+                return value[0];
+        /* a fold in lanes begins with +0, so its sum is never -0 */
+        return lower_value_of(l, n, m, true, stmt_compute(OP_ADD, f64, value[0], lower_constant(l, n, 0)));
+}
+
 static int fold(Lower *l, Node *n, const Map *m)
 {
+        Dim size = n->in[0]->type.dim[n->attr.axis];
+        if (map_uses(m, l->lane) && dim_is_fixed(size) && size.fixed <= LANES)
+                return fold_across_lanes(l, n, m, (int)size.fixed);
         if (map_uses(m, l->lane) || l->domain.n >= MAX_LOOPS)
                 return lower_fail(l, n);
-        Dim size = n->in[0]->type.dim[n->attr.axis];
         LaneScope outer = open_lanes(l, size);
         Map at = map_fold(m, n->attr.axis, l->lane);
         int value = lower_value(l, n->in[0], &at);

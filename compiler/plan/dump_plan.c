@@ -23,6 +23,19 @@ static bool buffer_is_shown(const Buffer *b)
         return !b->part_of && (b->home != IN_ARENA || b->first >= 0);
 }
 
+/* How many iterations of the repeats around it run the body: of experts, those that a position asks. */
+static int64_t runs_of_body(const Body *b)
+{
+        int64_t runs = 1;
+        for (const Region *r = b->region; r; b = r->repeat->body, r = b->region) {
+                int64_t own = 0;
+                for (int64_t i = 0; i < r->iterations; i++)
+                        own += r->body[r->body_of[i]] == b;
+                runs *= min_int64(own, iterations_in_use(r));
+        }
+        return runs;
+}
+
 int64_t product_weights(const Plan *p)
 {
         int64_t bytes = 0;
@@ -32,7 +45,9 @@ int64_t product_weights(const Plan *p)
                         for (int w = 0; w < k->product.segment[j].nproduct; w++) {
                                 const Buffer *from = k->product.segment[j].w[w];
                                 int64_t n = from ? type_count(&from->type, NULL) : 0;
-                                bytes += from ? from->slots * storage_size(from->storage, n) : 0;
+                                const int64_t slots =
+                                        from ? min_int64(from->slots, runs_of_body(k->body)) : 0;
+                                bytes += from ? slots * storage_size(from->storage, n) : 0;
                         }
         }
         return bytes;

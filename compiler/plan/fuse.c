@@ -233,21 +233,25 @@ static void cut_towers(Fuse *f)
         }
 }
 
-/* The only kernel that uses n (through views); NULL: none or several.  *viewed: through a view or a
- * broadcast */
+/* The only kernel that uses n (through views); NULL: none or several, or one in the body of a repeat around which n is
+ * computed: once, not in every iteration.  *viewed: through a view or a broadcast */
 static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *several, bool *viewed)
 {
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
                 Node *user = f->uses->user[n->id][i];
                 if (f->table[user->id] || f->is_dead[user->id])
                         continue;
+                if (user->body != n->body) {
+                        *several = true;
+                        continue;
+                }
                 if (user->op == OP_VIEW && !f->needs_buffer[user->id]) {
                         *viewed = true;
                         found = sole_user(f, user, found, several, viewed);
                         continue;
                 }
                 Kernel *k = f->owner[user->id];
-                if (!k || (found && k != found) || user->body != n->body)
+                if (!k || (found && k != found))
                         *several = true;
                 else
                         found = k;

@@ -126,7 +126,7 @@ typedef struct {
 /* dump_plan.c: the word for each kind of kernel */
 extern const char *const kernel_word[];
 /* Prints the program, then buffers with home, offset, size and life, as text or as members of a JSON object;
- * product_weights(): bytes of the weights that products read, for a decoder in a step (for experts: all). */
+ * product_weights(): bytes of the weights that products read, for a decoder in a step. */
 int64_t product_weights(const Plan *p);
 void plan_dump(FILE *f, const Plan *p);
 void plan_json(const Plan *p, json_t *to);

@@ -120,6 +120,17 @@ for model in ["tale", "deepseek_v3", "whisper", "gemma3"]:
              for c in shares["calls"] for k in c["kernels"] if k["kind"] != "repeat"]
     verdict(f"{model}: threads", found == said and shares["threads"] == 3, found, said)
 
+# weights of products that a step reads: 4 layers share the matrices of ffn, 3 of them are recurrent; 2 experts of 5
+def products_read(sizes):
+    return 4 * sum(times * n * k for times, n, k in sizes)
+
+
+attention, recurrence = [(2, 24, 24), (2, 8, 24), (1, 24, 24)], [(1, 16, 24), (1, 16, 24), (2, 28, 24), (2, 4, 24), (1, 24, 28)]
+experts = [(1, 5, 24), (2 * 2, 10, 24), (2, 24, 10), (2, 14, 24), (1, 24, 14)]
+plan = json.loads(lathe("show", f"{ROOT}/tests/families/qwen3_5_moe.model", "plan", "--json"))
+said = products_read([(1, 37, 24)] + attention + [(3 * t, n, k) for t, n, k in recurrence] + [(4 * t, n, k) for t, n, k in experts])
+verdict("products of layers of two kinds, and of experts", plan["product_bytes"] == said, plan["product_bytes"], said)
+
 tale = f"{ROOT}/models/tale.model"
 # one row, 3 heads of keys in 2 blocks: blocks are shared only where that leaves a thread less
 for threads, said in ((2, "3 3 of 6 blocks"), (3, "1 1 1 of 3 heads"), (4, "0 1 1 1 of 3 heads"), (6, "1 1 1 1 1 1 of 6 blocks")):
