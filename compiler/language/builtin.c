@@ -49,10 +49,15 @@ static Value run_abs(const BuiltinCall *c)
         Value v = c->pos[0];
         if (is_number(v))
                 return value_number(fabs(v.number), v.kind == V_INT);
-        Node *x = call_tensor(c, 0);
+        /* max(-x, x) + 0: of two zeros a maximum is the second, and abs is never -0; no integer is */
+        Node *x = call_tensor(c, 0), *zero = to_tensor(c->e, value_number(0, true), c->span);
         Node *negated = x ? make_node(c->e, OP_NEG, 1, &x, (Attr){0}, c->span) : NULL;
-        return negated ? value_tensor(make_node(c->e, OP_MAX, 2, (Node *[]){x, negated}, (Attr){0}, c->span))
-                       : POISON;
+        if (!negated || !zero)
+                return POISON;
+        Node *larger = make_node(c->e, OP_MAX, 2, (Node *[]){negated, x}, (Attr){0}, c->span);
+        if (larger && larger->type.dtype == REAL)
+                larger = make_node(c->e, OP_ADD, 2, (Node *[]){larger, zero}, (Attr){0}, c->span);
+        return larger ? value_tensor(larger) : POISON;
 }
 
 static Value run_where(const BuiltinCall *c)
