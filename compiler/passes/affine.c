@@ -189,16 +189,41 @@ bool cond_equal(const Cond *a, const Cond *b)
         return true;
 }
 
+/* Whether a >= 0 implies b >= 0, as it does if b is a plus a number that is not negative. */
+static bool term_implies(const Affine *a, const Affine *b)
+{
+        Affine more;
+        return affine_add(b, -1, a, &more) && affine_is_constant(&more) && dim_is_fixed(more.constant) &&
+               more.constant.fixed >= 0;
+}
+
+static bool clause_implies(const Clause *a, const Clause *b)
+{
+        for (int j = 0; j < b->n; j++) {
+                bool implied = false;
+                for (int i = 0; i < a->n && !implied; i++)
+                        implied = term_implies(&a->term[i], &b->term[j]);
+                if (!implied)
+                        return false;
+        }
+        return true;
+}
+
+/* Keeps the weakest clauses only: col <= row - 2, or col <= row - 1, is the latter. */
 void union_add(Union *u, Clause c)
 {
-        if (c.n == 0 || u->n == MAX_CLAUSES) {
-                u->full = true;
-                return;
-        }
+        int n = 0;
         for (int i = 0; i < u->n; i++)
-                if (clause_equal(&u->clause[i], &c))
+                if (clause_implies(&c, &u->clause[i]))
                         return;
-        u->clause[u->n++] = c;
+        for (int i = 0; i < u->n; i++)
+                if (!clause_implies(&u->clause[i], &c))
+                        u->clause[n++] = u->clause[i];
+        u->n = n;
+        if (c.n == 0 || u->n == MAX_CLAUSES)
+                u->full = true;
+        else
+                u->clause[u->n++] = c;
 }
 
 /* Whether one of two terms always holds.  Integers: a <= -1 and b <= -1 imply a + b <= -2. */

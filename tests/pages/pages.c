@@ -12,7 +12,8 @@ enum { SEQUENCES = 5, LENGTH = 640 };
 static const int parted[SEQUENCES] = {LENGTH, 0, 100, 256, 530};
 
 #ifndef ALONE
-static int64_t refused, copied;
+enum { NEAR = 12 };                        /* how far half of the rewinds go */
+static int64_t refused, copied, went_back; /* went_back: to a position on the way */
 
 static int64_t pages_of(int64_t positions)
 {
@@ -60,8 +61,10 @@ static int random_alone(tale *m)
         if (error || tale_position(m) != at)
                 return fail("position of a selected slot", slot, tale_position(m));
         if (at == LENGTH || below(4) == 0) {
-                taken[slot] = at ? below(at) : 0;
+                const int near = at > NEAR && below(2);
+                taken[slot] = near ? at - 1 - below(NEAR) : at ? below(at) : 0;
                 error = tale_rewind(m, taken[slot]);
+                went_back += !error && taken[slot] > 0;
                 if (error != TALE_ERROR_REWIND || tale_position(m) != at)
                         return error;
                 taken[slot] = 0; /* sums have gone on */
@@ -113,7 +116,9 @@ static int count_pages(tale *m)
         bad |= tale_select(m, 1);
         bad |= expect(tale_position(m), 300, 7);
 #ifdef KEEPS_LAST
-        return bad || expect(tale_rewind(m, 256), TALE_ERROR_REWIND, 19);
+        bad |= expect(tale_rewind(m, 256), TALE_ERROR_REWIND, 19);
+        return bad || expect(tale_rewind(m, 300 - KEEPS_LAST), TALE_OK, 20) ||
+               expect(tale_rewind(m, 299 - KEEPS_LAST), TALE_ERROR_REWIND, 21);
 #endif
         bad |= tale_rewind(m, 256) || expect(tale_pages_left(m), all - 3, 8); /* slot 2 has it */
         bad |= tale_step(m, tokens[0][256], NULL) || expect(tale_pages_left(m), all - 4, 9);
@@ -155,7 +160,8 @@ static int run(tale *m, FILE *f, int calls)
                 if (kind < 2 ? random_fork(m) : kind < 6 ? random_batch(m) : random_alone(m))
                         return fail("in call", i, 0);
         }
-        printf("%ld calls refused, %ld pages copied\n", (long)refused, (long)copied);
+        printf("%ld calls refused, %ld pages copied, %ld back\n", (long)refused, (long)copied,
+               (long)went_back);
         return count_pages(m);
 }
 #endif
