@@ -7,11 +7,15 @@ For each directory FOLDER/NAME (make.py): `lathe verify` of it, as it is, holds 
 compiled code to 1e-5; FOLDER/NAME.gguf, if it is there, gives the same logits to the bit.  Prints ok or FAIL for each."""
 import glob
 import json
+import math
 import os
 import re
 import struct
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../gguf"))
+import gguf_file
 
 LATHE, FOLDER = os.path.abspath(sys.argv[1]), sys.argv[2]
 failed = False
@@ -24,6 +28,9 @@ SETTINGS = {"bart": ["-D", "padded=true"], "t5": ["-D", "padded=true"]}
 BOUNDS = {"qwen3_next": "1e-4", "qwen3_5": "1e-4", "qwen3_5_moe": "2e-4"}
 # a GGUF has the rates of their decays, in float32, in place of the logarithms
 ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2"}
+
+# whose files may have layers that predict further tokens
+FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next"}
 
 
 def run(*words):
@@ -68,6 +75,37 @@ def same_logits(folder, packed):
     return "" if wanted == found and wanted[0] == 0 else f"{wanted[1]}\n{found[1]}"
 
 
+def further(packed):
+    """Layers of Qwen 3.5 and Qwen 3 Next that predict further tokens, counted by block_count: one is left out, with the same logits."""
+    pairs, entries = gguf_file.read(packed)
+    sizes = {key.split(".", 1)[1]: value for key, _, value in pairs}
+    kind, layers = sizes["architecture"], sizes["block_count"]
+    last = [entry for entry in entries if entry[0].startswith(f"blk.{layers - 1}.")]
+    norms = [(f"nextn.{name}.weight", [sizes["embedding_length"]]) for name in ("enorm", "hnorm", "shared_head_norm")]
+    added = norms + [("nextn.eh_proj.weight", [sizes["embedding_length"], 2 * sizes["embedding_length"]])]
+    more = f"{packed}.further.gguf"
+
+    def changed(count, stated, tensors):
+        counted = {f"{kind}.block_count": layers + count,
+                   f"{kind}.attention.recurrent_layers": (gguf_file.BOOL, sizes["attention.recurrent_layers"][1] + [0] * count)}
+        after = [(name.replace(f"blk.{layers - 1}.", f"blk.{layers + i}."), *rest) for i in range(count) for name, *rest in last]
+        after += [(f"blk.{layers}.{name}", shape, "F32", bytes(4 * math.prod(shape))) for name, shape in added if count]
+        with open(more, "wb") as file:
+            file.write(gguf_file.gguf([(key, form, counted.get(key, value)) for key, form, value in pairs] +
+                                      [(f"{kind}.nextn_predict_layers", gguf_file.U32, stated)], tensors + after))
+
+    changed(1, 1, entries)
+    why = same_logits(packed, more)
+    verdict(f"{os.path.basename(packed)}, one layer further", not why, why)
+    for name, given, message in (("two layers further", (2, 2, entries), "expected nextn_predict_layers 0 or 1; nextn_predict_layers is 2"),
+                                 ("only a layer further", (1, 1, [e for e in entries if not e[0].startswith("blk.")]), "expected a file with all layers"),
+                                 ("a layer further than stated", (1, 0, entries), f"blk.{layers}.")):
+        changed(*given)
+        code, said = run("run", more, "-p", "3 1 4", "-n", "1")
+        verdict(f"{os.path.basename(packed)}, {name}: refused", code == 1 and message in said, said)
+    os.unlink(more)
+
+
 def encoded(packed, record, settings):
     """The same for what does not generate: heads that a GGUF leaves out are not asked for."""
     asked = f"{packed}.expected"
@@ -101,6 +139,8 @@ def check(folder):
     elif "can't generate" in why:
         why = encoded(packed, record, SETTINGS.get(name, []))
     verdict(f"{name}.gguf", not why, why)
+    if name in FURTHER:
+        further(packed)
 
 
 for found in sorted(glob.glob(f"{FOLDER}/*/")):
