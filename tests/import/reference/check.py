@@ -27,10 +27,18 @@ SETTINGS = {"bart": ["-D", "padded=true"], "t5": ["-D", "padded=true"]}
 # of compiled code, where sums cancel: torch in float32 differs from itself in float64 by 2e-4 of the largest logit
 BOUNDS = {"qwen3_next": "1e-4", "qwen3_5": "1e-4", "qwen3_5_moe": "2e-4"}
 # a GGUF has the rates of their decays, in float32, in place of the logarithms
-ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2"}
+ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2",
+           "jamba", "jamba_dense"}
 
 # whose files may have layers that predict further tokens
 FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next"}
+
+# values of GGUF keys that no item can take, and the messages
+REFUSED = {
+    "jamba": [("rope.freq_base", 1e4, "jamba supports only attention without positions"),
+              ("attention.head_count_kv", [0, 2, 0], "head_count_kv must have one element for each layer"),
+              ("attention.head_count_kv", [0, 2, 4, 0], "all layers of attention must have the same head_count_kv")],
+}
 
 
 def run(*words):
@@ -76,7 +84,7 @@ def same_logits(folder, packed):
 
 
 def further(packed):
-    """Layers of Qwen 3.5 and Qwen 3 Next that predict further tokens, counted by block_count: one is left out, with the same logits."""
+    """Layers that predict further tokens, counted by block_count: one is left out, with the same logits."""
     pairs, entries = gguf_file.read(packed)
     sizes = {key.split(".", 1)[1]: value for key, _, value in pairs}
     kind, layers = sizes["architecture"], sizes["block_count"]
@@ -86,8 +94,11 @@ def further(packed):
     more = f"{packed}.further.gguf"
 
     def changed(count, stated, tensors):
-        counted = {f"{kind}.block_count": layers + count,
-                   f"{kind}.attention.recurrent_layers": (gguf_file.BOOL, sizes["attention.recurrent_layers"][1] + [0] * count)}
+        counted = {f"{kind}.block_count": layers + count}
+        for key, form, value in pairs:
+            if form == gguf_file.LIST and len(value[1]) == layers:
+                added_layer = 0 if value[0] == gguf_file.BOOL else max(value[1])        # one of attention
+                counted[key] = value[0], value[1] + [added_layer] * count
         after = [(name.replace(f"blk.{layers - 1}.", f"blk.{layers + i}."), *rest) for i in range(count) for name, *rest in last]
         after += [(f"blk.{layers}.{name}", shape, "F32", bytes(4 * math.prod(shape))) for name, shape in added if count]
         with open(more, "wb") as file:
@@ -103,6 +114,21 @@ def further(packed):
         changed(*given)
         code, said = run("run", more, "-p", "3 1 4", "-n", "1")
         verdict(f"{os.path.basename(packed)}, {name}: refused", code == 1 and message in said, said)
+    os.unlink(more)
+
+
+def refused(packed, cases):
+    """Files with another value of one key."""
+    pairs, entries = gguf_file.read(packed)
+    kind = pairs[0][2]
+    forms = {bool: gguf_file.BOOL, int: gguf_file.U32, float: gguf_file.F32}
+    more = f"{packed}.refused.gguf"
+    for key, value, message in cases:
+        typed = (gguf_file.LIST, (gguf_file.U32, value)) if isinstance(value, list) else (forms[type(value)], value)
+        with open(more, "wb") as file:
+            file.write(gguf_file.gguf([p for p in pairs if p[0] != f"{kind}.{key}"] + [(f"{kind}.{key}", *typed)], entries))
+        code, said = run("import", "--spec-only", more)
+        verdict(f"{os.path.basename(packed)}, {key} {value}: refused", code == 1 and message in said, said)
     os.unlink(more)
 
 
@@ -141,6 +167,8 @@ def check(folder):
     verdict(f"{name}.gguf", not why, why)
     if name in FURTHER:
         further(packed)
+    if name in REFUSED:
+        refused(packed, REFUSED[name])
 
 
 for found in sorted(glob.glob(f"{FOLDER}/*/")):

@@ -169,6 +169,6 @@ def run(oracle):
 FOLDER = pathlib.Path(sys.argv[1]).resolve()
 wanted = sys.argv[2:]
 FOLDER.mkdir(parents=True, exist_ok=True)
-for file in [*sorted(ORACLES.glob("*.py")), HERE / "more.py", HERE / "layers.py"]:
+for file in [*sorted(ORACLES.glob("*.py")), HERE / "more.py", HERE / "layers.py", HERE / "hybrids.py"]:
     if file.stem in wanted or (not wanted and file.stem not in NOT_OURS):
         run(file)

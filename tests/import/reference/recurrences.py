@@ -3,6 +3,7 @@ sizes["config"] is the model's config.json.  For to_gguf.py."""
 
 import re
 
+import models as rules
 import numpy as np
 
 
@@ -91,6 +92,13 @@ def halves(tensors, sizes):
     return out
 
 
+def stacked(part):
+    """Experts of a layer in one tensor each, under the names of Qwen 2's."""
+    def renamed(tensors, _):
+        return {re.sub(rf"^.*\.(\d+\.){part}", r"model.layers.\1mlp.experts", name): t for name, t in tensors.items()}
+    return renamed, rules.EXPERTS[0]
+
+
 # ---- keys ----
 
 def delta_keys(w, c):
@@ -127,6 +135,15 @@ def granite_keys(w, c):
     w.add_expert_shared_feed_forward_length(c["shared_intermediate_size"])
     w.add_rope_scaling_finetuned(False)
     w.add_context_length(2 ** 20)
+
+
+def jamba_keys(w, c):
+    w.add_head_count_kv([c["num_key_value_heads"] if i % c["attn_layer_period"] == c["attn_layer_offset"] else 0
+                         for i in range(c["num_hidden_layers"])])
+    w.add_ssm_conv_kernel(c["mamba_d_conv"])
+    w.add_ssm_inner_size(c["mamba_expand"] * c["hidden_size"])
+    w.add_ssm_state_size(c["mamba_d_state"])
+    w.add_ssm_time_step_rank(c["mamba_dt_rank"])
 
 
 def mamba_keys(w, c):

@@ -83,7 +83,7 @@ def usual(w, c):
     experts = first(c, "num_local_experts", "num_experts", "n_routed_experts")
     if experts:
         w.add_expert_count(experts)
-        w.add_expert_used_count(c["num_experts_per_tok"])
+        w.add_expert_used_count(first(c, "num_experts_per_tok", "num_experts_per_token"))
     w.add_file_type(0)
 
 
@@ -282,6 +282,8 @@ CONVERTED = {
     "granite_hybrid_dense": ("GRANITE_HYBRID", rules.ROTATED + (recurrences.grouped_norm("mamba_n_groups"), recurrences.columns, recurrences.slopes, recurrences.halves),
                              [multipliers, recurrences.granite_keys, recurrences.heads_by_layer("full_attention")]),
     "lfm2": ("LFM2", (recurrences.slopes,), [recurrences.lfm2_keys, recurrences.heads_by_layer("full_attention")]),
+    "jamba": ("JAMBA", recurrences.stacked("feed_forward.experts") + (recurrences.slopes,), [recurrences.jamba_keys]),
+    "jamba_dense": ("JAMBA", (recurrences.slopes,), [recurrences.jamba_keys]),
     "mamba": ("MAMBA", (recurrences.slopes,), [recurrences.mamba_keys]),
     "falcon_mamba": ("MAMBA", (recurrences.slopes,), [recurrences.mamba_keys]),
     "mamba2": ("MAMBA2", (recurrences.grouped_norm("n_groups"), recurrences.columns, recurrences.slopes), [recurrences.mamba_keys]),
