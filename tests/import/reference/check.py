@@ -28,16 +28,25 @@ SETTINGS = {"bart": ["-D", "padded=true"], "t5": ["-D", "padded=true"]}
 BOUNDS = {"qwen3_next": "1e-4", "qwen3_5": "1e-4", "qwen3_5_moe": "2e-4"}
 # a GGUF has the rates of their decays, in float32, in place of the logarithms
 ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2",
-           "jamba", "jamba_dense"}
+           "jamba", "jamba_dense", "nemotron_h_dense", "nemotron_h_moe"}
 
 # whose files may have layers that predict further tokens
-FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next"}
+FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "nemotron_h_moe"}
 
 # values of GGUF keys that no item can take, and the messages
 REFUSED = {
     "jamba": [("rope.freq_base", 1e4, "jamba supports only attention without positions"),
               ("attention.head_count_kv", [0, 2, 0], "head_count_kv must have one element for each layer"),
               ("attention.head_count_kv", [0, 2, 4, 0], "all layers of attention must have the same head_count_kv")],
+    "nemotron_h_moe": [("moe_latent_size", 8, "nemotron_h supports only experts without a latent"),
+                       ("expert_weights_norm", False, "normed weights and one shared expert"),
+                       ("expert_shared_count", 2, "normed weights and one shared expert"),
+                       ("expert_gating_func", 1, "sigmoid gates (expert_gating_func 2)"),
+                       ("rope.scaling.finetuned", True, "nemotron_h with rotary positions is not supported"),
+                       ("attention.value_length", 4, "value_length must equal key_length"),
+                       ("feed_forward_length", [0, 10, 0, 10], "feed_forward_length must have one element for each layer"),
+                       ("feed_forward_length", [0, 10, 0, 12, 0], "all feed-forward blocks must have the same feed_forward_length"),
+                       ("expert_used_count", [2, 2, 2, 2, 3], "expert_used_count")],
 }
 
 

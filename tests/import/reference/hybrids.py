@@ -15,3 +15,10 @@ def decoder(name, kind, config):
 decoder("jamba_dense", t.JambaForCausalLM, t.JambaConfig(
     **SIZES, num_hidden_layers=3, num_experts=1, num_experts_per_tok=1, attn_layer_period=2, attn_layer_offset=0, mamba_d_state=5,
     mamba_dt_rank=3, tie_word_embeddings=True))
+
+MIXERS = SIZES | dict(head_dim=8, ssm_state_size=5, mamba_num_heads=6, mamba_head_dim=8, n_groups=2, chunk_size=7)
+M, A, E = "linear_attention", "full_attention", "moe"
+decoder("nemotron_h_dense", t.NemotronHForCausalLM, t.NemotronHConfig(**MIXERS, layers_block_type=[M, "mlp", A, "mlp", M]))
+decoder("nemotron_h_moe", t.NemotronHForCausalLM, t.NemotronHConfig(
+    **MIXERS, n_routed_experts=6, moe_intermediate_size=10, moe_shared_expert_intermediate_size=14, num_experts_per_tok=2, n_group=3, topk_group=2,
+    routed_scaling_factor=1.5, layers_block_type=[M, E, A, E, M]))

@@ -99,7 +99,19 @@ def stacked(part):
     return renamed, rules.EXPERTS[0]
 
 
+def corrected(tensors, _):
+    return {name.replace("e_score_correction_bias", "e_score_correction.bias"): t for name, t in tensors.items()}
+
+
 # ---- keys ----
+
+def as_published(c, architecture):
+    """Nemotron-H: the number of layers; without experts none of their keys, which the class saves."""
+    if architecture not in ("NEMOTRON_H", "NEMOTRON_H_MOE"):
+        return c
+    kept = {key: value for key, value in c.items() if architecture == "NEMOTRON_H_MOE" or not ("expert" in key or key in ("n_group", "topk_group"))}
+    return kept | {"num_hidden_layers": len(c["layers_block_type"])}
+
 
 def delta_keys(w, c):
     w.add_ssm_conv_kernel(c["linear_conv_kernel_dim"])
@@ -144,6 +156,30 @@ def jamba_keys(w, c):
     w.add_ssm_inner_size(c["mamba_expand"] * c["hidden_size"])
     w.add_ssm_state_size(c["mamba_d_state"])
     w.add_ssm_time_step_rank(c["mamba_dt_rank"])
+
+
+def nemotron_keys(w, c):
+    kinds, experts = c["layers_block_type"], "n_routed_experts" in c
+    width = c["moe_intermediate_size" if experts else "intermediate_size"]
+    w.add_head_count_kv([c["num_key_value_heads"] if kind == "full_attention" else 0 for kind in kinds])
+    w.add_feed_forward_length([width if kind in ("mlp", "moe") else 0 for kind in kinds])
+    w.add_vocab_size(c["vocab_size"])
+    w.add_rope_dimension_count(c["hidden_size"] // c["num_attention_heads"])
+    w.add_rope_scaling_finetuned(False)
+    w.add_context_length(2 ** 20)
+    w.add_ssm_conv_kernel(c["conv_kernel"])
+    w.add_ssm_state_size(c["ssm_state_size"])
+    w.add_ssm_group_count(c["n_groups"])
+    w.add_ssm_inner_size(c["mamba_num_heads"] * c["mamba_head_dim"])
+    w.add_ssm_time_step_rank(c["mamba_num_heads"])
+    if experts:
+        w.add_expert_feed_forward_length(c["moe_intermediate_size"])
+        w.add_expert_shared_feed_forward_length(c["moe_shared_expert_intermediate_size"])
+        w.add_expert_shared_count(c["n_shared_experts"])
+        w.add_expert_weights_norm(c["norm_topk_prob"])
+        w.add_expert_weights_scale(c["routed_scaling_factor"])
+        w.add_expert_group_count(c["n_group"])
+        w.add_expert_group_used_count(c["topk_group"])
 
 
 def mamba_keys(w, c):

@@ -232,6 +232,8 @@ def stacked_norms(tensors, _):
     return rules.stacked(r"(.*_layernorm)\.norms\.(\d+)(\.weight)")(tensors, _)
 
 
+NEMOTRON = rules.ROTATED + (recurrences.grouped_norm("n_groups"), recurrences.columns, recurrences.slopes)
+
 # name of tests/families: architecture of the package gguf, rules for tensors, keys besides the usual ones
 CONVERTED = {
     "llama": ("LLAMA", rules.ROTATED, [dimension_count(1)]),
@@ -284,6 +286,8 @@ CONVERTED = {
     "lfm2": ("LFM2", (recurrences.slopes,), [recurrences.lfm2_keys, recurrences.heads_by_layer("full_attention")]),
     "jamba": ("JAMBA", recurrences.stacked("feed_forward.experts") + (recurrences.slopes,), [recurrences.jamba_keys]),
     "jamba_dense": ("JAMBA", (recurrences.slopes,), [recurrences.jamba_keys]),
+    "nemotron_h_dense": ("NEMOTRON_H", NEMOTRON, [recurrences.nemotron_keys]),
+    "nemotron_h_moe": ("NEMOTRON_H_MOE", NEMOTRON + recurrences.stacked("mixer.experts") + (recurrences.corrected,), [recurrences.nemotron_keys]),
     "mamba": ("MAMBA", (recurrences.slopes,), [recurrences.mamba_keys]),
     "falcon_mamba": ("MAMBA", (recurrences.slopes,), [recurrences.mamba_keys]),
     "mamba2": ("MAMBA2", (recurrences.grouped_norm("n_groups"), recurrences.columns, recurrences.slopes), [recurrences.mamba_keys]),
@@ -307,7 +311,7 @@ def convert(folder, name):
     if name not in CONVERTED:
         return ""
     architecture, changes, more = CONVERTED[name]
-    c = json.loads((folder / name / "config.json").read_text())
+    c = recurrences.as_published(json.loads((folder / name / "config.json").read_text()), architecture)
     kind = gguf.MODEL_ARCH[architecture]
     names = gguf.get_tensor_name_map(kind, 64)
     sizes = {"heads": first(c, "num_attention_heads", "n_head", "num_heads", "n_heads")}
