@@ -28,7 +28,7 @@ SETTINGS = {"bart": ["-D", "padded=true"], "t5": ["-D", "padded=true"]}
 BOUNDS = {"qwen3_next": "1e-4", "qwen3_5": "1e-4", "qwen3_5_moe": "2e-4"}
 # a GGUF has the rates of their decays, in float32, in place of the logarithms
 ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2",
-           "jamba", "jamba_dense", "nemotron_h_dense", "nemotron_h_moe"}
+           "jamba", "jamba_dense", "nemotron_h_dense", "nemotron_h_moe", "kimi_linear_one_group"}
 
 # whose files may have layers that predict further tokens
 FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "nemotron_h_moe"}
@@ -47,6 +47,12 @@ REFUSED = {
                        ("feed_forward_length", [0, 10, 0, 10], "feed_forward_length must have one element for each layer"),
                        ("feed_forward_length", [0, 10, 0, 12, 0], "all feed-forward blocks must have the same feed_forward_length"),
                        ("expert_used_count", [2, 2, 2, 2, 3], "expert_used_count")],
+    "kimi_linear_one_group": [("expert_gating_func", 1, "kimi_linear supports only sigmoid gates"),
+                              ("expert_weights_norm", False, "kimi_linear supports only sigmoid gates"),
+                              ("attention.q_lora_rank", 8, "kimi_linear supports only queries without a latent"),
+                              ("attention.head_count_kv", [0, 0, 0, 2], "kimi_linear supports only one latent for all heads"),
+                              ("attention.key_length", 12, "key_length must be the width of the latent and of the rotary key"),
+                              ("kda.safe_gate", True, "kda.safe_gate is never used")],
 }
 
 
@@ -141,6 +147,38 @@ def refused(packed, cases):
     os.unlink(more)
 
 
+def kimi_forms(packed):
+    """Kimi Linear: a quantised file has no outermost axes of 1; older ones have keys and values of the latent in one tensor."""
+    pairs, entries = gguf_file.read(packed)
+    sizes = {key.split(".", 1)[1]: value for key, _, value in pairs}
+    heads, rank, v = sizes["attention.head_count"], sizes["attention.kv_lora_rank"], sizes["attention.value_length_mla"]
+    nope = sizes["attention.key_length_mla"] - sizes["rope.dimension_count"]
+    more = f"{packed}.other.gguf"
+
+    def write_gguf(tensors):
+        with open(more, "wb") as file:
+            file.write(gguf_file.gguf(pairs, tensors))
+        why = same_logits(packed, more)
+        os.unlink(more)
+        return why
+
+    why = write_gguf([(name, shape[1 + (shape[:2] == [1, 1]):] if shape[0] == 1 else shape, kind, data) for name, shape, kind, data in entries])
+    verdict(f"{os.path.basename(packed)}, without outermost axes of 1", not why, why)
+    whole, keys = [], {}
+    for name, shape, kind, data in entries:
+        if name.endswith("attn_k_b.weight"):
+            keys[name] = [data[2 * i : 2 * i + 2] for i in range(len(data) // 2)]
+        elif name.endswith("attn_v_b.weight"):
+            k, each = keys[name.replace("v_b", "k_b")], 2 * v * rank
+            rows = [b"".join(k[(h * rank + r) * nope + n] for n in range(nope) for r in range(rank)) + data[h * each : (h + 1) * each]
+                    for h in range(heads)]
+            whole.append((name.replace("v_b", "kv_b"), [heads * (nope + v), rank], kind, b"".join(rows)))
+        else:
+            whole.append((name, shape, kind, data))
+    why = write_gguf(whole)
+    verdict(f"{os.path.basename(packed)}, keys and values in one tensor", not why, why)
+
+
 def encoded(packed, record, settings):
     """The same for what does not generate: heads that a GGUF leaves out are not asked for."""
     asked = f"{packed}.expected"
@@ -178,6 +216,8 @@ def check(folder):
         further(packed)
     if name in REFUSED:
         refused(packed, REFUSED[name])
+    if name.startswith("kimi_linear"):
+        kimi_forms(packed)
 
 
 for found in sorted(glob.glob(f"{FOLDER}/*/")):

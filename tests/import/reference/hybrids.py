@@ -22,3 +22,8 @@ decoder("nemotron_h_dense", t.NemotronHForCausalLM, t.NemotronHConfig(**MIXERS, 
 decoder("nemotron_h_moe", t.NemotronHForCausalLM, t.NemotronHConfig(
     **MIXERS, n_routed_experts=6, moe_intermediate_size=10, moe_shared_expert_intermediate_size=14, num_experts_per_tok=2, n_group=3, topk_group=2,
     routed_scaling_factor=1.5, layers_block_type=[M, E, A, E, M]))
+
+decoder("kimi_linear_one_group", t.KimiLinearForCausalLM, t.KimiLinearConfig(
+    **SIZES | dict(num_key_value_heads=4), moe_intermediate_size=10, num_hidden_layers=4, linear_num_heads=4, linear_head_dim=7, kv_lora_rank=9,
+    qk_nope_head_dim=6, qk_rope_head_dim=4, v_head_dim=5, num_local_experts=8, num_experts_per_tok=3, n_group=1, topk_group=1, n_shared_experts=2,
+    layer_types=[M, M, M, A]))

@@ -3,6 +3,7 @@ sizes["config"] is the model's config.json.  For to_gguf.py."""
 
 import re
 
+import gguf
 import models as rules
 import numpy as np
 
@@ -99,6 +100,17 @@ def stacked(part):
     return renamed, rules.EXPERTS[0]
 
 
+def delta_axes(tensors, _):
+    """Kimi Linear: taps by channels between axes of 1; the dense block and the experts under the names of others."""
+    parts, out = {"w1": "gate_proj", "w2": "down_proj", "w3": "up_proj"}, {}
+    for name, t in tensors.items():
+        if name.endswith("_conv1d.weight"):
+            t = t.reshape(1, len(t), 1, -1)
+        name = re.sub(r"block_sparse_moe\.((gate|up|down)_proj)", r"mlp.\1", name)
+        out[re.sub(r"block_sparse_moe\.experts\.(\d+)\.(w\d)", lambda m: f"mlp.experts.{m[1]}.{parts[m[2]]}", name)] = t
+    return out
+
+
 def corrected(tensors, _):
     return {name.replace("e_score_correction_bias", "e_score_correction.bias"): t for name, t in tensors.items()}
 
@@ -180,6 +192,26 @@ def nemotron_keys(w, c):
         w.add_expert_weights_scale(c["routed_scaling_factor"])
         w.add_expert_group_count(c["n_group"])
         w.add_expert_group_used_count(c["topk_group"])
+
+
+def kimi_keys(w, c):
+    rank, rotary = c["kv_lora_rank"], c["qk_rope_head_dim"]
+    w.add_context_length(c["model_max_length"])
+    w.add_vocab_size(c["vocab_size"])
+    w.add_head_count_kv([int(kind == "full_attention") for kind in c["layer_types"]])
+    w.add_ssm_conv_kernel(c["linear_conv_kernel_dim"])
+    w.add_kda_head_dim(c["linear_head_dim"])
+    w.add_kv_lora_rank(rank)
+    w.add_rope_dimension_count(rotary)
+    w.add_key_length(rank + rotary)
+    w.add_key_length_mla(c["qk_nope_head_dim"] + rotary)
+    w.add_value_length_mla(c["v_head_dim"])
+    w.add_expert_group_used_count(c["topk_group"])
+    w.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    w.add_expert_feed_forward_length(c["moe_intermediate_size"])
+    w.add_expert_shared_count(c["num_shared_experts"])
+    w.add_leading_dense_block_count(c["mlp_layer_types"].count("dense"))
+    w.add_expert_weights_scale(c["routed_scaling_factor"])
 
 
 def mamba_keys(w, c):
