@@ -270,10 +270,22 @@ static const CkTensor *nth_tensor(const ConfigCall *c, int i)
         return c->m->failed || !c->m->tensors ? NULL : checkpoint_find(c->m->tensors, c->value[i].text);
 }
 
+/* The tensor of a name, in which a second argument replaces {i}. */
 static const CkTensor *tensor_of(const ConfigCall *c)
 {
         c->m->asked_tensors = true;
-        return nth_tensor(c, 0);
+        const CkTensor *t = nth_tensor(c, 0);
+        if (c->n < 2 || c->m->failed)
+                return t;
+        const char *name = c->value[0].text, *at = strstr(name, "{i}");
+        if (!is_count(c->value[1]) || !at) {
+                wanted(c, at ? "a whole number of at least 0" : "a tensor's name with {i}", c->value[at != NULL]);
+                return NULL;
+        }
+        if (!c->m->tensors)
+                return NULL;
+        name = arena_printf(c->m->arena, "%.*s%.0f%s", (int)(at - name), name, c->value[1].number, at + 3);
+        return checkpoint_find(c->m->tensors, name);
 }
 
 static ConfigValue config_has(const ConfigCall *c)
@@ -387,11 +399,11 @@ static const ConfigBuiltin builtin[] = {
         {"contains", 2, 2, NULL, config_contains}, {"each", 2, 2, "f", config_each},
         {"erf", 1, 1, NULL, config_erf},           {"exp", 1, 1, NULL, config_exp},
         {"floor", 1, 1, NULL, config_floor},       {"given", 1, -1, NULL, config_given},
-        {"has", 1, 1, NULL, config_has},           {"len", 1, 1, NULL, config_len},
+        {"has", 1, 2, NULL, config_has},           {"len", 1, 1, NULL, config_len},
         {"log", 1, 1, NULL, config_log},           {"max", 1, -1, NULL, config_max},
         {"min", 1, -1, NULL, config_min},          {"numbers", 1, 1, NULL, config_numbers},
         {"period", 1, 1, NULL, config_period},     {"range", 1, 1, NULL, config_range},
-        {"differ", 2, 2, NULL, config_differ},     {"shape", 1, 1, NULL, config_shape},
+        {"differ", 2, 2, NULL, config_differ},     {"shape", 1, 2, NULL, config_shape},
         {"sqrt", 1, 1, NULL, config_sqrt},         {"whole", 1, 1, NULL, config_whole},
         {"token", 1, 1, NULL, config_token},       {"lines", 1, 1, NULL, config_lines},
         {"fields", 1, 1, NULL, config_fields},     {"elements", 1, 1, NULL, config_elements},

@@ -1,4 +1,5 @@
 """GGUF files for the tests, with the standard library alone: right ones, and ones that lie."""
+import math
 import struct
 
 U8, I8, U16, I16, U32, I32, F32, BOOL, TEXT, LIST, U64, I64, F64 = range(13)
@@ -43,3 +44,44 @@ def gguf(pairs=(), tensors=(), version=3, alignment=32):
         data += content + b"\0" * (up(len(content), alignment) - len(content))
     head = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(pairs)) + b"".join(pair(*p) for p in pairs) + entries
     return head + b"\0" * (up(len(head), alignment) - len(head)) + data
+
+
+def read(path):
+    """Pairs and tensors of a file, as gguf() takes them."""
+    with open(path, "rb") as file:
+        content = file.read()
+    at = 8
+
+    def number(form):
+        nonlocal at
+        value = struct.unpack_from("<" + form, content, at)[0]
+        at += struct.calcsize(form)
+        return value
+
+    def value(kind):
+        nonlocal at
+        if kind == LIST:
+            within, n = number("I"), number("Q")
+            return within, [value(within) for _ in range(n)]
+        if kind != TEXT:
+            return number(SCALARS[kind])
+        n = number("Q")
+        at += n
+        return content[at - n : at].decode()
+
+    count, pairs = number("Q"), []
+    for _ in range(number("Q")):
+        key, kind = value(TEXT), number("I")
+        pairs.append((key, kind, value(kind)))
+    found = []
+    for _ in range(count):
+        name = value(TEXT)
+        shape = [number("Q") for _ in range(number("I"))][::-1]
+        kind = number("I")
+        found.append((name, shape, next(n for n in TYPES if TYPES[n][0] == kind), number("Q")))
+    start = up(at, 32)
+    tensors = []
+    for name, shape, kind, offset in found:
+        size = TYPES[kind][2] * math.prod(shape) // TYPES[kind][1]
+        tensors.append((name, shape, kind, content[start + offset : start + offset + size]))
+    return pairs, tensors

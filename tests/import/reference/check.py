@@ -7,11 +7,15 @@ For each directory FOLDER/NAME (make.py): `lathe verify` of it, as it is, holds 
 compiled code to 1e-5; FOLDER/NAME.gguf, if it is there, gives the same logits to the bit.  Prints ok or FAIL for each."""
 import glob
 import json
+import math
 import os
 import re
 import struct
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../gguf"))
+import gguf_file
 
 LATHE, FOLDER = os.path.abspath(sys.argv[1]), sys.argv[2]
 failed = False
@@ -23,7 +27,33 @@ SETTINGS = {"bart": ["-D", "padded=true"], "t5": ["-D", "padded=true"]}
 # of compiled code, where sums cancel: torch in float32 differs from itself in float64 by 2e-4 of the largest logit
 BOUNDS = {"qwen3_next": "1e-4", "qwen3_5": "1e-4", "qwen3_5_moe": "2e-4"}
 # a GGUF has the rates of their decays, in float32, in place of the logarithms
-ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2"}
+ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2",
+           "jamba", "jamba_dense", "nemotron_h_dense", "nemotron_h_moe", "kimi_linear_one_group"}
+
+# whose files may have layers that predict further tokens
+FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "nemotron_h_moe"}
+
+# values of GGUF keys that no item can take, and the messages
+REFUSED = {
+    "jamba": [("rope.freq_base", 1e4, "jamba supports only attention without positions"),
+              ("attention.head_count_kv", [0, 2, 0], "head_count_kv must have one element for each layer"),
+              ("attention.head_count_kv", [0, 2, 4, 0], "all layers of attention must have the same head_count_kv")],
+    "nemotron_h_moe": [("moe_latent_size", 8, "nemotron_h supports only experts without a latent"),
+                       ("expert_weights_norm", False, "normed weights and one shared expert"),
+                       ("expert_shared_count", 2, "normed weights and one shared expert"),
+                       ("expert_gating_func", 1, "sigmoid gates (expert_gating_func 2)"),
+                       ("rope.scaling.finetuned", True, "nemotron_h with rotary positions is not supported"),
+                       ("attention.value_length", 4, "value_length must equal key_length"),
+                       ("feed_forward_length", [0, 10, 0, 10], "feed_forward_length must have one element for each layer"),
+                       ("feed_forward_length", [0, 10, 0, 12, 0], "all feed-forward blocks must have the same feed_forward_length"),
+                       ("expert_used_count", [2, 2, 2, 2, 3], "expert_used_count")],
+    "kimi_linear_one_group": [("expert_gating_func", 1, "kimi_linear supports only sigmoid gates"),
+                              ("expert_weights_norm", False, "kimi_linear supports only sigmoid gates"),
+                              ("attention.q_lora_rank", 8, "kimi_linear supports only queries without a latent"),
+                              ("attention.head_count_kv", [0, 0, 0, 2], "kimi_linear supports only one latent for all heads"),
+                              ("attention.key_length", 12, "key_length must be the width of the latent and of the rotary key"),
+                              ("kda.safe_gate", True, "kda.safe_gate is never used")],
+}
 
 
 def run(*words):
@@ -68,6 +98,87 @@ def same_logits(folder, packed):
     return "" if wanted == found and wanted[0] == 0 else f"{wanted[1]}\n{found[1]}"
 
 
+def further(packed):
+    """Layers that predict further tokens, counted by block_count: one is left out, with the same logits."""
+    pairs, entries = gguf_file.read(packed)
+    sizes = {key.split(".", 1)[1]: value for key, _, value in pairs}
+    kind, layers = sizes["architecture"], sizes["block_count"]
+    last = [entry for entry in entries if entry[0].startswith(f"blk.{layers - 1}.")]
+    norms = [(f"nextn.{name}.weight", [sizes["embedding_length"]]) for name in ("enorm", "hnorm", "shared_head_norm")]
+    added = norms + [("nextn.eh_proj.weight", [sizes["embedding_length"], 2 * sizes["embedding_length"]])]
+    more = f"{packed}.further.gguf"
+
+    def changed(count, stated, tensors):
+        counted = {f"{kind}.block_count": layers + count}
+        for key, form, value in pairs:
+            if form == gguf_file.LIST and len(value[1]) == layers:
+                added_layer = 0 if value[0] == gguf_file.BOOL else max(value[1])        # one of attention
+                counted[key] = value[0], value[1] + [added_layer] * count
+        after = [(name.replace(f"blk.{layers - 1}.", f"blk.{layers + i}."), *rest) for i in range(count) for name, *rest in last]
+        after += [(f"blk.{layers}.{name}", shape, "F32", bytes(4 * math.prod(shape))) for name, shape in added if count]
+        with open(more, "wb") as file:
+            file.write(gguf_file.gguf([(key, form, counted.get(key, value)) for key, form, value in pairs] +
+                                      [(f"{kind}.nextn_predict_layers", gguf_file.U32, stated)], tensors + after))
+
+    changed(1, 1, entries)
+    why = same_logits(packed, more)
+    verdict(f"{os.path.basename(packed)}, one layer further", not why, why)
+    for name, given, message in (("two layers further", (2, 2, entries), "expected nextn_predict_layers 0 or 1; nextn_predict_layers is 2"),
+                                 ("only a layer further", (1, 1, [e for e in entries if not e[0].startswith("blk.")]), "expected a file with all layers"),
+                                 ("a layer further than stated", (1, 0, entries), f"blk.{layers}.")):
+        changed(*given)
+        code, said = run("run", more, "-p", "3 1 4", "-n", "1")
+        verdict(f"{os.path.basename(packed)}, {name}: refused", code == 1 and message in said, said)
+    os.unlink(more)
+
+
+def refused(packed, cases):
+    """Files with another value of one key."""
+    pairs, entries = gguf_file.read(packed)
+    kind = pairs[0][2]
+    forms = {bool: gguf_file.BOOL, int: gguf_file.U32, float: gguf_file.F32}
+    more = f"{packed}.refused.gguf"
+    for key, value, message in cases:
+        typed = (gguf_file.LIST, (gguf_file.U32, value)) if isinstance(value, list) else (forms[type(value)], value)
+        with open(more, "wb") as file:
+            file.write(gguf_file.gguf([p for p in pairs if p[0] != f"{kind}.{key}"] + [(f"{kind}.{key}", *typed)], entries))
+        code, said = run("import", "--spec-only", more)
+        verdict(f"{os.path.basename(packed)}, {key} {value}: refused", code == 1 and message in said, said)
+    os.unlink(more)
+
+
+def kimi_forms(packed):
+    """Kimi Linear: a quantised file has no outermost axes of 1; older ones have keys and values of the latent in one tensor."""
+    pairs, entries = gguf_file.read(packed)
+    sizes = {key.split(".", 1)[1]: value for key, _, value in pairs}
+    heads, rank, v = sizes["attention.head_count"], sizes["attention.kv_lora_rank"], sizes["attention.value_length_mla"]
+    nope = sizes["attention.key_length_mla"] - sizes["rope.dimension_count"]
+    more = f"{packed}.other.gguf"
+
+    def write_gguf(tensors):
+        with open(more, "wb") as file:
+            file.write(gguf_file.gguf(pairs, tensors))
+        why = same_logits(packed, more)
+        os.unlink(more)
+        return why
+
+    why = write_gguf([(name, shape[1 + (shape[:2] == [1, 1]):] if shape[0] == 1 else shape, kind, data) for name, shape, kind, data in entries])
+    verdict(f"{os.path.basename(packed)}, without outermost axes of 1", not why, why)
+    whole, keys = [], {}
+    for name, shape, kind, data in entries:
+        if name.endswith("attn_k_b.weight"):
+            keys[name] = [data[2 * i : 2 * i + 2] for i in range(len(data) // 2)]
+        elif name.endswith("attn_v_b.weight"):
+            k, each = keys[name.replace("v_b", "k_b")], 2 * v * rank
+            rows = [b"".join(k[(h * rank + r) * nope + n] for n in range(nope) for r in range(rank)) + data[h * each : (h + 1) * each]
+                    for h in range(heads)]
+            whole.append((name.replace("v_b", "kv_b"), [heads * (nope + v), rank], kind, b"".join(rows)))
+        else:
+            whole.append((name, shape, kind, data))
+    why = write_gguf(whole)
+    verdict(f"{os.path.basename(packed)}, keys and values in one tensor", not why, why)
+
+
 def encoded(packed, record, settings):
     """The same for what does not generate: heads that a GGUF leaves out are not asked for."""
     asked = f"{packed}.expected"
@@ -101,6 +212,12 @@ def check(folder):
     elif "can't generate" in why:
         why = encoded(packed, record, SETTINGS.get(name, []))
     verdict(f"{name}.gguf", not why, why)
+    if name in FURTHER:
+        further(packed)
+    if name in REFUSED:
+        refused(packed, REFUSED[name])
+    if name.startswith("kimi_linear"):
+        kimi_forms(packed)
 
 
 for found in sorted(glob.glob(f"{FOLDER}/*/")):

@@ -4,7 +4,8 @@ published implementation computes in float64 from the same numbers, expected.saf
     python3 -m venv V && V/bin/pip install torch transformers safetensors gguf timm
     V/bin/python tests/import/reference/make.py FOLDER [NAME...]
 
-The models are those of tests/oracle/families, of more.py and of layers.py: its oracles run with functions of this file in place of theirs that load lathe's weights.
+The models are those of tests/oracle/families, of more.py, layers.py and hybrids.py: its oracles run with functions of this file in place
+of theirs that load lathe's weights.
 NAME: a file there without its ending; all unless given.  Where llama.cpp's converter has the architecture, FOLDER/NAME.gguf is
 the same model as a GGUF (to_gguf.py)."""
 
@@ -70,7 +71,16 @@ def without_limits(module):
         layer.mixer.time_step_limit = module.config.time_step_limit
 
 
-AS_IN_GGUF = {"mamba2": without_limits, "gemma3n": with_rows_of_0, "llama4": with_fixed_chunks, "gpt_oss": limited_by_7, "gemma2": scaled_by_width, "gemma3": scaled_by_width}
+def without_least(module):
+    """Nor the least step of Nemotron-H."""
+    module.config.time_step_min = 0.0
+    for layer in module.model.layers:
+        if hasattr(layer.mixer, "time_step_limit"):
+            layer.mixer.time_step_limit = (0.0, float("inf"))
+
+
+AS_IN_GGUF = {"mamba2": without_limits, "nemotron_h_dense": without_least, "nemotron_h_moe": without_least,
+              "gemma3n": with_rows_of_0, "llama4": with_fixed_chunks, "gpt_oss": limited_by_7, "gemma2": scaled_by_width, "gemma3": scaled_by_width}
 
 
 class NoDirectory(Exception):
@@ -169,6 +179,6 @@ def run(oracle):
 FOLDER = pathlib.Path(sys.argv[1]).resolve()
 wanted = sys.argv[2:]
 FOLDER.mkdir(parents=True, exist_ok=True)
-for file in [*sorted(ORACLES.glob("*.py")), HERE / "more.py", HERE / "layers.py"]:
+for file in [*sorted(ORACLES.glob("*.py")), HERE / "more.py", HERE / "layers.py", HERE / "hybrids.py"]:
     if file.stem in wanted or (not wanted and file.stem not in NOT_OURS):
         run(file)

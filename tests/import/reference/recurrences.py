@@ -3,6 +3,8 @@ sizes["config"] is the model's config.json.  For to_gguf.py."""
 
 import re
 
+import gguf
+import models as rules
 import numpy as np
 
 
@@ -91,7 +93,37 @@ def halves(tensors, sizes):
     return out
 
 
+def stacked(part):
+    """Experts of a layer in one tensor each, under the names of Qwen 2's."""
+    def renamed(tensors, _):
+        return {re.sub(rf"^.*\.(\d+\.){part}", r"model.layers.\1mlp.experts", name): t for name, t in tensors.items()}
+    return renamed, rules.EXPERTS[0]
+
+
+def delta_axes(tensors, _):
+    """Kimi Linear: taps by channels between axes of 1; the dense block and the experts under the names of others."""
+    parts, out = {"w1": "gate_proj", "w2": "down_proj", "w3": "up_proj"}, {}
+    for name, t in tensors.items():
+        if name.endswith("_conv1d.weight"):
+            t = t.reshape(1, len(t), 1, -1)
+        name = re.sub(r"block_sparse_moe\.((gate|up|down)_proj)", r"mlp.\1", name)
+        out[re.sub(r"block_sparse_moe\.experts\.(\d+)\.(w\d)", lambda m: f"mlp.experts.{m[1]}.{parts[m[2]]}", name)] = t
+    return out
+
+
+def corrected(tensors, _):
+    return {name.replace("e_score_correction_bias", "e_score_correction.bias"): t for name, t in tensors.items()}
+
+
 # ---- keys ----
+
+def as_published(c, architecture):
+    """Nemotron-H: the number of layers; without experts none of their keys, which the class saves."""
+    if architecture not in ("NEMOTRON_H", "NEMOTRON_H_MOE"):
+        return c
+    kept = {key: value for key, value in c.items() if architecture == "NEMOTRON_H_MOE" or not ("expert" in key or key in ("n_group", "topk_group"))}
+    return kept | {"num_hidden_layers": len(c["layers_block_type"])}
+
 
 def delta_keys(w, c):
     w.add_ssm_conv_kernel(c["linear_conv_kernel_dim"])
@@ -127,6 +159,59 @@ def granite_keys(w, c):
     w.add_expert_shared_feed_forward_length(c["shared_intermediate_size"])
     w.add_rope_scaling_finetuned(False)
     w.add_context_length(2 ** 20)
+
+
+def jamba_keys(w, c):
+    w.add_head_count_kv([c["num_key_value_heads"] if i % c["attn_layer_period"] == c["attn_layer_offset"] else 0
+                         for i in range(c["num_hidden_layers"])])
+    w.add_ssm_conv_kernel(c["mamba_d_conv"])
+    w.add_ssm_inner_size(c["mamba_expand"] * c["hidden_size"])
+    w.add_ssm_state_size(c["mamba_d_state"])
+    w.add_ssm_time_step_rank(c["mamba_dt_rank"])
+
+
+def nemotron_keys(w, c):
+    kinds, experts = c["layers_block_type"], "n_routed_experts" in c
+    width = c["moe_intermediate_size" if experts else "intermediate_size"]
+    w.add_head_count_kv([c["num_key_value_heads"] if kind == "full_attention" else 0 for kind in kinds])
+    w.add_feed_forward_length([width if kind in ("mlp", "moe") else 0 for kind in kinds])
+    w.add_vocab_size(c["vocab_size"])
+    w.add_rope_dimension_count(c["hidden_size"] // c["num_attention_heads"])
+    w.add_rope_scaling_finetuned(False)
+    w.add_context_length(2 ** 20)
+    w.add_ssm_conv_kernel(c["conv_kernel"])
+    w.add_ssm_state_size(c["ssm_state_size"])
+    w.add_ssm_group_count(c["n_groups"])
+    w.add_ssm_inner_size(c["mamba_num_heads"] * c["mamba_head_dim"])
+    w.add_ssm_time_step_rank(c["mamba_num_heads"])
+    if experts:
+        w.add_expert_feed_forward_length(c["moe_intermediate_size"])
+        w.add_expert_shared_feed_forward_length(c["moe_shared_expert_intermediate_size"])
+        w.add_expert_shared_count(c["n_shared_experts"])
+        w.add_expert_weights_norm(c["norm_topk_prob"])
+        w.add_expert_weights_scale(c["routed_scaling_factor"])
+        w.add_expert_group_count(c["n_group"])
+        w.add_expert_group_used_count(c["topk_group"])
+
+
+def kimi_keys(w, c):
+    rank, rotary = c["kv_lora_rank"], c["qk_rope_head_dim"]
+    w.add_context_length(c["model_max_length"])
+    w.add_vocab_size(c["vocab_size"])
+    w.add_head_count_kv([int(kind == "full_attention") for kind in c["layer_types"]])
+    w.add_ssm_conv_kernel(c["linear_conv_kernel_dim"])
+    w.add_kda_head_dim(c["linear_head_dim"])
+    w.add_kv_lora_rank(rank)
+    w.add_rope_dimension_count(rotary)
+    w.add_key_length(rank + rotary)
+    w.add_key_length_mla(c["qk_nope_head_dim"] + rotary)
+    w.add_value_length_mla(c["v_head_dim"])
+    w.add_expert_group_used_count(c["topk_group"])
+    w.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    w.add_expert_feed_forward_length(c["moe_intermediate_size"])
+    w.add_expert_shared_count(c["num_shared_experts"])
+    w.add_leading_dense_block_count(c["mlp_layer_types"].count("dense"))
+    w.add_expert_weights_scale(c["routed_scaling_factor"])
 
 
 def mamba_keys(w, c):

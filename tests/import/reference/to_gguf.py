@@ -83,7 +83,7 @@ def usual(w, c):
     experts = first(c, "num_local_experts", "num_experts", "n_routed_experts")
     if experts:
         w.add_expert_count(experts)
-        w.add_expert_used_count(c["num_experts_per_tok"])
+        w.add_expert_used_count(first(c, "num_experts_per_tok", "num_experts_per_token"))
     w.add_file_type(0)
 
 
@@ -232,6 +232,8 @@ def stacked_norms(tensors, _):
     return rules.stacked(r"(.*_layernorm)\.norms\.(\d+)(\.weight)")(tensors, _)
 
 
+NEMOTRON = rules.ROTATED + (recurrences.grouped_norm("n_groups"), recurrences.columns, recurrences.slopes)
+
 # name of tests/families: architecture of the package gguf, rules for tensors, keys besides the usual ones
 CONVERTED = {
     "llama": ("LLAMA", rules.ROTATED, [dimension_count(1)]),
@@ -282,6 +284,11 @@ CONVERTED = {
     "granite_hybrid_dense": ("GRANITE_HYBRID", rules.ROTATED + (recurrences.grouped_norm("mamba_n_groups"), recurrences.columns, recurrences.slopes, recurrences.halves),
                              [multipliers, recurrences.granite_keys, recurrences.heads_by_layer("full_attention")]),
     "lfm2": ("LFM2", (recurrences.slopes,), [recurrences.lfm2_keys, recurrences.heads_by_layer("full_attention")]),
+    "jamba": ("JAMBA", recurrences.stacked("feed_forward.experts") + (recurrences.slopes,), [recurrences.jamba_keys]),
+    "jamba_dense": ("JAMBA", (recurrences.slopes,), [recurrences.jamba_keys]),
+    "nemotron_h_dense": ("NEMOTRON_H", NEMOTRON, [recurrences.nemotron_keys]),
+    "nemotron_h_moe": ("NEMOTRON_H_MOE", NEMOTRON + recurrences.stacked("mixer.experts") + (recurrences.corrected,), [recurrences.nemotron_keys]),
+    "kimi_linear_one_group": ("KIMI_LINEAR", (recurrences.slopes, recurrences.delta_axes) + rules.EXPERTS + (rules.apart,), [recurrences.kimi_keys]),
     "mamba": ("MAMBA", (recurrences.slopes,), [recurrences.mamba_keys]),
     "falcon_mamba": ("MAMBA", (recurrences.slopes,), [recurrences.mamba_keys]),
     "mamba2": ("MAMBA2", (recurrences.grouped_norm("n_groups"), recurrences.columns, recurrences.slopes), [recurrences.mamba_keys]),
@@ -305,7 +312,7 @@ def convert(folder, name):
     if name not in CONVERTED:
         return ""
     architecture, changes, more = CONVERTED[name]
-    c = json.loads((folder / name / "config.json").read_text())
+    c = recurrences.as_published(json.loads((folder / name / "config.json").read_text()), architecture)
     kind = gguf.MODEL_ARCH[architecture]
     names = gguf.get_tensor_name_map(kind, 64)
     sizes = {"heads": first(c, "num_attention_heads", "n_head", "num_heads", "n_heads")}
