@@ -279,7 +279,8 @@ static const CkTensor *tensor_of(const ConfigCall *c)
                 return t;
         const char *name = c->value[0].text, *at = strstr(name, "{i}");
         if (!is_count(c->value[1]) || !at) {
-                wanted(c, at ? "a whole number of at least 0" : "a tensor's name with {i}", c->value[at != NULL]);
+                wanted(c, at ? "a whole number of at least 0" : "a tensor's name with {i}",
+                       c->value[at != NULL]);
                 return NULL;
         }
         if (!c->m->tensors)
