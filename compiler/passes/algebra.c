@@ -264,7 +264,8 @@ static Node *without_broadcast(Graph *g, const Node *n, int which, int fixed_axe
 
 Node *rewrite(Graph *g, Node *n)
 {
-        bool point = op_info[n->op].family == POINT && n->nin > 1;
+        bool square = n->nin == 2 && n->in[0] == n->in[1]; /* remains one: facts know its sign */
+        bool point = op_info[n->op].family == POINT && n->nin > 1 && !square;
         for (int i = 0; (point || n->op == OP_MATMUL) && i < n->nin; i++) {
                 Node *x = n->in[i]->op == OP_VIEW ? without_broadcast(g, n, i, point ? 0 : 2) : n->in[i];
                 if (x)
