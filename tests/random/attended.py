@@ -36,7 +36,8 @@ class Attended:
                       lambda: f"join({of_latent(half)}, {of_latent(n - half)})",
                       lambda: f"pairs(join({of_latent(n)}, {lin(n)}))[{r.below(2)}]"]
         if n == x.shape[1]:
-            found += [lambda: y, lambda: y, lambda: f"softmax({y})", lambda: f"{y} * 0.5"]
+            found += [lambda: y, lambda: y, lambda: f"softmax({y})", lambda: f"{y} * 0.5",
+                      lambda: f"pad({y}, axis: 0, before: 1)[..-1] * pad({y}, axis: 0, before: 1, value: -0.5)[..-1]"]
         self.line(f"{m} = {r.pick(found)()}")
         return m
 
@@ -66,7 +67,8 @@ class Attended:
     def attend(self, q, k, v, inside):
         """Text of the result, and whether it may be NaN."""
         r, s = self.r, self.fresh()
-        self.line(f"{s} = " + r.pick([f"{q} @ {k}'", f"{q} @ {k}' * 0.5", f"({k} @ {q}')'", f"0.25 * ({q} @ {k}') + 0.125"]))
+        self.line(f"{s} = " + r.pick([f"{q} @ {k}'", f"{q} @ {k}' * 0.5", f"({k} @ {q}')'", f"0.25 * ({q} @ {k}') + 0.125",
+                                      f"{q} @ {k}' / 3", f"({q} @ {k}' / 4 - {k} @ {q}' / 3) / 2"]))
         live, lives = self.live_keys(s, inside)
         kind = r.below(8)
         if kind < 4:

@@ -50,7 +50,7 @@ class Iterations:
         elif len(v.shape) > 1 and isinstance(v.shape[-1], int) and r.chance(30):
             self.line(f"{c.name} = tanh({c.name}) + merge(split({text}, 1)) / {1 + most:.3g}")
         else:
-            self.line(f"{c.name} = tanh({c.name} / 2 + {text} / {1 + most:.3g})")
+            self.line(f"{c.name} = tanh({c.name} / 2 + ({i} * 0.5 - 0.25) * ({text}) / {1 + most:.3g})")
         self.close()
         c.most = 1 + max(c.most, 2)
 

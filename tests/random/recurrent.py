@@ -43,7 +43,8 @@ class Recurrent:
             return r.pick([f"where({holds}, {x}, 0)", f"where({fails}, 0, {x})", f"where(not ({fails}), {x}, 0)", f"(real({holds}) * {x})"])
         if r.chance(12):
             other = r.pick([f"col({s}) < row({s})", f"col({s}) <= row({s}) and row({s}) - col({s}) < 7", f"col({s}) <= row({s}) // 2",
-                            f"col({s}) + 1 <= row({s})", f"col({s}) <= row({s}) and col({s}) % 3 != 1"])
+                            f"col({s}) + 1 <= row({s})", f"col({s}) <= row({s}) and col({s}) % 3 != 1"]
+                           + ([] if self.causal else [f"col({s}) <= row({s}) + 1"]))
             return f"where({other}, {x}, 0)"
         return r.pick([f"where(col({s}) <= row({s}), {x}, 0)", f"where(row({s}) < col({s}), 0, {x})", f"(real(col({s}) <= row({s})) * {x})",
                        f"({x} * where(row({s}) - col({s}) >= 0, 1, 0))", f"where(not (col({s}) > row({s})), {x}, 0)",
