@@ -49,7 +49,7 @@ static Value run_abs(const BuiltinCall *c)
         Value v = c->pos[0];
         if (is_number(v))
                 return value_number(fabs(v.number), v.kind == V_INT);
-        /* max(-x, x) + 0: of two zeros a maximum is the second, and abs is never -0; no integer is */
+        /* Of two zeros a maximum is the second: max(-x, x) of +0 is +0.  A real x may also be -0, and -0 + 0 is +0. */
         Node *x = call_tensor(c, 0), *zero = to_tensor(c->e, value_number(0, true), c->span);
         Node *negated = x ? make_node(c->e, OP_NEG, 1, &x, (Attr){0}, c->span) : NULL;
         if (!negated || !zero)

@@ -287,7 +287,7 @@ static int fold_loop(Lower *l, const Node *n, const Map *m, Dim size, bool maxim
                               (Stmt){.op = STMT_ACROSS, .compute = op, .from = {sum}, .nfrom = 1});
 }
 
-/* A fold of at most 16 elements whose result differs by lane: each element is a vector.  They meet in the same order as the
+/* A fold of 1 to 16 elements whose result differs by lane: each element is a vector.  They meet in the same order as the
  * lanes of STMT_ACROSS, so the bits are those of a fold in lanes. */
 static int fold_across_lanes(Lower *l, Node *n, const Map *m, int size)
 {
@@ -315,7 +315,7 @@ static int fold_across_lanes(Lower *l, Node *n, const Map *m, int size)
 static int fold(Lower *l, Node *n, const Map *m)
 {
         Dim size = n->in[0]->type.dim[n->attr.axis];
-        if (map_uses(m, l->lane) && dim_is_fixed(size) && size.fixed <= LANES)
+        if (map_uses(m, l->lane) && dim_is_fixed(size) && size.fixed >= 1 && size.fixed <= LANES)
                 return fold_across_lanes(l, n, m, (int)size.fixed);
         if (map_uses(m, l->lane) || l->domain.n >= MAX_LOOPS)
                 return lower_fail(l, n);
