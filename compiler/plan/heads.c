@@ -38,8 +38,9 @@ static bool add_range(HeadRest *rest, int64_t scale, int64_t most)
 
 static bool add_turns(const Seen *s, HeadRest *rest, const CodeLoop *l, int64_t scale, bool whole)
 {
+        const int time = s->plan->graph->time;
         /* one row: 0 */
-        if (dim_equal(l->size, dim_named(s->plan->graph->time)))
+        if (time >= 0 && dim_equal(l->size, dim_named(time)))
                 return !l->from_first;
         int64_t n = whole ? round_up(l->size.fixed, LANES) : l->size.fixed;
         return dim_is_fixed(l->size) && !l->from_first && !l->active && add_range(rest, scale, n - 1);
