@@ -30,14 +30,24 @@ static bool length_fits(const Verify *v)
         return false;
 }
 
+/* Separates the memory of the program and the oracle from that of later graphs. */
+static void keep_oracle(Verify *v)
+{
+        v->oracle = v->m.graph;
+        v->lasting = v->m.arena;
+        v->m.arena = (Arena){.out_of_memory = v->lasting.out_of_memory};
+        v->oracle->arena = v->m.names.arena = v->m.program->arena = &v->lasting;
+        diag_clear(&v->m.diag);
+}
+
 static int verify_model(Verify *v)
 {
         const Target *target[MAX_TARGETS];
-        v->oracle = v->m.graph;
+        keep_oracle(v);
         if (!length_fits(v))
                 return WRONG_INPUT;
         hashed_sizes(v->oracle, v->o->steps == INT64_MAX ? HASHED_POSITIONS : v->o->steps, v->size);
-        v->input = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->ninput);
+        v->input = NEW_ARRAY(&v->lasting, Tensor, v->oracle->ninput);
         if (!hashed_inputs(v->oracle, v->size, v->input)) {
                 fprintf(stderr, "lathe verify: out of memory\n");
                 return WRONG_ENVIRONMENT;
@@ -113,5 +123,6 @@ int verify_command(const CommandOptions *o)
                 for (int k = 0; k < WAYS; k++)
                         free_outputs(&v, v.known[i][k].output);
         model_free(&v.m);
+        arena_free(&v.lasting);
         return code;
 }

@@ -100,6 +100,13 @@ static const char *verified_plan_text(const Verify *v)
         return v->ranks ? arena_printf(a, ", %d rank%s%s", v->ranks, v->ranks > 1 ? "s" : "", stages) : "";
 }
 
+static float **lasting_outputs(Verify *v, float **output)
+{
+        float **copy = NEW_ARRAY(&v->lasting, float *, v->oracle->noutput);
+        memcpy(copy, output, (size_t)v->oracle->noutput * sizeof *copy);
+        return copy;
+}
+
 static bool verify_code(Verify *v, const Target *target, When when)
 {
         if (!is_tried(v->o, target, when))
@@ -116,11 +123,13 @@ static bool verify_code(Verify *v, const Target *target, When when)
         bool good = pass_graph(v, GRAPH_PASSES, o.kv) && test_run_of_model(&v->m, &o, target, when, &t) &&
                     (!t.same || take_known(v, known, &t) || give_up(v, target->name, no_memory));
         v->caches |= t.caches;
+        if (good)
+                t.output = lasting_outputs(v, t.output);
         for (int i = 0; good && i < v->oracle->noutput; i++)
                 error = fmax(error, output_error(v, v->expected, i, (Values){NULL, t.output[i]}));
         verify_tick(v);
         if (good) {
-                const char *name = test_run_text(&v->m.arena, target, when), *bits;
+                const char *name = test_run_text(&v->lasting, target, when), *bits;
                 bool agrees = compare_bits(v, &t, name, &bits);
                 bits = t.same && agrees ? "the same program" : bits;
                 const char *what =
@@ -252,7 +261,7 @@ bool interpret_narrow(Verify *v)
         if (!pass_graph(v, GRAPH_PASSES, v->o->kv) || (!v->o->given[OPT_INTERPRETER] && !keep_compiled(v)))
                 return false;
         const Graph *g = v->m.graph;
-        Tensor *narrow = NEW_ARRAY(g->arena, Tensor, g->noutput);
+        Tensor *narrow = NEW_ARRAY(&v->lasting, Tensor, g->noutput);
         WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read, weights_why};
         const char *why = source.from ? interpret_whole(v, g, &source, false, narrow) : NULL;
         for (int i = 0; source.from && i < g->noutput && !why; i++)

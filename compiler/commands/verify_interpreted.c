@@ -140,10 +140,20 @@ CommandOptions pass_options(const Verify *v)
         return o;
 }
 
-/* Builds the graph again, with the first n passes. */
+/* Frees the last graph with its plans and code.  With --kv, v->kept needs the plan of compiled code. */
+static void forget_graph(Verify *v)
+{
+        if (v->o->kv)
+                return;
+        diag_clear(&v->m.diag);
+        v->m.graph = v->m.oracle = NULL;
+        arena_clear(&v->m.arena);
+}
+
 bool pass_graph(Verify *v, int n, Storage kv)
 {
         CommandOptions o = pass_options(v);
+        forget_graph(v);
         o.kv = kv;
         o.given[OPT_EXPLAIN] = 0;
         memset(o.dump, 0, sizeof o.dump);
@@ -226,7 +236,7 @@ bool interpret_oracle(Verify *v)
 {
         Checkpoint *checkpoint;
         WeightSource source = {open_weights(&v->m, v->o, &checkpoint), weights_read, weights_why};
-        v->exact = v->expected = NEW_ARRAY(&v->m.arena, Tensor, v->oracle->noutput);
+        v->exact = v->expected = NEW_ARRAY(&v->lasting, Tensor, v->oracle->noutput);
         const char *why =
                 source.from ? interpret(v->oracle, v->size, v->input, &source, NULL, v->exact) : NULL;
         checkpoint_close(checkpoint);

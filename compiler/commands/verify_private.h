@@ -4,7 +4,8 @@
 #include "commands_private.h"
 
 typedef struct {
-        Model m;
+        Model m;       /* m.arena: memory of the last pass_graph() and of its users */
+        Arena lasting; /* memory of the program, the oracle and all results */
         const CommandOptions *o;
         Graph *oracle;
         int64_t size[MAX_NAMED];
@@ -42,9 +43,10 @@ bool pass_is_verified(const Verify *v, int n); /* whether graph pass n is option
 bool verify_pass(Verify *v, int n);            /* after the first n + 1 graph passes */
 /* after the first n; `pass` is the last one, or the disabled one */
 bool verify_graph(Verify *v, int n, int pass);
-bool pass_graph(Verify *v, int n, Storage kv); /* builds the graph again, with the first n passes */
-void report_rounded(Verify *v);                /* after a failure */
-CommandOptions pass_options(const Verify *v);  /* the options with another pass disabled */
+/* Builds the graph again, with the first n passes.  Frees the memory of the one before. */
+bool pass_graph(Verify *v, int n, Storage kv);
+void report_rounded(Verify *v);               /* after a failure */
+CommandOptions pass_options(const Verify *v); /* the options with another pass disabled */
 /* the largest error of output i */
 double output_error(const Verify *v, const Tensor *expected, int i, Values found);
 void free_tensors(Tensor *t, int n);
