@@ -29,19 +29,21 @@ static bool is_surrogate(uint32_t code)
         return code >= 0xd800 && code < 0xe000;
 }
 
-/* Applies g to each character of a text. */
-static Bytes mapped_text(Arena *a, const FormMap *g, Bytes text)
+/* Applies g to each character of a text.  to: scratch memory. */
+static Bytes mapped_text(Text *to, const FormMap *g, Bytes text)
 {
-        Text *to = text_new(a);
+        bool changed = false;
+        to->n = 0;
         for (int64_t i = 0; i < text.n;) {
                 uint32_t code;
                 int length = decode_utf8(text.at + i, (int32_t)(text.n - i), &code);
                 Bytes part = length ? map_get(g, code) : (Bytes){NULL, 0};
                 length = length ? length : 1;
+                changed |= part.at != NULL;
                 text_add(to, part.at ? part.at : text.at + i, part.at ? part.n : length);
                 i += length;
         }
-        return (Bytes){to->data, to->n};
+        return changed ? (Bytes){arena_strndup(to->arena, to->data, to->n), to->n} : text;
 }
 
 /* Whether a map changes the parts of Hangul decompositions, which are computed, or makes syllables. */
@@ -65,6 +67,7 @@ static bool touches_hangul(const FormMap *m)
 FormMap *map_then(Arena *a, const FormMap *f, const FormMap *g)
 {
         FormMap *both = NEW(a, FormMap);
+        Text *scratch = text_new(a);
         if ((f->hangul && touches_hangul(g)) || (g->hangul && touches_hangul(f)))
                 return NULL;
         both->hangul = f->hangul || g->hangul;
@@ -73,7 +76,7 @@ FormMap *map_then(Arena *a, const FormMap *f, const FormMap *g)
                         uint32_t code = p * TOKENS_PAGE + i;
                         Bytes first = map_get(f, code), text = map_get(g, code);
                         if (first.at)
-                                text = mapped_text(a, g, first);
+                                text = mapped_text(scratch, g, first);
                         if (text.n > MAP_BYTES)
                                 return NULL;
                         if (text.at)
