@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { LENGTH = 1100, STEPS = 8, OUTPUTS = 23 };
+enum { LENGTH = 800, STEPS = 8, OUTPUTS = 23 };
 static int32_t tokens[SLOTS][LENGTH];
 static float expected[SLOTS][LENGTH][OUTPUTS], given[SLOTS][OUTPUTS];
 
