@@ -2,9 +2,10 @@
  * has the weights.
  *
  * The right side is an ordinary expression over weights by path, elaborated into its own body.  A `{i}` in
- * the published name runs over the iterations of the repeat that [i] indexes on the right side.  An
- * iteration that lacks a weight is skipped; it is an error if no iteration has it.  `{prefix}`, where
- * prefix is a text of the model, is replaced by that text. */
+ * the published name runs over the iterations of the repeat, or the elements of the list, that [i] indexes
+ * on the right side.  An iteration that lacks a weight is skipped; it is an error if no iteration has it.
+ * `{prefix}`, where prefix is a text of the model, is replaced by that text, and `{first[i % 2]}` by the
+ * value of the expression, a text or a whole number. */
 #include "elaborate_private.h"
 
 #include <string.h>
@@ -196,44 +197,100 @@ static PathNode *static_path(Elaborator *e, const Ast *ast)
         return object ? child_of(object, ast->name) : NULL;
 }
 
-static int64_t checkpoint_iterations(Elaborator *e, const Ast *ast, const char *name)
+/* Number of elements of a list of the model, by its name; -1: no such list. */
+static int64_t list_elements(Elaborator *e, Scope *scope, const Ast *list)
 {
+        Value v;
+        bool found = list->kind == AST_NAME && scope_find_nearby(e, scope, list->name, false, &v);
+        return found && v.kind == V_LIST ? v.list->n : -1;
+}
+
+/* Number of iterations of the repeat, or of elements of the list, that [name] indexes in an expression; -1:
+ * it indexes nothing. */
+static int64_t checkpoint_iterations(Elaborator *e, Scope *scope, const Ast *ast, const char *name)
+{
+        int64_t iterations = -1;
         if (ast->kind == AST_INDEX && ast->nkid == 2 && ast->kid[1]->kind == AST_NAME &&
             ast->kid[1]->name == name) {
                 PathNode *p = static_path(e, ast->kid[0]);
-                if (p && p->is_region)
-                        return p->iterations;
+                iterations = p ? p->is_region ? p->iterations : -1 : list_elements(e, scope, ast->kid[0]);
         }
-        for (int i = 0; i < ast->nkid; i++) {
-                int64_t iterations = ast->kid[i] ? checkpoint_iterations(e, ast->kid[i], name) : -1;
-                if (iterations >= 0)
-                        return iterations;
-        }
-        return -1;
+        for (int i = 0; i < ast->nkid && iterations < 0; i++)
+                if (ast->kid[i])
+                        iterations = checkpoint_iterations(e, scope, ast->kid[i], name);
+        return iterations;
 }
 
-/* Replacement of `{name}` in a published name: a text of the model, or an integer whose name is not an
- * index on the right side.  NULL: an index. */
-static const char *name_part(Elaborator *e, Scope *scope, const Ast *right, const char *name)
+/* Errors in the expression of a placeholder point to the entry's name. */
+static void set_spans(Ast *ast, Span span)
 {
-        Value v;
-        if (!scope_find_nearby(e, scope, name, false, &v))
-                return NULL;
+        ast->span = ast->name_span = span;
+        for (int i = 0; i < ast->nkid; i++)
+                if (ast->kid[i])
+                        set_spans(ast->kid[i], span);
+}
+
+/* The expression between { and }; NULL: not one. */
+static const Ast *placeholder_expression(Elaborator *e, const char *text, Span span)
+{
+        Ast *tree = parse_input(e->arena, e->program->names, NULL,
+                                source_new(e->arena, "", text, (int32_t)strlen(text)));
+        if (!tree || tree->nkid != 1 || !ast_is_expression(tree->kid[0]->kind))
+                return poisoned(e, span, "{%s} is neither a name nor an expression", text), NULL;
+        set_spans(tree->kid[0], span);
+        return tree->kid[0];
+}
+
+static const char *placeholder_text(Elaborator *e, Value v, const char *placeholder, Span span)
+{
         if (v.kind == V_TEXT)
                 return v.text;
-        if (v.kind != V_INT || (right && checkpoint_iterations(e, right, name) >= 0))
+        if (v.kind == V_INT)
+                return arena_printf(e->keep, "%.0f", v.number);
+        if (!is_poison(v))
+                poisoned(e, span, "{%s} must be a text or a whole number, not %s", placeholder,
+                         value_text_of(e, v));
+        return NULL;
+}
+
+/* Whether a name in the expression is an index on the right side. */
+static bool has_index(Elaborator *e, Scope *scope, const Ast *right, const Ast *ast)
+{
+        if (ast->kind == AST_NAME && checkpoint_iterations(e, scope, right, ast->name) >= 0)
+                return true;
+        for (int i = 0; i < ast->nkid; i++)
+                if (ast->kid[i] && has_index(e, scope, right, ast->kid[i]))
+                        return true;
+        return false;
+}
+
+/* Replacement of a placeholder in a published name: the text or the whole number that it names, or the
+ * value of its expression.  NULL: it is or has an index on the right side. */
+static const char *placeholder_part(Elaborator *e, Scope *scope, const Ast *right, const char *placeholder,
+                                    Span span)
+{
+        Value v;
+        if (!is_name_text(placeholder)) {
+                const Ast *expression = placeholder_expression(e, placeholder, span);
+                if (!expression || (right && has_index(e, scope, right, expression)))
+                        return NULL;
+                return placeholder_text(e, eval(e, scope, expression, NULL), placeholder, span);
+        }
+        if (!scope_find_nearby(e, scope, placeholder, false, &v))
                 return NULL;
-        return arena_printf(e->keep, "%.0f", v.number);
+        if (v.kind == V_INT && right && checkpoint_iterations(e, scope, right, placeholder) >= 0)
+                return NULL;
+        return v.kind == V_INT || v.kind == V_TEXT ? placeholder_text(e, v, placeholder, span) : NULL;
 }
 
 /* A published name with its texts filled in: "{prefix}embed" with prefix "encoder." is "encoder.embed".
  * right: the entry's right side, or NULL. */
-static const char *with_texts(Elaborator *e, Scope *scope, const char *name, const Ast *right)
+static const char *with_texts(Elaborator *e, Scope *scope, const char *name, const Ast *right, Span span)
 {
         const char *text = "", *p = name, *open, *end;
         for (; (open = strchr(p, '{')) && (end = strchr(open, '}')); p = end + 1) {
-                const char *filled = name_part(e, scope, right,
-                                               intern(e->program->names, open + 1, (int)(end - open - 1)));
+                const char *filled = placeholder_part(
+                        e, scope, right, intern(e->program->names, open + 1, (int)(end - open - 1)), span);
                 text = filled ? arena_printf(e->keep, "%s%.*s%s", text, (int)(open - p), p, filled)
                               : arena_printf(e->keep, "%s%.*s", text, (int)(end + 1 - p), p);
         }
@@ -254,53 +311,69 @@ static int conditions_hold(Elaborator *e, Scope *scope, const Conditions *c)
         return truth == c->wanted;
 }
 
+/* Adds an index of the name, if the right side has it. */
+static bool add_index(CheckpointEntry *entry, const char *name)
+{
+        Elaborator *e = entry->e;
+        int64_t iterations = checkpoint_iterations(e, entry->scope, entry->map->kid[0], name);
+        for (int i = 0; i < entry->n; i++)
+                if (entry->name[i] == name)
+                        return true;
+        if (iterations < 0)
+                return false;
+        if (entry->n == MAX_PLACEHOLDERS)
+                return poisoned(e, entry->map->name_span, "more than %d indices in a name", MAX_PLACEHOLDERS),
+                       false;
+        entry->iterations[entry->n] = iterations;
+        entry->name[entry->n++] = name;
+        return true;
+}
+
+static void add_indices(CheckpointEntry *entry, const Ast *ast)
+{
+        if (ast && ast->kind == AST_NAME)
+                add_index(entry, ast->name);
+        for (int i = 0; ast && i < ast->nkid; i++)
+                add_indices(entry, ast->kid[i]);
+}
+
 static bool find_placeholders(CheckpointEntry *entry)
 {
         Elaborator *e = entry->e;
-        for (const char *p = entry->published; (p = strchr(p, '{')); p++) {
+        int errors = e->diag->count;
+        for (const char *p = entry->published; (p = strchr(p, '{')) && e->diag->count == errors; p++) {
                 const char *end = strchr(p, '}');
                 if (!end)
                         return poisoned(e, entry->map->name_span, "a { without }"), false;
                 const char *name = intern(e->program->names, p + 1, (int)(end - p - 1));
-                bool known = false;
-                for (int i = 0; i < entry->n; i++)
-                        known = known || entry->name[i] == name;
-                if (known)
-                        continue;
-                if (entry->n == MAX_PLACEHOLDERS)
-                        return poisoned(e, entry->map->name_span, "more than %d indices in a name",
-                                        MAX_PLACEHOLDERS),
-                               false;
-                int64_t iterations = checkpoint_iterations(e, entry->map->kid[0], name);
-                if (iterations < 0 && entry->conditions &&
-                    conditions_hold(e, entry->scope, entry->conditions) <= 0)
-                        return false;
-                if (iterations < 0)
-                        return poisoned(
-                                       e, entry->map->span,
-                                       "{%s} runs over nothing: no repeat on the right side is indexed by %s",
-                                       name, name),
-                               false;
-                entry->iterations[entry->n] = iterations;
-                entry->name[entry->n++] = name;
+                if (!is_name_text(name)) {
+                        add_indices(entry, placeholder_expression(e, name, entry->map->name_span));
+                } else if (!add_index(entry, name) && e->diag->count == errors) {
+                        if (entry->conditions && conditions_hold(e, entry->scope, entry->conditions) <= 0)
+                                return false;
+                        poisoned(e, entry->map->span,
+                                 "{%s} runs over nothing: no repeat or list on the right side is indexed by "
+                                 "%s",
+                                 name, name);
+                }
         }
-        return true;
+        return e->diag->count == errors;
 }
 
-static const char *filled_name(const CheckpointEntry *entry)
+/* The name in the current iterations; scope: with the indices.  NULL after an error. */
+static const char *filled_name(const CheckpointEntry *entry, Scope *scope)
 {
-        Arena *arena = entry->e->keep;
+        Elaborator *e = entry->e;
+        Span span = entry->map->name_span;
         const char *text = "", *p = entry->published, *open;
         for (; (open = strchr(p, '{')); p = strchr(open, '}') + 1) {
-                int64_t iteration = 0;
-                const char *end = strchr(open, '}');
-                for (int i = 0; i < entry->n; i++)
-                        if ((size_t)(end - open - 1) == strlen(entry->name[i]) &&
-                            memcmp(open + 1, entry->name[i], (size_t)(end - open - 1)) == 0)
-                                iteration = entry->iteration[i];
-                text = arena_printf(arena, "%s%.*s%lld", text, (int)(open - p), p, (long long)iteration);
+                const char *name = intern(e->program->names, open + 1, (int)(strchr(open, '}') - open - 1));
+                const char *part = placeholder_part(e, scope, NULL, name, span);
+                if (!part)
+                        return NULL;
+                text = arena_printf(e->keep, "%s%.*s%s", text, (int)(open - p), p, part);
         }
-        return arena_printf(arena, "%s%s", text, p);
+        return arena_printf(e->keep, "%s%s", text, p);
 }
 
 /* ---- entries ---- */
@@ -326,8 +399,9 @@ static bool make_entry(CheckpointEntry *entry)
         e->missing_weight = false;
         Value v = eval(e, scope, right, NULL);
         Node *n = is_poison(v) ? NULL : to_tensor(e, v, right->span);
-        if (n) {
-                add_entry(e, CK_MAP, filled_name(entry), n, entry->map->span);
+        const char *name = n ? filled_name(entry, scope) : NULL;
+        if (name) {
+                add_entry(e, CK_MAP, name, n, entry->map->span);
                 entry->made++;
         }
         entry->made += e->absent != absent;
@@ -337,8 +411,9 @@ static bool make_entry(CheckpointEntry *entry)
 static void run_map(Elaborator *e, Scope *scope, const Ast *map, const Conditions *conditions)
 {
         CheckpointEntry entry = {.e = e, .scope = scope, .map = map, .conditions = conditions};
-        entry.published = with_texts(e, scope, map->name, map->kid[0]);
-        if (!find_placeholders(&entry))
+        int errors = e->diag->count;
+        entry.published = with_texts(e, scope, map->name, map->kid[0], map->name_span);
+        if (e->diag->count != errors || !find_placeholders(&entry))
                 return;
         for (int i = 0; i < entry.n; i++)
                 if (entry.iterations[i] == 0)
@@ -392,7 +467,8 @@ static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Heirs
                 const char *rules[] = {"drop", "optional"};
                 if (strcmp(entry->name, "drop") == 0 || strcmp(entry->name, "optional") == 0) {
                         add_entry(e, entry->name[0] == 'd' ? CK_DROP : CK_OPTIONAL,
-                                  with_texts(e, scope, entry->kid[0]->name, NULL), NULL, entry->span);
+                                  with_texts(e, scope, entry->kid[0]->name, NULL, entry->kid[0]->span), NULL,
+                                  entry->span);
                 } else {
                         poisoned(e, entry->name_span, "an entry is a map, drop or optional, not %s",
                                  entry->name);
