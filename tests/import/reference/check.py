@@ -28,13 +28,18 @@ SETTINGS = {"bart": ["-D", "padded=true"], "t5": ["-D", "padded=true"]}
 BOUNDS = {"qwen3_next": "1e-4", "qwen3_5": "1e-4", "qwen3_5_moe": "2e-4"}
 # a GGUF has the rates of their decays, in float32, in place of the logarithms
 ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2",
-           "jamba", "jamba_dense", "nemotron_h_dense", "nemotron_h_moe", "kimi_linear_one_group"}
+           "jamba", "jamba_dense", "nemotron_h_dense", "nemotron_h_moe", "kimi_linear_one_group",
+           "bamba_rotated", "falcon_h1_multiplied", "falcon_h1_unnormed"}
 
 # whose files may have layers that predict further tokens
 FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "nemotron_h_moe"}
 
 # values of GGUF keys that no item can take, and the messages
 REFUSED = {
+    "bamba_rotated": [("embedding_scale", 2.0, "supported only without experts and scales"),
+                      ("attention.scale", 0.5, "supported only without experts and scales"),
+                      ("expert_shared_feed_forward_length", 8, "supported only without experts and scales"),
+                      ("rope.scaling.factor", 2.0, "rope.scaling.factor is never used")],
     "jamba": [("rope.freq_base", 1e4, "jamba supports only attention without positions"),
               ("attention.head_count_kv", [0, 2, 0], "head_count_kv must have one element for each layer"),
               ("attention.head_count_kv", [0, 2, 4, 0], "all layers of attention must have the same head_count_kv")],
@@ -147,6 +152,20 @@ def refused(packed, cases):
     os.unlink(more)
 
 
+def falcon_forms(packed):
+    """Falcon-H1: logits by the embeddings, and biases of queries, lack their multiplier or have another."""
+    pairs, entries = gguf_file.read(packed)
+    more = f"{packed}.other.gguf"
+    for name, tensors, message in (("tied", [e for e in entries if e[0] != "output.weight"], "falcon-h1 supports only untied embeddings"),
+                                   ("a bias of queries", entries + [("blk.0.attn_q.bias", [32], "F32", bytes(4 * 32))],
+                                    "falcon-h1 supports only attention without biases")):
+        with open(more, "wb") as file:
+            file.write(gguf_file.gguf(pairs, tensors))
+        code, said = run("import", "--spec-only", more)
+        verdict(f"{os.path.basename(packed)}, {name}: refused", code == 1 and message in said, said)
+    os.unlink(more)
+
+
 def kimi_forms(packed):
     """Kimi Linear: a quantised file has no outermost axes of 1; older ones have keys and values of the latent in one tensor."""
     pairs, entries = gguf_file.read(packed)
@@ -216,6 +235,8 @@ def check(folder):
         further(packed)
     if name in REFUSED:
         refused(packed, REFUSED[name])
+    if name == "falcon_h1_multiplied":
+        falcon_forms(packed)
     if name.startswith("kimi_linear"):
         kimi_forms(packed)
 

@@ -93,6 +93,22 @@ def halves(tensors, sizes):
     return out
 
 
+def multiplied(tensors, sizes):
+    """Falcon-H1: weights times their multipliers."""
+    c, out = sizes["config"], {}
+    inner, state = c["mamba_d_ssm"], c["mamba_n_groups"] * c["mamba_d_state"]
+    rows = np.repeat(np.float32(c["ssm_multipliers"]), [inner, inner, state, state, c["mamba_n_heads"]])
+    factors = [("down_proj", c["mlp_multipliers"][1]), ("gate_proj", c["mlp_multipliers"][0]),
+               ("k_proj", c["key_multiplier"] * c["attention_in_multiplier"]), ("q_proj", c["attention_in_multiplier"]),
+               ("v_proj", c["attention_in_multiplier"]), ("o_proj", c["attention_out_multiplier"]), ("out_proj", c["ssm_out_multiplier"]),
+               ("in_proj", c["ssm_in_multiplier"]), ("lm_head", c["lm_head_multiplier"]), ("embed_tokens", c["embedding_multiplier"])]
+    for name, t in tensors.items():
+        by = next((factor for part, factor in factors if part in name), 1)
+        t = t * np.float32(by)
+        out[name] = t * rows[:, None] if "in_proj" in name else t
+    return out
+
+
 def stacked(part):
     """Experts of a layer in one tensor each, under the names of Qwen 2's."""
     def renamed(tensors, _):
@@ -159,6 +175,26 @@ def granite_keys(w, c):
     w.add_expert_shared_feed_forward_length(c["shared_intermediate_size"])
     w.add_rope_scaling_finetuned(False)
     w.add_context_length(2 ** 20)
+
+
+def bamba_keys(w, c):
+    w.add_ssm_conv_kernel(c["mamba_d_conv"])
+    w.add_ssm_state_size(c["mamba_d_state"])
+    w.add_ssm_group_count(c["mamba_n_groups"])
+    w.add_ssm_inner_size(c["mamba_expand"] * c["hidden_size"])
+    w.add_ssm_time_step_rank(c["mamba_n_heads"])
+    w.add_head_count_kv([c["num_key_value_heads"] if i in c["attn_layer_indices"] else 0 for i in range(c["num_hidden_layers"])])
+    w.add_rope_dimension_count(c["attn_rotary_emb"])
+    w.add_rope_scaling_finetuned(True)
+
+
+def falcon_keys(w, c):
+    w.add_vocab_size(c["vocab_size"])
+    w.add_ssm_conv_kernel(c["mamba_d_conv"])
+    w.add_ssm_state_size(c["mamba_d_state"])
+    w.add_ssm_group_count(c["mamba_n_groups"])
+    w.add_ssm_inner_size(c["mamba_d_ssm"])
+    w.add_ssm_time_step_rank(c["mamba_d_ssm"] // c["mamba_d_head"])
 
 
 def jamba_keys(w, c):

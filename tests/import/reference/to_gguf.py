@@ -232,6 +232,7 @@ def stacked_norms(tensors, _):
     return rules.stacked(r"(.*_layernorm)\.norms\.(\d+)(\.weight)")(tensors, _)
 
 
+FALCON = (recurrences.multiplied, recurrences.grouped_norm("mamba_n_groups"), recurrences.columns, recurrences.slopes)
 NEMOTRON = rules.ROTATED + (recurrences.grouped_norm("n_groups"), recurrences.columns, recurrences.slopes)
 
 # name of tests/families: architecture of the package gguf, rules for tensors, keys besides the usual ones
@@ -283,6 +284,10 @@ CONVERTED = {
                        [multipliers, recurrences.granite_keys, recurrences.heads_by_layer("full_attention")]),
     "granite_hybrid_dense": ("GRANITE_HYBRID", rules.ROTATED + (recurrences.grouped_norm("mamba_n_groups"), recurrences.columns, recurrences.slopes, recurrences.halves),
                              [multipliers, recurrences.granite_keys, recurrences.heads_by_layer("full_attention")]),
+    "bamba_rotated": ("GRANITE_HYBRID", rules.ROTATED + (recurrences.grouped_norm("mamba_n_groups"), recurrences.columns, recurrences.slopes),
+                      [recurrences.bamba_keys]),
+    "falcon_h1_multiplied": ("FALCON_H1", FALCON, [recurrences.falcon_keys]),
+    "falcon_h1_unnormed": ("FALCON_H1", FALCON, [recurrences.falcon_keys]),
     "lfm2": ("LFM2", (recurrences.slopes,), [recurrences.lfm2_keys, recurrences.heads_by_layer("full_attention")]),
     "jamba": ("JAMBA", recurrences.stacked("feed_forward.experts") + (recurrences.slopes,), [recurrences.jamba_keys]),
     "jamba_dense": ("JAMBA", (recurrences.slopes,), [recurrences.jamba_keys]),
