@@ -28,7 +28,7 @@ SETTINGS = {"bart": ["-D", "padded=true"], "t5": ["-D", "padded=true"]}
 BOUNDS = {"qwen3_next": "1e-4", "qwen3_5": "1e-4", "qwen3_5_moe": "2e-4"}
 # a GGUF has the rates of their decays, in float32, in place of the logarithms
 ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2",
-           "jamba", "jamba_dense", "nemotron_h_dense", "nemotron_h_moe", "kimi_linear_one_group",
+           "jamba", "jamba_dense", "nemotron_h_dense", "nemotron_h_moe", "nemotron_h_latent", "kimi_linear_one_group",
            "bamba_rotated", "falcon_h1_multiplied", "falcon_h1_unnormed"}
 
 # whose files may have layers that predict further tokens
@@ -43,8 +43,7 @@ REFUSED = {
     "jamba": [("rope.freq_base", 1e4, "jamba supports only attention without positions"),
               ("attention.head_count_kv", [0, 2, 0], "head_count_kv must have one element for each layer"),
               ("attention.head_count_kv", [0, 2, 4, 0], "all layers of attention must have the same head_count_kv")],
-    "nemotron_h_moe": [("moe_latent_size", 8, "nemotron_h supports only experts without a latent"),
-                       ("expert_weights_norm", False, "normed weights and one shared expert"),
+    "nemotron_h_moe": [("expert_weights_norm", False, "normed weights and one shared expert"),
                        ("expert_shared_count", 2, "normed weights and one shared expert"),
                        ("expert_gating_func", 1, "sigmoid gates (expert_gating_func 2)"),
                        ("rope.scaling.finetuned", True, "nemotron_h with rotary positions is not supported"),

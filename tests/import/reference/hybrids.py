@@ -22,6 +22,9 @@ decoder("nemotron_h_dense", t.NemotronHForCausalLM, t.NemotronHConfig(**MIXERS, 
 decoder("nemotron_h_moe", t.NemotronHForCausalLM, t.NemotronHConfig(
     **MIXERS, n_routed_experts=6, moe_intermediate_size=10, moe_shared_expert_intermediate_size=14, num_experts_per_tok=2, n_group=3, topk_group=2,
     routed_scaling_factor=1.5, layers_block_type=[M, E, A, E, M]))
+decoder("nemotron_h_latent", t.NemotronHForCausalLM, t.NemotronHConfig(
+    **MIXERS, n_routed_experts=4, moe_intermediate_size=10, moe_shared_expert_intermediate_size=14, moe_latent_size=7, num_experts_per_tok=2,
+    layers_block_type=[M, E, A]))
 
 decoder("kimi_linear_one_group", t.KimiLinearForCausalLM, t.KimiLinearConfig(
     **SIZES | dict(num_key_value_heads=4), moe_intermediate_size=10, num_hidden_layers=4, linear_num_heads=4, linear_head_dim=7, kv_lora_rank=9,

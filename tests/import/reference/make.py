@@ -79,7 +79,7 @@ def without_least(module):
             layer.mixer.time_step_limit = (0.0, float("inf"))
 
 
-AS_IN_GGUF = {"mamba2": without_limits, "nemotron_h_dense": without_least, "nemotron_h_moe": without_least,
+AS_IN_GGUF = {"mamba2": without_limits, "nemotron_h_dense": without_least, "nemotron_h_moe": without_least, "nemotron_h_latent": without_least,
               "gemma3n": with_rows_of_0, "llama4": with_fixed_chunks, "gpt_oss": limited_by_7, "gemma2": scaled_by_width, "gemma3": scaled_by_width}
 
 

@@ -228,6 +228,8 @@ def nemotron_keys(w, c):
         w.add_expert_weights_scale(c["routed_scaling_factor"])
         w.add_expert_group_count(c["n_group"])
         w.add_expert_group_used_count(c["topk_group"])
+        if c["moe_latent_size"] is not None:
+            w.add_moe_latent_size(c["moe_latent_size"])
 
 
 def kimi_keys(w, c):

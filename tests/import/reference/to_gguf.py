@@ -293,6 +293,7 @@ CONVERTED = {
     "jamba_dense": ("JAMBA", (recurrences.slopes,), [recurrences.jamba_keys]),
     "nemotron_h_dense": ("NEMOTRON_H", NEMOTRON, [recurrences.nemotron_keys]),
     "nemotron_h_moe": ("NEMOTRON_H_MOE", NEMOTRON + recurrences.stacked("mixer.experts") + (recurrences.corrected,), [recurrences.nemotron_keys]),
+    "nemotron_h_latent": ("NEMOTRON_H_MOE", NEMOTRON + recurrences.stacked("mixer.experts") + (recurrences.corrected,), [recurrences.nemotron_keys]),
     "kimi_linear_one_group": ("KIMI_LINEAR", (recurrences.slopes, recurrences.delta_axes) + rules.EXPERTS + (rules.apart,), [recurrences.kimi_keys]),
     "mamba": ("MAMBA", (recurrences.slopes,), [recurrences.mamba_keys]),
     "falcon_mamba": ("MAMBA", (recurrences.slopes,), [recurrences.mamba_keys]),
