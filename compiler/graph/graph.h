@@ -22,6 +22,7 @@ enum {
         NAMED_ALONG = MAX_DECLARED + 1, /* the first position of an `along` */
         MAX_NAMED = 13,
         MAX_RANK = 8,
+        MAX_REGIONS = 4, /* nested repeats */
         MAX_ATOM = 16
 };
 
@@ -218,13 +219,13 @@ struct Weight {
         WeightRole role;
         /* layer of its first iteration, and number of layers, among weights of the same role */
         int64_t layer, layers;
-        int contracted;              /* the axis that products sum over, along which blocks run; -1: none */
-        double centre;               /* declared default: centre of the hash weights */
-        const double *centre_values; /* or NULL: a default given as a tensor, row-major */
-        int nregion;                 /* 0: a weight outside of repeats */
-        Region *region[4];           /* outermost first */
-        int region_part[4];          /* for each region: index of its name in `part` */
-        int64_t slots;               /* number of iterations that have it */
+        int contracted;               /* the axis that products sum over, along which blocks run; -1: none */
+        double centre;                /* declared default: centre of the hash weights */
+        const double *centre_values;  /* or NULL: a default given as a tensor, row-major */
+        int nregion;                  /* 0: a weight outside of repeats */
+        Region *region[MAX_REGIONS];  /* outermost first */
+        int region_part[MAX_REGIONS]; /* for each region: index of its name in `part` */
+        int64_t slots;                /* number of iterations that have it */
         /* [product of iterations, outermost slowest]: slot, or -1 if an iteration's body lacks it; NULL at
          * the top */
         int32_t *slot_of;

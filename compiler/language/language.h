@@ -290,7 +290,6 @@ enum {
         MAX_TOWER = 10000,       /* longest path of nodes: passes may recurse */
         MAX_ITERATIONS = 100000, /* of nested repeats, as a product */
         MAX_BODIES = 255,        /* distinct bodies of a repeat: Region.body_of has bytes */
-        MAX_REGIONS = 4,         /* nested repeats: Weight.region */
         MAX_WORK = 200000000,    /* evaluated expressions */
         MAX_UNPACK = 4096        /* values of a list */
 };

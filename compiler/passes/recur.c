@@ -53,7 +53,7 @@ static const double *literal_of(RecurMatch *m, const Node *n, int64_t iteration)
         return y;
 }
 
-static Node *recur_node(RecurMatch *m, Op op, Node *a, Node *b)
+Node *recur_node(RecurMatch *m, Op op, Node *a, Node *b)
 {
         Diag diag = {.arena = m->r->g->arena};
         Node *in[] = {a, b};
@@ -70,12 +70,12 @@ static Node *recur_where(RecurMatch *m, Node *condition, Node *yes, Node *no)
                        : NULL;
 }
 
-static Node *recur_as_real(RecurMatch *m, Node *n)
+Node *recur_as_real(RecurMatch *m, Node *n)
 {
         return n && n->type.dtype != REAL ? recur_node(m, OP_REAL_OF, n, NULL) : n;
 }
 
-static Node *real_number(RecurMatch *m, double value)
+Node *recur_number(RecurMatch *m, double value)
 {
         return build_number(m->r->g, m->at, value, REAL, m->root->span, m->root->where);
 }
@@ -101,7 +101,7 @@ static Node *recur_one_step(RecurMatch *m)
         Node *all = NULL;
         for (int i = 0; i < m->ndecay; i++) {
                 const Decay *d = &m->decay[i];
-                Node *x = recur_times(m, real_number(m, (double)d->steps), &d->by);
+                Node *x = recur_times(m, recur_number(m, (double)d->steps), &d->by);
                 x = d->base ? recur_node(m, OP_POW, d->base, x) : recur_node(m, OP_EXP, x, NULL);
                 all = all && x ? recur_node(m, OP_MUL, all, x) : x;
                 if (!x)
@@ -153,11 +153,16 @@ static double itself(double c, int64_t i)
         return c;
 }
 
-/* Whether n is the same for all positions of a sequence: weights or separately fed inputs decide it. */
-static bool is_still(const RecurMatch *m, const Node *n)
+bool is_still(const RecurMatch *m, const Node *n)
 {
-        const Reach *reach = n->id < m->r->limit ? &m->r->facts->of[n->id].reach : NULL;
-        return reach && !reach->all && reach->n == 0;
+        if (n->id < m->r->limit) {
+                const Reach *reach = &m->r->facts->of[n->id].reach;
+                return !reach->all && reach->n == 0;
+        }
+        bool still = n->op == OP_CONST || n->op == OP_VIEW || op_info[n->op].family == POINT;
+        for (int i = 0; still && i < n->nin; i++)
+                still = is_still(m, n->in[i]);
+        return still;
 }
 
 /* Powers of a decay that is known only at run time: the same for all positions, and never negative. */
@@ -211,7 +216,7 @@ static Node *swapped(RecurMatch *m, Node *x, int back)
         return view_transpose(m->r->g, m->at, x, perm, m->root->span, m->root->where);
 }
 
-static Node *recur_turned(RecurMatch *m, Node *x)
+Node *recur_turned(RecurMatch *m, Node *x)
 {
         return swapped(m, x, 1);
 }
@@ -220,7 +225,7 @@ static Node *recur_turned(RecurMatch *m, Node *x)
 static Node *where_all(RecurMatch *m, Node *x, const FactorList *conditions, bool turn)
 {
         for (int i = 0; x && i < conditions->n; i++) {
-                Node *c = conditions->at[i].node, *no = real_number(m, m->maxima ? -INFINITY : 0);
+                Node *c = conditions->at[i].node, *no = recur_number(m, m->maxima ? -INFINITY : 0);
                 bool negated = conditions->at[i].under;
                 x = recur_where(m, turn ? recur_turned(m, c) : c, negated ? no : x, negated ? x : no);
         }
@@ -234,11 +239,11 @@ static Node *recur_weighed(RecurMatch *m, Node *x)
                 Node *c = recur_turned(m, recur_as_real(m, m->col.at[i].node));
                 bool under = m->col.at[i].under;
                 if (!x && under)
-                        x = real_number(m, m->maxima ? 0 : 1);
+                        x = recur_number(m, m->maxima ? 0 : 1);
                 x = x ? with_factor(m, x, c, under) : c;
         }
         if (!x && m->col_if.n)
-                x = real_number(m, m->maxima ? 0 : 1);
+                x = recur_number(m, m->maxima ? 0 : 1);
         return where_all(m, x, &m->col_if, true);
 }
 
@@ -258,8 +263,7 @@ static bool has_inputs(const RecurMatch *m, const Node *n)
         return !reach || reach->all || reach->n > 0;
 }
 
-/* Whether the formula may give an infinity or NaN, for instance by a divisor 0.  0 times it is NaN. */
-static bool may_spoil(const RecurMatch *m, const Node *n, bool under)
+bool may_spoil(const RecurMatch *m, const Node *n, bool under)
 {
         const Fact *f = n && n->id < m->r->limit ? &m->r->facts->of[n->id] : NULL;
         return f && ((f->kinds & ~(unsigned)FINITE) || (under && f->exact_zero && (f->kinds & ZERO)));
@@ -276,7 +280,7 @@ static bool hides_later_rows(const RecurMatch *m)
 
 static bool are_fed(RecurMatch *m, const Node *v)
 {
-        const Node *all[2 * MAX_FACTORS + 3] = {v, m->core ? m->core->in[0] : NULL,
+        const Node *all[4 * MAX_FACTORS + 3] = {v, m->core ? m->core->in[0] : NULL,
                                                 m->core ? m->core->in[1] : NULL};
         bool back = true, fed = false, spoilt = may_spoil(m, v, false) || may_spoil(m, all[2], false);
         int n = 3;
@@ -286,6 +290,10 @@ static bool are_fed(RecurMatch *m, const Node *v)
         }
         for (int i = 0; i < m->col_if.n; i++)
                 all[n++] = m->col_if.at[i].node;
+        for (int i = 0; i < m->row_exponent.n; i++)
+                all[n++] = m->row_exponent.at[i].node;
+        for (int i = 0; i < m->col_exponent.n; i++)
+                all[n++] = m->col_exponent.at[i].node;
         for (int i = 0; i < n; i++) {
                 back = back && (!all[i] || looks_back(m, all[i]));
                 fed = fed || (all[i] && has_inputs(m, all[i]));
@@ -298,7 +306,7 @@ static bool are_fed(RecurMatch *m, const Node *v)
                                       : "its summands may be infinite or NaN, which its mask does not hide");
 }
 
-static bool is_rows(const RecurMatch *m, const Node *n)
+bool is_rows(const RecurMatch *m, const Node *n)
 {
         return n->type.rank >= 2 && dim_equal(n->type.dim[n->type.rank - 2], dim_named(m->r->time)) &&
                dim_is_fixed(n->type.dim[n->type.rank - 1]);
@@ -316,6 +324,8 @@ static bool is_thin(const Node *v, const Node *powers)
 static Node *recur_scan(RecurMatch *m, Node *v, Node *q, Node *k)
 {
         Graph *g = m->r->g;
+        if (m->row_exponent.n)
+                return recur_along(m, v, q, k);
         Diag diag = {.arena = g->arena};
         Node *powers = m->ndecay ? powers_of(m) : NULL;
         bool across = v && !q && is_thin(v, powers);
@@ -386,7 +396,7 @@ static Node *decay_sum(RecurMatch *m)
         Node *c = step ? recur_table(m, step, type, 1, itself) : NULL;
         if (!c)
                 return NULL;
-        Node *one = real_number(m, 1), *n = recur_as_real(m, rows_so_far(m));
+        Node *one = recur_number(m, 1), *n = recur_as_real(m, rows_so_far(m));
         Node *rest = recur_node(m, OP_SUB, one, recur_node(m, OP_POW, c, n));
         return recur_where(m, recur_node(m, OP_EQUAL, c, one), n,
                            recur_node(m, OP_DIV, rest, recur_node(m, OP_SUB, one, c)));
@@ -395,7 +405,7 @@ static Node *decay_sum(RecurMatch *m)
 static Node *make_sum(RecurMatch *m)
 {
         Node *q = m->core ? m->core->in[0] : NULL, *k = m->core ? recur_turned(m, m->core->in[1]) : NULL, *y;
-        bool weighs = m->col.n || m->col_if.n;
+        bool weighs = m->col.n || m->col_if.n || m->row_exponent.n;
         if ((q || weighs) && !are_fed(m, NULL))
                 return NULL;
         if (q) {
@@ -451,7 +461,9 @@ static Node *recurrence(Recur *r, Node *n)
                             m.core     ? " of queries and keys"
                             : m.maxima ? " of maxima"
                                        : "",
-                            m.ndecay ? ", with a decay" : "");
+                            m.row_exponent.n ? ", by steps: data decide its decay"
+                            : m.ndecay       ? ", with a decay"
+                                             : "");
         } else if (m.why && (m.masked || m.ndecay)) {
                 text_printf(r->said, "%s at line %d: no recurrence: %s\n", name, span_line(n->span), m.why);
         }
@@ -508,6 +520,9 @@ bool recur(Graph *g, int time, Text *said)
                 r.facts = facts_under(facts, FINITE_VALUES);
                 r.any = facts_under(facts, ANY_VALUES);
                 r.replaced = NEW_ARRAY(&scratch, Node *, g->nnode);
+                r.bounds = NEW_ARRAY(&scratch, Bounds, g->nnode);
+                for (int i = 0; i < g->nnode; i++)
+                        r.bounds[i] = (Bounds){1, 0};
                 recur_body(&r, g->top);
                 for (int i = 0; i < g->noutput; i++)
                         g->output[i].node = recur_current(&r, g->output[i].node);

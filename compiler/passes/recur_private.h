@@ -21,11 +21,17 @@ typedef struct {
         FactorList by;
 } Decay;
 
+/* Lowest and highest number of a node. */
+typedef struct {
+        double low, high;
+} Bounds;
+
 typedef struct {
         Graph *g;
         const Facts *facts, *any; /* facts of the nodes up to `limit`, for finite values; for any values */
         int time, limit;
         Node **replaced; /* by id */
+        Bounds *bounds;  /* by id; low > high: not yet found */
         Text *said;
 } Recur;
 
@@ -39,6 +45,8 @@ typedef struct {
         FactorList row_if, col_if; /* conditions: if one fails, all is masked */
         Decay decay[4];
         int ndecay;
+        FactorList row_exponent,
+                col_exponent; /* terms of exp's operand: exp(row - col) is a decay that data decide */
         Node *core;
         bool masked, triangle; /* a mask was found; the triangle was found */
         const char *why;       /* the reason why it does not match */
@@ -49,6 +57,25 @@ bool varies_along(const Node *n, int back);
 
 /* recur_take.c: false if other factors are found, or no triangle. */
 bool take_apart(RecurMatch *m, Node *operand);
+
+/* recur_bounds.c */
+Bounds recur_bounds(const Recur *r, const Node *n);
+
+/* recur_along.c: the sum of v, weighted by queries and keys if there are any, up to each row, under the decays of the exponents. */
+Node *recur_along(RecurMatch *m, Node *v, Node *q, Node *k);
+
+/* recur.c: shared by both forms */
+bool is_still(
+        const RecurMatch *m,
+        const Node *
+                n); /* the same for all positions of a sequence: weights or separately fed inputs decide it */
+bool is_rows(const RecurMatch *m, const Node *n); /* [.., time, n], n fixed */
+bool may_spoil(const RecurMatch *m, const Node *n,
+               bool under); /* whether the formula may give an infinity or NaN: 0 times it is NaN */
+Node *recur_node(RecurMatch *m, Op op, Node *a, Node *b);
+Node *recur_as_real(RecurMatch *m, Node *n);
+Node *recur_number(RecurMatch *m, double value);
+Node *recur_turned(RecurMatch *m, Node *x); /* its last two axes exchanged */
 
 Node *recur_refuse(RecurMatch *m, const char *why); /* returns NULL; the first reason is kept */
 #endif

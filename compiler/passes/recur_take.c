@@ -103,6 +103,76 @@ static bool take_mask(RecurMatch *m, Node *condition, bool negated)
         return take_condition(m, condition, negated);
 }
 
+static bool refuse_masked(RecurMatch *m, const Node *condition, const char *why)
+{
+        m->masked |= varies_along(condition, 0) && varies_along(condition, 1);
+        return recur_refuse(m, why);
+}
+
+/* --- terms of a maximum, or of an exponent --- */
+
+static bool take_terms(RecurMatch *m, Node *n, Node *scale, bool under, int depth);
+
+static bool take_masked(RecurMatch *m, Node *n, Node *scale, bool under, int depth)
+{
+        for (int i = 1; i < 3 && !scale; i++)
+                if (factor_is_constant(n->in[i], under ? INFINITY : -INFINITY))
+                        return take_mask(m, n->in[0], i == 1) &&
+                               take_terms(m, n->in[3 - i], scale, under, depth);
+        return refuse_masked(m, n->in[0], under ? "what is masked is not inf" : "what is masked is not -inf");
+}
+
+static bool no_term(RecurMatch *m, const Node *n)
+{
+        return recur_refuse(m, arena_printf(m->r->g->arena, "%s of row and column is no term of either",
+                                            op_info[n->op].text));
+}
+
+/* n is a product or quotient of a number of each head and of what is made of terms, which that number scales. */
+static bool take_scaled(RecurMatch *m, Node *n, Node *scale, bool under, int depth)
+{
+        if (may_spoil(m, n, false))
+                return recur_refuse(m, "a term of its exponent may be infinite or NaN");
+        for (int i = 0; i < (n->op == OP_MUL ? 2 : 1); i++) {
+                Node *by = n->in[1 - i];
+                if (varies_along(by, 0) || varies_along(by, 1))
+                        continue;
+                if (n->op == OP_DIV)
+                        by = recur_node(m, OP_DIV, scale ? scale : recur_number(m, 1), by);
+                else if (scale)
+                        by = recur_node(m, OP_MUL, scale, by);
+                return by && take_terms(m, n->in[i], by, under, depth);
+        }
+        return no_term(m, n);
+}
+
+/* Adds all terms of n, itself a term of the operand, times scale, if there is one; under: n is subtracted. */
+static bool take_terms(RecurMatch *m, Node *n, Node *scale, bool under, int depth)
+{
+        if (!varies_along(n, 0) || !varies_along(n, 1)) {
+                if (factor_is_constant(n, 0))
+                        return true;
+                Node *term = scale ? recur_node(m, OP_MUL, scale, recur_as_real(m, n)) : n;
+                return term && factor_part(m, varies_along(n, 0) ? &m->col : &m->row, term, under);
+        }
+        if (depth == DEEPEST)
+                return recur_refuse(m, "it is nested too deep");
+        switch ((int)n->op) {
+        case OP_WHERE: return take_masked(m, n, scale, under, depth + 1);
+        case OP_REAL_OF: return take_terms(m, n->in[0], scale, under, depth + 1);
+        case OP_NEG: return take_terms(m, n->in[0], scale, !under, depth + 1);
+        case OP_MUL:
+        case OP_DIV: return take_scaled(m, n, scale, under, depth + 1);
+        case OP_ADD:
+        case OP_SUB:
+                return take_terms(m, n->in[0], scale, under, depth + 1) &&
+                       take_terms(m, n->in[1], scale, under != (n->op == OP_SUB), depth + 1);
+        default: return no_term(m, n);
+        }
+}
+
+/* --- decays --- */
+
 /* x = steps (row - col) times factors of the head */
 static bool take_exponent(RecurMatch *m, Decay *d, Node *x, int depth)
 {
@@ -128,23 +198,44 @@ static bool take_exponent(RecurMatch *m, Decay *d, Node *x, int depth)
                 m, "its decay is no power with row - col, times a number of each head, as its exponent");
 }
 
+/* exp(x), x a sum of terms of the row and of the column, which decide the decay */
+static bool take_exponents(RecurMatch *m, Node *x)
+{
+        RecurMatch terms = *m;
+        terms.row = m->row_exponent;
+        terms.col = m->col_exponent;
+        if (!take_terms(&terms, x, NULL, false, 0))
+                return recur_refuse(m, "its decay is no power of row - col, and the exponent no sum of terms "
+                                       "of row and of column");
+        m->row_exponent = terms.row;
+        m->col_exponent = terms.col;
+        m->row_if = terms.row_if;
+        m->col_if = terms.col_if;
+        m->masked = terms.masked;
+        m->triangle = terms.triangle;
+        return true;
+}
+
 static bool take_decay(RecurMatch *m, Node *base, Node *x)
 {
-        Decay *d = &m->decay[m->ndecay];
         if (m->ndecay == 4)
                 return recur_refuse(m, "it has too many decays");
         if (base && (varies_along(base, 0) || varies_along(base, 1)))
                 return recur_refuse(m, "its decay is another one in each row or column: such gates are no "
                                        "recurrence that is derived");
-        *d = (Decay){.base = base, .steps = 1};
+        m->decay[m->ndecay] = (Decay){.base = base, .steps = 1};
         for (int i = 1; !base && x->op == OP_WHERE && i < 3; i++)
                 if (factor_is_constant(x->in[i], -INFINITY)) {
                         if (!take_mask(m, x->in[0], i == 1))
                                 return false;
                         x = x->in[3 - i];
                 }
-        m->ndecay++;
-        return take_exponent(m, d, x, 0);
+        RecurMatch power = *m;
+        if (take_exponent(&power, &power.decay[power.ndecay++], x, 0)) {
+                *m = power;
+                return true;
+        }
+        return base ? recur_refuse(m, power.why) != NULL : take_exponents(m, x);
 }
 
 static bool take_core(RecurMatch *m, Node *product)
@@ -153,12 +244,6 @@ static bool take_core(RecurMatch *m, Node *product)
                 return recur_refuse(m, "it is made of two products");
         m->core = product;
         return true;
-}
-
-static bool refuse_masked(RecurMatch *m, const Node *condition, const char *why)
-{
-        m->masked |= varies_along(condition, 0) && varies_along(condition, 1);
-        return recur_refuse(m, why);
 }
 
 static bool take(RecurMatch *m, Node *n, bool under, int depth);
@@ -206,42 +291,8 @@ static bool take(RecurMatch *m, Node *n, bool under, int depth)
         }
 }
 
-/* --- terms of a maximum --- */
-
-static bool take_terms(RecurMatch *m, Node *n, bool under, int depth);
-
-static bool take_masked(RecurMatch *m, Node *n, bool under, int depth)
-{
-        for (int i = 1; i < 3; i++)
-                if (factor_is_constant(n->in[i], under ? INFINITY : -INFINITY))
-                        return take_mask(m, n->in[0], i == 1) && take_terms(m, n->in[3 - i], under, depth);
-        return refuse_masked(m, n->in[0], under ? "what is masked is not inf" : "what is masked is not -inf");
-}
-
-/* Adds all terms of n, itself a term of the operand; under: n is subtracted. */
-static bool take_terms(RecurMatch *m, Node *n, bool under, int depth)
-{
-        if (!varies_along(n, 0) || !varies_along(n, 1))
-                return factor_is_constant(n, 0) ||
-                       factor_part(m, varies_along(n, 0) ? &m->col : &m->row, n, under);
-        if (depth == DEEPEST)
-                return recur_refuse(m, "it is nested too deep");
-        switch ((int)n->op) {
-        case OP_WHERE: return take_masked(m, n, under, depth + 1);
-        case OP_REAL_OF: return take_terms(m, n->in[0], under, depth + 1);
-        case OP_NEG: return take_terms(m, n->in[0], !under, depth + 1);
-        case OP_ADD:
-        case OP_SUB:
-                return take_terms(m, n->in[0], under, depth + 1) &&
-                       take_terms(m, n->in[1], under != (n->op == OP_SUB), depth + 1);
-        default:
-                return recur_refuse(m,
-                                    arena_printf(m->r->g->arena, "%s of row and column is no term of either",
-                                                 op_info[n->op].text));
-        }
-}
-
 bool take_apart(RecurMatch *m, Node *operand)
 {
-        return (m->maxima ? take_terms(m, operand, false, 0) : take(m, operand, false, 0)) && m->triangle;
+        return (m->maxima ? take_terms(m, operand, NULL, false, 0) : take(m, operand, false, 0)) &&
+               m->triangle;
 }

@@ -9,14 +9,18 @@ from core import MOST_ELEMENTS, Random
 class Recurrent:
     def recurrent(self):
         """After the other steps of a model in which position i reads none after it."""
-        own = Random(self.seed ^ 0x7363616e)
-        if not self.causal or not self.time or self.hides or not own.chance(30):
+        kept, own, gates = self.r, Random(self.seed ^ 0x7363616e), Random(self.seed ^ 0x67617465)
+        if not self.causal or not self.time or self.hides:
             return
-        kept, self.r = self.r, own
-        for _ in range(1 + self.r.below(2)):
-            self.do_recurrence()
-        if own.chance(50):
-            self.do_largest()
+        if own.chance(30):
+            self.r = own
+            for _ in range(1 + self.r.below(2)):
+                self.do_recurrence(False)
+            if own.chance(50):
+                self.do_largest()
+        if gates.chance(60):
+            self.r = gates
+            self.do_recurrence(True)
         self.r = kept
 
     def of_one(self, s, marked):
@@ -60,6 +64,30 @@ class Recurrent:
                  f"exp(where(col({s}) <= row({s}), {d} * log({c}), -inf))"]
         return r.pick(forms)
 
+    def gated(self, s, x, heads):
+        """A decay that data decide: exp of a difference of running sums, now and then with more in it."""
+        r = self.r
+        a, g = self.fresh(), self.fresh()
+        gate = f"linear({x.name}, {heads}) as gate{a}"
+        value = r.pick([f"-0.1 * sigmoid({gate})", f"log(1 - 0.1 * sigmoid({gate}))", f"log(sigmoid({gate})) / 16", f"-(0.1 * tanh({gate}) ^ 2)",
+                        f"-abs(tanh({gate})) / 8", f"min(tanh({gate}), 0) / 8", f"tanh({gate}) / 16" if r.chance(20) else f"-exp(tanh({gate})) / 32"])
+        self.line(f"{a} = {f'split({value}, {heads})' if heads > 1 else value}")
+        n, seen = self.time, f"col({s}) <= row({s})"
+        at = f"[.., p, ..]" if heads > 1 else "[p, ..]"
+        if r.chance(35):
+            start = self.fresh()
+            self.line(f"{start} = full({r.pick(['0', '0', '0.5'])}, [{f'{heads}, ' * (heads > 1)}1, 1])")
+            self.line(f"{g} = along p : {n} {{ {start} = {start} + {a}{at}; return {start} }}")
+        else:
+            self.line(f"{g} = {r.pick([f'where({seen}, 1, 0) @ {a}', f'sum(where({seen}, {a}{chr(39)}, 0))'])}")
+        exponent = r.pick([f"{g} - {g}'", f"-({g}' - {g})", f"({g} - {g}') / 2", f"{g} * 0.5 - ({g} / 2)'", f"-({g}' - {g}) + 0.25"])
+        if r.chance(30):
+            i, m = self.fresh(), self.fresh()
+            self.line(f"{i} = {f'split(linear({x.name}, {heads}), {heads})' if heads > 1 else f'linear({x.name}, 1)'}")
+            self.line(f"{m} = where({seen}, {exponent} + {i}', -inf)")
+            return r.pick([f"exp({m} - max({m}))", f"exp({m})", f"exp({m} - max({m}) - 0.5)"])
+        return r.pick([f"exp({exponent})", f"exp(where({seen}, {exponent}, -inf))"])
+
     def weigh(self, x, factors, row, column):
         """x with factors of rows and of columns."""
         r = self.r
@@ -93,7 +121,7 @@ class Recurrent:
         self.line(f"{y} = {call}({masked})")
         return self.let(f"{y}[.., 0]'" if width > 1 else y, [self.time, width], 3)
 
-    def do_recurrence(self):
+    def do_recurrence(self, gated):
         r = self.r
         heads = r.pick([1, 1, 2, 3])
         x = self.rows(lambda y: self.size(self.time) ** 2 * heads <= 4 * MOST_ELEMENTS * (1 + 20 * self.long))
@@ -112,8 +140,9 @@ class Recurrent:
                 self.line(f"{factors[-1]} = {text.format(x.name, letter + t)}")
         if score and r.chance(8):
             score = r.pick([f"max({score}, 0)", f"({score} + 1)", f"({score} * {t})"])
-        if not r.chance(40):
-            score = f"({score} * {self.decay(t, heads)})" if score else self.decay(t, heads)
+        if gated or not r.chance(40):
+            decay = self.gated(t, x, heads) if gated else self.decay(t, heads)
+            score = f"({score} * {decay})" if score else decay
         m = self.fresh()
         marked = None
         if r.chance(20):

@@ -1,0 +1,350 @@
+/* A causal sum whose decays data decide, as an `along`.
+ *
+ *      y = (mask * exp(R - C') * (q @ k')) @ v        S = exp(R[t] - R[t - 1]) * S + k[t]' @ (exp(R[t] - C[t]) * v[t])
+ *                                                     y[t] = q[t] @ S
+ *
+ * R is the sum of the exponent's terms of rows, C that of the terms of columns, which are subtracted.  Both are equal
+ * where the exponent is a difference of running sums; a stabilised exponent has other terms too, such as the gates of
+ * the columns and the maximum so far.  The exponents of the decays telescope, whatever R is, but only if R does not grow is
+ * no product of decays larger than what the formula computes: that is proved for each term, or the formula stays.
+ *
+ *      a running sum of what is at most 0     R[t] - R[t - 1] is the summand, and not the difference of two large numbers
+ *      a running maximum, subtracted          the difference
+ *      what is the same for all positions     nothing
+ *      such terms times, or divided by, a number of each head whose sign is known */
+#include "recur_private.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NOT_FALLING                                                                                          \
+        "its exponent is no running sum of what is at most 0, nor a running maximum that is subtracted: it " \
+        "may grow"
+
+/* --- the exponent's terms --- */
+
+/* x[.., t - 1, ..] at position t, x [.., time, n], and -inf before: no position is before the first one. */
+static Node *row_before(RecurMatch *m, Node *x)
+{
+        Graph *g = m->r->g;
+        Diag diag = {.arena = g->arena};
+        Attr attr = {.axis = x->type.rank - 2, .before = dim_fixed(1), .value = -INFINITY, .slot = -1};
+        x = build(g, m->at, &diag, OP_PAD, 1, &x, &attr, m->root->span, m->root->where);
+        return x ? view_slice(g, m->at, x, attr.axis, dim_fixed(0), dim_named(m->r->time), m->root->span,
+                              m->root->where)
+                 : NULL;
+}
+
+/* The summand of `along t : time { g = g + x[t]; return g }`, as stacked over the positions, or NULL. */
+static Node *summand_of_along(RecurMatch *m, const Node *result)
+{
+        const Region *region = result->in[0]->attr.region;
+        const int index = result->attr.index - region->ncarry;
+        if (!region->along || index < 0)
+                return NULL;
+        const Body *body = region->body[0];
+        const Node *sum = body->stack[index];
+        for (int i = 0; sum->op == OP_ADD && i < 2; i++) {
+                const Node *carry = sum->in[i], *piece = sum->in[1 - i];
+                if (carry->op != OP_CARRY || carry->body != body || body->next[carry->attr.index] != sum ||
+                    piece->op != OP_VIEW || !type_equal(&piece->type, &sum->type))
+                        continue;
+                /* the piece at the position of an axis: that axis becomes the outermost */
+                const Node *x = piece->in[0];
+                int axis = -1, natom = 0;
+                View view = *piece->attr.view;
+                for (int a = 0; a < x->type.rank; a++)
+                        if (dim_equal(view.offset[a], dim_named(NAMED_ALONG + region->along - 1)) &&
+                            dim_equal(x->type.dim[a], dim_named(m->r->time)))
+                                axis = a;
+                if (axis < 0 || x->body != result->body || view.natom == MAX_ATOM)
+                        return NULL;
+                view.offset[axis] = dim_fixed(0);
+                View all = view;
+                all.atom[natom++] =
+                        (Atom){.size = dim_named(m->r->time), .out = 0, .axis = axis, .stride = 1};
+                for (int k = 0; k < view.natom; k++) {
+                        all.atom[natom] = view.atom[k];
+                        all.atom[natom++].out++;
+                }
+                all.natom = natom;
+                return view_apply(m->r->g, m->at, (Node *)x, &all, piece->type.rank + 1, m->root->span,
+                                  m->root->where);
+        }
+        return NULL;
+}
+
+/* The difference of n at a position and at the one before it, [.., time, ..] like n, if n does not grow; negative: if it
+ * does not shrink. */
+static Node *term_step(RecurMatch *m, Node *n, bool negative);
+
+/* A running sum's: its summand, if that is at most 0; negative: at least 0. */
+static Node *step_of_sum(RecurMatch *m, Node *summand, bool negative)
+{
+        Bounds b = recur_bounds(m->r, summand);
+        bool spoilt = summand->id < m->r->limit && may_spoil(m, summand, false);
+        return !spoilt && (negative ? b.low >= 0 : b.high <= 0) ? summand : recur_refuse(m, NOT_FALLING);
+}
+
+static Node *step_of_scaled(RecurMatch *m, Node *n, bool negative)
+{
+        for (int i = 0; i < (n->op == OP_MUL ? 2 : 1); i++) {
+                Node *by = n->in[1 - i];
+                if (!is_still(m, by))
+                        continue;
+                Bounds b = recur_bounds(m->r, by);
+                if (b.low < 0 && b.high > 0)
+                        return recur_refuse(m, "the sign of its exponent is not known");
+                Node *x = term_step(m, n->in[i], negative != (b.low < 0));
+                return n->op == OP_MUL && i ? recur_node(m, n->op, by, x)
+                       : x                  ? recur_node(m, n->op, x, by)
+                                            : NULL;
+        }
+        return recur_refuse(m, NOT_FALLING);
+}
+
+static Node *term_step(RecurMatch *m, Node *n, bool negative)
+{
+        Node *x = NULL;
+        switch ((int)n->op) {
+        case OP_VIEW:
+                x = term_step(m, n->in[0], negative);
+                return x ? view_apply(m->r->g, m->at, x, n->attr.view, n->type.rank, m->root->span,
+                                      m->root->where)
+                         : NULL;
+        case OP_NEG: x = term_step(m, n->in[0], !negative); return x ? recur_node(m, OP_NEG, x, NULL) : NULL;
+        case OP_MUL:
+        case OP_DIV: return step_of_scaled(m, n, negative);
+        case OP_SCAN:
+                if (n->attr.index == SCAN_SUMS && n->nin == 1)
+                        return step_of_sum(m, n->in[0], negative);
+                if (n->attr.index == SCAN_MAXIMA && negative)
+                        return (x = row_before(m, n)) ? recur_node(m, OP_SUB, n, x) : NULL;
+                return recur_refuse(m, NOT_FALLING);
+        case OP_RESULT:
+                x = summand_of_along(m, n);
+                return x ? step_of_sum(m, x, negative) : recur_refuse(m, NOT_FALLING);
+        default: return recur_refuse(m, NOT_FALLING);
+        }
+}
+
+/* Takes apart sums of running sums: terms that cancel each other are then seen. */
+static bool add_exponents(RecurMatch *m, FactorList *to, Node *n, bool under)
+{
+        if (n->op == OP_ADD || n->op == OP_SUB)
+                return add_exponents(m, to, n->in[0], under) &&
+                       add_exponents(m, to, n->in[1], under != (n->op == OP_SUB));
+        if (n->op == OP_NEG)
+                return add_exponents(m, to, n->in[0], !under);
+        for (int i = 0; i < to->n; i++)
+                if (to->at[i].node == n && to->at[i].under != under) {
+                        to->at[i] = to->at[--to->n];
+                        return true;
+                }
+        if (to->n == MAX_FACTORS)
+                return recur_refuse(m, "it is made of too many parts");
+        to->at[to->n++] = (Factor){n, under};
+        return true;
+}
+
+/* Views of one value that are equal up to leading axes of one element */
+static bool are_same(RecurMatch *m, Node *a, Node *b)
+{
+        int rank = a->type.rank > b->type.rank ? a->type.rank : b->type.rank;
+        a = view_rank(m->r->g, m->at, a, rank, m->root->span, m->root->where);
+        b = view_rank(m->r->g, m->at, b, rank, m->root->span, m->root->where);
+        return a == b || (a && b && a->op == OP_VIEW && b->op == OP_VIEW && a->in[0] == b->in[0] &&
+                          type_equal(&a->type, &b->type) &&
+                          view_equal(a->attr.view, b->attr.view, a->in[0]->type.rank));
+}
+
+static Node *plus(RecurMatch *m, Node *sum, Node *x, bool under)
+{
+        if (sum)
+                return recur_node(m, under ? OP_SUB : OP_ADD, sum, x);
+        return under ? recur_node(m, OP_NEG, x, NULL) : x;
+}
+
+/* exp of what the row's exponent grows by from the position before: the decays, [.., time, 1] */
+static Node *decays_of(RecurMatch *m, const FactorList *rows)
+{
+        Node *sum = NULL;
+        for (int i = 0; i < rows->n; i++) {
+                const Factor *f = &rows->at[i];
+                if (is_still(m, f->node) || !varies_along(f->node, 1))
+                        continue;
+                Node *step = term_step(m, f->node, f->under);
+                if (!step || !(sum = plus(m, sum, step, f->under)))
+                        return NULL;
+        }
+        return sum ? recur_node(m, OP_EXP, sum, NULL)
+                   : recur_refuse(m, "nothing of its exponent belongs to the row");
+}
+
+/* exp of the row's exponent less the column's, at one position; *one: it is 1, since both are equal. */
+static Node *weights_of(RecurMatch *m, const FactorList *rows, FactorList *columns, bool *one)
+{
+        Node *sum = NULL;
+        for (int i = 0; i < rows->n; i++) {
+                const Factor *f = &rows->at[i];
+                int same = 0;
+                while (same < columns->n &&
+                       (columns->at[same].under == f->under || !are_same(m, columns->at[same].node, f->node)))
+                        same++;
+                if (same < columns->n)
+                        columns->at[same] = columns->at[--columns->n];
+                else if (!(sum = plus(m, sum, f->node, f->under)))
+                        return NULL;
+        }
+        for (int i = 0; i < columns->n; i++)
+                if (!(sum = plus(m, sum, columns->at[i].node, columns->at[i].under)))
+                        return NULL;
+        *one = !sum;
+        return sum ? recur_node(m, OP_EXP, sum, NULL) : NULL;
+}
+
+/* --- the along --- */
+
+/* The index of the positions in Graph.along, or -1. */
+static int along_of_time(RecurMatch *m)
+{
+        Graph *g = m->r->g;
+        const Dim time = dim_named(m->r->time);
+        int depth = 1;
+        for (const Region *r = m->at->region; r; r = r->repeat->body->region)
+                depth++;
+        if (along_around(m->at) || depth > MAX_REGIONS)
+                return recur_refuse(m, "it is in too many repeats, or in an along"), -1;
+        for (int i = 0; i < g->nalong; i++)
+                if (dim_equal(g->along[i].count, time))
+                        return i;
+        if (g->nalong == MAX_ALONG)
+                return recur_refuse(m, "the alongs of the model have too many counts"), -1;
+        g->along[g->nalong] = (Along){.name = "t", .count = time};
+        return g->nalong++;
+}
+
+static Node *step_node(RecurMatch *m, Body *body, Op op, Node *a, Node *b)
+{
+        Diag diag = {.arena = m->r->g->arena};
+        Node *in[] = {a, b};
+        return a && b ? build(m->r->g, body, &diag, op, 2, in, NULL, m->root->span, m->root->where) : NULL;
+}
+
+/* x[.., t, ..] of x [.., time, n] */
+static Node *piece(RecurMatch *m, Body *body, int along, Node *x)
+{
+        return view_slice(m->r->g, body, x, x->type.rank - 2, dim_named(NAMED_ALONG + along), dim_fixed(1),
+                          m->root->span, m->root->where);
+}
+
+/* The state's type: leading axes of all, a row for each element of a key */
+static bool state_type(const Node *decay, const Node *v, const Node *k, Type *type)
+{
+        Type lead = decay->type, other = v->type;
+        for (int i = 1; i < 3; i++)
+                lead.dim[lead.rank - i] = other.dim[other.rank - i] = dim_fixed(1);
+        if (!type_broadcast(&lead, &other, &lead))
+                return false;
+        if (k) {
+                other = k->type;
+                other.dim[other.rank - 1] = other.dim[other.rank - 2] = dim_fixed(1);
+                if (!type_broadcast(&lead, &other, &lead))
+                        return false;
+        }
+        *type = lead;
+        type->dtype = REAL;
+        type->dim[type->rank - 1] = v->type.dim[v->type.rank - 1];
+        if (k)
+                type->dim[type->rank - 2] = k->type.dim[k->type.rank - 1];
+        return true;
+}
+
+/* [time, .., 1, n], stacked over the positions -> [.., time, n] */
+static Node *positions_inside(RecurMatch *m, Node *y)
+{
+        Graph *g = m->r->g;
+        int perm[MAX_RANK], rank = y ? y->type.rank - 1 : 0;
+        y = y ? view_drop(g, m->at, y, rank - 1, m->root->span, m->root->where) : NULL;
+        if (!y)
+                return NULL;
+        for (int i = 0; i < rank; i++)
+                perm[i] = i < rank - 2 ? i + 1 : i == rank - 2 ? 0 : rank - 1;
+        return view_transpose(g, m->at, y, perm, m->root->span, m->root->where);
+}
+
+static Node *along_node(RecurMatch *m, Node *decay, Node *v, Node *q, Node *k)
+{
+        Graph *g = m->r->g;
+        Diag diag = {.arena = g->arena};
+        Type type;
+        if (!state_type(decay, v, k, &type))
+                return recur_refuse(m, "its leading axes do not fit");
+        const int along = along_of_time(m);
+        if (along < 0)
+                return NULL;
+        Region *region = NEW(g->arena, Region);
+        *region = (Region){.name = g->along[along].name,
+                           .iterations = 1,
+                           .nbody = 1,
+                           .ncarry = 1,
+                           .nstack = 1,
+                           .along = along + 1};
+        region->body_of = NEW_ARRAY(g->arena, uint8_t, 1);
+        region->body = NEW_ARRAY(g->arena, Body *, 1);
+        Body *body = region->body[0] = body_new(g, region);
+        Node *start = view_broadcast(g, m->at, recur_number(m, 0), &type, m->root->span, m->root->where);
+        Node *state =
+                node_new(g, body, OP_CARRY, 0, NULL, (Attr){.slot = -1}, type, m->root->span, m->root->where);
+        state->name = m->root->name ? m->root->name : "sum";
+        Node *written = piece(m, body, along, v);
+        if (k) {
+                Body *outside = m->at;
+                m->at = body;
+                written = step_node(m, body, OP_MATMUL, recur_turned(m, piece(m, body, along, k)), written);
+                m->at = outside;
+        }
+        state = step_node(m, body, OP_ADD, step_node(m, body, OP_MUL, piece(m, body, along, decay), state),
+                          written);
+        Node *read = q ? step_node(m, body, OP_MATMUL, piece(m, body, along, q), state) : state;
+        if (!read || !start)
+                return recur_refuse(m, "its state can't be made");
+        body->next = NEW_ARRAY(g->arena, Node *, 1);
+        body->stack = NEW_ARRAY(g->arena, Node *, 1);
+        body->next[0] = state;
+        body->stack[0] = read;
+        region->repeat = build(g, m->at, &diag, OP_REPEAT, 1, &start, &(Attr){.region = region, .slot = -1},
+                               m->root->span, m->root->where);
+        if (!region->repeat)
+                return recur_refuse(m, "its state can't be made");
+        return positions_inside(m, build(g, m->at, &diag, OP_RESULT, 1, &region->repeat,
+                                         &(Attr){.index = 1, .slot = -1}, m->root->span, m->root->where));
+}
+
+Node *recur_along(RecurMatch *m, Node *v, Node *q, Node *k)
+{
+        FactorList rows = {.n = 0}, columns = {.n = 0};
+        bool one = false;
+        if (m->ndecay)
+                return recur_refuse(m, "it has decays that data decide, and others");
+        for (int i = 0; i < m->row_exponent.n; i++)
+                if (!add_exponents(m, &rows, m->row_exponent.at[i].node, m->row_exponent.at[i].under))
+                        return NULL;
+        for (int i = 0; i < m->col_exponent.n; i++) {
+                Node *turned = recur_turned(m, recur_as_real(m, m->col_exponent.at[i].node));
+                if (!turned || !add_exponents(m, &columns, turned, m->col_exponent.at[i].under))
+                        return NULL;
+        }
+        Node *decay = decays_of(m, &rows), *weight = decay ? weights_of(m, &rows, &columns, &one) : NULL;
+        if (!decay || (!weight && !one))
+                return recur_refuse(m, NOT_FALLING);
+        if (!v && one) {
+                Type ones = {.dtype = REAL, .rank = 2, .dim = {dim_named(m->r->time), dim_fixed(1)}};
+                v = view_broadcast(m->r->g, m->at, recur_number(m, 1), &ones, m->root->span, m->root->where);
+        } else if (weight) {
+                v = v ? recur_node(m, OP_MUL, weight, v) : weight;
+        }
+        if (!v || !is_rows(m, v) || !is_rows(m, decay) || (q && (!k || !is_rows(m, q) || !is_rows(m, k))))
+                return recur_refuse(m, "its operands are no rows of a fixed width for each position");
+        return along_node(m, decay, v, q, k);
+}

@@ -1,0 +1,102 @@
+/* Bounds of the numbers of a node, by interval arithmetic: whether the exponent of a decay can't be positive.
+ * log(1 / (1 + exp(-x))) is at most 0, and -exp(a) * softplus(x) too. */
+#include "recur_private.h"
+
+#include <math.h>
+
+enum { FARTHEST = 32 };
+
+static const Bounds any_number = {-INFINITY, INFINITY};
+
+static Bounds ordered(double a, double b)
+{
+        return a < b ? (Bounds){a, b} : (Bounds){b, a};
+}
+
+/* a b, where 0 times an infinite bound is 0: no element is infinite */
+static double bound_times(double a, double b)
+{
+        return a == 0 || b == 0 ? 0 : a * b;
+}
+
+static Bounds bounds_product(Bounds a, Bounds b)
+{
+        Bounds x = ordered(bound_times(a.low, b.low), bound_times(a.high, b.high)),
+               y = ordered(bound_times(a.low, b.high), bound_times(a.high, b.low));
+        return (Bounds){fmin(x.low, y.low), fmax(x.high, y.high)};
+}
+
+static Bounds bounds_of_constant(const Node *n)
+{
+        const Literal *l = n->attr.literal;
+        Bounds b = {INFINITY, -INFINITY};
+        for (int64_t i = 0; i < l->count * l->iterations; i++)
+                b = (Bounds){fmin(b.low, l->value[i]), fmax(b.high, l->value[i])};
+        return b.low <= b.high ? b : any_number;
+}
+
+static Bounds bounds_around(Bounds a, Bounds b)
+{
+        return (Bounds){fmin(a.low, b.low), fmax(a.high, b.high)};
+}
+
+static Bounds bounds_within(const Recur *r, const Node *n, int depth);
+
+static Bounds bounds_by_op(const Recur *r, const Node *n, int depth)
+{
+        Bounds a = any_number, b = any_number;
+        OpFamily family = op_info[n->op].family;
+        if (family == LEAF)
+                return n->op == OP_CONST ? bounds_of_constant(n) : any_number;
+        if ((family != POINT && n->op != OP_VIEW) || depth == FARTHEST)
+                return any_number;
+        if (n->op == OP_WHERE)
+                return bounds_around(bounds_within(r, n->in[1], depth + 1),
+                                     bounds_within(r, n->in[2], depth + 1));
+        a = bounds_within(r, n->in[0], depth + 1);
+        if (n->nin > 1)
+                b = bounds_within(r, n->in[1], depth + 1);
+        switch ((int)n->op) {
+        case OP_VIEW:
+        case OP_REAL_OF: return a;
+        case OP_NEG: return (Bounds){-a.high, -a.low};
+        case OP_EXP: return (Bounds){exp(a.low), exp(a.high)};
+        case OP_LOG: return a.low < 0 ? any_number : (Bounds){log(a.low), log(a.high)};
+        case OP_SQRT: return a.low < 0 ? any_number : (Bounds){sqrt(a.low), sqrt(a.high)};
+        case OP_TANH: return (Bounds){tanh(a.low), tanh(a.high)};
+        case OP_ADD: return (Bounds){a.low + b.low, a.high + b.high};
+        case OP_SUB: return (Bounds){a.low - b.high, a.high - b.low};
+        case OP_MUL: return n->in[0] == n->in[1] && a.low < 0 ? (Bounds){0, INFINITY} : bounds_product(a, b);
+        case OP_DIV:
+                return b.low > 0 || b.high < 0 || b.low == 0
+                               ? bounds_product(a, ordered(1 / b.low, 1 / b.high))
+                               : any_number;
+        case OP_MAX: return (Bounds){fmax(a.low, b.low), fmax(a.high, b.high)};
+        case OP_MIN: return (Bounds){fmin(a.low, b.low), fmin(a.high, b.high)};
+        default: return any_number;
+        }
+}
+
+/* By the op, and by what the facts know of its sign; found once for each node. */
+static Bounds bounds_within(const Recur *r, const Node *n, int depth)
+{
+        const bool known = n->id < r->limit && r->facts->found[n->id];
+        if (known && r->bounds[n->id].low <= r->bounds[n->id].high)
+                return r->bounds[n->id];
+        Bounds b = bounds_by_op(r, n, depth);
+        const unsigned kinds = known ? r->facts->of[n->id].kinds : ANYTHING;
+        if (!(kinds & (NEGATIVE | MINUS_INF)))
+                b.low = fmax(b.low, 0);
+        if (!(kinds & (POSITIVE | PLUS_INF)))
+                b.high = fmin(b.high, 0);
+        if (!(b.low <= b.high)) /* of no number that exists */
+                b = any_number;
+        if (known)
+                r->bounds[n->id] = b;
+        return b;
+}
+
+Bounds recur_bounds(const Recur *r, const Node *n)
+{
+        return bounds_within(r, n, 0);
+}
