@@ -30,8 +30,8 @@ typedef struct {
         float *scaled;      /* keys times powers: [4][depth][16] */
 } ScanUnit;
 
-/* Adds the full block to the sum. */
-SHARED void scan_absorb(const Scan *s, ScanUnit *u)
+/* Adds the full block to the sum, which becomes that before the next one. */
+SHARED void scan_absorb(const Scan *s, const ScanUnit *u, float *next)
 {
         const int panels = u->width / 16;
         const float *keys = s->powers ? u->scaled : u->keys;
@@ -52,9 +52,8 @@ SHARED void scan_absorb(const Scan *s, ScanUnit *u)
                                         &(RowsByPanels){keys + (j / 16 * u->depth + d) * 16, 16, u->values + j * u->width, 16, u->width, 0},
                                         16, u->at == 0 && j == 0, rows, panels);
                 for (int i = 0; i < rows * u->width; i += 16)
-                        v_store(sum + i, v_load(u->acc + i));
+                        v_store(next + d * u->width + i, v_load(u->acc + i));
         }
-        u->at += SCAN_BLOCK;
 }
 
 /* `rows` rows of the tile that begins with row r of the block; row `from` of the call. */
@@ -123,26 +122,37 @@ KERNEL void scan_sums(const Scan *s, const ScanUnit *u, int r, int rows, int64_t
         }
 }
 
-KERNEL void scan_absorb_sums(const Scan *s, ScanUnit *u)
+KERNEL void scan_absorb_sums(const Scan *s, const ScanUnit *u, float *next)
 {
         for (int e = 0; e < u->width; e += 16) {
                 v16 sum = scan_before(s, u, e);
                 for (int j = 0; j < SCAN_BLOCK; j++)
                         sum = scan_next(s, sum, v_load(u->values + j * u->width + e));
-                v_store(u->sum + e, sum);
+                v_store(next + e, sum);
         }
-        u->at += SCAN_BLOCK;
 }
 
-/* Sets the addresses of a unit's parts in its state and in scratch. */
-KERNEL ScanUnit scan_unit(const Scan *s, float *state, int unit, float *scratch)
+/* A block's place in the state of its unit. */
+KERNEL float *scan_place(const Scan *s, float *state, int64_t at)
+{
+        return state + at / SCAN_BLOCK % (1 + s->older) * SCAN_FLOATS(s->q ? s->depth : 0, s->width);
+}
+
+/* Sets the addresses of the unit's parts in the block that begins at `at`. */
+KERNEL void scan_block(const Scan *s, ScanUnit *u, float *state, int64_t at)
+{
+        u->at = at;
+        u->sum = scan_place(s, state, at) + SCAN_FRONT;
+        u->keys = u->sum + (s->q ? u->depth : 1) * u->width;
+        u->values = u->keys + SCAN_BLOCK * u->depth;
+}
+
+/* The unit, and its parts in scratch. */
+KERNEL ScanUnit scan_unit(const Scan *s, int unit, float *scratch)
 {
         ScanUnit u = {.depth = s->q ? s->depth : 0, .width = SCAN_WIDTH(s->width), .first = unit * SCAN_COLUMNS};
         const int left = s->width - u.first;
         u.columns = left < SCAN_COLUMNS ? left : SCAN_COLUMNS;
-        u.sum = state + SCAN_FRONT;
-        u.keys = u.sum + (s->q ? u.depth : 1) * u.width;
-        u.values = u.keys + SCAN_BLOCK * u.depth;
         u.q = scratch;
         u.p = u.q + 12 * u.depth;
         u.acc = u.p + 12 * SCAN_BLOCK;
@@ -151,23 +161,40 @@ KERNEL ScanUnit scan_unit(const Scan *s, float *state, int unit, float *scratch)
         return u;
 }
 
+/* The block of the row at `position`, or the one before it, if that is still to be taken into its sum. */
+KERNEL int64_t scan_first(const Scan *s, float *state, int64_t position)
+{
+        const int64_t begins = position / SCAN_BLOCK * SCAN_BLOCK, none = -1;
+        const int floats = SCAN_FLOATS(s->q ? s->depth : 0, s->width);
+        if (position == 0)
+                memset(state, 0, sizeof *state * (size_t)floats * (size_t)(1 + s->older));
+        for (int i = 0; i <= s->older; i++) /* after going back: what came later is other rows' */
+                if (scan_begins(state + (int64_t)i * floats) > position)
+                        memcpy(state + (int64_t)i * floats, &none, sizeof none);
+        return scan_begins(scan_place(s, state, begins)) == begins ? begins : begins - SCAN_BLOCK;
+}
+
 /*
- * Computes `rows` rows from `position` on of one unit of a head, and updates its state [SCAN_FLOATS(depth, width)].  Sizes are
- * literals.  scratch is [SCAN_SCRATCH(depth, width)].
+ * Computes `rows` rows from `position` on of one unit of a head, and updates its state [1 + older][SCAN_FLOATS(depth, width)].  Sizes
+ * are literals.  scratch is [SCAN_SCRATCH(depth, width)].
  */
 KERNEL void scan(const Scan *s, float *state, int unit, int64_t position, int64_t rows, float *scratch)
 {
-        ScanUnit u = scan_unit(s, state, unit, scratch);
-        if (position == 0)
-                memset(state, 0, sizeof *state * (size_t)SCAN_FLOATS(u.depth, s->width));
+        ScanUnit u = scan_unit(s, unit, scratch);
         for (int i = 0; s->powers && i < 80; i++)
                 u.down[i] = i <= SCAN_BLOCK ? s->powers[SCAN_BLOCK - i] : 0;
-        memcpy(&u.at, state, sizeof u.at);
+        scan_block(s, &u, state, scan_first(s, state, position));
         for (int64_t from = 0, n; from < rows; from += n) {
-                if (position + from - u.at == SCAN_BLOCK && s->q)
-                        scan_absorb(s, &u);
-                else if (position + from - u.at == SCAN_BLOCK)
-                        scan_absorb_sums(s, &u);
+                if (position + from - u.at == SCAN_BLOCK) {
+                        const int64_t at = u.at + SCAN_BLOCK;
+                        float *next = scan_place(s, state, at);
+                        if (s->q)
+                                scan_absorb(s, &u, next + SCAN_FRONT);
+                        else
+                                scan_absorb_sums(s, &u, next + SCAN_FRONT);
+                        memcpy(next, &at, sizeof at);
+                        scan_block(s, &u, state, at);
+                }
                 const int r = (int)(position + from - u.at);
                 n = rows - from < SCAN_BLOCK - r ? rows - from : SCAN_BLOCK - r;
                 for (int i = 0; i < n; i++)
@@ -179,5 +206,4 @@ KERNEL void scan(const Scan *s, float *state, int unit, int64_t position, int64_
                         scan_tile(s, &u, r + i, tile, from + i);
                 }
         }
-        memcpy(state, &u.at, sizeof u.at);
 }

@@ -5,7 +5,8 @@
  *      of each unit:  the position `at` where the block begins | sum [depth][columns] before it | keys [4][depth][16], values [64][columns]
  *
  * A unit is 128 columns of the values of one head, or fewer.  Sums without keys have neither depth nor keys.  A block is taken into the
- * sum when the first row after it comes: so positions can be taken back to where the last row's block begins.
+ * sum when the first row after it comes: so positions can be taken back to where the last row's block begins.  With `older` blocks
+ * beside it, block b at b % (1 + older), they can be taken back to where the oldest one begins.
  */
 #include <stdint.h>
 #include <string.h>
@@ -26,18 +27,26 @@
 #define SCAN_FLOATS(depth, width)                                                                            \
         (SCAN_FRONT + ((depth) > 0 ? (depth) : 1) * SCAN_WIDTH(width) + SCAN_BLOCK * ((depth) + SCAN_WIDTH(width)))
 
-/* Where the block of a unit begins, after a call. */
-static inline int64_t scan_begins(const float *unit)
+/* Blocks beside the last one, for `rewind` positions that can always be taken back. */
+#define SCAN_OLDER(rewind) (((rewind) + SCAN_BLOCK - 2) / SCAN_BLOCK)
+
+/* Where a block begins, after a call. */
+static inline int64_t scan_begins(const float *block)
 {
         int64_t at;
-        memcpy(&at, unit, sizeof at);
+        memcpy(&at, block, sizeof at);
         return at;
 }
 
-/* Whether a state that begins with this unit can go back to the first n positions. */
-static inline int scan_reaches(const float *unit, int64_t n)
+/* Whether a state that begins with this unit, of 1 + older blocks, can go back to the first n positions. */
+static inline int scan_reaches(const float *unit, int older, int floats, int64_t n)
 {
-        return n == 0 || n >= scan_begins(unit);
+        int held = n == 0;
+        for (int i = 0; i <= older; i++) {
+                const int64_t at = scan_begins(unit + (int64_t)i * floats);
+                held |= at >= 0 && at / SCAN_BLOCK % (1 + older) == i && at <= n && n <= at + SCAN_BLOCK;
+        }
+        return held;
 }
 
 /* Rows of one head, all columns. */
@@ -49,6 +58,7 @@ typedef struct {
         const float *powers; /* c^0 to c^64, or NULL */
         int depth, width;
         int maxima; /* in place of sums; without q, k and powers */
+        int older;  /* blocks beside the last one */
 } Scan;
 
 /* Floats of scratch that scan() needs; each thread its own. */

@@ -358,11 +358,6 @@ static const char *plan_fault(Model *m, const CommandOptions *o, const Plan *p)
                 return arena_printf(&m->arena,
                                     "--rewind has no effect: %s is not causal, it keeps no positions",
                                     m->graph->name);
-        if (o->given[OPT_REWIND] && scan_buffer(p))
-                return arena_printf(&m->arena,
-                                    "--rewind: %s has sums over all positions, which go back to the last "
-                                    "multiple of %d positions and no further; build it without",
-                                    m->graph->name, SCAN_BLOCK);
         if (!o->given[OPT_PROMPT_ROWS] || !p->sharing.ranks || (m->graph->past >= 0 && calls_share_rows(p)))
                 return NULL;
         return arena_printf(&m->arena, "--prompt-rows has no effect: %s %s", m->graph->name,

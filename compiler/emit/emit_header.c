@@ -77,7 +77,14 @@ static const char *rewind_text(const Emit *e)
                                     ".  Window caches\n * allow to remove the last %" PRId64
                                     " positions, and earlier ones that are still stored",
                                     e->plan->windows.cache[0].spare);
-        if (scan_buffer(e->plan))
+        const KeptSums sums = kept_sums(e->plan);
+        if (sums.buffer && sums.older)
+                text = arena_printf(e->arena,
+                                    "%s.  Sums over all positions\n * have states for the last %d blocks of "
+                                    "%d positions: n may "
+                                    "be in one of these",
+                                    text, 1 + sums.older, SCAN_BLOCK);
+        else if (sums.buffer)
                 text = arena_printf(
                         e->arena,
                         "%s.  Sums over all positions\n * have a state for each block of %d positions: n may "

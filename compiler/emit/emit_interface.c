@@ -453,12 +453,12 @@ static void emit_rewind(const Emit *e, Text *c)
                             "                if (!cache_reaches(&caches[i], m->base[i], n))\n"
                             "                        return %s_ERROR_REWIND;\n",
                             e->name, e->plan->windows.n, e->upper);
-        const Buffer *scan = scan_buffer(e->plan);
-        if (scan)
+        const KeptSums sums = kept_sums(e->plan);
+        if (sums.buffer)
                 text_printf(c,
-                            "        if (!scan_reaches(m->state + %" PRId64
+                            "        if (!scan_reaches(m->state + %" PRId64 ", %d, %" PRId64
                             ", n))\n                return %s_ERROR_REWIND;\n",
-                            FLOATS(scan->offset), e->upper);
+                            FLOATS(sums.buffer->offset), sums.older, sums.floats, e->upper);
         if (keeps_ring(e->plan))
                 text_printf(c,
                             "        if (m->furthest < m->%s)\n                m->furthest = m->%s;\n"

@@ -352,7 +352,8 @@ static void print_scan(Printer *p, const ScanCall *c, Text *out)
         static const char *const member[] = {"q", "k", "v", "out"};
         const Operand of[] = {c->q, c->k, c->v, c->out};
         const int64_t row[] = {c->q_row, c->k_row, c->v_row, c->out_row};
-        const long long units = SCAN_UNITS(c->width), floats = SCAN_FLOATS(c->depth, c->width);
+        const long long units = SCAN_UNITS(c->width),
+                        floats = (1 + c->older) * SCAN_FLOATS(c->depth, c->width);
         Text *call = text_new(p->arena), *loops = text_new(p->arena);
         text_printf(call, "const Scan s = {\n");
         for (int i = 0; i < 4; i++)
@@ -361,8 +362,11 @@ static void print_scan(Printer *p, const ScanCall *c, Text *out)
                                     operand_text(p, of[i]), member[i], (long long)row[i]);
         if (c->powers.buffer)
                 text_printf(call, "        .powers = %s,\n", operand_text(p, c->powers));
-        text_printf(call, "        .depth = %lld, .width = %lld,%s\n};\n", (long long)c->depth,
-                    (long long)c->width, c->maxima ? " .maxima = 1," : "");
+        text_printf(call, "        .depth = %lld, .width = %lld,%s", (long long)c->depth, (long long)c->width,
+                    c->maxima ? " .maxima = 1," : "");
+        if (c->older)
+                text_printf(call, " .older = %lld,", (long long)c->older);
+        text_printf(call, "\n};\n");
         p->m = true;
         if (c->state.buffer)
                 text_printf(call,

@@ -119,12 +119,18 @@ CachedState cached_state(const Buffer *b)
                              .tile = FLOATS(buffer_size(b, tile))};
 }
 
-const Buffer *scan_buffer(const Plan *p)
+KeptSums kept_sums(const Plan *p)
 {
-        for (int i = 0; i < p->all.n; i++)
-                if (p->all.kernel[i]->kept)
-                        return p->all.kernel[i]->kept;
-        return NULL;
+        KeptSums sums = {.older = (int)SCAN_OLDER(p->rewind)};
+        for (int i = 0; i < p->all.n && !sums.buffer; i++) {
+                const Kernel *k = p->all.kernel[i];
+                if (!k->kept)
+                        continue;
+                ScanInputs s = scan_of(k->stores.of[0].node);
+                sums.buffer = k->kept;
+                sums.floats = SCAN_FLOATS(s.depth, s.width);
+        }
+        return sums;
 }
 
 const char *carried_state(const Plan *p)

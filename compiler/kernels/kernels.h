@@ -434,8 +434,13 @@ CachedState cached_state(const Buffer *b);
 int paged_states(const Plan *p);
 int64_t page_blocks(const Plan *p);
 int64_t pool_offset(const Plan *p);
-/* A state of scans (runtime/scan_state.h); NULL: none. */
-const Buffer *scan_buffer(const Plan *p);
+/* A state of scans (runtime/scan_state.h), whose blocks are where those of all others are; buffer NULL: none. */
+typedef struct {
+        const Buffer *buffer;
+        int64_t floats; /* of a block */
+        int older;      /* blocks beside the last one */
+} KeptSums;
+KeptSums kept_sums(const Plan *p);
 /* Name of a state that an `along` carries, of which Plan.rewind + 1 values are kept.  NULL: none. */
 const char *carried_state(const Plan *p);
 bool keeps_ring(const Plan *p); /* several values of such states */

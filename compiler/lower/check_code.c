@@ -259,8 +259,8 @@ static void check_scan(const Check *c, const ScanCall *s)
         check_rows(c, s->v, s->v_row, rows, s->width, false);
         check_rows(c, s->powers, 0, 1, SCAN_POWERS, false);
         check_rows(c, s->out, s->out_row, rows, s->width, true);
-        check_rows(c, s->state, 0, 1, s->heads * SCAN_UNITS(s->width) * SCAN_FLOATS(s->depth, s->width),
-                   true);
+        check_rows(c, s->state, 0, 1,
+                   s->heads * SCAN_UNITS(s->width) * (1 + s->older) * SCAN_FLOATS(s->depth, s->width), true);
         if (s->state.buffer)
                 check_list(c, s->state.buffer, false);
 }

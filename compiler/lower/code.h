@@ -135,6 +135,7 @@ typedef struct {
         Operand state;                /* the same; absent: each call starts with an empty state, in scratch */
         int64_t q_row, k_row, v_row, out_row;
         int64_t depth, width, heads;
+        int64_t older;                  /* blocks of the state beside the last one */
         bool maxima;                    /* instead of sums */
         Dim position;                   /* of the first row */
         int row;                        /* loop of the rows */

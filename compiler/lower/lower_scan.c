@@ -133,6 +133,7 @@ Node *lower_scan(Plan *p, Kernel *k, Code *code)
                 names_buffer(&l, k->kept);
                 call->state = (Operand){k->kept, index_number(l.arena, 0)};
                 call->position = dim_named(p->graph->past);
+                call->older = SCAN_OLDER(p->rewind);
         }
         add_stmt(&l, l.row, (Stmt){.op = STMT_SCAN, .call.scan = call});
         close_function(&l);

@@ -95,7 +95,7 @@ static int64_t counted_size(const Plan *p, const Kernel *k)
         if (k->op == K_SCAN) {
                 size[0] = scan_of(product).depth;
                 size[1] = scan_of(product).width;
-                size[2] = SCAN_FLOATS(size[0], size[1]);
+                size[2] = (1 + SCAN_OLDER(p->rewind)) * SCAN_FLOATS(size[0], size[1]);
         }
         for (int i = 0; i < 4; i++)
                 most = size[i] > most ? size[i] : most;

@@ -64,7 +64,9 @@ void lay_scan(Fuse *f, Kernel *k)
         const StateVar *s = n->attr.state;
         if (k->op != K_SCAN || !s)
                 return;
-        Buffer *b = k->kept = buffer_new(f->plan, IN_STATE, &s->type, s->name);
+        Type type = s->type; /* [units, floats of a block] */
+        type.dim[1] = dim_scale(type.dim[1], 1 + SCAN_OLDER(f->plan->rewind));
+        Buffer *b = k->kept = buffer_new(f->plan, IN_STATE, &type, s->name);
         layout_buffer(f->plan, b, -1);
         b->index = s->id;
         b->slots = s->slots;

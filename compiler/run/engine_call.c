@@ -30,8 +30,9 @@ const char *engine_rewind(Engine *e, int64_t n)
                                             "can't rewind to position %lld: of the %lld positions before it, "
                                             "those that it reads are no longer stored",
                                             (long long)n, (long long)p->windows.cache[i].back);
-        const Buffer *scan = scan_buffer(p);
-        if (scan && !scan_reaches(e->instance->state + FLOATS(scan->offset), n))
+        const KeptSums sums = kept_sums(p);
+        if (sums.buffer &&
+            !scan_reaches(e->instance->state + FLOATS(sums.buffer->offset), sums.older, (int)sums.floats, n))
                 return arena_printf(p->graph->arena,
                                     "can't rewind to position %lld: sums have moved on from there",
                                     (long long)n);

@@ -389,7 +389,7 @@ static void *place_or_none(const CodeFrame *f, Operand o)
 void run_scan(CodeFrame *f, const ScanCall *c)
 {
         const int threads = f->m->threads;
-        const int64_t units = SCAN_UNITS(c->width), floats = SCAN_FLOATS(c->depth, c->width),
+        const int64_t units = SCAN_UNITS(c->width), floats = (1 + c->older) * SCAN_FLOATS(c->depth, c->width),
                       rows = frame_times(f, c->row);
         const int64_t end = share_start(c->heads * units, f->thread + 1, threads);
         for (int64_t unit = share_start(c->heads * units, f->thread, threads); unit < end; unit++) {
@@ -405,7 +405,8 @@ void run_scan(CodeFrame *f, const ScanCall *c)
                                 .powers = place_or_none(f, c->powers),
                                 .depth = (int)c->depth,
                                 .width = (int)c->width,
-                                .maxima = c->maxima};
+                                .maxima = c->maxima,
+                                .older = (int)c->older};
                 float *state = place_or_none(f, c->state), *scratch = scratch_of(f);
                 ScanKernel *scan = (ScanKernel *)f->own->run.scan;
                 if (state)

@@ -11,9 +11,10 @@
 #define ROWS 207
 
 typedef struct {
-        int depth, width, maxima;
+        int depth, width, maxima, older;
         float decay; /* 0: none */
         float *q, *k, *v, *powers, *expected, *out, *state, *scratch;
+        float *given; /* v, where other rows have stood for a while */
 } Case;
 
 /* One column of all rows, as the head of scan.h has it. */
@@ -79,10 +80,11 @@ static void take(const Case *c, int from, int to)
                         .powers = c->decay > 0 ? c->powers : NULL,
                         .depth = c->depth,
                         .width = c->width,
-                        .maxima = c->maxima};
+                        .maxima = c->maxima,
+                        .older = c->older};
         for (int unit = 0; unit < SCAN_UNITS(c->width); unit++)
-                scan(&s, c->state + unit * SCAN_FLOATS(c->depth, c->width), unit, from, to - from,
-                     c->scratch);
+                scan(&s, c->state + unit * (1 + c->older) * SCAN_FLOATS(c->depth, c->width), unit, from,
+                     to - from, c->scratch);
 }
 
 static int is_defined(const Case *c)
@@ -90,7 +92,12 @@ static int is_defined(const Case *c)
         return same_bits(c->out, c->expected, (int64_t)ROWS * c->width);
 }
 
-/* From position to position, and back within the block. */
+static int reaches(const Case *c, int n)
+{
+        return scan_reaches(c->state, c->older, SCAN_FLOATS(c->depth, c->width), n);
+}
+
+/* From position to position, and back within the blocks that are kept, and on from there with other rows in between. */
 static int goes_back(const Case *c)
 {
         int good = 1;
@@ -99,11 +106,18 @@ static int goes_back(const Case *c)
                 to = at + 1 + random_below(90);
                 to = to < ROWS ? to : ROWS;
                 take(c, at, to);
-                const int begins = (int)scan_begins(c->state), back = to - random_below(to - begins + 1);
-                good &= scan_reaches(c->state, back) &&
-                        (begins == 0 || !scan_reaches(c->state, begins - 1)) && to - begins <= SCAN_BLOCK;
-                if (back > 0 && back < to)
-                        take(c, back, to);
+                const int last = (to - 1) / SCAN_BLOCK, oldest = last > c->older ? last - c->older : 0,
+                          begins = oldest * SCAN_BLOCK, back = to - random_below(to - begins + 1);
+                good &= reaches(c, back) && reaches(c, begins) && (begins == 0 || !reaches(c, begins - 1)) &&
+                        reaches(c, 0);
+                if (back == to)
+                        continue;
+                for (int i = back * c->width; i < to * c->width; i++)
+                        c->v[i] += 1; /* rows that are taken back */
+                take(c, back, back + 1 + random_below(to - back));
+                for (int i = back * c->width; i < to * c->width; i++)
+                        c->v[i] = c->given[i];
+                take(c, back, to);
         }
         return good && is_defined(c);
 }
@@ -121,7 +135,9 @@ static void compare(int depth, int width, float decay, int maxima)
         c.powers = zero_floats(SCAN_BLOCK + 1);
         c.expected = zero_floats(ROWS * width);
         c.out = zero_floats(ROWS * width);
-        c.state = zero_floats(SCAN_UNITS(width) * SCAN_FLOATS(depth, width));
+        c.given = zero_floats(ROWS * width);
+        memcpy(c.given, c.v, sizeof *c.v * (size_t)(ROWS * width));
+        c.state = zero_floats(4 * SCAN_UNITS(width) * SCAN_FLOATS(depth, width));
         c.scratch = scratch_floats(SCAN_SCRATCH(depth, width));
         double power = 1;
         for (int i = 0; i <= SCAN_BLOCK; i++, power *= decay > 0 ? (double)decay : 1)
@@ -137,7 +153,9 @@ static void compare(int depth, int width, float decay, int maxima)
                         take(&c, at, at + piece < ROWS ? at + piece : ROWS);
                 good_pieces &= is_defined(&c);
         }
-        good_back &= goes_back(&c);
+        for (c.older = 0; c.older < 4; c.older++)
+                good_back &= goes_back(&c);
+        c.older = 0;
         for (int later = ROWS - 1; later > 0; later -= 29) { /* rows that come in the same call */
                 for (int i = later * width; i < ROWS * width; i++)
                         c.v[i] = NAN;
@@ -153,6 +171,7 @@ static void compare(int depth, int width, float decay, int maxima)
         free(c.powers);
         free(c.expected);
         free(c.out);
+        free(c.given);
         free(c.state);
         free_scratch(c.scratch, SCAN_SCRATCH(depth, width));
 }
