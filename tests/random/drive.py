@@ -70,9 +70,9 @@ class Drive:
         own = shrink.options_in(text)
         each = own if "--jit" in own else own + ["--jit", "tcc", "--each-pass"]
         turned = []
-        if re.search(r"\balong\b", text):
+        if re.search(r"\balong\b|\bcol\(", text):
             turn = seed // 2 if seed is not None else len(text)
-            each = each + (["--rewind", str(turn % 4)] if turn % 4 else [])
+            each = each + (["--rewind", ["1", "2", "70"][turn % 4 - 1]] if turn % 4 else [])
         if os.environ.get("LATHE_TESTS") == "quick" and self.natives and "--jit" not in own and "--target" not in own:
             yield own + ["--jit", "tcc"]
             turn = seed if seed is not None else sum(os.path.basename(path).encode())
