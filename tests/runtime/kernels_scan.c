@@ -117,7 +117,10 @@ static int goes_back(const Case *c)
                 take(c, back, back + 1 + random_below(to - back));
                 for (int i = back * c->width; i < to * c->width; i++)
                         c->v[i] = c->given[i];
-                take(c, back, to);
+                const int border = (back / SCAN_BLOCK + 1) * SCAN_BLOCK;
+                if (border < to)
+                        take(c, back, border);
+                take(c, border < to ? border : back, to);
         }
         return good && is_defined(c);
 }
