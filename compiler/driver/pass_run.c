@@ -102,6 +102,11 @@ static bool pass_stage(PassRun *r)
         return true;
 }
 
+static bool pass_lift(PassRun *r)
+{
+        return pass_changes(r, lift(r->m->graph));
+}
+
 static bool pass_sums(PassRun *r)
 {
         return pass_changes(r, join_sums(r->m->graph));

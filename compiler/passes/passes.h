@@ -103,6 +103,9 @@ void keep_keys_values(Graph *g, Storage storage);
  * are fed together. */
 bool phases(Graph *g);
 
+/* lift.c: computes products of an `along` for all positions at once, before it. */
+bool lift(Graph *g);
+
 /* fronts.c: reads padded histories in place. */
 bool fronts(Graph *g);
 

@@ -1,0 +1,246 @@
+/* Lift: products of an `along` that depend on no carried value are computed for all positions at once, before it.
+ *
+ *      before                                              after
+ *      along t : time {                                    wx = x @ w
+ *          h = tanh(x[t] @ w + h @ r)                      along t : time { h = tanh(wx[t] + h @ r) }
+ *      }
+ *
+ * A row of a product has the same bits whatever rows are beside it; so only the number of times that w is read changes.  What the
+ * product reads of the body is lifted with it: views, elementwise ops and folds of pieces x[t] and of what is the same for all
+ * positions.  Pieces of the products take the products' places. */
+#include "passes.h"
+
+typedef struct {
+        Graph *g;
+        Body *body, *to; /* of the along; the one around it */
+        Dim count, at;   /* the number of positions, and the position */
+        int limit;
+        int *axis; /* [limit]: 1 + the axis of the position, if all positions could be computed at once; 0: no */
+        bool *marked;    /* [limit]: to be lifted */
+        Node **up;       /* [limit]: for all positions */
+        Node **replaced; /* [limit]: the piece in place of a product */
+} Lift;
+
+static bool is_outside(const Lift *l, const Node *n)
+{
+        return n->body != l->body;
+}
+
+/* A leaf of the body that every position shares. */
+static bool is_shared_leaf(const Node *n)
+{
+        return n->op == OP_WEIGHT || (n->op == OP_CONST && n->attr.literal->iterations == 1);
+}
+
+/* 1 + the axis of an output that is one element wide, of which the atoms are one that does not move; 0: no, or several */
+static int axis_of_one(const Node *view, int preferred)
+{
+        const View *v = view->attr.view;
+        int found = 0, n = 0;
+        for (int i = 0; i < v->natom; i++) {
+                const int out = v->atom[i].out;
+                bool alone = (i == 0 || v->atom[i - 1].out != out) &&
+                             (i + 1 == v->natom || v->atom[i + 1].out != out);
+                if (!alone || !dim_is(v->atom[i].size, 1) || !dim_is(view->type.dim[out], 1))
+                        continue;
+                if (out == preferred)
+                        return out + 1;
+                found = out + 1;
+                n++;
+        }
+        return n == 1 ? found : 0;
+}
+
+/* The input's axis that a view reads at the position, or -1. */
+static int axis_at_position(const Lift *l, const Node *n)
+{
+        int found = -1;
+        for (int a = 0; a < n->in[0]->type.rank; a++) {
+                if (!names_position(n->attr.view->offset[a]))
+                        continue;
+                if (found >= 0 || !dim_equal(n->attr.view->offset[a], l->at) ||
+                    !dim_equal(n->in[0]->type.dim[a], l->count))
+                        return -1;
+                found = a;
+        }
+        return found;
+}
+
+/* Of a view of what is lifted: where its axis of the position goes. */
+static int axis_through(const Lift *l, const Node *n)
+{
+        const View *v = n->attr.view;
+        const int axis = l->axis[n->in[0]->id] - 1;
+        for (int a = 0; a < n->in[0]->type.rank; a++)
+                if (names_position(v->offset[a]))
+                        return 0;
+        for (int i = 0; i < v->natom; i++)
+                if (v->atom[i].axis == axis)
+                        return 0;
+        return dim_is(v->offset[axis], 0) ? axis_of_one(n, axis) : 0;
+}
+
+/* 1 + the axis of the position in the node, if it can be computed for all positions at once; else 0. */
+static int lifted_axis(const Lift *l, const Node *n)
+{
+        int axis = 0;
+        if (n->op == OP_VIEW && is_outside(l, n->in[0])) {
+                const int a = axis_at_position(l, n);
+                return a >= 0 ? axis_of_one(n, n->in[0]->type.rank == n->type.rank ? a : -1) : 0;
+        }
+        if (n->op == OP_VIEW)
+                return l->axis[n->in[0]->id] ? axis_through(l, n) : 0;
+        const OpFamily family = op_info[n->op].family;
+        if ((family != POINT && family != REDUCE && n->op != OP_MATMUL) || n->op == OP_TOP ||
+            (n->op == OP_MATMUL && n->attr.index))
+                return 0;
+        for (int i = 0; i < n->nin; i++) {
+                const Node *x = n->in[i];
+                if (is_outside(l, x) || is_shared_leaf(x))
+                        continue;
+                const int own = l->axis[x->id] ? l->axis[x->id] + n->type.rank - x->type.rank : 0;
+                if (!own || (axis && own != axis))
+                        return 0;
+                axis = own;
+        }
+        if (!axis || !dim_is(n->type.dim[axis - 1], 1) || (family == REDUCE && n->attr.axis == axis - 1))
+                return 0;
+        /* the rows of a product's left operand; its right one is the same for all positions */
+        if (n->op == OP_MATMUL &&
+            (axis != n->type.rank - 1 || (!is_outside(l, n->in[1]) && !is_shared_leaf(n->in[1]))))
+                return 0;
+        return axis;
+}
+
+static void mark(Lift *l, const Node *n)
+{
+        if (is_outside(l, n) || is_shared_leaf(n) || l->marked[n->id])
+                return;
+        l->marked[n->id] = true;
+        for (int i = 0; i < n->nin; i++)
+                mark(l, n->in[i]);
+}
+
+/* A view whose output axis of the position runs along the input's. */
+static Node *lifted_view(Lift *l, const Node *n)
+{
+        const bool outside = is_outside(l, n->in[0]);
+        const int from = outside ? axis_at_position(l, n) : l->axis[n->in[0]->id] - 1,
+                  to = l->axis[n->id] - 1;
+        View view = *n->attr.view;
+        view.offset[from] = dim_fixed(0);
+        for (int i = 0; i < view.natom; i++)
+                if (view.atom[i].out == to)
+                        view.atom[i] = (Atom){.size = l->count, .out = to, .axis = from, .stride = 1};
+        return view_apply(l->g, l->to, outside ? n->in[0] : l->up[n->in[0]->id], &view, n->type.rank, n->span,
+                          n->where);
+}
+
+static Node *lifted_node(Lift *l, const Node *n)
+{
+        Diag diag = {.arena = l->g->arena};
+        Node *in[3];
+        if (n->op == OP_VIEW)
+                return lifted_view(l, n);
+        for (int i = 0; i < n->nin; i++) {
+                Node *x = n->in[i];
+                if (is_outside(l, x)) {
+                        in[i] = x;
+                } else if (is_shared_leaf(x)) {
+                        if (!l->up[x->id]) {
+                                l->up[x->id] = node_new(l->g, l->to, x->op, 0, NULL, x->attr, x->type,
+                                                        x->span, x->where);
+                                l->up[x->id]->name = x->name;
+                        }
+                        in[i] = l->up[x->id];
+                } else {
+                        in[i] = l->up[x->id];
+                }
+                if (!in[i])
+                        return NULL;
+        }
+        return build(l->g, l->to, &diag, n->op, n->nin, in, &n->attr, n->span, n->where);
+}
+
+/* The products of the body, and what they read. */
+static bool find_lifted(Lift *l)
+{
+        bool any = false;
+        for (int i = 0; i < l->body->nnode; i++) {
+                const Node *n = l->body->node[i];
+                l->axis[n->id] = lifted_axis(l, n);
+                if (n->op == OP_MATMUL && l->axis[n->id]) {
+                        mark(l, n);
+                        any = true;
+                }
+        }
+        return any;
+}
+
+static Node *lift_current(const Lift *l, Node *n)
+{
+        return n->id < l->limit && l->replaced[n->id] ? l->replaced[n->id] : n;
+}
+
+/* `to` is being rebuilt: its nodes up to the along are there. */
+static void lift_along(Graph *g, Arena *scratch, Region *r, Body *to)
+{
+        Lift l = {.g = g,
+                  .body = r->body[0],
+                  .to = to,
+                  .count = positions_of(g, r),
+                  .at = dim_named(NAMED_ALONG + r->along - 1),
+                  .limit = g->nnode};
+        l.axis = NEW_ARRAY(scratch, int, l.limit);
+        l.marked = NEW_ARRAY(scratch, bool, l.limit);
+        l.up = NEW_ARRAY(scratch, Node *, l.limit);
+        l.replaced = NEW_ARRAY(scratch, Node *, l.limit);
+        if (!find_lifted(&l))
+                return;
+        Body old = *l.body;
+        l.body->node = NULL;
+        l.body->nnode = l.body->cap = 0;
+        for (int i = 0; i < old.nnode; i++) {
+                Node *n = old.node[i];
+                if (l.marked[n->id]) {
+                        l.up[n->id] = lifted_node(&l, n);
+                        if (l.up[n->id] && !l.up[n->id]->name)
+                                l.up[n->id]->name = n->name;
+                }
+                for (int k = 0; k < n->nin; k++)
+                        n->in[k] = lift_current(&l, n->in[k]);
+                body_append(g, l.body, n);
+                if (n->op == OP_MATMUL && l.up[n->id])
+                        l.replaced[n->id] = view_slice(g, l.body, l.up[n->id], l.axis[n->id] - 1, l.at,
+                                                       dim_fixed(1), n->span, n->where);
+        }
+        for (int i = 0; i < r->ncarry; i++)
+                l.body->next[i] = lift_current(&l, l.body->next[i]);
+        for (int i = 0; i < r->nstack; i++)
+                l.body->stack[i] = lift_current(&l, l.body->stack[i]);
+}
+
+static void lift_body(Graph *g, Arena *scratch, Body *b)
+{
+        Body old = *b;
+        b->node = NULL;
+        b->nnode = b->cap = 0;
+        for (int i = 0; i < old.nnode; i++) {
+                Node *n = old.node[i];
+                Region *r = n->op == OP_REPEAT ? n->attr.region : NULL;
+                for (int k = 0; r && k < r->nbody; k++)
+                        lift_body(g, scratch, r->body[k]);
+                if (r && r->along)
+                        lift_along(g, scratch, r, b);
+                body_append(g, b, n);
+        }
+}
+
+bool lift(Graph *g)
+{
+        Arena scratch = {.out_of_memory = g->arena->out_of_memory};
+        const int before = g->nnode;
+        lift_body(g, &scratch, g->top);
+        arena_free(&scratch);
+        return g->nnode > before;
+}
