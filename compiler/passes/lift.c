@@ -10,12 +10,14 @@
  * positions.  Pieces of the products take the products' places. */
 #include "passes.h"
 
+enum { SHARED = -1 };
+
 typedef struct {
         Graph *g;
         Body *body, *to; /* of the along; the one around it */
         Dim count, at;   /* the number of positions, and the position */
         int limit;
-        int *axis; /* [limit]: 1 + the axis of the position, if all positions could be computed at once; 0: no */
+        int *axis; /* [limit]: 1 + the axis of the position, if all positions can be computed at once; SHARED; 0: neither */
         bool *marked;    /* [limit]: to be lifted */
         Node **up;       /* [limit]: for all positions */
         Node **replaced; /* [limit]: the piece in place of a product */
@@ -26,10 +28,26 @@ static bool is_outside(const Lift *l, const Node *n)
         return n->body != l->body;
 }
 
-/* A leaf of the body that every position shares. */
-static bool is_shared_leaf(const Node *n)
+/* Whether the node is the same for all positions. */
+static bool is_shared(const Lift *l, const Node *n)
 {
-        return n->op == OP_WEIGHT || (n->op == OP_CONST && n->attr.literal->iterations == 1);
+        return is_outside(l, n) || l->axis[n->id] == SHARED;
+}
+
+/* Whether a node of the body is: made of what is. */
+static bool all_shared(const Lift *l, const Node *n)
+{
+        const OpFamily family = op_info[n->op].family;
+        if (family == LEAF)
+                return n->op == OP_WEIGHT || n->op == OP_INDEX ||
+                       (n->op == OP_CONST && n->attr.literal->iterations == 1);
+        if ((family != POINT && family != REDUCE && n->op != OP_VIEW && n->op != OP_MATMUL) ||
+            takes_position(n))
+                return false;
+        for (int i = 0; i < n->nin; i++)
+                if (!is_shared(l, n->in[i]))
+                        return false;
+        return true;
 }
 
 /* 1 + the axis of an output that is one element wide, of which the atoms are one that does not move; 0: no, or several */
@@ -89,16 +107,16 @@ static int lifted_axis(const Lift *l, const Node *n)
                 return a >= 0 ? axis_of_one(n, n->in[0]->type.rank == n->type.rank ? a : -1) : 0;
         }
         if (n->op == OP_VIEW)
-                return l->axis[n->in[0]->id] ? axis_through(l, n) : 0;
+                return l->axis[n->in[0]->id] > 0 ? axis_through(l, n) : 0;
         const OpFamily family = op_info[n->op].family;
         if ((family != POINT && family != REDUCE && n->op != OP_MATMUL) || n->op == OP_TOP ||
             (n->op == OP_MATMUL && n->attr.index))
                 return 0;
         for (int i = 0; i < n->nin; i++) {
                 const Node *x = n->in[i];
-                if (is_outside(l, x) || is_shared_leaf(x))
+                if (is_shared(l, x))
                         continue;
-                const int own = l->axis[x->id] ? l->axis[x->id] + n->type.rank - x->type.rank : 0;
+                const int own = l->axis[x->id] > 0 ? l->axis[x->id] + n->type.rank - x->type.rank : 0;
                 if (!own || (axis && own != axis))
                         return 0;
                 axis = own;
@@ -106,15 +124,14 @@ static int lifted_axis(const Lift *l, const Node *n)
         if (!axis || !dim_is(n->type.dim[axis - 1], 1) || (family == REDUCE && n->attr.axis == axis - 1))
                 return 0;
         /* the rows of a product's left operand; its right one is the same for all positions */
-        if (n->op == OP_MATMUL &&
-            (axis != n->type.rank - 1 || (!is_outside(l, n->in[1]) && !is_shared_leaf(n->in[1]))))
+        if (n->op == OP_MATMUL && (axis != n->type.rank - 1 || !is_shared(l, n->in[1])))
                 return 0;
         return axis;
 }
 
 static void mark(Lift *l, const Node *n)
 {
-        if (is_outside(l, n) || is_shared_leaf(n) || l->marked[n->id])
+        if (is_outside(l, n) || l->marked[n->id])
                 return;
         l->marked[n->id] = true;
         for (int i = 0; i < n->nin; i++)
@@ -140,26 +157,16 @@ static Node *lifted_node(Lift *l, const Node *n)
 {
         Diag diag = {.arena = l->g->arena};
         Node *in[3];
-        if (n->op == OP_VIEW)
-                return lifted_view(l, n);
-        for (int i = 0; i < n->nin; i++) {
-                Node *x = n->in[i];
-                if (is_outside(l, x)) {
-                        in[i] = x;
-                } else if (is_shared_leaf(x)) {
-                        if (!l->up[x->id]) {
-                                l->up[x->id] = node_new(l->g, l->to, x->op, 0, NULL, x->attr, x->type,
-                                                        x->span, x->where);
-                                l->up[x->id]->name = x->name;
-                        }
-                        in[i] = l->up[x->id];
-                } else {
-                        in[i] = l->up[x->id];
-                }
-                if (!in[i])
+        if (n->nin == 0)
+                return node_new(l->g, l->to, n->op, 0, NULL, n->attr, n->type, n->span, n->where);
+        for (int i = 0; i < n->nin; i++)
+                if (!(in[i] = is_outside(l, n->in[i]) ? n->in[i] : l->up[n->in[i]->id]))
                         return NULL;
-        }
-        return build(l->g, l->to, &diag, n->op, n->nin, in, &n->attr, n->span, n->where);
+        if (n->op != OP_VIEW)
+                return build(l->g, l->to, &diag, n->op, n->nin, in, &n->attr, n->span, n->where);
+        if (l->axis[n->id] != SHARED)
+                return lifted_view(l, n);
+        return view_apply(l->g, l->to, in[0], n->attr.view, n->type.rank, n->span, n->where);
 }
 
 /* The products of the body, and what they read. */
@@ -168,8 +175,8 @@ static bool find_lifted(Lift *l)
         bool any = false;
         for (int i = 0; i < l->body->nnode; i++) {
                 const Node *n = l->body->node[i];
-                l->axis[n->id] = lifted_axis(l, n);
-                if (n->op == OP_MATMUL && l->axis[n->id]) {
+                l->axis[n->id] = all_shared(l, n) ? SHARED : lifted_axis(l, n);
+                if (n->op == OP_MATMUL && l->axis[n->id] > 0) {
                         mark(l, n);
                         any = true;
                 }
@@ -210,7 +217,7 @@ static void lift_along(Graph *g, Arena *scratch, Region *r, Body *to)
                 for (int k = 0; k < n->nin; k++)
                         n->in[k] = lift_current(&l, n->in[k]);
                 body_append(g, l.body, n);
-                if (n->op == OP_MATMUL && l.up[n->id])
+                if (n->op == OP_MATMUL && l.axis[n->id] > 0 && l.up[n->id])
                         l.replaced[n->id] = view_slice(g, l.body, l.up[n->id], l.axis[n->id] - 1, l.at,
                                                        dim_fixed(1), n->span, n->where);
         }

@@ -124,6 +124,10 @@ class Along:
         at = self.at(x.name, (n, 0), "t")
         self.line(f"{h} = full(0, [1, {d}])")
         self.open(f"{y} = along t : {n}")
+        if r.chance(60):  # what no carried value decides
+            e = r.pick([at, f"tanh({at} * 0.5)", f"(rmsnorm({at}) as norm{t})", f"reshape(reshape({at}, [{d}]), [1, {d}])", f"({at} - sum({at}) / {d})"])
+            self.line(f"p{t} = {r.pick([f'linear({e}, {d}) as from_x{t}', f'{e} @ {self.weight([d, d])}', f'{at} * 0.5 + linear({e}, {d}) as from_x{t}'])}")
+            at = f"tanh(p{t})"
         z = self.fresh()
         self.line(f"{z} = sigmoid(linear({h}, {d}) as z{t})")
         self.line(r.pick([f"{h} = tanh({at} + linear({h}, {d}, bias: false) as u{t})", f"{h} = (1 - {z}) * {h} + {z} * tanh({at} + linear({h}, {d}) as u{t})",

@@ -64,11 +64,11 @@ class Attended:
                                       f"where({live}, {s} ^ 2 + 0.25, 0)", f"real({live}) + 0 * {s}"]))
         return e, r.pick([f"{e} / sum({e})", f"{e} / sum({e})", f"{e} * (1 / sum({e}))", f"{e} / (sum({e}) + 0.5)"])
 
-    def attend(self, q, k, v, inside):
-        """Text of the result, and whether it may be NaN."""
+    def attend(self, q, k, v, inside, square=True):
+        """Text of the result, and whether it may be NaN; square: there are as many rows as keys."""
         r, s = self.r, self.fresh()
         self.line(f"{s} = " + r.pick([f"{q} @ {k}'", f"{q} @ {k}' * 0.5", f"({k} @ {q}')'", f"0.25 * ({q} @ {k}') + 0.125",
-                                      f"{q} @ {k}' / 3", f"({q} @ {k}' / 4 - {k} @ {q}' / 3) / 2"]))
+                                      f"{q} @ {k}' / 3", f"({q} @ {k}' / 4 - {k} @ {q}' / 3) / 2" if square else f"{q} @ {k}' / 4"]))
         live, lives = self.live_keys(s, inside)
         kind = r.below(8)
         if kind < 4:
@@ -159,7 +159,7 @@ class Attended:
         elif r.chance(10):
             k = v = f"({self.weight([n, d])} * 0.5)" if d == e else k
             v = self.weight([n, e]) if d != e else v
-        text, dead = self.attend(q, k, v, True)
+        text, dead = self.attend(q, k, v, True, m == n)
         width = 1 if text.startswith("sum(") else e
         y = self.numbers(text, dead)
         shape = ([heads, x.shape[0]] if turned else [x.shape[0]] + front) + [m, width]
