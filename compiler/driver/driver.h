@@ -159,7 +159,7 @@ typedef struct {
         AbsorbLines absorbed; /* report of the absorb pass */
         const Node *rests;    /* causal if values are finite: a node that requires it; or NULL */
         const char *why_rests;
-        Text *recurrences;        /* report of the recur pass; NULL: none */
+        Text *recurrences;        /* report of the lift and recur passes; NULL: none */
         uint32_t properties;      /* of the graph, by PropertyId */
         Checkpoint *checkpoint;   /* of --weights, open until open_weights() takes it; or NULL */
         bool changed[PASS_COUNT]; /* passes that changed the graph */

@@ -102,9 +102,17 @@ static bool pass_stage(PassRun *r)
         return true;
 }
 
+/* The report of both passes about recurrences. */
+static Text *recurrences_said(Model *m)
+{
+        if (!m->recurrences)
+                m->recurrences = text_new(&m->arena);
+        return m->recurrences;
+}
+
 static bool pass_lift(PassRun *r)
 {
-        return pass_changes(r, lift(r->m->graph));
+        return pass_changes(r, lift(r->m->graph, recurrences_said(r->m)));
 }
 
 static bool pass_sums(PassRun *r)
@@ -129,8 +137,7 @@ static bool pass_recur(PassRun *r)
 {
         Graph *g = r->m->graph;
         int time = growing_dimension(g);
-        r->m->recurrences = text_new(&r->m->arena);
-        return pass_changes(r, time >= 0 && recur(g, time, r->m->recurrences));
+        return pass_changes(r, time >= 0 && recur(g, time, recurrences_said(r->m)));
 }
 
 static bool pass_causal(PassRun *r)

@@ -300,12 +300,46 @@ bool model_check(Model *m, const CommandOptions *o, const char *which)
 
 /* --- plans ----------------------------------------------------------------------------------------------------------- */
 
-/* Adds the report of the recur pass, by lines, to the explanations of fusion. */
+static const char *carried_name(const Body *b, int index)
+{
+        const char *name = b->next[index]->name;
+        for (int i = 0; i < b->nnode; i++)
+                if (b->node[i]->op == OP_CARRY && b->node[i]->attr.index == index && b->node[i]->name)
+                        name = b->node[i]->name;
+        return name;
+}
+
+/* Adds a line for each along, and the report of the passes about recurrences, to the explanations of fusion. */
+static void explain_alongs(Model *m, Text *said, const Body *b)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                const Node *n = b->node[i];
+                const Region *r = n->op == OP_REPEAT ? n->attr.region : NULL;
+                if (r && r->along) {
+                        text_printf(said,
+                                    "along %s at line %d: by steps, one position after another; it carries",
+                                    m->graph->along[r->along - 1].name, span_line(n->span));
+                        for (int c = 0; c < r->ncarry; c++) {
+                                const char *name = carried_name(r->body[0], c);
+                                text_printf(said, "%s %s%s%s", c ? "," : "", name ? name : "",
+                                            name ? " " : "", type_text(&m->arena, m->graph, &n->in[c]->type));
+                        }
+                        text_printf(said, "%s\n", r->ncarry ? "" : " nothing");
+                }
+                for (int k = 0; r && k < r->nbody; k++)
+                        explain_alongs(m, said, r->body[k]);
+        }
+}
+
 static void explain_recurrences(Model *m, Plan *p)
 {
-        if (!m->recurrences)
+        Text *said = text_new(&m->arena);
+        explain_alongs(m, said, m->graph->top);
+        if (m->recurrences)
+                text_put(said, m->recurrences->data);
+        if (!said->n)
                 return;
-        char *end, *line = arena_strdup(&m->arena, m->recurrences->data);
+        char *end, *line = said->data;
         for (; (end = strchr(line, '\n')); line = end + 1) {
                 *end = 0;
                 GROW(&m->arena, p->explained.line, p->explained.n, p->explained.cap);

@@ -189,8 +189,14 @@ static Node *lift_current(const Lift *l, Node *n)
         return n->id < l->limit && l->replaced[n->id] ? l->replaced[n->id] : n;
 }
 
+/* "from_x", of the call that the product is; else the product's own */
+static const char *lifted_name(const Node *n)
+{
+        return n->where ? n->where->name : n->name ? n->name : op_info[n->op].text;
+}
+
 /* `to` is being rebuilt: its nodes up to the along are there. */
-static void lift_along(Graph *g, Arena *scratch, Region *r, Body *to)
+static void lift_along(Graph *g, Arena *scratch, Region *r, Body *to, Text *said)
 {
         Lift l = {.g = g,
                   .body = r->body[0],
@@ -217,9 +223,12 @@ static void lift_along(Graph *g, Arena *scratch, Region *r, Body *to)
                 for (int k = 0; k < n->nin; k++)
                         n->in[k] = lift_current(&l, n->in[k]);
                 body_append(g, l.body, n);
-                if (n->op == OP_MATMUL && l.axis[n->id] > 0 && l.up[n->id])
-                        l.replaced[n->id] = view_slice(g, l.body, l.up[n->id], l.axis[n->id] - 1, l.at,
-                                                       dim_fixed(1), n->span, n->where);
+                if (n->op != OP_MATMUL || l.axis[n->id] <= 0 || !l.up[n->id])
+                        continue;
+                l.replaced[n->id] = view_slice(g, l.body, l.up[n->id], l.axis[n->id] - 1, l.at, dim_fixed(1),
+                                               n->span, n->where);
+                text_printf(said, "%s at line %d: computed for all positions, before the along\n",
+                            lifted_name(n), span_line(n->where ? n->where->call : n->span));
         }
         for (int i = 0; i < r->ncarry; i++)
                 l.body->next[i] = lift_current(&l, l.body->next[i]);
@@ -227,7 +236,7 @@ static void lift_along(Graph *g, Arena *scratch, Region *r, Body *to)
                 l.body->stack[i] = lift_current(&l, l.body->stack[i]);
 }
 
-static void lift_body(Graph *g, Arena *scratch, Body *b)
+static void lift_body(Graph *g, Arena *scratch, Body *b, Text *said)
 {
         Body old = *b;
         b->node = NULL;
@@ -236,18 +245,18 @@ static void lift_body(Graph *g, Arena *scratch, Body *b)
                 Node *n = old.node[i];
                 Region *r = n->op == OP_REPEAT ? n->attr.region : NULL;
                 for (int k = 0; r && k < r->nbody; k++)
-                        lift_body(g, scratch, r->body[k]);
+                        lift_body(g, scratch, r->body[k], said);
                 if (r && r->along)
-                        lift_along(g, scratch, r, b);
+                        lift_along(g, scratch, r, b, said);
                 body_append(g, b, n);
         }
 }
 
-bool lift(Graph *g)
+bool lift(Graph *g, Text *said)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         const int before = g->nnode;
-        lift_body(g, &scratch, g->top);
+        lift_body(g, &scratch, g->top, said);
         arena_free(&scratch);
         return g->nnode > before;
 }

@@ -103,8 +103,8 @@ void keep_keys_values(Graph *g, Storage storage);
  * are fed together. */
 bool phases(Graph *g);
 
-/* lift.c: computes products of an `along` for all positions at once, before it. */
-bool lift(Graph *g);
+/* lift.c: computes products of an `along` for all positions at once, before it; said: a line for each. */
+bool lift(Graph *g, Text *said);
 
 /* fronts.c: reads padded histories in place. */
 bool fronts(Graph *g);
