@@ -254,12 +254,12 @@ static const char *placeholder_text(Elaborator *e, Value v, const char *placehol
 }
 
 /* Whether a name in the expression is an index on the right side. */
-static bool has_index(Elaborator *e, Scope *scope, const Ast *right, const Ast *ast)
+static bool depends_on_index(Elaborator *e, Scope *scope, const Ast *right, const Ast *ast)
 {
         if (ast->kind == AST_NAME && checkpoint_iterations(e, scope, right, ast->name) >= 0)
                 return true;
         for (int i = 0; i < ast->nkid; i++)
-                if (ast->kid[i] && has_index(e, scope, right, ast->kid[i]))
+                if (ast->kid[i] && depends_on_index(e, scope, right, ast->kid[i]))
                         return true;
         return false;
 }
@@ -272,7 +272,7 @@ static const char *placeholder_part(Elaborator *e, Scope *scope, const Ast *righ
         Value v;
         if (!is_name_text(placeholder)) {
                 const Ast *expression = placeholder_expression(e, placeholder, span);
-                if (!expression || (right && has_index(e, scope, right, expression)))
+                if (!expression || (right && depends_on_index(e, scope, right, expression)))
                         return NULL;
                 return placeholder_text(e, eval(e, scope, expression, NULL), placeholder, span);
         }
@@ -312,7 +312,7 @@ static int conditions_hold(Elaborator *e, Scope *scope, const Conditions *c)
 }
 
 /* Adds an index of the name, if the right side has it. */
-static bool add_index(CheckpointEntry *entry, const char *name)
+static bool add_entry_index(CheckpointEntry *entry, const char *name)
 {
         Elaborator *e = entry->e;
         int64_t iterations = checkpoint_iterations(e, entry->scope, entry->map->kid[0], name);
@@ -332,7 +332,7 @@ static bool add_index(CheckpointEntry *entry, const char *name)
 static void add_indices(CheckpointEntry *entry, const Ast *ast)
 {
         if (ast && ast->kind == AST_NAME)
-                add_index(entry, ast->name);
+                add_entry_index(entry, ast->name);
         for (int i = 0; ast && i < ast->nkid; i++)
                 add_indices(entry, ast->kid[i]);
 }
@@ -348,7 +348,7 @@ static bool find_placeholders(CheckpointEntry *entry)
                 const char *name = intern(e->program->names, p + 1, (int)(end - p - 1));
                 if (!is_name_text(name)) {
                         add_indices(entry, placeholder_expression(e, name, entry->map->name_span));
-                } else if (!add_index(entry, name) && e->diag->count == errors) {
+                } else if (!add_entry_index(entry, name) && e->diag->count == errors) {
                         if (entry->conditions && conditions_hold(e, entry->scope, entry->conditions) <= 0)
                                 return false;
                         poisoned(e, entry->map->span,

@@ -129,13 +129,13 @@ static int lifted_axis(const Lift *l, const Node *n)
         return axis;
 }
 
-static void mark(Lift *l, const Node *n)
+static void mark_lifted(Lift *l, const Node *n)
 {
         if (is_outside(l, n) || l->marked[n->id])
                 return;
         l->marked[n->id] = true;
         for (int i = 0; i < n->nin; i++)
-                mark(l, n->in[i]);
+                mark_lifted(l, n->in[i]);
 }
 
 /* A view whose output axis of the position runs along the input's. */
@@ -177,7 +177,7 @@ static bool find_lifted(Lift *l)
                 const Node *n = l->body->node[i];
                 l->axis[n->id] = all_shared(l, n) ? SHARED : lifted_axis(l, n);
                 if (n->op == OP_MATMUL && l->axis[n->id] > 0) {
-                        mark(l, n);
+                        mark_lifted(l, n);
                         any = true;
                 }
         }

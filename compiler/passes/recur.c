@@ -520,9 +520,9 @@ bool recur(Graph *g, int time, Text *said)
                 r.facts = facts_under(facts, FINITE_VALUES);
                 r.any = facts_under(facts, ANY_VALUES);
                 r.replaced = NEW_ARRAY(&scratch, Node *, g->nnode);
-                r.bounds = NEW_ARRAY(&scratch, Bounds, g->nnode);
+                r.bounds = NEW_ARRAY(&scratch, RealBounds, g->nnode);
                 for (int i = 0; i < g->nnode; i++)
-                        r.bounds[i] = (Bounds){1, 0};
+                        r.bounds[i] = (RealBounds){1, 0};
                 recur_body(&r, g->top);
                 for (int i = 0; i < g->noutput; i++)
                         g->output[i].node = recur_current(&r, g->output[i].node);

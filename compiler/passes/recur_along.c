@@ -81,7 +81,7 @@ static Node *term_step(RecurMatch *m, Node *n, bool negative);
 /* A running sum's: its summand, if that is at most 0; negative: at least 0. */
 static Node *step_of_sum(RecurMatch *m, Node *summand, bool negative)
 {
-        Bounds b = recur_bounds(m->r, summand);
+        RealBounds b = recur_bounds(m->r, summand);
         bool spoilt = summand->id < m->r->limit && may_spoil(m, summand, false);
         return !spoilt && (negative ? b.low >= 0 : b.high <= 0) ? summand : recur_refuse(m, NOT_FALLING);
 }
@@ -92,7 +92,7 @@ static Node *step_of_scaled(RecurMatch *m, Node *n, bool negative)
                 Node *by = n->in[1 - i];
                 if (!is_still(m, by))
                         continue;
-                Bounds b = recur_bounds(m->r, by);
+                RealBounds b = recur_bounds(m->r, by);
                 if (b.low < 0 && b.high > 0)
                         return recur_refuse(m, "the sign of its exponent is not known");
                 Node *x = term_step(m, n->in[i], negative != (b.low < 0));
@@ -158,7 +158,7 @@ static bool are_same(RecurMatch *m, Node *a, Node *b)
                           view_equal(a->attr.view, b->attr.view, a->in[0]->type.rank));
 }
 
-static Node *plus(RecurMatch *m, Node *sum, Node *x, bool under)
+static Node *with_exponent(RecurMatch *m, Node *sum, Node *x, bool under)
 {
         if (sum)
                 return recur_node(m, under ? OP_SUB : OP_ADD, sum, x);
@@ -174,7 +174,7 @@ static Node *decays_of(RecurMatch *m, const FactorList *rows)
                 if (is_still(m, f->node) || !varies_along(f->node, 1))
                         continue;
                 Node *step = term_step(m, f->node, f->under);
-                if (!step || !(sum = plus(m, sum, step, f->under)))
+                if (!step || !(sum = with_exponent(m, sum, step, f->under)))
                         return NULL;
         }
         return sum ? recur_node(m, OP_EXP, sum, NULL)
@@ -193,11 +193,11 @@ static Node *weights_of(RecurMatch *m, const FactorList *rows, FactorList *colum
                         same++;
                 if (same < columns->n)
                         columns->at[same] = columns->at[--columns->n];
-                else if (!(sum = plus(m, sum, f->node, f->under)))
+                else if (!(sum = with_exponent(m, sum, f->node, f->under)))
                         return NULL;
         }
         for (int i = 0; i < columns->n; i++)
-                if (!(sum = plus(m, sum, columns->at[i].node, columns->at[i].under)))
+                if (!(sum = with_exponent(m, sum, columns->at[i].node, columns->at[i].under)))
                         return NULL;
         *one = !sum;
         return sum ? recur_node(m, OP_EXP, sum, NULL) : NULL;
@@ -232,7 +232,7 @@ static Node *step_node(RecurMatch *m, Body *body, Op op, Node *a, Node *b)
 }
 
 /* x[.., t, ..] of x [.., time, n] */
-static Node *piece(RecurMatch *m, Body *body, int along, Node *x)
+static Node *row_at_position(RecurMatch *m, Body *body, int along, Node *x)
 {
         return view_slice(m->r->g, body, x, x->type.rank - 2, dim_named(NAMED_ALONG + along), dim_fixed(1),
                           m->root->span, m->root->where);
@@ -297,16 +297,17 @@ static Node *along_node(RecurMatch *m, Node *decay, Node *v, Node *q, Node *k)
         Node *state =
                 node_new(g, body, OP_CARRY, 0, NULL, (Attr){.slot = -1}, type, m->root->span, m->root->where);
         state->name = m->root->name ? m->root->name : "sum";
-        Node *written = piece(m, body, along, v);
+        Node *written = row_at_position(m, body, along, v);
         if (k) {
                 Body *outside = m->at;
                 m->at = body;
-                written = step_node(m, body, OP_MATMUL, recur_turned(m, piece(m, body, along, k)), written);
+                written = step_node(m, body, OP_MATMUL, recur_turned(m, row_at_position(m, body, along, k)),
+                                    written);
                 m->at = outside;
         }
-        state = step_node(m, body, OP_ADD, step_node(m, body, OP_MUL, piece(m, body, along, decay), state),
-                          written);
-        Node *read = q ? step_node(m, body, OP_MATMUL, piece(m, body, along, q), state) : state;
+        state = step_node(m, body, OP_ADD,
+                          step_node(m, body, OP_MUL, row_at_position(m, body, along, decay), state), written);
+        Node *read = q ? step_node(m, body, OP_MATMUL, row_at_position(m, body, along, q), state) : state;
         if (!read || !start)
                 return recur_refuse(m, "its state can't be made");
         body->next = NEW_ARRAY(g->arena, Node *, 1);

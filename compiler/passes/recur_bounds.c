@@ -1,16 +1,16 @@
-/* Bounds of the numbers of a node, by interval arithmetic: whether the exponent of a decay can't be positive.
- * log(1 / (1 + exp(-x))) is at most 0, and -exp(a) * softplus(x) too. */
+/* RealBounds of the numbers of a node, by interval arithmetic: whether the exponent of a decay can't be positive.
+ * real_log(1 / (1 + real_exp(-x))) is at most 0, and -real_exp(a) * softplus(x) too. */
 #include "recur_private.h"
 
 #include <math.h>
 
 enum { FARTHEST = 32 };
 
-static const Bounds any_number = {-INFINITY, INFINITY};
+static const RealBounds any_number = {-INFINITY, INFINITY};
 
-static Bounds ordered(double a, double b)
+static RealBounds ordered(double a, double b)
 {
-        return a < b ? (Bounds){a, b} : (Bounds){b, a};
+        return a < b ? (RealBounds){a, b} : (RealBounds){b, a};
 }
 
 /* a b, where 0 times an infinite bound is 0: no element is infinite */
@@ -19,32 +19,32 @@ static double bound_times(double a, double b)
         return a == 0 || b == 0 ? 0 : a * b;
 }
 
-static Bounds bounds_product(Bounds a, Bounds b)
+static RealBounds bounds_product(RealBounds a, RealBounds b)
 {
-        Bounds x = ordered(bound_times(a.low, b.low), bound_times(a.high, b.high)),
-               y = ordered(bound_times(a.low, b.high), bound_times(a.high, b.low));
-        return (Bounds){fmin(x.low, y.low), fmax(x.high, y.high)};
+        RealBounds x = ordered(bound_times(a.low, b.low), bound_times(a.high, b.high)),
+                   y = ordered(bound_times(a.low, b.high), bound_times(a.high, b.low));
+        return (RealBounds){fmin(x.low, y.low), fmax(x.high, y.high)};
 }
 
-static Bounds bounds_of_constant(const Node *n)
+static RealBounds bounds_of_constant(const Node *n)
 {
         const Literal *l = n->attr.literal;
-        Bounds b = {INFINITY, -INFINITY};
+        RealBounds b = {INFINITY, -INFINITY};
         for (int64_t i = 0; i < l->count * l->iterations; i++)
-                b = (Bounds){fmin(b.low, l->value[i]), fmax(b.high, l->value[i])};
+                b = (RealBounds){fmin(b.low, l->value[i]), fmax(b.high, l->value[i])};
         return b.low <= b.high ? b : any_number;
 }
 
-static Bounds bounds_around(Bounds a, Bounds b)
+static RealBounds bounds_around(RealBounds a, RealBounds b)
 {
-        return (Bounds){fmin(a.low, b.low), fmax(a.high, b.high)};
+        return (RealBounds){fmin(a.low, b.low), fmax(a.high, b.high)};
 }
 
-static Bounds bounds_within(const Recur *r, const Node *n, int depth);
+static RealBounds bounds_within(const Recur *r, const Node *n, int depth);
 
-static Bounds bounds_by_op(const Recur *r, const Node *n, int depth)
+static RealBounds bounds_by_op(const Recur *r, const Node *n, int depth)
 {
-        Bounds a = any_number, b = any_number;
+        RealBounds a = any_number, b = any_number;
         OpFamily family = op_info[n->op].family;
         if (family == LEAF)
                 return n->op == OP_CONST ? bounds_of_constant(n) : any_number;
@@ -59,31 +59,32 @@ static Bounds bounds_by_op(const Recur *r, const Node *n, int depth)
         switch ((int)n->op) {
         case OP_VIEW:
         case OP_REAL_OF: return a;
-        case OP_NEG: return (Bounds){-a.high, -a.low};
-        case OP_EXP: return (Bounds){exp(a.low), exp(a.high)};
-        case OP_LOG: return a.low < 0 ? any_number : (Bounds){log(a.low), log(a.high)};
-        case OP_SQRT: return a.low < 0 ? any_number : (Bounds){sqrt(a.low), sqrt(a.high)};
-        case OP_TANH: return (Bounds){tanh(a.low), tanh(a.high)};
-        case OP_ADD: return (Bounds){a.low + b.low, a.high + b.high};
-        case OP_SUB: return (Bounds){a.low - b.high, a.high - b.low};
-        case OP_MUL: return n->in[0] == n->in[1] && a.low < 0 ? (Bounds){0, INFINITY} : bounds_product(a, b);
+        case OP_NEG: return (RealBounds){-a.high, -a.low};
+        case OP_EXP: return (RealBounds){real_exp(a.low), real_exp(a.high)};
+        case OP_LOG: return a.low < 0 ? any_number : (RealBounds){real_log(a.low), real_log(a.high)};
+        case OP_SQRT: return a.low < 0 ? any_number : (RealBounds){sqrt(a.low), sqrt(a.high)};
+        case OP_TANH: return (RealBounds){real_tanh(a.low), real_tanh(a.high)};
+        case OP_ADD: return (RealBounds){a.low + b.low, a.high + b.high};
+        case OP_SUB: return (RealBounds){a.low - b.high, a.high - b.low};
+        case OP_MUL:
+                return n->in[0] == n->in[1] && a.low < 0 ? (RealBounds){0, INFINITY} : bounds_product(a, b);
         case OP_DIV:
                 return b.low > 0 || b.high < 0 || b.low == 0
                                ? bounds_product(a, ordered(1 / b.low, 1 / b.high))
                                : any_number;
-        case OP_MAX: return (Bounds){fmax(a.low, b.low), fmax(a.high, b.high)};
-        case OP_MIN: return (Bounds){fmin(a.low, b.low), fmin(a.high, b.high)};
+        case OP_MAX: return (RealBounds){fmax(a.low, b.low), fmax(a.high, b.high)};
+        case OP_MIN: return (RealBounds){fmin(a.low, b.low), fmin(a.high, b.high)};
         default: return any_number;
         }
 }
 
 /* By the op, and by what the facts know of its sign; found once for each node. */
-static Bounds bounds_within(const Recur *r, const Node *n, int depth)
+static RealBounds bounds_within(const Recur *r, const Node *n, int depth)
 {
         const bool known = n->id < r->limit && r->facts->found[n->id];
         if (known && r->bounds[n->id].low <= r->bounds[n->id].high)
                 return r->bounds[n->id];
-        Bounds b = bounds_by_op(r, n, depth);
+        RealBounds b = bounds_by_op(r, n, depth);
         const unsigned kinds = known ? r->facts->of[n->id].kinds : ANYTHING;
         if (!(kinds & (NEGATIVE | MINUS_INF)))
                 b.low = fmax(b.low, 0);
@@ -96,7 +97,7 @@ static Bounds bounds_within(const Recur *r, const Node *n, int depth)
         return b;
 }
 
-Bounds recur_bounds(const Recur *r, const Node *n)
+RealBounds recur_bounds(const Recur *r, const Node *n)
 {
         return bounds_within(r, n, 0);
 }

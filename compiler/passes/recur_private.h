@@ -24,14 +24,14 @@ typedef struct {
 /* Lowest and highest number of a node. */
 typedef struct {
         double low, high;
-} Bounds;
+} RealBounds;
 
 typedef struct {
         Graph *g;
         const Facts *facts, *any; /* facts of the nodes up to `limit`, for finite values; for any values */
         int time, limit;
-        Node **replaced; /* by id */
-        Bounds *bounds;  /* by id; low > high: not yet found */
+        Node **replaced;    /* by id */
+        RealBounds *bounds; /* by id; low > high: not yet found */
         Text *said;
 } Recur;
 
@@ -59,7 +59,7 @@ bool varies_along(const Node *n, int back);
 bool take_apart(RecurMatch *m, Node *operand);
 
 /* recur_bounds.c */
-Bounds recur_bounds(const Recur *r, const Node *n);
+RealBounds recur_bounds(const Recur *r, const Node *n);
 
 /* recur_along.c: the sum of v, weighted by queries and keys if there are any, up to each row, under the decays of the exponents. */
 Node *recur_along(RecurMatch *m, Node *v, Node *q, Node *k);

@@ -235,7 +235,10 @@ static bool take_decay(RecurMatch *m, Node *base, Node *x)
                 *m = power;
                 return true;
         }
-        return base ? recur_refuse(m, power.why) != NULL : take_exponents(m, x);
+        if (!base && take_exponents(m, x))
+                return true;
+        m->ndecay++; /* so --explain tells why */
+        return recur_refuse(m, power.why);
 }
 
 static bool take_core(RecurMatch *m, Node *product)
