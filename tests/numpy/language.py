@@ -43,7 +43,9 @@ class Instance:
         value = self.scope.names.get(name)
         if name in self.params or value is None:
             return None
-        return Block(value.name, value.params, value.body, value.scope, value.given, path) if isinstance(value, Block) else value
+        if not isinstance(value, Block) or (value.path is not None and value.scope is not self.scope):
+            return value  # a shared instance has its own weights, whatever the instance is called
+        return Block(value.name, value.params, value.body, value.scope, value.given, path)
 
 
 class Later:

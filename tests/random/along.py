@@ -125,7 +125,7 @@ class Along:
         self.line(f"{h} = full(0, [1, {d}])")
         self.open(f"{y} = along t : {n}")
         if r.chance(60):  # what no carried value decides
-            e = r.pick([at, f"tanh({at} * 0.5)", f"(rmsnorm({at}) as norm{t})", f"reshape(reshape({at}, [{d}]), [1, {d}])", f"({at} - sum({at}) / {d})"])
+            e = r.pick([at, f"tanh({at} * 0.5)", f"(rmsnorm({at}) as norm{t})", f"({at} - sum({at}) / {d})"])
             self.line(f"p{t} = {r.pick([f'linear({e}, {d}) as from_x{t}', f'{e} @ {self.weight([d, d])}', f'{at} * 0.5 + linear({e}, {d}) as from_x{t}'])}")
             at = f"tanh(p{t})"
         z = self.fresh()
