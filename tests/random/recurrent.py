@@ -73,7 +73,7 @@ class Recurrent:
                         f"-abs(tanh({gate})) / 8", f"min(tanh({gate}), 0) / 8", f"tanh({gate}) / 16" if r.chance(20) else f"-exp(tanh({gate})) / 32"])
         self.line(f"{a} = {f'split({value}, {heads})' if heads > 1 else value}")
         n, seen = self.time, f"col({s}) <= row({s})"
-        at = f"[.., p, ..]" if heads > 1 else "[p, ..]"
+        at = "[.., p, ..]" if heads > 1 else "[p, ..]"
         if r.chance(35):
             start = self.fresh()
             self.line(f"{start} = full({r.pick(['0', '0', '0.5'])}, [{f'{heads}, ' * (heads > 1)}1, 1])")
