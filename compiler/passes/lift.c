@@ -5,9 +5,9 @@
  *          h = tanh(x[t] @ w + h @ r)                      along t : time { h = tanh(wx[t] + h @ r) }
  *      }
  *
- * A row of a product has the same bits whatever rows are beside it; so only the number of times that w is read changes.  What the
- * product reads of the body is lifted with it: views, elementwise ops and folds of pieces x[t] and of what is the same for all
- * positions.  Pieces of the products take the products' places. */
+ * The bits stay: a row of a product does not depend on the other rows.  But w is read once, and not at each position.  The product's
+ * operands move with it: views, elementwise ops and folds of pieces x[t] and of values that all positions share.  In the body
+ * a piece of the product replaces it.  Loop-invariant code motion (stage.c) moves only values that all positions share. */
 #include "passes.h"
 
 enum { SHARED = -1 };
@@ -34,7 +34,7 @@ static bool is_shared(const Lift *l, const Node *n)
         return is_outside(l, n) || l->axis[n->id] == SHARED;
 }
 
-/* Whether a node of the body is: made of what is. */
+/* Whether a node of the body can be: all its operands are. */
 static bool all_shared(const Lift *l, const Node *n)
 {
         const OpFamily family = op_info[n->op].family;
@@ -50,7 +50,7 @@ static bool all_shared(const Lift *l, const Node *n)
         return true;
 }
 
-/* 1 + the axis of an output that is one element wide, of which the atoms are one that does not move; 0: no, or several */
+/* 1 + the output's axis of one element, with an atom of its own: `preferred` if it is one, else the only one; 0: none, or several */
 static int axis_of_one(const Node *view, int preferred)
 {
         const View *v = view->attr.view;
@@ -84,7 +84,7 @@ static int axis_at_position(const Lift *l, const Node *n)
         return found;
 }
 
-/* Of a view of what is lifted: where its axis of the position goes. */
+/* 1 + the output's axis for the position, of a view of a lifted node; 0: none */
 static int axis_through(const Lift *l, const Node *n)
 {
         const View *v = n->attr.view;
@@ -189,7 +189,7 @@ static Node *lift_current(const Lift *l, Node *n)
         return n->id < l->limit && l->replaced[n->id] ? l->replaced[n->id] : n;
 }
 
-/* "from_x", of the call that the product is; else the product's own */
+/* "from_x", the name of the call, or else of the product */
 static const char *lifted_name(const Node *n)
 {
         return n->where ? n->where->name : n->name ? n->name : op_info[n->op].text;

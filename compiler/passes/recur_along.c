@@ -3,15 +3,16 @@
  *      y = (mask * exp(R - C') * (q @ k')) @ v        S = exp(R[t] - R[t - 1]) * S + k[t]' @ (exp(R[t] - C[t]) * v[t])
  *                                                     y[t] = q[t] @ S
  *
- * R is the sum of the exponent's terms of rows, C that of the terms of columns, which are subtracted.  Both are equal
- * where the exponent is a difference of running sums; a stabilised exponent has other terms too, such as the gates of
- * the columns and the maximum so far.  The exponents of the decays telescope, whatever R is, but only if R does not grow is
- * no product of decays larger than what the formula computes: that is proved for each term, or the formula stays.
+ * The exponent is a sum: R is the sum of its terms that vary by row, -C that of its terms that vary by column.  In a difference
+ * of running sums R = C.  A stabilised exponent has more terms, such as the gates of the columns and the maximum so far.
  *
- *      a running sum of what is at most 0     R[t] - R[t - 1] is the summand, and not the difference of two large numbers
- *      a running maximum, subtracted          the difference
- *      what is the same for all positions     nothing
- *      such terms times, or divided by, a number of each head whose sign is known */
+ * The product of the decays from s to t is exp(R[t] - R[s]) for any R.  If R grew, it could be infinite although the formula
+ * is finite.  So each term of R is proved not to grow; otherwise the formula stays.  The step R[t] - R[t - 1] is
+ *
+ *      of a running sum of numbers <= 0          the summand: the difference of two large sums would lose its digits
+ *      of a running maximum that is subtracted   the difference
+ *      of a term without a row                   0
+ *      of these times, or divided by, a number of each head whose sign is known: the same, scaled */
 #include "recur_private.h"
 
 #include <math.h>
@@ -82,15 +83,23 @@ static Node *term_step(RecurMatch *m, Node *n, bool negative);
 static Node *step_of_sum(RecurMatch *m, Node *summand, bool negative)
 {
         RealBounds b = recur_bounds(m->r, summand);
-        bool spoilt = summand->id < m->r->limit && may_spoil(m, summand, false);
-        return !spoilt && (negative ? b.low >= 0 : b.high <= 0) ? summand : recur_refuse(m, NOT_FALLING);
+        return (negative ? b.low >= 0 : b.high <= 0) ? summand : recur_refuse(m, NOT_FALLING);
+}
+
+/* Whether n is the same at all positions: neither data nor the position itself decide it. */
+static bool is_one_number(const RecurMatch *m, const Node *n)
+{
+        bool one = is_still(m, n);
+        for (int axis = 0; axis < n->type.rank; axis++)
+                one = one && !dim_equal(n->type.dim[axis], dim_named(m->r->time));
+        return one;
 }
 
 static Node *step_of_scaled(RecurMatch *m, Node *n, bool negative)
 {
         for (int i = 0; i < (n->op == OP_MUL ? 2 : 1); i++) {
                 Node *by = n->in[1 - i];
-                if (!is_still(m, by))
+                if (!is_one_number(m, by))
                         continue;
                 RealBounds b = recur_bounds(m->r, by);
                 if (b.low < 0 && b.high > 0)
@@ -128,7 +137,7 @@ static Node *term_step(RecurMatch *m, Node *n, bool negative)
         }
 }
 
-/* Takes apart sums of running sums: terms that cancel each other are then seen. */
+/* Adds the terms of n, and removes pairs that cancel. */
 static bool add_exponents(RecurMatch *m, FactorList *to, Node *n, bool under)
 {
         if (n->op == OP_ADD || n->op == OP_SUB)
@@ -158,6 +167,20 @@ static bool are_same(RecurMatch *m, Node *a, Node *b)
                           view_equal(a->attr.view, b->attr.view, a->in[0]->type.rank));
 }
 
+/* Whether no element is infinite or NaN by the formula.  A maximum of masked columns alone is: the state would be NaN from
+ * that position on, where the formula has a NaN in that row alone. */
+static bool is_finite(const RecurMatch *m, const Node *n)
+{
+        bool finite = n->op == OP_VIEW || n->op == OP_SCAN || op_info[n->op].family == POINT;
+        if (n->id < m->r->limit)
+                return !may_spoil(m, n, false);
+        if (n->op == OP_CONST)
+                return isfinite(n->attr.literal->value[0]);
+        for (int i = 0; finite && i < n->nin; i++)
+                finite = is_finite(m, n->in[i]);
+        return finite;
+}
+
 static Node *with_exponent(RecurMatch *m, Node *sum, Node *x, bool under)
 {
         if (sum)
@@ -165,13 +188,13 @@ static Node *with_exponent(RecurMatch *m, Node *sum, Node *x, bool under)
         return under ? recur_node(m, OP_NEG, x, NULL) : x;
 }
 
-/* exp of what the row's exponent grows by from the position before: the decays, [.., time, 1] */
+/* The decays exp(R[t] - R[t - 1]), [.., time, 1] */
 static Node *decays_of(RecurMatch *m, const FactorList *rows)
 {
         Node *sum = NULL;
         for (int i = 0; i < rows->n; i++) {
                 const Factor *f = &rows->at[i];
-                if (is_still(m, f->node) || !varies_along(f->node, 1))
+                if (!varies_along(f->node, 1))
                         continue;
                 Node *step = term_step(m, f->node, f->under);
                 if (!step || !(sum = with_exponent(m, sum, step, f->under)))
@@ -181,7 +204,7 @@ static Node *decays_of(RecurMatch *m, const FactorList *rows)
                    : recur_refuse(m, "nothing of its exponent belongs to the row");
 }
 
-/* exp of the row's exponent less the column's, at one position; *one: it is 1, since both are equal. */
+/* exp(R[t] - C[t]); *one: it is 1, since R = C */
 static Node *weights_of(RecurMatch *m, const FactorList *rows, FactorList *columns, bool *one)
 {
         Node *sum = NULL;
@@ -336,6 +359,9 @@ Node *recur_along(RecurMatch *m, Node *v, Node *q, Node *k)
                 if (!turned || !add_exponents(m, &columns, turned, m->col_exponent.at[i].under))
                         return NULL;
         }
+        for (int i = 0; i < rows.n + columns.n; i++)
+                if (!is_finite(m, i < rows.n ? rows.at[i].node : columns.at[i - rows.n].node))
+                        return recur_refuse(m, "a term of its exponent may be infinite or NaN");
         Node *decay = decays_of(m, &rows), *weight = decay ? weights_of(m, &rows, &columns, &one) : NULL;
         if (!decay || (!weight && !one))
                 return recur_refuse(m, NOT_FALLING);

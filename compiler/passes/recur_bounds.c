@@ -1,5 +1,5 @@
-/* RealBounds of the numbers of a node, by interval arithmetic: whether the exponent of a decay can't be positive.
- * real_log(1 / (1 + real_exp(-x))) is at most 0, and -real_exp(a) * softplus(x) too. */
+/* Interval arithmetic: bounds of the elements of a node, which prove signs.  log(1 / (1 + exp(-x))) and
+ * -exp(a) * softplus(x) are at most 0. */
 #include "recur_private.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ static RealBounds bounds_by_op(const Recur *r, const Node *n, int depth)
         }
 }
 
-/* By the op, and by what the facts know of its sign; found once for each node. */
+/* By the op and by the kinds of its facts; computed once for each node. */
 static RealBounds bounds_within(const Recur *r, const Node *n, int depth)
 {
         const bool known = n->id < r->limit && r->facts->found[n->id];
@@ -90,7 +90,7 @@ static RealBounds bounds_within(const Recur *r, const Node *n, int depth)
                 b.low = fmax(b.low, 0);
         if (!(kinds & (POSITIVE | PLUS_INF)))
                 b.high = fmin(b.high, 0);
-        if (!(b.low <= b.high)) /* of no number that exists */
+        if (!(b.low <= b.high)) /* inf - inf, or no such number */
                 b = any_number;
         if (known)
                 r->bounds[n->id] = b;

@@ -21,7 +21,7 @@ typedef struct {
         FactorList by;
 } Decay;
 
-/* Lowest and highest number of a node. */
+/* The elements of a node are within these. */
 typedef struct {
         double low, high;
 } RealBounds;
@@ -45,8 +45,8 @@ typedef struct {
         FactorList row_if, col_if; /* conditions: if one fails, all is masked */
         Decay decay[4];
         int ndecay;
-        FactorList row_exponent,
-                col_exponent; /* terms of exp's operand: exp(row - col) is a decay that data decide */
+        /* terms of the operand of exp: with them data decide the decay */
+        FactorList row_exponent, col_exponent;
         Node *core;
         bool masked, triangle; /* a mask was found; the triangle was found */
         const char *why;       /* the reason why it does not match */
@@ -61,17 +61,15 @@ bool take_apart(RecurMatch *m, Node *operand);
 /* recur_bounds.c */
 RealBounds recur_bounds(const Recur *r, const Node *n);
 
-/* recur_along.c: the sum of v, weighted by queries and keys if there are any, up to each row, under the decays of the exponents. */
+/* recur_along.c: the sum of v up to each row, weighted by queries and keys if there are any, with the decays of the exponents */
 Node *recur_along(RecurMatch *m, Node *v, Node *q, Node *k);
 
 /* recur.c: shared by both forms */
-bool is_still(
-        const RecurMatch *m,
-        const Node *
-                n); /* the same for all positions of a sequence: weights or separately fed inputs decide it */
+/* whether weights or separately fed inputs alone decide n, apart from the position */
+bool is_still(const RecurMatch *m, const Node *n);
 bool is_rows(const RecurMatch *m, const Node *n); /* [.., time, n], n fixed */
-bool may_spoil(const RecurMatch *m, const Node *n,
-               bool under); /* whether the formula may give an infinity or NaN: 0 times it is NaN */
+/* whether the formula may give an infinity or NaN: 0 times it is NaN */
+bool may_spoil(const RecurMatch *m, const Node *n, bool under);
 Node *recur_node(RecurMatch *m, Op op, Node *a, Node *b);
 Node *recur_as_real(RecurMatch *m, Node *n);
 Node *recur_number(RecurMatch *m, double value);

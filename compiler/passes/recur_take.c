@@ -128,11 +128,11 @@ static bool no_term(RecurMatch *m, const Node *n)
                                             op_info[n->op].text));
 }
 
-/* n is a product or quotient of a number of each head and of what is made of terms, which that number scales. */
+/* n = a sum of terms, times or divided by a number of each head, which scales every term */
 static bool take_scaled(RecurMatch *m, Node *n, Node *scale, bool under, int depth)
 {
         if (may_spoil(m, n, false))
-                return recur_refuse(m, "a term of its exponent may be infinite or NaN");
+                return recur_refuse(m, "a scaled term may be infinite or NaN");
         for (int i = 0; i < (n->op == OP_MUL ? 2 : 1); i++) {
                 Node *by = n->in[1 - i];
                 if (varies_along(by, 0) || varies_along(by, 1))

@@ -80,7 +80,8 @@ class Recurrent:
             self.line(f"{g} = along p : {n} {{ {start} = {start} + {a}{at}; return {start} }}")
         else:
             self.line(f"{g} = {r.pick([f'where({seen}, 1, 0) @ {a}', f'sum(where({seen}, {a}{chr(39)}, 0))'])}")
-        exponent = r.pick([f"{g} - {g}'", f"-({g}' - {g})", f"({g} - {g}') / 2", f"{g} * 0.5 - ({g} / 2)'", f"-({g}' - {g}) + 0.25"])
+        exponent = r.pick([f"{g} - {g}'", f"-({g}' - {g})", f"({g} - {g}') / 2", f"{g} * 0.5 - ({g} / 2)'", f"-({g}' - {g}) + 0.25",
+                           f"{g} - {g}' + 0.01 * row({s})", f"{g} - {g}' - 0.01 * col({s})", f"{g} * (row({s}) % 3) - {g}' * (col({s}) % 3)"])
         if r.chance(30):
             i, m = self.fresh(), self.fresh()
             self.line(f"{i} = {f'split(linear({x.name}, {heads}), {heads})' if heads > 1 else f'linear({x.name}, 1)'}")
