@@ -115,21 +115,24 @@ async function tale(model, begun, show, stopped) {
   return { tokens: made, first: first ? first - begun : 0, rate: made > 1 && rest > 0 ? 1e3 * (made - 1) / rest : 0, full: model.full() !== 0, hash: hashOf(model) };
 }
 
+// What the model's functions take after the number of steps.
+const sampling = ({ temperature = 0, top = 1, k = 0, min = 0, repetition = 1 }) => [temperature, top, k, min, repetition];
+
 // What a page asks of each loop; show(part) as it comes; the result.
 const loops = {
-  async generate(model, { prompt, steps, temperature, top, k = 0, min = 0, repetition = 1, seed }, show, stopped) {
+  async generate(model, { prompt, steps, seed, ...how }, show, stopped) {
     const begun = performance.now();
-    withText(model, prompt, at => model.begin(at, steps, temperature, top, k, min, repetition, BigInt(seed)));
+    withText(model, prompt, at => model.begin(at, steps, ...sampling(how), BigInt(seed)));
     return tale(model, begun, show, stopped);
   },
 
   // A turn of a conversation, which is a new one if it is fresh: {system, seed}; null: it was stopped before there was an answer.
-  async talk(model, { fresh, text, steps, temperature, top, k = 0, min = 0, repetition = 1, context }, show, stopped) {
+  async talk(model, { fresh, text, steps, context, ...how }, show, stopped) {
     const begun = performance.now();
     if (fresh) beginTalk(model, fresh);
     else if (model.leave && !await taken(model, model.leave, stopped)) return null;
     withText(model, text, at => {
-      const error = model.say(at, steps, temperature, top, k, min, repetition);
+      const error = model.say(at, steps, ...sampling(how));
       if (error && model.length() > context) throw new Fault(`With this turn the conversation has ${model.length()} tokens, but the context holds ${context}.`);
       return error;
     });
@@ -222,12 +225,15 @@ const loops = {
 };
 
 // Some tokens at first, for 60 ms, of what needs no sound: by then the browser has compiled for speed what it had compiled for a quick start.
+// Returns how many, or -1 if nothing was tried.
 function warm(model) {
-  if (!model.made || model.sound) return;
-  const at = put(model, new Uint8Array(), 1), until = performance.now() + 60;
-  if (!(model.say ? model.begin(0, 1n) || model.say(at, 1e6, 0, 1) : model.begin(at, 1e6, 0, 1, 1n)))
-    while (performance.now() < until && model.next() >= 0);
+  if (!model.made || model.sound) return -1;
+  const at = put(model, new Uint8Array(), 1), until = performance.now() + 60, how = [1e6, ...sampling({})];
+  let made = 0;
+  if (!(model.say ? model.begin(0, 1n) || model.say(at, ...how) : model.begin(at, ...how, 1n)))
+    while (performance.now() < until && model.next() >= 0) made++;
   model.give_back(at);
+  return made;
 }
 
 // One thing at a time: there is one instance.
