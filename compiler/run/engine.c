@@ -50,13 +50,18 @@ static const char *compile_now(Engine *e)
         return why;
 }
 
-/* Starts the optimised build if time permits, and uses its code when it is ready. */
+/* A run that is over sooner gains nothing by another build, which takes a second or more of a processor. */
+static const double UNTIL_OPTIMISED = 0.1; /* s after the first call */
+
+/* Starts the optimised build when calls have gone on for a while, and uses its code when it is ready. */
 void second_tier(Engine *e)
 {
         JitCode better;
         if (e->mode != JIT_AUTO || e->optimised)
                 return;
-        if (!e->tried) {
+        if (e->first_call == 0)
+                e->first_call = seconds();
+        if (!e->tried && seconds() - e->first_call >= UNTIL_OPTIMISED) {
                 e->tried = true;
                 e->build = cc_start(e->plan);
         }

@@ -20,9 +20,10 @@ struct Engine {
         Plan *plan;
         JitMode mode;
         JitCode code;
-        bool optimised; /* code is the system compiler's */
-        CcBuild *build; /* running, or NULL */
-        bool tried;     /* it was started, if possible */
+        bool optimised;    /* code is the system compiler's */
+        CcBuild *build;    /* running, or NULL */
+        bool tried;        /* it was started, if possible */
+        double first_call; /* when it was, or 0 */
         Team team;
         bool has_team;
         int max_threads;
