@@ -173,6 +173,8 @@ with tempfile.TemporaryDirectory() as work:
         same(found, {name: [one[name] for one in each] for name in TYPES})
         run("-I", f"x={batch}", *GIVEN[2:], "-o", "batch.safetensors")
         same(read_safetensors(f"{work}/batch.safetensors")["y"][1], (2, 3, 2))
+        hashes = {run("-I", f"x={[X, second]}", *GIVEN[2:], "--hash").stderr for second in (X, batch[1])}
+        assert len(hashes) == 2 and all("hash " in said for said in hashes), hashes
 
     @check("texts of a batch, which share calls, have the results of separate calls")
     def _():

@@ -122,6 +122,8 @@ class Along:
             return None
         n, d, h, y = x.shape[0], x.shape[1], self.fresh(), self.fresh()
         at = self.at(x.name, (n, 0), "t")
+        if isinstance(n, int) and r.chance(40):  # from the last row on
+            at = f"reverse({x.name}, axis: 0)[t, ..]"
         self.line(f"{h} = full(0, [1, {d}])")
         self.open(f"{y} = along t : {n}")
         if r.chance(60):  # what no carried value decides

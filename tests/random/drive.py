@@ -33,7 +33,7 @@ from generate import Model
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = 1200  # for a model, which takes less than one: what hangs ends
 # options that a model may be unable to take, and what is then said
-UNFIT = {"--rewind": "lathe: --rewind", "--tap": "can't be given position by position", "--chunk": "--chunk has no effect", "--kv": "--kv has no effect"}
+UNFIT = {"--rewind": "lathe: --rewind", "--pages": "lathe: --pages", "--tap": "can't be given position by position", "--chunk": "--chunk has no effect", "--kv": "--kv has no effect"}
 PROCESSES = int(os.environ.get("PROCESSES", 2))
 
 
@@ -97,6 +97,14 @@ class Drive:
             yield own + ["--jit", "tcc", "--weights", weights]
             os.remove(weights)
 
+    def fitting(self, path, options):
+        """The options that the model can take, and the run with them."""
+        run = self.lathe("verify", path, *options)
+        while unfit := next((name for name, said in UNFIT.items() if name in options and said in run.stderr), None):
+            options = without(options, unfit)
+            run = self.lathe("verify", path, *options)
+        return options, run
+
     def verify(self, seed, path, text):
         """None: all is well; 'ill'; or (what was said, options)."""
         ill, hidden = False, is_hidden(text)
@@ -105,13 +113,10 @@ class Drive:
             return printed.stderr, None
         try:
             for options in self.runs(seed, path, text):
-                run = self.lathe("verify", path, *options)
-                while unfit := next((name for name, said in UNFIT.items() if name in options and said in run.stderr), None):
-                    options = without(options, unfit)
-                    run = self.lathe("verify", path, *options)
+                options, run = self.fitting(path, options)
                 if passed(run, hidden) and "--each-pass" in options:
-                    options = [option for option in options if option != "--each-pass"] + ["--slots", "3"]
-                    run = self.lathe("verify", path, *options)
+                    paged = ["--pages", "3"] if len(text) % 2 else []
+                    options, run = self.fitting(path, [option for option in options if option != "--each-pass"] + ["--slots", "3"] + paged)
                 if passed(run, hidden) or "lathe: --slots: " in run.stderr:  # no model for batches, and why
                     continue
                 if not is_ill(run.stdout, hidden):
