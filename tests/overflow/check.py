@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 driver = os.path.abspath(sys.argv[1])
-CC = os.environ.get("CC", "cc")
+CC = os.environ.get("CC", "cc").split()
 INF = float("inf")
 FLOAT, F16, BF16 = (2 - 2.0**-23) * 2.0**127, 65504.0, (2 - 2.0**-7) * 2.0**127
 HALFWAY = (2 - 2.0**-24) * 2.0**127  # rounds to infinity
@@ -197,7 +197,7 @@ output told = latent * min(max(loud, -9), 9) + 0.1 * step + sum(max(sum(text, ax
 loop denoise { scheduler "euler"  steps 2 } }
 """)
     code, said = lathe("build", "led.model", "--target", "scalar", "--main", "-o", "led.c")
-    code = code or subprocess.run([CC, "-std=c11", "-ffp-contract=off", "-O0", "-o", "led", "led.c", "-lm", "-lpthread"]).returncode
+    code = code or subprocess.run([*CC, "-std=c11", "-ffp-contract=off", "-O0", "-o", "led", "led.c", "-lm", "-lpthread"]).returncode
     verdict("a program is built", code == 0, said)
     if code:
         return
