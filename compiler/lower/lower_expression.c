@@ -7,7 +7,6 @@
 #include "lower_private.h"
 
 #include <assert.h>
-#include <math.h>
 
 /* --- values ------------------------------------------------------------------------------------------------------ */
 
@@ -18,7 +17,7 @@ Stmt *add_stmt(Lower *l, StmtList *to, Stmt s)
         return &to->stmt[to->n++];
 }
 
-static int known(const KnownList *list, const Node *n, const Map *m)
+int known_vector(const KnownList *list, const Node *n, const Map *m)
 {
         for (int i = 0; i < list->n; i++)
                 if (list->at[i].node == n && map_same(&list->at[i].map, m))
@@ -27,33 +26,33 @@ static int known(const KnownList *list, const Node *n, const Map *m)
 }
 
 /* Adds a statement that defines the next vector. */
-static int lower_define(Lower *l, StmtList *to, Stmt s)
+int lower_define(Lower *l, StmtList *to, Stmt s)
 {
         s.to = l->numbers++;
         add_stmt(l, to, s);
         return s.to;
 }
 
-static Stmt stmt_compute(Op op, bool f64, int a, int b)
+Stmt stmt_compute(Op op, bool f64, int a, int b)
 {
         return (Stmt){.op = STMT_COMPUTE, .compute = op, .f64 = f64, .from = {a, b}, .nfrom = b < 0 ? 1 : 2};
 }
 
 /* Converts a value between wide integers and floats if necessary. */
-static int converted(Lower *l, StmtList *to, int number, bool is, bool wanted)
+int converted_value(Lower *l, StmtList *to, int number, bool is, bool wanted)
 {
         if (is == wanted || number < 0)
                 return number;
         return lower_define(l, to, (Stmt){.op = STMT_CONVERT, .f64 = wanted, .from = {number}, .nfrom = 1});
 }
 
-static bool is_wide_here(const Lower *l, const Node *n)
+bool is_wide_here(const Lower *l, const Node *n)
 {
         return is_wide(l->plan->of_node.interval, n);
 }
 
 /* Records the vector of n at m. */
-static int lower_remember(Lower *l, const Node *n, const Map *m, bool lane, int number)
+int lower_remember(Lower *l, const Node *n, const Map *m, bool lane, int number)
 {
         KnownList *list = lane ? &l->lane_known : &l->row_known;
         if (list->n == list->cap) {
@@ -66,7 +65,7 @@ static int lower_remember(Lower *l, const Node *n, const Map *m, bool lane, int 
         return number;
 }
 
-static int lower_value_of(Lower *l, const Node *n, const Map *m, bool lane, Stmt s)
+int lower_value_of(Lower *l, const Node *n, const Map *m, bool lane, Stmt s)
 {
         s.f64 = is_wide_here(l, n);
         s.of = n;
@@ -90,7 +89,7 @@ static int given_value(Lower *l, const Node *n, const Map *m, int which)
                               lower_define(l, l->row, (Stmt){.op = STMT_GIVEN, .variant = which, .of = n}));
 }
 
-static int lower_fail(Lower *l, Node *n)
+int lower_fail(Lower *l, Node *n)
 {
         if (!l->stuck)
                 l->stuck = n;
@@ -164,7 +163,8 @@ static int lower_index_value(Lower *l, Node *n, const Map *m)
 int near_value(Lower *l, Node *n, const Map *m)
 {
         int number = lower_value(l, n, m);
-        return converted(l, map_uses(m, l->lane) ? l->lanes : l->row, number, is_wide_here(l, n), false);
+        return converted_value(l, map_uses(m, l->lane) ? l->lanes : l->row, number, is_wide_here(l, n),
+                               false);
 }
 
 /* The map of in[side] of a product for term number `step`. */
@@ -218,196 +218,13 @@ static int lower_pointwise(Lower *l, Node *n, const Map *m)
                 s.from[i] = lower_value(l, n->in[i], &at);
                 if (s.from[i] < 0)
                         return -1;
-                s.from[i] = converted(l, to, s.from[i], is_wide_here(l, n->in[i]), f64);
+                s.from[i] = converted_value(l, to, s.from[i], is_wide_here(l, n->in[i]), f64);
         }
         if (n->op == OP_REAL_OF)
                 return lower_remember(l, n, m, lane, s.from[0]);
         if (!f64 && (n->op == OP_FLOORDIV || n->op == OP_MOD))
                 return lower_floored(l, n, m, lane, s.from[0], s.from[1]);
         return value_from(l, n, m, lane, f64, s);
-}
-
-/* --- folds: a loop over one axis, its result the same in all lanes ----------------------------------------------- */
-
-typedef struct {
-        int lane;
-        bool whole_lanes;
-        StmtList *lanes;
-        KnownList lane_known;
-} LaneScope;
-
-static LaneScope open_lanes(Lower *l, Dim size)
-{
-        LaneScope outer = {l->lane, l->whole_lanes, l->lanes, l->lane_known};
-        l->domain.loop[l->domain.n] = (DomainLoop){size, -1, 1};
-        l->lane = l->domain.n++;
-        l->whole_lanes = dim_is_fixed(size) && size.fixed % LANES == 0;
-        l->lanes = NEW(l->arena, StmtList);
-        l->lane_known = (KnownList){0};
-        return outer;
-}
-
-static void close_lanes(Lower *l, LaneScope outer)
-{
-        l->domain.n--;
-        l->lane = outer.lane;
-        l->whole_lanes = outer.whole_lanes;
-        l->lanes = outer.lanes;
-        l->lane_known = outer.lane_known;
-}
-
-/* The maximum or the sum of `value` over the lanes' loop. */
-static int fold_loop(Lower *l, const Node *n, const Map *m, Dim size, bool maximum, int value,
-                     const LaneScope *outer)
-{
-        bool f64 = is_wide_here(l, n);
-        double start = maximum ? -INFINITY : 0;
-        Op op = maximum ? OP_MAX : OP_ADD;
-        if (!l->whole_lanes)
-                value = lower_define(
-                        l, l->lanes,
-                        (Stmt){.op = STMT_KEEP, .f64 = f64, .from = {value}, .nfrom = 1, .value = start});
-        int sum = lower_define(l, l->row, (Stmt){.op = STMT_START, .f64 = f64, .value = start});
-        add_stmt(l, l->lanes,
-                 (Stmt){.op = STMT_ACCUMULATE,
-                        .compute = op,
-                        .f64 = f64,
-                        .to = sum,
-                        .from = {value},
-                        .nfrom = 1});
-        CodeLoop *over = NEW(l->arena, CodeLoop);
-        over->size = size;
-        add_stmt(l, l->row,
-                 (Stmt){.op = STMT_LANES,
-                        .over = over,
-                        .lanes = l->whole_lanes ? ALL_LANES : REST_LANES,
-                        .inside = l->lanes});
-        close_lanes(l, *outer);
-        return lower_value_of(l, n, m, false,
-                              (Stmt){.op = STMT_ACROSS, .compute = op, .from = {sum}, .nfrom = 1});
-}
-
-/* A fold of 1 to 16 elements whose result differs by lane: each element is a vector.  They meet in the same order as the
- * lanes of STMT_ACROSS, so the bits are those of a fold in lanes. */
-static int fold_across_lanes(Lower *l, Node *n, const Map *m, int size)
-{
-        const bool f64 = is_wide_here(l, n);
-        const Op op = n->op == OP_MAXOF ? OP_MAX : OP_ADD;
-        int value[LANES];
-        for (int i = 0; i < size; i++) {
-                Map at = *m;
-                at.axis[n->attr.axis] = (AxisIndex){.offset = dim_fixed(i)};
-                value[i] = lower_value(l, n->in[0], &at);
-                if (value[i] < 0)
-                        return -1;
-                value[i] = converted(l, l->lanes, value[i], is_wide_here(l, n->in[0]), f64);
-        }
-        for (int step = LANES / 2; step; step /= 2)
-                for (int i = 0; i < step && i + step < size; i++)
-                        value[i] =
-                                lower_define(l, l->lanes, stmt_compute(op, f64, value[i], value[i + step]));
-        if (op == OP_MAX)
-                return value[0];
-        /* a fold in lanes begins with +0, so its sum is never -0 */
-        return lower_value_of(l, n, m, true, stmt_compute(OP_ADD, f64, value[0], lower_constant(l, n, 0)));
-}
-
-static int fold(Lower *l, Node *n, const Map *m)
-{
-        Dim size = n->in[0]->type.dim[n->attr.axis];
-        if (map_uses(m, l->lane) && dim_is_fixed(size) && size.fixed >= 1 && size.fixed <= LANES)
-                return fold_across_lanes(l, n, m, (int)size.fixed);
-        if (map_uses(m, l->lane) || l->domain.n >= MAX_LOOPS)
-                return lower_fail(l, n);
-        LaneScope outer = open_lanes(l, size);
-        Map at = map_fold(m, n->attr.axis, l->lane);
-        int value = lower_value(l, n->in[0], &at);
-        if (value < 0) {
-                close_lanes(l, outer);
-                return -1;
-        }
-        value = converted(l, map_uses(&at, l->lane) ? l->lanes : l->row, value, is_wide_here(l, n->in[0]),
-                          is_wide_here(l, n));
-        return fold_loop(l, n, m, size, n->op == OP_MAXOF, value, &outer);
-}
-
-/* Keys under which the folds of a softmax are recorded: its node, at a map whose last axis is beyond any
- * tensor. */
-enum { MAXIMUM = 1, SUM, ALL_MAXIMUM, ALL_SUM };
-
-static Map fold_key(const Map *row, const Node *n, int which)
-{
-        Map key = *row;
-        key.axis[n->type.rank - 1].offset = dim_fixed(-which);
-        return key;
-}
-
-static Stmt of_two(StmtOp op, int a, int b)
-{
-        return (Stmt){.op = op, .from = {a, b}, .nfrom = 2};
-}
-
-/* A fold of n's input along its last axis: the maximum, or the sum of exp(x - maximum). */
-static int softmax_fold(Lower *l, Node *n, const Map *m, const Map *key, int maximum)
-{
-        int last = n->type.rank - 1;
-        Dim size = n->type.dim[last];
-        LaneScope outer = open_lanes(l, size);
-        Map at = map_fold(m, last, l->lane);
-        int x = near_value(l, n->in[0], &at);
-        if (x < 0) {
-                close_lanes(l, outer);
-                return -1;
-        }
-        if (maximum < 0)
-                return fold_loop(l, n, key, size, true, x, &outer);
-        int e = lower_define(l, l->lanes, of_two(STMT_EXP_DIFF, x, maximum));
-        return fold_loop(l, n, key, size, false, e, &outer);
-}
-
-/* The maximum and, unless given, the sum; a sink takes part in both. */
-static int softmax_over_row(Lower *l, Node *n, const Map *m, const Map *row, int which, int maximum)
-{
-        Map key = fold_key(row, n, which), all_key = fold_key(row, n, which == SUM ? ALL_SUM : ALL_MAXIMUM);
-        int found = known(&l->row_known, n, &all_key);
-        if (found >= 0)
-                return found;
-        int value = softmax_fold(l, n, m, &key, maximum);
-        if (value >= 0 && n->nin == 2) {
-                Map at = map_broadcast(row, &n->in[1]->type);
-                int sink = near_value(l, n->in[1], &at);
-                if (sink < 0)
-                        return -1;
-                if (which == SUM)
-                        sink = lower_define(l, l->row, of_two(STMT_EXP_DIFF, sink, maximum));
-                value = lower_define(l, l->row,
-                                     stmt_compute(which == SUM ? OP_ADD : OP_MAX, false, value, sink));
-        }
-        return value < 0 ? -1 : lower_remember(l, n, &all_key, false, value);
-}
-
-/* exp(x - max) / sum; a row without unmasked elements is 0, or NaN as for other quotients */
-static int softmax(Lower *l, Node *n, const Map *m)
-{
-        Map row = *m;
-        row.axis[n->type.rank - 1] = (AxisIndex){0};
-        if (map_uses(&row, l->lane) || l->domain.n >= MAX_LOOPS)
-                return lower_fail(l, n);
-        int maximum = softmax_over_row(l, n, m, &row, MAXIMUM, -1);
-        int sum = maximum < 0 ? -1 : softmax_over_row(l, n, m, &row, SUM, maximum);
-        int x = sum < 0 ? -1 : near_value(l, n->in[0], m);
-        if (x < 0)
-                return -1;
-        bool lane = map_uses(m, l->lane), dead_nan = n->attr.index == DEAD_ROWS_NAN;
-        int e = lower_define(l, lane ? l->lanes : l->row, of_two(STMT_EXP_DIFF, x, maximum));
-        if (dead_nan && n->nin == 2) { /* a dead row is NaN despite its sink: adds -inf - -inf */
-                const Map of_row = fold_key(&row, n, MAXIMUM);
-                int own = known(&l->row_known, n, &of_row);
-                own = lower_define(l, l->row, stmt_compute(OP_SUB, false, own, own));
-                sum = lower_define(l, l->row, stmt_compute(OP_ADD, false, sum, own));
-        }
-        return lower_value_of(l, n, m, lane,
-                              dead_nan ? stmt_compute(OP_DIV, false, e, sum) : of_two(STMT_SAFE_DIV, e, sum));
 }
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */
@@ -457,7 +274,7 @@ static int lane_offsets(Lower *l, const Node *n, bool f64, const int *v, const i
                 bool own = is_wide_here(l, n->in[i + 1]);
                 Stmt clamp = {.op = STMT_CLAMP, .f64 = own, .from = {v[i]}, .nfrom = 1};
                 clamp.at = index_size(l->arena, dim_sub(n->in[0]->type.dim[i], dim_fixed(1)));
-                int kept = converted(l, l->lanes, lower_define(l, l->lanes, clamp), own, f64);
+                int kept = converted_value(l, l->lanes, lower_define(l, l->lanes, clamp), own, f64);
                 int stride = lower_define(l, l->row,
                                           (Stmt){.op = STMT_NUMBER, .f64 = f64, .value = (double)step[i]});
                 int term = lower_define(l, l->lanes, stmt_compute(OP_MUL, f64, kept, stride));
@@ -575,9 +392,9 @@ static int view_value(Lower *l, Node *n, const Map *m, bool root)
 
 int lower_value(Lower *l, Node *n, const Map *m)
 {
-        int number = known(&l->row_known, n, m);
+        int number = known_vector(&l->row_known, n, m);
         if (number < 0)
-                number = known(&l->lane_known, n, m);
+                number = known_vector(&l->lane_known, n, m);
         if (number >= 0)
                 return number;
         for (int i = 0; i < 2; i++)
@@ -599,8 +416,8 @@ int lower_value(Lower *l, Node *n, const Map *m)
         case OP_VIEW: return view_value(l, n, m, root);
         case OP_GATHER: return lower_gather(l, n, m);
         case OP_SUM:
-        case OP_MAXOF: return fold(l, n, m);
-        case OP_SOFTMAX: return softmax(l, n, m);
+        case OP_MAXOF: return lower_fold(l, n, m);
+        case OP_SOFTMAX: return lower_softmax(l, n, m);
         case OP_MATMUL: return l->of_heads ? mixed_heads(l, n, m) : lower_fail(l, n);
         default:
                 return op_info[n->op].family == POINT && n->op != OP_TOP ? lower_pointwise(l, n, m)
@@ -617,7 +434,7 @@ bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value,
         assert(to->storage != STORAGE_I32);
         if (!lane_step(l, &at, &step) && !single)
                 return false;
-        value = converted(l, out, value, is_wide_here(l, n), f64);
+        value = converted_value(l, out, value, is_wide_here(l, n), f64);
         add_stmt(l, out,
                  (Stmt){.op = STMT_STORE,
                         .f64 = f64,

@@ -1,4 +1,4 @@
-/* Shared by the files of lowering: lower_expression.c lowers a fused expression, lower_index.c offsets of
+/* Shared by the files of lowering: lower_expression.c and lower_fold.c lower a fused expression, lower_index.c offsets of
  * elements, the others one kind of kernel each. */
 #ifndef LOWER_PRIVATE_H
 #define LOWER_PRIVATE_H
@@ -51,6 +51,20 @@ const CodeLoop *new_loop(const Lower *l, int loop);
 
 /* The value of n at map: number of its vector, or -1 with stuck or refine set. */
 int lower_value(Lower *l, Node *n, const Map *map);
+int lower_fail(Lower *l, Node *n); /* -1; n is why */
+bool is_wide_here(const Lower *l, const Node *n);
+
+/* A statement that defines the next vector, its number; the same for the value of n at m, which is found again. */
+int lower_define(Lower *l, StmtList *to, Stmt s);
+int lower_value_of(Lower *l, const Node *n, const Map *m, bool lane, Stmt s);
+int lower_remember(Lower *l, const Node *n, const Map *m, bool lane, int number);
+int known_vector(const KnownList *list, const Node *n, const Map *m); /* or -1 */
+Stmt stmt_compute(Op op, bool f64, int a, int b);                     /* b: -1 for one operand */
+int converted_value(Lower *l, StmtList *to, int number, bool is, bool wanted);
+
+/* lower_fold.c: of a sum or a maximum, and of a softmax */
+int lower_fold(Lower *l, Node *n, const Map *m);
+int lower_softmax(Lower *l, Node *n, const Map *m);
 int near_value(Lower *l, Node *n, const Map *map);         /* the same, in floats */
 int lower_constant(Lower *l, const Node *n, double value); /* a constant of n's type */
 /* False: lanes are not evenly spaced in the buffer. */

@@ -25,6 +25,7 @@ from hidden import Hidden
 from latents import Latents
 from layers import Layers
 from library import Library
+from neighbours import Neighbours
 from operands import Operands
 from pairs import Pairs
 from recurrent import Recurrent
@@ -32,7 +33,7 @@ from shared import Shared
 from iterations import Iterations
 
 
-class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Along, Attended, Hidden, Iterations, Latents, Layers, Operands, Recurrent, Shared):
+class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Along, Attended, Hidden, Iterations, Latents, Layers, Neighbours, Operands, Recurrent, Shared):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []
@@ -225,6 +226,7 @@ class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Along, Atte
                 self.apart_from_others("along", 30, self.do_along)
             self.apart_from_others("operands", 40 if self.time else 10, self.do_operands)
             self.apart_from_others("by heads", 15, self.do_by_heads)
+            self.apart_from_others("neighbours", 40, self.do_neighbours)
             self.outputs()
             options = self.options()
         text = [f"# seed {self.seed}"] + ["# hidden"] * self.hides + ([f"# verify: {' '.join(options)}"] if options else [])
