@@ -92,12 +92,18 @@ static void drop_tap(VerifyTable *t, const char *name)
         t->refused++;
 }
 
-/* Drops values of a causal model that are not available by position. */
+/* Drops values of a causal model that are not available by position: of the graph that the causal pass is given. */
 static bool drop_acausal(VerifyTable *t)
 {
         Model *m = t->m;
+        CommandOptions quiet = *t->o;
+        memset(quiet.dump, 0, sizeof quiet.dump);
         add_taps(t);
-        Graph *g = hoist(t->o->off[PASS_recognise] ? simplify(m->graph) : recognise(m->graph));
+        PassRun before = {.m = m, .o = &quiet, .properties = m->properties};
+        if (!passes_run(&before, 0, (PassId)(PASS_causal - 1)))
+                return false;
+        m->recurrences = NULL; /* said again */
+        Graph *g = m->graph;
         int time = growing_dimension(g);
         while (time >= 0) {
                 CausalResult proof = causal_prove(&m->arena, graph_facts(&m->arena, g, time));
