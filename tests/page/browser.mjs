@@ -24,9 +24,9 @@ const end = status => {
   chromium.on('exit', () => gone(30));
 };
 setTimeout(() => {
-  console.log('browser: not done after 25 s');
+  console.log('browser: not done after 60 s');
   end(1);
-}, 25000);
+}, 60000);
 for (const pipe of chromium.stdio.slice(3)) pipe.on('error', () => 0); // it has ended
 chromium.on('error', e => {
   console.log(`browser: ${e.message}`);
