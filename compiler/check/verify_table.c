@@ -92,7 +92,8 @@ static void drop_tap(VerifyTable *t, const char *name)
         t->refused++;
 }
 
-/* Drops values of a causal model that are not available by position: of the graph that the causal pass is given. */
+/* Drops values of a causal model that are not available by position.  The graph is that which the causal pass is given: some models
+ * are proved causal only by their recurrences. */
 static bool drop_acausal(VerifyTable *t)
 {
         Model *m = t->m;
