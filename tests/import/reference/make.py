@@ -5,11 +5,10 @@ published implementation computes in float64 from the same numbers, expected.saf
     V/bin/python tests/import/reference/make.py FOLDER [NAME...]
 
 The models are those of tests/oracle/families, of more.py, layers.py and hybrids.py: its oracles run with functions of this file in place
-of theirs that load lathe's weights.
-NAME: a file there without its ending; all unless given.  Where llama.cpp's converter has the architecture, FOLDER/NAME.gguf is
+of theirs that load lathe's weights.  Those of configurations.py follow (workshop.py).
+NAME: a file there without its ending, or a type of configurations.py; all unless given.  Where llama.cpp's converter has the architecture, FOLDER/NAME.gguf is
 the same model as a GGUF (to_gguf.py)."""
 
-import copy
 import pathlib
 import re
 import runpy
@@ -23,7 +22,10 @@ import common
 import torch
 from transformers import PreTrainedModel
 
+import configurations
+import directory
 import to_gguf
+import workshop
 
 # oracles of what transformers has no directory of: diffusers, our own formulas, lists of sizes
 NOT_OURS = {"common", "count", "diffusion", "flan_t5", "ltx2_decoder", "minilm", "published", "remote", "transformer", "uvit"}
@@ -104,28 +106,15 @@ def randomize(module, name, computed):
             tensor.data.copy_(value.to(torch.bfloat16).double())
 
 
-def without_ends(config):
-    """Where a text begins and ends is no part of these numbers; defaults of classes are beyond small vocabularies."""
-    for key in ("bos_token_id", "eos_token_id"):
-        if config is not None and hasattr(config, key):
-            setattr(config, key, None)
-    if isinstance(getattr(config, "pad_token_id", None), int) and config.pad_token_id > 36:
-        config.pad_token_id = None
-
-
 def save(module, name):
     if name in BEYOND:
         raise NoDirectory(f"{name}, as {BEYOND[name]}")
     if not isinstance(module, PreTrainedModel):
         raise NoDirectory(f"{name}, as {type(module).__module__} has no config.json")
-    for config in (module.config, module.config.get_text_config(), getattr(module, "generation_config", None)):
-        without_ends(config)
+    directory.without_ends(module)
     if name in AS_IN_GGUF:
         AS_IN_GGUF[name](module)
-    with torch._C.DisableTorchFunction():
-        torch.set_default_dtype(torch.bfloat16)
-        copy.deepcopy(module).to(torch.bfloat16).save_pretrained(FOLDER / name)     # a copy: tables lose digits too
-        torch.set_default_dtype(torch.float64)
+    directory.save(module, FOLDER / name)
     return module.double().eval()
 
 
@@ -149,11 +138,7 @@ def published(name, kind, config, unread=()):
 
 
 def record(name, inputs, outputs, taps=None, patches=()):
-    values = {key: torch.as_tensor(value).detach() for key, value in {**inputs, **outputs}.items()}
-    to_gguf.write_safetensors(FOLDER / name / "expected.safetensors",
-                              {key: value.double().numpy() if value.is_floating_point() else value.numpy() for key, value in values.items()},
-                              {"versions": common.versions(), "reference": common.references[name], "inputs": ", ".join(inputs),
-                               "outputs": ", ".join(outputs)})
+    directory.record(FOLDER / name / "expected.safetensors", common.references[name], inputs, outputs)
     said = to_gguf.convert(FOLDER, name)
     print(f"made {name}: {common.references[name]}{', and ' + said if said else ''}", flush=True)
 
@@ -182,3 +167,15 @@ FOLDER.mkdir(parents=True, exist_ok=True)
 for file in [*sorted(ORACLES.glob("*.py")), HERE / "more.py", HERE / "layers.py", HERE / "hybrids.py"]:
     if file.stem in wanted or (not wanted and file.stem not in NOT_OURS):
         run(file)
+for kind in configurations.CONFIGURATIONS:
+    if kind not in wanted and wanted:
+        continue
+    for name, changes in configurations.of_type(kind).items():
+        try:
+            workshop.write(kind, name, changes, FOLDER)
+        except Exception:
+            print(f"FAIL {name} can't be made", flush=True)
+            traceback.print_exc()
+        else:
+            said = to_gguf.convert(FOLDER, name)
+            print(f"made {name}: {common.references[name]}{', and ' + said if said else ''}", flush=True)

@@ -130,6 +130,14 @@ def published(name, kind, config, unread=()):
         config.save_pretrained(folder)
         model = str(ROOT / "tests" / "families" / f"{name}.model")
         subprocess.run([LATHE, "weights", model, "-o", f"{folder}/model.safetensors"], check=True)
+        module = opened(folder, kind, unread)
+    references[name] = f"{kind.__module__}.{kind.__qualname__}"
+    return module
+
+
+def opened(folder, kind, unread=()):
+    """The class of transformers, `kind`, in float64, with the directory that its own loader reads."""
+    with torch._C.DisableTorchFunction():
         module, said = kind.from_pretrained(folder, dtype=torch.float64, output_loading_info=True,
                                             attn_implementation="eager", experts_implementation="eager")
     wrong = {key: value for key, value in said.items() if set(value) - set(unread)}
@@ -140,10 +148,9 @@ def published(name, kind, config, unread=()):
     for path, part in list(module.named_modules()):
         # rotary frequencies, once more in float64
         if any(key.endswith("original_inv_freq") for key, _ in part.named_buffers(recurse=False)):
-            module.set_submodule(path, type(part)(getattr(part, "config", config)))
+            module.set_submodule(path, type(part)(getattr(part, "config", module.config)))
         if hasattr(part, "scalar_embed_scale"):  # a buffer that the loader leaves as it came from memory
             part.embed_scale.fill_(part.scalar_embed_scale)
-    references[name] = f"{kind.__module__}.{kind.__qualname__}"
     return module.eval()
 
 

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""The workshop for adding an architecture: docs/new-architecture.md is its manual.
+
+    V/bin/python tests/import/reference/new.py TYPE [NAME...] [--options] [--lathe build/lathe] [--folder build/new] [--class CLASS] [--keep]
+
+TYPE: a model type of transformers, such as olmo3.  For each of its configurations (configurations.py; by default a small one, and one with the
+switches the other way) it makes a directory with random weights, records what transformers computes in float64, imports the directory with
+lathe, and compares.  It prints the first value within the model that differs.  Without a config item it prints skeletons of one.
+NAME: only these configurations.  --options: changes each option of the configuration, and compares again.
+--keep: copies the configuration, the recorded values and the description of the weights to tests/import/reference/kept."""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+sys.path[:0] = [str(ROOT / "tests" / "oracle" / "families"), str(HERE), str(HERE.parent)]
+import configurations
+import workshop
+
+KEPT = ("config.json", "generation_config.json", "weights.json", "expected.safetensors")
+BOUND = 1e-9
+
+
+class Lathe:
+    def __init__(self, path):
+        self.path = str(pathlib.Path(path).resolve())
+
+    def __call__(self, *words):
+        done = subprocess.run([self.path, *map(str, words)], capture_output=True, text=True, timeout=300)
+        return done.returncode, done.stdout, done.stderr
+
+
+def indented(text):
+    return "".join(f"    {line}\n" for line in text.rstrip("\n").split("\n"))
+
+
+# ---- comparing ----
+
+def comparable(lathe, path):
+    """path/asked.safetensors: of the recorded values those that lathe has under the same name, with the same width; outputs come last."""
+    header, content = workshop.seeded.header_of(path / "taps.safetensors")
+    record = header.pop("__metadata__")
+    _, said, _ = lathe("show", path, "taps")
+    ours = dict(line.split(None, 1) for line in said.splitlines() if len(line.split()) > 1)
+    inputs, outputs = record["inputs"].split(", "), record["outputs"].split(", ")
+    within = [name for name, entry in header.items() if name not in inputs + outputs and fits(name, entry["shape"], ours)]
+    order = {name: header[name] for name in inputs + within + outputs}
+    workshop.seeded.write_file(path / "asked.safetensors", order, {name: content[slice(*entry["data_offsets"])] for name, entry in order.items()})
+    return path / "asked.safetensors"
+
+
+def fits(name, shape, ours):
+    """Whether lathe has this value: names of its list have {i} or a number for the index of a repeat."""
+    general = workshop.re.sub(r"\[\d+\]", "[i]", name)
+    found = ours.get(name) or ours.get(general)
+    return found is not None and found.rstrip("]").rstrip().endswith(f" {shape[-1]}")
+
+
+def compare(lathe, path, config):
+    """Prints each value that differs, in the order of computation, and names the first."""
+    code, out, err = lathe("verify", path, "--against", comparable(lathe, path), "--interpreter", "--json")
+    if not out.strip():
+        print(indented(err or f"lathe verify: exit status {code}"), end="")
+        return False
+    values = json.loads(out)["checks"][0]["values"]
+    wrong = [row for row in values if row["error"] is None or row["error"] > BOUND]
+    print(f"  interpreter: {len(values)} values, {len(wrong)} differ; " +
+          f"largest difference {max(row['error'] or 0 for row in values):.1e} of the largest value" if not wrong else
+          f"  interpreter: {len(values)} values, {len(wrong)} differ by more than {BOUND:g} of the largest value")
+    for row in wrong:
+        shape, at = "[" + ", ".join(map(str, row["shape"])) + "]", "[" + ", ".join(map(str, row["at"] or [])) + "]"
+        error = "not finite" if row["error"] is None else f"{row['error']:.1e}"
+        print(f"    {row['name']:24} {shape:12} {error:10} at {at}: {row['found']} instead of {row['expected']}")
+    if wrong:
+        print(f"  first wrong: {wrong[0]['name']}{of_layer(wrong[0]['name'], config)}")
+        right = values[:values.index(wrong[0])]
+        if right:
+            print(f"  last right:  {right[-1]['name']}{of_layer(right[-1]['name'], config)}")
+    return not wrong
+
+
+def of_layer(name, config):
+    """What the configuration says of the layer of a value."""
+    found = workshop.re.search(r"layer\[(\d+)\]", name)
+    lists = {key: value for key, value in config.items() if isinstance(value, list) and len(value) == config.get("num_hidden_layers")}
+    said = [f"{key} {value[int(found[1])]}" for key, value in lists.items()] if found else []
+    return f" ({', '.join(said)})" if said else ""
+
+
+def try_one(lathe, kind, name, changes, folder):
+    """Makes, imports, verifies and compares one configuration: whether all is right."""
+    print(f"== {name}")
+    try:
+        module, unknown = workshop.write(kind, name, changes, folder)
+    except Exception as why:
+        where = traceback.extract_tb(why.__traceback__)[-1]
+        print(f"  transformers cannot make or run it; try other keys in configurations.py:\n    {type(why).__name__}: {why}\n    {where.filename}:{where.lineno}")
+        return False
+    path = folder / name
+    config = json.loads((path / "config.json").read_text())
+    size = sum((path / part).stat().st_size for part in KEPT if (path / part).exists())
+    print(f"  {type(module).__name__}, {sum(t.numel() for t in module.parameters())} weights, {size} bytes to keep: {path}")
+    if unknown:
+        print(f"  no rule of shrink.py makes these smaller: {', '.join(unknown)}")
+    code, out, err = lathe("import", "--spec-only", path)
+    if code:
+        print("  lathe import refuses it:\n" + indented(err), end="")
+        return False
+    print(indented(out), end="")
+    if not compare(lathe, path, config):
+        return False
+    good = True
+    for words in (["verify", path, "--target", "native", "--jit", "tcc"], [sys.executable, HERE / "check.py", lathe.path, folder, name]):
+        if words[0] == "verify":
+            code, out, err = lathe(*words)
+        else:
+            done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=600)
+            code, out, err = done.returncode, done.stdout, done.stderr
+        good = good and code == 0
+        print(indented((out if words[0] != "verify" or code else "lathe verify: compiled code equals the interpreter") + (err if code else "")), end="")
+    return good
+
+
+def keep(folder, name):
+    target = HERE / "kept" / name
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    for part in KEPT:
+        if (folder / name / part).exists():
+            shutil.copy(folder / name / part, target / part)
+    print(f"  kept: {target.relative_to(ROOT)}, {sum(p.stat().st_size for p in target.iterdir())} bytes")
+
+
+def ignored_keys(lathe):
+    """Keys of all files that change no number, as the library's items have them."""
+    import defaults
+    return {key for key, (known, value) in defaults.items(lathe.path)["huggingface"][1].items() if not known and value is None}
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip(), add_help=True)
+    parser.add_argument("type")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--lathe", default=str(ROOT / "build" / "lathe"))
+    parser.add_argument("--folder", default=str(ROOT / "build" / "new"))
+    parser.add_argument("--class", dest="cls")
+    parser.add_argument("--options", action="store_true")
+    parser.add_argument("--keep", action="store_true")
+    given = parser.parse_args()
+    lathe, folder = Lathe(given.lathe), pathlib.Path(given.folder)
+    failed = []
+    for name, changes in configurations.of_type(given.type).items():
+        if given.names and name not in given.names:
+            continue
+        changes = changes | ({"class": given.cls} if given.cls else {})
+        good = try_one(lathe, given.type, name, changes, folder)
+        if good and given.keep:
+            keep(folder, name)
+        failed += [] if good else [name]
+    print(f"FAIL {' '.join(failed)}" if failed else f"ok {given.type}")
+    sys.exit(bool(failed))
+
+
+main()

@@ -1,0 +1,171 @@
+"""A small model of any text type of transformers: its configuration (shrink.py, configurations.py), a directory with weights made from their
+names (seeded.py), and what the class computes in float64.  For new.py and make.py."""
+
+import pathlib
+import re
+import shutil
+import tempfile
+
+import common
+import torch
+import transformers
+from transformers import CONFIG_MAPPING
+from transformers.models.auto import modeling_auto
+
+import directory
+import seeded
+import shrink
+
+# the auto mappings, in the order in which a class is taken
+HEADS = {"encoder-decoder": "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "masked": "MODEL_FOR_MASKED_LM_MAPPING_NAMES",
+         "causal": "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "classifier": "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES",
+         "token classifier": "MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES", "answers": "MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES",
+         "vectors": "MODEL_MAPPING_NAMES"}
+
+
+def classes(head):
+    """{type: names of its classes}"""
+    return {kind: list(names) if isinstance(names, tuple) else [names] for kind, names in getattr(modeling_auto, HEADS[head]).items()}
+
+
+def class_of(kind, name=None):
+    """The class of this name, else the first of the auto mappings."""
+    if name is None:
+        heads = [head for head in HEADS if kind in classes(head)]
+        if "encoder-decoder" in heads and not CONFIG_MAPPING[kind]().is_encoder_decoder:
+            heads.remove("encoder-decoder")
+        name = classes(heads[0])[kind][0] if heads else None
+    if name is None:
+        raise SystemExit(f"new.py: transformers {transformers.__version__} has no class of text for the type {kind}")
+    return getattr(transformers, name)
+
+
+def config_of(kind, changes):
+    """The small configuration with these keys, and large sizes that no rule knows."""
+    changes = dict(changes)
+    other = changes.pop("", None) == "flipped"
+    changes.pop("class", None)
+    arguments, unknown = shrink.small(kind, changes)
+    if other:
+        arguments = shrink.flipped(kind, changes)
+    return CONFIG_MAPPING[kind](**arguments), unknown
+
+
+def make(cls, config, folder):
+    """Writes FOLDER: config.json, model.safetensors, weights.json.  The class in float64 that has read it."""
+    config.architectures = [cls.__name__]
+    config._attn_implementation = "eager"
+    config._experts_implementation = "eager"
+    torch.manual_seed(0)                    # starts of vectors, where a class draws them
+    module = cls(config)
+    directory.without_ends(module)
+    directory.save(module, folder)
+    tensors = seeded.described(folder / "model.safetensors")
+    seeded.save(folder, tensors)
+    seeded.write(folder, tensors)
+    found = common.opened(folder, cls)
+    for name, buffer in module.named_buffers():     # tables that files lack, as the class computes them
+        if name not in module.state_dict():
+            owner, _, own = name.rpartition(".")
+            setattr(found.get_submodule(owner), own, buffer.clone())
+    return found
+
+
+# ---- inputs and outputs ----
+
+def inputs_of(module):
+    """Under lathe's names, and the class's names of the same."""
+    c, kind = module.config.get_text_config(), type(module).__name__
+    ids = common.tokens(shrink.TEXT, c.vocab_size)
+    if c.is_encoder_decoder and not kind.endswith("EncoderModel"):
+        return {"words": ids, "tokens": common.tokens(shrink.TEXT + 4, c.vocab_size)}, {"words": "input_ids", "tokens": "decoder_input_ids"}
+    if module.can_generate() or getattr(c, "is_decoder", False):
+        return {"tokens": ids}, {"tokens": "input_ids"}
+    given = {"tokens": ids, "keep": (torch.arange(shrink.TEXT) < shrink.TEXT - 3).long()}
+    if (getattr(c, "type_vocab_size", 0) or 0) > 1:
+        given["token_types"] = (torch.arange(shrink.TEXT) > 7).long()
+    return given, {"tokens": "input_ids", "keep": "attention_mask", "token_types": "token_type_ids"}
+
+
+def outputs_of(module, found):
+    kind = type(module).__name__
+    if kind.endswith("QuestionAnswering"):
+        return {"ends": torch.stack([found.start_logits[0], found.end_logits[0]], dim=-1)}
+    if "logits" in found or "prediction_logits" in found:
+        name = "scores" if kind.endswith("SequenceClassification") else "token_scores" if kind.endswith("TokenClassification") else "logits"
+        return {name: (found["logits"] if "logits" in found else found["prediction_logits"])[0]}
+    pooled = found.get("pooler_output")
+    return {"hidden": found["last_hidden_state"][0], **({} if pooled is None else {"pooled": pooled[0]})}
+
+
+def run(module, taps=()):
+    """Inputs, outputs, and the values of these submodules."""
+    values = common.taps(dict(taps))
+    given, names = inputs_of(module)
+    more = {"use_cache": False} if getattr(module.config, "use_cache", None) is not None else {}
+    with torch.no_grad():
+        found = module(**{names[key]: value[None] for key, value in given.items()}, **more)
+    return given, outputs_of(module, found), values
+
+
+# ---- values within the model ----
+
+# what the parts of a layer are called there, and here
+PARTS = {"attn": r"(self_)?attn|(self_)?attention|SelfAttention|mixer|mamba|linear_attn|temporal_block|short_conv|conv|recurrent\w*",
+         "ffn": r"mlp|ffn|feed_forward|block_sparse_moe|moe|ff|ffw|experts_block|shared_mlp_moe"}
+OUTER = {"final": r"norm|final_layernorm|final_layer_norm|ln_f|norm_f|embedding_norm|final_norm"}
+
+
+def layers_of(module):
+    """{path in lathe: the list of layers}: `layer`, or `encoder.layer` and `decoder.layer`."""
+    lists = [(path, part) for path, part in module.named_modules() if isinstance(part, torch.nn.ModuleList) and len(part) > 1 and
+             re.fullmatch(r"(\w+\.)*(layers?|h|blocks?|block)", path) and not re.search(r"\.\d+\.", path)]
+    if len(lists) == 1:
+        return {"layer": lists[0][1]}
+    return {f"{side}.layer": part for path, part in lists for side in ("encoder", "decoder") if f".{side}." in f".{path}"}
+
+
+def candidates(module):
+    """{path in lathe: submodule}, in the order in which they are computed."""
+    out = {}
+    for path, layers in layers_of(module).items():
+        for i, layer in enumerate(layers):
+            if i == 0 and path == "layer":
+                out["layer[0].start"] = common.entry(layer)
+            children = dict(layer.named_children())
+            for ours, theirs in PARTS.items():
+                named = [name for name in children if re.fullmatch(theirs, name)]
+                if named:
+                    out[f"{path}[{i}].{ours}"] = children[named[0]]
+            out[f"{path}[{i}].x"] = layer
+    base = module.base_model
+    for ours, theirs in OUTER.items():
+        named = [part for name, part in base.named_children() if re.fullmatch(theirs, name)]
+        if named and len(layers_of(module)) == 1:
+            out[ours] = named[0]
+    return out
+
+
+# ---- a whole directory ----
+
+def write(kind, name, changes, folder):
+    """FOLDER/NAME with expected.safetensors; taps.safetensors has the values of submodules too.  The class, and large sizes."""
+    path = pathlib.Path(folder) / name
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    cls = class_of(kind, changes.get("class"))
+    config, unknown = config_of(kind, changes)
+    module = make(cls, config, path)
+    given, outputs, taps = run(module, candidates(module))
+    taps = {key: value for key, value in taps.items() if torch.is_tensor(value) and value.dim() <= 2 and value.is_floating_point()}
+    reference = cls.__name__
+    common.references[name] = reference
+    directory.record(path / "expected.safetensors", reference, given, outputs)
+    directory.record(path / "taps.safetensors", reference, given, outputs, {key: taps[key] for key in candidates(module) if key in taps})
+    return module, unknown
+
+
+def outputs(cls, config):
+    """What the class computes with this configuration, and weights of the same names."""
+    with tempfile.TemporaryDirectory() as folder:
+        return run(make(cls, config, pathlib.Path(folder)))[1]
