@@ -12,7 +12,8 @@ def flipped(**keys):
 
 
 PLAIN = {"rope_type": "default", "rope_theta": 5e5}
-YARN = {"rope_type": "yarn", "rope_theta": 5e5, "factor": 8.0, "original_max_position_embeddings": 16, "beta_fast": 2.0, "beta_slow": 0.25}
+# a small theta and few turns, so that the limits differ for the frequencies of a small head
+YARN = {"rope_type": "yarn", "rope_theta": 50.0, "factor": 8.0, "original_max_position_embeddings": 16, "beta_fast": 0.5, "beta_slow": 0.1}
 
 CONFIGURATIONS = {
     "olmo3": {
@@ -20,8 +21,9 @@ CONFIGURATIONS = {
         "other": flipped(attention_bias=False, rope_parameters={"full_attention": PLAIN, "sliding_attention": YARN}),
     },
 }
-# for each type, options that may be invisible in the output, and the reason
+# for each type, and for all, options that are not visible in the output, and the reason
 INVISIBLE = {
+    "": {"max_position_embeddings": "it only limits the context"},
 }
 
 

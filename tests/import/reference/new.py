@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The workshop for adding an architecture: docs/new-architecture.md is its manual.
 
-    V/bin/python tests/import/reference/new.py TYPE [NAME...] [--options] [--lathe build/lathe] [--folder build/new] [--class CLASS] [--keep]
+    V/bin/python tests/import/reference/new.py TYPE [NAME...] [--no-options] [--lathe build/lathe] [--folder build/new] [--class CLASS] [--keep]
 
 TYPE: a model type of transformers, such as olmo3.  For each of its configurations (configurations.py; by default a small one, and one with the
 switches the other way) it makes a directory with random weights, records what transformers computes in float64, imports the directory with
 lathe, and compares.  It prints the first value within the model that differs.  Without a config item it prints skeletons of one.
-NAME: only these configurations.  --options: changes each option of the configuration, and compares again.
+Then it changes one option at a time: lathe must agree with transformers or refuse.  Options that change no output are listed.
+NAME: only these configurations.  --no-options: without changes of options.
 --keep: copies the configuration, the recorded values and the description of the weights to tests/import/reference/kept."""
 
 import argparse
@@ -131,6 +132,73 @@ def try_one(lathe, kind, name, changes, folder):
     return good
 
 
+# ---- options ----
+
+def difference(before, after):
+    """The largest difference of outputs relative to the largest value; None if they have other shapes."""
+    worst = 0
+    for name, value in before.items():
+        if name not in after or after[name].shape != value.shape:
+            return None
+        worst = max(worst, float((after[name] - value).abs().max() / value.abs().max()))
+    return worst
+
+
+def answer(lathe, path):
+    """What lathe makes of a directory: "agrees", "DIFFERS by ..", or the message with which it refuses."""
+    code, out, err = lathe("verify", path, "--against", path / "expected.safetensors", "--interpreter", "--json")
+    if out.strip():
+        worst = [row["error"] for row in json.loads(out)["checks"][0]["values"]]
+        if all(error is not None and error <= BOUND for error in worst):
+            return "agrees"
+        return f"DIFFERS by {max(error if error is not None else float('inf') for error in worst):.1e}"
+    return "refused: " + (err.split("error: ")[1].splitlines()[0] if "error: " in err else err.strip().splitlines()[0] if err.strip() else f"exit status {code}")
+
+
+def try_options(lathe, kind, name, changes, folder, seen, visible):
+    """Changes one option at a time.  Adds to `seen` and `visible`; whether lathe is right or refuses each time."""
+    arguments, _ = workshop.arguments_of(kind, changes)
+    cls, good = workshop.class_of(kind, changes.get("class")), True
+    make_config = workshop.CONFIG_MAPPING[kind]
+    base = make_config(**arguments)
+    before = workshop.write_one(cls, make_config(**arguments), folder / "option")[2]
+    print(f"== options of {name}")
+    for option, value, tries in workshop.shrink.options(arguments, base.to_dict()):
+        seen.add(option)
+        said, note = None, "no other value is known"
+        for change in tries:
+            try:
+                off = difference(before, workshop.write_one(cls, make_config(**arguments | change), folder / "option")[2])
+            except Exception as why:
+                note = f"transformers refuses: {str(why).strip().splitlines()[-1][:100] if str(why).strip() else type(why).__name__}"
+                continue
+            said, tried = answer(lathe, folder / "option"), change
+            if off is None or off > 1e-9 or said.startswith("DIFFERS"):
+                break
+        if said is None:
+            print(f"  {option:40} {shown(value):22} {note}")
+            continue
+        if off is None or off > 1e-9:
+            visible.add(option)
+        effect = "other shapes" if off is None else f"changes {off:.1e}" if off > 1e-9 else "no change"
+        print(f"  {option:40} {shown(value) + ' -> ' + shown(new_value(tried, option)):22} {effect:16} {said}")
+        good = good and not said.startswith("DIFFERS")
+    shutil.rmtree(folder / "option")
+    return good
+
+
+def new_value(change, option):
+    """The value of rope_parameters.full_attention.factor in a change of rope_parameters."""
+    for part in option.split("."):
+        change = change[part]
+    return change
+
+
+def shown(value):
+    text = json.dumps(value)
+    return text if len(text) <= 16 else text[:13] + "..."
+
+
 def keep(folder, name):
     target = HERE / "kept" / name
     shutil.rmtree(target, ignore_errors=True)
@@ -141,12 +209,6 @@ def keep(folder, name):
     print(f"  kept: {target.relative_to(ROOT)}, {sum(p.stat().st_size for p in target.iterdir())} bytes")
 
 
-def ignored_keys(lathe):
-    """Keys of all files that change no number, as the library's items have them."""
-    import defaults
-    return {key for key, (known, value) in defaults.items(lathe.path)["huggingface"][1].items() if not known and value is None}
-
-
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip(), add_help=True)
     parser.add_argument("type")
@@ -154,11 +216,11 @@ def main():
     parser.add_argument("--lathe", default=str(ROOT / "build" / "lathe"))
     parser.add_argument("--folder", default=str(ROOT / "build" / "new"))
     parser.add_argument("--class", dest="cls")
-    parser.add_argument("--options", action="store_true")
+    parser.add_argument("--no-options", action="store_true")
     parser.add_argument("--keep", action="store_true")
     given = parser.parse_args()
     lathe, folder = Lathe(given.lathe), pathlib.Path(given.folder)
-    failed = []
+    failed, seen, visible = [], set(), set()
     for name, changes in configurations.of_type(given.type).items():
         if given.names and name not in given.names:
             continue
@@ -166,7 +228,12 @@ def main():
         good = try_one(lathe, given.type, name, changes, folder)
         if good and given.keep:
             keep(folder, name)
+        if good and not given.no_options:
+            good = try_options(lathe, given.type, name, changes, folder, seen, visible)
         failed += [] if good else [name]
+    for option in sorted(seen - visible):
+        reason = configurations.INVISIBLE.get(given.type, {}).get(option) or configurations.INVISIBLE[""].get(option)
+        print(f"not visible in any output: {option}{': ' + reason if reason else ''}")
     print(f"FAIL {' '.join(failed)}" if failed else f"ok {given.type}")
     sys.exit(bool(failed))
 

@@ -162,3 +162,49 @@ def said_optional(kind, key):
 # switches of the class that are no part of the computation
 BESIDES = {"return_dict", "output_hidden_states", "output_attentions", "use_cache", "is_encoder_decoder", "output_router_logits", "is_decoder",
            "add_cross_attention", "use_mamba_kernels", "torchscript", "use_bfloat16", "gradient_checkpointing", "residual_in_fp32"}
+
+
+# ---- options ----
+
+ACTIVATIONS = ("silu", "gelu", "relu", "gelu_pytorch_tanh")
+
+
+def other_values(key, value):
+    """Values that the option could have in place of this one: the first that is visible counts."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int) and re.search("heads|groups", key):
+        return [n for n in (value // 2, value * 2) if n > 0]
+    if isinstance(value, int):
+        more = [value + 1] if value < 8 else [value + 4, value * 2]
+        return more + [value - 1] if value > 1 and re.search("top|per_tok|window|group", key) else more
+    if isinstance(value, float):
+        return [1.5 * value, 4 * value] if value else [0.125]
+    if isinstance(value, str) and value in (*ACTIVATIONS, "gelu_new", "gelu_fast", "swish", "relu2", "quick_gelu", "tanh"):
+        return [next(act for act in ACTIVATIONS if act != value)]
+    if value is None:
+        return [WINDOW] if "window" in key else [12] if key == "head_dim" else [0.5, 4] if re.search("clip|cap|scal|mult|limit|factor", key) else []
+    if is_list(value) and len(value) > 1 and any(v != value[0] for v in value):
+        return [list(value[1:]) + [value[0]], list(reversed(value))]
+    return []
+
+
+def options(arguments, config):
+    """(name, value, keys that replace those of `arguments`) of each option that can be changed; (name, value, None) of each other one."""
+    for key, value in config.items():
+        if key in BESIDES or re.fullmatch(UNCHANGED, key) or key.startswith("_") or re.search("vocab_size|drop|initializer|init_std|loss_coef|jitter", key) or \
+                key in ("architectures", "dtype", "transformers_version", "model_type", "id2label", "label2id", "problem_type"):
+            continue
+        if isinstance(value, dict):
+            yield from ((f"{key}.{name}", old, [{key: change} for change in changed]) for name, old, changed in fields(value))
+            continue
+        yield key, value, [{key: other} for other in other_values(key, value)]
+
+
+def fields(said):
+    """(name, value, changed objects) of each field, also within types of layers."""
+    for name, value in said.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{inner}", old, [said | {name: change} for change in changed]) for inner, old, changed in fields(value))
+        elif name not in ("rope_type", "type", "max_position_embeddings"):
+            yield name, value, [said | {name: other} for other in other_values(name, value)]

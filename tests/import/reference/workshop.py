@@ -4,7 +4,6 @@ names (seeded.py), and what the class computes in float64.  For new.py and make.
 import pathlib
 import re
 import shutil
-import tempfile
 
 import common
 import torch
@@ -40,15 +39,13 @@ def class_of(kind, name=None):
     return getattr(transformers, name)
 
 
-def config_of(kind, changes):
-    """The small configuration with these keys, and large sizes that no rule knows."""
+def arguments_of(kind, changes):
+    """Arguments of the configuration class, and large sizes that no rule knows."""
     changes = dict(changes)
     other = changes.pop("", None) == "flipped"
     changes.pop("class", None)
     arguments, unknown = shrink.small(kind, changes)
-    if other:
-        arguments = shrink.flipped(kind, changes)
-    return CONFIG_MAPPING[kind](**arguments), unknown
+    return (shrink.flipped(kind, changes) if other else arguments), unknown
 
 
 def make(cls, config, folder):
@@ -150,22 +147,20 @@ def candidates(module):
 
 def write(kind, name, changes, folder):
     """FOLDER/NAME with expected.safetensors; taps.safetensors has the values of submodules too.  The class, and large sizes."""
-    path = pathlib.Path(folder) / name
-    shutil.rmtree(path, ignore_errors=True)
-    path.mkdir(parents=True)
-    cls = class_of(kind, changes.get("class"))
-    config, unknown = config_of(kind, changes)
-    module = make(cls, config, path)
-    given, outputs, taps = run(module, candidates(module))
+    arguments, unknown = arguments_of(kind, changes)
+    module, given, outputs, taps = write_one(class_of(kind, changes.get("class")), CONFIG_MAPPING[kind](**arguments), pathlib.Path(folder) / name)
+    common.references[name] = type(module).__name__
     taps = {key: value for key, value in taps.items() if torch.is_tensor(value) and value.dim() <= 2 and value.is_floating_point()}
-    reference = cls.__name__
-    common.references[name] = reference
-    directory.record(path / "expected.safetensors", reference, given, outputs)
-    directory.record(path / "taps.safetensors", reference, given, outputs, {key: taps[key] for key in candidates(module) if key in taps})
+    directory.record(pathlib.Path(folder) / name / "taps.safetensors", type(module).__name__, given, outputs,
+                     {key: taps[key] for key in candidates(module) if key in taps})
     return module, unknown
 
 
-def outputs(cls, config):
-    """What the class computes with this configuration, and weights of the same names."""
-    with tempfile.TemporaryDirectory() as folder:
-        return run(make(cls, config, pathlib.Path(folder)))[1]
+def write_one(cls, config, path):
+    """The directory of a configuration, with expected.safetensors.  The class, inputs, outputs, and values of submodules."""
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    module = make(cls, config, path)
+    found = run(module, candidates(module))
+    directory.record(path / "expected.safetensors", cls.__name__, *found[:2])
+    return module, *found
