@@ -1,6 +1,7 @@
 """Directories as transformers publishes them, with what its code computes from the same numbers: shared by make.py and new.py."""
 
 import copy
+import inspect
 
 import common
 import torch
@@ -12,10 +13,16 @@ def without_ends(module):
     """Where a text begins and ends is no part of these numbers; defaults of classes are beyond small vocabularies."""
     for config in (module.config, module.config.get_text_config(), getattr(module, "generation_config", None)):
         for key in ("bos_token_id", "eos_token_id"):
-            if config is not None and hasattr(config, key):
+            if config is not None and hasattr(config, key) and may_be_none(config, key):
                 setattr(config, key, None)
         if isinstance(getattr(config, "pad_token_id", None), int) and config.pad_token_id > 36:
             config.pad_token_id = None
+
+
+def may_be_none(config, key):
+    """False if the class demands a number."""
+    kind = inspect.signature(type(config).__init__).parameters.get(key)
+    return kind is None or kind.annotation is kind.empty or "None" in str(kind.annotation)
 
 
 def save(module, folder):

@@ -27,15 +27,14 @@ decoder("qwen3_vl", t.Qwen3VLForConditionalGeneration, t.Qwen3VLConfig(
                        num_position_embeddings=16)))
 decoder("mistral3", t.Mistral3ForConditionalGeneration, t.Mistral3Config(
     text_config=t.MistralConfig(**SIZES, head_dim=6, sliding_window=None), vision_config=dict(model_type="pixtral", **EYE)))
+decoder("mistral3_growing", t.Mistral3ForConditionalGeneration, t.Mistral3Config(
+    text_config=t.Ministral3Config(**SIZES, head_dim=6, rope_parameters={
+        "rope_type": "yarn", "rope_theta": 50.0, "factor": 8.0, "original_max_position_embeddings": 8, "beta_fast": 0.5, "beta_slow": 0.1, "mscale": 1.0,
+        "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.2}), vision_config=dict(model_type="pixtral", **EYE)))
 decoder("smolvlm", t.SmolVLMForConditionalGeneration, t.SmolVLMConfig(
     text_config=t.LlamaConfig(**SIZES), vision_config=EYE, image_token_id=5, scale_factor=1))
 decoder("idefics3", t.Idefics3ForConditionalGeneration, t.Idefics3Config(
     text_config=t.LlamaConfig(**SIZES), vision_config=EYE, image_token_id=5, scale_factor=1))
-decoder("llama4_inside", t.Llama4ForConditionalGeneration, t.Llama4Config(
-    text_config=t.Llama4TextConfig(**SIZES | dict(num_hidden_layers=4, intermediate_size=10), intermediate_size_mlp=20, head_dim=6, num_local_experts=3,
-                                   attention_chunk_size=7, floor_scale=5, attn_temperature_tuning=False),
-    vision_config=t.Llama4VisionConfig(**EYE, vision_output_dim=12, projector_input_dim=8, projector_output_dim=8), boi_token_index=5, eoi_token_index=6,
-    image_token_index=7))
 decoder("qwen3_vl_moe", t.Qwen3VLMoeForConditionalGeneration, t.Qwen3VLMoeConfig(
     text_config=dict(**SIZES, head_dim=8, moe_intermediate_size=20, num_experts=5, num_experts_per_tok=2, decoder_sparse_step=1,
                      rope_parameters=MROPE | {"mrope_section": [2, 1, 1], "mrope_interleaved": True}),
@@ -74,3 +73,10 @@ words, ids = common.tokens(19, 37), common.tokens(23, 37)
 with torch.no_grad():
     logits = mt5(input_ids=words[None], decoder_input_ids=ids[None], use_cache=False).logits[0]
 common.record("mt5", {"words": words, "tokens": ids}, {"logits": logits})
+
+# last, because this class of transformers 5.24 raises an AttributeError
+decoder("llama4_inside", t.Llama4ForConditionalGeneration, t.Llama4Config(
+    text_config=t.Llama4TextConfig(**SIZES | dict(num_hidden_layers=4, intermediate_size=10), intermediate_size_mlp=20, head_dim=6, num_local_experts=3,
+                                   attention_chunk_size=7, floor_scale=5, attn_temperature_tuning=False),
+    vision_config=t.Llama4VisionConfig(**EYE, vision_output_dim=12, projector_input_dim=8, projector_output_dim=8), boi_token_index=5, eoi_token_index=6,
+    image_token_index=7))

@@ -102,6 +102,9 @@ def small(kind, changes=()):
         if key == "num_key_value_heads" and value is not None:
             out[key] = 4 if "kv_lora_rank" in said else 2
             continue
+        if key == "head_dim" and "kv_lora_rank" not in said:
+            out[key] = 12                               # another than hidden_size / heads
+            continue
         if computed or key in ("architectures", "dtype", "transformers_version", "_name_or_path", "model_type", "id2label", "label2id"):
             continue
         if re.fullmatch(UNCHANGED, key):
@@ -125,7 +128,7 @@ def small(kind, changes=()):
         out |= {"n_group": 4, "topk_group": 2, **{k: 8 for k in out if re.fullmatch(r"n_routed_experts|num_(local_)?experts", k)}}
     out |= ids_of(said)
     for key, value in dict(changes).items():
-        if value is not None and isinstance(value, dict) and isinstance(out.get(key), dict):
+        if isinstance(value, dict) and "rope_type" not in value and isinstance(out.get(key), dict):
             value = out[key] | value
         out[key] = value
     return out, unknown
@@ -149,6 +152,8 @@ def flipped(kind, changes):
             out[key] = not value
         elif re.fullmatch("num_key_value_heads|num_kv_heads", key) and isinstance(value, int):
             out[key] = next((said[k] for k in ("num_attention_heads", "num_heads", "n_head") if k in said), value)
+        elif key == "head_dim" and "kv_lora_rank" not in said:
+            out[key] = 8
         elif re.fullmatch("sliding_window|attention_window_size", key) and isinstance(value, int):
             out[key] = None if "layer_types" not in said and said_optional(kind, key) else WINDOW + 3
     return out
@@ -176,7 +181,7 @@ def other_values(key, value):
     if isinstance(value, int) and re.search("heads|groups", key):
         return [n for n in (value // 2, value * 2) if n > 0]
     if isinstance(value, int):
-        more = [value + 1] if value < 8 else [value + 4, value * 2]
+        more = [value + 1, value * 2] if value < 8 else [value + 4, value * 2]
         return more + [value - 1] if value > 1 and re.search("top|per_tok|window|group", key) else more
     if isinstance(value, float):
         return [1.5 * value, 4 * value] if value else [0.125]
@@ -198,7 +203,17 @@ def options(arguments, config):
         if isinstance(value, dict):
             yield from ((f"{key}.{name}", old, [{key: change} for change in changed]) for name, old, changed in fields(value))
             continue
-        yield key, value, [{key: other} for other in other_values(key, value)]
+        yield key, value, [change for other in other_values(key, value) for change in together(key, other, arguments, config)]
+
+
+def together(key, value, arguments, config):
+    """The change of an option, and the same with options that follow from it."""
+    yield {key: value}
+    if key == "num_attention_heads" and "num_key_value_heads" in arguments:
+        yield {key: value, "num_key_value_heads": value}
+    if re.fullmatch(LAYERS, key):
+        lists = {name: old for name, old in arguments.items() if is_list(old) and len(old) == config[key]}
+        yield {key: value, **{name: [old[i % len(old)] for i in range(value)] for name, old in lists.items()}}
 
 
 def fields(said):
