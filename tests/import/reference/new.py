@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The workshop for adding an architecture: docs/new-architecture.md is its manual.
 
-    V/bin/python tests/import/reference/new.py TYPE [NAME...] [--no-options] [--lathe build/lathe] [--folder build/new] [--class CLASS] [--keep]
+    V/bin/python tests/import/reference/new.py TYPE [NAME...] [--no-options] [--skeleton] [--lathe build/lathe] [--folder build/new] [--class CLASS] [--keep]
 
 TYPE: a model type of transformers, such as olmo3.  For each of its configurations (configurations.py; by default a small one, and one with the
 switches the other way) it makes a directory with random weights, records what transformers computes in float64, imports the directory with
-lathe, and compares.  It prints the first value within the model that differs.  Without a config item it prints skeletons of one.
+lathe, and compares.  It prints the first value within the model that differs.  Without a config item it prints the beginning of one
+(--skeleton: also if there is one).
 Then it changes one option at a time: lathe must agree with transformers or refuse.  Options that change no output are listed.
 NAME: only these configurations.  --no-options: without changes of options.
 --keep: copies the configuration, the recorded values and the description of the weights to tests/import/reference/kept."""
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +28,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 sys.path[:0] = [str(ROOT / "tests" / "oracle" / "families"), str(HERE), str(HERE.parent)]
 import configurations
+import skeleton
 import workshop
 
 KEPT = ("config.json", "generation_config.json", "weights.json", "expected.safetensors")
@@ -62,24 +65,32 @@ def comparable(lathe, path):
 
 def fits(name, shape, ours):
     """Whether lathe has this value: names of its list have {i} or a number for the index of a repeat."""
-    general = workshop.re.sub(r"\[\d+\]", "[i]", name)
+    general = re.sub(r"\[\d+\]", "[i]", name)
     found = ours.get(name) or ours.get(general)
     return found is not None and found.rstrip("]").rstrip().endswith(f" {shape[-1]}")
 
 
-def compare(lathe, path, config):
-    """Prints each value that differs, in the order of computation, and names the first."""
+def compared(lathe, path):
+    """The rows of `lathe verify --against`, those that differ, and those that are left out; or the message of an error."""
     code, out, err = lathe("verify", path, "--against", comparable(lathe, path), "--interpreter", "--json")
     if not out.strip():
-        print(indented(err or f"lathe verify: exit status {code}"), end="")
-        return False
-    values = json.loads(out)["checks"][0]["values"]
+        return err or f"lathe verify: exit status {code}"
+    order = list(workshop.seeded.header_of(path / "asked.safetensors")[0])
+    values = sorted(json.loads(out)["checks"][0]["values"], key=lambda row: order.index(row["name"]))
     wrong = [row for row in values if row["error"] is None or row["error"] > BOUND]
     right = {row["name"] for row in values if row not in wrong}
     # a part of a layer whose result is right is another part under the same name, such as experts without those that are shared
-    others = [row for row in wrong if workshop.re.sub(r"(layer\[\d+\])\.(attn|ffn)$", r"\1.x", row["name"]) in right]
-    values = [row for row in values if row not in others]
-    wrong = [row for row in wrong if row not in others]
+    others = [row for row in wrong if re.sub(r"(layer\[\d+\])\.(attn|ffn)$", r"\1.x", row["name"]) in right]
+    return [row for row in values if row not in others], [row for row in wrong if row not in others], others
+
+
+def compare(lathe, path, config):
+    """Prints each value that differs, in the order of computation, and names the first."""
+    found = compared(lathe, path)
+    if isinstance(found, str):
+        print(indented(found), end="")
+        return False
+    values, wrong, others = found
     if others:
         print(f"  not compared, since the layer's result agrees: {', '.join(row['name'] for row in others)}")
     worst = max(row["error"] for row in values) if not wrong else BOUND
@@ -90,21 +101,21 @@ def compare(lathe, path, config):
         print(f"    {row['name']:24} {shape:12} {error:10} at {at}: {row['found']} instead of {row['expected']}")
     if wrong:
         print(f"  first wrong: {wrong[0]['name']}{of_layer(wrong[0]['name'], config)}")
-        right = values[:values.index(wrong[0])]
-        if right:
-            print(f"  last right:  {right[-1]['name']}{of_layer(right[-1]['name'], config)}")
+        before = values[:values.index(wrong[0])]
+        if before:
+            print(f"  last right:  {before[-1]['name']}{of_layer(before[-1]['name'], config)}")
     return not wrong
 
 
 def of_layer(name, config):
     """What the configuration says of the layer of a value."""
-    found = workshop.re.search(r"layer\[(\d+)\]", name)
+    found = re.search(r"layer\[(\d+)\]", name)
     lists = {key: value for key, value in config.items() if isinstance(value, list) and len(value) == config.get("num_hidden_layers")}
     said = [f"{key} {value[int(found[1])]}" for key, value in lists.items()] if found else []
     return f" ({', '.join(said)})" if said else ""
 
 
-def try_one(lathe, kind, name, changes, folder):
+def try_one(lathe, kind, name, changes, folder, skeletons):
     """Makes, imports, verifies and compares one configuration: whether all is right."""
     print(f"== {name}")
     try:
@@ -122,7 +133,11 @@ def try_one(lathe, kind, name, changes, folder):
     code, out, err = lathe("import", "--spec-only", path)
     if code:
         print("  lathe import refuses it:\n" + indented(err), end="")
+        if "no config item for" in err and not skeleton.printed:
+            skeleton.print_for(lathe, kind, module, path, lambda architecture: trial(lathe, path, architecture))
         return False
+    if skeletons:
+        skeleton.print_for(lathe, kind, module, path, lambda architecture: trial(lathe, path, architecture))
     print(indented(out), end="")
     if not compare(lathe, path, config):
         return False
@@ -206,6 +221,21 @@ def shown(value):
     return text if len(text) <= 16 else text[:13] + "..."
 
 
+def trial(lathe, path, architecture):
+    """What lathe makes of the directory as another architecture: a text, and whether it computes the same."""
+    other = path.parent / "trial"
+    shutil.rmtree(other, ignore_errors=True)
+    shutil.copytree(path, other)
+    config = json.loads((path / "config.json").read_text())
+    (other / "config.json").write_text(json.dumps(config | {"architectures": [architecture]}))
+    said = answer(lathe, other)
+    if said.startswith("DIFFERS"):
+        found = compared(lathe, other)
+        said = f"first wrong: {found[1][0]['name']}" if found[1:] and found[1] else said
+    shutil.rmtree(other)
+    return said, said == "agrees"
+
+
 def keep(folder, name):
     target = HERE / "kept" / name
     shutil.rmtree(target, ignore_errors=True)
@@ -224,6 +254,7 @@ def main():
     parser.add_argument("--folder", default=str(ROOT / "build" / "new"))
     parser.add_argument("--class", dest="cls")
     parser.add_argument("--no-options", action="store_true")
+    parser.add_argument("--skeleton", action="store_true")
     parser.add_argument("--keep", action="store_true")
     given = parser.parse_args()
     lathe, folder = Lathe(given.lathe), pathlib.Path(given.folder)
@@ -232,7 +263,7 @@ def main():
         if given.names and name not in given.names:
             continue
         changes = changes | ({"class": given.cls} if given.cls else {})
-        good = try_one(lathe, given.type, name, changes, folder)
+        good = try_one(lathe, given.type, name, changes, folder, given.skeleton)
         if good and given.keep:
             keep(folder, name)
         if good and not given.no_options:

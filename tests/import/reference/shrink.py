@@ -118,6 +118,8 @@ def small(kind, changes=()):
                 out[key] = rule if value > rule or key in ("type_vocab_size",) else value
             elif value > 64 and key != "qk_head_dim":
                 unknown.append(f"{key} {value}")
+        elif value is None and re.fullmatch(r"(moe_)?num_(local_)?experts|n_routed_experts|num_experts_per_tok|n_shared_experts|n_group|topk_group", key):
+            out[key] = next((size for pattern, size in SIZES if re.fullmatch(pattern, key)), 1)     # the class has no default
         elif isinstance(value, float) and re.fullmatch(FLAT, key):
             out[key] = 1e-3
         elif isinstance(value, float) and value == 1 and FACTOR.fullmatch(key):
