@@ -27,6 +27,7 @@ SIZES = [
     (r"head_dim|attention_head_dim|swa_head_dim|d_kv|dim_head|kv_channels|d_head|attention_head_size", 12),
     (r"linear_(key|value)_head_dim|mamba_d_head|mamba_head_dim|mamba_headdim|linear_head_dim", 8),
     (r"linear_num_key_heads", 2), (r"linear_num_value_heads|linear_num_heads|mamba_n_heads|n_mamba_heads|mamba_num_heads", 8),
+    (r"mamba_d_ssm", 64), (r"rotary_dim", 4), (r"attention_window", 6),
     (r"mamba_d_state|state_size|ssm_state_size", 6), (r"(mamba_)?n_groups|mamba_ngroups|mamba_n_groups", 2),
     (r"num_key_value_heads|num_kv_heads|swa_num_key_value_heads", 2),
     (r"(\w+_)?(num_attention_heads|num_heads|n_heads?|attention_heads)", 4),
@@ -102,8 +103,9 @@ def small(kind, changes=()):
         if key == "num_key_value_heads" and value is not None:
             out[key] = 4 if "kv_lora_rank" in said else 2
             continue
-        if key == "head_dim" and "kv_lora_rank" not in said:
-            out[key] = 12                               # another than hidden_size / heads
+        if key == "head_dim":
+            if "kv_lora_rank" not in said:
+                out[key] = 8 if "expand" in said else 12        # 12: another than hidden_size / heads
             continue
         if computed or key in ("architectures", "dtype", "transformers_version", "_name_or_path", "model_type", "id2label", "label2id"):
             continue
@@ -128,6 +130,8 @@ def small(kind, changes=()):
             out[key] = value[:layers]
     if (said.get("n_group", (1, 0))[0] or 1) > 1:
         out |= {"n_group": 4, "topk_group": 2, **{k: 8 for k in out if re.fullmatch(r"n_routed_experts|num_(local_)?experts", k)}}
+    if "expand" in said and "num_heads" in said:        # Mamba 2: heads are as wide as the state
+        out |= {"num_heads": 8}
     out |= ids_of(said)
     for key, value in dict(changes).items():
         if isinstance(value, dict) and "rope_type" not in value and isinstance(out.get(key), dict):

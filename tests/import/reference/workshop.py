@@ -45,7 +45,13 @@ def arguments_of(kind, changes):
     other = changes.pop("", None) == "flipped"
     changes.pop("class", None)
     arguments, unknown = shrink.small(kind, changes)
-    return (shrink.flipped(kind, changes) if other else arguments), unknown
+    arguments = shrink.flipped(kind, changes) if other else arguments
+    if "num_key_value_heads" in arguments and "num_key_value_heads" not in changes:
+        try:
+            CONFIG_MAPPING[kind](**arguments)
+        except Exception:                               # some classes demand as many heads of keys as of queries
+            arguments = arguments | {"num_key_value_heads": arguments.get("num_attention_heads", 4)}
+    return arguments, unknown
 
 
 def make(cls, config, folder):
