@@ -21,7 +21,7 @@ def sections():
     for path in sorted(LIBRARY.glob("*.model")):
         text = re.sub(r"=\n\s+", "= ", path.read_text(encoding="utf-8"))
         for kind, name, parent, body in re.findall(r"^(checkpoint|model) (\w+)(?: : (\w+))? \{\n(.*?)^\}", text, re.M | re.S):
-            lines = {found[2]: found[0].strip() for found in re.findall(r"^\s*((?:if [^\"{]*\{ )?(optional |drop )?\"([^\"]+)\".*)$", body, re.M)}
+            lines = entries(body)
             if kind == "model":
                 used = re.findall(r"\bcheckpoint (\w+)", body)
                 own = f"checkpoint of {name}" if re.search(r"\bcheckpoint \{", body) else used[-1] if used else None
@@ -31,6 +31,19 @@ def sections():
             else:
                 checkpoints[name] = parent, lines
     return checkpoints, models
+
+
+def entries(body):
+    """{name of a tensor: its line} of a section; lines that depend on a condition begin with `if`."""
+    out, depth, inline = {}, 0, "checkpoint {" in body
+    for line in body.splitlines():
+        found = re.search(r"(?:optional |drop )?\"([^\"]+)\"", line)
+        if found and "=" in line or "optional" in line or "drop" in line:
+            text = line.strip()
+            out[found[1]] = f"if .. {{ {text} }}" if depth > inline and not text.startswith("if ") else text
+        plain = re.sub(r'"[^"]*"', "", line)
+        depth += plain.count("{") - plain.count("}")
+    return out
 
 
 def lines_of(name, checkpoints):
@@ -151,7 +164,7 @@ def checkpoint_text(kind, family, checkpoint, tensors, checkpoints):
     left = [line for name, (line, _) in ours.items() if name not in shapes and required(line)]
     inline = checkpoint.startswith("checkpoint of")     # it has no name, so that its lines are copied
     if not lacking:
-        out = [f"# All {len(shapes)} kinds of tensors have a line in checkpoint {checkpoint} of {family}."]
+        out = [f"# All {len(shapes)} kinds of tensors have a line in {checkpoint if inline else 'checkpoint ' + checkpoint}."]
     else:
         out = [f"# {len(shapes) - len(lacking)} of {len(shapes)} kinds of tensors have a line in {checkpoint if inline else 'checkpoint ' + checkpoint}.",
                f"checkpoint huggingface_{kind.replace('-', '_')}{'' if inline else ' : ' + checkpoint} {{"]
@@ -165,7 +178,7 @@ def checkpoint_text(kind, family, checkpoint, tensors, checkpoints):
 
 
 def required(line):
-    return not line.startswith(("optional", "drop")) and "if " not in line and '.bias"' not in line
+    return not line.startswith(("optional", "drop", "if "))
 
 
 def nearest(tensors, table, checkpoints, models, own):
