@@ -18,20 +18,20 @@ static float *given[OUTPUTS]; /* outputs of a call */
 static int64_t count(int i, int64_t rows, int64_t end)
 {
         const Shape *s = &shape[i];
-        return s->outer * (s->rows ? rows : 1) * s->middle * (s->columns ? end + s->extra : 1) * s->inner;
+        return s->outer * (s->rows ? s->front + rows : 1) * s->middle * (s->columns ? end + s->extra : 1) * s->inner;
 }
 
 /* Copies the rows of n positions from `at` on into the output for all positions. */
 static void place(int i, float *all, int64_t at, int64_t n, const float *from)
 {
         const Shape *s = &shape[i];
-        int64_t rows = s->rows ? n : 1, columns = s->columns ? at + n + s->extra : 1,
+        int64_t rows = s->rows ? s->front + n : 1, columns = s->columns ? at + n + s->extra : 1,
                 width = s->columns ? N + s->extra : 1;
         for (int64_t o = 0; o < s->outer; o++)
                 for (int64_t r = 0; r < rows; r++)
                         for (int64_t middle = 0; middle < s->middle; middle++) {
-                                int64_t row = (o * (s->rows ? N : 1) + (s->rows ? at : 0) + r) * s->middle + middle;
-                                float *to = all + row * width * s->inner;
+                                int64_t row = o * (s->rows ? s->front + N : 1) + (s->rows ? at : 0) + r;
+                                float *to = all + (row * s->middle + middle) * width * s->inner;
                                 for (int64_t c = 0; c < width * s->inner; c++)
                                         to[c] = c < columns * s->inner ? *from++ : later[i];
                         }
@@ -267,7 +267,7 @@ static int differ(float a, float b)
 static int is_in(Part part, int i, int64_t k)
 {
         const Shape *s = &shape[i];
-        int64_t row = k / (s->inner * (s->columns ? N + s->extra : 1) * s->middle) % N;
+        int64_t row = k / (s->inner * (s->columns ? N + s->extra : 1) * s->middle) % (s->front + N) - s->front;
         return part == ALL || !s->rows || (part == LAST ? row == N - 1 : row < N / 2);
 }
 

@@ -101,14 +101,18 @@ const char *test_run_engine(Plan *p, const float *weights, JitMode mode, TestRun
 
 const char *test_run_program(Arena *a, const Plan *p, const TestRun *test_run, const char *header);
 
-/* An output of a call as [outer][rows][middle][columns + extra][inner]: rows are the call's positions (0:
- * none), columns all past and new ones (0: none), after `extra` others. */
+/* An output of a call as [outer][front + rows][middle][extra + columns][inner]: rows are the call's positions
+ * (0: none), after those of `front` positions before, which the call gives again; columns all past and new ones
+ * (0: none), after `extra` others. */
 typedef struct {
-        int64_t outer, rows, middle, columns, extra, inner;
+        int64_t outer, front, rows, middle, columns, extra, inner;
 } OutputShape;
 OutputShape output_shape(const Graph *g, const Type *t, const int64_t *size);
-/* whether element k of all positions is in a column after its row's position */
+/* whether element k of all positions is in a column after its row's position, or after no position if it is in
+ * a row in front */
 bool is_later(const OutputShape *s, int64_t k);
+/* whether a size is the number of positions, or more by a fixed number */
+bool counts_positions(const Graph *g, Dim d);
 /* Whether its sequence can run in pieces: it has state, and every input and output runs over positions or
  * has none. */
 bool is_sequential(const Graph *g, const int64_t *size);

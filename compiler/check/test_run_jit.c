@@ -28,10 +28,18 @@ static int64_t positions(const TestRunJit *t)
         return t->g->time >= 0 ? t->test_run->size[t->g->time] : 1;
 }
 
+/* Whether the outer axis is positions.  An output may have more rows than positions: a call gives the rows of as
+ * many positions before its own again. */
+static bool has_rows(const Graph *g, const Type *type)
+{
+        return type->rank > 0 && counts_positions(g, type->dim[0]);
+}
+
 /* Elements of one position; all elements if it does not run over positions. */
 static int64_t jit_row_elements(const TestRunJit *t, const Type *type)
 {
-        return grows(t->g, type) ? jit_elements(t, type) / positions(t) : jit_elements(t, type);
+        return has_rows(t->g, type) ? jit_elements(t, type) / (positions(t) + type->dim[0].fixed)
+                                    : jit_elements(t, type);
 }
 
 bool test_run_jit_runs(const Target *t)
@@ -118,11 +126,17 @@ static bool is_dense(const Graph *g, const Type *type)
         return false;
 }
 
-/* Whether rows of a piece have the same layout as in the whole call.  An output with another inner size of
- * the call, such as pages of each position, has it only if all of its rows are requested. */
+/* Whether it can be given only from a row on: neither pages of each position, whose inner size is that of the call, nor
+ * rows before the call's. */
+static bool has_tail(const TestRunJit *t, const Type *type)
+{
+        return !type_is_dense(type) && !(has_rows(t->g, type) && type->dim[0].fixed > 0);
+}
+
+/* Whether rows of a piece have the same layout as in the whole call. */
 static bool jit_is_given(const TestRunJit *t, const Type *type, int64_t n, int64_t first)
 {
-        return n - first == positions(t) || (!is_dense(t->g, type) && (first == 0 || !type_is_dense(type)));
+        return n - first == positions(t) || (!is_dense(t->g, type) && (first == 0 || has_tail(t, type)));
 }
 
 /* Runs n positions from `at` on, with the outputs from `first` on requested. */
@@ -140,7 +154,7 @@ static const char *jit_piece(TestRunJit *t, int64_t at, int64_t n, int64_t first
                 t->output_at[i] =
                         asked && first < n && jit_is_given(t, type, n, first)
                                 ? t->output[i] +
-                                          (grows(g, type) ? (at + first) * jit_row_elements(t, type) : 0)
+                                          (has_rows(g, type) ? (at + first) * jit_row_elements(t, type) : 0)
                                 : NULL;
         }
         EngineCall call = {t->input_at, t->output_at, t->test_run->size};
@@ -328,13 +342,13 @@ static void jit_compare(TestRunJit *t, int run)
                 bool whole = call == TEST_WHOLE || call == TEST_HALVES;
                 if (!whole && is_dense(t->g, type))
                         continue;
-                if (call == TEST_TAIL && type_is_dense(type))
+                if (call == TEST_TAIL && !has_tail(t, type))
                         continue;
-                if (call == TEST_PREFILL_STEP && grows(t->g, type))
+                if (call == TEST_PREFILL_STEP && has_rows(t->g, type))
                         k = (positions(t) - 1) * jit_row_elements(t, type);
-                if (call == TEST_TAIL && grows(t->g, type))
+                if (call == TEST_TAIL && has_rows(t->g, type))
                         k = tail(t) * jit_row_elements(t, type);
-                if (is_later_spoilt(call) && grows(t->g, type))
+                if (is_later_spoilt(call) && has_rows(t->g, type))
                         n = positions(t) / 2 * jit_row_elements(t, type);
                 for (; k < n; k++) {
                         float one = test_run->output[i][k], other = t->output[i][k];

@@ -13,16 +13,22 @@ typedef struct {
         int64_t n; /* positions */
 } ProgramWriter;
 
+bool counts_positions(const Graph *g, Dim d)
+{
+        return d.fixed >= 0 && g->time >= 0 && dim_equal(dim_sub(d, dim_fixed(d.fixed)), dim_named(g->time));
+}
+
 OutputShape output_shape(const Graph *g, const Type *t, const int64_t *size)
 {
         OutputShape s = {.outer = 1, .middle = 1, .inner = 1};
         for (int a = 0; a < t->rank; a++) {
                 Dim d = t->dim[a];
-                bool row = g->past >= 0 && dim_equal(d, dim_named(g->time)),
+                bool row = g->past >= 0 && counts_positions(g, d),
                      column = g->past >= 0 && d.per[g->time] == 1 && d.per[g->past] == 1;
-                if (row)
-                        s.rows = dim_value(d, size);
-                else if (column) {
+                if (row) {
+                        s.front = d.fixed;
+                        s.rows = size[g->time];
+                } else if (column) {
                         s.columns = size[g->time];
                         s.extra = d.fixed;
                 } else if (s.columns)
@@ -41,9 +47,11 @@ OutputShape output_shape(const Graph *g, const Type *t, const int64_t *size)
 
 bool is_later(const OutputShape *s, int64_t k)
 {
-        int64_t width = s->columns + s->extra;
-        return s->columns && s->rows &&
-               k / s->inner % width > k / (s->inner * width * s->middle) % s->rows + s->extra;
+        if (!s->columns || !s->rows)
+                return false;
+        int64_t width = s->columns + s->extra,
+                position = k / (s->inner * width * s->middle) % (s->front + s->rows) - s->front;
+        return k / s->inner % width > (position < 0 ? -1 : position) + s->extra;
 }
 
 bool grows(const Graph *g, const Type *t)
@@ -287,15 +295,15 @@ static void add_arrays(const ProgramWriter *w, Text *t)
                 text_printf(t, "static %s input_%d[%" PRId64 "];\n",
                             in->type.dtype == REAL ? "float" : "int32_t", i, program_elements(w, &in->type));
         }
-        text_printf(
-                t, "typedef struct {\n        int64_t outer, rows, middle, columns, extra, inner;\n} Shape;\n"
-                   "static const Shape shape[OUTPUTS] = {\n");
+        text_printf(t, "typedef struct {\n        int64_t outer, front, rows, middle, columns, extra, "
+                       "inner;\n} Shape;\n"
+                       "static const Shape shape[OUTPUTS] = {\n");
         for (int i = 0; i < w->g->noutput; i++) {
                 OutputShape s = output_shape(w->g, output_type(w, i), w->test_run->size);
                 text_printf(t,
                             "        {%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-                            ", %" PRId64 "},\n",
-                            s.outer, s.rows, s.middle, s.columns, s.extra, s.inner);
+                            ", %" PRId64 ", %" PRId64 "},\n",
+                            s.outer, s.front, s.rows, s.middle, s.columns, s.extra, s.inner);
         }
         text_printf(t, "};\nstatic const float later[OUTPUTS] = {");
         for (int i = 0; i < w->g->noutput; i++) {

@@ -35,9 +35,9 @@ static void place_rows(const OutputShape *s, int64_t at, int64_t n, double later
 {
         int64_t width = s->columns + s->extra, columns = s->columns ? at + n + s->extra : 0;
         for (int64_t o = 0; o < s->outer; o++)
-                for (int64_t r = 0; r < (s->rows ? n : 1) * s->middle; r++) {
-                        double *to = all + (o * (s->rows ? s->rows : 1) * s->middle +
-                                            at * (s->rows > 0) * s->middle + r) *
+                for (int64_t r = 0; r < (s->rows ? s->front + n : 1) * s->middle; r++) {
+                        int64_t whole = s->rows ? s->front + s->rows : 1, skipped = s->rows ? at : 0;
+                        double *to = all + ((o * whole + skipped) * s->middle + r) *
                                                    (s->columns ? width : 1) * s->inner;
                         for (int64_t k = 0; k < (s->columns ? width : 1) * s->inner; k++)
                                 to[k] = s->columns && k >= columns * s->inner ? later : *from++;

@@ -98,8 +98,13 @@ static const char *output_text(const Emit *e, const Output *o)
 {
         const char *text = shape_said(e, &o->node->type);
         int growing = 0;
-        for (int a = 0; a < o->node->type.rank && e->causal; a++)
-                growing += o->node->type.dim[a].per[e->g->time] != 0;
+        int64_t before = 0;
+        for (int a = 0; a < o->node->type.rank && e->causal; a++) {
+                Dim d = o->node->type.dim[a];
+                growing += d.per[e->g->time] != 0;
+                if (d.per[e->g->time] == 1 && d.per[e->g->past] == 0)
+                        before = d.fixed;
+        }
         if (o->tap)
                 text = arena_printf(e->arena, "%s, a tap: %s", text, o->tap);
         if (growing > 1)
@@ -110,6 +115,10 @@ static const char *output_text(const Emit *e, const Output *o)
                                     isnan(o->later) ? "NaN"
                                     : o->later == 0 ? "0"
                                                     : "-inf");
+        if (before > 0)
+                text = arena_printf(e->arena,
+                                    "%s; the first row is that of %" PRId64 " positions before the call's",
+                                    text, before);
         return text;
 }
 

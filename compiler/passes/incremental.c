@@ -568,8 +568,13 @@ static void hide_later(const Rewrite *m, const Node *old, Output *o)
                 return;
         o->later = NAN;
         Dim first = dim_named(g->past);
-        first.fixed = old->type.dim[column].fixed; /* for columns before the first position */
-        Node *side[] = {index_along(g, n, column, dim_fixed(0)), index_along(g, n, row, first)};
+        int64_t front = old->type.dim[row].fixed, extra = old->type.dim[column].fixed;
+        first.fixed = extra - front;
+        Node *last[] = {index_along(g, n, row, first),
+                        build_number(g, g->top, (double)(extra - 1), INT, n->span, n->where)};
+        if (front > 0) /* rows before the first position, of which each call has the columns before it */
+                last[0] = build(g, g->top, &diag, OP_MAX, 2, last, NULL, n->span, n->where);
+        Node *side[] = {index_along(g, n, column, dim_fixed(0)), last[0]};
         Node *known = build(g, g->top, &diag, OP_LESSEQ, 2, side, NULL, n->span, n->where);
         Node *in[] = {known, n, build_number(g, g->top, NAN, REAL, n->span, n->where)};
         o->node = build(g, g->top, &diag, OP_WHERE, 3, in, NULL, n->span, n->where);
