@@ -1,5 +1,7 @@
 /* --messages and --tools: the conversation that a chat template renders, and its list of tools. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands_private.h"
@@ -69,6 +71,42 @@ bool chat_given_use(const ChatGiven *g, ChatWriter *w, ChatSource *s, const Comm
                 json_object_set(s->variables, "tools", g->tools);
         w->before = g->messages;
         return true;
+}
+
+static bool is_utf8(const char *text, int64_t n)
+{
+        json_t *value = json_stringn(text, (size_t)n);
+        json_decref(value);
+        return value != NULL;
+}
+
+int chat_print_answer(Arena *a, const ChatWriter *w, const char *path, const ChatGiven *g, const char *text,
+                      int64_t n, const char *command)
+{
+        const ChatAnswerForm *form = chat_answer_form(a, w);
+        const char *note;
+        if (g->tools && !chat_calls_are_known(form))
+                fprintf(stderr,
+                        "lathe %s: note: %s: calls of tools stay texts: the template writes none in a form "
+                        "that can be read\n",
+                        command, path);
+        for (int i = 0; i < 3 && n > 0 && !is_utf8(text, n); i++) /* a character is cut off */
+                n--;
+        json_t *message = is_utf8(text, n) ? chat_read_answer(a, form, g->tools, text, n, &note) : NULL;
+        if (!message) {
+                fprintf(stderr, "lathe %s: expected an answer in UTF-8\n", command);
+                return WRONG_INPUT;
+        }
+        if (note)
+                fprintf(stderr, "lathe %s: note: %s\n", command, note);
+        char *line = json_dumps(message, JSON_COMPACT);
+        const bool good = line && puts(line) >= 0 && !fflush(stdout);
+        free(line);
+        json_decref(message);
+        if (!good)
+                fprintf(stderr, "lathe %s: standard output: %s\n", command,
+                        line ? strerror(errno) : no_memory);
+        return good ? DONE : WRONG_ENVIRONMENT;
 }
 
 void chat_given_free(ChatGiven *g)

@@ -171,7 +171,8 @@ const Command command_table[] = {
          "encode.",
          "example: echo '7454 2402 257 640' | lathe decode tokenizer.json\n"},
         {"template", template_command, 1, 1, "one template",
-         "SOURCE [--system TEXT] [--messages FILE] [--tools FILE] [--date YEAR-MONTH-DAY] [--pieces]",
+         "SOURCE [--system TEXT] [--messages FILE] [--tools FILE] [--date YEAR-MONTH-DAY] [--pieces | "
+         "--answer FILE]",
          "render a conversation by a chat template, or print its pieces",
          "SOURCE is a chat_template.jinja, a tokenizer_config.json, a directory with one of them, or a "
          ".gguf.  "
@@ -180,7 +181,8 @@ const Command command_table[] = {
          "where the answer begins.  --messages gives a conversation with other messages, such as those of "
          "tools.",
          "example: printf 'Hi!\\nHello.\\nWho are you?\\n' | lathe template SmolLM2-135M-Instruct/\n"
-         "example: lathe template chat_template.jinja --pieces\n"},
+         "example: lathe template chat_template.jinja --pieces\n"
+         "example: lathe template Qwen3-0.6B/ --answer answer.txt\n"},
         {"completion", completion_command, 1, 1, "a shell", "bash | zsh | fish",
          "completion of commands and options for a shell",
          "Writes a script for the shell to standard output, with commands, options and known values.  `make "

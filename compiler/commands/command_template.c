@@ -130,6 +130,19 @@ static int render(Arena *a, const ChatWriter *w, const CommandOptions *o, bool o
         return DONE;
 }
 
+/* Prints an answer of the model as a message. */
+static int print_answer(Arena *a, const ChatWriter *w, const ChatSource *s, const ChatGiven *given,
+                        const char *path)
+{
+        const char *why = NULL;
+        const Source *answer = read_source(a, path, &why);
+        if (!answer) {
+                fprintf(stderr, "lathe template: %s: %s\n", path, why);
+                return WRONG_ENVIRONMENT;
+        }
+        return chat_print_answer(a, w, s->path, given, answer->text, answer->length, "template");
+}
+
 static int with_source(Arena *a, ChatSource *s, const ChatGiven *given, const CommandOptions *o)
 {
         ChatFault fault;
@@ -158,6 +171,8 @@ static int with_source(Arena *a, ChatSource *s, const ChatGiven *given, const Co
         ChatWriter w = chat_writer(a, t, s->variables, date);
         if (o->given[OPT_PIECES])
                 return print_pieces(a, &w, s, o->date != NULL);
+        if (o->answer)
+                return print_answer(a, &w, s, given, o->answer);
         if (!chat_given_use(given, &w, s, o, "template"))
                 return WRONG_USAGE;
         if (o->system && !chat_takes_system(a, &w)) {
@@ -174,7 +189,8 @@ int template_command(const CommandOptions *o)
 {
         const InputUse use[] = {{"--tools", o->tools},
                                 {"--messages", o->messages},
-                                {"the turns", o->messages || o->given[OPT_PIECES] ? NULL : "-"}};
+                                {"--answer", o->answer},
+                                {"the turns", o->messages || o->answer || o->given[OPT_PIECES] ? NULL : "-"}};
         if (!input_is_read_once(use, sizeof use / sizeof *use, "template"))
                 return WRONG_USAGE;
         Arena a = {0};

@@ -45,7 +45,10 @@ int chat_refuse(const GenerateSession *s)
         const CommandOptions *o = s->o;
         fprintf(stderr,
                 "lathe run: %s is for a published model with a chat template and a tokenizer: %s %s\n",
-                o->tools ? "--tools" : "--messages", s->m->graph->name,
+                o->tools      ? "--tools"
+                : o->messages ? "--messages"
+                              : "--json",
+                s->m->graph->name,
                 s->form ? "writes conversations by the texts of its loop generate, which have only a "
                           "system's "
                           "message and turns of user and assistant"
@@ -84,13 +87,30 @@ static void chat_rewind(void *of, int64_t n)
                 engine_rewind(e, 0);
 }
 
+static bool chat_collect(void *to, const char *text, int64_t n)
+{
+        text_add(to, text, n);
+        return true;
+}
+
 /* Generates the answer and prints it; returns an exit code, or CONVERSATION_STOPPED. */
 static int chat_answer(void *of, const int32_t *tokens, int64_t n, Generated *made)
 {
         GenerateSession *s = of;
+        Arena answer = {0};
+        const bool as_json = s->o->given[OPT_JSON];
+        if (as_json) {
+                s->how.show = chat_collect;
+                s->how.to = text_new(&answer);
+                s->how.control = true;
+        }
         atomic_store(&is_answering, true);
-        const int code = generate_show_text(s, tokens, n, made);
+        int code = generate_show_text(s, tokens, n, made);
         atomic_store(&is_answering, false);
+        if (as_json && code == DONE)
+                code = chat_print_answer(&answer, &s->writer, s->chat.path, &s->given_chat,
+                                         ((Text *)s->how.to)->data, ((Text *)s->how.to)->n, "run");
+        arena_free(&answer);
         return code == INTERRUPTED && s->editor ? CONVERSATION_STOPPED : code;
 }
 
@@ -202,7 +222,8 @@ int chat_converse(GenerateSession *s)
                                 .answer = chat_answer};
         int64_t n = 0;
         const char *text = given ? generate_prompt_text(s, &n) : o->messages ? "" : NULL;
-        const bool on_terminal = !given && !o->messages && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        const bool on_terminal = !given && !o->messages && !o->given[OPT_JSON] && isatty(STDIN_FILENO) &&
+                                 isatty(STDOUT_FILENO);
         int code = on_terminal ? converse_on_terminal(s, &c)
                    : text      ? conversation_turn(&c, text, n)
                    : given     ? WRONG_ENVIRONMENT

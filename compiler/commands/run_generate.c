@@ -359,7 +359,7 @@ int generate_show_text(GenerateSession *s, const int32_t *tokens, int64_t n, Gen
                 ending_catch(SIGINT);
         bool stopped = atomic_load(&interrupted);
         int why = errno;
-        if (s->how.talk || (made->made > 0 && isatty(STDOUT_FILENO)))
+        if ((s->how.talk && !o->given[OPT_JSON]) || (made->made > 0 && isatty(STDOUT_FILENO)))
                 putchar('\n');
         if (error && error != output_failed && !stopped)
                 fprintf(stderr, "lathe run: %s\n", error);
@@ -422,7 +422,7 @@ static int run_generate_text(GenerateSession *s)
                                 "the prompt as it is\n");
                 return WRONG_USAGE;
         }
-        if ((o->tools || o->messages) && !s->writer.template)
+        if ((o->tools || o->messages || o->given[OPT_JSON]) && !s->writer.template)
                 return chat_refuse(s);
         if (s->form)
                 return chat_converse(s);

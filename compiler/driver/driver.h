@@ -132,7 +132,7 @@ typedef struct {
         int top;
         int64_t sample, keep;
         double bound; /* 0: the command's default */
-        const char *prompt, *prompt_file, *system, *messages, *tools, *date, *prompt_name, *suppress,
+        const char *prompt, *prompt_file, *system, *messages, *tools, *answer, *date, *prompt_name, *suppress,
                 *grammar;
         int64_t steps; /* -n */
         /* members below 0: not given, those of the model (sampling_settled) */

@@ -169,7 +169,9 @@ static bool outlet_token(Outlet *o, const Tokenizer *t, int32_t token)
         char number[16];
         if (!t)
                 return pour(o, number, snprintf(number, sizeof number, "%d ", token));
-        return pour(o, o->piece, tokens_decode(&t->tables, &o->decoder, token, 0, o->piece));
+        return pour(o, o->piece,
+                    tokens_decode(&t->tables, &o->decoder, token, o->how->control ? TOKENS_CONTROL : 0,
+                                  o->piece));
 }
 
 /* Prints the rest, unless a stop text has ended it. */

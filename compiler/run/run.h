@@ -235,8 +235,9 @@ typedef struct {
         Constraint *constraint;      /* the constraint of the text, with the same tokenizer; or NULL */
         const char *stop[MAX_STOPS]; /* texts that end it, and are not shown */
         int nstop;
-        bool hash;  /* hash all logits, including those of the prompt */
-        Talk *talk; /* conversation of the tokens, to which new ones are added; or NULL */
+        bool control; /* show the texts of control tokens, too */
+        bool hash;    /* hash all logits, including those of the prompt */
+        Talk *talk;   /* conversation of the tokens, to which new ones are added; or NULL */
         bool (*show)(void *to, const char *text, int64_t n); /* false: writing failed */
         void *to;
         /* set by a signal handler or thread: ends the generation after the current token; or NULL */

@@ -70,9 +70,9 @@ def publish(ascii_only=False, template=TEMPLATE):
     write("chat/chat_template.jinja", template.replace("ASCII", "true" if ascii_only else "false"))
 
 
-def given(messages, *options, command="run", stdin=""):
+def given(messages, *options, command="run", stdin="", steps="3"):
     write("m.jsonl", "".join(json.dumps(m) + "\n" for m in messages))
-    return lathe(command, "chat", *RUN, "-n", "3", "--messages", "m.jsonl", *options, given=stdin)
+    return lathe(command, "chat", *RUN, "-n", steps, "--messages", "m.jsonl", *options, given=stdin)
 
 
 def same(name, done, tools, messages, ascii_only=False):
@@ -117,6 +117,25 @@ def answers():
     verdict("a conversation by lines with tools", (len(hashes(done)) != 2 or hashes(again) != hashes(done)[1:]) and f"{done}, {again}")
 
 
+def read_back():
+    """Answers as messages, whose text a grammar prescribes."""
+    publish(template="{% for m in messages %}<|im_start|>{{ m.role }} {{ m.content }}{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>"
+                     "{% endfor %}<|end|>{% endfor %}{{ tools | tojson }}{{ '<|im_start|>assistant ' if add_generation_prompt }}")
+    called = {"name": "add", "arguments": {"a": 2}}
+    for name, answer, message in (
+            ("a call", "Well <call>" + json.dumps(called) + "</call>", {"content": "Well", "tool_calls": [{"type": "function", "function": called}]}),
+            ("no call", "Well", {"content": "Well"}), ("a broken call", '<call>{"name": 2}</call>', {"content": '<call>{"name": 2}</call>'})):
+        write("answer.grammar", "root ::= " + json.dumps(answer) + "\n")
+        done = given([ASKED], "--tools", "t.json", "--json", "--grammar", "answer.grammar", steps="60")
+        wanted = json.dumps({"role": "assistant", **message}, separators=(",", ":")) + "\n"
+        noted = ("a call of a tool is not read: byte 7" in done.stderr) == (name == "a broken call")
+        verdict(f"--json, {name}", (done.stdout != wanted or done.returncode or not noted) and f"{done}")
+    lines = lathe("run", "chat", *RUN, "--json", "--grammar", "answer.grammar", "-n", "60", given="Hi!\nWhy?\n")
+    verdict("--json, a line for each turn", (lines.stdout != 2 * wanted or lines.returncode) and f"{lines}")
+    refused("--json with --raw", given([ASKED], "--json", "--raw", "-p", "Hi"), 2, "has no effect with --raw")
+    refused("--json without a template", lathe("run", "numbers", *RUN, "--json", "-p", "1 2"), 2, "lathe run: --json is for a published model with a chat template")
+
+
 def refusals():
     publish()
     refused("the last message is an answer", given([ASKED, CALL], "--tools", "t.json"), 2, "the last message of m.jsonl is an answer; -p TEXT gives the next turn")
@@ -153,5 +172,6 @@ def refusals():
 
 
 answers()
+read_back()
 refusals()
 sys.exit(failed > 0)
