@@ -9,7 +9,12 @@
 #define USER "Qu1zvxQ"
 #define SAID "Qa2zvxQ"
 #define THOUGHT "Qr3zvxQ"
-enum { CALLS = 2, ARGUMENTS = 4, ANYTHING = 1 /* in a form: any text */ };
+enum {
+        CALLS = 2,
+        ARGUMENTS = 4,
+        MOST_TRIES = 256, /* at objects in a template's text that a call may be */
+        ANYTHING = 1,     /* in a form: any text */
+};
 /* Calls differ in all letters but those of the arguments, of which two are texts. */
 static const char *const name_mark[CALLS] = {"Qn4zvxQ", "Xm5jwkX"},
                          *const id_mark[CALLS] = {"a1b2c3d4e", "z9y8x7w6v"},
@@ -283,12 +288,13 @@ static bool find_keys(FormSearch *s, json_t *object, const char *inside)
 /* The object around a name in a text; *after: its end. */
 static const char *call_object(FormSearch *s, const char *text, const char *name, const char **after)
 {
-        for (const char *at = text; at < name; at++) {
-                json_t *object = *at == '{' ? json_at(at, after) : NULL;
+        for (int tries = 0; text < name && tries < MOST_TRIES; text++) {
+                json_t *object = *text == '{' ? json_at(text, after) : NULL;
+                tries += *text == '{';
                 const bool found = json_is_object(object) && *after > name && find_keys(s, object, NULL);
                 json_decref(object);
                 if (found)
-                        return at;
+                        return text;
         }
         return NULL;
 }
@@ -300,8 +306,10 @@ static const char *find_arguments(FormSearch *s, const char *from)
         Arena *a = s->arena;
         const char *key[ARGUMENTS], *value[ARGUMENTS], *key_end[ARGUMENTS], *end[ARGUMENTS], *after = from;
         key[0] = strstr(from, key_mark[0]);
-        for (const char *at = from; key[0] && at < key[0]; at++) {
+        int tries = 0;
+        for (const char *at = from; key[0] && at < key[0] && tries < MOST_TRIES; at++) {
                 json_t *object = *at == '{' ? json_at(at, &after) : NULL;
+                tries += *at == '{';
                 const bool found = json_object_get(object, key_mark[0]) != NULL;
                 json_decref(object);
                 if (found) {

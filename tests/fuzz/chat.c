@@ -1,5 +1,5 @@
 /* Chat templates: a template, a NUL, and the variables as JSON (left out: a conversation).  It is rendered and cut into pieces; what it
- * is refused with has words and a place. */
+ * is refused with has words and a place.  What follows the NUL is read as an answer, too. */
 #include "harness.h"
 
 #include "chat/chat.h"
@@ -18,6 +18,23 @@ static void check_fault(const ChatFault *fault)
         harness_require(!fault->at.source ||
                                 (fault->at.begin >= 0 && fault->at.begin <= fault->at.source->length),
                         "a fault outside of the template");
+}
+
+/* The text as an answer in the form of the template. */
+static void read_answer(Arena *a, const ChatWriter *w, const char *text, size_t n)
+{
+        json_t *valid = json_stringn(text, n);
+        const char *note;
+        if (!valid || memchr(text, 0, n)) {
+                json_decref(valid);
+                return;
+        }
+        json_t *message = chat_read_answer(a, chat_answer_form(a, w), NULL, text, (int64_t)n, &note);
+        harness_require(json_is_string(json_object_get(message, "content")), "an answer without a content");
+        harness_require(!note || !json_object_get(message, "tool_calls"),
+                        "calls of an answer that is not read");
+        json_decref(message);
+        json_decref(valid);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -40,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 const ChatWriter w = chat_writer(&a, t, NULL, date);
                 ChatPieces p = chat_cut(&a, &w);
                 harness_require(p.reason || (p.user && p.answer && p.open && p.head), "a piece is missing");
+                read_answer(&a, &w, end ? end + 1 : (const char *)data, end ? size - n - 1 : n);
         }
         json_decref(variables);
         arena_free(&a);
