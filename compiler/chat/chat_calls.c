@@ -432,6 +432,13 @@ const ChatAnswerForm *chat_answer_form(Arena *a, const ChatWriter *w)
         return f;
 }
 
+void chat_thought_marks(const ChatAnswerForm *f, const char **begin, const char **end, bool *begun)
+{
+        *begin = f->thought;
+        *end = f->thought_end;
+        *begun = f->begins_thinking;
+}
+
 bool chat_calls_are_known(const ChatAnswerForm *f)
 {
         return f->kind != CALLS_NONE;

@@ -80,10 +80,9 @@ static bool is_utf8(const char *text, int64_t n)
         return value != NULL;
 }
 
-int chat_print_answer(Arena *a, const ChatWriter *w, const char *path, const ChatGiven *g, const char *text,
-                      int64_t n, const char *command)
+int chat_print_answer(Arena *a, const ChatAnswerForm *form, const char *path, const ChatGiven *g,
+                      const char *text, int64_t n, const char *command)
 {
-        const ChatAnswerForm *form = chat_answer_form(a, w);
         const char *note;
         if (g->tools && !chat_calls_are_known(form))
                 fprintf(stderr,

@@ -140,7 +140,8 @@ static int print_answer(Arena *a, const ChatWriter *w, const ChatSource *s, cons
                 fprintf(stderr, "lathe template: %s: %s\n", path, why);
                 return WRONG_ENVIRONMENT;
         }
-        return chat_print_answer(a, w, s->path, given, answer->text, answer->length, "template");
+        return chat_print_answer(a, chat_answer_form(a, w), s->path, given, answer->text, answer->length,
+                                 "template");
 }
 
 static int with_source(Arena *a, ChatSource *s, const ChatGiven *given, const CommandOptions *o)

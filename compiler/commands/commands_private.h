@@ -86,8 +86,8 @@ bool chat_given_ends_with(const ChatGiven *g, const char *role);
 bool chat_given_use(const ChatGiven *g, ChatWriter *w, ChatSource *s, const CommandOptions *o,
                     const char *command);
 /* Prints an answer [n] of the model as a message, in a line; path: the template's, for notes.  Returns an exit code. */
-int chat_print_answer(Arena *a, const ChatWriter *w, const char *path, const ChatGiven *g, const char *text,
-                      int64_t n, const char *command);
+int chat_print_answer(Arena *a, const ChatAnswerForm *form, const char *path, const ChatGiven *g,
+                      const char *text, int64_t n, const char *command);
 void chat_given_free(ChatGiven *g);
 /* Inputs that may be standard input, -.  False after a message: two of them are. */
 typedef struct {

@@ -16,14 +16,15 @@ typedef struct {
         RunMode mode;
         Engine *engine;
         DraftModel draft;
-        const WordList *sounds;  /* files to be fed, one after the other; NULL: none */
-        const ListedWord *sound; /* the current one; NULL: none is left */
-        int sounds_code;         /* exit code of the sounds that could not be fed */
-        ChatSource chat;         /* chat template of a published model */
-        ChatWriter writer;       /* writes conversations with the template; its template NULL: none */
-        ChatGiven given_chat;    /* --messages and --tools */
-        Given given;             /* inputs that are fed separately */
-        const TalkForm *form;    /* of a conversation; NULL: none */
+        const WordList *sounds;        /* files to be fed, one after the other; NULL: none */
+        const ListedWord *sound;       /* the current one; NULL: none is left */
+        int sounds_code;               /* exit code of the sounds that could not be fed */
+        ChatSource chat;               /* chat template of a published model */
+        ChatWriter writer;             /* writes conversations with the template; its template NULL: none */
+        ChatGiven given_chat;          /* --messages and --tools */
+        const ChatAnswerForm *answers; /* of the template; NULL: none */
+        Given given;                   /* inputs that are fed separately */
+        const TalkForm *form;          /* of a conversation; NULL: none */
         SettledSampling sampling;
         LineEditor *editor;            /* of a conversation on a terminal; NULL: none */
         double begin, planned, loaded; /* seconds */
@@ -38,6 +39,20 @@ const char *generate_prompt_given(const CommandOptions *o);
 const char *generate_prompt_text(GenerateSession *s, int64_t *n);
 /* Generates from tokens and prints; returns an exit code. */
 int generate_show_text(GenerateSession *s, const int32_t *tokens, int64_t n, Generated *made);
+
+/* run_thoughts.c: the answer's text on standard output, with its thoughts dimmed on a terminal, or without them */
+typedef struct {
+        FILE *to;
+        const char *begin, *end; /* texts around a thought */
+        bool hides, inside;
+        bool begun;    /* other text has begun: no thought follows */
+        bool skips;    /* white space after a thought that was left out */
+        char held[64]; /* the beginning of a mark, perhaps */
+        int n;
+} ThoughtView;
+void thoughts_begin(ThoughtView *v, const ChatAnswerForm *form, bool hides);
+bool thoughts_show(void *of, const char *text, int64_t n); /* false: writing failed */
+void thoughts_end(ThoughtView *v);
 
 /* run_chat.c */
 void chat_choose(GenerateSession *s); /* finds the form of a conversation, if the model holds one */

@@ -45,9 +45,10 @@ int chat_refuse(const GenerateSession *s)
         const CommandOptions *o = s->o;
         fprintf(stderr,
                 "lathe run: %s is for a published model with a chat template and a tokenizer: %s %s\n",
-                o->tools      ? "--tools"
-                : o->messages ? "--messages"
-                              : "--json",
+                o->tools             ? "--tools"
+                : o->messages        ? "--messages"
+                : o->given[OPT_JSON] ? "--json"
+                                     : "--think",
                 s->m->graph->name,
                 s->form ? "writes conversations by the texts of its loop generate, which have only a "
                           "system's "
@@ -98,17 +99,23 @@ static int chat_answer(void *of, const int32_t *tokens, int64_t n, Generated *ma
 {
         GenerateSession *s = of;
         Arena answer = {0};
-        const bool as_json = s->o->given[OPT_JSON];
+        const bool as_json = s->o->given[OPT_JSON], in_view = !as_json && s->answers;
+        ThoughtView view;
         if (as_json) {
                 s->how.show = chat_collect;
                 s->how.to = text_new(&answer);
                 s->how.control = true;
         }
+        if (in_view) {
+                thoughts_begin(&view, s->answers, s->o->think == THINK_HIDE);
+                s->how.show = thoughts_show;
+                s->how.to = &view;
+        }
         atomic_store(&is_answering, true);
         int code = generate_show_text(s, tokens, n, made);
         atomic_store(&is_answering, false);
         if (as_json && code == DONE)
-                code = chat_print_answer(&answer, &s->writer, s->chat.path, &s->given_chat,
+                code = chat_print_answer(&answer, s->answers, s->chat.path, &s->given_chat,
                                          ((Text *)s->how.to)->data, ((Text *)s->how.to)->n, "run");
         arena_free(&answer);
         return code == INTERRUPTED && s->editor ? CONVERSATION_STOPPED : code;
@@ -213,6 +220,8 @@ int chat_converse(GenerateSession *s)
         generate_note_sampling(s);
         if (s->writer.template)
                 talk_by_template(&s->m->arena, &talk, &s->writer, o->messages && !given);
+        if (s->writer.template && (o->given[OPT_JSON] || o->given[OPT_THINK] || isatty(STDOUT_FILENO)))
+                s->answers = chat_answer_form(&s->m->arena, &s->writer);
         s->how.talk = &talk;
         const Conversation c = {.talk = &talk,
                                 .context = s->m->graph->named[s->m->graph->time].bound,

@@ -355,6 +355,8 @@ int generate_show_text(GenerateSession *s, const int32_t *tokens, int64_t n, Gen
                 catch_interrupt();
         const char *error =
                 generate(s->engine, s->plan, o->tokenizer ? &s->tokenizer : NULL, tokens, n, &s->how, made);
+        if (s->how.show == thoughts_show)
+                thoughts_end(s->how.to);
         if (!s->editor)
                 ending_catch(SIGINT);
         bool stopped = atomic_load(&interrupted);
@@ -422,7 +424,7 @@ static int run_generate_text(GenerateSession *s)
                                 "the prompt as it is\n");
                 return WRONG_USAGE;
         }
-        if ((o->tools || o->messages || o->given[OPT_JSON]) && !s->writer.template)
+        if ((o->tools || o->messages || o->given[OPT_JSON] || o->given[OPT_THINK]) && !s->writer.template)
                 return chat_refuse(s);
         if (s->form)
                 return chat_converse(s);

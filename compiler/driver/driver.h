@@ -123,6 +123,7 @@ typedef struct {
         int64_t rewind; /* number of positions that can always be taken back; 0: what states allow */
         RankOptions ranks;
         JitMode jit;
+        enum { THINK_SHOW, THINK_HIDE } think;
         const char *quant; /* NULL: weights keep the types of the checkpoint */
         /* a second list: weights must also be split as it requires ("": the checkpoint) */
         const char *quant_beside;

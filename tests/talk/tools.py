@@ -16,6 +16,8 @@ TEMPLATE = ("{% for t in tools or [] %}{{ '<|im_start|>tools\\n' + t | tojson(en
             "{{ '<|im_start|>' + m.role + '\\n' + m.content | default('') }}"
             "{% for c in m.tool_calls or [] %}{{ c.function | tojson }}{% endfor %}{{ '<|end|>\\n' }}{% endfor %}"
             "{{ '<|im_start|>assistant\\n' if add_generation_prompt else '' }}")
+THINKING = ("{% for m in messages %}<|im_start|>{{ m.role }} {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}"
+            "<|end|>{% endfor %}{{ '<|im_start|>assistant ' if add_generation_prompt }}")
 RUN = ["--random", "--target", "scalar", "--jit", "code", "--hash"]
 TYPED = "a <|end|> <|im_start|>"  # typed texts of special tokens are plain texts
 TOOLS = [{"name": "add", "description": TYPED, "parameters": {"<|end|>": {"default": 1.0}}}]
@@ -132,6 +134,18 @@ def read_back():
         verdict(f"--json, {name}", (done.stdout != wanted or done.returncode or not noted) and f"{done}")
     lines = lathe("run", "chat", *RUN, "--json", "--grammar", "answer.grammar", "-n", "60", given="Hi!\nWhy?\n")
     verdict("--json, a line for each turn", (lines.stdout != 2 * wanted or lines.returncode) and f"{lines}")
+    publish(template=THINKING)
+    for name, answer, hidden in (("a thought", "<think>\n\nHm <b>\n</think>\n\nFour <think>.", "Four <think>."), ("no thought", "Fo<thin", "Fo<thin"),
+                                 ("a thought without an end", "<think> Hm </thin", ""), ("white space before", " \n<think>Hm</think>x", " \nx")):
+        write("answer.grammar", "root ::= " + json.dumps(answer) + "\n")
+        for how, wanted in (("hide", hidden), ("show", answer)):
+            done = given([ASKED], "--think", how, "--grammar", "answer.grammar", steps="60")
+            verdict(f"--think {how}, {name}", (done.stdout != wanted + "\n" or done.returncode) and f"{done}")
+    publish(template=THINKING.replace("assistant ' if", "assistant <think>' if"))
+    write("answer.grammar", 'root ::= "Hm</think>\\nFour."\n')
+    done = given([ASKED], "--think", "hide", "--grammar", "answer.grammar", steps="60")
+    verdict("--think hide, a thought that was begun", (done.stdout != "Four.\n") and f"{done}")
+    refused("--think with --json", given([ASKED], "--json", "--think", "hide", "-p", "Hi"), 2, "has no effect with --json")
     refused("--json with --raw", given([ASKED], "--json", "--raw", "-p", "Hi"), 2, "has no effect with --raw")
     refused("--json without a template", lathe("run", "numbers", *RUN, "--json", "-p", "1 2"), 2, "lathe run: --json is for a published model with a chat template")
 
