@@ -304,6 +304,27 @@ static ConfigValue negated(Import *m, Locals *local, const Ast *e)
         return config_error(m, e->span, "'-' needs a number, not %s", config_kind_name(v));
 }
 
+/* The value of a field; none if the object lacks it. */
+static ConfigValue seen_field(ConfigObject *object, ConfigField *f)
+{
+        object->looked_into = true;
+        if (!f)
+                return (ConfigValue){0};
+        f->seen = true;
+        return f->value;
+}
+
+/* The field "5", "05", .. of an object. */
+static ConfigField *numbered_field(const ConfigObject *object, double number)
+{
+        for (int i = 0; i < object->n; i++) {
+                const char *key = object->field[i].key;
+                if (key[0] && strspn(key, "0123456789") == strlen(key) && strtod(key, NULL) == number)
+                        return &object->field[i];
+        }
+        return NULL;
+}
+
 static ConfigValue field_of(Import *m, Locals *local, const Ast *e)
 {
         ConfigValue v = config_evaluate(m, local, e->kid[0]);
@@ -315,14 +336,10 @@ static ConfigValue field_of(Import *m, Locals *local, const Ast *e)
                 return config_error(m, where.source ? where : e->span, "%s has no field %s%s",
                                     config_kind_name(v), e->name, keys);
         }
-        v.object->looked_into = true;
-        ConfigField *f = object_find(v.object, e->name);
-        if (!f)
-                return (ConfigValue){0};
-        f->seen = true;
-        return f->value;
+        return seen_field(v.object, object_find(v.object, e->name));
 }
 
+/* An item of a list, or the field of an object whose key is a number. */
 static ConfigValue config_index(Import *m, Locals *local, const Ast *e)
 {
         ConfigValue v = config_evaluate(m, local, e->kid[0]);
@@ -331,6 +348,8 @@ static ConfigValue config_index(Import *m, Locals *local, const Ast *e)
         Span where = {0};
         if (m->failed)
                 return (ConfigValue){0};
+        if (v.kind == CONFIG_OBJECT && i.kind == CONFIG_NUMBER && i.is_int)
+                return seen_field(v.object, numbered_field(v.object, i.number));
         const char *keys =
                 v.kind == CONFIG_LIST && i.kind == CONFIG_NUMBER ? "" : config_keys_said(m, e, &where);
         if (v.kind != CONFIG_LIST || i.kind != CONFIG_NUMBER)
