@@ -54,6 +54,10 @@ def arguments_of(kind, changes):
     return arguments, unknown
 
 
+# tables that a class computes, and yet saves: the files here lack them, since rounded to bf16 they are other numbers
+COMPUTED = r".*\.(slope_rate|query_decay|key_decay|diagonal_decay)"
+
+
 def make(cls, config, folder):
     """Writes FOLDER: config.json, model.safetensors, weights.json.  The class in float64 that has read it."""
     config.architectures = [cls.__name__]
@@ -63,12 +67,13 @@ def make(cls, config, folder):
     module = cls(config)
     directory.without_ends(module)
     directory.save(module, folder)
-    tensors = seeded.described(folder / "model.safetensors")
+    written = seeded.described(folder / "model.safetensors")
+    tensors = {name: row for name, row in written.items() if not re.fullmatch(COMPUTED, name)}
     seeded.save(folder, tensors)
     seeded.write(folder, tensors)
-    found = common.opened(folder, cls)
+    found = common.opened(folder, cls, written.keys() - tensors.keys())
     for name, buffer in module.named_buffers():     # tables that files lack, as the class computes them
-        if name not in module.state_dict():
+        if name not in module.state_dict() or name in written.keys() - tensors.keys():
             owner, _, own = name.rpartition(".")
             setattr(found.get_submodule(owner), own, buffer.clone())
     return found
@@ -101,12 +106,26 @@ def outputs_of(module, found):
     return {"hidden": found["last_hidden_state"][0], **({} if pooled is None else {"pooled": pooled[0]})}
 
 
+class FirstOfEquals(torch.overrides.TorchFunctionMode):
+    """topk takes the first of equal values, as lathe does; which one torch takes is not defined."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function in (torch.topk, torch.Tensor.topk):
+            return self.topk(*args, **(kwargs or {}))
+        return function(*args, **(kwargs or {}))
+
+    @staticmethod
+    def topk(values, k, dim=-1, largest=True, sorted=True):
+        found = torch.sort(values, dim=dim, descending=largest, stable=True)
+        return torch.return_types.topk((found.values.narrow(dim, 0, k), found.indices.narrow(dim, 0, k)))
+
+
 def run(module, taps=()):
     """Inputs, outputs, and the values of these submodules."""
     values = common.taps(dict(taps))
     given, names = inputs_of(module)
     more = {"use_cache": False} if getattr(module.config, "use_cache", None) is not None else {}
-    with torch.no_grad():
+    with torch.no_grad(), FirstOfEquals():
         found = module(**{names[key]: value[None] for key, value in given.items()}, **more)
     return given, outputs_of(module, found), values
 
