@@ -31,6 +31,16 @@ decoder("mistral3_growing", t.Mistral3ForConditionalGeneration, t.Mistral3Config
     text_config=t.Ministral3Config(**SIZES, head_dim=6, rope_parameters={
         "rope_type": "yarn", "rope_theta": 50.0, "factor": 8.0, "original_max_position_embeddings": 8, "beta_fast": 0.5, "beta_slow": 0.1, "mscale": 1.0,
         "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.2}), vision_config=dict(model_type="pixtral", **EYE)))
+S, F = "sliding_attention", "full_attention"
+GEMMA = dict(**SIZES | dict(num_hidden_layers=3), head_dim=6, global_head_dim=8, layer_types=[S, F, F], sliding_window=5,
+             rope_parameters={S: {"rope_type": "default", "rope_theta": 50.0}, F: {"rope_type": "proportional", "rope_theta": 50.0, "partial_rotary_factor": 0.5}})
+decoder("gemma4", t.Gemma4ForConditionalGeneration, t.Gemma4Config(
+    text_config=t.Gemma4TextConfig(**GEMMA, num_kv_shared_layers=1, hidden_size_per_layer_input=4, vocab_size_per_layer_input=37, attention_k_eq_v=True,
+                                   num_global_key_value_heads=1),
+    vision_config=t.Gemma4VisionConfig(**EYE, head_dim=6, num_key_value_heads=2), image_token_id=5, audio_config=None))
+decoder("gemma4_unified", t.Gemma4UnifiedForConditionalGeneration, t.Gemma4UnifiedConfig(
+    text_config=t.Gemma4UnifiedTextConfig(**GEMMA, attention_k_eq_v=True), vision_config=t.Gemma4UnifiedVisionConfig(mm_embed_dim=12, mm_posemb_size=8, output_proj_dims=12, patch_size=4),
+    image_token_id=5))
 decoder("smolvlm", t.SmolVLMForConditionalGeneration, t.SmolVLMConfig(
     text_config=t.LlamaConfig(**SIZES), vision_config=EYE, image_token_id=5, scale_factor=1))
 decoder("idefics3", t.Idefics3ForConditionalGeneration, t.Idefics3Config(
