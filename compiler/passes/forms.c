@@ -154,6 +154,21 @@ static FormWay handed_way(const Forms *forms, const Node *n, const Form *form, F
         return from->border == form->border ? BY_OP : BY_SLICE;
 }
 
+bool begins_at_past(const Forms *forms, const Node *n, const Atom *atom, const Form *form)
+{
+        return atom->axis >= 0 && is_growing_dim(forms, atom->size) && !(form->all >> atom->out & 1) &&
+               !is_growing_dim(forms, n->in[0]->type.dim[atom->axis]);
+}
+
+/* Whether a view with a border would begin before the axis that it shows. */
+static bool begins_before(const Forms *forms, const Node *n, const Form *form)
+{
+        bool before = false;
+        for (int i = 0; form->border > 0 && n->op == OP_VIEW && i < n->attr.view->natom; i++)
+                before |= begins_at_past(forms, n, &n->attr.view->atom[i], form);
+        return before;
+}
+
 FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from)
 {
         unsigned growing = growing_axes(forms, &n->type), whole = whole_axes(forms, n), all = form->all;
@@ -169,6 +184,10 @@ FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from
                 return BY_SLICE;
         if (n->op == OP_VIEW && forms->kept_view && forms->kept_view[n->id] && all == growing && one)
                 return BY_STATE;
+        if (begins_before(forms, n, form)) {
+                *from = (Form){.all = growing};
+                return BY_SLICE;
+        }
         if (n->op == OP_VIEW || n->op == OP_PAD || (whole && !stacked))
                 return BY_OP;
         bool fed = is_fed(forms, n), kept = one && can_be_kept(forms, &n->type);

@@ -50,6 +50,8 @@ bool choose_views(Forms *forms);
 bool choose_parts(Forms *forms); /* after choose_views() */
 Form *form_find(const Forms *forms, const Node *n, unsigned all, int64_t border);
 FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from); /* from: for BY_SLICE */
+/* Whether the atom of a view shows new rows of an axis that does not grow, as in weight[..time]: from past on. */
+bool begins_at_past(const Forms *forms, const Node *n, const Atom *atom, const Form *form);
 /* The form of input i from which n is computed. */
 Form form_of_input(const Forms *forms, const Node *n, int i, const Form *form);
 /* The border of a value that enters, leaves, is carried or stacked by a repeat: output `index`, carried

@@ -289,6 +289,8 @@ static View *view_in_form(const Rewrite *m, const Node *n, const Form *form)
         *v = *n->attr.view;
         for (int i = 0; i < v->natom; i++) {
                 Atom *atom = &v->atom[i];
+                if (begins_at_past(m->forms, n, atom, form))
+                        v->offset[atom->axis].per[m->g->past] += atom->stride;
                 atom->size = in_form(m->g, atom->size, form->all >> atom->out & 1, form->border);
         }
         return v;
