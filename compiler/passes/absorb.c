@@ -18,11 +18,6 @@
 
 /* --- a graph with other nodes ------------------------------------------------------------------------------------ */
 
-static Node *absorb_current(const Replacing *r, Node *n)
-{
-        return n && n->id < r->limit && r->replaced[n->id] ? r->replaced[n->id] : n;
-}
-
 static void replace_in(Replacing *r, Body *body);
 
 static void replace_in_region(Replacing *r, const Region *region)
@@ -31,9 +26,9 @@ static void replace_in_region(Replacing *r, const Region *region)
                 Body *body = region->body[k];
                 replace_in(r, body);
                 for (int i = 0; i < region->ncarry; i++)
-                        body->next[i] = absorb_current(r, body->next[i]);
+                        body->next[i] = r->replaced[body->next[i]->id];
                 for (int i = 0; i < region->nstack; i++)
-                        body->stack[i] = absorb_current(r, body->stack[i]);
+                        body->stack[i] = r->replaced[body->stack[i]->id];
         }
 }
 
@@ -46,13 +41,13 @@ static void replace_in(Replacing *r, Body *body)
         for (int i = 0; i < nnode; i++) {
                 Node *n = node[i];
                 for (int k = 0; k < n->nin; k++)
-                        n->in[k] = absorb_current(r, n->in[k]);
+                        n->in[k] = r->replaced[n->in[k]->id];
                 if (n->op == OP_REPEAT)
                         replace_in_region(r, n->attr.region);
                 Node *now = r->rewrite(r->of, n);
                 if (now == n)
                         body_append(r->g, body, n);
-                else if (!now->name)
+                else
                         now->name = n->name;
                 r->replaced[n->id] = now;
         }
@@ -62,11 +57,10 @@ void replace_nodes(Replacing *r)
 {
         Graph *g = r->g;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
-        r->limit = g->nnode;
         r->replaced = NEW_ARRAY(&scratch, Node *, g->nnode);
         replace_in(r, g->top);
         for (int i = 0; i < g->noutput; i++)
-                g->output[i].node = absorb_current(r, g->output[i].node);
+                g->output[i].node = r->replaced[g->output[i].node->id];
         arena_free(&scratch);
 }
 
@@ -138,19 +132,16 @@ static int operand_axis(const Node *product, int side, int axis)
  * latent and its width only from the weight. */
 static bool can_move(const AbsorbParts *p, const Node *n, const View *v)
 {
-        if (n->op != OP_MATMUL || n->attr.index || n->in[0]->type.rank < 2 || n->in[1]->type.rank < 2 ||
-            base_of(n->in[1])->op != OP_WEIGHT || n->in[0]->type.dtype != REAL ||
+        if (n->op != OP_MATMUL || base_of(n->in[1])->op != OP_WEIGHT || n->in[0]->type.dtype != REAL ||
             !dim_is_fixed(n->in[0]->type.dim[n->in[0]->type.rank - 1]) || v->natom + 2 > MAX_ATOM)
                 return false;
         for (int i = 0; i < v->natom; i++) {
                 const Atom *a = &v->atom[i];
                 if (a->axis < 0)
                         continue;
-                bool of_latent = operand_axis(n, 0, a->axis) >= 0,
-                     of_weight = operand_axis(n, 1, a->axis) >= 0;
                 bool positions = a->axis == n->type.rank - 2;
-                if (positions != (a->out == p->along) || (a->out == p->along && of_weight) ||
-                    (a->out == p->wide && of_latent))
+                if (positions != (a->out == p->along) ||
+                    (a->out == p->wide && operand_axis(n, 0, a->axis) >= 0))
                         return false;
         }
         return true;
@@ -219,7 +210,7 @@ bool operand_parts(AbsorbParts *p, Arena *arena, Node *operand, int wide, int al
 
 typedef struct {
         Graph *g;
-        int time, limit;  /* known ids are below it */
+        int time;
         const int *place; /* by id: the node's index in its body */
         Node **joined;    /* by id: a join that is read whole and has this node as an input, or NULL */
 } Slicing;
@@ -227,7 +218,7 @@ typedef struct {
 /* The right operand of a product, if it has positions. */
 static Node *read_operand(int time, const Node *n)
 {
-        if (n->op != OP_MATMUL || n->in[1]->type.rank < 2)
+        if (n->op != OP_MATMUL)
                 return NULL;
         const Type *t = &n->in[1]->type;
         return t->dim[t->rank - 1].per[time] || t->dim[t->rank - 2].per[time] ? n->in[1] : NULL;
@@ -256,7 +247,7 @@ static Node *read_slice(const void *of, Node *n)
 {
         const Slicing *s = of;
         const Node *operand = read_operand(s->time, n);
-        Node *slice = operand && operand->id < s->limit ? as_slice(s, n, operand) : NULL;
+        Node *slice = operand ? as_slice(s, n, operand) : NULL;
         if (slice)
                 n->in[1] = slice;
         return n;
@@ -277,18 +268,19 @@ bool slice_joins(Graph *g, int time)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Uses *u = uses_of(&scratch, g);
-        Slicing s = {g, time, g->nnode, u->place, NEW_ARRAY(&scratch, Node *, g->nnode)};
+        const int old = g->nnode;
+        Slicing s = {g, time, u->place, NEW_ARRAY(&scratch, Node *, old)};
         bool any = false;
         for (int i = 0; i < u->n; i++) {
                 Node *operand = read_operand(time, u->all[i]);
                 if (operand)
                         note_parts(&s, operand);
         }
-        for (int i = 0; i < s.limit; i++)
+        for (int i = 0; i < old; i++)
                 any |= s.joined[i] != NULL;
         Replacing r = {.g = g, .of = &s, .rewrite = read_slice};
         if (any)
                 replace_nodes(&r);
         arena_free(&scratch);
-        return g->nnode > s.limit;
+        return g->nnode > old;
 }

@@ -6,8 +6,7 @@
 /* A graph whose nodes are replaced, body by body, in order. */
 typedef struct {
         Graph *g;
-        Node **replaced; /* by id, for ids below `limit`: the replacement */
-        int limit;
+        Node **replaced;                           /* by id of the nodes before: the replacement */
         void *of;                                  /* data of the rewrite */
         Node *(*rewrite)(const void *of, Node *n); /* n on its new inputs: an equal node that is made behind
                                                       all before it, or n */

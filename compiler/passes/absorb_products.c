@@ -197,10 +197,11 @@ static Node *move_values(Graph *g, const Node *n, const AbsorbParts *p)
         return as_wide_as(g, n, op_like(g, n, OP_MATMUL, weighed, part_weight(g, n, p, p->part, VALUES)));
 }
 
-static void read_parts(AbsorbParts *p, Arena *a, const Node *n, Side side)
+static bool read_parts(AbsorbParts *p, Arena *a, const Node *n, Side side)
 {
         int rank = n->in[1]->type.rank;
-        operand_parts(p, a, n->in[1], side == KEYS ? rank - 2 : rank - 1, side == KEYS ? rank - 1 : rank - 2);
+        return operand_parts(p, a, n->in[1], side == KEYS ? rank - 2 : rank - 1,
+                             side == KEYS ? rank - 1 : rank - 2);
 }
 
 static Node *move_product(const void *of, Node *n)
@@ -247,15 +248,14 @@ static bool site_can_move(const Moving *m, const CutSite *s)
 static void add_site(Moving *m, Node *n)
 {
         const Type *t = n->op == OP_MATMUL ? &n->in[1]->type : NULL;
-        if (!t || t->rank < 2 || n->type.rank < 2 || base_of(n->in[1])->op == OP_WEIGHT)
+        if (!t || base_of(n->in[1])->op == OP_WEIGHT)
                 return;
         bool values = base_of(n->in[0])->op == OP_SOFTMAX && t->dim[t->rank - 2].per[m->time],
              keys = !values && t->dim[t->rank - 1].per[m->time] && is_attention_score(m->uses, n);
         if (!values && !keys)
                 return;
         CutSite s = {.product = n, .side = values ? VALUES : KEYS, .group = -1};
-        read_parts(&s.parts, m->scratch, n, s.side);
-        s.can_move = site_can_move(m, &s);
+        s.can_move = read_parts(&s.parts, m->scratch, n, s.side) && site_can_move(m, &s);
         GROW(m->scratch, m->site, m->n, m->cap);
         m->site[m->n++] = s;
 }
@@ -389,8 +389,7 @@ static bool node_is_read_elsewhere(const Moving *m, int group, const Node *n)
                 for (int side = 0; !in_group && (x->op == OP_MATMUL || reduces) && side < x->nin; side++) {
                         const Type *t = &x->in[side]->type;
                         int axis = reduces ? x->attr.axis : t->rank - 1;
-                        bool along = t->rank > 0 && (t->dim[axis].per[m->time] ||
-                                                     (side && t->rank > 1 && t->dim[axis - 1].per[m->time]));
+                        bool along = t->dim[axis].per[m->time] || (side && t->dim[axis - 1].per[m->time]);
                         if (along && base_of(x->in[side]) == n)
                                 return true;
                 }
