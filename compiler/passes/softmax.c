@@ -83,11 +83,10 @@ static bool may_lose_dead_rows(const Exponential *e)
 }
 
 /* A softmax with a mask that data decides is unchanged: its weights choose experts. */
-static bool masks(const Exponential *e, const Node *n)
+static bool masks(const Exponential *e)
 {
         bool weights = e->taken_off && e->taken_off->op == OP_SOFTMAX;
-        return type_equal(&e->x->type, &n->type) && (!weights || is_of_positions(e->mask, 16)) &&
-               !may_lose_dead_rows(e);
+        return (!weights || is_of_positions(e->mask, 16)) && !may_lose_dead_rows(e);
 }
 
 static bool exponential(Graph *g, Node *n, Exponential *e)
@@ -96,28 +95,27 @@ static bool exponential(Graph *g, Node *n, Exponential *e)
         if (n->op == OP_POW && constant_uniform(n->in[0], &base) && base > 0 && isfinite(base) && base != 1) {
                 Node *in[] = {n->in[1], build_number(g, n->body, real_log(base), REAL, n->span, n->where)};
                 *e = (Exponential){build_like(g, n, OP_MUL, 2, in, NULL), NULL, NULL};
-                return e->x && type_equal(&e->x->type, &n->type);
+                return true;
         }
         if (n->op == OP_EXP) {
                 Node *x = n->in[0];
-                bool off =
-                        x->op == OP_SUB && x->in[0]->type.rank > 0 && is_fold(x->in[1], OP_MAXOF, x->in[0]);
+                bool off = x->op == OP_SUB && is_fold(x->in[1], OP_MAXOF, x->in[0]);
                 *e = (Exponential){off ? x->in[0] : x, NULL, off ? x->in[1] : NULL};
-                return n->type.rank > 0 && type_equal(&e->x->type, &n->type);
+                return true;
         }
-        if (n->op == OP_SOFTMAX && n->nin == 1) {
+        if (n->op == OP_SOFTMAX) {
                 *e = (Exponential){n->in[0], NULL, n};
                 return true;
         }
         if (n->op == OP_WHERE && constant_is(n->in[2], 0) && exponential(g, n->in[1], e) && !e->mask) {
                 e->mask = n->in[0];
-                return masks(e, n);
+                return masks(e);
         }
         for (int i = 0; n->op == OP_MUL && i < 2; i++) {
                 Node *mask = mask_in(n->in[1 - i]);
                 if (mask && exponential(g, n->in[i], e) && !e->mask) {
                         e->mask = mask;
-                        return masks(e, n);
+                        return masks(e);
                 }
         }
         return false;
@@ -129,7 +127,7 @@ static Node *sink_of(Graph *g, Node *n, const Exponential *e)
         double c;
         if (!e->taken_off && constant_uniform(n, &c) && c > 0 && isfinite(c))
                 return build_number(g, n->body, real_log(c), REAL, n->span, n->where);
-        if (n->op != OP_EXP)
+        if (n->op != OP_EXP || (e->taken_off && e->taken_off->op == OP_SOFTMAX))
                 return NULL;
         Node *s = n->in[0];
         if (!e->taken_off)
@@ -152,11 +150,12 @@ static Node *softmax_summed(Graph *g, Node *n, Exponential *e, Node **sink)
                     !exponential(g, sum->in[0], e))
                         continue;
                 *sink = sink_of(g, n->in[1 - i], e);
-                return *sink && type_equal(&n->type, &sum->type) ? sum->in[0] : NULL;
+                return *sink ? sum->in[0] : NULL;
         }
         return NULL;
 }
 
+/* NULL: the sink is not one for each row. */
 static Node *softmax_of(Graph *g, const Node *like, const Exponential *e, Node *sink)
 {
         Node *minus = e->mask ? build_number(g, like->body, -INFINITY, REAL, like->span, like->where) : NULL;
@@ -164,7 +163,7 @@ static Node *softmax_of(Graph *g, const Node *like, const Exponential *e, Node *
         Node *x = e->mask ? build_like(g, like, OP_WHERE, 3, masked, NULL) : e->x;
         Node *in[] = {x, sink};
         const Attr attr = {.index = sink && !may_lose_dead_rows(e) ? 0 : DEAD_ROWS_NAN};
-        return x ? build_like(g, like, OP_SOFTMAX, sink ? 2 : 1, in, &attr) : NULL;
+        return build_like(g, like, OP_SOFTMAX, sink ? 2 : 1, in, &attr);
 }
 
 /* a / b as a softmax, or as the product of a softmax with values. */
@@ -172,11 +171,9 @@ static Node *softmax_quotient(Graph *g, const Node *n, Node *a, Node *b)
 {
         Exponential e;
         Node *sink, *of = softmax_summed(g, b, &e, &sink);
-        if (!of || a->type.rank != n->type.rank)
-                return NULL;
-        if (a == of)
+        if (of && a == of)
                 return softmax_of(g, n, &e, sink);
-        if (a->op != OP_MATMUL || a->in[0] != of || a->type.rank != of->type.rank)
+        if (!of || a->op != OP_MATMUL || a->in[0] != of)
                 return NULL;
         Node *in[] = {softmax_of(g, n, &e, sink), a->in[1]};
         return in[0] ? build_like(g, n, OP_MATMUL, 2, in, &a->attr) : NULL;
@@ -204,7 +201,7 @@ static Node *less_maximum(const Node *n)
 static Node *softmax_shifted(Graph *g, const Node *n)
 {
         const Node *x = n->in[0];
-        if (n->nin > 1 || x->type.rank == 0)
+        if (n->nin > 1)
                 return NULL;
         Node *all = less_maximum(x);
         if (all)
