@@ -220,7 +220,7 @@ static int lower_pointwise(Lower *l, Node *n, const Map *m)
                         return -1;
                 s.from[i] = converted_value(l, to, s.from[i], is_wide_here(l, n->in[i]), f64);
         }
-        if (n->op == OP_REAL_OF)
+        if (n->op == OP_REAL_OF || (n->op == OP_FLOOR && f64))
                 return lower_remember(l, n, m, lane, s.from[0]);
         if (!f64 && (n->op == OP_FLOORDIV || n->op == OP_MOD))
                 return lower_floored(l, n, m, lane, s.from[0], s.from[1]);

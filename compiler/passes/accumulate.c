@@ -181,19 +181,19 @@ static Node *accumulated_sum(const Node *result, const Stack *use)
             result->in[0]->attr.region->along)
                 return NULL;
         Node *sum = use[result->id].users == 1 ? use[result->id].sum : NULL;
-        bool over_iterations = sum && sum->op == OP_SUM && sum->attr.axis == 0 && sum->body == result->body;
+        bool over_iterations = sum && sum->op == OP_SUM && sum->attr.axis == 0;
         return over_iterations && result->type.dtype == REAL ? sum : NULL;
 }
 
-static void accumulate_body(Graph *g, Body *b, const Stack *use, int known)
+static void accumulate_body(Graph *g, Body *b, const Stack *use)
 {
         for (int i = 0; i < b->nnode; i++) {
                 Node *n = b->node[i];
                 for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
-                        accumulate_body(g, n->attr.region->body[k], use, known);
+                        accumulate_body(g, n->attr.region->body[k], use);
                 if (n->op == OP_REPEAT && !n->attr.region->along)
                         gate_carried(g, n->attr.region);
-                Node *sum = n->id < known ? accumulated_sum(n, use) : NULL;
+                Node *sum = accumulated_sum(n, use);
                 if (!sum)
                         continue;
                 Type t = n->type;
@@ -209,7 +209,7 @@ bool accumulate(Graph *g)
 {
         const int old = g->nnode;
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
-        accumulate_body(g, g->top, uses_of_all(&scratch, g), g->nnode);
+        accumulate_body(g, g->top, uses_of_all(&scratch, g));
         arena_free(&scratch);
         return g->nnode > old;
 }

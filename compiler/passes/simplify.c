@@ -21,8 +21,7 @@ enum { MAX_ROUNDS = 8 };
 
 typedef struct {
         Graph *g;
-        Node **replaced; /* by id, for ids below `limit`: the node's replacement */
-        int limit;
+        Node **replaced; /* by id of the nodes before the round: the replacement */
         CommonTable common;
         bool recognises; /* softmax and products in other notations become the ops */
         bool changed;
@@ -30,7 +29,7 @@ typedef struct {
 
 static Node *simplify_current(const Simplifier *s, Node *n)
 {
-        return n && n->id < s->limit && s->replaced[n->id] ? s->replaced[n->id] : n;
+        return n && s->replaced[n->id] ? s->replaced[n->id] : n;
 }
 
 /* Whether carried value i passes through every body unchanged. */
@@ -119,7 +118,7 @@ static void replace_roots(Simplifier *s)
 static bool simplify_round(Graph *g, bool recognises)
 {
         Arena scratch = {0};
-        Simplifier s = {.g = g, .limit = g->nnode, .common = {.arena = &scratch}, .recognises = recognises};
+        Simplifier s = {.g = g, .common = {.arena = &scratch}, .recognises = recognises};
         s.replaced = NEW_ARRAY(&scratch, Node *, g->nnode);
         simplify_body(&s, g->top);
         replace_roots(&s);

@@ -88,7 +88,8 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
 {
         Plan *p = f->plan;
         Node *next = b->next[i], *carry = carry_node(b, i);
-        const bool ring = carried->ring > 0, permuted = base_of(next)->op == OP_CARRY;
+        const bool ring = carried->ring > 0,
+                   permuted = base_of(next)->op == OP_CARRY && base_of(next)->body == b;
         int end = 4 * b->nnode + 4;
         if (carry)
                 p->of_node.value[carry->id] = ring ? ring_part(p, carried, false) : carried;
