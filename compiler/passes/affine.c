@@ -260,8 +260,8 @@ const Cond *cond_term(CaseMaker m, Affine a)
 {
         ClauseDraft d = {.n = 0};
         Union u = {.n = 0};
-        if (draft_add(m.graph, &d, &a))
-                union_add(&u, draft_keep(m, &d));
+        draft_add(m.graph, &d, &a);
+        union_add(&u, draft_keep(m, &d));
         return union_keep(m, &u);
 }
 

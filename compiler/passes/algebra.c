@@ -29,12 +29,12 @@ Node *op_like(Graph *g, const Node *like, Op op, Node *a, Node *b)
 /* x with the type of n, converted and broadcast; n itself if no op can do that. */
 static Node *as_type_of(Graph *g, Node *n, Node *x)
 {
-        if (x && x->type.dtype != n->type.dtype)
-                x = n->type.dtype == REAL
-                            ? build(g, n->body, NULL, OP_REAL_OF, 1, &x, NULL, n->span, n->where)
-                            : NULL;
-        x = x ? view_broadcast(g, n->body, x, &n->type, n->span, n->where) : NULL;
-        return x ? x : n;
+        if (x->type.dtype != n->type.dtype) {
+                if (n->type.dtype != REAL)
+                        return n;
+                x = op_like(g, n, OP_REAL_OF, x, NULL);
+        }
+        return view_broadcast(g, n->body, x, &n->type, n->span, n->where);
 }
 
 static Node *literal_like(Graph *g, const Node *like, double value, DType dtype)
@@ -160,21 +160,15 @@ static Node *rewrite_view(Graph *g, Node *n)
 /* A gather with the same index in every iteration is a view. */
 static Node *rewrite_gather(Graph *g, Node *n)
 {
-        const Type *table = &n->in[0]->type;
-        for (int i = 1; i < n->nin; i++) {
-                double at;
-                if (n->in[i]->type.rank > 0 || !constant_uniform(n->in[i], &at) ||
-                    !dim_is_fixed(table->dim[i - 1]) || at < 0 || at >= (double)table->dim[i - 1].fixed)
-                        return n;
-        }
         Node *x = n->in[0];
-        for (int i = 1; i < n->nin; i++) {
-                double at = 0;
-                constant_uniform(n->in[i], &at);
+        for (int i = 1; x && i < n->nin; i++) {
+                double at;
+                if (n->in[i]->type.rank > 0 || !constant_uniform(n->in[i], &at))
+                        return n;
                 x = view_slice(g, n->body, x, 0, dim_fixed((int64_t)at), dim_fixed(1), n->span, n->where);
-                x = view_drop(g, n->body, x, 0, n->span, n->where);
+                x = x ? view_drop(g, n->body, x, 0, n->span, n->where) : NULL; /* NULL: it is clamped */
         }
-        return x;
+        return x ? x : n;
 }
 
 /* An outer product, as what an `along` adds to a matrix, is made element by element, without a value of its
@@ -182,7 +176,7 @@ static Node *rewrite_gather(Graph *g, Node *n)
 static Node *rewrite_outer_product(Graph *g, Node *n)
 {
         const Type *left = &n->in[0]->type;
-        if (!along_around(n->body) || !dim_is(left->dim[left->rank - 1], 1) || n->attr.index != 0)
+        if (!along_around(n->body) || !dim_is(left->dim[left->rank - 1], 1))
                 return n;
         return as_type_of(g, n, op_like(g, n, OP_MUL, n->in[0], n->in[1]));
 }
@@ -223,7 +217,7 @@ static Node *rewrite_op(Graph *g, Node *n)
 
 static Dim dim_from_right(const Type *t, int i)
 {
-        return i < t->rank ? t->dim[t->rank - 1 - i] : dim_fixed(1);
+        return t->dim[t->rank - 1 - i];
 }
 
 /* Whether an input other than `which` has the result's size at this axis, counted from the right. */
@@ -266,10 +260,8 @@ Node *rewrite(Graph *g, Node *n)
 {
         bool square = n->nin == 2 && n->in[0] == n->in[1]; /* remains one: facts know its sign */
         bool point = op_info[n->op].family == POINT && n->nin > 1 && !square;
-        for (int i = 0; (point || n->op == OP_MATMUL) && i < n->nin; i++) {
-                Node *x = n->in[i]->op == OP_VIEW ? without_broadcast(g, n, i, point ? 0 : 2) : n->in[i];
-                if (x)
-                        n->in[i] = x;
-        }
+        for (int i = 0; (point || n->op == OP_MATMUL) && i < n->nin; i++)
+                if (n->in[i]->op == OP_VIEW)
+                        n->in[i] = without_broadcast(g, n, i, point ? 0 : 2);
         return rewrite_op(g, n);
 }

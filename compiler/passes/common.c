@@ -22,8 +22,7 @@ static const Node *input_shared(const Node *n, int i)
 static bool literals_equal(const Node *a, const Node *b)
 {
         const Literal *p = a->attr.literal, *q = b->attr.literal;
-        if (p->iterations != q->iterations || p->count != q->count ||
-            (p->iterations > 1 && a->body->region != b->body->region))
+        if (p->iterations != q->iterations || (p->iterations > 1 && a->body->region != b->body->region))
                 return false;
         return p == q ||
                memcmp(p->value, q->value, (size_t)(p->iterations * p->count) * sizeof *p->value) == 0;
@@ -33,8 +32,8 @@ static bool attributes_equal(const Node *a, const Node *b)
 {
         const Attr *p = &a->attr, *q = &b->attr;
         if (p->axis != q->axis || p->index != q->index || p->slot != q->slot || !dim_equal(p->dim, q->dim) ||
-            !dim_equal(p->before, q->before) || !dim_equal(p->after, q->after) || p->weight != q->weight ||
-            p->state != q->state || memcmp(&p->value, &q->value, sizeof p->value) != 0)
+            !dim_equal(p->before, q->before) || p->weight != q->weight || p->state != q->state ||
+            memcmp(&p->value, &q->value, sizeof p->value) != 0)
                 return false;
         if (a->op == OP_CONST)
                 return literals_equal(a, b);
@@ -48,7 +47,7 @@ static bool nodes_equal(const Node *a, const Node *b)
         for (int i = 0; i < a->nin; i++)
                 if (input_shared(a, i) != input_shared(b, i))
                         return false;
-        return !(a->op == OP_CARRY && a->body != b->body) && attributes_equal(a, b);
+        return a->op != OP_CARRY && attributes_equal(a, b);
 }
 
 /* Hashes a word that is the same for equal nodes. */
@@ -95,13 +94,13 @@ static void table_grow(CommonTable *t)
 
 Node *find_common(CommonTable *t, Node *n)
 {
-        if (n->op == OP_REPEAT || n->op == OP_APPEND || n->op == OP_KEEP || keeps_scan(n))
+        if (n->op == OP_REPEAT || n->op == OP_APPEND || keeps_scan(n))
                 return n;
         if (2 * t->used >= t->slots)
                 table_grow(t);
         for (int64_t i = (int64_t)(node_hash(n) & (uint64_t)(t->slots - 1)); t->slot[i];
              i = (i + 1) & (t->slots - 1))
-                if (t->slot[i] == n || (nodes_equal(t->slot[i], n) && is_visible_from(t->slot[i], n->body)))
+                if (nodes_equal(t->slot[i], n) && is_visible_from(t->slot[i], n->body))
                         return t->slot[i];
         insert(t, n);
         return n;

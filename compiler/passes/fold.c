@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOLD_LIMIT = 4096, MAX_FOLD_DEPTH = 8 };
+enum { FOLD_LIMIT = 4096 };
 
 static const int64_t no_size[MAX_NAMED];
 
 /* The number of iterations for which the constant under views has rows; 0: not a constant, or too large. */
-static int64_t constant_iterations(const Node *n, const Body *from, int depth)
+static int64_t constant_iterations(const Node *n, const Body *from)
 {
-        if (depth > MAX_FOLD_DEPTH || !type_is_fixed(&n->type) || type_count(&n->type, no_size) > FOLD_LIMIT)
+        if (!type_is_fixed(&n->type) || type_count(&n->type, no_size) > FOLD_LIMIT)
                 return 0;
         if (n->op == OP_CONST)
                 return n->attr.literal->iterations == 1 || n->body->region == from->region
@@ -23,7 +23,7 @@ static int64_t constant_iterations(const Node *n, const Body *from, int depth)
                                : 0;
         if (n->op == OP_INDEX)
                 return dim_is_fixed(n->attr.dim) ? 1 : 0;
-        return n->op == OP_VIEW && !takes_position(n) ? constant_iterations(n->in[0], from, depth + 1) : 0;
+        return n->op == OP_VIEW && !takes_position(n) ? constant_iterations(n->in[0], from) : 0;
 }
 
 /* The values in one iteration, for a node that constant_iterations accepts. */
@@ -40,8 +40,7 @@ static const double *constant_values(Arena *scratch, const Node *n, int64_t iter
 
 bool constant_uniform(const Node *n, double *value)
 {
-        for (int depth = 0; n->op == OP_VIEW && depth < MAX_FOLD_DEPTH; depth++)
-                n = n->in[0];
+        n = base_of(n);
         if (n->op != OP_CONST)
                 return false;
         const Literal *literal = n->attr.literal;
@@ -56,11 +55,11 @@ bool constant_uniform(const Node *n, double *value)
 static bool depends_on_inputs_alone(const Node *n)
 {
         switch (op_info[n->op].family) {
-        case LEAF: return n->op == OP_SIZE && dim_is_fixed(n->attr.dim);
         case MOVE: return n->op != OP_VIEW;
         case POINT:
         case REDUCE:
         case CONTRACT: return true;
+        case LEAF:
         case STATE:
         case CONTROL: return false;
         }
@@ -83,7 +82,7 @@ Node *fold_constants(Graph *g, Node *n)
                 return NULL;
         int64_t iterations = 1, count = type_count(&n->type, no_size);
         for (int i = 0; i < n->nin; i++) {
-                int64_t rows = constant_iterations(n->in[i], n->body, 0);
+                int64_t rows = constant_iterations(n->in[i], n->body);
                 if (rows == 0)
                         return NULL;
                 iterations = rows > iterations ? rows : iterations;

@@ -32,7 +32,7 @@ static RealBounds bounds_of_constant(const Node *n)
         RealBounds b = {INFINITY, -INFINITY};
         for (int64_t i = 0; i < l->count * l->iterations; i++)
                 b = (RealBounds){fmin(b.low, l->value[i]), fmax(b.high, l->value[i])};
-        return b.low <= b.high ? b : any_number;
+        return b;
 }
 
 static RealBounds bounds_around(RealBounds a, RealBounds b)
@@ -61,8 +61,8 @@ static RealBounds bounds_by_op(const Recur *r, const Node *n, int depth)
         case OP_REAL_OF: return a;
         case OP_NEG: return (RealBounds){-a.high, -a.low};
         case OP_EXP: return (RealBounds){real_exp(a.low), real_exp(a.high)};
-        case OP_LOG: return a.low < 0 ? any_number : (RealBounds){real_log(a.low), real_log(a.high)};
-        case OP_SQRT: return a.low < 0 ? any_number : (RealBounds){sqrt(a.low), sqrt(a.high)};
+        case OP_LOG: return (RealBounds){real_log(a.low), real_log(a.high)};
+        case OP_SQRT: return (RealBounds){sqrt(a.low), sqrt(a.high)};
         case OP_TANH: return (RealBounds){real_tanh(a.low), real_tanh(a.high)};
         case OP_ADD: return (RealBounds){a.low + b.low, a.high + b.high};
         case OP_SUB: return (RealBounds){a.low - b.high, a.high - b.low};
@@ -90,7 +90,7 @@ static RealBounds bounds_within(const Recur *r, const Node *n, int depth)
                 b.low = fmax(b.low, 0);
         if (!(kinds & (POSITIVE | PLUS_INF)))
                 b.high = fmin(b.high, 0);
-        if (!(b.low <= b.high)) /* inf - inf, or no such number */
+        if (!(b.low <= b.high)) /* inf - inf, a logarithm below 0, or no such number */
                 b = any_number;
         if (known)
                 r->bounds[n->id] = b;

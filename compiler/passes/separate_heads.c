@@ -24,7 +24,7 @@ static StateHeads split_of(const View *v, const Type *in, int axis)
         int64_t width = 0, heads = 0;
         for (int i = 0; i < v->natom; i++) {
                 const Atom *a = &v->atom[i];
-                if (a->axis != axis || dim_is(a->size, 1))
+                if (a->axis != axis)
                         continue;
                 if (!dim_is_fixed(a->size) || (width && a->size.fixed * a->stride > width))
                         return none;
@@ -34,8 +34,7 @@ static StateHeads split_of(const View *v, const Type *in, int axis)
                 }
         }
         bool inside = dim_is_fixed(v->offset[axis]) && v->offset[axis].fixed < width;
-        return inside && heads > 1 && heads * width == in->dim[axis].fixed ? (StateHeads){axis, heads, width}
-                                                                           : none;
+        return inside && dim_is(in->dim[axis], heads * width) ? (StateHeads){axis, heads, width} : none;
 }
 
 /* The heads by a view: its first digit, if the other digits count the elements of a head. */
@@ -44,12 +43,12 @@ static StateHeads heads_of(const Node *append, const View *v)
         int axis = -1, others = 0;
         for (int i = 0; i < v->natom; i++) {
                 const Atom *a = &v->atom[i];
-                if (a->axis < 0 || dim_is(a->size, 1))
+                if (a->axis < 0)
                         continue;
                 others += axis >= 0 && dim_is_fixed(a->size);
                 axis = axis < 0 ? a->axis : axis;
         }
-        if (axis < 0 || axis == append->attr.axis || !dim_is_fixed(append->type.dim[axis]) || !others)
+        if (axis < 0 || axis == append->attr.axis || !others)
                 return (StateHeads){-1, 0, 0};
         return split_of(v, &append->type, axis);
 }
@@ -57,18 +56,13 @@ static StateHeads heads_of(const Node *append, const View *v)
 /* Whether all readers of `append` are views with the same heads. */
 static void agree_on(const Uses *uses, const Node *append, StateHeads *h)
 {
-        bool read = uses->leaves[append->id] || uses->pinned[append->id] ||
-                    uses->nuser[append->in[0]->id] > 1 || append->in[0]->op != OP_READ;
-        for (int i = 0; i < uses->nuser[append->id] && !read; i++) {
+        for (int i = 0; i < uses->nuser[append->id]; i++) {
                 const Node *user = uses->user[append->id][i];
                 const StateHeads own =
                         user->op == OP_VIEW ? heads_of(append, user->attr.view) : (StateHeads){-1, 0, 0};
                 bool same = h->axis < 0 || (own.axis == h->axis && own.width == h->width);
                 *h = own.heads && same ? own : (StateHeads){0, 0, 0};
-                read = h->heads == 0;
         }
-        if (read)
-                *h = (StateHeads){0, 0, 0};
 }
 
 /* Numbers in 8-bit codes that share a scale must be in one head: otherwise their values would depend on the
@@ -132,7 +126,7 @@ static void see_by_heads(Graph *g, Node *view, const StateHeads *h)
         *v = *view->attr.view;
         for (int i = 0; i < v->natom; i++) {
                 Atom *a = &v->atom[i];
-                const bool counts = a->axis == h->axis && first && !dim_is(a->size, 1);
+                const bool counts = a->axis == h->axis && first;
                 if (a->axis >= 0)
                         a->axis = counts ? 0 : a->axis + 1;
                 if (counts) {

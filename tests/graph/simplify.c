@@ -287,8 +287,13 @@ static const Rule rules[] = {
         {"x 0 stays", OP_MUL, 0, false, "mul %0 0\n"},
         {"x / 8", OP_DIV, 8, false, "mul %0 0.125\n"},
         {"x / 3 stays", OP_DIV, 3, false, "div %0 3\n"},
+        {"x / 2^99", OP_DIV, 0x1p99, false, "mul %0 1.57772e-30\n"},
+        {"x / 2^100 stays", OP_DIV, 0x1p100, false, "div %0 1.26765e+30\n"},
+        {"x / 2^-101", OP_DIV, 0x1p-101, false, "mul %0 2.5353e+30\n"},
+        {"x / 2^-102 stays", OP_DIV, 0x1p-102, false, "div %0 1.97215e-31\n"},
         {"x^2", OP_POW, 2, false, "mul %0 %0\n"},
         {"x^3", OP_POW, 3, false, "mul %0 %0\nmul %1 %0\n"},
+        {"x^0.5", OP_POW, 0.5, false, "sqrt %0\n"},
         {"x^-0.5", OP_POW, -0.5, false, "sqrt %0\ndiv 1 %1\n"},
         {"x^0.75 stays", OP_POW, 0.75, false, "pow %0 0.75\n"},
 };
@@ -331,6 +336,29 @@ static void test_rules(void)
                 verdict(name, leaves(&f, rules[i].expected));
                 fixture_end(&f);
         }
+}
+
+/* y + 0 is y, where y is never -0: a truth, a size, a position, one of two such values.  A join of one is its operand. */
+static void test_never_minus_zero(void)
+{
+        Fixture f;
+        fixture_start(&f, 1);
+        static const double minus_one = -1;
+        add_named(&f, "time", 9);
+        Node *x = new_input(&f, "x", of_shape(REAL, 2, TIME, 4)), *b = new_input(&f, "b", of_shape(BOOL, 0));
+        Node *number = new_literal(&f, f.g->top, of_shape(INT, 0), 1, &minus_one);
+        Node *size = op_in(&f, f.g->top, OP_SIZE, 0, NULL, &(Attr){.dim = dim_named(0)});
+        Node *never[] = {op1(&f, OP_REAL_OF, b), op1(&f, OP_REAL_OF, size), op_axis(&f, OP_ARGMAX, x, 1),
+                         op3(&f, OP_WHERE, b, op_axis(&f, OP_SUM, x, 1), number)};
+        for (int i = 0; i < 4; i++)
+                add_output(&f, op2(&f, OP_ADD, never[i],
+                                   build_number(f.g, f.g->top, 0, never[i]->type.dtype, (Span){0}, NULL)));
+        add_output(&f, op2(&f, OP_ADD, b, build_number(f.g, f.g->top, 0, REAL, (Span){0}, NULL)));
+        add_output(&f, op_in(&f, f.g->top, OP_JOIN, 1, &x, &(Attr){.axis = 1}));
+        simplify(f.g);
+        verdict("simplify: no + 0 where -0 can't be, no join of one",
+                leaves(&f, "size\nreal %1\nreal %3\nargmax %0\nsum %0\nwhere %1 %7 -1\n"));
+        fixture_end(&f);
 }
 
 /* x[i] of a repeat is a gather until i is known to be the same in all iterations. */
@@ -455,6 +483,7 @@ static int nodes_of_iterations(int64_t iterations)
 void test_simplify(void)
 {
         test_rules();
+        test_never_minus_zero();
         test_gathered_part();
         test_folding();
         test_sharing();
