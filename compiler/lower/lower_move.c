@@ -22,7 +22,7 @@ static const Index *index_divided(Lower *l, const Index *a, IndexOp op, const In
 /* sum + factor * index; NULL is 0 */
 static const Index *index_sum(const Lower *l, const Index *sum, int64_t factor, const Index *index)
 {
-        if (!index || factor == 0)
+        if (!index)
                 return sum;
         const Index *term =
                 factor == 1 ? index : index_two(l->arena, INDEX_TIMES, index_number(l->arena, factor), index);
@@ -32,6 +32,16 @@ static const Index *index_sum(const Lower *l, const Index *sum, int64_t factor, 
 static const Index *sum_with_size(const Lower *l, const Index *sum, Dim d)
 {
         return dim_is(d, 0) ? sum : index_sum(l, sum, 1, index_size(l->arena, d));
+}
+
+/* Whether an atom of the same output axis outside of atom k moves an axis of the input. */
+static bool moves_outside(const View *v, int k)
+{
+        const int out = v->atom[k].out;
+        for (k--; k >= 0 && v->atom[k].out == out; k--)
+                if (v->atom[k].axis >= 0)
+                        return true;
+        return false;
 }
 
 /* Indices of the view's input, by axis, from those of its output; NULL means 0. */
@@ -46,12 +56,12 @@ static void index_through(Lower *l, const View *v, int rank_in, const Index *con
                         const Atom *atom = &v->atom[k];
                         bool last = k == 0 || v->atom[k - 1].out != o;
                         const Index *size = index_size(l->arena, atom->size);
-                        const Index *digit =
-                                !rest || last ? rest : index_divided(l, rest, INDEX_REMAINDER, size);
-                        if (rest && !last)
-                                rest = index_divided(l, rest, INDEX_QUOTIENT, size);
                         if (atom->axis >= 0)
-                                in[atom->axis] = index_sum(l, in[atom->axis], atom->stride, digit);
+                                in[atom->axis] = index_sum(
+                                        l, in[atom->axis], atom->stride,
+                                        last ? rest : index_divided(l, rest, INDEX_REMAINDER, size));
+                        if (moves_outside(v, k))
+                                rest = index_divided(l, rest, INDEX_QUOTIENT, size);
                 }
         }
         for (int a = 0; a < rank_in; a++)
@@ -87,20 +97,12 @@ Node *lower_move(Plan *p, Kernel *k, Code *code)
         l.lane = -1;
         const Index *to[MAX_RANK] = {0}, *from[MAX_RANK];
         for (int d = 0; d < l.loops; d++)
-                if (n->type.rank && !dim_is(l.domain.loop[d].size, 1))
+                if (!dim_is(l.domain.loop[d].size, 1))
                         to[l.domain.loop[d].axis] = index_leaf(l.arena, INDEX_LOOP, d);
-        const Index *const *at = to;
-        Node *x = n;
-        do {
-                const Index *in[MAX_RANK];
-                index_through(&l, x->attr.view, x->in[0]->type.rank, at, in);
-                x = x->in[0];
-                for (int a = 0; a < x->type.rank; a++)
-                        from[a] = in[a];
-                at = from;
-        } while (x->op == OP_VIEW && !p->of_node.value[x->id]);
+        Node *x = n->in[0];
+        index_through(&l, n->attr.view, x->type.rank, to, from);
         Buffer *b = p->of_node.value[x->id], *own = k->stores.of[0].to;
-        if (!b || b->dense || own->dense)
+        if (!b || b->dense)
                 return x;
         assert(!b->paged && !own->paged); /* only one size, that of positions */
         names_buffer(&l, b);

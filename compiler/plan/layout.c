@@ -499,7 +499,9 @@ static bool can_merge_parts(const Fuse *f, const Kernel *a, const Kernel *b)
             whole_buffer(b->stores.of[0].to) != whole_buffer(to))
                 return false;
         const Node *one = a->stores.of[0].node, *other = b->stores.of[0].node, *join = join_around(f, one);
-        return join && join == join_around(f, other) && same_dims(&one->type, &other->type);
+        /* a view that no loop walks is moved by a kernel of its own */
+        return join && join == join_around(f, other) && same_dims(&one->type, &other->type) &&
+               one->op != OP_VIEW && other->op != OP_VIEW;
 }
 
 /* Roots that are adjacent in one join, have one domain and do not read each other become one kernel, such as
