@@ -31,9 +31,6 @@
 #define MIXED_PARTS(heads, v_dim, blocks)                                                                    \
         ((heads) * (blocks)*ATTENTION_PART(v_dim) + MIXED_ROW(heads, blocks))
 
-/* Number of units of work for the threads: tiles of rows. */
-#define MIXED_UNITS(rows, tile_rows) ((int)(((rows) + (tile_rows)-1) / (tile_rows)))
-
 /* A tile of rows of all heads. */
 typedef struct {
         AttentionTile t; /* one head at a time; visible keys, bounds and rows are those of all heads */
@@ -200,7 +197,7 @@ KERNEL void mixed_values(const Attention *a, const AttentionShare *s, Score *wei
 KERNEL void mixed_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
                         int thread, int threads)
 {
-        const int64_t tiles = MIXED_UNITS(rows, ATTENTION_ROWS(a));
+        const int64_t tiles = ATTENTION_UNITS(1, 1, rows, ATTENTION_ROWS(a));
         int64_t first = 0, count = rows == 1 && parts && threads > 1 ? attention_touched(a, live, &first) : 0;
         *s = (AttentionShare){.begin = 0};
         if (count > 1)

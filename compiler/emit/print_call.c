@@ -308,10 +308,10 @@ static void print_share(const Kernel *k, const AttentionCall *c, const char *row
 static void print_attention(Printer *p, const AttentionCall *c, Text *out)
 {
         Text *call = text_new(p->arena), *loops = text_new(p->arena);
-        const char *units = c->weigh
-                                    ? arena_printf(p->arena, "MIXED_UNITS(rows, %s)", tile_rows(c))
-                                    : arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows, %s)",
-                                                   (long long)c->heads, (long long)c->kv_heads, tile_rows(c));
+        /* a unit of mixed heads has all of them */
+        const char *units = arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows, %s)",
+                                         c->weigh ? 1LL : (long long)c->heads,
+                                         c->weigh ? 1LL : (long long)c->kv_heads, tile_rows(c));
         print_own_rows(p, out);
         const char *rows = c->row >= 0 ? loop_size(p, c->row) : "1";
         print_descriptor(p, c, call);

@@ -130,7 +130,7 @@ static void share_in(Costing *c, int64_t units, const char *unit)
         c->cost.unit = unit;
 }
 
-/* ATTENTION_UNITS and MIXED_UNITS of the runtime. */
+/* ATTENTION_UNITS of the runtime; of mixed heads, tiles of rows. */
 static void attention_units(Costing *c, const Function *f, const AttentionCall *a)
 {
         const int64_t tile = a->k_key ? 16 : max_int64(c->plan->target->rows, 1);
