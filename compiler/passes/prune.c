@@ -60,8 +60,22 @@ static void mark_carried(Pruner *p, Node *repeat, int index)
                 mark(p, repeat->in[index]);
 }
 
+/* The node that keeps the value of a state. */
+static void mark_keep(Pruner *p, const Body *body, const StateVar *state)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                Node *n = body->node[i];
+                if (n->op == OP_KEEP && n->attr.state == state)
+                        mark(p, n);
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        mark_keep(p, n->attr.region->body[k], state);
+        }
+}
+
 static void mark_inputs(Pruner *p, Node *n)
 {
+        if (n->op == OP_KEPT)
+                mark_keep(p, p->g->top, n->attr.state);
         if (n->body->region)
                 mark(p, n->body->region->repeat);
         if (n->op == OP_CARRY)
