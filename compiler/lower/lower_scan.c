@@ -27,23 +27,16 @@ static MapResult scan_walk(Lower *l, Node *x, const Map *root, int last, ScanWal
         return address_through(l->plan, &l->domain, &m, x, NULL, &w->at, &w->buffer, &l->refine);
 }
 
-/* Finds the loops: heads, then one of rows and one of columns.  False: an axis is split differently. */
-static bool scan_loops(const Lower *l, int rank, ScanWalks *w)
+/* Finds the loops: heads, one of rows, of which there are as many as positions, and one of columns. */
+static void scan_loops(const Lower *l, int rank, ScanWalks *w)
 {
         w->naround = 0;
-        w->row = w->width = -1;
-        for (int i = 0; i < l->loops; i++) {
-                int axis = l->domain.loop[i].axis, *own = axis == rank - 1   ? &w->width
-                                                          : axis == rank - 2 ? &w->row
-                                                                             : NULL;
-                if (own && *own >= 0)
-                        return false;
-                if (own)
-                        *own = i;
+        w->width = l->loops - 1;
+        for (int i = 0; i < w->width; i++)
+                if (l->domain.loop[i].axis == rank - 2)
+                        w->row = i;
                 else
                         w->around[w->naround++] = i;
-        }
-        return w->row >= 0 && w->width >= 0;
 }
 
 /* Whether the floats of a row are contiguous. */
@@ -68,23 +61,20 @@ static Node *scan_walks(Lower *l, const Kernel *k, ScanWalks *w)
                 w->power = l->domain.n++;
                 l->domain.loop[w->depth] = (DomainLoop){dim_fixed(s.depth), -1, 1};
                 l->domain.loop[w->power] = (DomainLoop){dim_fixed(SCAN_POWERS), -1, 1};
-                if (!scan_loops(l, root->type.rank, w))
-                        return root;
+                scan_loops(l, root->type.rank, w);
                 Map m = map_identity(&loops, &root->type);
                 Node *const in[] = {s.v, s.q, s.k, s.powers};
                 const int last[] = {w->width, w->depth, w->depth, w->power, w->width};
                 bool cut = false;
                 for (int i = 0; i < OUTPUT && !cut; i++) {
                         MapResult r = in[i] ? scan_walk(l, in[i], &m, last[i], &w->of[i]) : MAP_OK;
-                        cut = r == MAP_REFINE && l->refine.loop < loops.n && l->refine.loop != w->row;
+                        cut = r == MAP_REFINE && l->refine.loop < w->width;
                         if (!cut && in[i] && (r != MAP_OK || !is_even(l, &w->of[i], last[i])))
-                                return in[i]->op == OP_VIEW && !l->plan->of_node.copy[in[i]->id]
-                                               ? in[i]
-                                               : base_of(in[i]);
+                                return in[i];
                 }
                 if (!cut) {
                         w->of[OUTPUT] = (ScanWalk){address_of(k->stores.of[0].to, &m), k->stores.of[0].to};
-                        return is_even(l, &w->of[OUTPUT], w->width) ? NULL : root;
+                        return NULL;
                 }
                 domain_refine(&loops, l->refine);
         }
