@@ -2,21 +2,17 @@
  * (runtime/kept.h). */
 #include "lower_private.h"
 
-/* The first of the innermost loops that make up a group.  *cut: the loop to split first.  False: no split
- * helps. */
-static bool find_group(const Domain *d, int64_t group, int *first, Refine *cut)
+/* The first of the innermost loops that make up a group.  *cut: the loop to split first. */
+static void find_group(const Domain *d, int64_t group, int *first, Refine *cut)
 {
         int64_t within = 1;
         cut->at = 0;
-        for (*first = d->n; *first > 0 && within < group && !cut->at; --*first) {
+        for (*first = d->n; *first > 0 && within < group; --*first) {
                 int64_t size = d->loop[*first - 1].size.fixed, wanted = group / within;
-                if (!dim_is_fixed(d->loop[*first - 1].size) || (wanted % size && size % wanted))
-                        return false;
                 if (size > wanted)
                         *cut = (Refine){*first - 1, wanted};
                 within *= size;
         }
-        return within >= group;
 }
 
 /* Splits the domain so that its loops from *first on are a group.  False: the groups of x are not evenly
@@ -27,8 +23,7 @@ static bool cut_in_groups(Lower *l, Node *root, int64_t group, int *first, Addre
         *d = domain_of(l->plan->graph, &root->type);
         for (;;) {
                 MapResult r = MAP_REFINE;
-                if (!find_group(d, group, first, &l->refine))
-                        return false;
+                find_group(d, group, first, &l->refine);
                 if (!l->refine.at) {
                         Map at = map_identity(d, &root->type);
                         r = address_through(l->plan, d, &at, root, NULL, x, of, &l->refine);
@@ -61,7 +56,7 @@ Node *lower_codes(Plan *p, Kernel *k, Code *code)
         Address x;
         l.lane = -1;
         if (!cut_in_groups(&l, root, to->group, &l.loops, &x, &of))
-                return root->op == OP_VIEW && !p->of_node.copy[root->id] ? root : base_of(root);
+                return root;
         Map at = map_identity(&l.domain, &root->type);
         Address y = address_of(to, &at);
         names_buffer(&l, of);

@@ -96,11 +96,26 @@ static void note_width(const HeadsReading *r, const Node *n, int axis)
         }
 }
 
+/* Whether groups of n elements along the last axes begin and end with their indices. */
+static bool groups_are_even(const Type *t, int64_t n)
+{
+        bool even = true;
+        for (int a = t->rank - 1; n > 1 && even; a--) {
+                const int64_t size = t->dim[a].fixed;
+                even = n % size == 0 || size % n == 0;
+                n /= size;
+        }
+        return even;
+}
+
 /* The number of elements that share a scale: 32 if it divides the width of a head, else 16, else the whole
  * width. */
-static int64_t group_size_of(int64_t width)
+static int64_t group_size_of(const Type *t, int64_t width)
 {
-        return width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : width;
+        for (int64_t n = 32; n >= 16; n /= 2)
+                if (width % n == 0 && groups_are_even(t, n))
+                        return n;
+        return width;
 }
 
 static void reading_keep_state(const HeadsReading *r, StateVar *s, Storage storage)
@@ -114,7 +129,7 @@ static void reading_keep_state(const HeadsReading *r, StateVar *s, Storage stora
         int64_t width = r->width[s->id] ? r->width[s->id] : s->type.dim[last].fixed, row = 1;
         for (int a = last; a > s->axis && dim_is_fixed(s->type.dim[a]); a--)
                 row *= s->type.dim[a].fixed;
-        s->group = group_size_of(common_divisor(width, row));
+        s->group = group_size_of(&s->type, common_divisor(width, row));
 }
 
 static int read_by_user(const HeadsReading *r, const Node *n, const Node *user);
