@@ -316,6 +316,9 @@ Value run_full(const BuiltinCall *c)
         for (int i = 0; i < sizes->n; i++)
                 if (!want_dim(e, sizes->item[i], c->pos_span[1], "a size", &type.dim[i]))
                         return POISON;
+                else if (!dim_at_least(e->g, type.dim[i], 1))
+                        return poisoned(e, c->pos_span[1], "a size must be at least 1, not %s",
+                                        dim_text(e->diag->arena, e->g, type.dim[i]));
         if (!type_is_bounded(e->g, &type, 1))
                 return poisoned(e, c->span, "a tensor of shape %s has too many elements: more than 2^42",
                                 type_text(e->diag->arena, e->g, &type));
