@@ -6,11 +6,6 @@
 
 #include "lower_private.h"
 
-static bool loops_alike(const CodeLoop *a, const CodeLoop *b)
-{
-        return dim_equal(a->size, b->size) && a->active == b->active && a->together == b->together;
-}
-
 static int pointer_number(const Function *f, Buffer *b)
 {
         int i = 0;
@@ -30,14 +25,13 @@ static bool has_slot_table(const Buffer *b)
         return b->slot_of && b->slots > 1 && b->slots != iterations;
 }
 
-/* Whether both are the same pointer of their functions, with the same storage. */
+/* Whether both are the same pointer of their functions, with the same storage, that a function may take. */
 static bool buffers_alike(const Function *f, Buffer *a, const Function *g, Buffer *b)
 {
-        if (!a || !b)
-                return a == b;
+        if (!a)
+                return true;
         return pointer_number(f, a) == pointer_number(g, b) && a->storage == b->storage &&
-               a->group == b->group && a->home != IN_LITERAL && b->home != IN_LITERAL &&
-               !has_slot_table(pointed_buffer(a)) && !has_slot_table(pointed_buffer(b));
+               a->group == b->group && a->home != IN_LITERAL && !has_slot_table(pointed_buffer(a));
 }
 
 static bool lists_alike(const Function *f, const StmtList *a, const Function *g, const StmtList *b);
@@ -45,14 +39,12 @@ static bool lists_alike(const Function *f, const StmtList *a, const Function *g,
 static bool statements_alike(const Function *f, const Stmt *s, const Function *g, const Stmt *t)
 {
         if (s->op != t->op || s->op >= STMT_BOUNDS || s->op == STMT_PER_ITERATION ||
-            s->compute != t->compute || s->f64 != t->f64 || s->to != t->to || s->nfrom != t->nfrom ||
+            s->compute != t->compute || s->f64 != t->f64 || s->to != t->to ||
             memcmp(s->from, t->from, (size_t)s->nfrom * sizeof *s->from) != 0 ||
-            memcmp(&s->value, &t->value, sizeof s->value) != 0 || s->variant != t->variant ||
-            s->step != t->step || s->lanes != t->lanes || s->begin != t->begin || s->end != t->end)
+            memcmp(&s->value, &t->value, sizeof s->value) != 0 || s->step != t->step || s->lanes != t->lanes)
                 return false;
         if (!buffers_alike(f, s->buffer, g, t->buffer) || !index_same(s->at, t->at) ||
-            !index_same(s->high, t->high) || !s->over != !t->over ||
-            (s->over && (!loops_alike(s->over, t->over) || s->over->from_first != t->over->from_first)))
+            (s->over && !dim_equal(s->over->size, t->over->size)))
                 return false;
         return !s->inside || lists_alike(f, s->inside, g, t->inside);
 }
@@ -66,25 +58,21 @@ static bool lists_alike(const Function *f, const StmtList *a, const Function *g,
 }
 
 /* Kernels with rows in one loop, which threads share, and which ranks do not share; of all positions and calls:
- * a shared function takes buffers alone. */
+ * a shared function takes buffers alone.  A kernel that may be shared is like itself. */
 bool may_be_shared(const Kernel *k)
 {
-        const Code *c = k->code;
-        const Function *f = c ? c->function[0] : NULL;
-        return k->op == K_LOOP && c && c->n == 1 && f->role == WHOLE_KERNEL && f->body.n == 1 &&
-               f->body.stmt[0].op == STMT_ROWS && f->body.stmt[0].end - f->body.stmt[0].begin == 1 &&
-               !f->loop[f->body.stmt[0].begin].active && k->batching <= BATCH_ROWS && !k->ranks.sharded &&
+        if (k->op != K_LOOP)
+                return false;
+        const Function *f = k->code->function[0];
+        const Stmt *rows = &f->body.stmt[0];
+        return rows->end == 1 && !f->loop[0].active && k->batching <= BATCH_ROWS && !k->ranks.sharded &&
                !along_around(k->body) && k->rows != ROWS_AT_START && !k->ranks.by_rows &&
-               !k->ranks.row_loop && statements_alike(f, &f->body.stmt[0], f, &f->body.stmt[0]);
+               !k->ranks.row_loop && statements_alike(f, rows, f, rows);
 }
 
 bool kernels_alike(const Kernel *k, const Kernel *other)
 {
         const Function *f = k->code->function[0], *g = other->code->function[0];
-        bool alike = k->one_row == other->one_row && k->batching == other->batching && f->nloop == g->nloop &&
-                     f->npointer == g->npointer && lists_alike(f, &f->body, g, &g->body);
-        for (int i = 0; i < f->nloop && alike; i++)
-                alike = loops_alike(&f->loop[i], &g->loop[i]) &&
-                        (i == f->body.stmt[0].begin || f->loop[i].from_first == g->loop[i].from_first);
-        return alike;
+        return k->one_row == other->one_row && k->batching == other->batching &&
+               dim_equal(f->loop[0].size, g->loop[0].size) && lists_alike(f, &f->body, g, &g->body);
 }

@@ -193,8 +193,10 @@ static const Index *of_row(Lower *l, const Node *n, const Map *m, int keys)
         const Index *a = of_row(l, n->in[0], &at, keys), *b = of_row(l, n->in[1], &bt, keys);
         if (!a || !b || index_nodes(a) + index_nodes(b) > LARGEST)
                 return NULL;
-        if (n->op == OP_MIN || n->op == OP_MAX)
-                return choose_bound(l, &a, b, n->op == OP_MIN ? INDEX_MIN : INDEX_MAX) ? a : NULL;
+        if (n->op == OP_MIN || n->op == OP_MAX) {
+                choose_bound(l, &a, b, n->op == OP_MIN ? INDEX_MIN : INDEX_MAX);
+                return a;
+        }
         return index_two(l->arena, n->op == OP_ADD ? INDEX_PLUS : INDEX_MINUS, a, b);
 }
 
@@ -305,7 +307,7 @@ static bool bound_condition(Lower *l, const Node *c, const Map *m, bool want, in
                 return want ? bound_by(l, c->in[1], c->in[0], m, 0, keys, bounds)
                             : bound_by(l, c->in[0], c->in[1], m, 1, keys, bounds);
         case OP_EQUAL: {
-                if (!want || c->in[0]->type.dtype != INT || c->in[1]->type.dtype != INT)
+                if (!want)
                         return false;
                 bool least = bound_by(l, c->in[0], c->in[1], m, 0, keys, bounds);
                 bool most = bound_by(l, c->in[1], c->in[0], m, 0, keys, bounds);

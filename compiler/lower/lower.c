@@ -86,11 +86,6 @@ static void close_rows(Lower *l, StmtOp op, int n, StmtList *inside)
 
 /* --- loops ------------------------------------------------------------------------------------------------------- */
 
-static bool is_cut(const Lower *l)
-{
-        return l->refined && !l->stuck;
-}
-
 /* The stores of a loop kernel; false: stuck or refined. */
 static bool loop_stores(Lower *l, StmtList *stores)
 {
@@ -124,8 +119,7 @@ static bool loop_stores(Lower *l, StmtList *stores)
 static bool wants_single(const Plan *p, const Kernel *k, const Node *stuck)
 {
         const Node *root = k->stores.of[0].node;
-        return p->of_node.single[root->id] ||
-               (op_info[root->op].family == REDUCE && k->stores.n == 1 && root == stuck);
+        return p->of_node.single[root->id] || (op_info[root->op].family == REDUCE && root == stuck);
 }
 
 /* Ends the rows of a loop kernel with its stores. */
@@ -157,12 +151,11 @@ static Node *lower_loop(Plan *p, Kernel *k, Code *code)
                         add_function(p, code, l.function);
                         return NULL;
                 }
-                bool cut = is_cut(&l);
-                if (!cut && wants_single(p, k, l.stuck) && !dim_is(domain.loop[domain.n - 1].size, 1) &&
+                if (!l.refined && wants_single(p, k, l.stuck) && !dim_is(domain.loop[domain.n - 1].size, 1) &&
                     domain.n < MAX_LOOPS) {
                         int last = k->stores.of[0].node->type.rank - 1;
-                        domain.loop[domain.n++] = (DomainLoop){dim_fixed(1), last < 0 ? 0 : last, 1};
-                } else if (cut) {
+                        domain.loop[domain.n++] = (DomainLoop){dim_fixed(1), last, 1};
+                } else if (l.refined) {
                         domain_refine(&domain, l.refine);
                 } else {
                         return l.stuck;
@@ -192,9 +185,9 @@ static Node *lower_select(Plan *p, Kernel *k, Code *code)
         }
         Address x;
         if (address_through(p, &l.domain, &from, in, NULL, &x, &of, &l.refine) != MAP_OK)
-                return in->op == OP_VIEW && !p->of_node.copy[in->id] ? in : base_of(in);
+                return in;
         Address y = address_of(to, &at);
-        if (!reads_straight(of, &x) || y.tiled)
+        if (!reads_straight(of, &x))
                 return base_of(in);
         names_buffer(&l, of);
         names_buffer(&l, to);
@@ -225,7 +218,7 @@ static Node *lower_active(Plan *p, Kernel *k, Code *code)
         at.axis[root->type.rank - 1] = (AxisIndex){0}; /* of size 1 */
         int value = lower_value(&l, root, &at);
         if (value < 0)
-                return is_cut(&l) ? root : l.stuck;
+                return l.stuck;
         StmtList *inside = l.row;
         append(&l, inside, l.lanes);
         add_stmt(&l, inside, (Stmt){.op = STMT_ACTIVE, .from = {value}, .nfrom = 1});
@@ -249,7 +242,7 @@ static Node *lower_kind(Plan *p, Kernel *k, Code *code)
         Node *stuck;
         switch (k->op) {
         case K_LOOP:
-                if (k->stores.of[0].to && k->stores.of[0].to->storage == STORAGE_Q8)
+                if (k->stores.of[0].to->storage == STORAGE_Q8)
                         return lower_codes(p, k, code);
                 stuck = lower_loop(p, k, code);
                 return stuck && may_move(p, k) ? lower_move(p, k, code) : stuck;

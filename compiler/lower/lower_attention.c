@@ -36,28 +36,26 @@ static bool walk_is_fixed(const Lower *l, int loop)
         return dim_is_fixed(l->domain.loop[loop].size);
 }
 
-/* Whether queries of loop `inner` share the keys and values of loop `head`. */
+/* Whether queries of loop `inner`, whose size is fixed, share the keys and values of loop `head`. */
 static bool shares_keys(const Lower *l, const AttentionWalks *w, int head, int inner)
 {
         int64_t n = l->domain.loop[inner].size.fixed;
-        return walk_is_fixed(l, head) && walk_is_fixed(l, inner) && w->k.coef[inner] == 0 &&
-               w->v.coef[inner] == 0 && w->q.coef[head] == n * w->q.coef[inner] &&
-               w->out.coef[head] == n * w->out.coef[inner];
+        return walk_is_fixed(l, head) && w->k.coef[inner] == 0 && w->v.coef[inner] == 0 &&
+               w->q.coef[head] == n * w->q.coef[inner] && w->out.coef[head] == n * w->out.coef[inner];
 }
 
 /* Finds the loops of the product's axes.  False: an axis is split in a way that the kernel does not
  * support. */
 static bool attention_loops(const Lower *l, int rank, AttentionWalks *w)
 {
-        w->row = w->head = w->share = w->width = -1;
+        w->row = w->head = w->share = -1;
         w->nouter = 0;
-        for (int i = 0; i < l->loops; i++) {
+        w->width = l->loops - 1;
+        for (int i = 0; i < w->width; i++) {
                 int axis = l->domain.loop[i].axis;
-                if (axis == rank - 1 && w->width >= 0)
-                        return false;
                 if (axis == rank - 1)
-                        w->width = i;
-                else if (axis < rank - 2)
+                        return false;
+                if (axis < rank - 2)
                         w->outer[w->nouter++] = i;
                 else if (w->row < 0 || walk_is_fixed(l, w->row)) {
                         if (w->row >= 0) /* of several loops over rows, the kernel has the last one */
@@ -69,14 +67,14 @@ static bool attention_loops(const Lower *l, int rank, AttentionWalks *w)
         }
         int last = w->nouter > 0 ? w->outer[w->nouter - 1] : -1;
         if (last < 0 || l->domain.loop[last].axis == rank - 2 || !walk_is_fixed(l, last))
-                return w->width >= 0;
+                return true;
         w->head = w->outer[--w->nouter];
         if (w->nouter > 0 && !l->kernel->attention.mixes &&
             shares_keys(l, w, w->outer[w->nouter - 1], last)) {
                 w->share = w->head;
                 w->head = w->outer[--w->nouter];
         }
-        return w->width >= 0;
+        return true;
 }
 
 /* The first position in a buffer of keys or values. */
@@ -170,23 +168,16 @@ static bool reads_values(const Lower *l, const AttentionWalks *w)
                (!w->v.paged || counts_keys(l, w, w->v_buffer, &w->v));
 }
 
-static bool writes_results(const Lower *l, const AttentionWalks *w)
-{
-        return !w->out.tiled && (loop_is_one(l, w->width) || w->out.coef[w->width] == 1);
-}
-
-/* The operand that the kernel can't read; the product, if the kernel has no such loops or results; NULL:
- * none. */
+/* The operand that the kernel can't read; the product, if the kernel has no such loops; NULL: none. */
 static Node *misfit(const Lower *l, const AttentionWalks *w)
 {
         Kernel *k = l->kernel;
         if (k->attention.mixes && !heads_may_mix(l, w, &k->attention.softmax->type))
                 return w->cut ? w->cut : k->stores.of[0].node;
-        return !reads_queries(l, w)    ? k->attention.q
-               : !reads_keys(l, w)     ? k->attention.k
-               : !reads_values(l, w)   ? k->attention.v
-               : !writes_results(l, w) ? k->stores.of[0].node
-                                       : NULL;
+        return !reads_queries(l, w)  ? k->attention.q
+               : !reads_keys(l, w)   ? k->attention.k
+               : !reads_values(l, w) ? k->attention.v
+                                     : NULL;
 }
 
 /* The walk of each operand.  *stuck: the last one tried. */

@@ -91,8 +91,7 @@ static int given_value(Lower *l, const Node *n, const Map *m, int which)
 
 int lower_fail(Lower *l, Node *n)
 {
-        if (!l->stuck)
-                l->stuck = n;
+        l->stuck = n;
         return -1;
 }
 
@@ -102,7 +101,7 @@ static int given_of_head(Lower *l, Node *n, const Map *m)
         const int axis = n->type.rank - 3;
         Map same = *m;
         same.axis[axis] = l->of_heads->axis[axis];
-        if (!map_same(&same, l->of_heads) || m->axis[axis].coef[l->lane])
+        if (!map_same(&same, l->of_heads))
                 return lower_fail(l, n);
         const Index *head = affine_index(l, m->axis[axis].offset, m->axis[axis].coef, false);
         return lower_value_of(l, n, m, true, (Stmt){.op = STMT_GIVEN, .at = head});
@@ -127,7 +126,7 @@ static int load_elements(Lower *l, const Node *n, const Map *m, Buffer *b, const
 static int lower_load(Lower *l, Node *n, Buffer *b, Address at, const Map *m)
 {
         int64_t step;
-        if (!lane_step(l, &at, &step) && map_uses(m, l->lane))
+        if (!lane_step(l, &at, &step))
                 return lower_fail(l, n);
         return load_elements(l, n, m, b, address_index(l, &at, true), step);
 }
@@ -249,7 +248,7 @@ static bool is_one_index(const Address *at, int first, int indexed)
         int64_t sum = 0;
         for (int i = 0; i < MAX_LOOPS; i++) {
                 bool own = i >= first && i < first + indexed;
-                if (at->tile_index.coef[i] && (!own || at->tile_index.coef[i] != 1))
+                if (at->tile_index.coef[i] && !own)
                         return false;
                 sum += at->tile_index.coef[i];
         }
@@ -261,8 +260,7 @@ static bool spans_wide_range(const Lower *l, const Node *t, int indexed, const i
 {
         double most = 0;
         for (int i = 0; i < indexed; i++)
-                most += (double)dim_bound(l->plan->graph, t->type.dim[i]) *
-                        (double)(step[i] < 0 ? -step[i] : step[i]);
+                most += (double)dim_bound(l->plan->graph, t->type.dim[i]) * (double)step[i];
         return most > 16777216;
 }
 
@@ -296,8 +294,7 @@ static const Index *row_held(const Lower *l, const Buffer *b, int axis, const In
 static int lower_place(Lower *l, Stmt place)
 {
         for (const Stmt *s = l->row->stmt; s < l->row->stmt + l->row->n; s++)
-                if (s->op == STMT_PLACE && s->f64 == place.f64 && s->from[0] == place.from[0] &&
-                    index_same(s->at, place.at))
+                if (s->op == STMT_PLACE && s->from[0] == place.from[0] && index_same(s->at, place.at))
                         return s->to;
         return lower_define(l, l->row, place);
 }
@@ -347,7 +344,7 @@ static int lower_gather(Lower *l, Node *n, const Map *m)
         if (!table_address(l, t, indexed, at, &from, &b))
                 return lower_fail(l, t);
         if (from.paged || (from.tiled && !is_one_index(&from, l->domain.n, indexed)) ||
-            (in_lanes && (from.tiled || from.coef[l->lane])))
+            (in_lanes && from.tiled))
                 return lower_fail(l, t);
         if (!in_lanes)
                 return load_elements(l, n, m, b, table_index(l, n, v, b, &from), from.coef[l->lane]);
@@ -401,7 +398,7 @@ int lower_value(Lower *l, Node *n, const Map *m)
                 if (n == l->given[i])
                         return l->of_heads ? given_of_head(l, n, m) : given_value(l, n, m, i);
         Buffer *b = l->plan->of_node.value[n->id];
-        if (l->kernel->from_copy && n == l->kernel->stores.of[0].node)
+        if (l->kernel->from_copy)
                 b = l->kernel->from_copy;
         if (b && n != l->computing)
                 return lower_load(l, n, b, address_of(b, m), m);
@@ -418,7 +415,7 @@ int lower_value(Lower *l, Node *n, const Map *m)
         case OP_SUM:
         case OP_MAXOF: return lower_fold(l, n, m);
         case OP_SOFTMAX: return lower_softmax(l, n, m);
-        case OP_MATMUL: return l->of_heads ? mixed_heads(l, n, m) : lower_fail(l, n);
+        case OP_MATMUL: return mixed_heads(l, n, m);
         default:
                 return op_info[n->op].family == POINT && n->op != OP_TOP ? lower_pointwise(l, n, m)
                                                                          : lower_fail(l, n);
@@ -432,7 +429,7 @@ bool lower_store(Lower *l, const Node *n, Buffer *to, const Map *map, int value,
         int64_t step;
         bool single = dim_is(l->domain.loop[l->lane].size, 1), f64 = to->storage == STORAGE_F64;
         assert(to->storage != STORAGE_I32);
-        if (!lane_step(l, &at, &step) && !single)
+        if (!lane_step(l, &at, &step))
                 return false;
         value = converted_value(l, out, value, is_wide_here(l, n), f64);
         add_stmt(l, out,

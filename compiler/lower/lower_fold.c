@@ -101,8 +101,7 @@ int lower_fold(Lower *l, Node *n, const Map *m)
                 close_lanes(l, outer);
                 return -1;
         }
-        value = converted_value(l, map_uses(&at, l->lane) ? l->lanes : l->row, value,
-                                is_wide_here(l, n->in[0]), is_wide_here(l, n));
+        value = converted_value(l, l->lanes, value, is_wide_here(l, n->in[0]), is_wide_here(l, n));
         return fold_loop(l, n, m, size, n->op == OP_MAXOF, value, &outer);
 }
 

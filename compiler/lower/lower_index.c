@@ -3,7 +3,7 @@
 
 static const Index *loop_index(const Lower *l, int loop)
 {
-        bool lane = loop == l->lane || (l->kernel->op == K_ATTENTION && loop >= l->loops);
+        const bool lane = loop == l->lane;
         return index_leaf(l->arena, lane ? INDEX_LANE : INDEX_LOOP, lane ? 0 : loop);
 }
 

@@ -59,8 +59,7 @@ static int loops_over_heads(const Lower *l)
 {
         const Node *product = l->kernel->product.segment[0].product[0];
         int n = 0;
-        while (product->in[1]->type.rank > 2 && n < l->loops &&
-               l->domain.loop[n].axis < product->type.rank - 2)
+        while (product->in[1]->type.rank > 2 && l->domain.loop[n].axis < product->type.rank - 2)
                 n++;
         return n;
 }
@@ -106,7 +105,7 @@ static bool row_walk(Lower *l, Node *x, MatmulCall *call)
         int heads = loops_over_heads(l);
         call->outer = first_even(&d, &a, rows);
         /* a copy would be even */
-        if (call->outer > heads && (heads || dim_is_fixed(d.loop[call->outer].size)))
+        if (call->outer > heads && dim_is_fixed(d.loop[call->outer].size))
                 return false;
         call->outer = call->outer > heads ? call->outer : heads;
         Dim offset = a.offset;
@@ -128,7 +127,7 @@ Node *lower_matmul(Plan *p, Kernel *k, Code *code)
         set_lane(&l, l.loops - 1);
         MatmulCall *call = NEW(l.arena, MatmulCall);
         if (!row_walk(&l, k->product.x, call))
-                return k->product.x->op == OP_VIEW ? k->product.x : base_of(k->product.x);
+                return k->product.x;
         call->part = NEW_ARRAY(l.arena, MatmulPart, k->product.nsegment);
         for (; call->npart < k->product.nsegment; call->npart++) {
                 const Segment *s = &k->product.segment[call->npart];
@@ -161,12 +160,10 @@ static MapResult product_operand(Lower *l, Node *x, int own, int own_loop, const
 }
 
 /* The loop whose rows share b: preferably bounded by a size of the call, then the longest; -1: none. */
-static int shared_step(const Lower *l, const Address *a, const Address *b, const Address *to)
+static int shared_step(const Lower *l, const Address *b)
 {
         int best = -1;
         int64_t longest = 1;
-        if (a->dense || b->dense || to->dense)
-                return -1;
         for (int i = 0; i < l->loops - 1; i++) {
                 Dim size = l->domain.loop[i].size;
                 int64_t rows = dim_is_fixed(size) ? size.fixed : INT64_MAX;
@@ -205,17 +202,11 @@ Node *lower_activations(Plan *p, Kernel *k, Code *code)
         if (product_operand(&l, k->product.x, k->product.x->type.rank - 1, inner, &m, &x, &call->a.buffer) !=
                     MAP_OK ||
             !reads_straight(call->a.buffer, &x))
-                return k->product.x->op == OP_VIEW && !p->of_node.copy[k->product.x->id]
-                               ? k->product.x
-                               : base_of(k->product.x);
+                return k->product.x;
         if (product_operand(&l, k->product.y, k->product.y->type.rank - 2, inner, &m, &y, &call->b.buffer) !=
                     MAP_OK ||
             y.tiled || (!is_kept_narrow(call->b.buffer) && !reads_straight(call->b.buffer, &y)))
-                return k->product.y->op == OP_VIEW && !p->of_node.copy[k->product.y->id]
-                               ? k->product.y
-                               : base_of(k->product.y);
-        if (to.tiled || to.coef[l.lane] != 1)
-                return root;
+                return k->product.y;
         names_buffer(&l, call->a.buffer);
         names_buffer(&l, call->b.buffer);
         names_buffer(&l, call->to.buffer);
@@ -223,7 +214,7 @@ Node *lower_activations(Plan *p, Kernel *k, Code *code)
         call->b_step = y.coef[inner];
         call->b_lane = y.coef[l.lane];
         x.coef[inner] = y.coef[inner] = 0;
-        call->row = shared_step(&l, &x, &y, &to);
+        call->row = shared_step(&l, &y);
         call->to.at = first_row(&l, to, call->row, &call->to_row);
         call->a.at = first_row(&l, x, call->row, &call->a_row);
         call->b.at = address_index(&l, &y, false);
