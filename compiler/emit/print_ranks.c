@@ -141,7 +141,7 @@ static bool product_rows_are_one_piece(const Plan *p, const MatmulCall *c)
         const Function *f = c->part[0].epilogue;
         const Stmt *s = only_statement(f, STMT_STORE);
         return c->npart == 1 && s->buffer->storage == STORAGE_F32 && s->lanes == ALL_LANES &&
-               row_is_one_piece(p, f, s, c->panels * LANES);
+               stores_by_columns(p, f, s, c->panels * LANES);
 }
 
 /* Prints the callback that copies the results of a KV head of attention. */

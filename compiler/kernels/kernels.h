@@ -273,9 +273,8 @@ typedef struct {
 
 /* Position in the plan. */
 typedef struct {
-        int at;           /* index in its body; 0: that of its root or of after_root */
-        Node *after_root; /* root that the kernel follows, or NULL */
-        int step, last;   /* number of the kernel; last: last one in a repeat's body */
+        int at;         /* index in its body; 0: that of its first root, which comes after its others */
+        int step, last; /* number of the kernel; last: last one in a repeat's body */
 } KernelOrder;
 
 struct Kernel {

@@ -33,7 +33,7 @@ static const Output *output_among_others(const Plan *p, const Kernel *k)
              i < k->stores.n + k->product.nsegment && k->rows != ROWS_REQUESTED && p->graph->past >= 0; i++) {
                 const Buffer *to =
                         i < k->stores.n ? k->stores.of[i].to : k->product.segment[i - k->stores.n].store.to;
-                if (to && whole_buffer((Buffer *)to)->home == IN_OUTPUT)
+                if (whole_buffer((Buffer *)to)->home == IN_OUTPUT)
                         return &p->graph->output[whole_buffer((Buffer *)to)->index];
         }
         return NULL;

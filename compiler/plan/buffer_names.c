@@ -88,8 +88,7 @@ static const char *offset_name(const Plan *p, const Buffer *b)
 
 static bool has_offset(const Buffer *b)
 {
-        const bool placed = b->home == IN_ARENA ? b->first >= 0 && !b->alias
-                                                : b->home == IN_WEIGHTS || b->home == IN_STATE;
+        const bool placed = b->home == IN_ARENA ? !b->alias : b->home == IN_WEIGHTS || b->home == IN_STATE;
         return placed && !b->part_of;
 }
 

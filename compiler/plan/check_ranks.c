@@ -5,8 +5,7 @@
 
 static bool same_shared_part(const SharedPart *a, const SharedPart *b)
 {
-        return a->buffer == b->buffer && a->step == b->step && a->of_stage == b->of_stage &&
-               a->rows.buffer == b->rows.buffer && (!a->rows.buffer || shared_rows_equal(&a->rows, &b->rows));
+        return a->buffer == b->buffer && a->step == b->step && a->rows.base == b->rows.base;
 }
 
 void add_shared(const Checker *c, SharedList *to, SharedPart part)
@@ -63,13 +62,11 @@ static const char *has_only(const SharedPart *part)
 
 static bool has_what_it_reads(const Checker *c, const Kernel *k, const SharedPart *part)
 {
-        if (part->of_stage)
-                return false;
         if (part->rows.buffer)
                 return shares_rows_of(c, k) && reads_own_rows(c->plan, k, &part->rows);
         if (part->modulus)
                 return reads_own_heads(c, k, part);
-        return part->step->kernel == k && reads_what_it_stores(c->plan, k, part->buffer);
+        return part->step->kernel == k; /* a product that adds to its own results */
 }
 
 void check_reads_of_rank(Checker *c, const Kernel *k)
@@ -107,9 +104,6 @@ void note_stores_of_rank(Checker *c, const Kernel *k)
         for (int w = 0; w < k->code->nwritten; w++) {
                 const Buffer *b = k->code->written[w];
                 SharedPart part = {.buffer = b, .step = c->step};
-                for (int i = c->state.shared.n - 1; i >= 0; i--)
-                        if (c->state.shared.of[i].buffer == b && c->state.shared.of[i].of_stage)
-                                remove_shared(&c->state.shared, i);
                 if (!shares_outputs(c, k))
                         continue;
                 if (k->ranks.heads) {

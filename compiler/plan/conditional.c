@@ -38,8 +38,8 @@ static bool is_known_by(const Fuse *f, const Node *n, const Body *b, const bool 
         const Buffer *own = f->plan->of_node.value[n->id];
         if (own)
                 return own->home == IN_LITERAL;
-        bool may = (op_info[n->op].family == POINT && n->op != OP_TOP) || n->op == OP_VIEW ||
-                   n->op == OP_GATHER || n->op == OP_CONST;
+        bool may =
+                op_info[n->op].family == POINT || n->op == OP_VIEW || n->op == OP_GATHER || n->op == OP_CONST;
         for (int i = 0; may && i < n->nin; i++)
                 may = n->in[i]->body != b || known[n->in[i]->id];
         return may;
@@ -64,9 +64,9 @@ static bool keeps_rows_apart(const Node *n, const Node *condition)
         if (!dim_equal(n->type.dim[0], condition->type.dim[0]))
                 return false;
         switch (op_info[n->op].family) {
-        case POINT: return true;
-        case REDUCE: return n->attr.axis > 0;
-        case CONTRACT: return n->op == OP_SOFTMAX || n->in[1]->type.rank == 2;
+        case POINT:
+        case REDUCE: /* an axis that is summed over has size 1 */
+        case CONTRACT: return true;
         default: return n->op == OP_CARRY;
         }
 }
@@ -79,9 +79,7 @@ static bool rows_stand_alone(const Fuse *f, const Body *b, const Node *condition
                 const Node *n = b->node[i];
                 if (is_known_before(n, b, known) || base_of((Node *)n)->op == OP_WEIGHT)
                         continue;
-                if (n->type.rank != 2 || condition->type.rank != 2 || !keeps_rows_apart(n, condition))
-                        return false;
-                if (n->op == OP_MATMUL && base_of(n->in[1])->op != OP_WEIGHT)
+                if (n->type.rank != 2 || !keeps_rows_apart(n, condition))
                         return false;
         }
         return true;
@@ -91,9 +89,7 @@ static bool can_list(const Fuse *f, const Body *b, const Node *condition)
 {
         for (int i = 0; i < f->nkernel; i++) {
                 const Kernel *k = f->kernel[i];
-                if (k->body == b && k->op != K_ACTIVE && k->op != K_MATMUL &&
-                    (k->op != K_LOOP || k->stores.of[0].node->type.rank != 2 ||
-                     !dim_equal(k->stores.of[0].node->type.dim[0], condition->type.dim[0])))
+                if (k->body == b && k->op != K_ACTIVE && k->op != K_MATMUL && k->op != K_LOOP)
                         return false;
         }
         return rows_stand_alone(f, b, condition);

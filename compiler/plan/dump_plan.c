@@ -17,12 +17,6 @@ static const char *home_text_of(const Buffer *b)
         return b->paged ? "pages" : home_word[b->home];
 }
 
-/* Whether the buffer has its own memory and is accessed. */
-static bool buffer_is_shown(const Buffer *b)
-{
-        return !b->part_of && (b->home != IN_ARENA || b->first >= 0);
-}
-
 /* How many iterations of the repeats around it run the body: of experts, those that a position asks. */
 static int64_t runs_of_body(const Body *b)
 {
@@ -44,10 +38,8 @@ int64_t product_weights(const Plan *p)
                 for (int j = 0; j < k->product.nsegment; j++)
                         for (int w = 0; w < k->product.segment[j].nproduct; w++) {
                                 const Buffer *from = k->product.segment[j].w[w];
-                                int64_t n = from ? type_count(&from->type, NULL) : 0;
-                                const int64_t slots =
-                                        from ? min_int64(from->slots, runs_of_body(k->body)) : 0;
-                                bytes += from ? slots * storage_size(from->storage, n) : 0;
+                                const int64_t slots = min_int64(from->slots, runs_of_body(k->body));
+                                bytes += slots * storage_size(from->storage, type_count(&from->type, NULL));
                         }
         }
         return bytes;
@@ -70,7 +62,7 @@ void plan_dump(FILE *f, const Plan *p)
                 "what");
         for (int i = 0; i < p->nbuffer; i++) {
                 const Buffer *b = p->buffer[i];
-                if (!buffer_is_shown(b))
+                if (b->part_of)
                         continue;
                 fprintf(f, "  %-8s %12" PRId64 " %12" PRId64 " %6" PRId64 " ", home_text_of(b),
                         FLOATS(b->offset), FLOATS(b->size), b->slots);
@@ -110,7 +102,7 @@ void plan_json(const Plan *p, json_t *to)
 {
         json_t *buffers = json_array();
         for (int i = 0; i < p->nbuffer; i++)
-                if (buffer_is_shown(p->buffer[i]))
+                if (!p->buffer[i]->part_of)
                         json_array_append_new(buffers, buffer_json(p, p->buffer[i]));
         program_json(p, to);
         json_object_set_new(to, "buffers", buffers);

@@ -12,52 +12,30 @@
 
 /* --- exchanges after a repeat ------------------------------------------------------------------------------------------ */
 
-/* Whether k reads only those elements of b that it stores. */
-bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b)
-{
-        const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;
-        const Stmt *store = only_statement(c->part[0].epilogue, STMT_STORE);
-        const Accesses reads = accesses_of(p->graph->arena, k, false);
-        for (int i = 0; i < reads.n; i++)
-                if (whole_buffer(reads.of[i].buffer) == b &&
-                    (reads.of[i].f != c->part[0].epilogue || !reads.of[i].at ||
-                     !index_same(reads.of[i].at, store->at)))
-                        return false;
-        return true;
-}
-
 /* Whether k is a product that adds to a carried sum, as experts do, which no other kernel reads before the
- * last iteration. repeat: has one body, without inner repeats. */
+ * last iteration.  k itself reads only the elements that it stores there (lay_next).  repeat: has one body. */
 static bool can_be_exchanged_after(const Plan *p, const Kernel *repeat, const Kernel *k)
 {
         const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
-        if (k->op != K_MATMUL || !is_exchanged(k) || k->batching > BATCH_ROWS || k->code->nwritten != 1 ||
-            only_statement(own_function(k), STMT_MATMUL)->call.matmul->npart != 1)
+        if (k->op != K_MATMUL || !is_exchanged(k) || k->batching > BATCH_ROWS || k->code->nwritten != 1)
                 return false;
         const Buffer *b = whole_buffer(k->code->written[0]);
         for (int i = 0; i < l->n; i++) {
                 const Kernel *other = l->kernel[i];
-                if (other->op == K_REPEAT ||
-                    (other != k && (code_reads(other->code, b) || code_writes(other->code, b))))
+                if (other->op == K_REPEAT || (other != k && code_reads(other->code, b)))
                         return false;
         }
-        return is_carried_value(p, repeat->repeat.region, b) && b->home == IN_ARENA &&
-               reads_what_it_stores(p, k, b);
+        return is_carried_value(p, repeat->repeat.region, b);
 }
 
 /* --- loop split --------------------------------------------------------------------------------------------------------- */
 
-/* Whether only kernel `reader` reads b, except for the arena's reuse. */
+/* Whether only kernel `reader` reads b. */
 static bool is_read_by_one(const Plan *p, const Kernel *reader, const Buffer *b)
 {
-        for (int i = 0; i < p->nbuffer; i++)
-                if (p->buffer[i]->alias == b || p->buffer[i]->part_of == b)
+        for (int i = 0; i < p->all.n; i++)
+                if (p->all.kernel[i] != reader && code_reads(p->all.kernel[i]->code, b))
                         return false;
-        for (int i = 0; i < p->all.n; i++) {
-                const Kernel *k = p->all.kernel[i];
-                if (k != reader && k->code && code_reads(k->code, b))
-                        return false;
-        }
         return true;
 }
 
@@ -68,18 +46,15 @@ enum { MAX_BYTES = 64 << 20 }; /* bytes that the results of all iterations may t
 static bool can_be_split(const Plan *p, const Kernel *repeat, const Kernel *first)
 {
         const KernelList *l = &p->list[body_number(p, repeat->repeat.region->body[0])];
-        if (!repeat->repeat.active_rows || l->n != 3 || l->kernel[0]->op != K_ACTIVE || l->kernel[1] != first)
+        if (!repeat->repeat.active_rows || l->n != 3 || l->kernel[1] != first)
                 return false;
         const Kernel *second = l->kernel[2];
-        if (first->op != K_MATMUL || first->rows != ROWS_ACTIVE || !is_exchanged(first) ||
-            first->code->nwritten != 1 ||
+        if (first->rows != ROWS_ACTIVE ||
             only_statement(own_function(first), STMT_MATMUL)->call.matmul->npart != 1 ||
             !can_be_exchanged_after(p, repeat, second))
                 return false;
         const Buffer *b = first->code->written[0];
-        return b->home == IN_ARENA && !b->part_of && !b->alias && !b->replicated && !b->region &&
-               b->slots == 1 && b->storage == STORAGE_F32 &&
-               b->size <= MAX_BYTES / repeat->repeat.region->iterations &&
+        return b->size <= MAX_BYTES / repeat->repeat.region->iterations &&
                !code_reads(first->code, second->code->written[0]) && is_read_by_one(p, second, b);
 }
 
@@ -94,7 +69,7 @@ static void give_places(Plan *p, Buffer *b, Region *r)
         b->offset = round_up(p->bytes.arena, 64);
         p->bytes.arena = b->offset + b->size;
         for (int i = 0; i < p->nbuffer; i++)
-                if (p->buffer[i]->paged && !p->buffer[i]->part_of)
+                if (p->buffer[i]->paged)
                         p->buffer[i]->offset += pool_offset(p) - pool;
 }
 

@@ -362,8 +362,7 @@ static void put_in_order(Fuse *f)
         const uint64_t *part = entry_parts(f->arena, p->graph);
         for (int i = 0; i < f->nkernel; i++)
                 if (f->kernel[i]->order.at == 0) {
-                        const Node *root = f->kernel[i]->order.after_root ? f->kernel[i]->order.after_root
-                                                                          : f->kernel[i]->stores.of[0].node;
+                        const Node *root = f->kernel[i]->stores.of[0].node;
                         f->kernel[i]->order.at = 4 * f->uses->place[root->id] + 2;
                 }
         p->list = NEW_ARRAY(p->graph->arena, KernelList, p->nbody);
@@ -439,7 +438,7 @@ static bool only_requested_touch(const Plan *p, const Kernel *writer, const Buff
 {
         for (int i = 0; i < p->all.n; i++) {
                 const Kernel *k = p->all.kernel[i];
-                if (k != writer && k->rows != ROWS_REQUESTED && k->code &&
+                if (k != writer && k->rows != ROWS_REQUESTED &&
                     (code_reads(k->code, b) || code_writes(k->code, b)))
                         return false;
         }
@@ -477,8 +476,7 @@ static bool relieve(Fuse *f, Node *stuck)
         const Kernel *k = f->stuck;
         const Node *root = k->op == K_MATMUL ? k->product.segment[0].product[0] : k->stores.of[0].node;
         bool *next = k->op == K_ATTENTION ? f->split : k->op == K_MATMUL ? f->bare : f->plan->of_node.single;
-        const bool within = k->op == K_ATTENTION && is_part_of_scores(f, root, stuck);
-        if (!within && !f->force_buffer[stuck->id]) {
+        if (!f->force_buffer[stuck->id]) {
                 f->force_buffer[stuck->id] = true;
                 f->plan->of_node.copy[stuck->id] = stuck->op == OP_VIEW;
                 return true;

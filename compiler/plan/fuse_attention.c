@@ -18,13 +18,6 @@ static const char *match(const Fuse *f, const Node *product, Scores *s)
         return f->split[product->id] ? "no loops of its kernel walk its operands" : why;
 }
 
-bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n)
-{
-        Scores s = {0};
-        match(f, product, &s);
-        return n == product || n == product->in[0] || scores_hold(&s, n);
-}
-
 static void attention_explain(const Fuse *f, const Kernel *k, const Scores *s)
 {
         const int nodes = s->n - 1 - k->attention.plain;
@@ -41,12 +34,10 @@ static void attention_explain(const Fuse *f, const Kernel *k, const Scores *s)
 void fuse_attention(Fuse *f, Node *product)
 {
         Scores s = {0};
-        if (f->owner[product->id])
-                return;
         const char *why = match(f, product, &s);
-        if (!s.weights && !scores_under(product->in[0]))
+        const Node *weights = s.weights;
+        if (!weights)
                 return;
-        const Node *weights = s.weights ? s.weights : product->in[0];
         const bool plain = weights->op != OP_SOFTMAX;
         if (why) {
                 plan_explain(f->plan, "%s at line %d: not one attention kernel: %s",

@@ -155,8 +155,6 @@ static bool stands_alone_elsewhere(const Fuse *f, const FuseGrowth *s)
 bool fuse_matmul(Fuse *f, Node *product)
 {
         int axis;
-        if (f->owner[product->id])
-                return true;
         if (!product_weight(product->in[1], &axis))
                 return false;
         FuseGrowth s = grown_from(f, product, false);
@@ -246,8 +244,8 @@ static bool can_merge(const Fuse *f, const Kernel *a, const Kernel *b)
             (a->wanted == WANTED_BY_TAPS) != (b->wanted == WANTED_BY_TAPS))
                 return false;
         const Node *first = a->product.segment[0].store.node, *second = b->product.segment[0].store.node;
-        return a->product.x == b->product.x && a->body == b->body && a->product.k == b->product.k &&
-               a->product.segment[0].nproduct == 1 && b->product.segment[0].nproduct == 1 &&
+        return a->product.x == b->product.x && a->body == b->body && a->product.segment[0].nproduct == 1 &&
+               b->product.segment[0].nproduct == 1 &&
                f->uses->place[first->id] < f->uses->place[second->id] && ready_before(f, b, first);
 }
 

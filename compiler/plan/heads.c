@@ -26,14 +26,7 @@ typedef struct {
 
 static const CodeLoop *lanes_around(const Stmt *around)
 {
-        return around && around->op == STMT_LANES ? around->over : NULL;
-}
-
-/* rest += scale * (0 to most) */
-static bool add_range(HeadRest *rest, int64_t scale, int64_t most)
-{
-        *(scale < 0 ? &rest->low : &rest->high) += scale * most;
-        return true;
+        return around->op == STMT_LANES ? around->over : NULL;
 }
 
 static bool add_turns(const Seen *s, HeadRest *rest, const CodeLoop *l, int64_t scale, bool whole)
@@ -43,24 +36,29 @@ static bool add_turns(const Seen *s, HeadRest *rest, const CodeLoop *l, int64_t 
         if (time >= 0 && dim_equal(l->size, dim_named(time)))
                 return !l->from_first;
         int64_t n = whole ? round_up(l->size.fixed, LANES) : l->size.fixed;
-        return dim_is_fixed(l->size) && !l->from_first && !l->active && add_range(rest, scale, n - 1);
+        rest->high += scale * (n - 1);
+        return dim_is_fixed(l->size);
 }
 
 static bool add_index(const Seen *s, HeadRest *rest, const Index *x, int64_t scale, int64_t modulus,
                       const CodeLoop *lanes, bool whole);
 
-/* d = unit * (past - the first position that a state holds): how many of these there can be in front of a call's row; 0: d is another size. */
-static int64_t cache_positions(const Plan *p, Dim d)
+/* rest += scale * d, if d = unit * (past - the first position that a state holds): these positions are in front of a call's row. */
+static bool add_positions(const Plan *p, HeadRest *rest, Dim d, int64_t scale)
 {
         const int past = p->graph->past;
-        const int64_t unit = past < 0 ? 0 : d.per[past];
-        int64_t held = unit > 0 ? bound_of(p, dim_named(p->graph->time)) : 0;
-        for (int i = 0; i < MAX_NAMED && held; i++)
-                if (i != past && d.per[i])
-                        held = i >= NAMED_BASE && i < NAMED_FIRST && d.per[i] == -unit
-                                       ? p->windows.cache[i - NAMED_BASE].size
-                                       : 0;
-        return held;
+        if (past < 0)
+                return false;
+        const int64_t unit = d.per[past];
+        int64_t held = bound_of(p, dim_named(p->graph->time));
+        d.per[past] = 0;
+        for (int i = 0; i < p->windows.n; i++)
+                if (d.per[NAMED_BASE + i] == -unit) {
+                        d.per[NAMED_BASE + i] = 0;
+                        held = p->windows.cache[i].size;
+                }
+        rest->high += unit * scale * (held - 1);
+        return dim_is(d, 0);
 }
 
 /* One row: time is 1. */
@@ -77,8 +75,7 @@ static bool add_offset(const Seen *s, HeadRest *rest, Dim d, int64_t scale, int6
                 vanishes &= d.per[i] * scale % modulus == 0;
         rest->low += at;
         rest->high += at;
-        const int64_t held = vanishes ? 1 : cache_positions(p, d);
-        return held && (vanishes || add_range(rest, d.per[p->graph->past] * scale, held - 1));
+        return vanishes || add_positions(p, rest, d, scale);
 }
 
 static bool add_sum(const Seen *s, HeadRest *rest, const Index *x, int64_t scale, int64_t modulus,
@@ -92,20 +89,15 @@ static bool add_sum(const Seen *s, HeadRest *rest, const Index *x, int64_t scale
         return true;
 }
 
-static bool is_fixed_number(const Index *x)
-{
-        return x->op == INDEX_SUM && x->nterm == 0 && dim_is_fixed(x->offset);
-}
-
 /* x / n, of which tiles are counted */
 static bool add_quotient(const Seen *s, HeadRest *rest, const Index *x, int64_t scale, int64_t modulus,
                          const CodeLoop *lanes, bool whole)
 {
         HeadRest of = {0};
-        if (!is_fixed_number(x->b) || !add_index(s, &of, x->a, 1, modulus, lanes, whole) || of.step ||
-            of.low < 0)
+        if (!add_index(s, &of, x->a, 1, modulus, lanes, whole) || of.step)
                 return false;
-        return add_range(rest, scale, of.high / x->b->offset.fixed);
+        rest->high += scale * (of.high / x->b->offset.fixed);
+        return true;
 }
 
 /* rest += scale * x, modulo `modulus` */
@@ -126,23 +118,12 @@ static bool add_index(const Seen *s, HeadRest *rest, const Index *x, int64_t sca
                 return add_index(s, rest, x->a, scale, modulus, lanes, whole) &&
                        add_index(s, rest, x->b, scale, modulus, lanes, whole);
         case INDEX_TIMES:
-                return is_fixed_number(x->b) &&
+                return x->b->op == INDEX_SUM && dim_is_fixed(x->b->offset) &&
                        add_index(s, rest, x->a, scale * x->b->offset.fixed, modulus, lanes, whole);
         case INDEX_QUOTIENT: return add_quotient(s, rest, x, scale, modulus, lanes, whole);
-        case INDEX_REMAINDER: return is_fixed_number(x->b) && add_range(rest, scale, x->b->offset.fixed - 1);
+        case INDEX_REMAINDER: rest->high += scale * (x->b->offset.fixed - 1); return true;
         default: return false;
         }
-}
-
-/* How often an index counts the first of the lanes. */
-static int64_t lane_coefficient(const Index *x, int64_t scale)
-{
-        int64_t all = x->op == INDEX_LANE ? scale : 0;
-        if (x->op == INDEX_PLUS)
-                all = lane_coefficient(x->a, scale) + lane_coefficient(x->b, scale);
-        for (int i = 0; x->op == INDEX_SUM && i < x->nterm; i++)
-                all += lane_coefficient(x->term[i].of, x->term[i].coef * scale);
-        return all;
 }
 
 /* Distance of two neighbouring heads in an index. */
@@ -173,8 +154,7 @@ static void heads_see(Seen *s, const Buffer *b, const Index *at, int64_t step, i
         const Buffer *own = pointed_buffer((Buffer *)b);
         bool fits = (own == s->buffer || own->ring) && step > 0 && step % grain_of(s->buffer) == 0 &&
                     (s->modulus == 0 || s->modulus == modulus) &&
-                    add_index(s, &rest, at, 1, modulus, lanes, whole) && rest.low >= 0 && rest.high < step &&
-                    (rest.step == 0 || rest.step == step);
+                    add_index(s, &rest, at, 1, modulus, lanes, whole) && rest.high < step;
         s->modulus = fits ? modulus : -1;
 }
 
@@ -216,7 +196,7 @@ int loop_of_heads(const Plan *p, const Function *f, const Stmt *rows)
 static bool see_rows(Seen *s, const Stmt *rows)
 {
         s->head = loop_of_heads(s->plan, s->f, rows);
-        if (rows->op != STMT_ROWS || s->head < 0)
+        if (s->head < 0)
                 return false;
         const CodeLoop *l = &s->f->loop[s->head];
         s->heads = l->size.fixed;
@@ -231,9 +211,9 @@ static bool see_rows(Seen *s, const Stmt *rows)
 
 static bool is_by_heads(const Plan *p, const Function *f, const AttentionCall *c)
 {
+        const CodeLoop *row = c->row < 0 ? NULL : &f->loop[c->row];
         return c->naround == 0 && c->kv_heads > 1 && !c->weigh &&
-               (c->row < 0 || !f->loop[c->row].from_first) &&
-               (c->row < 0 || dim_equal(f->loop[c->row].size, dim_named(p->graph->time)));
+               (!row || (!row->from_first && dim_equal(row->size, dim_named(p->graph->time))));
 }
 
 /* Keys or values of attention, with heads `head` apart and positions `step` apart; each has `reach` more
@@ -261,8 +241,7 @@ static bool heads_see_attention(Seen *s, const AttentionCall *c)
 
 static const AttentionCall *attention_of(const Kernel *k)
 {
-        const Function *f = k->code->function[k->code->n - 1];
-        return k->op == K_ATTENTION ? f->body.stmt[0].call.attention : NULL;
+        return own_function(k)->body.stmt[0].call.attention;
 }
 
 int64_t heads_modulus(const Plan *p, const Kernel *k, const Buffer *b)
@@ -286,35 +265,18 @@ bool stores_by_columns(const Plan *p, const Function *f, const Stmt *store, int6
 {
         const Seen s = {.plan = p, .f = f, .head = -1};
         HeadRest rest = {0};
-        return store->step == 1 && lane_coefficient(store->at, 1) % n == 1 % n &&
-               add_index(&s, &rest, store->at, 1, n, NULL, false) && rest.low == 0 && rest.high == 0;
-}
-
-bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64_t n)
-{
-        return lane_coefficient(store->at, 1) == 1 && stores_by_columns(p, f, store, n);
+        return store->step == 1 && add_index(&s, &rest, store->at, 1, n, NULL, false) && rest.low == 0 &&
+               rest.high == 0;
 }
 
 /* --- parts of an along ------------------------------------------------------------------------------------------ */
 
-/* The outermost of these loops with more than one iteration; -1: none. */
-static int outermost_loop(const Function *f, const int *loop, int n)
+/* The outermost loop over the units of a statement that threads share: over its parts; -1: none. */
+static int loop_of_parts(const Stmt *s)
 {
-        for (int i = 0; i < n; i++)
-                if (!dim_is(f->loop[loop[i]].size, 1))
-                        return loop[i];
-        return -1;
-}
-
-/* The loop over the parts of a statement whose units threads share; -1: another one. */
-static int loop_of_parts(const Function *f, const Stmt *s)
-{
-        int loop[MAX_LOOPS], n = 0;
-        if (s->op == STMT_ACTIVATION_MATMUL)
-                return outermost_loop(f, s->call.activation->around, s->call.activation->naround);
-        for (int i = s->begin; s->op == STMT_ROWS && i < s->end; i++)
-                loop[n++] = i;
-        return outermost_loop(f, loop, n);
+        int n;
+        const int *around = loops_around(s, &n);
+        return n > 0 ? around[0] : s->begin < s->end ? s->begin : -1;
 }
 
 /* The largest number of parts, each of consecutive units, into which threads could share the kernel.  0: none */
@@ -322,10 +284,9 @@ static int64_t parts_of_kernel(const Kernel *k)
 {
         const Function *f = own_function(k);
         int64_t parts = 0;
-        for (int i = 0; k->code->n == 1 && i < f->body.n; i++) {
-                const int loop = loop_of_parts(f, &f->body.stmt[i]);
-                if (loop < 0 || !dim_is_fixed(f->loop[loop].size) || f->loop[loop].from_first ||
-                    f->loop[loop].active)
+        for (int i = 0; i < f->body.n; i++) {
+                const int loop = loop_of_parts(&f->body.stmt[i]);
+                if (loop < 0 || !dim_is_fixed(f->loop[loop].size))
                         return 0;
                 parts = common_divisor(parts, f->loop[loop].size.fixed);
         }
@@ -355,7 +316,7 @@ static int64_t parts_modulus(const Plan *p, const Kernel *k, const Buffer *b)
                 return -1;
         for (int i = 0; i < f->body.n; i++) {
                 const Stmt *stmt = &f->body.stmt[i];
-                s.head = loop_of_parts(f, stmt);
+                s.head = loop_of_parts(stmt);
                 s.heads = f->loop[s.head].size.fixed;
                 if (stmt->op == STMT_ROWS)
                         see_list(&s, stmt->inside, NULL);
@@ -422,13 +383,12 @@ void find_heads(Plan *p)
 {
         for (int i = 0; i < p->all.n; i++) {
                 const Kernel *k = p->all.kernel[i];
-                if (k->op == K_ATTENTION &&
-                    is_by_heads(p, k->code->function[k->code->n - 1], attention_of(k)))
+                if (k->op == K_ATTENTION && is_by_heads(p, own_function(k), attention_of(k)))
                         p->heads = common_divisor(p->heads, attention_of(k)->kv_heads);
         }
         for (int i = 0; i < p->all.n; i++) {
                 Kernel *k = p->all.kernel[i];
-                bool by_heads = k->op != K_REPEAT && k->code && k->code->nwritten > 0;
+                bool by_heads = k->op != K_REPEAT && k->code->nwritten > 0;
                 for (int w = 0; by_heads && w < k->code->nwritten; w++)
                         by_heads = heads_modulus(p, k, k->code->written[w]) > 0;
                 if (by_heads)

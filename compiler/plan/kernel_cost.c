@@ -69,7 +69,7 @@ static void cost_node(Costing *c, Node *n, int64_t looked_at, bool stored)
                 touch_elements(c, b, looked_at);
                 return;
         }
-        if (op_info[n->op].family == CONTROL || (n->op != OP_VIEW && c->seen[n->id]))
+        if (n->op != OP_VIEW && c->seen[n->id])
                 return;
         if (!c->seen[n->id]) {
                 const Flops *f = &c->flops[n->id];
@@ -83,8 +83,7 @@ static void cost_node(Costing *c, Node *n, int64_t looked_at, bool stored)
 
 static void cost_store(Costing *c, const Store *s)
 {
-        if (s->node)
-                cost_node(c, s->node, type_count(&s->node->type, c->size), s->copy);
+        cost_node(c, s->node, type_count(&s->node->type, c->size), s->copy);
         count_write(c, s);
 }
 
@@ -186,8 +185,6 @@ static void cost_units(Costing *c)
 /* The rows from the first requested one on. */
 static void wanted_rows(const Graph *g, int64_t *size)
 {
-        if (g->past < 0)
-                return;
         size[g->past] += size[NAMED_FIRST];
         size[g->time] -= size[NAMED_FIRST];
 }
@@ -201,7 +198,7 @@ static void held_positions(const Plan *p, const Kernel *k, int64_t *size)
                 if (cache >= 0)
                         held = max_int64(held, p->windows.cache[cache].size);
         }
-        if (held && p->graph->past >= 0)
+        if (held)
                 size[p->graph->past] =
                         min_int64(size[p->graph->past], max_int64(held - size[p->graph->time], 0));
 }

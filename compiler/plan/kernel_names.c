@@ -17,8 +17,7 @@
  * not. */
 static bool says_something(const Instance *i)
 {
-        return i->name && !(i->scheme && i->is_whole) &&
-               (!i->outer || !i->block || strcmp(i->name, i->block));
+        return !(i->scheme && i->is_whole) && (!i->outer || strcmp(i->name, i->block));
 }
 
 const char *name_of_instance(const Instance *i)
@@ -61,7 +60,7 @@ static bool collide(const char *a, const char *b)
 static bool is_segment(const Kernel *k, const char *name)
 {
         for (int i = 0; i < k->product.nsegment; i++)
-                if (k->product.segment[i].name && !strcmp(k->product.segment[i].name, name))
+                if (!strcmp(k->product.segment[i].name, name))
                         return true;
         return false;
 }
@@ -99,9 +98,10 @@ static int weight_parts(const Weight *w)
         return w->npart > 1 ? w->npart - 1 : w->npart;
 }
 
+/* NULL: its right operand is not a weight. */
 static const Weight *weight_of_product(const Node *product)
 {
-        const Node *w = product->op == OP_MATMUL ? base_of(product->in[1]) : product;
+        const Node *w = base_of(product->in[1]);
         return w->op == OP_WEIGHT ? w->attr.weight : NULL;
 }
 
@@ -150,16 +150,15 @@ static const char *name_of_weights(Fuse *f, const Weight *const *w, int n)
         return name;
 }
 
-/* The weights of a product's segments; 0: one is not a weight. */
+/* The weights of a product's segments; 0: there are too many. */
 static int kernel_weights(const Kernel *k, const Weight **w, int most)
 {
         int n = 0;
         for (int i = 0; i < k->product.nsegment; i++)
                 for (int p = 0; p < k->product.segment[i].nproduct; p++) {
-                        const Weight *own = weight_of_product(k->product.segment[i].product[p]);
-                        if (!own || n == most)
+                        if (n == most)
                                 return 0;
-                        w[n++] = own;
+                        w[n++] = weight_of_product(k->product.segment[i].product[p]);
                 }
         return n;
 }
@@ -231,13 +230,9 @@ static bool is_of_scheme(const Node *n)
 
 static const char *identifier(Fuse *f, const Node *root, const char *name)
 {
-        char *full = arena_strdup(f->arena, name);
-        for (char *c = full; *c; c++)
-                if (*c == '.' || *c == ' ')
-                        *c = '_';
         if (is_tapped(f->plan->graph, root))
-                return arena_printf(f->arena, "tap_%s", full);
-        return is_c_word(full) ? arena_printf(f->arena, "top_%s", full) : full;
+                return arena_printf(f->arena, "tap_%s", name);
+        return is_c_word(name) ? arena_printf(f->arena, "top_%s", name) : name;
 }
 
 /* The name, or a longer one if others have it. */

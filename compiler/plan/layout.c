@@ -80,8 +80,7 @@ static const char *value_name(const Plan *p, const Node *n)
 {
         const char *name = n->name;
         for (const Instance *i = n->where; i; i = i->outer)
-                if (i->name)
-                        name = name ? arena_printf(p->graph->arena, "%s.%s", i->name, name) : i->name;
+                name = name ? arena_printf(p->graph->arena, "%s.%s", i->name, name) : i->name;
         return name ? name : op_info[n->op].text;
 }
 
@@ -184,21 +183,12 @@ static Weight *factor_of(const Segment *s, int i)
         return base_of(s->product[i]->in[1])->attr.weight;
 }
 
-/* Blocks run along the summed axis; for a product that sums over the other axis the weight is stored as
- * floats. */
-static Storage product_storage(const Segment *s, int i)
-{
-        const Weight *w = factor_of(s, i);
-        bool along = outputs_axis(s->product[i]->in[1]) != w->contracted;
-        return is_in_blocks(w->storage) && !along ? STORAGE_F32 : w->storage;
-}
-
 /* Another body of the repeat may have the same two products. */
 static bool find_pair(const Plan *p, Segment *s)
 {
         for (int i = 0; i + 1 < p->nbuffer; i++) {
                 Buffer *const *half = p->buffer + i;
-                if (half[0]->home != IN_WEIGHTS || !half[0]->part_of || half[0]->part_of != half[1]->part_of)
+                if (!half[0]->part_of || half[0]->part_of != half[1]->part_of)
                         continue;
                 bool same = true;
                 for (int k = 0; k < 2; k++)
@@ -218,7 +208,7 @@ static void pair_weights(Plan *p, Segment *s)
 {
         if (find_pair(p, s))
                 return;
-        Storage storage = product_storage(s, 0);
+        Storage storage = factor_of(s, 0)->storage;
         Buffer *pair = weight_buffer(p, factor_of(s, 0), storage, outputs_axis(s->product[0]->in[1]));
         pair->size = pair->slot_stride = 2 * pair->size;
         pair->layout.tile *= 2;
@@ -300,7 +290,7 @@ static void lay_product_weights(Plan *p, Kernel *k)
                 int axis = outputs_axis(s->product[0]->in[1]);
                 s->w[0] = find_weight(p, factor_of(s, 0), true, axis);
                 if (!s->w[0])
-                        s->w[0] = weight_buffer(p, factor_of(s, 0), product_storage(s, 0), axis);
+                        s->w[0] = weight_buffer(p, factor_of(s, 0), factor_of(s, 0)->storage, axis);
         }
 }
 
@@ -347,7 +337,7 @@ static bool is_attended(const Fuse *f, const Weight *w)
 static Buffer *attended_weight(const Fuse *f, Weight *w, int tiled)
 {
         Buffer *b = find_weight(f->plan, w, tiled >= 0, tiled);
-        return b && b->storage == w->storage ? b : weight_buffer(f->plan, w, w->storage, tiled);
+        return b ? b : weight_buffer(f->plan, w, w->storage, tiled);
 }
 
 static void lay_leaf(Fuse *f, Node *n, const int *tiled)
@@ -355,8 +345,7 @@ static void lay_leaf(Fuse *f, Node *n, const int *tiled)
         Plan *p = f->plan;
         Node *same = p->graph->stands_for ? p->graph->stands_for[n->id] : NULL;
         if (same && n->op != OP_WEIGHT && f->table[same->id] == f->table[n->id]) {
-                if (!p->of_node.value[same->id])
-                        lay_leaf(f, same, tiled);
+                lay_leaf(f, same, tiled);
                 p->of_node.value[n->id] = p->of_node.value[same->id];
         } else if (p->of_node.value[n->id]) {
                 return;
@@ -404,7 +393,7 @@ static bool read_by_expression(const Fuse *f, const Node *n)
                 if (user->op == OP_VIEW ? read_by_expression(f, user)
                                         : user->op != OP_MATMUL || user->in[1] != n)
                         return true;
-                if (user->op == OP_MATMUL && f->owner[user->id] && f->owner[user->id]->op != K_MATMUL)
+                if (user->op == OP_MATMUL && f->owner[user->id]->op != K_MATMUL)
                         return true;
         }
         return f->uses->pinned[n->id];
@@ -466,12 +455,12 @@ static void lay_roots(Fuse *f, const int *tiled)
         Plan *p = f->plan;
         for (int i = f->uses->n - 1; i >= 0; i--) { /* a join before its parts */
                 Node *n = f->uses->all[i];
-                if (p->of_node.value[n->id] || !is_made_by_kernel(f, n) || !f->needs_buffer[n->id])
+                if (p->of_node.value[n->id] || !is_made_by_kernel(f, n))
                         continue;
                 Buffer *b = buffer_new(p, IN_ARENA, &n->type, value_name(p, n));
                 b->storage = storage_of(p, n);
                 layout_buffer(p, b, tiled[n->id]);
-                if (is_result_of_attention(f, n) && tiled[n->id] < 0)
+                if (is_result_of_attention(f, n))
                         lay_heads_in_rows(b);
                 settle(f, n, b);
         }
@@ -495,8 +484,7 @@ static bool can_merge_parts(const Fuse *f, const Kernel *a, const Kernel *b)
 {
         Buffer *to = a->stores.of[0].to;
         if (a->op != K_LOOP || b->op != K_LOOP || a->body != b->body || a->order.at || b->order.at ||
-            b->stores.n != 1 || a->wanted != b->wanted || !to || !to->part_of || !b->stores.of[0].to ||
-            whole_buffer(b->stores.of[0].to) != whole_buffer(to))
+            a->wanted != b->wanted || !to->part_of || whole_buffer(b->stores.of[0].to) != whole_buffer(to))
                 return false;
         const Node *one = a->stores.of[0].node, *other = b->stores.of[0].node, *join = join_around(f, one);
         /* a view that no loop walks is moved by a kernel of its own */
@@ -527,10 +515,6 @@ static void merge_parts(Fuse *f)
                                 f->kernel[k] = f->kernel[k + 1];
                         f->nkernel--;
                         a = f->kernel[i];
-                        for (int k = 0; k < a->stores.n; k++)
-                                if (!a->order.after_root || f->uses->place[both[k].node->id] >
-                                                                    f->uses->place[a->order.after_root->id])
-                                        a->order.after_root = both[k].node;
                         j--;
                 }
         }

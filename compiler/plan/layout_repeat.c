@@ -2,19 +2,18 @@
  * adjacent. */
 #include "plan_private.h"
 
-/* Whether iterations of the body, or of repeats in it, pass on or stack the carried value, or a view of it,
- * other than as `next`. */
-static bool leaves_as_it_is(const Body *b, const Node *carry, const Node *next)
+/* Whether iterations of the body, or of repeats in it, pass on or stack the carried value, or a view of it. */
+static bool leaves_as_it_is(const Body *b, const Node *carry)
 {
         for (int i = 0; i < b->region->ncarry; i++)
-                if (base_of(b->next[i]) == carry && b->next[i] != next)
+                if (base_of(b->next[i]) == carry)
                         return true;
         for (int i = 0; i < b->region->nstack; i++)
                 if (base_of(b->stack[i]) == carry)
                         return true;
         for (int i = 0; i < b->nnode; i++)
                 for (int k = 0; b->node[i]->op == OP_REPEAT && k < b->node[i]->attr.region->nbody; k++)
-                        if (leaves_as_it_is(b->node[i]->attr.region->body[k], carry, next))
+                        if (leaves_as_it_is(b->node[i]->attr.region->body[k], carry))
                                 return true;
         return false;
 }
@@ -26,7 +25,7 @@ static bool overwrites_early(const Fuse *f, const Body *b, const Node *carry, co
         const Kernel *writer = f->owner[next->id];
         for (int i = 0; i < f->uses->n; i++) {
                 const Node *n = f->uses->all[i];
-                if (base_of((Node *)n) != carry || (n != carry && n->op != OP_VIEW))
+                if (base_of(n) != carry)
                         continue;
                 for (int k = 0; k < f->uses->nuser[n->id]; k++) {
                         const Node *user = f->uses->user[n->id][k];
@@ -45,7 +44,7 @@ static bool overwrites_early(const Fuse *f, const Body *b, const Node *carry, co
                                 return true;
                 }
         }
-        return leaves_as_it_is(b, carry, next);
+        return leaves_as_it_is(b, carry);
 }
 
 static Node *carry_node(const Body *b, int index)

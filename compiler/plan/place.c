@@ -29,10 +29,9 @@ static bool unview(const Node *view, const Buffer *to, Layout *l, int *shift_axi
         bool seen[MAX_RANK] = {false};
         for (int k = v->natom - 1; k >= 0; k--) {
                 const Atom *a = &v->atom[k];
-                if (dim_is(a->size, 1) && a->axis < 0)
+                if (dim_is(a->size, 1))
                         continue;
-                if (a->axis < 0 || seen[a->axis] || a->stride != 1 || !dim_equal(a->size, in->dim[a->axis]) ||
-                    !dim_is(v->offset[a->axis], 0))
+                if (a->axis < 0 || a->stride != 1 || !dim_equal(a->size, in->dim[a->axis]))
                         return false;
                 int64_t inner = 1;
                 for (int j = k + 1; j < v->natom && v->atom[j].out == a->out; j++) {
@@ -40,11 +39,8 @@ static bool unview(const Node *view, const Buffer *to, Layout *l, int *shift_axi
                                 return false; /* the distance depends on the call */
                         inner *= v->atom[j].size.fixed;
                 }
-                bool alone = inner == 1 &&
-                             (k == 0 || v->atom[k - 1].out != a->out || dim_is(v->atom[k - 1].size, 1));
-                if (a->out == to->layout.tiled && !alone)
-                        return false;
-                if (a->out == to->shift_axis && !alone)
+                bool alone = inner == 1 && (k == 0 || v->atom[k - 1].out != a->out);
+                if ((a->out == to->layout.tiled || a->out == to->shift_axis) && !alone)
                         return false;
                 seen[a->axis] = true;
                 if (a->out == to->layout.tiled)
@@ -208,12 +204,12 @@ void place_value(Fuse *f, Node *n, Buffer *to, Body *body, int at)
                 return;
         }
         bool as_output_only = to->home != IN_OUTPUT || is_for_output_alone(f, n);
-        bool can_tile = to->layout.tiled < 0 || n->type.rank == 0 ||
-                        (to->layout.tiled != n->type.rank - 1 && !f->force_buffer[n->id]);
+        bool can_tile =
+                to->layout.tiled < 0 || (to->layout.tiled != n->type.rank - 1 && !f->force_buffer[n->id]);
         const Kernel *maker = f->owner[n->id];
         bool in_rows = f->force_buffer[n->id] || (writes_rows(maker, n, -1) && maker->op != K_SELECT);
         bool spaced = in_rows && n->type.rank > 0 &&
-                      (to->dense || to->layout.tiled >= 0 || to->layout.stride[n->type.rank - 1] != 1);
+                      (to->layout.tiled >= 0 || to->layout.stride[n->type.rank - 1] != 1);
         if (!is_made_by_kernel(f, n) || p->of_node.value[n->id] || n->body != body ||
             !is_stored_in(f, n, to) || !as_output_only || !can_tile || spaced || shifts_cross(n, to) ||
             !begins_with_wanted(f, n, to)) {

@@ -19,7 +19,7 @@ typedef struct {
 
 static void touch(Lives *l, const Buffer *b, int first, int last)
 {
-        if (l->first[b->id] < 0 || first < l->first[b->id])
+        if (l->first[b->id] < 0)
                 l->first[b->id] = first;
         if (last > l->last[b->id])
                 l->last[b->id] = last;
@@ -186,7 +186,7 @@ static void place_arena(Plan *p)
         int n = 0;
         for (int i = 0; i < p->nbuffer; i++) {
                 Buffer *b = p->buffer[i];
-                if (b->home == IN_ARENA && !b->part_of && !b->alias && b->first >= 0)
+                if (b->home == IN_ARENA && !b->part_of && !b->alias)
                         live[n++] = b;
         }
         for (int step = 0; step < p->steps; step++) {

@@ -74,8 +74,8 @@ const Function *own_function(const Kernel *k); /* its last function, which threa
 /* rank_stages.c: the buffer in which a repeat carries a value; or NULL */
 const Buffer *carried_buffer(const Plan *p, const Region *r, int carry);
 
-/* heads.c: whether a product's store of n columns, 16 at a time, stores them contiguously */
-bool row_is_one_piece(const Plan *p, const Function *f, const Stmt *store, int64_t n);
+/* heads.c: whether a product's store of n columns, 16 at a time, stores column c at an offset that is c modulo n: contiguously */
+bool stores_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n);
 
 /* smallest number of floats in an exchange of ranks: a row of a kernel's result */
 int64_t widest_exchange(const Plan *p);

@@ -43,9 +43,6 @@ bool is_single_letter(const char *name);
 bool is_table(const Fuse *f, const Node *n); /* whether n depends only on constants and indices */
 /* fuse_attention.c: makes an attention kernel, if the product is part of attention */
 void fuse_attention(Fuse *f, Node *product);
-/* Whether n is computed within the attention kernel of this product: the product, its weights, or their
- * scores. */
-bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n);
 bool writes_rows(const Kernel *k, const Node *n, int axis); /* layout.c */
 bool fuse_matmul(Fuse *f, Node *product); /* fuse_matmul.c: false if the right operand is not a weight */
 bool fuse_by_heads(Fuse *f, Node *product);
@@ -56,9 +53,6 @@ void find_lives(Plan *p);
 
 /* replicate.c: whether a function of a kernel's Code accesses a buffer. */
 bool function_accesses(const Function *f, const Buffer *b);
-
-/* heads.c: whether a product of n columns stores column c at an offset that is c modulo n. */
-bool stores_by_columns(const Plan *p, const Function *f, const Stmt *store, int64_t n);
 
 /* heads.c: decides how threads divide kernels by heads in a call of one row.  Sets Plan.heads and
  * Kernel.one_row. */
@@ -98,8 +92,6 @@ typedef struct {
 bool shared_rows_equal(const SharedRows *a, const SharedRows *b);
 RowList rows_stored(const Plan *p, const Kernel *k);
 bool reads_own_rows(const Plan *p, const Kernel *k, const SharedRows *r);
-/* exchanges.c: whether a product reads only the elements of b that it stores itself. */
-bool reads_what_it_stores(const Plan *p, const Kernel *k, const Buffer *b);
 
 /* sync.c: whether two buffers share memory; a buffer in shared memory that makes two kernels conflict in
  * calls of a kind (WAIT_ROWS, ..), or NULL. */

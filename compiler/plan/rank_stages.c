@@ -37,8 +37,7 @@ const Kernel *repeat_around(const Plan *p, const Body *b)
 static bool can_be_sent(const Buffer *b)
 {
         int64_t stride = 1;
-        if (!b || b->home != IN_ARENA || b->part_of || b->alias || b->replicated ||
-            b->storage != STORAGE_F32 || b->layout.tiled >= 0 || b->layout.offset)
+        if (!b || b->home != IN_ARENA || b->alias || b->replicated || b->storage != STORAGE_F32)
                 return false;
         for (int a = b->type.rank - 1; a >= 0; stride *= b->type.dim[a--].fixed) {
                 if (b->layout.stride[a] != stride || (a > 0 && !dim_is_fixed(b->type.dim[a])))
@@ -68,7 +67,7 @@ static bool is_read_outside(const Plan *p, const Region *r, const Buffer *b)
 {
         for (int i = 0; i < p->all.n; i++) {
                 const Kernel *k = p->all.kernel[i];
-                if (k->code && code_reads(k->code, b) && !body_is_inside(k->body, r))
+                if (code_reads(k->code, b) && !body_is_inside(k->body, r))
                         return true;
         }
         return false;
@@ -78,9 +77,9 @@ static bool keeps_to_itself(const Plan *p, const Region *r)
 {
         for (int i = 0; i < p->all.n; i++) {
                 const Kernel *k = p->all.kernel[i];
-                for (int n = 0; k->code && n < k->code->nwritten && body_is_inside(k->body, r); n++) {
+                for (int n = 0; n < k->code->nwritten && body_is_inside(k->body, r); n++) {
                         const Buffer *b = whole_buffer(k->code->written[n]);
-                        if (b->home == IN_OUTPUT || (!is_carried_value(p, r, b) && is_read_outside(p, r, b)))
+                        if (!is_carried_value(p, r, b) && is_read_outside(p, r, b))
                                 return false;
                 }
         }
@@ -103,7 +102,7 @@ static bool is_stored_by(const Plan *p, const Buffer *b, int from)
 {
         const KernelList *top = &p->list[0];
         for (int i = from; i < top->n; i++)
-                if (top->kernel[i]->code && code_writes(top->kernel[i]->code, b))
+                if (code_writes(top->kernel[i]->code, b))
                         return true;
         return false;
 }
@@ -115,16 +114,13 @@ static bool needs_only_carried(const Plan *p, int at)
         const KernelList *top = &p->list[0];
         for (int i = at + 1; i < top->n; i++) {
                 const Kernel *k = top->kernel[i];
-                for (int n = 0; k->code && n < k->code->nread; n++) {
+                for (int n = 0; n < k->code->nread; n++) {
                         const Buffer *b = whole_buffer(k->code->read[n]);
                         if (b->home != IN_WEIGHTS && b->home != IN_LITERAL &&
                             !is_carried_value(p, top->kernel[at]->repeat.region, b) &&
                             !is_stored_by(p, b, at + 1))
                                 return false;
                 }
-                for (int n = 0; k->code && n < k->code->nwritten; n++)
-                        if (whole_buffer(k->code->written[n])->home == IN_STATE)
-                                return false;
         }
         return true;
 }
@@ -134,7 +130,7 @@ static bool stores_output_before(const Plan *p, int at)
 {
         for (int i = 0; i < p->all.n; i++) {
                 const Kernel *k = p->all.kernel[i];
-                for (int n = 0; k->code && n < k->code->nwritten && (i < at || k->body->region); n++)
+                for (int n = 0; n < k->code->nwritten && (i < at || k->body->region); n++)
                         if (whole_buffer(k->code->written[n])->home == IN_OUTPUT)
                                 return true;
         }
@@ -149,7 +145,7 @@ bool rest_is_requested(const Plan *p, const Kernel *k)
                 requested &= !after || other->part != k->part || other->rows == ROWS_REQUESTED;
                 after |= other == k;
         }
-        return after && requested;
+        return requested;
 }
 
 /* Whether the outputs of a batch can be taken after other batches have begun. */

@@ -65,7 +65,7 @@ static void reads_add_slots(RankReads *r, const Buffer *b, int64_t begin, int64_
                       behind = share_start(nest[0]->iterations, r->place.stage + 1, r->place.stages);
         const int64_t inner = iterations / nest[0]->iterations;
         for (int64_t t = first * inner; t < behind * inner; t++) {
-                const int64_t slot = b->slot_of && b->slots != iterations ? b->slot_of[t] : t;
+                const int64_t slot = b->slots != iterations ? b->slot_of[t] : t;
                 if (slot >= 0)
                         add_in_slot(r, b, slot, begin, end);
         }
@@ -134,8 +134,7 @@ int rank_ranges(const Plan *p, RankPlace place, ByteRange **range)
 {
         RankReads r = {.plan = p, .place = place};
         for (int i = 0; i < p->all.n; i++)
-                if (p->all.kernel[i]->code)
-                        add_kernel(&r, p->all.kernel[i]);
+                add_kernel(&r, p->all.kernel[i]);
         *range = r.range;
         return merged(r.range, r.n);
 }
@@ -170,7 +169,7 @@ uint64_t sharding_hash(const Plan *p)
                 h = k->op == K_REPEAT && is_by_stages(p, k)
                             ? hash_bytes(h, k->repeat.region->name, strlen(k->repeat.region->name))
                             : h;
-                h = k->code ? hash_kernel(h, k) : h;
+                h = hash_kernel(h, k);
         }
         return h;
 }

@@ -13,8 +13,7 @@
 /* Whether the axis of positions is outermost, so that each thread can have a row. */
 static bool has_rows(const Plan *p, const Buffer *b)
 {
-        if (b->home != IN_ARENA || b->part_of || b->region || b->slots != 1 || b->dense ||
-            b->shift_axis >= 0 || b->layout.tiled >= 0 || b->layout.offset)
+        if (b->home != IN_ARENA || b->part_of || b->layout.tiled >= 0)
                 return false;
         int found = 0, outermost = 0;
         for (int a = 0; a < b->type.rank; a++) {
@@ -28,12 +27,12 @@ static bool has_rows(const Plan *p, const Buffer *b)
 /* Whether all of its work for one position is done by one thread. */
 static bool is_one_row(const Plan *p, const Kernel *k)
 {
-        if (k->op != K_LOOP || k->part || k->rows == ROWS_ACTIVE || k->code->n != 1 || along_around(k->body))
+        if (k->op != K_LOOP || k->part || k->rows == ROWS_ACTIVE || along_around(k->body))
                 return false;
         const Function *f = k->code->function[0];
         for (int i = 0; i < f->body.n; i++) {
                 const Stmt *s = &f->body.stmt[i];
-                for (int d = s->begin; s->op == STMT_ROWS && d < s->end; d++)
+                for (int d = s->begin; d < s->end; d++)
                         if (!dim_is(f->loop[d].size, 1) &&
                             !dim_equal(f->loop[d].size, dim_named(p->graph->time)))
                                 return false;

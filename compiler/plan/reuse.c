@@ -16,8 +16,7 @@
 
 typedef struct {
         const Stmt *stmt;
-        const CodeLoop *lanes; /* the enclosing loop; NULL: none, in an epilogue */
-        int n;                 /* how many there are */
+        int n; /* how many there are */
 } Found;
 
 static bool is_at(const Stmt *s, const Buffer *b)
@@ -25,49 +24,41 @@ static bool is_at(const Stmt *s, const Buffer *b)
         return s->buffer && whole_buffer(s->buffer) == b;
 }
 
-static void find_stores(const StmtList *list, const Buffer *b, const CodeLoop *lanes, Found *found)
+static void find_stores(const StmtList *list, const Buffer *b, Found *found)
 {
         for (int i = 0; i < list->n; i++) {
                 const Stmt *s = &list->stmt[i];
                 if (s->op == STMT_STORE && is_at(s, b))
-                        *found = (Found){s, lanes, found->n + 1};
+                        *found = (Found){s, found->n + 1};
                 if (s->inside)
-                        find_stores(s->inside, b, s->op == STMT_LANES ? s->over : lanes, found);
+                        find_stores(s->inside, b, found);
         }
-}
-
-static bool same_lanes(const CodeLoop *a, const CodeLoop *b)
-{
-        return a == b || (a && b && dim_equal(a->size, b->size) && a->from_first == b->from_first);
 }
 
 static bool same_elements(const Stmt *load, const Stmt *store)
 {
         return load->op == STMT_LOAD && !load->buffer->part_of && !store->buffer->part_of &&
-               load->step == store->step && load->lanes == store->lanes && index_same(load->at, store->at);
+               load->step == store->step && index_same(load->at, store->at);
 }
 
 /* Whether all accesses of a list to `from` are loads of the stored elements, before the store. */
-static bool loads_fit(const StmtList *list, const Buffer *from, const CodeLoop *lanes, const Found *store,
-                      bool *stored)
+static bool loads_fit(const StmtList *list, const Buffer *from, const Stmt *store, bool *stored)
 {
         for (int i = 0; i < list->n; i++) {
                 const Stmt *s = &list->stmt[i];
-                if (is_at(s, from) &&
-                    (*stored || !same_elements(s, store->stmt) || !same_lanes(lanes, store->lanes)))
+                if (is_at(s, from) && (*stored || !same_elements(s, store)))
                         return false;
-                if (s->inside &&
-                    !loads_fit(s->inside, from, s->op == STMT_LANES ? s->over : lanes, store, stored))
+                if (s->inside && !loads_fit(s->inside, from, store, stored))
                         return false;
-                *stored |= s == store->stmt;
+                *stored |= s == store;
         }
         return true;
 }
 
 static bool buffer_is_operand(const Function *f, const Buffer *b)
 {
-        const Stmt *first = f->body.n ? &f->body.stmt[0] : NULL;
-        return first && first->op == STMT_MATMUL && whole_buffer(first->call.matmul->x.buffer) == b;
+        const Stmt *first = f->body.stmt;
+        return first->op == STMT_MATMUL && whole_buffer(first->call.matmul->x.buffer) == b;
 }
 
 /* Whether k may store `to` in the memory of `from`. */
@@ -77,11 +68,11 @@ static bool is_in_place(const Kernel *k, const Buffer *from, const Buffer *to)
         Found store = {0};
         const Function *own = NULL;
         if ((k->op != K_LOOP && k->op != K_MATMUL) || k->rows == ROWS_ACTIVE || k->from_copy ||
-            code_reads(c, to) || code_writes(c, from))
+            code_reads(c, to))
                 return false;
         for (int i = 0; i < c->n; i++) {
                 int before = store.n;
-                find_stores(&c->function[i]->body, to, NULL, &store);
+                find_stores(&c->function[i]->body, to, &store);
                 own = store.n > before ? c->function[i] : own;
         }
         if (store.n != 1 || store.stmt->lanes == ONE_LANE)
@@ -89,7 +80,7 @@ static bool is_in_place(const Kernel *k, const Buffer *from, const Buffer *to)
         for (int i = 0; i < c->n; i++) {
                 bool stored = c->function[i] != own; /* then nothing fits */
                 if (buffer_is_operand(c->function[i], from) ||
-                    !loads_fit(&c->function[i]->body, from, NULL, &store, &stored))
+                    !loads_fit(&c->function[i]->body, from, store.stmt, &stored))
                         return false;
         }
         return true;
@@ -105,30 +96,14 @@ static Buffer *allocation_root(Buffer *b)
         return b;
 }
 
-static bool may_share(const Buffer *b)
-{
-        return b->home == IN_ARENA && !b->part_of && !b->region && b->slots == 1 && !b->alias;
-}
-
-static bool touches_place(const Kernel *k, const Buffer *place)
-{
-        for (int i = 0; i < k->code->nread; i++)
-                if (allocation_root(k->code->read[i]) == place)
-                        return true;
-        for (int i = 0; i < k->code->nwritten; i++)
-                if (allocation_root(k->code->written[i]) == place)
-                        return true;
-        return false;
-}
-
-/* Whether a kernel between two steps accesses the memory of `place`. */
-static bool is_touched_between(const Plan *p, int after, int before, const Buffer *place)
+/* Whether a kernel between two steps reads the memory of `place`.  None only stores there. */
+static bool is_read_between(const Plan *p, int after, int before, const Buffer *place)
 {
         for (int i = 0; i < p->all.n; i++) {
                 const Kernel *k = p->all.kernel[i];
-                if (k->order.step > after && k->order.step < before && k->op != K_REPEAT &&
-                    touches_place(k, place))
-                        return true;
+                for (int r = 0; k->order.step > after && k->order.step < before && r < k->code->nread; r++)
+                        if (allocation_root(k->code->read[r]) == place)
+                                return true;
         }
         return false;
 }
@@ -140,12 +115,12 @@ static bool is_given_back(const Plan *p, const Kernel *k, const Buffer *to, cons
         const KernelList *l = &p->list[body_number(p, k->body)];
         for (int i = 0; i < l->n; i++) {
                 const Kernel *last = l->kernel[i];
-                if (last->order.step != to->last || last->op == K_REPEAT)
+                if (last->order.step != to->last)
                         continue;
                 for (int w = 0; w < last->code->nwritten; w++)
                         if (allocation_root(last->code->written[w]) == place &&
                             is_in_place(last, to, last->code->written[w]))
-                                return !is_touched_between(p, k->order.step, last->order.step, place);
+                                return !is_read_between(p, k->order.step, last->order.step, place);
         }
         return false;
 }
@@ -160,10 +135,10 @@ static bool same_sequences(const Plan *p, const Buffer *a, const Buffer *b)
 static bool takes_place(const Plan *p, const Kernel *k, Buffer *to, const Buffer *from)
 {
         const Buffer *place = allocation_root((Buffer *)from);
-        return may_share(to) && to->first == k->order.step && from->home == IN_ARENA && !from->part_of &&
-               may_share(place) && place != to && to->size == place->size && to->storage == place->storage &&
-               same_sequences(p, to, place) && to->replicated == place->replicated &&
-               is_in_place(k, from, to) && (place->last == k->order.step || is_given_back(p, k, to, place));
+        return to->home == IN_ARENA && !to->alias && to->first == k->order.step && from->home == IN_ARENA &&
+               to->size == place->size && to->storage == place->storage && same_sequences(p, to, place) &&
+               to->replicated == place->replicated && is_in_place(k, from, to) &&
+               (place->last == k->order.step || is_given_back(p, k, to, place));
 }
 
 static void share_places(const Plan *p, const Kernel *k)

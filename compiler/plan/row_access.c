@@ -4,7 +4,7 @@
 
 /* --- offset of an access ------------------------------------------------------------------------------------------- */
 
-/* step * row + tile * (row / 16) + ones * (row % 16) + low to high */
+/* step * row + tile * (row / 16) + ones * (row % 16) + low to high; all are at least 0 */
 typedef struct {
         int64_t step, tile, ones, low, high;
 } AccessForm;
@@ -17,30 +17,17 @@ typedef struct {
         int row; /* loop of the rows */
 } RowWalk;
 
-static void span_widen(AccessForm *to, int64_t scale, int64_t most)
-{
-        *(scale < 0 ? &to->low : &to->high) += scale * most;
-}
-
-static bool add_turns_of(const RowWalk *w, AccessForm *to, const CodeLoop *l, int64_t scale, bool whole)
+static void add_turns_of(const RowWalk *w, AccessForm *to, const CodeLoop *l, int64_t scale, bool whole)
 {
         const int64_t n = bound_of(w->plan, l->size);
-        span_widen(to, scale, (whole ? round_up(n, LANES) : n) - 1);
-        return !l->from_first && !l->active && n > 0;
-}
-
-static bool index_is_fixed(const Index *x)
-{
-        return x->op == INDEX_SUM && x->nterm == 0 && dim_is_fixed(x->offset);
+        to->high += scale * ((whole ? round_up(n, LANES) : n) - 1);
 }
 
 /* Only the row itself. */
 static bool index_is_row(const RowWalk *w, const Index *x)
 {
-        if (x->op == INDEX_LOOP)
-                return x->number == w->row;
-        return x->op == INDEX_SUM && x->nterm == 1 && x->term[0].coef == 1 && dim_is(x->offset, 0) &&
-               index_is_row(w, x->term[0].of);
+        return x->nterm == 1 && x->term[0].coef == 1 && dim_is(x->offset, 0) &&
+               x->term[0].of->op == INDEX_LOOP && x->term[0].of->number == w->row;
 }
 
 static bool add_element(const RowWalk *w, AccessForm *to, const Index *x, int64_t scale);
@@ -52,26 +39,22 @@ static bool add_terms(const RowWalk *w, AccessForm *to, const Index *x, int64_t 
         to->low += scale * x->offset.fixed;
         to->high += scale * x->offset.fixed;
         for (int i = 0; i < x->nterm; i++)
-                if (!add_element(w, to, x->term[i].of, scale * x->term[i].coef))
-                        return false;
+                add_element(w, to, x->term[i].of, scale * x->term[i].coef);
         return true;
 }
 
-/* A quotient or remainder of the row by 16, or of an index that does not depend on rows by any number. */
+/* A quotient or remainder by 16: of the row, or of an index that does not depend on rows. */
 static bool add_divided(const RowWalk *w, AccessForm *to, const Index *x, int64_t scale)
 {
         const bool quotient = x->op == INDEX_QUOTIENT;
         AccessForm of = {0};
-        if (!index_is_fixed(x->b))
-                return false;
-        const int64_t by = x->b->offset.fixed;
-        if (index_is_row(w, x->a) && by == LANES) {
+        if (index_is_row(w, x->a)) {
                 *(quotient ? &to->tile : &to->ones) += scale;
                 return true;
         }
-        if (!add_element(w, &of, x->a, 1) || of.step || of.tile || of.ones || of.low < 0)
+        if (!add_element(w, &of, x->a, 1) || of.step)
                 return false;
-        span_widen(to, scale, quotient ? of.high / by : by - 1);
+        to->high += scale * (quotient ? of.high / LANES : LANES - 1);
         return true;
 }
 
@@ -81,12 +64,16 @@ static bool add_element(const RowWalk *w, AccessForm *to, const Index *x, int64_
         case INDEX_SUM: return add_terms(w, to, x, scale);
         case INDEX_LOOP:
                 if (x->number != w->row)
-                        return add_turns_of(w, to, &w->f->loop[x->number], scale, false);
-                to->step += scale;
+                        add_turns_of(w, to, &w->f->loop[x->number], scale, false);
+                else
+                        to->step += scale;
                 return true;
-        case INDEX_LANE: return w->lanes && add_turns_of(w, to, w->lanes, scale, w->whole_lanes);
+        case INDEX_LANE:
+                if (w->lanes)
+                        add_turns_of(w, to, w->lanes, scale, w->whole_lanes);
+                return w->lanes;
         case INDEX_PLUS: return add_element(w, to, x->a, scale) && add_element(w, to, x->b, scale);
-        case INDEX_TIMES: return index_is_fixed(x->b) && add_element(w, to, x->a, scale * x->b->offset.fixed);
+        case INDEX_TIMES: return add_element(w, to, x->a, scale * x->b->offset.fixed);
         case INDEX_QUOTIENT:
         case INDEX_REMAINDER: return add_divided(w, to, x, scale);
         default: return false;
@@ -97,8 +84,7 @@ bool access_is_by_rows(const Plan *p, const Access *a, int row, SharedRows *to)
 {
         const RowWalk w = {p, a->f, a->lanes, a->whole_lanes, row};
         AccessForm l = {.step = a->ldr, .high = a->reach};
-        if (!a->at || pointed_buffer(a->buffer) != whole_buffer(a->buffer) ||
-            !add_element(&w, &l, a->at, 1) || l.low < 0 || l.step < 0 || l.tile < 0 || l.ones < 0)
+        if (!a->at || pointed_buffer(a->buffer) != whole_buffer(a->buffer) || !add_element(&w, &l, a->at, 1))
                 return false;
         to->buffer = a->buffer;
         to->whole_tiles = l.tile > 0;

@@ -40,31 +40,18 @@ static bool stores_by_rows(const Plan *p, const Kernel *k, int row, SharedRows *
         return *n > 0;
 }
 
-/* Whether the list passes a row to a function of the runtime. */
-static bool has_calls(const StmtList *list)
-{
-        for (int i = 0; i < list->n; i++) {
-                const StmtOp op = list->stmt[i].op;
-                if (op == STMT_TOP || op == STMT_ARGMAX || op == STMT_CODES || op == STMT_MOVE ||
-                    op == STMT_COLLECTIVE || (list->stmt[i].inside && has_calls(list->stmt[i].inside)))
-                        return true;
-        }
-        return false;
-}
-
 /* The range of loops that may count the rows: those that threads divide. */
 static bool kernel_row_range(const Kernel *k, int *begin, int *end)
 {
         const Function *f = own_function(k);
-        const Stmt *s = f->body.n == 1 ? &f->body.stmt[0] : NULL;
+        const Stmt *s = f->body.stmt;
         *begin = *end = 0;
-        if (k->op == K_LOOP && s && s->op == STMT_ROWS && !has_calls(s->inside)) {
+        if (k->op == K_LOOP) {
                 *begin = s->begin;
                 *end = s->end;
-        } else if (k->op == K_MATMUL && s && s->op == STMT_MATMUL && s->call.matmul->outer == 0) {
+        } else if (k->op == K_MATMUL && s->call.matmul->outer == 0) {
                 *end = f->nloop - 1 == 1; /* the only loop that counts rows with it */
-        } else if (k->op == K_ATTENTION && s && s->op == STMT_ATTENTION && s->call.attention->naround == 0 &&
-                   s->call.attention->row >= 0) {
+        } else if (k->op == K_ATTENTION && s->call.attention->naround == 0 && s->call.attention->row >= 0) {
                 *begin = s->call.attention->row;
                 *end = *begin + 1;
         }
@@ -99,7 +86,7 @@ typedef struct {
 bool shared_rows_equal(const SharedRows *a, const SharedRows *b)
 {
         return whole_buffer(a->buffer) == whole_buffer(b->buffer) && a->base == b->base &&
-               a->tile == b->tile && a->whole_tiles == b->whole_tiles && dim_equal(a->rows, b->rows);
+               a->tile == b->tile && dim_equal(a->rows, b->rows);
 }
 
 static void row_list_add(Arena *arena, RowList *to, SharedRows r)
@@ -185,9 +172,8 @@ static bool reads_across(const RowsApart *apart, const Kernel *k, const SharedRo
 RowList rows_stored(const Plan *p, const Kernel *k)
 {
         RowList stored = {.of = NEW_ARRAY(p->graph->arena, SharedRows, MAX_STORES)};
-        if (k->ranks.row_loop &&
-            !stores_by_rows(p, k, k->ranks.row_loop - 1, stored.of, &stored.n, MAX_STORES))
-                stored.n = 0;
+        if (k->ranks.row_loop)
+                stores_by_rows(p, k, k->ranks.row_loop - 1, stored.of, &stored.n, MAX_STORES);
         return stored;
 }
 
@@ -442,29 +428,6 @@ static bool bodies_agree(const Plan *p)
         return true;
 }
 
-/* Whether a kernel of another part reads b. */
-static bool buffer_is_read_elsewhere(const Plan *p, uint64_t part, const Buffer *b)
-{
-        for (int i = 0; i < p->all.n; i++) {
-                const Kernel *k = p->all.kernel[i], *repeat = repeat_around(p, k->body);
-                if ((repeat ? repeat : k)->part != part && code_reads(k->code, b))
-                        return true;
-        }
-        return false;
-}
-
-/* Gathers the rows that other parts read, at the end of a part. */
-static void gather_behind_part(RowsApart *apart)
-{
-        Plan *p = apart->plan;
-        const Kernel *last = NULL;
-        for (int i = 0; i < p->list[0].n; i++)
-                last = p->list[0].kernel[i]->part == apart->part ? p->list[0].kernel[i] : last;
-        for (int i = 0; i < apart->rows.n; i++)
-                if (buffer_is_read_elsewhere(p, apart->part, whole_buffer(apart->rows.of[i].buffer)))
-                        insert_gather(p, last, true, apart->rows.of[i]);
-}
-
 static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
 {
         RowsApart apart = {.plan = p, .part = part};
@@ -493,7 +456,6 @@ static void share_rows(Plan *p, uint64_t part, const KernelCost *cost)
         p->sharing.by_rows = true;
         p->sharing.rows = rows;
         gather_in_body(&apart, 0);
-        gather_behind_part(&apart);
 }
 
 /* Kernels by rows have no outputs to exchange, and no values to compare, in calls whose rows ranks share. */

@@ -40,7 +40,7 @@ const StepList *bodies_of(const Step *repeat)
 const Step *second_half_of(const StepList *list, int i)
 {
         for (int j = i + 1; j < list->n && list->step[i]->half == 1; j++)
-                if (list->step[j]->op == STEP_REPEAT && list->step[j]->kernel == list->step[i]->kernel)
+                if (list->step[j]->op == STEP_REPEAT)
                         return list->step[j];
         return NULL;
 }

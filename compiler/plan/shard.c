@@ -6,26 +6,16 @@
 #include "lower/code.h"
 #include "plan_private.h"
 
-static const Stmt *find_statement(const StmtList *list, StmtOp op, int *found)
-{
-        const Stmt *last = NULL;
-        for (int i = 0; i < list->n; i++) {
-                const Stmt *s = &list->stmt[i];
-                if (s->op == op) {
-                        last = s;
-                        ++*found;
-                }
-                const Stmt *inside = s->inside ? find_statement(s->inside, op, found) : NULL;
-                last = inside ? inside : last;
-        }
-        return last;
-}
-
 const Stmt *only_statement(const Function *f, StmtOp op)
 {
+        const Stmt *last = NULL;
         int found = 0;
-        const Stmt *s = find_statement(&f->body, op, &found);
-        return found == 1 ? s : NULL;
+        for (int i = 0; i < f->body.n; i++)
+                if (f->body.stmt[i].op == op) {
+                        last = &f->body.stmt[i];
+                        found++;
+                }
+        return found == 1 ? last : NULL;
 }
 
 const Function *own_function(const Kernel *k)
@@ -36,8 +26,7 @@ const Function *own_function(const Kernel *k)
 /* Whether each element is stored separately, so that it can be exchanged. */
 static bool is_carried(const Buffer *b)
 {
-        return (b->storage == STORAGE_F32 || b->storage == STORAGE_F16) &&
-               !whole_buffer((Buffer *)b)->replicated && !b->paged;
+        return (b->storage == STORAGE_F32 || b->storage == STORAGE_F16) && !b->paged;
 }
 
 /* Whether these are keys or values.  They are never exchanged: a rank stores and reads those of its heads. */
@@ -52,7 +41,7 @@ static bool product_is_sharded(const MatmulCall *c)
 {
         for (int i = 0; i < c->npart; i++) {
                 const Stmt *store = only_statement(c->part[i].epilogue, STMT_STORE);
-                if (!store || !is_carried(store->buffer))
+                if (!is_carried(store->buffer))
                         return false;
         }
         return c->outer == 0 && c->panels > 1;
@@ -60,8 +49,8 @@ static bool product_is_sharded(const MatmulCall *c)
 
 static bool attention_is_sharded(const AttentionCall *c)
 {
-        return c->naround == 0 && c->kv_heads > 1 && !c->weigh && is_carried(c->out.buffer) &&
-               is_kept_by_heads(c->k.buffer) && is_kept_by_heads(c->v.buffer);
+        return c->naround == 0 && c->kv_heads > 1 && !c->weigh && is_kept_by_heads(c->k.buffer) &&
+               is_kept_by_heads(c->v.buffer);
 }
 
 static bool is_sharded(const Kernel *k)
@@ -123,7 +112,7 @@ static bool is_read_by_heads(ApartBuffers *a, ApartBuffer b)
                 return false;
         for (int i = 0; i < p->all.n; i++) {
                 const Kernel *k = p->all.kernel[i];
-                if (k->op != K_REPEAT && k->code && code_reads(k->code, b.buffer) && !reads_by_heads(a, k, b))
+                if (code_reads(k->code, b.buffer) && !reads_by_heads(a, k, b))
                         return false;
         }
         return true;
@@ -145,7 +134,7 @@ static int64_t heads_of_product(Plan *p, const Kernel *k)
 {
         const MatmulCall *c = only_statement(own_function(k), STMT_MATMUL)->call.matmul;
         ApartBuffers a = {.plan = p};
-        bool good = p->heads > 1 && k->op == K_MATMUL && k->rows != ROWS_ACTIVE;
+        bool good = p->heads > 1 && k->rows != ROWS_ACTIVE;
         for (int i = 0; i < c->npart && good; i++)
                 good = has_heads(&a, &c->part[i], p->heads);
         for (int i = 0; i < a.n && good; i++)
@@ -184,11 +173,11 @@ bool pass_shard(Plan *p, Diag *diag)
         for (int i = 0; i < p->all.n; i++) {
                 Kernel *k = p->all.kernel[i];
                 /* positions are few numbers each, of one sequence at a time: every rank computes them all */
-                k->ranks.sharded = k->op != K_REPEAT && k->code && is_sharded(k) && !along_around(k->body);
+                k->ranks.sharded = k->op != K_REPEAT && is_sharded(k) && !along_around(k->body);
         }
         for (int i = 0; i < p->all.n; i++) {
                 Kernel *k = p->all.kernel[i];
-                const bool loop = k->op == K_LOOP && loop_is_sharded(p, k);
+                const bool loop = loop_is_sharded(p, k);
                 k->ranks.sharded |= loop;
                 k->ranks.heads = loop                                    ? p->heads
                                  : k->ranks.sharded && k->op == K_MATMUL ? heads_of_product(p, k)

@@ -37,8 +37,7 @@ bool share_memory(const Buffer *a, const Buffer *b)
 /* Whether each thread accesses only elements of its own heads in both. */
 static bool same_heads(const Sync *s, const Kernel *k, const Buffer *a, const Kernel *other, const Buffer *b)
 {
-        if (s->wait != WAIT_HEADS || a->storage != b->storage ||
-            (a != b && (a->home != IN_ARENA || b->home != IN_ARENA || a->offset != b->offset)))
+        if (s->wait != WAIT_HEADS || a->storage != b->storage || (a != b && a->offset != b->offset))
                 return false;
         int64_t modulus = heads_modulus(s->plan, k, a);
         return modulus > 0 && modulus == heads_modulus(s->plan, other, b);
@@ -170,7 +169,7 @@ static void sync_steps(const Sync *s, StepList *list, PendingKernels *pending)
                 const Kernel *k = step->kernel;
                 if (step->op == STEP_IF && !k)
                         sync_steps(s, &list->step[i]->inside, pending);
-                if (step->op == STEP_BARRIER && step->when & (unsigned)s->wait)
+                if (step->op == STEP_BARRIER) /* of a later kind of call, and so of this one */
                         pending->n = 0;
                 if (step->op == STEP_IF || step->op == STEP_BARRIER || step->half == 2)
                         continue;

@@ -51,9 +51,9 @@ bool is_for_attention(const Fuse *f, const Node *n, bool but_for_taps)
 
 /* Whether n reads rows by their positions from past - back on, or zeros where there are none
  * (passes/fronts.c). */
-static bool is_read_near(const Plan *p, const Node *n, const Node *append)
+static bool is_read_near(const Plan *p, const Node *n, int64_t window)
 {
-        if (n->op != OP_GATHER || n->nin != 2 || n->in[0] != append || n->in[1]->op != OP_MAX)
+        if (n->op != OP_GATHER || n->nin != 2 || n->in[1]->op != OP_MAX)
                 return false;
         const Node *const *of = (const Node *const *)n->in[1]->in;
         const Node *index = of[0]->op == OP_INDEX ? of[0] : of[1],
@@ -62,7 +62,7 @@ static bool is_read_near(const Plan *p, const Node *n, const Node *append)
             none->attr.literal->iterations != 1 || none->attr.literal->value[0] != 0)
                 return false;
         Dim from = dim_sub(index->attr.dim, dim_named(p->graph->past));
-        return dim_is_fixed(from) && -from.fixed <= append->attr.state->window;
+        return dim_is_fixed(from) && -from.fixed <= window;
 }
 
 static bool is_read_near_alone(const Fuse *f, const Node *append)
@@ -71,7 +71,7 @@ static bool is_read_near_alone(const Fuse *f, const Node *append)
         if (uses->pinned[append->id] || uses->nuser[append->in[0]->id] > 1 || append->attr.axis != 0)
                 return false;
         for (int i = 0; i < uses->nuser[append->id]; i++)
-                if (!is_read_near(f->plan, uses->user[append->id][i], append))
+                if (!is_read_near(f->plan, uses->user[append->id][i], append->attr.state->window))
                         return false;
         return uses->nuser[append->id] > 0;
 }
