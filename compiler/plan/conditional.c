@@ -144,6 +144,7 @@ static Kernel *active_kernel(Fuse *f, const Region *r, const char **why)
                 return NULL;
         Kernel *k = fuse_kernel(f, K_ACTIVE, condition);
         k->name = arena_printf(f->arena, "%s_active", r->name);
+        k->body = b; /* also if the gate is computed before the repeat */
         k->order.at = 1;
         k->max_active = rows;
         if (!lower(f->plan, k))

@@ -95,8 +95,8 @@ int64_t kv_heads_of(const Kernel *k)
  * by heads too. */
 static bool reads_by_heads(ApartBuffers *a, const Kernel *k, ApartBuffer b)
 {
-        if (heads_modulus(a->plan, k, b.buffer) != b.modulus)
-                return false;
+        if (k->op == K_SELECT || heads_modulus(a->plan, k, b.buffer) != b.modulus)
+                return false;     /* all ranks select in all heads */
         if (k->op == K_ATTENTION) /* each rank's heads, if it counts them alike; its results are exchanged */
                 return k->ranks.sharded && kv_heads_of(k) == a->plan->heads;
         for (int i = 0; i < k->code->nwritten; i++)
