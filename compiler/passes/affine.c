@@ -83,7 +83,7 @@ bool affine_map(const Affine *a, const AxisMap *map, Affine *out)
                         return false;
                 if (!affine_add(&result, coef, &map[i].to, &result))
                         return false;
-                int64_t extra = coef > 0 ? map[i].high : map[i].low;
+                int64_t extra = coef > 0 ? map[i].high : 0;
                 if (!coefficient_is_small(extra))
                         return false;
                 result.constant.fixed += coef * extra;

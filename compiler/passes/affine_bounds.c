@@ -69,7 +69,7 @@ static bool term_below(const Affine *a, const Dim *dim, int j, int axis, Dim *of
         if (a->coef[axis] != -s)
                 return false;
         for (int i = 0; i < AXES; i++) {
-                if (i == j || i == axis || a->coef[i] <= 0)
+                if (i == j || a->coef[i] <= 0)
                         continue;
                 if (!dim_is_fixed(dim[i]))
                         return false;
@@ -79,13 +79,13 @@ static bool term_below(const Affine *a, const Dim *dim, int j, int axis, Dim *of
         return true;
 }
 
-bool clause_below(const Graph *g, const Clause *c, const Dim *dim, int time, int j, int axis, Dim *offset)
+bool clause_below(const Graph *g, const Clause *c, const Dim *dim, int j, int axis, Dim *offset)
 {
         bool found = false;
         for (int i = 0; i < c->n; i++) {
                 Dim at;
-                if (c->term[i].coef[j] <= 0 || axis < 0 || dim[axis].per[time] != 1 ||
-                    !term_below(&c->term[i], dim, j, axis, &at) || (found && !dim_at_most(g, *offset, at)))
+                if (c->term[i].coef[j] <= 0 || axis < 0 || !term_below(&c->term[i], dim, j, axis, &at) ||
+                    (found && !dim_at_most(g, *offset, at)))
                         continue;
                 found = true;
                 *offset = at;

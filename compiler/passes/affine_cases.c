@@ -21,8 +21,9 @@ static void bounds_add(AffineBound *list, int *n, AffineBound b)
 static bool bound_add(const AffineBound *a, const AffineBound *b, AffineBound *sum)
 {
         Affine left, zero = {.constant = {0}};
-        if (a->den > FACTOR_LIMIT / b->den || !affine_add(&zero, b->den, &a->affine, &left))
+        if (a->den > FACTOR_LIMIT / b->den)
                 return false;
+        affine_add(&zero, b->den, &a->affine, &left);
         sum->den = a->den * b->den;
         return affine_add(&left, a->den, &b->affine, &sum->affine);
 }
@@ -31,9 +32,8 @@ static bool bound_add(const AffineBound *a, const AffineBound *b, AffineBound *s
 static bool gap(const AffineBound *high, const AffineBound *low, int64_t slack, Affine *out)
 {
         Affine left, zero = {.constant = {0}};
-        if (high->den > FACTOR_LIMIT / low->den || !affine_add(&zero, low->den, &high->affine, &left) ||
-            !affine_add(&left, -high->den, &low->affine, &left) || !coefficient_is_small(slack))
-                return false;
+        affine_add(&zero, low->den, &high->affine, &left);
+        affine_add(&left, -high->den, &low->affine, &left);
         left.constant.fixed += slack * high->den * low->den;
         *out = left;
         return affine_is_small(out);
@@ -177,8 +177,6 @@ const Cases *cases_scale(CaseMaker m, const Cases *a, int64_t by)
 const Cases *cases_floordiv(CaseMaker m, const Cases *a, int64_t by)
 {
         CaseList list = {.n = 0};
-        if (by > FACTOR_LIMIT)
-                return NULL;
         for (int i = 0; a && i < a->n; i++) {
                 const AffineCase *p = &a->at[i];
                 AffineCase c = {.when = p->when};
@@ -187,9 +185,9 @@ const Cases *cases_floordiv(CaseMaker m, const Cases *a, int64_t by)
                                 bounds_add(c.high, &c.nhigh,
                                            (AffineBound){p->high[k].affine, p->high[k].den * by});
                 for (int k = 0; k < p->nlow; k++) {
-                        AffineBound low = {p->low[k].affine, p->low[k].den * by};
                         if (p->low[k].den > FACTOR_LIMIT / by)
                                 continue;
+                        AffineBound low = {p->low[k].affine, p->low[k].den * by};
                         low.affine.constant.fixed -= (by - 1) * p->low[k].den;
                         bounds_add(c.low, &c.nlow, low);
                 }
@@ -295,9 +293,9 @@ const Cases *cases_map(CaseMaker m, const Cases *a, const AxisMap *map)
 
 bool cases_constant(const Cases *a, int64_t *value)
 {
-        if (!a || a->n != 1 || a->at[0].nlow != 1 || a->at[0].nhigh != 1)
+        if (!a || a->n != 1)
                 return false;
-        const AffineBound *low = &a->at[0].low[0];
+        const AffineBound *low = &a->at[0].low[0]; /* without bounds, den is 0 */
         if (low->den != 1 || !bound_equal(low, &a->at[0].high[0]) || !affine_is_constant(&low->affine) ||
             !dim_is_fixed(low->affine.constant))
                 return false;

@@ -48,11 +48,11 @@ typedef struct {
         AffineCase *at;
 } Cases;
 
-/* The image of an axis index when axes are renamed: `to` plus an integer in low .. high, or any integer >=
- * low if open. */
+/* The image of an axis index when axes are renamed: `to` plus an integer in 0 .. high, or any integer >= 0
+ * if open. */
 typedef struct {
         Affine to;
-        int64_t low, high;
+        int64_t high;
         bool open;
 } AxisMap;
 
@@ -136,6 +136,6 @@ typedef struct {
         Dim offset; /* j <= index of axis + offset */
 } Above;
 Above clause_above(const Graph *g, const Clause *c, const Dim *dim, int time, int j);
-/* j >= index of axis + *offset */
-bool clause_below(const Graph *g, const Clause *c, const Dim *dim, int time, int j, int axis, Dim *offset);
+/* j >= index of axis + *offset; axis -1: none */
+bool clause_below(const Graph *g, const Clause *c, const Dim *dim, int j, int axis, Dim *offset);
 #endif

@@ -39,7 +39,7 @@ static bool keeps_mask(const Fact *a, const Fact *y)
 /* The node between a mask and a fold that makes the mask ineffective. */
 static const Node *mask_breaker(const Facts *f, const Node *fold)
 {
-        const Node *n = fold->nin ? fold->in[0] : NULL;
+        const Node *n = fold->in[0];
         for (int steps = 0; n && n->nin && steps < 64; steps++) {
                 const Fact *y = &f->of[n->id];
                 const Node *next = NULL;
@@ -206,10 +206,8 @@ static CausalResult causal_judge(Arena *a, const Facts *f, int output)
                                              arena_printf(a, "axis %d of output %s is a multiple of %s", axis,
                                                           f->graph->output[output].name, name));
         }
-        if (reads_future(f, &y->reach)) {
-                const Node *culprit = y->origin ? y->origin : n;
-                return causal_refuse(culprit, output, causal_explain(a, f, culprit));
-        }
+        if (reads_future(f, &y->reach))
+                return causal_refuse(y->origin, output, causal_explain(a, f, y->origin));
         if (count_growing(f, &n->type) > 1)
                 return causal_refuse(
                         n, output,
@@ -229,7 +227,7 @@ static void judge_tap(Arena *a, const Facts *f, int output, CausalResult *result
                 odd += n->type.dim[axis].per[f->time] != 0 && !is_growing(f, n->type.dim[axis]);
         result->output = output;
         if (reads_future(f, &y->reach))
-                result->tap_why = causal_explain(a, f, y->origin ? y->origin : n);
+                result->tap_why = causal_explain(a, f, y->origin);
         else if (odd)
                 result->tap_why = arena_printf(a, "it has an axis of a multiple of %s", name);
         else if (count_growing(f, &n->type) > 2)

@@ -110,7 +110,7 @@ static void facts_clause(const Facts *f, const Clause *c, const Dim *dim, int ra
         }
         Read more = {.axis = to < 0 ? NO_AXIS : to, .high = dim_add(offset, read.high)};
         Dim below;
-        more.open = read.open || !clause_below(f->graph, c, dim, f->time, axis, to, &below);
+        more.open = read.open || !clause_below(f->graph, c, dim, axis, to, &below);
         more.low = more.open ? more.high : dim_add(below, read.low);
         reach_add(f, reach, more);
 }

@@ -25,16 +25,11 @@ static void identity_maps(AxisMap *map, int *to)
 
 /* --- views --- */
 
-static bool dim_is_one(Dim d)
-{
-        return dim_is(d, 1);
-}
-
 /* Whether only this atom counts through an output axis. */
 static bool is_alone(const View *v, const Atom *atom)
 {
         for (int i = 0; i < v->natom; i++)
-                if (&v->atom[i] != atom && v->atom[i].out == atom->out && !dim_is_one(v->atom[i].size))
+                if (&v->atom[i] != atom && v->atom[i].out == atom->out)
                         return false;
         return true;
 }
@@ -45,13 +40,12 @@ static AxisMap map_of_axis(const Facts *f, const View *v, int axis)
         AxisMap map = axis_map(affine_constant(v->offset[axis]));
         for (int i = 0; i < v->natom; i++) {
                 const Atom *atom = &v->atom[i];
-                if (atom->axis != axis || dim_is_one(atom->size))
+                if (atom->axis != axis)
                         continue;
                 Affine index = affine_axis(atom->out);
                 if (is_alone(v, atom) && affine_add(&map.to, atom->stride, &index, &map.to))
                         continue;
-                int64_t span = (dim_bound(f->graph, atom->size) - 1) * atom->stride;
-                *(span < 0 ? &map.low : &map.high) += span;
+                map.high += (dim_bound(f->graph, atom->size) - 1) * atom->stride;
         }
         return map;
 }
@@ -65,19 +59,18 @@ static bool is_fixed_axis(const View *v, int axis)
         return true;
 }
 
-/* The output axis that counts along a growing input axis in steps of one; NO_AXIS if there is none.  *low ..
- * *high: offsets by the other digits of that input axis. */
-static int growing_out(const Facts *f, const View *v, int axis, int64_t *low, int64_t *high)
+/* The output axis that counts along a growing input axis in steps of one; NO_AXIS if there is none.  *more: the
+ * largest offset by the other digits of that input axis. */
+static int growing_out(const Facts *f, const View *v, int axis, int64_t *more)
 {
         int out = NO_AXIS;
-        *low = *high = 0;
+        *more = 0;
         for (int i = 0; i < v->natom; i++) {
                 const Atom *atom = &v->atom[i];
-                if (atom->axis != axis || dim_is_one(atom->size))
+                if (atom->axis != axis)
                         continue;
                 if (dim_is_fixed(atom->size)) {
-                        int64_t span = (atom->size.fixed - 1) * atom->stride;
-                        *(span < 0 ? low : high) += span;
+                        *more += (atom->size.fixed - 1) * atom->stride;
                 } else if (out < 0 && is_growing(f, atom->size) && atom->stride == 1 && is_alone(v, atom)) {
                         out = atom->out;
                 } else {
@@ -92,20 +85,20 @@ static Reach view_reach(const Facts *f, const View *v, const Reach *in)
         Reach reach = {.all = in->all};
         for (int i = 0; !reach.all && i < in->n; i++) {
                 Read r = in->at[i];
-                int64_t low, high;
+                int64_t more;
                 if (r.axis == NO_AXIS) {
                         reach_add(f, &reach, r);
                         continue;
                 }
-                int out = growing_out(f, v, r.axis, &low, &high);
+                int out = growing_out(f, v, r.axis, &more);
                 Dim offset = v->offset[r.axis];
-                if ((out == NO_AXIS && !is_fixed_axis(v, r.axis)) || is_length(f, offset)) {
+                if (out == NO_AXIS && !is_fixed_axis(v, r.axis)) {
                         reach.all = true;
                         break;
                 }
                 r.axis = out;
-                r.low = dim_add(dim_add(r.low, offset), dim_fixed(low));
-                r.high = dim_add(dim_add(r.high, offset), dim_fixed(high));
+                r.low = dim_add(r.low, offset);
+                r.high = dim_add(dim_add(r.high, offset), dim_fixed(more));
                 reach_add(f, &reach, r);
         }
         return reach;

@@ -235,8 +235,7 @@ static int64_t fold_back(const Forms *forms, const Node *n, const Form *form)
                 for (int axis = 0; axis < AXES; axis++) {
                         Dim offset;
                         if (axis == folded || (all >> axis & 1) || !is_growing_dim(forms, dim[axis]) ||
-                            !clause_below(forms->graph, &c->clause[i], dim, forms->time, folded, axis,
-                                          &offset))
+                            !clause_below(forms->graph, &c->clause[i], dim, folded, axis, &offset))
                                 continue;
                         int64_t rows = further(form->border, dim_scale(offset, -1));
                         if (rows >= 0 && (least < 0 || rows < least))

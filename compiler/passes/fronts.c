@@ -2,7 +2,7 @@
  * rows on.
  *
  *      p = pad(all rows of x, 2 before)             [2 + past + time, d]: copies all past rows
- *      .. p[past..], p[past + 1..], p[past + 2..]
+ *      v = p[past..];  .. v[0..], v[1..], v[2..]
  *   ->
  *      i = past - 2, .. past + time - 1
  *      p = where(i >= 0, x[max(i, 0)], 0)           [time + 2, d]
@@ -32,44 +32,31 @@ static Dim view_last_row(const View *v)
         return last;
 }
 
-/* The rows past + first to past + last that all users of the pad read; false: a user reads other rows, or the
+/* The only user of the pad, if it reads rows past to past + *last; NULL: others read it, or other rows, or the
  * pad is at the end. */
-static bool rows_read(const Fronts *f, const Node *pad, int64_t *first, Dim *last)
+static Node *only_view(const Fronts *f, const Node *pad, Dim *last)
 {
-        const Graph *g = f->g;
-        const int users = f->uses->nuser[pad->id];
-        for (int i = 0; i < users; i++) {
-                const Node *view = f->uses->user[pad->id][i];
-                if (view->op != OP_VIEW || view->body != pad->body)
-                        return false;
-                const Dim from = dim_sub(view->attr.view->offset[0], dim_named(g->past));
-                if (!dim_is_fixed(from) || from.fixed < 0)
-                        return false;
-                const Dim end = dim_add(view_last_row(view->attr.view), from);
-                Dim further = i ? dim_sub(end, *last) : dim_fixed(0);
-                if (!dim_is_fixed(further))
-                        return false;
-                *first = i && *first < from.fixed ? *first : from.fixed;
-                *last = i && further.fixed < 0 ? *last : end;
-        }
-        Dim behind = users > 0 ? dim_sub(*last, dim_named(g->time)) : (Dim){0};
-        return users > 0 && dim_is_fixed(behind) && behind.fixed < pad->attr.before.fixed;
+        Node *view = f->uses->nuser[pad->id] == 1 ? f->uses->user[pad->id][0] : NULL;
+        if (!view || view->op != OP_VIEW || !dim_equal(view->attr.view->offset[0], dim_named(f->g->past)))
+                return NULL;
+        *last = view_last_row(view->attr.view);
+        const Dim behind = dim_sub(*last, dim_named(f->g->time));
+        return dim_is_fixed(behind) && behind.fixed < pad->attr.before.fixed ? view : NULL;
 }
 
 static bool fronts_suit(const Fronts *f, const Node *n)
 {
-        if (n->op != OP_PAD || n->attr.axis != 0 || f->uses->pinned[n->id] || !dim_is_fixed(n->attr.before) ||
-            n->in[0]->op != OP_APPEND)
+        if (n->op != OP_PAD || n->attr.axis != 0 || f->uses->pinned[n->id] || n->in[0]->op != OP_APPEND)
                 return false;
         Dim all = dim_add(dim_named(f->g->past), dim_named(f->g->time));
         return n->attr.before.fixed > 0 && dim_equal(n->in[0]->type.dim[0], all);
 }
 
-/* Builds the rows that replace the pad's, from its row past + first on. */
-static Node *rows_from(Graph *g, Node *pad, int64_t first, Dim count)
+/* Builds the rows that replace the pad's, from its row past on. */
+static Node *rows_from_past(Graph *g, Node *pad, Dim count)
 {
         Body *b = pad->body;
-        Dim from = dim_add(dim_named(g->past), dim_fixed(first - pad->attr.before.fixed));
+        Dim from = dim_add(dim_named(g->past), dim_fixed(-pad->attr.before.fixed));
         Type of_index = {.dtype = INT, .rank = 1, .dim = {count}},
              column = {.dtype = INT, .rank = pad->type.rank};
         for (int a = 0; a < column.rank; a++)
@@ -101,21 +88,18 @@ static void move_behind(Graph *g, Body *b, int made_from, const Node *pad)
 
 static void read_in_place(const Fronts *f, Node *pad)
 {
-        int64_t first = 0;
         Dim last;
-        if (!fronts_suit(f, pad) || !rows_read(f, pad, &first, &last))
+        Node *view = fronts_suit(f, pad) ? only_view(f, pad, &last) : NULL;
+        if (!view)
                 return;
         int before = pad->body->nnode;
-        Node *rows = rows_from(f->g, pad, first, dim_sub(dim_add(last, dim_fixed(1)), dim_fixed(first)));
+        Node *rows = rows_from_past(f->g, pad, dim_add(last, dim_fixed(1)));
         move_behind(f->g, pad->body, before, pad);
-        for (int i = 0; i < f->uses->nuser[pad->id]; i++) {
-                Node *view = f->uses->user[pad->id][i];
-                View *v = NEW(f->g->arena, View);
-                *v = *view->attr.view;
-                v->offset[0] = dim_sub(v->offset[0], dim_add(dim_named(f->g->past), dim_fixed(first)));
-                view->in[0] = rows;
-                view->attr.view = v;
-        }
+        View *v = NEW(f->g->arena, View);
+        *v = *view->attr.view;
+        v->offset[0] = dim_fixed(0);
+        view->in[0] = rows;
+        view->attr.view = v;
 }
 
 bool fronts(Graph *g)

@@ -386,8 +386,9 @@ static Node *make_guards(Rewrite *m, Body *body, const Node *n, Node *const *in,
         for (int side = 0; side < 2; side++)
                 for (Special v = AT_0; v < NSPECIAL; v++) {
                         double result;
-                        if (!(m->guard[n->id].at[side] >> v & 1) || !special_decides(n->op, side, v, &result))
+                        if (!(m->guard[n->id].at[side] >> v & 1))
                                 continue;
+                        special_decides(n->op, side, v, &result);
                         Node *pair[] = {in[side], number_like(m, body, n, in[side], special_value[v])};
                         Node *three[] = {must_build(m, body, n, OP_EQUAL, 2, pair),
                                          number_like(m, body, n, y, result), y};

@@ -70,7 +70,7 @@ static bool run_under(const Node *view, int *first, int *last)
                         continue;
                 bool follows = begin < 0 ||
                                (a->axis == end + 1 && dim_equal(a->size, view->in[0]->type.dim[a->axis]));
-                if (a->axis < 0 || a->stride != 1 || !follows)
+                if (a->stride != 1 || !follows)
                         return false;
                 begin = begin < 0 ? a->axis : begin;
                 end = a->axis;
@@ -89,11 +89,9 @@ static void note_width(const HeadsReading *r, const Node *n, int axis)
         for (; n->op == OP_VIEW; n = n->in[0])
                 if (!run_under(n, &first, &last))
                         return;
-        if (last == n->type.rank - 1 && dim_is_fixed(width) && op_info[n->op].family == STATE) {
-                const StateVar *s = n->attr.state;
-                if (first > s->axis)
-                        r->width[s->id] = common_divisor(width.fixed, r->width[s->id]);
-        }
+        int64_t *known = &r->width[n->attr.state->id];
+        if (last == n->type.rank - 1 && dim_is_fixed(width))
+                *known = common_divisor(width.fixed, *known);
 }
 
 /* Whether groups of n elements along the last axes begin and end with their indices. */
@@ -121,7 +119,7 @@ static int64_t group_size_of(const Type *t, int64_t width)
 static void reading_keep_state(const HeadsReading *r, StateVar *s, Storage storage)
 {
         int last = s->type.rank - 1;
-        bool grouped = s->axis < last && last >= 0 && dim_is_fixed(s->type.dim[last]);
+        bool grouped = s->axis < last && dim_is_fixed(s->type.dim[last]);
         s->storage = storage == STORAGE_Q8 && !grouped ? STORAGE_F32 : storage;
         s->group = 0;
         if (s->storage != STORAGE_Q8)
@@ -148,15 +146,14 @@ static int read_by_user(const HeadsReading *r, const Node *n, const Node *user)
 {
         if (user->op == OP_VIEW)
                 return read_by_users(r, user);
-        if (user->op == OP_APPEND && user->in[0] == n && user->in[1] != n)
+        if (user->op == OP_APPEND && user->in[0] == n)
                 return 0;
         if (user->op != OP_MATMUL || user->in[0] == n)
                 return OTHERWISE;
         bool values = scores_under(base_of(user->in[0])) != NULL;
         if (!values && !becomes_weights(r, user))
                 return OTHERWISE;
-        int rank = n->type.rank; /* a vector's only axis is summed over */
-        note_width(r, n, values || rank < 2 ? rank - 1 : rank - 2);
+        note_width(r, n, n->type.rank - (values ? 1 : 2));
         return BY_ATTENTION;
 }
 

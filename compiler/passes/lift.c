@@ -39,8 +39,7 @@ static bool all_shared(const Lift *l, const Node *n)
 {
         const OpFamily family = op_info[n->op].family;
         if (family == LEAF)
-                return n->op == OP_WEIGHT || n->op == OP_INDEX ||
-                       (n->op == OP_CONST && n->attr.literal->iterations == 1);
+                return n->op == OP_WEIGHT || n->op == OP_INDEX || n->op == OP_CONST;
         if ((family != POINT && family != REDUCE && n->op != OP_VIEW && n->op != OP_MATMUL) ||
             takes_position(n))
                 return false;
@@ -50,16 +49,14 @@ static bool all_shared(const Lift *l, const Node *n)
         return true;
 }
 
-/* 1 + the output's axis of one element, with an atom of its own: `preferred` if it is one, else the only one; 0: none, or several */
+/* 1 + the output's axis of one element: `preferred` if it is one, else the only one; 0: none, or several */
 static int axis_of_one(const Node *view, int preferred)
 {
         const View *v = view->attr.view;
         int found = 0, n = 0;
         for (int i = 0; i < v->natom; i++) {
                 const int out = v->atom[i].out;
-                bool alone = (i == 0 || v->atom[i - 1].out != out) &&
-                             (i + 1 == v->natom || v->atom[i + 1].out != out);
-                if (!alone || !dim_is(v->atom[i].size, 1) || !dim_is(view->type.dim[out], 1))
+                if (!dim_is(v->atom[i].size, 1))
                         continue;
                 if (out == preferred)
                         return out + 1;
@@ -87,15 +84,7 @@ static int axis_at_position(const Lift *l, const Node *n)
 /* 1 + the output's axis for the position, of a view of a lifted node; 0: none */
 static int axis_through(const Lift *l, const Node *n)
 {
-        const View *v = n->attr.view;
-        const int axis = l->axis[n->in[0]->id] - 1;
-        for (int a = 0; a < n->in[0]->type.rank; a++)
-                if (names_position(v->offset[a]))
-                        return 0;
-        for (int i = 0; i < v->natom; i++)
-                if (v->atom[i].axis == axis)
-                        return 0;
-        return dim_is(v->offset[axis], 0) ? axis_of_one(n, axis) : 0;
+        return takes_position(n) ? 0 : axis_of_one(n, l->axis[n->in[0]->id] - 1);
 }
 
 /* 1 + the axis of the position in the node, if it can be computed for all positions at once; else 0. */
@@ -109,8 +98,7 @@ static int lifted_axis(const Lift *l, const Node *n)
         if (n->op == OP_VIEW)
                 return l->axis[n->in[0]->id] > 0 ? axis_through(l, n) : 0;
         const OpFamily family = op_info[n->op].family;
-        if ((family != POINT && family != REDUCE && n->op != OP_MATMUL) || n->op == OP_TOP ||
-            (n->op == OP_MATMUL && n->attr.index))
+        if ((family != POINT && family != REDUCE && n->op != OP_MATMUL) || n->op == OP_TOP)
                 return 0;
         for (int i = 0; i < n->nin; i++) {
                 const Node *x = n->in[i];
@@ -121,12 +109,10 @@ static int lifted_axis(const Lift *l, const Node *n)
                         return 0;
                 axis = own;
         }
-        if (!axis || !dim_is(n->type.dim[axis - 1], 1) || (family == REDUCE && n->attr.axis == axis - 1))
+        if (!dim_is(n->type.dim[axis - 1], 1) || (family == REDUCE && n->attr.axis == axis - 1))
                 return 0;
-        /* the rows of a product's left operand; its right one is the same for all positions */
-        if (n->op == OP_MATMUL && (axis != n->type.rank - 1 || !is_shared(l, n->in[1])))
-                return 0;
-        return axis;
+        /* a product's right operand is the same for all positions */
+        return n->op == OP_MATMUL && !is_shared(l, n->in[1]) ? 0 : axis;
 }
 
 static void mark_lifted(Lift *l, const Node *n)
@@ -186,7 +172,7 @@ static bool find_lifted(Lift *l)
 
 static Node *lift_current(const Lift *l, Node *n)
 {
-        return n->id < l->limit && l->replaced[n->id] ? l->replaced[n->id] : n;
+        return l->replaced[n->id] ? l->replaced[n->id] : n;
 }
 
 /* "from_x", the name of the call, or else of the product */

@@ -14,7 +14,7 @@
 static Node *product_node(Graph *g, const Node *like, Op op, Node *a, Node *b, const Attr *attr)
 {
         Node *in[] = {a, b};
-        return a && (b || op == OP_SUM) ? build_like(g, like, op, b ? 2 : 1, in, attr) : NULL;
+        return build_like(g, like, op, b ? 2 : 1, in, attr);
 }
 
 /* --- a sum of products ------------------------------------------------------------------------------------------ */
@@ -37,8 +37,8 @@ static Node *axes_in_order(Graph *g, const Node *like, Node *x, int rank, int go
         perm[n++] = second;
         perm[n] = last;
         x = view_rank(g, like->body, x, rank, like->span, like->where);
-        x = x ? view_transpose(g, like->body, x, perm, like->span, like->where) : NULL;
-        return x ? view_drop(g, like->body, x, 0, like->span, like->where) : NULL;
+        x = view_transpose(g, like->body, x, perm, like->span, like->where);
+        return view_drop(g, like->body, x, 0, like->span, like->where);
 }
 
 /* The only axis that x has and y lacks; -1: none, or several. */
@@ -69,11 +69,11 @@ static Node *product_sum(Graph *g, const Node *n)
         Node *left = axes_in_order(g, n, swap ? b : a, rank, second, first, fold);
         Node *right = axes_in_order(g, n, swap ? a : b, rank, first, fold, second);
         Node *y = product_node(g, n, OP_MATMUL, left, right, NULL);
-        y = y ? view_rank(g, n->body, y, rank, n->span, n->where) : NULL;
+        y = view_rank(g, n->body, y, rank, n->span, n->where);
         int perm[MAX_RANK];
         for (int i = 0, batch = 1; i < rank; i++)
                 perm[i] = i == fold ? 0 : i == first ? rank - 2 : i == second ? rank - 1 : batch++;
-        return y ? view_transpose(g, n->body, y, perm, n->span, n->where) : NULL;
+        return view_transpose(g, n->body, y, perm, n->span, n->where);
 }
 
 /* --- transposed scores --- */
@@ -111,12 +111,6 @@ static bool is_turned(const Node *n)
         return true;
 }
 
-static bool is_computed_product(const Node *n)
-{
-        return n->op == OP_MATMUL && n->attr.index == 0 && n->type.rank >= 2 && n->in[0]->type.rank >= 2 &&
-               n->in[1]->type.rank >= 2;
-}
-
 typedef struct {
         Graph *g;
         int left;   /* number of nodes that may still be visited */
@@ -136,7 +130,7 @@ static Node *product_turned(Turning *t, Node *n)
         Node *in[3];
         if (--t->left < 0)
                 return NULL;
-        if (is_computed_product(n)) {
+        if (n->op == OP_MATMUL) {
                 t->found = true;
                 return product_node(t->g, n, OP_MATMUL, turn(t->g, n->in[1]), turn(t->g, n->in[0]), NULL);
         }
@@ -146,7 +140,7 @@ static Node *product_turned(Turning *t, Node *n)
                 Node *x = n->in[i]->type.rank < 2
                                   ? view_broadcast(t->g, n->body, n->in[i], &n->type, n->span, n->where)
                                   : n->in[i];
-                in[i] = x ? product_turned(t, x) : NULL;
+                in[i] = product_turned(t, x);
                 if (!in[i])
                         return NULL;
         }
@@ -177,7 +171,7 @@ static Node *upright_scores(Graph *g, const Node *softmax)
 {
         Turning t = {.g = g, .left = 64};
         Node *x = softmax->type.rank >= 2 ? upright(&t, softmax->in[0]) : NULL;
-        if (!x || !t.found || !type_equal(&x->type, &softmax->in[0]->type))
+        if (!x || !t.found)
                 return NULL;
         Node *in[] = {x, softmax->nin > 1 ? softmax->in[1] : NULL};
         return build(g, softmax->body, NULL, OP_SOFTMAX, softmax->nin, in, &softmax->attr, softmax->span,
@@ -188,10 +182,9 @@ static Node *upright_scores(Graph *g, const Node *softmax)
 static Node *upright_values(Graph *g, const Node *n)
 {
         const Node *p = n->in[1];
-        if (!is_computed_product(n) || !is_turned(p) || p->in[0]->op != OP_SOFTMAX)
+        if (!is_turned(p) || p->in[0]->op != OP_SOFTMAX)
                 return NULL;
-        Node *y = product_node(g, n, OP_MATMUL, p->in[0], turn(g, n->in[0]), NULL);
-        return y ? turn(g, y) : NULL;
+        return turn(g, product_node(g, n, OP_MATMUL, p->in[0], turn(g, n->in[0]), NULL));
 }
 
 /* --- a part of a product ------------------------------------------------------------------------------------------ */
@@ -201,7 +194,7 @@ static bool is_range(const Node *n, Dim *first, Dim *count)
 {
         const View *v = n->attr.view;
         int last = n->type.rank - 1;
-        if (n->op != OP_VIEW || last < 0 || n->in[0]->type.rank != n->type.rank || v->natom != n->type.rank)
+        if (last < 0 || n->in[0]->type.rank != n->type.rank || v->natom != n->type.rank)
                 return false;
         for (int i = 0; i < v->natom; i++) {
                 const Atom *a = &v->atom[i];
@@ -221,7 +214,7 @@ static Node *columns_within(Graph *g, const Node *like, const Node *x, int64_t f
         int64_t at = x->op == OP_PAD ? x->attr.before.fixed : 0;
         for (int i = 0; i < x->nin; i++) {
                 Node *part = x->in[i];
-                Dim width = part->type.rank == x->type.rank ? part->type.dim[x->type.rank - 1] : dim_fixed(0);
+                Dim width = part->type.dim[x->type.rank - 1];
                 if (!dim_is_fixed(width))
                         return NULL;
                 if (first >= at && first + count <= at + width.fixed)
@@ -232,17 +225,10 @@ static Node *columns_within(Graph *g, const Node *like, const Node *x, int64_t f
         return NULL;
 }
 
-static bool is_one_padded(const Node *x, int64_t column)
-{
-        Dim width = x->in[0]->type.dim[x->type.rank - 1];
-        return x->op == OP_PAD && x->attr.value == 1 && dim_is_fixed(width) &&
-               (column < x->attr.before.fixed || column >= x->attr.before.fixed + width.fixed);
-}
-
 static bool has_parts(const Node *x)
 {
-        bool parted = (x->op == OP_JOIN || x->op == OP_PAD) && x->attr.axis == x->type.rank - 1;
-        return parted && (x->op == OP_JOIN || dim_is_fixed(x->attr.before));
+        return (x->op == OP_JOIN || x->op == OP_PAD) && x->attr.axis == x->type.rank - 1 &&
+               dim_is_fixed(x->attr.before);
 }
 
 static Node *product_part(Graph *g, const Node *n)
@@ -253,14 +239,15 @@ static Node *product_part(Graph *g, const Node *n)
                 return NULL;
         if (has_parts(product))
                 return columns_within(g, n, product, first.fixed, count.fixed);
-        if (!is_computed_product(product) || !has_parts(product->in[1]))
+        if (product->op != OP_MATMUL || !has_parts(product->in[1]))
                 return NULL;
         const Node *x = product->in[1];
         Node *columns = columns_within(g, n, x, first.fixed, count.fixed);
         if (columns)
                 return product_node(g, n, OP_MATMUL, product->in[0], columns, NULL);
         const Attr attr = {.axis = product->in[0]->type.rank - 1, .slot = -1};
-        bool sums = count.fixed == 1 && is_one_padded(x, first.fixed);
+        bool sums =
+                count.fixed == 1 && x->attr.value == 1 && dim_is_fixed(x->in[0]->type.dim[x->type.rank - 1]);
         return sums ? product_node(g, n, OP_SUM, product->in[0], NULL, &attr) : NULL;
 }
 

@@ -65,14 +65,12 @@ static Node *recur_where(RecurMatch *m, Node *condition, Node *yes, Node *no)
 {
         Diag diag = {.arena = m->r->g->arena};
         Node *in[] = {condition, yes, no};
-        return condition && yes && no
-                       ? build(m->r->g, m->at, &diag, OP_WHERE, 3, in, NULL, m->root->span, m->root->where)
-                       : NULL;
+        return build(m->r->g, m->at, &diag, OP_WHERE, 3, in, NULL, m->root->span, m->root->where);
 }
 
 Node *recur_as_real(RecurMatch *m, Node *n)
 {
-        return n && n->type.dtype != REAL ? recur_node(m, OP_REAL_OF, n, NULL) : n;
+        return n->type.dtype != REAL ? recur_node(m, OP_REAL_OF, n, NULL) : n;
 }
 
 Node *recur_number(RecurMatch *m, double value)
@@ -103,11 +101,9 @@ static Node *recur_one_step(RecurMatch *m)
                 const Decay *d = &m->decay[i];
                 Node *x = recur_times(m, recur_number(m, (double)d->steps), &d->by);
                 x = d->base ? recur_node(m, OP_POW, d->base, x) : recur_node(m, OP_EXP, x, NULL);
-                all = all && x ? recur_node(m, OP_MUL, all, x) : x;
-                if (!x)
-                        return recur_refuse(m, "its decays do not fit");
+                all = all ? recur_node(m, OP_MUL, all, x) : x;
         }
-        return all && all->type.rank < 2 ? view_rank(g, m->at, all, 2, m->root->span, m->root->where) : all;
+        return all->type.rank < 2 ? view_rank(g, m->at, all, 2, m->root->span, m->root->where) : all;
 }
 
 /* A constant with `each` numbers for every number of `of`, computed by recur_node(); for each iteration if
@@ -188,8 +184,6 @@ static Node *powers_of_still(RecurMatch *m, Node *c)
 static Node *powers_of(RecurMatch *m)
 {
         Node *c = recur_one_step(m);
-        if (!c)
-                return NULL;
         if (!literal_of(m, c, 0))
                 return powers_of_still(m, recur_as_real(m, c));
         Type type = c->type;
@@ -204,10 +198,8 @@ static Node *powers_of(RecurMatch *m)
 static Node *swapped(RecurMatch *m, Node *x, int back)
 {
         int perm[MAX_RANK];
-        if (x && x->type.rank <= back)
+        if (x->type.rank <= back)
                 x = view_rank(m->r->g, m->at, x, back + 1, m->root->span, m->root->where);
-        if (!x)
-                return NULL;
         int last = x->type.rank - 1;
         for (int i = 0; i < last; i++)
                 perm[i] = i;
@@ -248,13 +240,11 @@ static Node *recur_weighed(RecurMatch *m, Node *x)
 }
 
 /* Whether n is known position by position, and reads no later position.  The new nodes are made of such
- * operands.  If a value may be NaN, such as a quotient by a sum, only a guard makes a mask in a product
- * effective; facts of ANY_VALUES decide. */
+ * operands. */
 static bool looks_back(const RecurMatch *m, const Node *n)
 {
         const Recur *r = m->r;
-        return n->id >= r->limit || !reads_future(r->facts, &r->facts->of[n->id].reach) ||
-               !reads_future(r->any, &r->any->of[n->id].reach);
+        return n->id >= r->limit || !reads_future(r->facts, &r->facts->of[n->id].reach);
 }
 
 static bool has_inputs(const RecurMatch *m, const Node *n)
@@ -267,15 +257,6 @@ bool may_spoil(const RecurMatch *m, const Node *n, bool under)
 {
         const Fact *f = n && n->id < m->r->limit ? &m->r->facts->of[n->id] : NULL;
         return f && ((f->kinds & ~(unsigned)FINITE) || (under && f->exact_zero && (f->kinds & ZERO)));
-}
-
-/* Whether it is proved that the formula masks later rows for all values. */
-static bool hides_later_rows(const RecurMatch *m)
-{
-        const Recur *r = m->r;
-        const int root = m->root->id;
-        return root < r->limit && (!reads_future(r->facts, &r->facts->of[root].reach) ||
-                                   !reads_future(r->any, &r->any->of[root].reach));
 }
 
 static bool are_fed(RecurMatch *m, const Node *v)
@@ -298,7 +279,7 @@ static bool are_fed(RecurMatch *m, const Node *v)
                 back = back && (!all[i] || looks_back(m, all[i]));
                 fed = fed || (all[i] && has_inputs(m, all[i]));
         }
-        spoilt = spoilt && !hides_later_rows(m);
+        spoilt = spoilt && reads_future(m->r->facts, &m->r->facts->of[m->root->id].reach);
         if (back && fed && !spoilt)
                 return true;
         return recur_refuse(m, !back  ? "its summands depend on later positions"
@@ -316,8 +297,7 @@ bool is_rows(const RecurMatch *m, const Node *n)
 static bool is_thin(const Node *v, const Node *powers)
 {
         int head = v->type.rank - 3;
-        return head >= 0 && dim_is(v->type.dim[v->type.rank - 1], 1) && dim_is_fixed(v->type.dim[head]) &&
-               !(powers && varies_along(powers, 2));
+        return head >= 0 && dim_is(v->type.dim[v->type.rank - 1], 1) && !(powers && varies_along(powers, 2));
 }
 
 /* The scan of v, weighted by queries and keys if there are any. */
@@ -328,20 +308,22 @@ static Node *recur_scan(RecurMatch *m, Node *v, Node *q, Node *k)
                 return recur_along(m, v, q, k);
         Diag diag = {.arena = g->arena};
         Node *powers = m->ndecay ? powers_of(m) : NULL;
-        bool across = v && !q && is_thin(v, powers);
-        Node *in[4] = {across ? v = swapped(m, v, 2) : v};
+        bool across = !q && is_thin(v, powers);
+        Node *in[4] = {recur_as_real(m, across ? swapped(m, v, 2) : v)};
         int n = 1;
-        if ((m->ndecay && !powers) || !v || !is_rows(m, v) || (q && (!k || !is_rows(m, q) || !is_rows(m, k))))
-                return recur_refuse(m, "its operands are no rows of a fixed width for each position");
+        if (m->ndecay && !powers)
+                return NULL;
         if (q) {
-                in[n++] = q;
-                in[n++] = k;
+                in[n++] = recur_as_real(m, q);
+                in[n++] = recur_as_real(m, k);
         }
         if (powers)
                 in[n++] = powers;
         Attr attr = {.index = m->maxima ? SCAN_MAXIMA : SCAN_SUMS, .slot = -1};
         Node *y = build(g, m->at, &diag, OP_SCAN, n, in, &attr, m->root->span, m->root->where);
-        return !y ? recur_refuse(m, "its leading axes do not fit") : across ? swapped(m, y, 2) : y;
+        if (!y)
+                return recur_refuse(m, "its operands are no rows of a fixed width for each position");
+        return across ? swapped(m, y, 2) : y;
 }
 
 /* y with the type of the root */
@@ -391,9 +373,8 @@ static Node *decay_sum(RecurMatch *m)
 {
         Graph *g = m->r->g;
         Node *step = recur_one_step(m);
-        Type type = step ? step->type : (Type){0};
         m->at = g->top;
-        Node *c = step ? recur_table(m, step, type, 1, itself) : NULL;
+        Node *c = recur_table(m, step, step->type, 1, itself);
         if (!c)
                 return NULL;
         Node *one = recur_number(m, 1), *n = recur_as_real(m, rows_so_far(m));
@@ -418,8 +399,7 @@ static Node *make_sum(RecurMatch *m)
                       : NULL;
         } else if (weighs) {
                 y = recur_scan(m, recur_weighed(m, NULL), NULL, NULL);
-                bool counts = m->col.n == 0 && dim_bound(m->r->g, dim_named(m->r->time)) <= 1 << 24;
-                if (y && counts && m->root->type.dtype == INT)
+                if (m->col.n == 0 && m->root->type.dtype == INT) /* a count of at most 2^21 positions */
                         y = recur_node(m, OP_FLOOR, y, NULL);
         } else {
                 y = m->ndecay ? decay_sum(m) : rows_so_far(m);
@@ -436,11 +416,11 @@ static Node *left_operand(const Recur *r, const Node *n)
 {
         Node *left = n->nin ? n->in[0] : NULL;
         bool sums = n->op == OP_MATMUL
-                            ? n->attr.index == 0 && left->op != OP_SOFTMAX
+                            ? left->op != OP_SOFTMAX
                             : (n->op == OP_SUM || n->op == OP_MAXOF) && n->attr.axis == left->type.rank - 1;
         Dim time = dim_named(r->time);
         int rank = left ? left->type.rank : 0;
-        return sums && rank >= 2 && n->type.rank >= 2 && dim_equal(left->type.dim[rank - 1], time) &&
+        return sums && rank >= 2 && dim_equal(left->type.dim[rank - 1], time) &&
                                dim_equal(left->type.dim[rank - 2], time)
                        ? left
                        : NULL;
@@ -456,7 +436,7 @@ static Node *recurrence(Recur *r, Node *n)
                 y = m.maxima ? make_maxima(&m) : n->op == OP_SUM ? make_sum(&m) : make_product(&m);
         const char *name = n->name ? n->name : op_info[n->op].text;
         if (y) {
-                y->name = y->name ? y->name : n->name;
+                y->name = n->name;
                 text_printf(r->said, "%s at line %d: a recurrence%s%s\n", name, span_line(n->span),
                             m.core     ? " of queries and keys"
                             : m.maxima ? " of maxima"
@@ -485,7 +465,7 @@ static bool has_candidate(const Recur *r, const Body *b)
 
 static Node *recur_current(const Recur *r, Node *n)
 {
-        return n->id < r->limit && r->replaced[n->id] ? r->replaced[n->id] : n;
+        return r->replaced[n->id] ? r->replaced[n->id] : n;
 }
 
 static void recur_body(Recur *r, Body *b)
@@ -516,9 +496,7 @@ bool recur(Graph *g, int time, Text *said)
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Recur r = {.g = g, .time = time, .limit = g->nnode, .said = said};
         if (has_candidate(&r, g->top)) {
-                GraphFacts *facts = graph_facts(&scratch, g, time);
-                r.facts = facts_under(facts, FINITE_VALUES);
-                r.any = facts_under(facts, ANY_VALUES);
+                r.facts = facts_under(graph_facts(&scratch, g, time), FINITE_VALUES);
                 r.replaced = NEW_ARRAY(&scratch, Node *, g->nnode);
                 r.bounds = NEW_ARRAY(&scratch, RealBounds, g->nnode);
                 for (int i = 0; i < g->nnode; i++)

@@ -28,7 +28,7 @@ typedef struct {
 
 typedef struct {
         Graph *g;
-        const Facts *facts, *any; /* facts of the nodes up to `limit`, for finite values; for any values */
+        const Facts *facts; /* of the nodes up to `limit`, for finite values */
         int time, limit;
         Node **replaced;    /* by id */
         RealBounds *bounds; /* by id; low > high: not yet found */

@@ -55,13 +55,12 @@ static Node *copied_view(Graph *g, const Node *n)
         return view;
 }
 
-/* also: the other operand of the same product. */
-static void operands_take_own(Operands *o, Node **operand, const Node *also)
+static void operands_take_own(Operands *o, Node **operand)
 {
         Node *n = *operand;
         if (n->id >= o->known) /* the product of one attention has the scores of another */
                 return;
-        if (n->op == OP_VIEW && n != also && o->uses->nuser[n->id] == 1 && !o->uses->pinned[n->id])
+        if (n->op == OP_VIEW && o->uses->nuser[n->id] == 1 && !o->uses->pinned[n->id])
                 return;
         GROW(&o->scratch, o->own, o->n, o->cap);
         *operand = n->op == OP_VIEW ? copied_view(o->g, n) : identity_view(o->g, n);
@@ -79,9 +78,9 @@ static void operands_find_sites(Operands *o, const Body *b)
                         operands_find_sites(o, n->attr.region->body[k]);
                 if (n->op != OP_MATMUL || why_no_attention(&o->scratch, o->g, o->uses, n, NULL, &s))
                         continue;
-                operands_take_own(o, &s.core->in[0], s.core->in[1]);
-                operands_take_own(o, &s.core->in[1], NULL);
-                operands_take_own(o, &n->in[1], NULL);
+                operands_take_own(o, &s.core->in[0]);
+                operands_take_own(o, &s.core->in[1]);
+                operands_take_own(o, &n->in[1]);
         }
 }
 

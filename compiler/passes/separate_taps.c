@@ -39,8 +39,8 @@ typedef struct {
 /* Whether the value is in memory, and taps use it directly. */
 static bool taps_is_stored(const Node *n)
 {
-        return n->op == OP_CARRY || n->op == OP_READ || n->op == OP_APPEND || n->op == OP_REPEAT ||
-               n->op == OP_RESULT || keeps_scan(n);
+        return n->op == OP_CARRY || n->op == OP_APPEND || n->op == OP_REPEAT || n->op == OP_RESULT ||
+               keeps_scan(n);
 }
 
 /* Marks the keys of a product of scores, and the views through which it reads them. */
@@ -114,7 +114,7 @@ static Node *taps_same(TapsApart *p, const Node *n, Node *x)
  * user is then a product of two activations, which cannot read keys in attention's tiles. */
 static Node *instead(TapsApart *p, Node *n, bool shown)
 {
-        if (n->id >= p->limit || !p->needed.node[n->id])
+        if (!p->needed.node[n->id])
                 return n;
         if (taps_is_stored(n))
                 return shown && (n->op == OP_APPEND || keeps_scan(n)) ? taps_same(p, n, n) : n;
@@ -136,16 +136,10 @@ static Node *instead(TapsApart *p, Node *n, bool shown)
 static Node *shown(TapsApart *p, Node *n)
 {
         Node *own = instead(p, n, true);
-        bool needed = n->id < p->limit && p->needed.node[n->id];
-        return needed && taps_is_stored(base_of(own)) ? taps_same(p, n, own) : own;
+        return p->needed.node[n->id] && taps_is_stored(base_of(own)) ? taps_same(p, n, own) : own;
 }
 
 /* --- rewiring ----------------------------------------------------------------------------------------------------------- */
-
-static bool is_needed(const TapsApart *p, const Node *n)
-{
-        return n->id < p->limit && p->needed.node[n->id];
-}
 
 static void rewire_region(TapsApart *p, Node *repeat)
 {
@@ -169,7 +163,7 @@ static void rewire(TapsApart *p, const Body *b)
 {
         for (int i = 0; i < b->nnode; i++) {
                 Node *n = b->node[i];
-                for (int k = 0; k < n->nin && !is_needed(p, n) && n->op != OP_REPEAT; k++)
+                for (int k = 0; k < n->nin && !p->needed.node[n->id] && n->op != OP_REPEAT; k++)
                         n->in[k] = instead(p, n->in[k], true);
                 if (n->op != OP_REPEAT)
                         continue;
