@@ -18,10 +18,32 @@ YARN = {"rope_type": "yarn", "rope_theta": 50.0, "factor": 8.0, "original_max_po
 GROWING = YARN | {"original_max_position_embeddings": 8, "llama_4_scaling_beta": 0.2, "mscale": 1.0, "mscale_all_dim": 1.0}
 PROPORTIONAL = {"rope_type": "proportional", "rope_theta": 50.0, "partial_rotary_factor": 0.25}
 S, F = "sliding_attention", "full_attention"
+# the parts for pictures and sound, which are left out
+BESIDE_PHI = {"vision_config": dict(hidden_size=16, intermediate_size=8, num_hidden_layers=2, num_attention_heads=2, image_size=28, crop_size=28, patch_size=14),
+              "audio_config": dict(hidden_size=16, intermediate_size=8, num_blocks=1, num_attention_heads=2, ext_pw_out_channel=16, input_size=8, kernel_size=3,
+                                   depthwise_separable_out_channel=16, nemo_conv_channels=8, time_reduction=2)}
 
 CONFIGURATIONS = {
     "arcee": DEFAULT,
     "bitnet": {"": {"rope_parameters": {"rope_theta": 50.0}}, "other": flipped()},
+    "axk1": {
+        "": {"n_group": 4, "topk_group": 2, "n_routed_experts": 8, "num_hidden_layers": 3, "head_dim": 4},
+        "other": flipped(attention_bias=False, rope_interleave=True, tie_word_embeddings=False, norm_topk_prob=True, n_group=1, topk_group=1, n_routed_experts=5,
+                         n_shared_experts=2, mlp_layer_types=["sparse", "sparse"], num_hidden_layers=2, head_dim=4, rope_parameters=YARN | {"mscale": 0.7, "mscale_all_dim": 0.7}),
+    },
+    "cohere_compass_text": {
+        "": {"layer_types": [S, F, S], "num_hidden_layers": 3, "rope_parameters": {F: None, S: PLAIN | {"rope_theta": 50.0, "mrope_section": [2, 1, 1]}}},
+        "other": flipped(attention_bias=False, tie_word_embeddings=True, logit_scale=0.25, num_hidden_layers=2, layer_types=[F, S],
+                         rope_parameters={F: PLAIN, S: PLAIN | {"rope_theta": 50.0}}),
+    },
+    "cohere2_moe": {
+        "": {"num_shared_experts": 2, "num_hidden_layers": 5, "prefix_dense_intermediate_size": 24, "mlp_layer_types": ["dense", *["sparse"] * 4],
+             "layer_types": [F, S, S, F, S], "rope_theta": 50.0},
+        "other": flipped(attention_bias=False, tie_word_embeddings=True, rms_norm_eps=1e-3, num_shared_experts=1, shared_expert_combination_strategy="sum",
+                         expert_selection_fn="sigmoid", norm_topk_prob=True, prefix_dense_sliding_window_pattern=2, num_experts_per_tok=3,
+                         mlp_layer_types=["dense", "sparse", "sparse"], layer_types=[F, S, S], num_hidden_layers=3),
+    },
+    "ctrl": {"": {"layer_norm_epsilon": 1e-6, "tie_word_embeddings": True}},
     "cwm": {
         "": {"rope_parameters": {"rope_theta": 50.0}},
         "other": flipped(mlp_bias=False, layer_types=[S, F, F, S, S], rope_parameters={"rope_type": "default", "rope_theta": 1e4}),
@@ -47,6 +69,24 @@ CONFIGURATIONS = {
         "": {"num_hidden_layers": 4, "layer_types": [S, S, F, F], "global_head_dim": 16},
         "other": flipped(num_hidden_layers=4, layer_types=[S, F, S, F], global_head_dim=12, num_kv_shared_layers=1),
     },
+    "dbrx": {
+        "": {"attn_config": {"kv_n_heads": 2, "clip_qkv": 0.8, "rope_theta": 1e4}, "num_key_value_heads": 2,
+             "ffn_config": {"ffn_hidden_size": 14, "moe_num_experts": 5, "moe_top_k": 2}},
+        "other": {"attn_config": {"kv_n_heads": 4, "clip_qkv": 0.4, "rope_theta": 5e5}, "rope_parameters": PLAIN, "num_key_value_heads": 4,
+                  "ffn_config": {"ffn_hidden_size": 14, "moe_num_experts": 5, "moe_top_k": 3, "moe_normalize_expert_weights": 2.0, "ffn_act_fn": {"name": "gelu"}}},
+        "unnormed": {"attn_config": {"kv_n_heads": 1, "clip_qkv": 8, "rope_theta": 5e5}, "rope_parameters": PLAIN, "num_key_value_heads": 1,
+                     "ffn_config": {"ffn_hidden_size": 14, "moe_num_experts": 5, "moe_top_k": 3, "moe_normalize_expert_weights": None}},
+    },
+    "dots1": {
+        "": {"n_shared_experts": 2, "n_routed_experts": 5, "num_experts_per_tok": 2, "first_k_dense_replace": 1, "num_hidden_layers": 3, "max_window_layers": 2},
+        "other": flipped(n_shared_experts=1, n_routed_experts=8, num_experts_per_tok=3, n_group=4, topk_group=2, layer_types=[S, F],
+                         norm_topk_prob=True),
+    },
+    "exaone_moe": {
+        "": {},
+        "other": flipped(num_experts=8, n_group=4, topk_group=2, layer_types=[F, S, F], mlp_layer_types=["dense", "dense", "sparse"], num_hidden_layers=3),
+    },
+    "flex_olmo": {"": {}, "other": flipped(attention_bias=False)},
     "glm4_moe_lite": {
         "": {},
         "other": flipped(attention_bias=False, rope_interleave=True, tie_word_embeddings=False, norm_topk_prob=True, q_lora_rank=None, n_routed_experts=8,
@@ -61,6 +101,30 @@ CONFIGURATIONS = {
                          rope_parameters=YARN | {"mscale": 0.7, "mscale_all_dim": 0.7}),
     },
     "helium": {"": {"head_dim": 8}, "other": flipped(attention_bias=False, mlp_bias=False)},
+    "granite_swa": {
+        "": {"layer_rope_theta": [50.0, 1e4, 0, 50.0, 7e3]},
+        "other": flipped(layer_types=[S, F, F, S, F], rope_parameters={"rope_type": "llama3", "rope_theta": 50.0, "factor": 4.0, "low_freq_factor": 1.0,
+                                                                  "high_freq_factor": 4.0, "original_max_position_embeddings": 16}),
+    },
+    "granitemoe_swa": {
+        "": {"attention_bias": False, "layer_rope_theta": [0, 50.0, 1e4, 50.0, 7e3], "shared_intermediate_size": 20},
+        "other": flipped(attention_bias=False, layer_types=[S, F, F, S, F]),
+    },
+    "granitemoeshared": {"": {"shared_intermediate_size": 20}, "other": flipped(attention_bias=False)},
+    "hunyuan_v1_dense": {
+        "": {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 50.0, "factor": 1.0, "alpha": 7.0}},
+        "other": flipped(),
+    },
+    "hunyuan_v1_moe": {
+        "": {"num_experts": 5, "moe_topk": 2},
+        "other": flipped(num_experts=4, moe_topk=[3, 3], rope_parameters={"rope_type": "dynamic", "rope_theta": 50.0, "factor": 1.0, "alpha": 7.0}),
+    },
+    "hy_v3": {"": {"num_hidden_layers": 3}, "other": flipped(mlp_layer_types=["sparse", "sparse"], num_hidden_layers=2)},
+    "mellum": {
+        "": {"layer_types": [S, F, S], "num_hidden_layers": 3, "mlp_layer_types": ["sparse", "dense", "sparse"],
+             "rope_parameters": {F: YARN, S: {"rope_type": "default", "rope_theta": 1e4}}},
+        "other": flipped(attention_bias=False, rope_parameters={F: PLAIN, S: PLAIN}),
+    },
     "lfm2_moe": {
         "": {"num_hidden_layers": 3, "layer_types": ["conv", F, "conv"], "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}},
         "other": flipped(num_hidden_layers=3, layer_types=[F, "conv", F], conv_L_cache=4, num_dense_layers=0),
@@ -88,17 +152,36 @@ CONFIGURATIONS = {
         "": {"rope_parameters": GROWING},
         "other": flipped(sliding_window=5, rope_parameters=GROWING | {"llama_4_scaling_beta": 0.4, "mscale": 0.5}),
     },
+    "modernbert-decoder": {
+        "": {"num_hidden_layers": 4, "local_attention": 6},
+        "other": flipped(num_hidden_layers=3, local_attention=10, layer_types=[S, F, S], classifier_activation="relu", hidden_activation="silu",
+                         rope_parameters={F: PLAIN, S: PLAIN | {"rope_theta": 50.0}}),
+    },
     "olmo3": {
         "": {"rope_parameters": {F: YARN, S: {"rope_type": "default", "rope_theta": 1e4}}},
         "other": flipped(attention_bias=False, rope_parameters={F: PLAIN, S: YARN}),
+    },
+    "solar_open": {"": {}, "other": flipped(n_routed_experts=8, n_group=4, topk_group=2)},
+    "phi4_multimodal": {
+        "": BESIDE_PHI | {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}},
+        "other": flipped(**BESIDE_PHI, sliding_window=5, original_max_position_embeddings=9, rope_parameters={
+            "rope_type": "longrope", "rope_theta": 1e4, "partial_rotary_factor": 1.0, "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 2.0, 3.0, 4.0]}),
     },
     "vaultgemma": {
         "": {},
         "other": flipped(attention_bias=False, tie_word_embeddings=True, final_logit_softcapping=None, attn_logit_softcapping=None, layer_types=[F, F, S]),
     },
+    "xglm": {"": {}, "other": flipped(add_cross_attention=False)},
+    "youtu": {
+        "": {"head_dim": 4},
+        "other": flipped(attention_bias=False, rope_interleave=True, q_lora_rank=None, qk_rope_head_dim=8, head_dim=8,
+                         rope_parameters=YARN | {"mscale": 0.7, "mscale_all_dim": 0.7}),
+    },
 }
 # for each type, and for all, options that are not visible in the output, and the reason
 INVISIBLE = {
+    "hy_v3": {"enable_moe_fp32_combine": "the type of a sum"},
+    "modernbert-decoder": {"local_attention": "sliding_window, which the class saves beside it, has precedence"},
     "": {"max_position_embeddings": "it only limits the context", "pretraining_tp": "of training", "qk_head_dim": "the sum of two others"},
     "deepseek_v32": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
     "glm_moe_dsa": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},

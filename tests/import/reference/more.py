@@ -41,6 +41,14 @@ decoder("gemma4", t.Gemma4ForConditionalGeneration, t.Gemma4Config(
 decoder("gemma4_unified", t.Gemma4UnifiedForConditionalGeneration, t.Gemma4UnifiedConfig(
     text_config=t.Gemma4UnifiedTextConfig(**GEMMA, attention_k_eq_v=True), vision_config=t.Gemma4UnifiedVisionConfig(mm_embed_dim=12, mm_posemb_size=8, output_proj_dims=12, patch_size=4),
     image_token_id=5))
+decoder("got_ocr2", t.GotOcr2ForConditionalGeneration, t.GotOcr2Config(
+    text_config=t.Qwen2Config(**SIZES, tie_word_embeddings=True),
+    vision_config=dict(hidden_size=12, output_channels=8, num_hidden_layers=1, num_attention_heads=2, image_size=16, patch_size=4, window_size=2,
+                       global_attn_indexes=[0], mlp_dim=16)))
+decoder("emu3", t.Emu3ForConditionalGeneration, t.Emu3Config(
+    text_config=t.Emu3TextConfig(**SIZES, bos_token_id=1, eos_token_id=2, pad_token_id=0), vocabulary_map={"<image>": 5, "<|extra_200|>": 6},
+    vq_config=dict(codebook_size=8, base_channels=32, channel_multiplier=[1], num_res_blocks=1, hidden_size=32, embed_dim=4, latent_channels=4)))
+decoder("emu3_text", t.Emu3ForCausalLM, t.Emu3TextConfig(**SIZES, bos_token_id=1, eos_token_id=2, pad_token_id=0))
 decoder("smolvlm", t.SmolVLMForConditionalGeneration, t.SmolVLMConfig(
     text_config=t.LlamaConfig(**SIZES), vision_config=EYE, image_token_id=5, scale_factor=1))
 decoder("idefics3", t.Idefics3ForConditionalGeneration, t.Idefics3Config(
