@@ -55,6 +55,7 @@ CONFIGURATIONS = {
                          attention_bias=False, mlp_bias=False, norm_topk_prob=True, tie_word_embeddings=False,
                          rope_parameters=YARN | {"mscale": 0.7, "mscale_all_dim": 0.7}),
     },
+    "diffllama": {"": {"num_hidden_layers": 3, "rope_parameters": {"rope_theta": 50.0}}, "other": flipped()},
     "ernie4_5": DEFAULT,
     # the E models: embeddings for each layer, shared keys and values
     "gemma4_text": {
@@ -125,6 +126,14 @@ CONFIGURATIONS = {
              "rope_parameters": {F: YARN, S: {"rope_type": "default", "rope_theta": 1e4}}},
         "other": flipped(attention_bias=False, rope_parameters={F: PLAIN, S: PLAIN}),
     },
+    "laguna": {
+        "": {"num_hidden_layers": 4, "layer_types": [F, S, S, F], "num_attention_heads_per_layer": [4, 2, 6, 4], "moe_router_logit_softcapping": 2.0,
+             "moe_routed_scaling_factor": 1.25,
+             "rope_parameters": {F: PLAIN | {"rope_theta": 50.0, "partial_rotary_factor": 0.5}, S: PLAIN | {"rope_theta": 40.0, "partial_rotary_factor": 1.0}}},
+        "other": flipped(num_hidden_layers=3, num_attention_heads_per_layer=None, layer_types=[S, F, S], mlp_layer_types=["sparse", "dense", "sparse"],
+                         gating="per-element", moe_apply_router_weight_on_input=False,
+                         rope_parameters={F: YARN | {"partial_rotary_factor": 1.0}, S: PLAIN | {"partial_rotary_factor": 0.5}}),
+    },
     "lfm2_moe": {
         "": {"num_hidden_layers": 3, "layer_types": ["conv", F, "conv"], "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}},
         "other": flipped(num_hidden_layers=3, layer_types=[F, "conv", F], conv_L_cache=4, num_dense_layers=0),
@@ -157,6 +166,7 @@ CONFIGURATIONS = {
         "other": flipped(num_hidden_layers=3, local_attention=10, layer_types=[S, F, S], classifier_activation="relu", hidden_activation="silu",
                          rope_parameters={F: PLAIN, S: PLAIN | {"rope_theta": 50.0}}),
     },
+    "nanochat": {"": {"rope_parameters": {"rope_theta": 50.0}, "num_key_value_heads": 2}, "other": flipped(final_logit_softcapping=None)},
     "olmo3": {
         "": {"rope_parameters": {F: YARN, S: {"rope_type": "default", "rope_theta": 1e4}}},
         "other": flipped(attention_bias=False, rope_parameters={F: PLAIN, S: YARN}),
@@ -185,8 +195,9 @@ INVISIBLE = {
     "": {"max_position_embeddings": "it only limits the context", "pretraining_tp": "of training", "qk_head_dim": "the sum of two others"},
     "deepseek_v32": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
     "glm_moe_dsa": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
-    "minicpm3": {"head_dim": "the class sets it to qk_rope_head_dim"},
+    "minicpm3": {"head_dim": "the class sets it to qk_rope_head_dim", "rope_parameters.long_factor": "of long texts"},
     "minimax": {"block_size": "it only cuts the sums"},
+    "phimoe": {"num_experts_per_tok": "the class always takes two", "rope_parameters.long_factor": "of long texts", "rope_parameters.long_mscale": "of long texts"},
 }
 
 
