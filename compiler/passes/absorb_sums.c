@@ -54,19 +54,17 @@ static int reads(const Summing *s, const Node *n)
         return found;
 }
 
-/* Whether n is the same for all elements of the last axis of `of`. */
-static bool is_same_along(const Node *n, const Node *of)
+/* Whether n is the same for all elements of the last axis. */
+static bool is_same_along_last(const Node *n)
 {
         const Type *t = &n->type;
-        return t->rank == 0 ||
-               (t->rank <= of->type.rank && dim_is(t->dim[t->rank - 1], 1) && t->dtype == REAL);
+        return t->rank == 0 || dim_is(t->dim[t->rank - 1], 1);
 }
 
-/* A product of two computed tensors of this type. */
-static bool is_score(const Node *n, const Type *t)
+/* A product of two computed tensors. */
+static bool is_score(const Node *n)
 {
-        return n->op == OP_MATMUL && n->attr.index == 0 && type_equal(&n->type, t) &&
-               n->in[1]->type.rank >= 2 && n->in[0]->type.dtype == REAL && n->in[1]->type.dtype == REAL &&
+        return n->op == OP_MATMUL && n->in[0]->type.dtype == REAL && n->in[1]->type.dtype == REAL &&
                base_of(n->in[1])->op != OP_WEIGHT &&
                dim_is_fixed(n->in[0]->type.dim[n->in[0]->type.rank - 1]);
 }
@@ -85,7 +83,7 @@ static bool find_terms(const Summing *s, Terms *to, Node *n, const Node *root, b
         double c;
         if (!type_equal(&n->type, &root->type) || (n != root && reads(s, n) != 1))
                 return false;
-        if (softmaxes ? n->op == OP_SOFTMAX : is_score(n, &root->type))
+        if (softmaxes ? n->op == OP_SOFTMAX : is_score(n))
                 return add_term(to, n, NULL, by);
         switch ((int)n->op) {
         case OP_ADD:
@@ -102,7 +100,7 @@ static bool find_terms(const Summing *s, Terms *to, Node *n, const Node *root, b
                                 return find_terms(s, to, n->in[1 - i], root, softmaxes, by * c);
                         Node *other = n->in[1 - i];
                         if (softmaxes && other->op == OP_SOFTMAX && type_equal(&other->type, &n->type) &&
-                            reads(s, other) == 1 && is_same_along(n->in[i], n))
+                            reads(s, other) == 1 && is_same_along_last(n->in[i]))
                                 return add_term(to, other, n->in[i], by);
                 }
                 return false;
@@ -136,10 +134,9 @@ static Type common_front(const Terms *terms)
         Type front = {.dtype = REAL, .rank = 2};
         front.dim[0] = front.dim[1] = dim_fixed(1);
         for (int i = 0; i < terms->n; i++) {
-                Type t = terms->term[i].node->in[1]->type, joined;
+                Type t = terms->term[i].node->in[1]->type;
                 t.dim[t.rank - 1] = t.dim[t.rank - 2] = dim_fixed(1);
-                if (type_broadcast(&front, &t, &joined))
-                        front = joined;
+                type_broadcast(&front, &t, &front);
         }
         return front;
 }
@@ -179,11 +176,10 @@ static Node *join_sum(const void *of, Node *n)
         if ((n->op == OP_ADD || n->op == OP_SUB) && !s->within[n->id] && is_attention_score(s->uses, n) &&
             find_terms(s, &terms, n, n, false, 1))
                 y = one_product(s->g, n, &terms);
-        if (n->op == OP_MATMUL && n->attr.index == 0 && n->in[0]->op != OP_SOFTMAX &&
-            base_of(n->in[1])->op != OP_WEIGHT && reads(s, n->in[0]) == 1 &&
-            find_terms(s, &terms, n->in[0], n->in[0], true, 1))
+        if (n->op == OP_MATMUL && n->in[0]->op != OP_SOFTMAX && base_of(n->in[1])->op != OP_WEIGHT &&
+            reads(s, n->in[0]) == 1 && find_terms(s, &terms, n->in[0], n->in[0], true, 1))
                 y = terms_sum(s->g, n, &terms);
-        return type_equal(&y->type, &n->type) ? y : n;
+        return y;
 }
 
 /* Marks sums within this sum, which are not rewritten separately. */
@@ -193,7 +189,7 @@ static void mark_within(Summing *s, const Node *n)
                 Node *x = n->in[i];
                 bool sums = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_NEG || x->op == OP_MUL ||
                             x->op == OP_DIV;
-                if (!sums || s->within[x->id])
+                if (!sums)
                         continue;
                 s->within[x->id] = true;
                 mark_within(s, x);
@@ -209,8 +205,7 @@ bool join_sums(Graph *g)
         for (int i = s.uses->n - 1; i >= 0; i--) {
                 Node *n = s.uses->all[i];
                 Terms terms = {0};
-                if ((n->op == OP_ADD || n->op == OP_SUB) && !s.within[n->id] &&
-                    find_terms(&s, &terms, n, n, false, 1))
+                if ((n->op == OP_ADD || n->op == OP_SUB) && find_terms(&s, &terms, n, n, false, 1))
                         mark_within(&s, n);
         }
         Replacing r = {.g = g, .of = &s, .rewrite = join_sum};

@@ -101,7 +101,7 @@ static void facts_clause(const Facts *f, const Clause *c, const Dim *dim, int ra
         int to = above.axis;
         Dim offset = above.offset;
         if (above.by_number && (to < 0 || dim_bound(f->graph, dim_sub(above.number, offset)) < 0)) {
-                to = to < 0 ? other_growing(f, dim, rank, axis) : to; /* any index is at least 0 */
+                to = other_growing(f, dim, rank, axis); /* any index is at least 0 */
                 offset = above.number;
         }
         if (to < 0 && !above.by_number) {
@@ -182,10 +182,8 @@ Fact fact_rename(const Facts *f, const Fact *a, const AxisMap *map, const int *t
         y.reach = (Reach){.all = a->reach.all};
         for (int i = 0; i < a->reach.n; i++) {
                 Read r = a->reach.at[i];
-                bool moves = r.axis != NO_AXIS;
-                r.axis = moves ? to[r.axis] : NO_AXIS;
-                if (!moves || r.axis >= 0)
-                        reach_add(f, &y.reach, r);
+                r.axis = r.axis == NO_AXIS ? NO_AXIS : to[r.axis];
+                reach_add(f, &y.reach, r);
         }
         for (Special v = AT_0; v < NSPECIAL; v++) {
                 y.unless[v] = cond_map(m, a->unless[v], map);
@@ -271,9 +269,7 @@ static Fact input_fact(const Facts *f, const Node *n)
                 else
                         y.reach.all = true;
         }
-        y.kinds = n->type.dtype == REAL                       ? f->values == ANY_VALUES ? ANYTHING : FINITE
-                  : n->type.dtype == BOOL || input->bound > 0 ? ZERO | POSITIVE
-                                                              : FINITE;
+        y.kinds = n->type.dtype != REAL ? ZERO | POSITIVE : f->values == ANY_VALUES ? ANYTHING : FINITE;
         y.exact_zero = n->type.dtype != REAL;
         if (input->bound > 0)
                 y.integer = cases_range(facts_maker(f), 0, input->bound - 1);
@@ -323,7 +319,7 @@ static bool shows_straight(const Node *n, const Node *x)
                 const Atom *atom = &v->atom[i];
                 if (dim_is(atom->size, 1))
                         continue;
-                if (atom->axis < 0 || atom->stride != 1 || !dim_equal(atom->size, x->type.dim[atom->axis]) ||
+                if (atom->axis < 0 || !dim_equal(atom->size, x->type.dim[atom->axis]) ||
                     atom->axis - x->type.rank != atom->out - n->type.rank)
                         return false;
                 hidden--;
@@ -365,14 +361,11 @@ static Fact pointwise_fact(const Facts *f, const Node *n)
 
 static bool reach_equal(const Reach *a, const Reach *b)
 {
-        if (a->all || b->all)
-                return a->all == b->all;
-        if (a->n != b->n)
+        if (a->all != b->all || a->n != b->n)
                 return false;
         for (int i = 0; i < a->n; i++) {
                 const Read *p = &a->at[i], *q = &b->at[i];
-                if (p->axis != q->axis || p->open != q->open || !dim_equal(p->low, q->low) ||
-                    !dim_equal(p->high, q->high))
+                if (p->open != q->open || !dim_equal(p->low, q->low) || !dim_equal(p->high, q->high))
                         return false;
         }
         return true;
@@ -392,7 +385,7 @@ static void give_up_changes(const Fact *before, Fact *now)
 {
         if (!reach_equal(&before->reach, &now->reach)) {
                 Reach lower = before->reach;
-                for (int i = 0; i < lower.n && i < now->reach.n; i++) {
+                for (int i = 0; i < lower.n; i++) {
                         lower.at[i].low = now->reach.at[i].low; /* an earlier time is harmless */
                         lower.at[i].open = now->reach.at[i].open;
                 }
@@ -403,7 +396,7 @@ static void give_up_changes(const Fact *before, Fact *now)
                 }
         }
         for (Special v = AT_0; v < NSPECIAL; v++)
-                if (!cond_equal(before->unless[v], now->unless[v]) || before->stain[v] != now->stain[v]) {
+                if (!cond_equal(before->unless[v], now->unless[v])) {
                         now->unless[v] = cond_true();
                         now->stain[v] = 0;
                 }
@@ -452,7 +445,7 @@ static Fact carried_fact(const Fact *a)
 {
         Fact y = without_conditions(a);
         for (int i = 0; i < y.reach.n; i++)
-                if (names_position(y.reach.at[i].high) || names_position(y.reach.at[i].low)) {
+                if (names_position(y.reach.at[i].high)) {
                         y.reach.at[i].open = true;
                         y.reach.at[i].low = y.reach.at[i].high;
                 }
@@ -488,14 +481,11 @@ static Fact positions_fact(const Facts *f, const Fact *a, const Region *r)
                               (grows && r->ncarry > 0 && reads_future(f, &y.reach))};
         for (int i = 0; i < y.reach.n; i++) {
                 Read read = y.reach.at[i];
-                if (read.axis == NO_AXIS && grows && read.high.per[position] == 1) {
+                if (read.axis == NO_AXIS && read.high.per[position] == 1) {
                         read.axis = 0;
                         read.high.per[position] = 0;
-                        read.low = read.low.per[position] == 1 ? read.low : read.high;
                         read.low.per[position] = 0;
                         read.open |= y.reach.at[i].low.per[position] != 1;
-                } else if (names_position(read.high) || names_position(read.low)) {
-                        reach.all = true;
                 }
                 reach_add(f, &reach, read);
         }
@@ -534,7 +524,7 @@ static void repeat_facts(Facts *f, const Node *n)
                 ;
         Fact *leaving = NEW_ARRAY(f->arena, Fact, nout);
         for (int i = 0; i < nout; i++)
-                leaving[i] = r->iterations > 0 || i >= r->ncarry ? leaving_fact(f, r, i) : carry[i];
+                leaving[i] = leaving_fact(f, r, i);
         f->leaving[n->id] = leaving;
 }
 

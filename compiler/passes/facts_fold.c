@@ -74,7 +74,7 @@ Fact fact_of_largest(const Facts *f, const Fact *a, const Type *t, int axis)
         Fact y = fact_unknown();
         y.reach = largest_reach(f, a, t, axis);
         const Read *own = reach_on(&a->reach, axis);
-        if (own && !dim_is(t->dim[axis], 1) && !y.reach.all)
+        if (own)
                 reach_add(f, &y.reach, *own);
         y.kinds = ZERO | POSITIVE;
         y.exact_zero = true;
@@ -151,7 +151,11 @@ Fact fact_of_matmul(const Facts *f, const Node *n)
                 map[i] = axis_map(to[i] < 0 ? affine_constant(dim_fixed(0)) : affine_axis(to[i]));
         }
         y.reach = fold_reach(f, &product, dim, AXES, k, AT_0);
-        y.kinds = kinds_of_sum(f, REAL, product.kinds) | (dim_may_be_empty(f, dim[k]) ? ZERO : 0);
+        const bool empty = dim_may_be_empty(f, dim[k]);
+        y.kinds = kinds_of_sum(f, REAL, product.kinds) | (empty ? ZERO : 0);
+        /* of nothing, or of a row that is masked */
+        y.exact_zero =
+                empty || (p.in[0].exact_zero && (p.in[0].kinds & ZERO) && !fact_positive_rows(f, n->in[0]));
         y.unless[AT_0] = cond_fold(facts_maker(f), product.unless[AT_0], k, folded_axis(dim[k]));
         y.stain[AT_0] = product.stain[AT_0];
         return fact_rename(f, &y, map, to);
@@ -162,17 +166,14 @@ Fact fact_of_scan(const Facts *f, const Node *n)
 {
         Fact y = fact_unknown();
         unsigned kinds = 0;
-        int rows = n->type.rank - 2;
         for (int i = 0; i < n->nin; i++) {
                 Fact in = fact_aligned(f, n, i, n->type.rank - n->in[i]->type.rank, AXES);
                 kinds |= in.kinds;
                 y.reach.all |= in.reach.all;
                 for (int k = 0; k < in.reach.n; k++) {
                         Read read = in.reach.at[k];
-                        if (read.axis == rows) {
-                                read.open = true;
-                                read.low = read.high;
-                        }
+                        read.open = true;
+                        read.low = read.high;
                         reach_add(f, &y.reach, read);
                 }
         }

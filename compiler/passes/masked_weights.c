@@ -51,7 +51,7 @@ static int masked_side(Arena *scratch, const Graph *g, const Scores *s, const No
         if (n->op != OP_WHERE || scores_hold(s, n->in[0]))
                 return 0;
         for (int side = 1; side <= 2; side++) {
-                if (!constant_uniform(n->in[side], &value) || (value != 0 && value != -INFINITY))
+                if (!constant_uniform(n->in[side], &value))
                         continue;
                 const Masked m = {s, n, value, NEW_ARRAY(scratch, double, g->nnode),
                                   NEW_ARRAY(scratch, bool, g->nnode)};

@@ -133,8 +133,6 @@ static PhaseTime own_when(const Split *s, const Node *n, uint64_t *groups)
                 *groups |= UINT64_C(1) << g->input[n->attr.index].group;
                 return s->early >> g->input[n->attr.index].group & 1 ? EARLY : LATE;
         case OP_WEIGHT: return s->held[n->attr.weight->id] ? LATE : FREE;
-        case OP_READ:
-        case OP_APPEND: return LATE;
         default: return FREE;
         }
 }

@@ -18,10 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-#define NOT_FALLING                                                                                          \
-        "its exponent is no running sum of what is at most 0, nor a running maximum that is subtracted: it " \
-        "may grow"
-
 /* --- the exponent's terms --- */
 
 /* x[.., t - 1, ..] at position t, x [.., time, n], and -inf before: no position is before the first one. */
@@ -31,9 +27,8 @@ static Node *row_before(RecurMatch *m, Node *x)
         Diag diag = {.arena = g->arena};
         Attr attr = {.axis = x->type.rank - 2, .before = dim_fixed(1), .value = -INFINITY, .slot = -1};
         x = build(g, m->at, &diag, OP_PAD, 1, &x, &attr, m->root->span, m->root->where);
-        return x ? view_slice(g, m->at, x, attr.axis, dim_fixed(0), dim_named(m->r->time), m->root->span,
-                              m->root->where)
-                 : NULL;
+        return view_slice(g, m->at, x, attr.axis, dim_fixed(0), dim_named(m->r->time), m->root->span,
+                          m->root->where);
 }
 
 /* The summand of `along t : time { g = g + x[t]; return g }`, as stacked over the positions, or NULL. */
@@ -41,7 +36,7 @@ static Node *summand_of_along(RecurMatch *m, const Node *result)
 {
         const Region *region = result->in[0]->attr.region;
         const int index = result->attr.index - region->ncarry;
-        if (!region->along || index < 0)
+        if (index < 0)
                 return NULL;
         const Body *body = region->body[0];
         const Node *sum = body->stack[index];
@@ -50,13 +45,12 @@ static Node *summand_of_along(RecurMatch *m, const Node *result)
                 if (carry->op != OP_CARRY || carry->body != body || body->next[carry->attr.index] != sum ||
                     piece->op != OP_VIEW || !type_equal(&piece->type, &sum->type))
                         continue;
-                /* the piece at the position of an axis: that axis becomes the outermost */
+                /* the piece at the position of an axis, of which a repeat has none: that axis becomes the outermost */
                 const Node *x = piece->in[0];
                 int axis = -1, natom = 0;
                 View view = *piece->attr.view;
                 for (int a = 0; a < x->type.rank; a++)
-                        if (dim_equal(view.offset[a], dim_named(NAMED_ALONG + region->along - 1)) &&
-                            dim_equal(x->type.dim[a], dim_named(m->r->time)))
+                        if (dim_equal(view.offset[a], dim_named(NAMED_ALONG + region->along - 1)))
                                 axis = a;
                 if (axis < 0 || x->body != result->body || view.natom == MAX_ATOM)
                         return NULL;
@@ -75,15 +69,15 @@ static Node *summand_of_along(RecurMatch *m, const Node *result)
         return NULL;
 }
 
-/* The difference of n at a position and at the one before it, [.., time, ..] like n, if n does not grow; negative: if it
- * does not shrink. */
-static Node *term_step(RecurMatch *m, Node *n, bool negative);
+/* The difference of n at a position, its index of `axis`, and at the one before it, if n does not grow; negative: if it does
+ * not shrink. */
+static Node *term_step(RecurMatch *m, Node *n, int axis, bool negative);
 
 /* A running sum's: its summand, if that is at most 0; negative: at least 0. */
 static Node *step_of_sum(RecurMatch *m, Node *summand, bool negative)
 {
         RealBounds b = recur_bounds(m->r, summand);
-        return (negative ? b.low >= 0 : b.high <= 0) ? summand : recur_refuse(m, NOT_FALLING);
+        return (negative ? b.low >= 0 : b.high <= 0) ? summand : NULL;
 }
 
 /* Whether n is the same at all positions: neither data nor the position itself decide it. */
@@ -95,7 +89,7 @@ static bool is_one_number(const RecurMatch *m, const Node *n)
         return one;
 }
 
-static Node *step_of_scaled(RecurMatch *m, Node *n, bool negative)
+static Node *step_of_scaled(RecurMatch *m, Node *n, int axis, bool negative)
 {
         for (int i = 0; i < (n->op == OP_MUL ? 2 : 1); i++) {
                 Node *by = n->in[1 - i];
@@ -104,36 +98,41 @@ static Node *step_of_scaled(RecurMatch *m, Node *n, bool negative)
                 RealBounds b = recur_bounds(m->r, by);
                 if (b.low < 0 && b.high > 0)
                         return recur_refuse(m, "the sign of its exponent is not known");
-                Node *x = term_step(m, n->in[i], negative != (b.low < 0));
-                return n->op == OP_MUL && i ? recur_node(m, n->op, by, x)
-                       : x                  ? recur_node(m, n->op, x, by)
-                                            : NULL;
+                Node *x = term_step(m, n->in[i], axis - n->type.rank + n->in[i]->type.rank,
+                                    negative != (b.low < 0));
+                return recur_node(m, n->op, x, by);
         }
-        return recur_refuse(m, NOT_FALLING);
+        return NULL;
 }
 
-static Node *term_step(RecurMatch *m, Node *n, bool negative)
+/* A view's: it may show one position in all rows. */
+static Node *step_of_view(RecurMatch *m, const Node *n, int axis, bool negative)
 {
-        Node *x = NULL;
+        const View *v = n->attr.view;
+        const Atom *atom = v->atom;
+        while (atom->out != axis)
+                atom++;
+        Node *x = atom->axis < 0 ? NULL : term_step(m, n->in[0], atom->axis, negative);
+        return x ? view_apply(m->r->g, m->at, x, v, n->type.rank, m->root->span, m->root->where) : NULL;
+}
+
+static Node *term_step(RecurMatch *m, Node *n, int axis, bool negative)
+{
+        Node *x;
         switch ((int)n->op) {
-        case OP_VIEW:
-                x = term_step(m, n->in[0], negative);
-                return x ? view_apply(m->r->g, m->at, x, n->attr.view, n->type.rank, m->root->span,
-                                      m->root->where)
-                         : NULL;
-        case OP_NEG: x = term_step(m, n->in[0], !negative); return x ? recur_node(m, OP_NEG, x, NULL) : NULL;
+        case OP_VIEW: return step_of_view(m, n, axis, negative);
+        case OP_NEG: return recur_node(m, OP_NEG, term_step(m, n->in[0], axis, !negative), NULL);
         case OP_MUL:
-        case OP_DIV: return step_of_scaled(m, n, negative);
+        case OP_DIV: return step_of_scaled(m, n, axis, negative);
         case OP_SCAN:
                 if (n->attr.index == SCAN_SUMS && n->nin == 1)
                         return step_of_sum(m, n->in[0], negative);
-                if (n->attr.index == SCAN_MAXIMA && negative)
-                        return (x = row_before(m, n)) ? recur_node(m, OP_SUB, n, x) : NULL;
-                return recur_refuse(m, NOT_FALLING);
+                return n->attr.index == SCAN_MAXIMA && negative ? recur_node(m, OP_SUB, n, row_before(m, n))
+                                                                : NULL;
         case OP_RESULT:
-                x = summand_of_along(m, n);
-                return x ? step_of_sum(m, x, negative) : recur_refuse(m, NOT_FALLING);
-        default: return recur_refuse(m, NOT_FALLING);
+                x = axis == 0 ? summand_of_along(m, n) : NULL; /* the axis of its positions */
+                return x ? step_of_sum(m, x, negative) : NULL;
+        default: return NULL;
         }
 }
 
@@ -162,8 +161,7 @@ static bool are_same(RecurMatch *m, Node *a, Node *b)
         int rank = a->type.rank > b->type.rank ? a->type.rank : b->type.rank;
         a = view_rank(m->r->g, m->at, a, rank, m->root->span, m->root->where);
         b = view_rank(m->r->g, m->at, b, rank, m->root->span, m->root->where);
-        return a == b || (a && b && a->op == OP_VIEW && b->op == OP_VIEW && a->in[0] == b->in[0] &&
-                          type_equal(&a->type, &b->type) &&
+        return a == b || (a->op == OP_VIEW && b->op == OP_VIEW && a->in[0] == b->in[0] &&
                           view_equal(a->attr.view, b->attr.view, a->in[0]->type.rank));
 }
 
@@ -196,9 +194,10 @@ static Node *decays_of(RecurMatch *m, const FactorList *rows)
                 const Factor *f = &rows->at[i];
                 if (!varies_along(f->node, 1))
                         continue;
-                Node *step = term_step(m, f->node, f->under);
-                if (!step || !(sum = with_exponent(m, sum, step, f->under)))
+                Node *step = term_step(m, f->node, f->node->type.rank - 2, f->under);
+                if (!step)
                         return NULL;
+                sum = with_exponent(m, sum, step, f->under);
         }
         return sum ? recur_node(m, OP_EXP, sum, NULL)
                    : recur_refuse(m, "nothing of its exponent belongs to the row");
@@ -216,12 +215,11 @@ static Node *weights_of(RecurMatch *m, const FactorList *rows, FactorList *colum
                         same++;
                 if (same < columns->n)
                         columns->at[same] = columns->at[--columns->n];
-                else if (!(sum = with_exponent(m, sum, f->node, f->under)))
-                        return NULL;
+                else
+                        sum = with_exponent(m, sum, f->node, f->under);
         }
         for (int i = 0; i < columns->n; i++)
-                if (!(sum = with_exponent(m, sum, columns->at[i].node, columns->at[i].under)))
-                        return NULL;
+                sum = with_exponent(m, sum, columns->at[i].node, columns->at[i].under);
         *one = !sum;
         return sum ? recur_node(m, OP_EXP, sum, NULL) : NULL;
 }
@@ -262,25 +260,20 @@ static Node *row_at_position(RecurMatch *m, Body *body, int along, Node *x)
 }
 
 /* The state's type: leading axes of all, a row for each element of a key */
-static bool state_type(const Node *decay, const Node *v, const Node *k, Type *type)
+static Type state_type(const Node *decay, const Node *v, const Node *k)
 {
         Type lead = decay->type, other = v->type;
         for (int i = 1; i < 3; i++)
                 lead.dim[lead.rank - i] = other.dim[other.rank - i] = dim_fixed(1);
-        if (!type_broadcast(&lead, &other, &lead))
-                return false;
+        type_broadcast(&lead, &other, &lead);
         if (k) {
                 other = k->type;
                 other.dim[other.rank - 1] = other.dim[other.rank - 2] = dim_fixed(1);
-                if (!type_broadcast(&lead, &other, &lead))
-                        return false;
+                type_broadcast(&lead, &other, &lead);
+                lead.dim[lead.rank - 2] = k->type.dim[k->type.rank - 1];
         }
-        *type = lead;
-        type->dtype = REAL;
-        type->dim[type->rank - 1] = v->type.dim[v->type.rank - 1];
-        if (k)
-                type->dim[type->rank - 2] = k->type.dim[k->type.rank - 1];
-        return true;
+        lead.dim[lead.rank - 1] = v->type.dim[v->type.rank - 1];
+        return lead;
 }
 
 /* [time, .., 1, n], stacked over the positions -> [.., time, n] */
@@ -300,9 +293,7 @@ static Node *along_node(RecurMatch *m, Node *decay, Node *v, Node *q, Node *k)
 {
         Graph *g = m->r->g;
         Diag diag = {.arena = g->arena};
-        Type type;
-        if (!state_type(decay, v, k, &type))
-                return recur_refuse(m, "its leading axes do not fit");
+        const Type type = state_type(decay, v, k);
         const int along = along_of_time(m);
         if (along < 0)
                 return NULL;
@@ -331,7 +322,7 @@ static Node *along_node(RecurMatch *m, Node *decay, Node *v, Node *q, Node *k)
         state = step_node(m, body, OP_ADD,
                           step_node(m, body, OP_MUL, row_at_position(m, body, along, decay), state), written);
         Node *read = q ? step_node(m, body, OP_MATMUL, row_at_position(m, body, along, q), state) : state;
-        if (!read || !start)
+        if (!read)
                 return recur_refuse(m, "its state can't be made");
         body->next = NEW_ARRAY(g->arena, Node *, 1);
         body->stack = NEW_ARRAY(g->arena, Node *, 1);
@@ -339,8 +330,6 @@ static Node *along_node(RecurMatch *m, Node *decay, Node *v, Node *q, Node *k)
         body->stack[0] = read;
         region->repeat = build(g, m->at, &diag, OP_REPEAT, 1, &start, &(Attr){.region = region, .slot = -1},
                                m->root->span, m->root->where);
-        if (!region->repeat)
-                return recur_refuse(m, "its state can't be made");
         return positions_inside(m, build(g, m->at, &diag, OP_RESULT, 1, &region->repeat,
                                          &(Attr){.index = 1, .slot = -1}, m->root->span, m->root->where));
 }
@@ -356,22 +345,23 @@ Node *recur_along(RecurMatch *m, Node *v, Node *q, Node *k)
                         return NULL;
         for (int i = 0; i < m->col_exponent.n; i++) {
                 Node *turned = recur_turned(m, recur_as_real(m, m->col_exponent.at[i].node));
-                if (!turned || !add_exponents(m, &columns, turned, m->col_exponent.at[i].under))
+                if (!add_exponents(m, &columns, turned, m->col_exponent.at[i].under))
                         return NULL;
         }
         for (int i = 0; i < rows.n + columns.n; i++)
                 if (!is_finite(m, i < rows.n ? rows.at[i].node : columns.at[i - rows.n].node))
                         return recur_refuse(m, "a term of its exponent may be infinite or NaN");
         Node *decay = decays_of(m, &rows), *weight = decay ? weights_of(m, &rows, &columns, &one) : NULL;
-        if (!decay || (!weight && !one))
-                return recur_refuse(m, NOT_FALLING);
+        if (!decay)
+                return recur_refuse(m, "its exponent is no running sum of what is at most 0, nor a running "
+                                       "maximum that is subtracted: it may grow");
         if (!v && one) {
                 Type ones = {.dtype = REAL, .rank = 2, .dim = {dim_named(m->r->time), dim_fixed(1)}};
                 v = view_broadcast(m->r->g, m->at, recur_number(m, 1), &ones, m->root->span, m->root->where);
         } else if (weight) {
                 v = v ? recur_node(m, OP_MUL, weight, v) : weight;
         }
-        if (!v || !is_rows(m, v) || !is_rows(m, decay) || (q && (!k || !is_rows(m, q) || !is_rows(m, k))))
+        if (!is_rows(m, v) || (q && !is_rows(m, q)))
                 return recur_refuse(m, "its operands are no rows of a fixed width for each position");
         return along_node(m, decay, v, q, k);
 }

@@ -29,7 +29,7 @@ static bool factor_is_constant(const Node *n, double value)
 static bool is_affine(const RecurMatch *m, const Node *n, Dim *constant, int64_t by[2])
 {
         const Cases *c = n->id < m->r->limit ? m->r->facts->of[n->id].integer : NULL;
-        const AffineCase *one = c && c->n == 1 && c->at[0].when.n == 0 ? &c->at[0] : NULL;
+        const AffineCase *one = c && c->n == 1 ? &c->at[0] : NULL;
         const Affine *exact = NULL;
         for (int i = 0; one && i < one->nlow; i++)
                 for (int j = 0; j < one->nhigh; j++)
@@ -39,12 +39,12 @@ static bool is_affine(const RecurMatch *m, const Node *n, Dim *constant, int64_t
         if (!exact)
                 return false;
         by[0] = by[1] = 0;
-        for (int a = 0; a < AXES; a++) {
+        for (int a = 0; a < n->type.rank; a++) {
                 int back = n->type.rank - 1 - a;
-                if (exact->coef[a] && (back < 0 || back > 1))
-                        return false;
-                if (exact->coef[a])
+                if (back < 2)
                         by[back] = exact->coef[a];
+                else if (exact->coef[a])
+                        return false;
         }
         *constant = exact->constant;
         return true;
@@ -72,11 +72,6 @@ static bool factor_part(RecurMatch *m, FactorList *to, Node *n, bool under)
                 return recur_refuse(m, "it is made of too many parts");
         to->at[to->n++] = (Factor){n, under};
         return true;
-}
-
-static bool add_factor(RecurMatch *m, FactorList *to, Node *n, bool under)
-{
-        return factor_is_constant(n, 1) || factor_part(m, to, n, under);
 }
 
 /* The triangle, conditions of only the row or only the column, and conjunctions of these or, negated,
@@ -113,12 +108,12 @@ static bool refuse_masked(RecurMatch *m, const Node *condition, const char *why)
 
 static bool take_terms(RecurMatch *m, Node *n, Node *scale, bool under, int depth);
 
-static bool take_masked(RecurMatch *m, Node *n, Node *scale, bool under, int depth)
+static bool take_masked(RecurMatch *m, Node *n, bool under, int depth)
 {
-        for (int i = 1; i < 3 && !scale; i++)
+        for (int i = 1; i < 3; i++)
                 if (factor_is_constant(n->in[i], under ? INFINITY : -INFINITY))
                         return take_mask(m, n->in[0], i == 1) &&
-                               take_terms(m, n->in[3 - i], scale, under, depth);
+                               take_terms(m, n->in[3 - i], NULL, under, depth);
         return refuse_masked(m, n->in[0], under ? "what is masked is not inf" : "what is masked is not -inf");
 }
 
@@ -141,7 +136,7 @@ static bool take_scaled(RecurMatch *m, Node *n, Node *scale, bool under, int dep
                         by = recur_node(m, OP_DIV, scale ? scale : recur_number(m, 1), by);
                 else if (scale)
                         by = recur_node(m, OP_MUL, scale, by);
-                return by && take_terms(m, n->in[i], by, under, depth);
+                return take_terms(m, n->in[i], by, under, depth);
         }
         return no_term(m, n);
 }
@@ -153,12 +148,12 @@ static bool take_terms(RecurMatch *m, Node *n, Node *scale, bool under, int dept
                 if (factor_is_constant(n, 0))
                         return true;
                 Node *term = scale ? recur_node(m, OP_MUL, scale, recur_as_real(m, n)) : n;
-                return term && factor_part(m, varies_along(n, 0) ? &m->col : &m->row, term, under);
+                return factor_part(m, varies_along(n, 0) ? &m->col : &m->row, term, under);
         }
         if (depth == DEEPEST)
                 return recur_refuse(m, "it is nested too deep");
         switch ((int)n->op) {
-        case OP_WHERE: return take_masked(m, n, scale, under, depth + 1);
+        case OP_WHERE: return take_masked(m, n, under, depth + 1); /* no scale: it would be infinite */
         case OP_REAL_OF: return take_terms(m, n->in[0], scale, under, depth + 1);
         case OP_NEG: return take_terms(m, n->in[0], scale, !under, depth + 1);
         case OP_MUL:
@@ -178,21 +173,23 @@ static bool take_exponent(RecurMatch *m, Decay *d, Node *x, int depth)
 {
         Dim constant;
         int64_t by[2];
-        if (is_affine(m, x, &constant, by) && by[1] && by[0] == -by[1] && dim_is(constant, 0)) {
+        if (is_affine(m, x, &constant, by) && by[0] == -by[1] && dim_is(constant, 0)) {
                 d->steps *= by[1];
                 return true;
         }
-        for (int i = 0; depth < DEEPEST && x->op == OP_MUL && i < 2; i++)
+        if (depth == DEEPEST)
+                return recur_refuse(m, "it is nested too deep");
+        for (int i = 0; x->op == OP_MUL && i < 2; i++)
                 if (!varies_along(x->in[i], 0) && !varies_along(x->in[i], 1))
-                        return add_factor(m, &d->by, x->in[i], false) &&
+                        return factor_part(m, &d->by, x->in[i], false) &&
                                take_exponent(m, d, x->in[1 - i], depth + 1);
-        if (depth < DEEPEST && x->op == OP_DIV && !varies_along(x->in[1], 0) && !varies_along(x->in[1], 1))
-                return add_factor(m, &d->by, x->in[1], true) && take_exponent(m, d, x->in[0], depth + 1);
-        if (depth < DEEPEST && x->op == OP_NEG) {
+        if (x->op == OP_DIV && !varies_along(x->in[1], 0) && !varies_along(x->in[1], 1))
+                return factor_part(m, &d->by, x->in[1], true) && take_exponent(m, d, x->in[0], depth + 1);
+        if (x->op == OP_NEG) {
                 d->steps = -d->steps;
                 return take_exponent(m, d, x->in[0], depth + 1);
         }
-        if (depth < DEEPEST && x->op == OP_REAL_OF)
+        if (x->op == OP_REAL_OF)
                 return take_exponent(m, d, x->in[0], depth + 1);
         return recur_refuse(
                 m, "its decay is no power with row - col, times a number of each head, as its exponent");
@@ -264,9 +261,9 @@ static bool take_where(RecurMatch *m, Node *n, int depth)
 static bool take(RecurMatch *m, Node *n, bool under, int depth)
 {
         if (!varies_along(n, 0))
-                return add_factor(m, &m->row, n, under);
+                return factor_part(m, &m->row, n, under);
         if (!varies_along(n, 1))
-                return add_factor(m, &m->col, n, under);
+                return factor_part(m, &m->col, n, under);
         if (depth == DEEPEST)
                 return recur_refuse(m, "it is nested too deep");
         if (n->op == OP_MUL)
@@ -284,8 +281,8 @@ static bool take(RecurMatch *m, Node *n, bool under, int depth)
         case OP_EXP: return take_decay(m, NULL, n->in[0]);
         case OP_MATMUL: return take_core(m, n);
         case OP_NEG:
-                return add_factor(m, &m->row, build_number(m->r->g, m->at, -1, REAL, n->span, n->where),
-                                  false) &&
+                return factor_part(m, &m->row, build_number(m->r->g, m->at, -1, REAL, n->span, n->where),
+                                   false) &&
                        take(m, n->in[0], false, depth + 1);
         default:
                 return recur_refuse(m, arena_printf(m->r->g->arena,
