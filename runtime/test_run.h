@@ -267,8 +267,8 @@ static int differ(float a, float b)
 static int is_in(Part part, int i, int64_t k)
 {
         const Shape *s = &shape[i];
-        int64_t row = k / (s->inner * (s->columns ? N + s->extra : 1) * s->middle) % (s->front + N) - s->front;
-        return part == ALL || !s->rows || (part == LAST ? row == N - 1 : row < N / 2);
+        int64_t row = k / (s->inner * (s->columns ? N + s->extra : 1) * s->middle) % (s->front + N);
+        return part == ALL || !s->rows || (part == LAST ? row == s->front + N - 1 : row < N / 2);
 }
 
 static void compare(int r, float *const *one, float *const *other)

@@ -47,22 +47,22 @@ struct ChatAnswerForm {
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-static bool is_white(char c)
+static bool is_form_white(char c)
 {
         return c && strchr(" \t\r\n", c);
 }
 
 static const char *skip_white(const char *at)
 {
-        while (is_white(*at))
+        while (is_form_white(*at))
                 at++;
         return at;
 }
 
-static const char *cut(Arena *a, const char *from, const char *end)
+static const char *form_cut(Arena *a, const char *from, const char *end)
 {
         from = skip_white(from);
-        while (end > from && is_white(end[-1]))
+        while (end > from && is_form_white(end[-1]))
                 end--;
         return arena_strndup(a, from, end > from ? end - from : 0);
 }
@@ -109,7 +109,7 @@ static const char *form_of(Arena *a, const char *from, const char *end)
                 text_add(to, mark < 8 ? &any : from, 1);
                 from += mark < 8 ? (int64_t)strlen(all[mark]) : 1;
         }
-        return cut(a, to->n ? to->data : "", to->n ? to->data + to->n : "");
+        return form_cut(a, to->n ? to->data : "", to->n ? to->data + to->n : "");
 }
 
 /* What two forms have in common at both ends, and anything between. */
@@ -126,12 +126,13 @@ static const char *form_of_both(Arena *a, const char *one, const char *other)
 }
 
 /* How many bytes at the end of both are the same, from the beginning of a word or mark on. */
-static int64_t common_end(const char *one, const char *one_end, const char *other, const char *other_end)
+static int64_t common_form_end(const char *one, const char *one_end, const char *other, const char *other_end)
 {
         int64_t n = 0;
         while (one_end - n > one && other_end - n > other && one_end[-n - 1] == other_end[-n - 1])
                 n++;
-        while (n > 0 && other_end - n > other && !strchr("<[", other_end[-n]) && !is_white(other_end[-n - 1]))
+        while (n > 0 && other_end - n > other && !strchr("<[", other_end[-n]) &&
+               !is_form_white(other_end[-n - 1]))
                 n--;
         return n;
 }
@@ -147,7 +148,7 @@ static int64_t common_begin(const char *one, const char *other)
 /* The beginning of the mark in which `at` is, as in <think>, or `at`. */
 static const char *mark_begin(const char *text, const char *at)
 {
-        for (const char *p = at; p > text && !is_white(p[-1]) && p[-1] != '>' && p[-1] != ']'; p--)
+        for (const char *p = at; p > text && !is_form_white(p[-1]) && p[-1] != '>' && p[-1] != ']'; p--)
                 if (p[-1] == '<' || p[-1] == '[')
                         return p - 1;
         return at;
@@ -233,13 +234,13 @@ static void find_thought(FormSearch *s, const char *opened)
                    *said = thought ? strstr(thought, SAID) : NULL;
         if (said) {
                 const char *end = thought, *from;
-                while (end > text && is_white(end[-1]))
+                while (end > text && is_form_white(end[-1]))
                         end--;
                 from = end > text ? end - 1 : end;
-                while (from > text && !is_white(from[-1]) && from[-1] != '>' && from[-1] != ']')
+                while (from > text && !is_form_white(from[-1]) && from[-1] != '>' && from[-1] != ']')
                         from--;
-                f->thought = cut(s->arena, from, end);
-                f->thought_end = cut(s->arena, thought + strlen(THOUGHT), said);
+                f->thought = form_cut(s->arena, from, end);
+                f->thought_end = form_cut(s->arena, thought + strlen(THOUGHT), said);
         }
         int n;
         const char *const *literal = chat_literals(s->arena, s->writer->template, &n);
@@ -256,19 +257,19 @@ static void find_thought(FormSearch *s, const char *opened)
                 f->thought = f->thought_end = NULL;
         const int64_t length = f->thought ? (int64_t)strlen(f->thought) : 0;
         const char *end = opened + strlen(opened);
-        while (end > opened && is_white(end[-1]))
+        while (end > opened && is_form_white(end[-1]))
                 end--;
         f->begins_thinking =
                 length && end - opened >= length && !strncmp(end - length, f->thought, (size_t)length);
 }
 
 /* Where the object has the mark as a name, beside arguments. */
-static bool find_keys(FormSearch *s, json_t *object, const char *inside)
+static bool find_call_keys(FormSearch *s, json_t *object, const char *inside)
 {
         const char *key, *other;
         json_t *value, *arguments;
         json_object_foreach (object, key, value) {
-                if (json_is_object(value) && !inside && find_keys(s, value, key))
+                if (json_is_object(value) && !inside && find_call_keys(s, value, key))
                         return true;
                 if (!json_is_string(value) || strcmp(json_string_value(value), name_mark[0]) != 0)
                         continue;
@@ -291,7 +292,7 @@ static const char *call_object(FormSearch *s, const char *text, const char *name
         for (int tries = 0; text < name && tries < MOST_TRIES; text++) {
                 json_t *object = *text == '{' ? json_at(text, after) : NULL;
                 tries += *text == '{';
-                const bool found = json_is_object(object) && *after > name && find_keys(s, object, NULL);
+                const bool found = json_is_object(object) && *after > name && find_call_keys(s, object, NULL);
                 json_decref(object);
                 if (found)
                         return text;
@@ -325,7 +326,7 @@ static const char *find_arguments(FormSearch *s, const char *from)
                 key_end[i] = key[i] + strlen(key_mark[i]);
                 end[i] = value[i] + strlen(value_mark[i]);
         }
-        const int64_t n = common_end(from, key[0], end[0], key[1]);
+        const int64_t n = common_form_end(from, key[0], end[0], key[1]);
         f->before_key = form_of(a, key[0] - n, key[0]);
         f->after_name = form_of(a, from, key[0] - n);
         const char *number = form_of(a, key_end[2], value[2]);
@@ -414,7 +415,7 @@ static void find_calls(FormSearch *s, const char *opened)
              end = strstr(text, f->thought_end))
                 text = end + strlen(f->thought_end);
         f->before = form_of(s->arena, text, call);
-        f->tail = cut(s->arena, after, after + strlen(after));
+        f->tail = form_cut(s->arena, after, after + strlen(after));
         find_second(s, rendered_calls(s, 2));
         if (f->kind == CALLS_PARTS && !*f->before)
                 f->kind = CALLS_NONE; /* any text would be a name */
@@ -458,7 +459,7 @@ typedef struct {
 
 static void put_text(Text *to, const char *from, const char *end)
 {
-        while (end > from && is_white(end[-1]))
+        while (end > from && is_form_white(end[-1]))
                 end--;
         for (from = to->n ? from : skip_white(from); from < end; from++)
                 text_add(to, from, 1);
@@ -471,7 +472,7 @@ static void answer_wrong(AnswerReader *r, const char *at, const char *what)
                                         (long long)(at - r->text + 1), what);
 }
 
-static void add_call(AnswerReader *r, const char *name, json_t *arguments, const json_t *id)
+static void add_answer_call(AnswerReader *r, const char *name, json_t *arguments, const json_t *id)
 {
         if (r->form->arguments_are_text && !json_is_string(arguments)) {
                 char *text = json_dumps(arguments, JSON_ENCODE_ANY);
@@ -487,7 +488,7 @@ static void add_call(AnswerReader *r, const char *name, json_t *arguments, const
 }
 
 /* The end of a call that is an object; NULL: it is none. */
-static const char *read_object(AnswerReader *r, const char *at)
+static const char *read_call_object(AnswerReader *r, const char *at)
 {
         const ChatAnswerForm *f = r->form;
         const char *after;
@@ -496,7 +497,8 @@ static const char *read_object(AnswerReader *r, const char *at)
                *name = json_object_get(in, f->name), *arguments = json_object_get(in, f->arguments);
         const bool good = json_is_string(name) && (json_is_object(arguments) || json_is_string(arguments));
         if (good)
-                add_call(r, json_string_value(name), json_incref(arguments), json_object_get(call, "id"));
+                add_answer_call(r, json_string_value(name), json_incref(arguments),
+                                json_object_get(call, "id"));
         else
                 answer_wrong(r, at,
                              arena_printf(r->arena, "expected an object of JSON with \"%s\" and \"%s\"",
@@ -548,7 +550,7 @@ static json_t *tagged_value(const AnswerReader *r, const char *name, const char 
                             const char **rest)
 {
         const char *end = find_form(at, r->form->after_value, rest);
-        return end ? bare_value(r, name, key, cut(r->arena, at, end)) : NULL;
+        return end ? bare_value(r, name, key, form_cut(r->arena, at, end)) : NULL;
 }
 
 /* A text in quotes, or a value of JSON or Python. */
@@ -571,7 +573,7 @@ static json_t *quoted_value(const AnswerReader *r, const char *at, const char **
         return from ? NULL : json_at(at, rest);
 }
 
-static const char *read_parts(AnswerReader *r, const char *at)
+static const char *read_call_parts(AnswerReader *r, const char *at)
 {
         const ChatAnswerForm *f = r->form;
         const char *next = at = skip_white(at), *end = at;
@@ -585,11 +587,11 @@ static const char *read_parts(AnswerReader *r, const char *at)
                 answer_wrong(r, at, "expected a name");
                 return NULL;
         }
-        const char *name = cut(r->arena, at, end), *after;
+        const char *name = form_cut(r->arena, at, end), *after;
         if (!f->before_key) {
                 json_t *arguments = json_at(next = skip_white(next), &after);
                 if (json_is_object(arguments)) {
-                        add_call(r, name, arguments, NULL);
+                        add_answer_call(r, name, arguments, NULL);
                         return after;
                 }
                 json_decref(arguments);
@@ -603,7 +605,7 @@ static const char *read_parts(AnswerReader *r, const char *at)
                 const char *key_end = find_form(at, f->after_key, &after);
                 if (f->quote && (!key_end || strcspn(at, "})]") < (size_t)(key_end - at)))
                         break; /* no argument */
-                const char *key = key_end ? cut(r->arena, at, key_end) : "", *rest = NULL;
+                const char *key = key_end ? form_cut(r->arena, at, key_end) : "", *rest = NULL;
                 json_t *value = !key_end   ? NULL
                                 : f->quote ? quoted_value(r, after, &rest)
                                            : tagged_value(r, name, key, after, &rest);
@@ -620,7 +622,7 @@ static const char *read_parts(AnswerReader *r, const char *at)
                         next = on ? on : next;
                 }
         }
-        add_call(r, name, arguments, NULL);
+        add_answer_call(r, name, arguments, NULL);
         return next;
 }
 
@@ -636,7 +638,7 @@ static void read_calls(AnswerReader *r, const char *text)
         }
         while (first) {
                 put_text(r->said, text, first);
-                const char *end = f->kind == CALLS_OBJECT ? read_object(r, at) : read_parts(r, at);
+                const char *end = f->kind == CALLS_OBJECT ? read_call_object(r, at) : read_call_parts(r, at);
                 if (!end)
                         return;
                 text = first = f->between ? after_form(end, f->between) : NULL;
@@ -677,8 +679,8 @@ static void read_channels(AnswerReader *r, const char *at)
                 call += strlen(to);
                 json_t *arguments = json_at(skip_white(body), &after);
                 if (json_is_object(arguments)) {
-                        add_call(r, arena_strndup(r->arena, call, (int64_t)strcspn(call, " <\t\n")),
-                                 arguments, NULL);
+                        add_answer_call(r, arena_strndup(r->arena, call, (int64_t)strcspn(call, " <\t\n")),
+                                        arguments, NULL);
                 } else {
                         json_decref(arguments);
                         answer_wrong(r, body, "expected the arguments as an object of JSON");

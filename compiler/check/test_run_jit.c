@@ -30,7 +30,7 @@ static int64_t positions(const TestRunJit *t)
 
 /* Whether the outer axis is positions.  An output may have more rows than positions: a call gives the rows of as
  * many positions before its own again. */
-static bool has_rows(const Graph *g, const Type *type)
+static bool jit_has_rows(const Graph *g, const Type *type)
 {
         return type->rank > 0 && counts_positions(g, type->dim[0]);
 }
@@ -38,8 +38,8 @@ static bool has_rows(const Graph *g, const Type *type)
 /* Elements of one position; all elements if it does not run over positions. */
 static int64_t jit_row_elements(const TestRunJit *t, const Type *type)
 {
-        return has_rows(t->g, type) ? jit_elements(t, type) / (positions(t) + type->dim[0].fixed)
-                                    : jit_elements(t, type);
+        return jit_has_rows(t->g, type) ? jit_elements(t, type) / (positions(t) + type->dim[0].fixed)
+                                        : jit_elements(t, type);
 }
 
 bool test_run_jit_runs(const Target *t)
@@ -130,7 +130,7 @@ static bool is_dense(const Graph *g, const Type *type)
  * rows before the call's. */
 static bool has_tail(const TestRunJit *t, const Type *type)
 {
-        return !type_is_dense(type) && !(has_rows(t->g, type) && type->dim[0].fixed > 0);
+        return !type_is_dense(type) && !(jit_has_rows(t->g, type) && type->dim[0].fixed > 0);
 }
 
 /* Whether rows of a piece have the same layout as in the whole call. */
@@ -151,11 +151,11 @@ static const char *jit_piece(TestRunJit *t, int64_t at, int64_t n, int64_t first
         for (int i = 0; i < g->noutput; i++) {
                 const Type *type = &g->output[i].node->type;
                 bool asked = t->half < 0 || i % 2 == t->half;
-                t->output_at[i] =
-                        asked && first < n && jit_is_given(t, type, n, first)
-                                ? t->output[i] +
-                                          (has_rows(g, type) ? (at + first) * jit_row_elements(t, type) : 0)
-                                : NULL;
+                t->output_at[i] = asked && first < n && jit_is_given(t, type, n, first)
+                                          ? t->output[i] + (jit_has_rows(g, type)
+                                                                    ? (at + first) * jit_row_elements(t, type)
+                                                                    : 0)
+                                          : NULL;
         }
         EngineCall call = {t->input_at, t->output_at, t->test_run->size};
         return g->past >= 0 ? engine_advance(t->engine, &call, n, first) : engine_forward(t->engine, &call);
@@ -344,11 +344,11 @@ static void jit_compare(TestRunJit *t, int run)
                         continue;
                 if (call == TEST_TAIL && !has_tail(t, type))
                         continue;
-                if (call == TEST_PREFILL_STEP && has_rows(t->g, type))
+                if (call == TEST_PREFILL_STEP && jit_has_rows(t->g, type))
                         k = (positions(t) - 1) * jit_row_elements(t, type);
-                if (call == TEST_TAIL && has_rows(t->g, type))
+                if (call == TEST_TAIL && jit_has_rows(t->g, type))
                         k = tail(t) * jit_row_elements(t, type);
-                if (is_later_spoilt(call) && has_rows(t->g, type))
+                if (is_later_spoilt(call) && jit_has_rows(t->g, type))
                         n = positions(t) / 2 * jit_row_elements(t, type);
                 for (; k < n; k++) {
                         float one = test_run->output[i][k], other = t->output[i][k];
