@@ -1,7 +1,7 @@
 /* Thoughts and calls of tools: how a template writes them, and an answer that is read back as a message.
  *
  * An answer with marks as its thought, name, keys and values is rendered; the texts around the marks are the form.  So no family is
- * known by name, but for the channels of gpt-oss (Harmony), whose answers are not written as its template writes them. */
+ * known by name, but for channels (Harmony), whose answers are not written as the template writes them. */
 #include <ctype.h>
 
 #include "chat_private.h"

@@ -182,7 +182,7 @@ const Command command_table[] = {
          "tools.",
          "example: printf 'Hi!\\nHello.\\nWho are you?\\n' | lathe template SmolLM2-135M-Instruct/\n"
          "example: lathe template chat_template.jinja --pieces\n"
-         "example: lathe template Qwen3-0.6B/ --answer answer.txt\n"},
+         "example: lathe template SmolLM3-3B/ --answer answer.txt\n"},
         {"completion", completion_command, 1, 1, "a shell", "bash | zsh | fish",
          "completion of commands and options for a shell",
          "Writes a script for the shell to standard output, with commands, options and known values.  `make "
