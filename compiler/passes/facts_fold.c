@@ -22,12 +22,6 @@ static void keep_special(const Facts *f, Fact *y, Special v, const Fact *a, cons
         y->stain[v] = a->stain[v] & ~(1u << axis);
 }
 
-/* An empty sum is 0; an empty fold of another kind is undefined. */
-static bool dim_may_be_empty(const Facts *f, Dim d)
-{
-        return dim_least(f->graph, d) < 1;
-}
-
 Fact fact_of_sum(const Facts *f, const Node *n, const Fact *a, const Type *t, int axis)
 {
         Fact y = fact_unknown();
@@ -37,9 +31,6 @@ Fact fact_of_sum(const Facts *f, const Node *n, const Fact *a, const Type *t, in
         if (axis == t->rank - 1 && fact_positive_rows(f, n->in[0])) {
                 y.kinds = POSITIVE;
                 y.exact_zero = false;
-        } else if (dim_may_be_empty(f, t->dim[axis])) {
-                y.kinds |= ZERO;
-                y.exact_zero = true;
         }
         keep_special(f, &y, AT_0, a, t, axis);
         return y;
@@ -59,8 +50,6 @@ Fact fact_of_maximum(const Facts *f, const Fact *a, const Type *t, int axis)
 {
         Fact y = fact_unknown();
         y.reach = largest_reach(f, a, t, axis);
-        if (dim_may_be_empty(f, t->dim[axis]))
-                return y;
         y.kinds = a->kinds;
         y.exact_zero = a->exact_zero;
         for (Special v = AT_0; v < NSPECIAL; v++)
@@ -87,7 +76,7 @@ Fact fact_of_argmax(const Facts *f, const Fact *a, const Type *t, int axis)
         y.reach = largest_reach(f, a, t, axis);
         y.kinds = ZERO | POSITIVE;
         y.exact_zero = true;
-        if (dim_is_fixed(t->dim[axis]) && !dim_may_be_empty(f, t->dim[axis]))
+        if (dim_is_fixed(t->dim[axis]))
                 y.integer = cases_range(facts_maker(f), 0, t->dim[axis].fixed - 1);
         return y;
 }
@@ -151,11 +140,9 @@ Fact fact_of_matmul(const Facts *f, const Node *n)
                 map[i] = axis_map(to[i] < 0 ? affine_constant(dim_fixed(0)) : affine_axis(to[i]));
         }
         y.reach = fold_reach(f, &product, dim, AXES, k, AT_0);
-        const bool empty = dim_may_be_empty(f, dim[k]);
-        y.kinds = kinds_of_sum(f, REAL, product.kinds) | (empty ? ZERO : 0);
-        /* of nothing, or of a row that is masked */
-        y.exact_zero =
-                empty || (p.in[0].exact_zero && (p.in[0].kinds & ZERO) && !fact_positive_rows(f, n->in[0]));
+        y.kinds = kinds_of_sum(f, REAL, product.kinds);
+        /* of a row that is masked */
+        y.exact_zero = p.in[0].exact_zero && (p.in[0].kinds & ZERO) && !fact_positive_rows(f, n->in[0]);
         y.unless[AT_0] = cond_fold(facts_maker(f), product.unless[AT_0], k, folded_axis(dim[k]));
         y.stain[AT_0] = product.stain[AT_0];
         return fact_rename(f, &y, map, to);
