@@ -54,8 +54,7 @@ static bool can_be_split(const Plan *p, const Kernel *repeat, const Kernel *firs
             !can_be_exchanged_after(p, repeat, second))
                 return false;
         const Buffer *b = first->code->written[0];
-        return b->size <= MAX_BYTES / repeat->repeat.region->iterations &&
-               !code_reads(first->code, second->code->written[0]) && is_read_by_one(p, second, b);
+        return b->size <= MAX_BYTES / repeat->repeat.region->iterations && is_read_by_one(p, second, b);
 }
 
 /* Memory for each iteration, at the end of the arena; the pool of pages, which follows, moves on. */

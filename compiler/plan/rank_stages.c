@@ -116,7 +116,7 @@ static bool needs_only_carried(const Plan *p, int at)
                 const Kernel *k = top->kernel[i];
                 for (int n = 0; n < k->code->nread; n++) {
                         const Buffer *b = whole_buffer(k->code->read[n]);
-                        if (b->home != IN_WEIGHTS && b->home != IN_LITERAL &&
+                        if (b->home != IN_WEIGHTS &&
                             !is_carried_value(p, top->kernel[at]->repeat.region, b) &&
                             !is_stored_by(p, b, at + 1))
                                 return false;
