@@ -273,7 +273,7 @@ typedef struct {
 
 /* Position in the plan. */
 typedef struct {
-        int at;         /* index in its body; 0: that of its first root, which comes after its others */
+        int at;         /* index in its body; 0: that of its first root, of a loop its last one */
         int step, last; /* number of the kernel; last: last one in a repeat's body */
 } KernelOrder;
 

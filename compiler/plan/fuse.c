@@ -362,8 +362,12 @@ static void put_in_order(Fuse *f)
         const uint64_t *part = entry_parts(f->arena, p->graph);
         for (int i = 0; i < f->nkernel; i++)
                 if (f->kernel[i]->order.at == 0) {
-                        const Node *root = f->kernel[i]->stores.of[0].node;
-                        f->kernel[i]->order.at = 4 * f->uses->place[root->id] + 2;
+                        const Kernel *k = f->kernel[i];
+                        int place = f->uses->place[k->stores.of[0].node->id];
+                        for (int s = 1; s < k->stores.n && k->op == K_LOOP; s++) /* parts of a join */
+                                if (f->uses->place[k->stores.of[s].node->id] > place)
+                                        place = f->uses->place[k->stores.of[s].node->id];
+                        f->kernel[i]->order.at = 4 * place + 2;
                 }
         p->list = NEW_ARRAY(p->graph->arena, KernelList, p->nbody);
         p->all = (KernelList){.kernel = NEW_ARRAY(p->graph->arena, Kernel *, f->nkernel)};
@@ -476,7 +480,8 @@ static bool relieve(Fuse *f, Node *stuck)
         const Kernel *k = f->stuck;
         const Node *root = k->op == K_MATMUL ? k->product.segment[0].product[0] : k->stores.of[0].node;
         bool *next = k->op == K_ATTENTION ? f->split : k->op == K_MATMUL ? f->bare : f->plan->of_node.single;
-        if (!f->force_buffer[stuck->id]) {
+        const bool within = k->op == K_ATTENTION && is_part_of_scores(f, root, stuck);
+        if (!within && !f->force_buffer[stuck->id]) {
                 f->force_buffer[stuck->id] = true;
                 f->plan->of_node.copy[stuck->id] = stuck->op == OP_VIEW;
                 return true;

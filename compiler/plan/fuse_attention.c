@@ -18,6 +18,13 @@ static const char *match(const Fuse *f, const Node *product, Scores *s)
         return f->split[product->id] ? "no loops of its kernel walk its operands" : why;
 }
 
+bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n)
+{
+        Scores s = {0};
+        match(f, product, &s);
+        return n == product || n == product->in[0] || scores_hold(&s, n);
+}
+
 static void attention_explain(const Fuse *f, const Kernel *k, const Scores *s)
 {
         const int nodes = s->n - 1 - k->attention.plain;

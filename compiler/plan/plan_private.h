@@ -43,6 +43,9 @@ bool is_single_letter(const char *name);
 bool is_table(const Fuse *f, const Node *n); /* whether n depends only on constants and indices */
 /* fuse_attention.c: makes an attention kernel, if the product is part of attention */
 void fuse_attention(Fuse *f, Node *product);
+/* Whether n is computed within the attention kernel of this product: the product, its weights, or their
+ * scores. */
+bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n);
 bool writes_rows(const Kernel *k, const Node *n, int axis); /* layout.c */
 bool fuse_matmul(Fuse *f, Node *product); /* fuse_matmul.c: false if the right operand is not a weight */
 bool fuse_by_heads(Fuse *f, Node *product);
