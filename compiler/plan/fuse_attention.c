@@ -41,6 +41,8 @@ static void attention_explain(const Fuse *f, const Kernel *k, const Scores *s)
 void fuse_attention(Fuse *f, Node *product)
 {
         Scores s = {0};
+        if (f->owner[product->id]) /* where products are found first */
+                return;
         const char *why = match(f, product, &s);
         const Node *weights = s.weights;
         if (!weights)
