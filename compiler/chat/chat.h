@@ -117,14 +117,14 @@ typedef struct {
 const char *chat_white_name(ChatWhite white);
 ChatPieces chat_cut(Arena *a, const ChatWriter *w);
 
-/* chat_calls.c: how answers of a template have thoughts and calls of tools, found from the template. */
+/* chat_answer_form.c: how answers of a template have thoughts and calls of tools, found from the template. */
 typedef struct ChatAnswerForm ChatAnswerForm;
 const ChatAnswerForm *chat_answer_form(Arena *a, const ChatWriter *w);
 /* The texts around a thought, or NULL; *begun: an answer begins within one. */
 void chat_thought_marks(const ChatAnswerForm *f, const char **begin, const char **end, bool *begun);
 /* whether the template writes calls in a form that can be read */
 bool chat_calls_are_known(const ChatAnswerForm *f);
-/* An answer [n], with the texts of its control tokens, as a message: role, content, reasoning_content and tool_calls.
+/* chat_answer.c: an answer [n], with the texts of its control tokens, as a message: role, content, reasoning_content and tool_calls.
  * tools: which arguments are texts, or NULL.  *note: why a call can't be read and is left in the content, or NULL. */
 json_t *chat_read_answer(Arena *a, const ChatAnswerForm *f, const json_t *tools, const char *text, int64_t n,
                          const char **note);

@@ -111,7 +111,7 @@ static const char *text_between(TemplateCut *c, const char *a, const char *b)
         return arena_printf(c->arena, "%s{}%s", a, b);
 }
 
-static int64_t common_start(const char *a, const char *b)
+int64_t chat_common_start(const char *a, const char *b)
 {
         int64_t n = 0;
         while (a[n] && a[n] == b[n])
@@ -148,7 +148,7 @@ static int64_t own_end(TemplateCut *c, int i, const char *between)
 static int64_t end_of_user(TemplateCut *c, const char *to_answer, const char *to_end)
 {
         int64_t n = own_end(c, 1, to_answer);
-        return n >= 0 && !strncmp(to_answer, to_end, (size_t)n) ? n : common_start(to_answer, to_end);
+        return n >= 0 && !strncmp(to_answer, to_end, (size_t)n) ? n : chat_common_start(to_answer, to_end);
 }
 
 /* The number of bytes before a user's message that belong to its turn: the common suffix of `to_user`, the
@@ -235,7 +235,7 @@ static bool template_holds(TemplateCut *c, bool system, int messages)
                              "a conversation of %d message%s%s is not a sequence of the same pieces: it "
                              "differs at byte %lld",
                              messages, messages > 1 ? "s" : "", system ? " and a system message" : "",
-                             (long long)common_start(text, s.text));
+                             (long long)chat_common_start(text, s.text));
 }
 
 static bool all_hold(TemplateCut *c)

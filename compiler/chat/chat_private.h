@@ -378,4 +378,44 @@ void chat_find_gaps(Arena *a, const ChatWriter *w, ChatPieces *p);
  * template and pieces agree on answers that contain `text`. */
 void chat_find_thoughts(Comparison *c);
 bool chat_answers_agree(Comparison *c, const ChatPieces *p, const char *text);
+/* chat_pieces.c: how many bytes at the beginning of both are the same. */
+int64_t chat_common_start(const char *a, const char *b);
+
+/* chat_answer_form.c: how answers have thoughts and calls.  A form's text is compared without white space; CHAT_ANYTHING in it
+ * stands for any text. */
+enum { CHAT_ANYTHING = 1 };
+typedef enum {
+        CHAT_CALLS_NONE,
+        CHAT_CALLS_OBJECT,  /* an object of JSON has name and arguments */
+        CHAT_CALLS_PARTS,   /* the name, then the arguments: an object, or each by itself */
+        CHAT_CALLS_CHANNELS /* a header says to whom each part of an answer goes */
+} ChatCallKind;
+
+struct ChatAnswerForm {
+        const char *thought, *thought_end; /* NULL: no thoughts are known */
+        bool begins_thinking;              /* the text before an answer has begun a thought */
+        ChatCallKind kind;
+        bool arguments_are_text; /* the template takes the text of an object */
+        const char *before;      /* text before the first call */
+        const char *between;     /* after a call, before the next one; NULL: there is one call */
+        const char *tail;        /* after the last call */
+        const char
+                *inside; /* OBJECT: key of the object that has the two; NULL: they are in the call itself */
+        const char *name, *arguments;                     /* OBJECT: keys */
+        const char *after_name;                           /* PARTS: text before the arguments, */
+        const char *before_key, *after_key, *after_value; /* of each; NULL: they are one object */
+        const char *
+                quote; /* around texts, which are values in no other way; NULL: values have nothing around them */
+};
+bool chat_is_white(char c);
+const char *chat_skip_white(const char *at);
+/* The text up to `end` without white space around it. */
+const char *chat_stripped(Arena *a, const char *from, const char *end);
+/* After the form's text at the beginning of `at`; NULL: it is not there. */
+const char *chat_after_form(const char *at, const char *form);
+/* The first place of the form's text from `at` on; *after: its end.  NULL: there is none. */
+const char *chat_find_form(const char *at, const char *form, const char **after);
+/* A value of JSON at `at`; *after: its end.  NULL: there is none. */
+json_t *chat_json_at(const char *at, const char **after);
+
 #endif

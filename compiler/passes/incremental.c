@@ -575,7 +575,7 @@ static void hide_later(const Rewrite *m, const Node *old, Output *o)
         first.fixed = extra - front;
         Node *last[] = {index_along(g, n, row, first),
                         build_number(g, g->top, (double)(extra - 1), INT, n->span, n->where)};
-        if (front > 0) /* rows before the first position, of which each call has the columns before it */
+        if (front > 0) /* rows before the first position have the columns before it */
                 last[0] = build(g, g->top, &diag, OP_MAX, 2, last, NULL, n->span, n->where);
         Node *side[] = {index_along(g, n, column, dim_fixed(0)), last[0]};
         Node *known = build(g, g->top, &diag, OP_LESSEQ, 2, side, NULL, n->span, n->where);
