@@ -271,18 +271,16 @@ json_t *chat_read_answer(Arena *a, const ChatAnswerForm *f, const json_t *tools,
                           .calls = json_array(),
                           .said = text_new(a),
                           .thought = text_new(a)};
-        if (f->kind == CHAT_CALLS_CHANNELS) {
-                read_channels(&r, r.text);
-        } else {
-                const char *rest = read_thought(&r, r.text);
-                if (f->kind == CHAT_CALLS_NONE)
-                        put_text(r.said, rest, rest + strlen(rest));
-                else
-                        read_calls(&r, rest);
-                if (r.wrong) { /* the whole is a text */
-                        r.said = text_new(a);
-                        put_text(r.said, rest, rest + strlen(rest));
-                }
+        const char *rest = f->kind == CHAT_CALLS_CHANNELS ? r.text : read_thought(&r, r.text);
+        if (f->kind == CHAT_CALLS_CHANNELS)
+                read_channels(&r, rest);
+        else if (f->kind == CHAT_CALLS_NONE)
+                put_text(r.said, rest, rest + strlen(rest));
+        else
+                read_calls(&r, rest);
+        if (r.wrong) { /* the whole is a text */
+                r.said = text_new(a);
+                put_text(r.said, rest, rest + strlen(rest));
         }
         json_t *message =
                 json_pack("{s:s, s:s}", "role", "assistant", "content", r.said->data ? r.said->data : "");
