@@ -16,6 +16,8 @@ models=tale
 [ -f "$data/stories260K.bin" ] && models="tale stories260k"
 
 have() { command -v "$1" >/dev/null 2>&1; }
+# has_headers COMPILER: it is there, and so is its C library, which Debian has in a package of its own
+has_headers() { have "$1" && printf '#include <stdint.h>\n' | "$1" -E - >/dev/null 2>&1; }
 
 # verdict NAME STATUS [LOG]: one line, and what was said if it failed
 verdict() {
