@@ -85,28 +85,64 @@ static bool rows_equal(const Tensor *a, const Tensor *b, int axis, int64_t t)
         return true;
 }
 
-static bool rows_stay(const Graph *g, const Tensor *whole, const double *x, int64_t rows, int64_t t)
+/* The outputs of a graph and their values. */
+typedef struct {
+        int n;
+        Node *node[MOST_OUTPUTS];
+        Tensor value[MOST_OUTPUTS];
+} Outputs;
+
+static Outputs outputs_of(const Graph *g)
 {
-        Node *out = g->output[0].node;
-        Tensor other;
-        run(g, x, rows, &out, 1, &other);
-        bool stay = rows_equal(whole, &other, growing_axis(out), t);
-        tensor_free(&other);
+        Outputs o = {.n = g->noutput};
+        if (o.n > MOST_OUTPUTS) {
+                fprintf(stderr, "%s: %d outputs; at most %d\n", g->name, o.n, MOST_OUTPUTS);
+                abort();
+        }
+        for (int i = 0; i < o.n; i++)
+                o.node[i] = g->output[i].node;
+        return o;
+}
+
+static void outputs_free(Outputs *o)
+{
+        for (int i = 0; i < o->n; i++)
+                tensor_free(&o->value[i]);
+}
+
+static Outputs run_outputs(const Graph *g, const double *x, int64_t rows)
+{
+        Outputs o = outputs_of(g);
+        run(g, x, rows, o.node, o.n, o.value);
+        return o;
+}
+
+static bool all_rows_equal(const Outputs *a, const Outputs *b, int64_t t)
+{
+        for (int i = 0; i < a->n; i++)
+                if (!rows_equal(&a->value[i], &b->value[i], growing_axis(a->node[i]), t))
+                        return false;
+        return true;
+}
+
+static bool rows_stay(const Graph *g, const Outputs *whole, const double *x, int64_t rows, int64_t t)
+{
+        Outputs other = run_outputs(g, x, rows);
+        bool stay = all_rows_equal(whole, &other, t);
+        outputs_free(&other);
         return stay;
 }
 
 bool brute_causal(const Graph *g, const double *x)
 {
-        Node *out = g->output[0].node;
-        Tensor whole;
+        Outputs whole = run_outputs(g, x, LENGTH);
         bool causal = true;
-        run(g, x, LENGTH, &out, 1, &whole);
         for (int64_t t = 0; causal && t < LENGTH - 1; t++) {
                 double *y = changed(x, t);
                 causal = rows_stay(g, &whole, y, LENGTH, t) && rows_stay(g, &whole, x, t + 1, t);
                 free(y);
         }
-        tensor_free(&whole);
+        outputs_free(&whole);
         return causal;
 }
 
@@ -288,42 +324,52 @@ static bool close_to(double a, double b)
         return a == b || fabs(a - b) <= 1e-12 * (1 + fabs(a)) || (a != a && b != b);
 }
 
-/* One call: rows from .. from + n - 1 of x; compared with the whole sequence's output. */
-static bool step(const Graph *g, InterpState *state, const double *x, int64_t from, int64_t n,
-                 const Tensor *whole, int axis)
+/* Whether rows from .. from + n - 1 of an output are those of the whole sequence. */
+static bool step_equal(const Tensor *whole, const Tensor *out, int axis, int64_t from, int64_t n)
 {
-        int64_t size[MAX_NAMED] = {0}, index[MAX_RANK] = {0};
-        size[g->time] = n;
-        size[g->past] = from;
-        Tensor in = {.rank = 2, .dim = {n, WIDTH}, .data = (double *)x + from * WIDTH}, out;
-        const char *error = interpret(g, size, &in, &test_weights, state, &out);
-        if (error) {
-                printf("     %s: %s\n", g->name, error);
-                return false;
-        }
-        bool ok = true;
-        int64_t count = count_elements(&out);
-        for (int64_t i = 0; ok && i < count; i++, next_index(index, &out)) {
+        int64_t index[MAX_RANK] = {0}, count = count_elements(out);
+        for (int64_t i = 0; i < count; i++, next_index(index, out)) {
                 int64_t at[MAX_RANK];
                 memcpy(at, index, sizeof at);
                 if (axis >= 0)
                         at[axis] += from;
                 /* of an axis longer than time, elements beyond the rows given so far may still change */
                 bool final = axis < 0 || index[axis] < n || from + n == LENGTH;
-                ok = !final || close_to(whole->data[flat(at, whole)], out.data[i]);
+                if (final && !close_to(whole->data[flat(at, whole)], out->data[i]))
+                        return false;
         }
-        tensor_free(&out);
+        return true;
+}
+
+/* One call: rows from .. from + n - 1 of x; compared with the whole sequence's outputs. */
+static bool step(const Graph *g, InterpState *state, const double *x, int64_t from, int64_t n,
+                 const Outputs *whole)
+{
+        int64_t size[MAX_NAMED] = {0};
+        size[g->time] = n;
+        size[g->past] = from;
+        Tensor in = {.rank = 2, .dim = {n, WIDTH}, .data = (double *)x + from * WIDTH};
+        Outputs out = outputs_of(g);
+        const char *error = interpret(g, size, &in, &test_weights, state, out.value);
+        if (error) {
+                printf("     %s: %s\n", g->name, error);
+                return false;
+        }
+        bool ok = true;
+        for (int i = 0; i < out.n; i++)
+                ok = ok && step_equal(&whole->value[i], &out.value[i], growing_axis(whole->node[i]), from, n);
+        outputs_free(&out);
         return ok;
 }
 
-static bool run_chunks(const Graph *g, const double *x, const int *chunk, const Tensor *whole, int axis)
+static bool run_chunks(const Graph *g, const double *x, const int *chunk, const Outputs *whole)
 {
         InterpState *state = interp_state_new(g);
         bool ok = true;
         int64_t from = 0;
         for (int i = 0; ok && from < LENGTH; i++) {
                 int64_t n = chunk[i] < LENGTH - from ? chunk[i] : LENGTH - from;
-                ok = step(g, state, x, from, n, whole, axis);
+                ok = step(g, state, x, from, n, whole);
                 if (!ok)
                         printf("     %s: rows from %d on, %d of them\n", g->name, (int)from, (int)n);
                 from += n;
@@ -377,31 +423,31 @@ bool brute_steps(const Graph *g, Graph *steps, const double *x)
         static const int chunks[][LENGTH] = {
                 {1, 1, 1, 1, 1, 1, 1, 1, 1}, {LENGTH}, {3, 3, 3}, {5, 1, 2, 9}, {2, 6, 1},
         };
-        Node *out = g->output[0].node;
-        Tensor whole;
+        Outputs whole = run_outputs(g, x, LENGTH);
         bool ok = true;
-        run(g, x, LENGTH, &out, 1, &whole);
         for (size_t i = 0; ok && i < sizeof chunks / sizeof *chunks; i++)
-                ok = run_chunks(steps, x, chunks[i], &whole, growing_axis(out));
-        tensor_free(&whole);
+                ok = run_chunks(steps, x, chunks[i], &whole);
+        outputs_free(&whole);
         return ok;
 }
 
 /* --- later rows that hold anything --- */
 
 /* All rows at once. */
-static void run_steps(const Graph *steps, const double *x, Tensor *out)
+static Outputs run_steps(const Graph *steps, const double *x)
 {
+        Outputs out = outputs_of(steps);
         InterpState *state = interp_state_new(steps);
         int64_t size[MAX_NAMED] = {0};
         size[steps->time] = LENGTH;
         Tensor in = {.rank = 2, .dim = {LENGTH, WIDTH}, .data = (double *)x};
-        const char *error = interpret(steps, size, &in, &test_weights, state, out);
+        const char *error = interpret(steps, size, &in, &test_weights, state, out.value);
         if (error) {
                 fprintf(stderr, "%s: %s\n", steps->name, error);
                 abort();
         }
         interp_state_free(state);
+        return out;
 }
 
 /* x with all rows after t of +bad or -bad, or the one in some columns and x in others */
@@ -414,24 +460,21 @@ static double *spoilt(const double *x, int64_t t, double bad, int way)
         return y;
 }
 
-bool brute_any_values(const Graph *g, const Graph *steps, const double *x)
+bool brute_any_values(const Graph *steps, const double *x)
 {
         static const double bad[] = {800, 1e30, 1e200, INFINITY, NAN};
-        int axis = growing_axis(g->output[0].node);
-        Tensor whole;
+        Outputs whole = run_steps(steps, x);
         bool ok = true;
-        run_steps(steps, x, &whole);
         for (int64_t i = 0; ok && i < (LENGTH - 1) * 20; i++) {
                 double *y = spoilt(x, i / 20, bad[i % 5], (int)(i / 5 % 4));
-                Tensor other;
-                run_steps(steps, y, &other);
-                ok = rows_equal(&whole, &other, axis, i / 20);
+                Outputs other = run_steps(steps, y);
+                ok = all_rows_equal(&whole, &other, i / 20);
                 if (!ok)
                         printf("     %s: rows up to %d change where later ones are %g, way %d\n", steps->name,
                                (int)i / 20, bad[i % 5], (int)(i / 5 % 4));
-                tensor_free(&other);
+                outputs_free(&other);
                 free(y);
         }
-        tensor_free(&whole);
+        outputs_free(&whole);
         return ok;
 }

@@ -2,7 +2,7 @@
  *
  *   models FILE…      prints what the file's lines `#> …` should say
  *
- * A model has one input x of [time, 6] and one output along time. */
+ * A model has one input x of [time, 6] and outputs along time. */
 #include "brute.h"
 #include "passes/passes.h"
 #include "language/language.h"
@@ -57,7 +57,7 @@ static bool check_steps(Graph *g, const CausalResult *r, const double *x)
         print_states(early);
         if (r->rests)
                 printf("if values are finite: %s\n", r->why_rests);
-        else if (!brute_any_values(g, early, x))
+        else if (!brute_any_values(early, x))
                 return mistaken("it rests on finite values");
         if (!brute_steps(g, early, x))
                 return mistaken("the state form differs from the whole");
