@@ -55,6 +55,16 @@ static ConfigValue config_contains(const ConfigCall *c)
         return config_bool(false);
 }
 
+/* Whether a text ends with another. */
+static ConfigValue config_ends(const ConfigCall *c)
+{
+        for (int i = 0; i < 2; i++)
+                if (c->value[i].kind != CONFIG_TEXT)
+                        return wanted(c, "a text", c->value[i]);
+        size_t n = strlen(c->value[0].text), end = strlen(c->value[1].text);
+        return config_bool(n >= end && !strcmp(c->value[0].text + n - end, c->value[1].text));
+}
+
 /* Whether all elements of the second list are among those of the first. */
 static ConfigValue config_covers(const ConfigCall *c)
 {
@@ -410,6 +420,7 @@ static const ConfigBuiltin builtin[] = {
         {"fields", 1, 1, NULL, config_fields},     {"elements", 1, 1, NULL, config_elements},
         {"joined", 1, 1, NULL, config_joined},     {"repeated", 2, 2, NULL, config_repeated},
         {"covers", 2, 2, NULL, config_covers},     {"letters", 1, 1, NULL, config_letters},
+        {"ends", 2, 2, NULL, config_ends},
 };
 
 const ConfigBuiltin *config_builtin(const char *name)
