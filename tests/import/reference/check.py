@@ -5,7 +5,8 @@
 
 For each directory FOLDER/NAME (make.py): `lathe verify` of it, as it is, holds the interpreter to 1e-9 of an output's largest value, and
 compiled code to 1e-5; FOLDER/NAME.gguf, if it is there, gives the same logits to the bit.  A directory with weights.json in place of
-model.safetensors (new.py) gets its weights from there, in a copy.  Prints ok or FAIL for each."""
+model.safetensors (new.py) gets its weights from there, in a copy; with gguf.json, also its GGUF (described_gguf.py).
+FOLDER/gguf has what llama.cpp computes from the files of gguf_models.py: held to 1e-5.  Prints ok or FAIL for each."""
 import glob
 import math
 import os
@@ -17,6 +18,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../gguf"))
 import gguf_file
+import described_gguf
+import gguf_models
 import seeded
 
 LATHE, FOLDER = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -31,7 +34,10 @@ BOUNDS = {"qwen3_next": "1e-4", "qwen3_5": "1e-4", "qwen3_5_moe": "2e-4"}
 # a GGUF has the rates of their decays, in float32, in place of the logarithms
 ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2",
            "jamba", "jamba_dense", "nemotron_h_dense", "nemotron_h_moe", "nemotron_h_latent", "kimi_linear_one_group",
-           "bamba_rotated", "falcon_h1_multiplied", "falcon_h1_unnormed"}
+           "bamba_rotated", "falcon_h1_multiplied", "falcon_h1_unnormed",
+           "hunyuan_v1_dense_gguf"}                     # and the angles' base
+# where llama.cpp computes an activation by another formula
+LLAMA_BOUNDS = {"mpt": "1e-3"}
 
 # whose files may have layers that predict further tokens
 FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "nemotron_h_moe"}
@@ -218,6 +224,8 @@ def check_whole(folder):
         code, said = run("verify", folder, *against, *NATIVE)
     verdict(f"{name}: {tensors(record)[0]['__metadata__']['reference']}", code == 0, said)
     packed = f"{folder}.gguf"
+    if os.path.exists(f"{folder}/gguf.json"):
+        described_gguf.write(folder, packed)
     if not os.path.exists(packed):
         return
     why = same_logits(folder, packed)
@@ -236,7 +244,20 @@ def check_whole(folder):
         kimi_forms(packed)
 
 
+def check_llama(record):
+    name = os.path.basename(record).removesuffix(".safetensors")
+    with tempfile.TemporaryDirectory() as work:
+        gguf_models.write(name, f"{work}/{name}.gguf")
+        code, said = run("verify", f"{work}/{name}.gguf", "--against", record, *NATIVE, "--bound", LLAMA_BOUNDS.get(name, "1e-5"))
+    verdict(f"gguf/{name}: {tensors(record)[0]['__metadata__']['reference']}", code == 0, said)
+
+
+for record in sorted(glob.glob(f"{FOLDER}/gguf/*.safetensors")):
+    if not sys.argv[3:] or os.path.basename(record).removesuffix(".safetensors") in sys.argv[3:]:
+        check_llama(record)
 for found in sorted(glob.glob(f"{FOLDER}/*/")):
+    if found == f"{FOLDER}/gguf/":
+        continue
     if not sys.argv[3:] or os.path.basename(found[:-1]) in sys.argv[3:]:
         if os.path.exists(f"{found}expected.safetensors"):
             check(found[:-1])

@@ -65,6 +65,10 @@ CONFIGURATIONS = {
         "other": flipped(num_hidden_layers=5, layer_types=[S, S, F, S, F], num_kv_shared_layers=0, use_double_wide_mlp=False, hidden_size_per_layer_input=0, global_head_dim=12,
                          num_global_key_value_heads=1, attention_k_eq_v=True, enable_moe_block=True, num_experts=5, top_k_experts=2, moe_intermediate_size=14,
                          rope_parameters={S: PROPORTIONAL | {"partial_rotary_factor": 0.5, "factor": 2.0}, F: PLAIN | {"rope_theta": 50.0}}),
+        # k = v and experts, with the angles that a GGUF can have
+        "gguf": {"num_hidden_layers": 5, "layer_types": [S, S, F, S, F], "num_kv_shared_layers": 0, "use_double_wide_mlp": False, "hidden_size_per_layer_input": 0, "global_head_dim": 16,
+                 "num_global_key_value_heads": 1, "attention_k_eq_v": True, "enable_moe_block": True, "num_experts": 5, "top_k_experts": 2, "moe_intermediate_size": 14,
+                 "rope_parameters": {S: PLAIN | {"rope_theta": 50.0}, F: PROPORTIONAL}},
     },
     "gemma4_unified_text": {
         "": {"num_hidden_layers": 4, "layer_types": [S, S, F, F], "global_head_dim": 16},
@@ -82,6 +86,7 @@ CONFIGURATIONS = {
         "": {"n_shared_experts": 2, "n_routed_experts": 5, "num_experts_per_tok": 2, "first_k_dense_replace": 1, "num_hidden_layers": 3, "max_window_layers": 2},
         "other": flipped(n_shared_experts=1, n_routed_experts=8, num_experts_per_tok=3, n_group=4, topk_group=2, layer_types=[S, F],
                          norm_topk_prob=True),
+        "gguf": {"n_shared_experts": 2, "n_routed_experts": 5, "num_experts_per_tok": 2, "first_k_dense_replace": 1, "num_hidden_layers": 3, "max_window_layers": 3},
     },
     "exaone_moe": {
         "": {},
@@ -106,15 +111,18 @@ CONFIGURATIONS = {
         "": {"layer_rope_theta": [50.0, 1e4, 0, 50.0, 7e3]},
         "other": flipped(layer_types=[S, F, F, S, F], rope_parameters={"rope_type": "llama3", "rope_theta": 50.0, "factor": 4.0, "low_freq_factor": 1.0,
                                                                   "high_freq_factor": 4.0, "original_max_position_embeddings": 16}),
+        "gguf": {"layer_rope_theta": [50.0, 50.0, 0, 50.0, 0], "rope_parameters": {"rope_theta": 50.0}},
     },
     "granitemoe_swa": {
         "": {"attention_bias": False, "layer_rope_theta": [0, 50.0, 1e4, 50.0, 7e3], "shared_intermediate_size": 20},
         "other": flipped(attention_bias=False, layer_types=[S, F, F, S, F]),
+        "gguf": {"attention_bias": False, "layer_rope_theta": [0, 50.0, 50.0, 50.0, 0], "rope_parameters": {"rope_theta": 50.0}, "shared_intermediate_size": 20},
     },
     "granitemoeshared": {"": {"shared_intermediate_size": 20}, "other": flipped(attention_bias=False)},
     "hunyuan_v1_dense": {
         "": {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 50.0, "factor": 1.0, "alpha": 7.0}},
         "other": flipped(),
+        "gguf": {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 1.0, "alpha": 7.0}, "max_position_embeddings": 32768},
     },
     "hunyuan_v1_moe": {
         "": {"num_experts": 5, "moe_topk": 2},
@@ -125,6 +133,8 @@ CONFIGURATIONS = {
         "": {"layer_types": [S, F, S], "num_hidden_layers": 3, "mlp_layer_types": ["sparse", "dense", "sparse"],
              "rope_parameters": {F: YARN, S: {"rope_type": "default", "rope_theta": 1e4}}},
         "other": flipped(attention_bias=False, rope_parameters={F: PLAIN, S: PLAIN}),
+        "gguf": {"layer_types": [S, F, S], "num_hidden_layers": 3, "mlp_layer_types": ["sparse", "sparse", "sparse"],
+                 "rope_parameters": {F: YARN, S: {"rope_type": "default", "rope_theta": 1e4}}},
     },
     "laguna": {
         "": {"num_hidden_layers": 4, "layer_types": [F, S, S, F], "num_attention_heads_per_layer": [4, 2, 6, 4], "moe_router_logit_softcapping": 2.0,
@@ -133,16 +143,21 @@ CONFIGURATIONS = {
         "other": flipped(num_hidden_layers=3, num_attention_heads_per_layer=None, layer_types=[S, F, S], mlp_layer_types=["sparse", "dense", "sparse"],
                          gating="per-element", moe_apply_router_weight_on_input=False,
                          rope_parameters={F: YARN | {"partial_rotary_factor": 1.0}, S: PLAIN | {"partial_rotary_factor": 0.5}}),
+        "gguf": {"num_hidden_layers": 5, "layer_types": [F, S, S, S, F], "num_attention_heads_per_layer": [4, 2, 6, 4, 4], "moe_routed_scaling_factor": 1.25,
+                 "rope_parameters": {F: YARN | {"partial_rotary_factor": 0.5}, S: PLAIN | {"rope_theta": 40.0, "partial_rotary_factor": 1.0}}},
     },
     "lfm2_moe": {
         "": {"num_hidden_layers": 3, "layer_types": ["conv", F, "conv"], "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}},
         "other": flipped(num_hidden_layers=3, layer_types=[F, "conv", F], conv_L_cache=4, num_dense_layers=0),
+        "gguf": {"num_hidden_layers": 3, "layer_types": ["conv", F, "conv"], "routed_scaling_factor": 1.0, "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}},
     },
     "minicpm3": {
         "": {"num_key_value_heads": 4, "dim_model_base": 20, "v_head_dim": 10, "rope_parameters": {"rope_type": "longrope", "rope_theta": 50.0,
              "original_max_position_embeddings": 100, "short_factor": [1.5, 2.5], "long_factor": [2.5, 3.5]}},
         "other": flipped(num_key_value_heads=4, dim_model_base=None, scale_depth=None, q_lora_rank=None, mlp_bias=False, tie_word_embeddings=False,
                          rope_parameters={"rope_type": "linear", "rope_theta": 50.0, "factor": 3.0}),
+        "gguf": {"num_key_value_heads": 4, "v_head_dim": 8, "dim_model_base": 256, "scale_emb": 12, "scale_depth": 1.4, "rope_parameters": {"rope_type": "longrope",
+                 "rope_theta": 1e4, "original_max_position_embeddings": 40, "short_factor": [1.5, 2.5], "long_factor": [2.5, 3.5]}},
     },
     # experts in few layers, since residuals are not added up
     "minimax": {
@@ -155,6 +170,9 @@ CONFIGURATIONS = {
         "": {"num_hidden_layers": 2, "router_jitter_noise": 0.4, "rope_parameters": {"rope_type": "longrope", "rope_theta": 50.0, "original_max_position_embeddings": 100,
              "short_factor": [1.0, 1.5, 2.0, 2.5], "long_factor": [2.0, 2.5, 3.0, 3.5], "short_mscale": 1.2, "long_mscale": 1.3}},
         "other": flipped(num_hidden_layers=2, router_jitter_noise=0.2, sliding_window=5, tie_word_embeddings=False),
+        # stretches as a file for longrope has them, which are 1 here
+        "gguf": {"num_hidden_layers": 2, "router_jitter_noise": 0.01, "rope_parameters": {"rope_type": "longrope", "rope_theta": 50.0, "original_max_position_embeddings": 100,
+                 "short_factor": [1.0, 1.5, 2.0, 2.5], "long_factor": [2.0, 2.5, 3.0, 3.5], "short_mscale": 1.0, "long_mscale": 1.0}},
     },
     "ministral": {"": {"layer_types": [S, F]}, "other": flipped()},
     "ministral3": {

@@ -12,6 +12,7 @@ the same model as a GGUF (to_gguf.py)."""
 import pathlib
 import re
 import runpy
+import shutil
 import sys
 import traceback
 
@@ -178,4 +179,6 @@ for kind in configurations.CONFIGURATIONS:
             traceback.print_exc()
         else:
             said = to_gguf.convert(FOLDER, name)
+            if (HERE / "kept" / name / "gguf.json").exists():
+                shutil.copy(HERE / "kept" / name / "gguf.json", FOLDER / name)
             print(f"made {name}: {common.references[name]}{', and ' + said if said else ''}", flush=True)

@@ -31,7 +31,7 @@ import configurations
 import skeleton
 import workshop
 
-KEPT = ("config.json", "generation_config.json", "weights.json", "expected.safetensors")
+KEPT = ("config.json", "generation_config.json", "weights.json", "gguf.json", "expected.safetensors")
 BOUND = 1e-9
 
 
@@ -238,6 +238,8 @@ def trial(lathe, path, architecture):
 
 def keep(folder, name):
     target = HERE / "kept" / name
+    if (target / "gguf.json").exists() and not (folder / name / "gguf.json").exists():
+        shutil.copy(target / "gguf.json", folder / name / "gguf.json")         # convert_gguf.py made it
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
     for part in KEPT:

@@ -1,0 +1,112 @@
+"""Small GGUF files of architectures that transformers has not, or whose directories have no weights made from names: keys and shapes of
+tensors; numbers are made from names (seeded.py).  Without numpy.  What llama.cpp computes from them is in kept/gguf (llama_logits.py).
+
+MODELS: for each file its architecture, keys, tensors outside of the layers, those of each layer, in words: "attn_q q d" is a tensor
+attn_q.weight [q, d], of sizes by letter; a number in place of a letter is a size; "attn_q.bias q" has its ending; ":0.5" at the end is
+the number about which a vector's numbers lie (1 of norms, else 0)."""
+import os
+
+import described_gguf
+import seeded
+from described_gguf import gguf_file
+
+SIZES = {"d": 32, "q": 32, "k": 16, "f": 40, "v": 37, "e": 5, "h": 14, "c": 8, "n": 4}
+COMMON = {"block_count": 2, "context_length": 64, "embedding_length": 32, "feed_forward_length": 40, "attention.head_count": 4, "attention.head_count_kv": 2}
+RMS = {"attention.layer_norm_rms_epsilon": 1e-3}
+NO_EPS = {"attention.layer_norm_rms_epsilon": 1e-12}     # llama.cpp does not read it for these
+NORM = {"attention.layer_norm_epsilon": 1e-3}
+TURN = {"rope.freq_base": 50.0}
+EXPERTS = {"expert_count": 5, "expert_used_count": 2, "expert_feed_forward_length": 14}
+
+ENDS = "token_embd v d, output_norm d, output v d"
+TIED = "token_embd v d, output_norm d"
+ATTN = "attn_norm d, attn_q q d, attn_k k d, attn_v k d, attn_output d q"
+BIASES = "attn_q.bias q, attn_k.bias k, attn_v.bias k"
+QK_NORM = "attn_q_norm c, attn_k_norm c"
+FFN = "ffn_norm d, ffn_gate f d, ffn_up f d, ffn_down d f"
+MOE = "ffn_norm d, ffn_gate_inp e d, ffn_gate_exps e h d, ffn_up_exps e h d, ffn_down_exps e d h"
+SHARED = "ffn_gate_shexp h d, ffn_up_shexp h d, ffn_down_shexp d h"
+WINDOWS = {"attention.sliding_window": 5}
+
+# name: (architecture, keys, ends, layers: one text for all, or a list); a key None is absent
+MODELS = {
+    "bitnet": ("bitnet", RMS | TURN | {"rope.scaling.type": "linear", "rope.scaling.factor": 1.0}, TIED, [ATTN, "attn_sub_norm d", FFN, "ffn_sub_norm f"]),
+    "cohere2": ("cohere2", NORM | TURN | WINDOWS | {"block_count": 4, "logit_scale": 0.5, "rope.dimension_count": 8, "rope.scaling.type": "none"}, TIED,
+                [ATTN, "ffn_gate f d, ffn_up f d, ffn_down d f"]),
+    "deepseek": ("deepseek", RMS | TURN | EXPERTS | {"block_count": 3, "leading_dense_block_count": 1, "expert_shared_count": 2, "expert_weights_scale": 1.0}, ENDS,
+                 [[ATTN, FFN]] + 2 * [[ATTN, MOE, "ffn_gate_shexp 28 d, ffn_up_shexp 28 d, ffn_down_shexp d 28"]]),
+    "glm4moe": ("glm4moe", RMS | TURN | EXPERTS | {"block_count": 3, "leading_dense_block_count": 1, "expert_shared_count": 1, "expert_weights_scale": 1.5,
+                "expert_weights_norm": True, "expert_gating_func": 2, "rope.dimension_count": 4}, ENDS,
+                [[ATTN, BIASES, QK_NORM, FFN.replace("ffn_norm", "post_attention_norm")]] +
+                2 * [[ATTN, BIASES, QK_NORM, MOE.replace("ffn_norm", "post_attention_norm"), "exp_probs_b.bias e", SHARED]]),
+    "granitemoe": ("granitemoe", RMS | TURN | EXPERTS | {"feed_forward_length": 14, "expert_feed_forward_length": None, "attention.scale": 0.3, "embedding_scale": 3.0,
+                   "residual_scale": 0.5, "logit_scale": 2.0}, TIED, [ATTN, MOE]),
+    "hunyuan_moe": ("hunyuan-moe", RMS | TURN | EXPERTS | {"feed_forward_length": 14, "expert_shared_feed_forward_length": 14, "expert_shared_count": 1}, TIED,
+                    [ATTN, QK_NORM, MOE, SHARED]),
+    "hunyuan_vl": ("hunyuan_vl", RMS | TURN | {"rope.scaling.alpha": 7.0, "rope.dimension_sections": [2, 1, 1, 0]}, TIED, [ATTN, QK_NORM, FFN]),
+    "minimax_01": ("minimax-01", {"attention.layer_norm_rms_epsilon": 1e-6} | TURN | {"block_count": 3, "feed_forward_length": 14, "expert_count": 5, "expert_used_count": 2, "attention.head_count_kv": 2,
+                   "rope.dimension_count": 4, "residual_scale": 1.5, "attention.recurrent_layers": [True, False, True], "attention.key_length": 8, "attention.value_length": 8}, ENDS,
+                   [["attn_norm d, attn_qkv 96 d, attn_gate q d, attn_output d q, attn_norm_2 q", MOE], [ATTN, MOE],
+                    ["attn_norm d, attn_qkv 96 d, attn_gate q d, attn_output d q, attn_norm_2 q", MOE]]),
+    "minimax_m2": ("minimax-m2", RMS | TURN | EXPERTS | {"feed_forward_length": 14, "expert_gating_func": 2, "rope.dimension_count": 4}, ENDS,
+                   [ATTN, "attn_q_norm q, attn_k_norm k", MOE, "exp_probs_b.bias e"]),
+    "mpt": ("mpt", NORM | {"attention.head_count_kv": None, "attention.max_alibi_bias": 8.0, "attention.clamp_kqv": 0.8}, TIED,
+            ["attn_norm d, attn_qkv 96 d, attn_output d q, ffn_norm d, ffn_up f d, ffn_down d f"]),
+    "paddleocr": ("paddleocr", NO_EPS | TURN | {"rope.dimension_sections": [2, 1, 1, 0]}, TIED, [ATTN, FFN]),
+    "qwen2vl": ("qwen2vl", NO_EPS | TURN | {"rope.dimension_sections": [2, 1, 1, 0]}, ENDS, [ATTN, BIASES, FFN]),
+    "qwen3vl": ("qwen3vl", RMS | TURN | {"rope.dimension_sections": [2, 1, 1, 0], "n_deepstack_layers": 1}, TIED, [ATTN, QK_NORM, FFN]),
+    "qwen3vlmoe": ("qwen3vlmoe", RMS | TURN | EXPERTS | {"rope.dimension_sections": [2, 1, 1, 0]}, ENDS, [ATTN, QK_NORM, MOE]),
+    "llama_embed": ("llama-embed", RMS | TURN | {"pooling_type": 1, "attention.causal": False}, TIED, [ATTN, FFN]),
+    "gemma_embedding": ("gemma-embedding", RMS | TURN | WINDOWS | {"block_count": 7, "attention.key_length": 8, "attention.value_length": 8, "rope.freq_base_swa": 20.0,
+                        "pooling_type": 1, "attention.sliding_window": 6}, TIED,
+                        [ATTN, QK_NORM, FFN, "post_attention_norm d, post_ffw_norm d"]),
+}
+# the length of the texts; models whose outputs are vectors of tokens, in place of logits
+TOKENS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8]
+VECTORS = {"llama_embed", "gemma_embedding"}
+
+
+def tensors_of(text, prefix=""):
+    """{name: (shape, start)}"""
+    out = {}
+    for part in text.split(","):
+        name, *sizes = part.split()
+        start = 1 if "norm" in name and not name.endswith(".bias") else 0
+        if sizes[-1].startswith(":"):
+            start = float(sizes.pop()[1:])
+        name = prefix + name + ("" if "." in name or name.startswith("!") else ".weight")
+        out[name.replace("!", "")] = [SIZES[s] if s in SIZES else int(s) for s in sizes], start
+    return out
+
+
+def typed(value):
+    if isinstance(value, list):
+        return [f"[{typed(value[0])[0]}]", value]
+    return [{bool: "bool", int: "u32", float: "f32", str: "text"}[type(value)], value]
+
+
+def described(name):
+    """Pairs and tensors as in gguf.json (described_gguf.py)."""
+    architecture, keys, ends, layers = MODELS[name]
+    keys = {key: value for key, value in (COMMON | keys).items() if value is not None}
+    pairs = {"general.architecture": ["text", architecture]} | {f"{architecture}.{key}": typed(value) for key, value in keys.items()}
+    tensors = tensors_of(ends)
+    for i in range(keys["block_count"]):
+        for text in layers if isinstance(layers[0], str) else layers[i]:
+            tensors |= tensors_of(text, f"blk.{i}.")
+    return pairs, tensors
+
+
+def write(name, path, pack=described_gguf.packed, more=()):
+    """The file; more: pairs besides."""
+    pairs, tensors = described(name)
+    entries = []
+    for tensor, (shape, start) in tensors.items():
+        numbers = described_gguf.floats("BF16", seeded.as_bf16(seeded.numbers(tensor, shape, start)))
+        entries.append((tensor, shape, *pack(shape, numbers)))
+    with open(path, "wb") as file:
+        file.write(gguf_file.gguf([(key, *described_gguf.spelled(value)) for key, value in pairs.items()] + list(more), entries))
+
+
+def kept():
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "kept", "gguf")
