@@ -259,7 +259,8 @@ static const char *sampling_printed(Import *m)
 
 void generation_print(Import *m, Definition *family, Text *t)
 {
-        if (!family_generates(m, family))
+        const StatedLoop *own = item_loop_named(m, "generate");
+        if (!family_generates(m, family) || (own && own->nsetting))
                 return;
         if (m->sentence.is_there) {
                 text_printf(t, "    loop generate none\n");
@@ -271,7 +272,7 @@ void generation_print(Import *m, Definition *family, Text *t)
         check_start(m, &start);
         const char *sampling = sampling_printed(m);
         bool rules = first.n || forbid.n || forbid_first.n || sampling, wide = m->nknob || rules;
-        if (!start.n && !stop.n && !wide)
+        if (!start.n && !stop.n && !wide && !own)
                 return;
         text_printf(t, wide ? "    loop generate {\n       " : "    loop generate {");
         print_ids(t, " ", "start", &start);

@@ -196,6 +196,7 @@ typedef struct {
 } Import;
 
 /* item.c */
+const StatedLoop *item_loop_named(const Import *m, const char *name); /* NULL: the item has none */
 const Ast *config_find(Program *p, const char *name, File **file);
 bool import_chain(Import *m, const Ast *item, File *file); /* false after a message */
 void import_collect(Import *m, const Ast *statements);
@@ -254,7 +255,8 @@ Definition *family_find(const Import *m, const char *name); /* a model of the li
 const Ast *family_declares(const Import *m, Definition *family, const char *name, bool with_settings);
 /* the family's checkpoint by name; NULL: none, or without a name */
 const char *family_checkpoint(const Import *m, Definition *family);
-bool family_generates(const Import *m, Definition *family); /* whether it has `loop generate` */
+/* whether the family, or the item, has `loop generate` */
+bool family_generates(const Import *m, Definition *family);
 /* whether the family has the same value without the setting */
 bool family_gives(Import *m, Definition *family, const StatedSetting *s);
 

@@ -203,6 +203,14 @@ static Stated settings_of_loop(Import *m, const char *name)
         return (Stated){&m->loop[i].setting, &m->loop[i].nsetting, &m->loop[i].setting_cap};
 }
 
+const StatedLoop *item_loop_named(const Import *m, const char *name)
+{
+        for (int i = 0; i < m->nloop; i++)
+                if (!strcmp(m->loop[i].name, name))
+                        return &m->loop[i];
+        return NULL;
+}
+
 static void item_set(Import *m, const Stated *to, const char *name, const Ast *value, bool declares)
 {
         ConfigValue v = config_evaluate(m, NULL, value);

@@ -19,14 +19,6 @@ static ConfigValue sentence_named(Import *m, const char *name)
         return (ConfigValue){.kind = CONFIG_CALL, .call = call};
 }
 
-static bool states_loop(const Import *m, const char *name)
-{
-        for (int i = 0; i < m->nloop; i++)
-                if (!strcmp(m->loop[i].name, name))
-                        return true;
-        return false;
-}
-
 /* Maximum number of tokens of a text, which is truncated: the directory's limit, at most the context.  0:
  * no limit. */
 static int64_t sentence_longest_text(Import *m)
@@ -54,7 +46,7 @@ static bool width_fits(Import *m)
 bool sentence_state(Import *m)
 {
         Definition *family = family_find(m, m->family->name);
-        if (!states_loop(m, "embed") || !family ||
+        if (!item_loop_named(m, "embed") || !family ||
             !family_declares(m, family, intern(m->program->names, "pool", -1), false)) {
                 config_error(
                         m, m->sentence.pooling,

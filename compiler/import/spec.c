@@ -357,11 +357,14 @@ static void import_checkpoint(Import *m, Text *t, const Definition *family)
         }
 }
 
-/* Loops of the item; settings with the value none are omitted. */
+/* Loops of the item; settings with the value none are omitted.  A `loop generate` without settings is printed
+ * by generation_print. */
 static void spec_loops(Import *m, Text *t)
 {
         for (int i = 0; i < m->nloop; i++) {
                 const StatedLoop *l = &m->loop[i];
+                if (!strcmp(l->name, "generate") && !l->nsetting)
+                        continue;
                 text_printf(t, "    loop %s {", l->name);
                 for (int k = 0; k < l->nsetting; k++)
                         if (l->setting[k].value.kind != CONFIG_NONE)
