@@ -18,12 +18,20 @@ YARN = {"rope_type": "yarn", "rope_theta": 50.0, "factor": 8.0, "original_max_po
 GROWING = YARN | {"original_max_position_embeddings": 8, "llama_4_scaling_beta": 0.2, "mscale": 1.0, "mscale_all_dim": 1.0}
 PROPORTIONAL = {"rope_type": "proportional", "rope_theta": 50.0, "partial_rotary_factor": 0.25}
 S, F = "sliding_attention", "full_attention"
+
+
+def causal(name, **keys):
+    """An encoder as a decoder, with the switches the other way."""
+    return FLIPPED | {"class": name, "is_decoder": True} | keys
+
+
 # the parts for pictures and sound, which are left out
 BESIDE_PHI = {"vision_config": dict(hidden_size=16, intermediate_size=8, num_hidden_layers=2, num_attention_heads=2, image_size=28, crop_size=28, patch_size=14),
               "audio_config": dict(hidden_size=16, intermediate_size=8, num_blocks=1, num_attention_heads=2, ext_pw_out_channel=16, input_size=8, kernel_size=3,
                                    depthwise_separable_out_channel=16, nemo_conv_channels=8, time_reduction=2)}
 
 CONFIGURATIONS = {
+    "albert": DEFAULT,
     "arcee": DEFAULT,
     "bitnet": {"": {"rope_parameters": {"rope_theta": 50.0}}, "other": flipped()},
     "axk1": {
@@ -31,6 +39,26 @@ CONFIGURATIONS = {
         "other": flipped(attention_bias=False, rope_interleave=True, tie_word_embeddings=False, norm_topk_prob=True, n_group=1, topk_group=1, n_routed_experts=5,
                          n_shared_experts=2, mlp_layer_types=["sparse", "sparse"], num_hidden_layers=2, head_dim=4, rope_parameters=YARN | {"mscale": 0.7, "mscale_all_dim": 0.7}),
     },
+    "camembert": {"": {}, "other": causal("CamembertForCausalLM")},
+    "data2vec-text": {"": {}, "other": causal("Data2VecTextForCausalLM")},
+    "electra": {"": {"embedding_size": 20}, "other": causal("ElectraForCausalLM", embedding_size=32)},
+    "ernie": {"": {"use_task_id": True}, "other": causal("ErnieForCausalLM", use_task_id=False)},
+    "mpnet": {"": {"relative_attention_num_buckets": 32}, "vectors": flipped(**{"class": "MPNetModel"}, relative_attention_num_buckets=32)},
+    "rembert": {"": {"input_embedding_size": 20, "output_embedding_size": 28}, "other": causal("RemBertForCausalLM", input_embedding_size=32, output_embedding_size=12)},
+    "roberta-prelayernorm": {"": {}, "other": causal("RobertaPreLayerNormForCausalLM")},
+    "roc_bert": {
+        "": {"pronunciation_embed_dim": 12, "pronunciation_vocab_size": 11, "shape_embed_dim": 10, "shape_vocab_size": 13},
+        "other": causal("RoCBertForCausalLM", pronunciation_embed_dim=12, pronunciation_vocab_size=11, shape_embed_dim=10, shape_vocab_size=13,
+                        enable_pronunciation=True, concat_input=True),
+    },
+    "xlm-roberta-xl": {"": {}, "other": causal("XLMRobertaXLForCausalLM")},
+    "xmod": {
+        "": {"languages": ["en_XX", "de_DE"], "default_language": "de_DE"},
+        "other": causal("XmodForCausalLM", languages=["en_XX", "de_DE"], default_language="en_XX"),
+        "plain": flipped(adapter_layer_norm=False, languages=["en_XX"], default_language="en_XX"),
+    },
+    "bert": {"causal": causal("BertLMHeadModel"), "untied": {"tie_word_embeddings": False}},
+    "roberta": {"causal": causal("RobertaForCausalLM"), "vectors": {"class": "RobertaModel"}},
     "cohere_compass_text": {
         "": {"layer_types": [S, F, S], "num_hidden_layers": 3, "rope_parameters": {F: None, S: PLAIN | {"rope_theta": 50.0, "mrope_section": [2, 1, 1]}}},
         "other": flipped(attention_bias=False, tie_word_embeddings=True, logit_scale=0.25, num_hidden_layers=2, layer_types=[F, S],
